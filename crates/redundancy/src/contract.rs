@@ -1,0 +1,231 @@
+//! The contract between a scheme and the engine.
+//!
+//! A scheme plans; the engine executes. Life of an operation:
+//!
+//! 1. `decide`, in request order, cuts a host request into operations. The engine queues each for its stripe's lock at once,
+//!    so operations on one stripe run in the order in which they were decided.
+//! 2. When the operations that it requires have ended, its lock is free and a page is reserved for each program (`space`), the
+//!    engine calls `step`, again and again: each call sees the outcomes of the former wave and fills the next one.
+//! 3. `Step::Last` or `Step::Done` ends it: in one instant every program becomes its page's version, superseded pages become
+//!    garbage (or the base), `Change`s are applied, and `ended` tells the scheme.
+
+use flashraid_vocabulary::{Guardian, HostOp, LocalPage, Lpn, MemberId, MemberPage, StripeId, View, Wave};
+
+/// Pages of one host request that are still to be cut into operations; never empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Read, Write or Trim. (The engine turns write-zeroes into trims and sub-page writes, and keeps flushes to itself.)
+    pub op: HostOp,
+    /// First page.
+    pub first: Lpn,
+    /// Number of pages, at least 1.
+    pub pages: u64,
+    /// Bytes touched in the first page; the page size if all of it. If `pages` is 1 this alone counts.
+    pub first_bytes: u32,
+    /// Bytes touched in the last page.
+    pub last_bytes: u32,
+}
+
+/// What an operation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum OperationKind {
+    /// Host read of some strips of a stripe.
+    Read,
+    /// Host write of some strips of a stripe.
+    Write,
+    /// Discard of some strips of a stripe.
+    Trim,
+    /// Bring a delayed parity up to date.
+    Commit,
+    /// Background work of a job.
+    Job,
+}
+
+/// How parity is (or was) brought up to date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Method {
+    /// Not decided, or no parity involved.
+    #[default]
+    None,
+    /// Every data strip is new: no pre-read.
+    FullStripe,
+    /// Read-modify-write: old versions of the changed strips and the old parity are read.
+    Rmw,
+    /// Reconstruct write: the unchanged strips are read.
+    Rcw,
+}
+
+/// What an operation holds while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Lock {
+    /// Nothing (healthy reads).
+    None,
+    /// Excludes writers (reads that reconstruct).
+    Shared,
+    /// Excludes everybody.
+    Exclusive,
+}
+
+/// One operation on one stripe: a small state machine driven by its scheme.
+///
+/// `decide` fills it; `step` may change `step`, `method` and `reads`; the engine reads the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// What it is for.
+    pub kind: OperationKind,
+    /// What it holds on `stripe`.
+    pub lock: Lock,
+    /// Which parity method was chosen.
+    pub method: Method,
+    /// How many times `step` has answered with a wave.
+    pub step: u8,
+    /// Reads named in waves so far (numbers the reads for `Sources::reads`).
+    pub reads: u8,
+    /// The stripe, which is what is locked.
+    pub stripe: StripeId,
+    /// The local page of the stripe's strips in their members (the engine reserves space for programs there).
+    pub page: LocalPage,
+    /// Data strips concerned: bit i is strip i. The host's pages fill them in ascending order.
+    pub strips: u64,
+    /// The host page in the lowest strip of `strips`.
+    pub first: Lpn,
+    /// Bytes touched in the lowest and in the highest strip of `strips`; all bytes of those between.
+    pub first_bytes: u32,
+    /// See `first_bytes`. Equal to it if there is one strip.
+    pub last_bytes: u32,
+    /// Members that get one program each: bit m is member m.
+    pub space: u64,
+    /// Position in `Decisions` of an operation that must have ended before this one starts.
+    pub requires: Option<u16>,
+}
+
+impl Operation {
+    /// Bytes of data strip `strip` that the host touches. `strip` must be one of `strips`.
+    pub fn touched_bytes(&self, strip: u32, page_bytes: u32) -> u32 {
+        debug_assert!(self.strips >> strip & 1 == 1);
+        if strip == self.strips.trailing_zeros() {
+            self.first_bytes
+        } else if strip == 63 - self.strips.leading_zeros() {
+            self.last_bytes
+        } else {
+            page_bytes
+        }
+    }
+
+    /// Strips of which the host gives only a part.
+    pub fn partial_strips(&self, page_bytes: u32) -> u64 {
+        if self.strips == 0 {
+            return 0;
+        }
+        let lowest = self.strips & self.strips.wrapping_neg();
+        let highest = 1u64 << (63 - self.strips.leading_zeros());
+        (if self.first_bytes < page_bytes { lowest } else { 0 }) | (if self.last_bytes < page_bytes { highest } else { 0 })
+    }
+}
+
+/// Where `decide` puts operations, in the order in which they take their place at their stripes' locks.
+#[derive(Clone, Debug, Default)]
+pub struct Decisions {
+    /// Emptied by the engine before each `decide`.
+    pub operations: Vec<Operation>,
+}
+
+/// How the page operations of the former wave ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Outcomes {
+    /// Bit k is set if the k-th page operation of the former wave failed (page or chip lost).
+    pub failed: u64,
+}
+
+/// Answer of `step`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Run this wave, then call again with its outcomes.
+    Wave,
+    /// Run this wave; if nothing fails the operation ends with it (saves a call). If something fails, call again.
+    Last,
+    /// The operation ends now. The wave holds no page operation, perhaps changes.
+    Done,
+    /// Only for trims and the like decided by what is written: nothing to do, and nothing changes. The wave is empty.
+    Nothing,
+}
+
+/// How many parity updates of each kind were made (one for each operation that changes a stripe's parity).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)] // the names are those of the result's keys
+pub struct ParityUpdates {
+    pub full_stripe: u64,
+    pub rmw: u64,
+    pub rcw: u64,
+    pub mirrored: u64,
+    pub deferred: u64,
+    pub committed: u64,
+    pub adjusted: u64,
+}
+
+/// A redundancy scheme. Deterministic, and free of clocks, queues and random sources of its own.
+///
+/// `Guardian` is the collector's side of it: schemes that never keep a base answer `Ruling::Free`.
+pub trait Scheme: Guardian + Send {
+    /// Number of host pages that the scheme offers on members of `pages_per_member` logical pages (given at construction).
+    fn user_pages(&self) -> u64;
+
+    /// Data strips of one stripe.
+    fn width(&self) -> u32;
+
+    /// Cuts operations from the front of `extent` into `decisions` and returns how many pages they cover (at least 1).
+    /// Called in request order, repeatedly until the request is used up. May change the *decided* state only.
+    fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64;
+
+    /// Plans the next wave of `operation`, whose lock is held and whose former wave ended with `outcomes`.
+    /// `wave` comes empty. May look at the view; must not assume that pre-reads of unwritten pages happen: those it
+    /// leaves out, as they count as zero.
+    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step;
+
+    /// The operation has ended and its changes are durable: the *durable* state moves here.
+    fn ended(&mut self, _operation: &Operation) {}
+
+    /// The full-stripe write that fills stripe `index` (0, 1, ...) for `--fill`; the engine runs it without time.
+    /// `None` past the last stripe. Stripes come in the order of host pages.
+    fn fill(&self, index: u64) -> Option<Operation>;
+
+    /// Where the host page's current version lives.
+    fn locate(&self, lpn: Lpn) -> MemberPage;
+
+    /// The scheme's recovery rule: with everything on the members in `lost` (a bit mask) gone, which pages' current
+    /// versions must be read and XORed to obtain host page `lpn`? Fills `sources` and returns true, or returns false if it is lost.
+    /// Unwritten pages among the sources count as zero. Called only for pages that are written and whose own member is lost.
+    fn recover(&self, lpn: Lpn, lost: u64, sources: &mut Vec<MemberPage>) -> bool;
+
+    /// Groups of members whose simultaneous loss the scheme declares to survive; one bit mask for each case.
+    fn tolerates(&self) -> Vec<u64>;
+
+    /// The member that carries the parity of the `page`-th local page row, if any: for the members' share of parity.
+    fn parity_member(&self, page: LocalPage) -> Option<MemberId>;
+
+    /// Counts since construction.
+    fn parity_updates(&self) -> ParityUpdates;
+
+    /// Commits the stripe of a semivalid page for the collector (after `Ruling::CommitFirst`); runs only if its lock is free.
+    fn commit_for_collection(&mut self, _address: MemberPage) -> Option<Operation> {
+        None
+    }
+
+    /// A copy for forks of a simulation.
+    fn boxed_clone(&self) -> Box<dyn Scheme>;
+}
+
+/// Background work: rebuild, migration, idle commits, wear levelling. The engine asks when a member has room.
+pub trait Job: Send {
+    /// The next operation on behalf of `member`, which is idle, or `None` if the job has nothing for it now.
+    fn next(&mut self, member: MemberId, view: &dyn View) -> Option<Operation>;
+
+    /// Plans the next wave, as `Scheme::step` does.
+    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step;
+
+    /// A copy for forks of a simulation.
+    fn boxed_clone(&self) -> Box<dyn Job>;
+}

@@ -1,0 +1,18 @@
+//! The words that every other crate uses: ids, units, geometry, host requests, page operations with their causes, and
+//! the traits through which the layers talk. Nothing here simulates anything.
+//!
+//! Times are integer nanoseconds (`*_ns`), sizes are bytes (`*_bytes`).
+
+#![warn(missing_docs)]
+
+mod geometry;
+mod host;
+mod ids;
+mod plan;
+mod talk;
+
+pub use geometry::Geometry;
+pub use host::{HostOp, HostRequest};
+pub use ids::{LocalPage, Lpn, MemberId, MemberPage, OperationId, Ppn, StripeId};
+pub use plan::{Action, Cause, Change, PageOperation, Priority, Sources, Version, Wave};
+pub use talk::{Guardian, NoObserver, Observer, Ruling, View};

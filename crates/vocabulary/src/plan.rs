@@ -1,0 +1,182 @@
+//! A scheme's plan: page operations that say *what*, never *where*, gathered in waves.
+
+use crate::MemberPage;
+
+/// What a page operation does to flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Action {
+    /// Read the named version of a page.
+    Read,
+    /// Program a new version of a page out of place. It stays pending until the operation ends.
+    Program,
+}
+
+/// Which of the versions of a strip is meant (SPEC 0.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Version {
+    /// The newest durable version.
+    Current,
+    /// The superseded version that the stored parity still covers (semivalid).
+    Base,
+    /// A second copy of the current version (mirror).
+    Copy,
+}
+
+/// Why a page operation was made. Every count of flash work is broken down by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Cause {
+    /// Data that the host reads or writes.
+    Host,
+    /// Read of a page of which only a part is overwritten.
+    UpdateRead,
+    /// Read done only to compute parity.
+    PreRead,
+    /// Program of a parity page.
+    Parity,
+    /// Program of a second copy.
+    Mirror,
+    /// Read or program that brings a delayed parity up to date.
+    Commit,
+    /// Read of survivors to recompute a lost page.
+    Reconstruct,
+    /// Move or erase of the collector.
+    Gc,
+    /// Move or erase of static wear levelling.
+    Wear,
+    /// Read or program of a rebuild.
+    Rebuild,
+    /// Read or program of a migration to another member.
+    Migration,
+    /// Translation pages.
+    Metadata,
+    /// Repetition after a failed attempt.
+    Retry,
+}
+
+impl Cause {
+    /// Number of causes.
+    pub const COUNT: usize = 13;
+
+    /// Every cause, in the order of the result's keys.
+    pub const ALL: [Cause; Self::COUNT] = [
+        Cause::Host,
+        Cause::UpdateRead,
+        Cause::PreRead,
+        Cause::Parity,
+        Cause::Mirror,
+        Cause::Commit,
+        Cause::Reconstruct,
+        Cause::Gc,
+        Cause::Wear,
+        Cause::Rebuild,
+        Cause::Migration,
+        Cause::Metadata,
+        Cause::Retry,
+    ];
+
+    /// The key used in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Host => "host",
+            Cause::UpdateRead => "update_read",
+            Cause::PreRead => "pre_read",
+            Cause::Parity => "parity",
+            Cause::Mirror => "mirror",
+            Cause::Commit => "commit",
+            Cause::Reconstruct => "reconstruct",
+            Cause::Gc => "gc",
+            Cause::Wear => "wear",
+            Cause::Rebuild => "rebuild",
+            Cause::Migration => "migration",
+            Cause::Metadata => "metadata",
+            Cause::Retry => "retry",
+        }
+    }
+}
+
+/// Service classes, most urgent first. Inside a class the device's scheduling rule orders operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Priority {
+    /// Collection that host writes wait for, or that blocks its chip.
+    Urgent,
+    /// Host requests and what they need.
+    Host,
+    /// Collection that nobody waits for.
+    Collection,
+    /// Rebuild.
+    Rebuild,
+    /// Migration and idle work.
+    Migration,
+}
+
+impl Priority {
+    /// Number of classes.
+    pub const COUNT: usize = 5;
+}
+
+/// What the content of a program is made of: the XOR of everything named here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Sources {
+    /// Data strips of this operation, as the host gave them: bit i is strip i.
+    /// A strip of which the host gave a part is that part laid over the operation's update read of it.
+    pub host: u64,
+    /// Reads of this operation: bit k is its k-th read, counted over all its waves from 0.
+    pub reads: u64,
+}
+
+/// One page operation of a wave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageOperation {
+    /// Read or program.
+    pub action: Action,
+    /// Which version of the page: of a read, the one wanted; of a program, the one it becomes.
+    pub version: Version,
+    /// Why.
+    pub cause: Cause,
+    /// Service class.
+    pub priority: Priority,
+    /// Whether the host's response waits for it.
+    pub host_waits: bool,
+    /// Program only: the version that it supersedes becomes the base (semivalid) instead of garbage.
+    pub keep_base: bool,
+    /// The page.
+    pub address: MemberPage,
+    /// Bytes that matter to the requester; the device may transfer the whole page all the same.
+    pub bytes: u32,
+    /// Program only: its content.
+    pub sources: Sources,
+    /// Read only: the data strip that this read delivers for a sub-page write, if it is an update read.
+    pub strip: u8,
+}
+
+/// A state change beside the programs' own, applied in the same instant when the operation ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The page has no current version any more (TRIM).
+    Unmap(MemberPage),
+    /// The base version is not needed any more.
+    ReleaseBase(MemberPage),
+    /// The copy is not needed any more.
+    ReleaseCopy(MemberPage),
+}
+
+/// The buffer that the engine lends to `step`: page operations that may all start now, and changes for the end.
+#[derive(Clone, Debug, Default)]
+pub struct Wave {
+    /// At most 64, so that outcomes fit a word.
+    pub operations: Vec<PageOperation>,
+    /// Applied when the operation ends.
+    pub changes: Vec<Change>,
+}
+
+impl Wave {
+    /// Empties the buffer, keeping its memory.
+    pub fn clear(&mut self) {
+        self.operations.clear();
+        self.changes.clear();
+    }
+}

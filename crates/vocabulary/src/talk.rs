@@ -1,0 +1,54 @@
+//! The traits through which layers talk without knowing each other.
+
+use crate::{Action, Cause, MemberId, MemberPage, OperationId, Ppn, Version};
+
+/// What a scheme may look at when a decision depends on load or on what is written. Read-only.
+pub trait View {
+    /// Simulated time.
+    fn now_ns(&self) -> u64;
+    /// Whether the page has this version on flash.
+    fn is_written(&self, address: MemberPage, version: Version) -> bool;
+    /// Page operations queued for the member and not yet started: reads, then programs.
+    fn queued(&self, member: MemberId) -> (u32, u32);
+    /// Page operations in service or queued at the die that holds the current version of the page; 0 if it has none.
+    fn load_at(&self, address: MemberPage) -> u32;
+    /// Whether nothing is in service or queued in the member.
+    fn is_idle(&self, member: MemberId) -> bool;
+}
+
+/// A scheme's answer to the collector about a semivalid page in its victim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ruling {
+    /// Copy it like a valid page.
+    Move,
+    /// Commit its stripe first, so that nobody needs it any more; if that cannot start now, move it.
+    CommitFirst,
+    /// Nobody needs it: it is garbage.
+    Free,
+}
+
+/// Whom the collector asks before it erases a semivalid page.
+pub trait Guardian {
+    /// Called for each semivalid page of a victim, when the collector reaches it. Must not change anything.
+    fn rule(&self, address: MemberPage) -> Ruling;
+}
+
+/// Who watches page operations: verification, time series, timelines. Every method is called in simulated-time order.
+pub trait Observer {
+    /// A page operation of `operation` (its `index`-th of the wave) took its place on a unit; programs know their page now.
+    fn started(&mut self, _now_ns: u64, _operation: OperationId, _action: Action, _cause: Cause, _ppn: Ppn) {}
+    /// A page operation of a plan ended; `index` is its position in the wave.
+    fn ended(&mut self, _operation: OperationId, _index: u8, _action: Action, _ppn: Ppn) {}
+    /// The collector has read a page that it is about to move.
+    fn move_read(&mut self, _from: Ppn) {}
+    /// The collector has written the content of `from` to `to`.
+    fn moved(&mut self, _from: Ppn, _to: Ppn) {}
+    /// A block was erased: `pages` pages from `first` hold nothing any more.
+    fn erased(&mut self, _first: Ppn, _pages: u32) {}
+}
+
+/// An observer that costs nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoObserver;
+
+impl Observer for NoObserver {}
