@@ -1,0 +1,7 @@
+//! Joins the scheme and the flash: host clock, operations and their locks, statistics, verification, and the assembly of a
+//! device from a configuration.
+
+#![warn(missing_docs)]
+
+pub mod config;
+pub use config::{Config, ConfigError};
