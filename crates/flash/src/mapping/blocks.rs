@@ -1,0 +1,204 @@
+//! Blocks and planes: page states, open blocks of the two write streams, free blocks, and who may take them.
+//!
+//! Page states follow from counts and maps: a page past its block's write pointer is free; a programmed page is live (valid or
+//! semivalid) if a forward map names it, pending while its operation has not ended, else garbage.
+//!
+//! Space rule (SPEC 0.5): each plane keeps `gc_hard - 1` erased blocks that only the collector takes. A collection takes at most
+//! one of them (it moves fewer pages than a block holds, plus what is left of its open block) and gives its victim back, so
+//! what the host may still take in a plane never shrinks by collection. `Plane::debt` is the block on loan.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// "No block".
+pub const NONE: u16 = u16::MAX;
+
+/// State of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum State {
+    /// Erased.
+    #[default]
+    Free,
+    /// Being programmed page by page.
+    Open,
+    /// Fully programmed.
+    Closed,
+    /// Chosen by the collector.
+    Victim,
+}
+
+/// A block; four fit a cache line.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Block {
+    /// Neighbours in the plane's list of closed blocks with the same number of live pages.
+    pub(crate) previous: u16,
+    /// See `previous`.
+    pub(crate) next: u16,
+    /// Pages that a forward map names.
+    pub live: u16,
+    /// Programmed pages whose operation has not ended, and pages whose program is under way.
+    pub pending: u16,
+    /// Next page to program.
+    pub written: u16,
+    /// Dispatched reads that have not ended: the block must not be erased.
+    pub reads: u16,
+    /// State.
+    pub state: State,
+    /// In a victim list.
+    pub(crate) listed: bool,
+}
+
+/// The two write streams of a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Stream {
+    /// Host programs and what redundancy adds to them.
+    Host,
+    /// Pages that the collector moves.
+    Collection,
+}
+
+/// A plane.
+#[derive(Clone, Debug)]
+pub struct Plane {
+    /// Open block of each stream.
+    pub open: [u16; 2],
+    /// Erased blocks.
+    pub free_blocks: u32,
+    /// Pages that can still be programmed, in erased and open blocks.
+    pub free_pages: u32,
+    /// The running collection has taken a block of the reserve.
+    pub debt: bool,
+    /// Blocks from here on were never used.
+    fresh: u32,
+    /// Erased blocks that were used before, by erase count (dynamic wear levelling) or by the order in which they were freed.
+    erased: BinaryHeap<Reverse<(u32, u16)>>,
+    frees: u32,
+}
+
+/// Every block and plane of the device.
+#[derive(Clone, Debug)]
+pub struct Blocks {
+    /// Blocks, plane by plane.
+    pub blocks: Vec<Block>,
+    /// Erase count of each block.
+    pub erases: Vec<u32>,
+    /// Planes.
+    pub planes: Vec<Plane>,
+    blocks_per_plane: u32,
+    pages_per_block: u32,
+    gc_hard: u32,
+    wear_dynamic: bool,
+}
+
+impl Blocks {
+    /// All erased.
+    pub fn new(planes: u32, blocks_per_plane: u32, pages_per_block: u32, gc_hard: u32, wear_dynamic: bool) -> Self {
+        let plane = Plane {
+            open: [NONE; 2],
+            free_blocks: blocks_per_plane,
+            free_pages: blocks_per_plane * pages_per_block,
+            debt: false,
+            fresh: 0,
+            erased: BinaryHeap::new(),
+            frees: 0,
+        };
+        let blocks = planes as usize * blocks_per_plane as usize;
+        Self {
+            blocks: vec![Block::default(); blocks],
+            erases: vec![0; blocks],
+            planes: vec![plane; planes as usize],
+            blocks_per_plane,
+            pages_per_block,
+            gc_hard,
+            wear_dynamic,
+        }
+    }
+
+    /// Index of a plane's block in the device.
+    #[inline]
+    pub fn index(&self, plane: u32, block: u16) -> usize {
+        (plane * self.blocks_per_plane + u32::from(block)) as usize
+    }
+
+    /// Pages that host programs may still take in the plane.
+    #[inline]
+    pub fn host_pages(&self, plane: u32) -> u32 {
+        let state = &self.planes[plane as usize];
+        let blocks = (state.free_blocks + u32::from(state.debt)).saturating_sub(self.gc_hard - 1);
+        blocks * self.pages_per_block + self.left(plane, Stream::Host)
+    }
+
+    /// Pages left in the stream's open block.
+    #[inline]
+    fn left(&self, plane: u32, stream: Stream) -> u32 {
+        match self.planes[plane as usize].open[stream as usize] {
+            NONE => 0,
+            block => self.pages_per_block - u32::from(self.blocks[self.index(plane, block)].written),
+        }
+    }
+
+    /// The page offset at which the stream would program next (0 if it would open a block).
+    pub fn next_offset(&self, plane: u32, stream: Stream) -> u32 {
+        match self.planes[plane as usize].open[stream as usize] {
+            NONE => 0,
+            block => u32::from(self.blocks[self.index(plane, block)].written),
+        }
+    }
+
+    /// Takes the next page of the stream and leaves it pending; the caller has checked that there is one. Returns the
+    /// block's index and the page's offset in it.
+    #[inline]
+    pub fn take(&mut self, plane: u32, stream: Stream) -> (usize, u32) {
+        let mut block = self.planes[plane as usize].open[stream as usize];
+        if block == NONE {
+            block = self.open(plane, stream);
+        }
+        let index = self.index(plane, block);
+        let entry = &mut self.blocks[index];
+        let offset = u32::from(entry.written);
+        entry.written += 1;
+        entry.pending += 1;
+        if u32::from(entry.written) == self.pages_per_block {
+            entry.state = State::Closed;
+            self.planes[plane as usize].open[stream as usize] = NONE;
+        }
+        self.planes[plane as usize].free_pages -= 1;
+        (index, offset)
+    }
+
+    fn open(&mut self, plane: u32, stream: Stream) -> u16 {
+        let state = &mut self.planes[plane as usize];
+        // A block never used has no erases, so it comes before any other under dynamic wear levelling too.
+        let block = if state.fresh < self.blocks_per_plane {
+            state.fresh += 1;
+            (state.fresh - 1) as u16
+        } else {
+            state.erased.pop().expect("the space rule leaves a free block").0.1
+        };
+        state.free_blocks -= 1;
+        state.debt |= stream == Stream::Collection;
+        state.open[stream as usize] = block;
+        let index = self.index(plane, block);
+        debug_assert_eq!(self.blocks[index].state, State::Free);
+        self.blocks[index].state = State::Open;
+        block
+    }
+
+    /// Returns an erased victim to the plane's free blocks and ends the loan.
+    pub fn erased(&mut self, plane: u32, block: u16) {
+        let index = self.index(plane, block);
+        debug_assert!(self.blocks[index].live == 0 && self.blocks[index].pending == 0);
+        self.erases[index] += 1;
+        self.blocks[index] = Block::default();
+        let state = &mut self.planes[plane as usize];
+        state.frees += 1;
+        let key = if self.wear_dynamic { self.erases[index] } else { state.frees };
+        state.erased.push(Reverse((key, block)));
+        state.free_blocks += 1;
+        state.free_pages += self.pages_per_block;
+        state.debt = false;
+    }
+}

@@ -1,0 +1,114 @@
+//! Page maps in both directions.
+//!
+//! A *slot* numbers a member's logical page in the whole device: `page * members + member`, so that the strips of a stripe lie
+//! side by side and cost one cache miss together. Forward maps hold PPN + 1, zero is unmapped. The reverse map says which
+//! slot and version a page was programmed for; a page is live while the forward map of that version still names it, so nothing
+//! has to be written to a page's entry when it is superseded.
+
+use crate::memory;
+use flashraid_vocabulary::{Ppn, Version};
+
+/// Slots are 30-bit numbers; the two bits above them hold the version.
+pub const SLOT_LIMIT: u64 = 1 << 30;
+const SLOT_MASK: u32 = (SLOT_LIMIT - 1) as u32;
+const CHUNK_SHIFT: u32 = 10;
+
+/// Forward and reverse maps.
+#[derive(Clone, Debug)]
+pub struct Maps {
+    forward: [Vec<u32>; 3],
+    reverse: Vec<u32>,
+    /// Mapped current pages in each run of 1024 slots, so that a large discard skips what is unmapped.
+    chunks: Vec<u16>,
+}
+
+impl Maps {
+    /// Empty maps.
+    pub fn new(slots: usize, physical_pages: usize) -> Self {
+        Self {
+            forward: [memory::zeroed(slots), memory::zeroed(slots), memory::zeroed(slots)],
+            reverse: memory::zeroed(physical_pages),
+            chunks: memory::zeroed((slots >> CHUNK_SHIFT) + 1),
+        }
+    }
+
+    /// The physical page of a version, if it is written.
+    #[inline]
+    pub fn get(&self, version: Version, slot: u32) -> Option<Ppn> {
+        self.forward[version as usize][slot as usize].checked_sub(1).map(Ppn)
+    }
+
+    /// Points a version at `ppn` and returns what it named before.
+    #[inline]
+    pub fn set(&mut self, version: Version, slot: u32, ppn: Ppn) -> Option<Ppn> {
+        let entry = &mut self.forward[version as usize][slot as usize];
+        let old = std::mem::replace(entry, ppn.0 + 1).checked_sub(1).map(Ppn);
+        if version == Version::Current && old.is_none() {
+            self.chunks[slot as usize >> CHUNK_SHIFT] += 1;
+        }
+        old
+    }
+
+    /// Unmaps a version and returns what it named.
+    #[inline]
+    pub fn clear(&mut self, version: Version, slot: u32) -> Option<Ppn> {
+        let old = std::mem::take(&mut self.forward[version as usize][slot as usize]).checked_sub(1).map(Ppn);
+        if version == Version::Current && old.is_some() {
+            self.chunks[slot as usize >> CHUNK_SHIFT] -= 1;
+        }
+        old
+    }
+
+    /// Notes what a physical page is programmed for.
+    #[inline]
+    pub fn label(&mut self, ppn: Ppn, version: Version, slot: u32) {
+        self.reverse[ppn.0 as usize] = (version as u32) << 30 | slot;
+    }
+
+    /// What a physical page was programmed for.
+    #[inline]
+    pub fn labelled(&self, ppn: Ppn) -> (Version, u32) {
+        let entry = self.reverse[ppn.0 as usize];
+        let version = match entry >> 30 {
+            0 => Version::Current,
+            1 => Version::Base,
+            _ => Version::Copy,
+        };
+        (version, entry & SLOT_MASK)
+    }
+
+    /// Version and slot of a page that a forward map still names; `None` for garbage. Only for programmed pages.
+    #[inline]
+    pub fn live(&self, ppn: Ppn) -> Option<(Version, u32)> {
+        let (version, slot) = self.labelled(ppn);
+        (self.get(version, slot) == Some(ppn)).then_some((version, slot))
+    }
+
+    /// The first slot at or after `slot` with a current page, before `end`.
+    pub fn next_mapped(&self, mut slot: u32, end: u32) -> Option<u32> {
+        while slot < end {
+            if self.chunks[slot as usize >> CHUNK_SHIFT] == 0 {
+                slot = ((slot >> CHUNK_SHIFT) + 1) << CHUNK_SHIFT;
+                continue;
+            }
+            let chunk_end = (((slot >> CHUNK_SHIFT) + 1) << CHUNK_SHIFT).min(end);
+            let current = &self.forward[Version::Current as usize][slot as usize..chunk_end as usize];
+            match current.iter().position(|entry| *entry != 0) {
+                Some(offset) => return Some(slot + offset as u32),
+                None => slot = chunk_end,
+            }
+        }
+        None
+    }
+
+    /// Asks the processor for the slot's forward entry.
+    #[inline(always)]
+    pub fn prefetch(&self, slot: u32) {
+        memory::prefetch(&self.forward[Version::Current as usize], slot as usize);
+    }
+
+    /// Bytes of the current forward map, as a controller would hold it.
+    pub fn table_bytes(&self) -> u64 {
+        self.forward[0].len() as u64 * 4
+    }
+}

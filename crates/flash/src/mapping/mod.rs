@@ -1,0 +1,5 @@
+//! Which physical page holds which version of which logical page, and where free space is.
+
+pub mod blocks;
+pub mod maps;
+pub mod space;

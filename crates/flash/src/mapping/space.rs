@@ -1,0 +1,48 @@
+//! Space domains: sets of planes that share their free pages, because a program may take any of them.
+
+use flashraid_vocabulary::Priority;
+
+/// "No operation".
+pub const NIL: u32 = u32::MAX;
+
+/// A first-in first-out list of page operations, linked through their records.
+#[derive(Clone, Copy, Debug)]
+pub struct Queue {
+    pub(crate) head: u32,
+    pub(crate) tail: u32,
+}
+
+impl Queue {
+    /// An empty list.
+    pub const EMPTY: Queue = Queue { head: NIL, tail: NIL };
+}
+
+/// A space domain.
+#[derive(Clone, Debug)]
+pub struct Domain {
+    /// Pages that host programs may still take.
+    pub free_pages: i64,
+    /// Of these, promised to operations whose programs have not taken theirs yet.
+    pub reserved: i64,
+    /// Channels that it spans: first, and one past the last.
+    pub channels: (u32, u32),
+    /// Its array units in each of these channels.
+    pub units: u64,
+    /// Programs that wait for any unit of the domain, by priority.
+    pub waiting: [Queue; Priority::COUNT],
+    /// Which of `waiting` are not empty.
+    pub waiting_mask: u8,
+    /// Next channel to be offered a program, when there are several.
+    pub next_channel: u32,
+    /// Turn of the units for placement without time.
+    pub turn: u32,
+}
+
+impl Domain {
+    /// Promises a page, if there is one that is not promised yet.
+    pub fn reserve(&mut self) -> bool {
+        let granted = self.free_pages > self.reserved;
+        self.reserved += i64::from(granted);
+        granted
+    }
+}

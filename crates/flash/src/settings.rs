@@ -1,0 +1,131 @@
+//! What a device is, as the flash layer needs it.
+
+use flashraid_vocabulary::Geometry;
+
+/// How a program finds its plane, and so which planes share their free space (a *space domain*).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Plane by arithmetic on the local page; each plane is a domain of its own.
+    Static,
+    /// Any plane of the member, idle units first; each member is a domain.
+    Member,
+    /// Any plane of a group of members; `n` groups of equal size.
+    Groups(u32),
+}
+
+/// What stands still for the host while a collection moves pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocking {
+    /// Nothing: collection competes by priority.
+    None,
+    /// The array unit of the victim.
+    Unit,
+    /// All array units of the chip.
+    Chip,
+    /// All array units of the channel.
+    Channel,
+}
+
+/// Times of the cell array as one function of operation, page and block, so that page types, ageing and retries fit in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellTimes {
+    /// Array time of a read.
+    pub read_ns: u64,
+    /// Array time of a program.
+    pub program_ns: u64,
+    /// Time of an erase.
+    pub erase_ns: u64,
+}
+
+/// The array operations that take time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellOperation {
+    /// Page to register.
+    Read,
+    /// Register to page.
+    Program,
+    /// Whole block.
+    Erase,
+}
+
+impl CellTimes {
+    /// Time of `operation` on page `page_in_block` of a block that was erased `erases` times.
+    #[inline]
+    pub fn cell_ns(&self, operation: CellOperation, _page_in_block: u32, _erases: u32) -> u64 {
+        match operation {
+            CellOperation::Read => self.read_ns,
+            CellOperation::Program => self.program_ns,
+            CellOperation::Erase => self.erase_ns,
+        }
+    }
+}
+
+/// Everything that the flash layer is told about the device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Shape.
+    pub geometry: Geometry,
+    /// Members are chips; else channels.
+    pub member_is_chip: bool,
+    /// Logical pages that each member offers to the scheme.
+    pub pages_per_member: u32,
+    /// Cell array times.
+    pub cell: CellTimes,
+    /// Bus time of a byte, in picoseconds.
+    pub bus_ps_per_byte: u64,
+    /// Bus time of a read command.
+    pub read_command_ns: u64,
+    /// Bus time of a program command, without its data.
+    pub program_command_ns: u64,
+    /// Bus time of an erase command.
+    pub erase_command_ns: u64,
+    /// One array operation at a time for each chip; else for each die.
+    pub chip_serial: bool,
+    /// Order of the member's chips (W), dies (D) and planes (P) under static placement, fastest first.
+    pub static_order: [u8; 3],
+    /// How programs find their plane.
+    pub placement: Placement,
+    /// Oldest first whatever the kind; else reads before programs.
+    pub fifo: bool,
+    /// Report the end of data-in of programs that the host waits for.
+    pub report_data_in: bool,
+    /// Transfer whole pages; else the touched bytes.
+    pub whole_page_transfers: bool,
+    /// Operations of one kind on several planes of a die, at the same page offset, run as one.
+    pub multi_plane: bool,
+    /// Collection moves pages inside the plane without crossing the bus.
+    pub copyback: bool,
+    /// Free pages of a plane, as a share of its pages, below which a program starts a collection.
+    pub gc_threshold: f64,
+    /// Free blocks of a plane below which host programs get no new block there and collection goes on by itself; at least 2.
+    pub gc_hard: u32,
+    /// What stands still during a collection.
+    pub gc_blocks: Blocking,
+    /// Take the free block with the fewest erases; else in the order in which they were freed.
+    pub wear_dynamic: bool,
+    /// Move cold blocks when the spread of erase counts in a plane exceeds this.
+    pub wear_static: Option<u32>,
+}
+
+impl Settings {
+    /// Members of the device.
+    pub fn members(&self) -> u32 {
+        if self.member_is_chip { self.geometry.channels * self.geometry.chips_per_channel } else { self.geometry.channels }
+    }
+
+    /// Array units of a channel.
+    pub fn units_per_channel(&self) -> u32 {
+        self.geometry.chips_per_channel * if self.chip_serial { 1 } else { self.geometry.dies_per_chip }
+    }
+
+    /// Planes of an array unit.
+    pub fn planes_per_unit(&self) -> u32 {
+        self.geometry.planes_per_die * if self.chip_serial { self.geometry.dies_per_chip } else { 1 }
+    }
+
+    /// Bus time of `bytes` of data, rounded up to a nanosecond.
+    #[inline]
+    pub fn transfer_ns(&self, bytes: u32) -> u64 {
+        (u64::from(bytes) * self.bus_ps_per_byte).div_ceil(1000)
+    }
+}

@@ -1,0 +1,1 @@
+"""Small, slow models that share no code with flashraid: what its results are checked against."""
