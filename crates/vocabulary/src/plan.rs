@@ -149,8 +149,14 @@ pub struct PageOperation {
     pub bytes: u32,
     /// Program only: its content.
     pub sources: Sources,
-    /// Read only: the data strip that this read delivers for a sub-page write, if it is an update read.
+    /// Read only: the data strip of the operation that this read delivers: to the host, or as the old content under a sub-page
+    /// write. `NO_STRIP` for every other read and for programs.
     pub strip: u8,
+}
+
+impl PageOperation {
+    /// `strip` of a page operation that delivers no data strip of its operation.
+    pub const NO_STRIP: u8 = u8::MAX;
 }
 
 /// A state change beside the programs' own, applied in the same instant when the operation ends.
