@@ -3,11 +3,11 @@
 #![warn(missing_docs)]
 
 mod contract;
-mod registry;
 pub mod parts;
+mod registry;
 pub mod schemes;
+#[cfg(feature = "testing")]
+pub mod testing;
 
-pub use contract::{
-    Decisions, Extent, Job, Lock, Method, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step,
-};
+pub use contract::{Decisions, Extent, Job, Lock, Method, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
 pub use registry::{Build, Entry, Parameter, ParameterError, Protects, SCHEMES, find};

@@ -58,9 +58,12 @@ impl Build {
         let Some((_, given)) = self.parameters.iter().find(|(name, _)| name == parameter.name) else {
             return Ok(parameter.choices[0]);
         };
-        parameter.choices.iter().find(|choice| *choice == given).copied().ok_or_else(|| {
-            ParameterError(format!("{} = {given:?}: allowed are {}", parameter.name, parameter.choices.join(", ")))
-        })
+        parameter
+            .choices
+            .iter()
+            .find(|choice| *choice == given)
+            .copied()
+            .ok_or_else(|| ParameterError(format!("{} = {given:?}: allowed are {}", parameter.name, parameter.choices.join(", "))))
     }
 }
 
@@ -95,12 +98,8 @@ pub struct Entry {
 }
 
 /// Every scheme.
-pub const SCHEMES: &[Entry] = &[
-    crate::schemes::raid0::ENTRY,
-    crate::schemes::raid1::ENTRY,
-    crate::schemes::raid4::ENTRY,
-    crate::schemes::raid5::ENTRY,
-];
+pub const SCHEMES: &[Entry] =
+    &[crate::schemes::raid0::ENTRY, crate::schemes::raid1::ENTRY, crate::schemes::raid4::ENTRY, crate::schemes::raid5::ENTRY];
 
 /// The scheme called `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {

@@ -1,0 +1,8 @@
+//! What two or more schemes share.
+
+pub mod bits;
+pub mod cut;
+pub mod layout;
+pub mod pages;
+pub mod parity;
+pub mod update;

@@ -1,0 +1,80 @@
+//! Cutting a host request into operations: what is the same for every scheme.
+
+use crate::parts::bits;
+use crate::{Build, Extent, Lock, Method, Operation, OperationKind, ParameterError};
+use flashraid_vocabulary::{HostOp, LocalPage, Lpn, StripeId};
+
+/// The first `pages` pages of `extent` as an operation on strips `strip`, `strip` + 1, ... of one stripe.
+///
+/// Reads hold no lock; writes and trims exclude everybody. The caller adds `space`.
+#[inline]
+pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId, page: LocalPage, strip: u32) -> Operation {
+    debug_assert!(pages >= 1 && pages <= extent.pages);
+    let (kind, lock) = match extent.op {
+        HostOp::Read => (OperationKind::Read, Lock::None),
+        HostOp::Write => (OperationKind::Write, Lock::Exclusive),
+        HostOp::Trim => (OperationKind::Trim, Lock::Exclusive),
+        HostOp::WriteZeroes | HostOp::Flush => unreachable!("the engine keeps these to itself"),
+    };
+    let last_bytes = match pages {
+        1 => extent.first_bytes,
+        _ if pages == extent.pages => extent.last_bytes,
+        _ => page_bytes,
+    };
+    Operation {
+        kind,
+        lock,
+        method: Method::None,
+        step: 0,
+        reads: 0,
+        stripe,
+        page,
+        strips: bits::lowest(pages as u32) << strip,
+        first: extent.first,
+        first_bytes: extent.first_bytes,
+        last_bytes,
+        space: 0,
+        requires: None,
+    }
+}
+
+/// A write of `pages` whole pages from `first` on, as `Scheme::fill` wants it cut.
+pub fn whole_write(first: Lpn, pages: u32, page_bytes: u32) -> Extent {
+    Extent { op: HostOp::Write, first, pages: u64::from(pages), first_bytes: page_bytes, last_bytes: page_bytes }
+}
+
+/// Refuses a device with fewer than `least` members.
+pub fn at_least(scheme: &str, build: &Build, least: u16) -> Result<(), ParameterError> {
+    debug_assert!(build.members <= 64, "strips and members are sets of at most 64");
+    if build.members >= least {
+        return Ok(());
+    }
+    let unit = if least == 1 { "member" } else { "members" };
+    Err(ParameterError(format!("{scheme} needs at least {least} {unit}; the device has {}", build.members)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(extent: &Extent, pages: u64) -> Operation {
+        operation(extent, pages, 4096, StripeId(7), LocalPage(7), 2)
+    }
+
+    #[test]
+    fn the_ends_keep_their_bytes() {
+        let extent = Extent { op: HostOp::Write, first: Lpn(30), pages: 5, first_bytes: 512, last_bytes: 1024 };
+        let bytes = |operation: Operation| (operation.strips, operation.first_bytes, operation.last_bytes);
+        assert_eq!(bytes(cut(&extent, 5)), (0b111_1100, 512, 1024));
+        assert_eq!(bytes(cut(&extent, 3)), (0b1_1100, 512, 4096));
+        assert_eq!(bytes(cut(&extent, 1)), (0b100, 512, 512));
+    }
+
+    #[test]
+    fn only_reads_go_without_a_lock() {
+        let lock = |op| cut(&Extent { op, first: Lpn(0), pages: 1, first_bytes: 4096, last_bytes: 4096 }, 1).lock;
+        assert_eq!(lock(HostOp::Read), Lock::None);
+        assert_eq!(lock(HostOp::Write), Lock::Exclusive);
+        assert_eq!(lock(HostOp::Trim), Lock::Exclusive);
+    }
+}

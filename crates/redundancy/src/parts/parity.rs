@@ -1,0 +1,282 @@
+//! One parity strip a stripe, brought up to date with every write: the rules that RAID-4 and RAID-5 share.
+//!
+//! Writes (SPEC 0.6): a full stripe needs no pre-read. A partial one reads the old versions of the changed strips and of the
+//! parity (RMW: P' = P xor old_i xor new_i), or the strips that do not change (RCW: P' = xor of these and the new ones). The
+//! parity covers every current version, so "old" is the current version here: there are no guards. All reads form the first
+//! wave, all programs the second, which is the first if there is nothing to read.
+//!
+//! Sub-page writes (SPEC 0.3 step 4): a page of which the host gives a part, and which is written, is read and programmed
+//! anew as a whole. RMW reads it anyway: one read serves both ends. Otherwise an update read joins the first wave; it is no
+//! source of the parity, since the engine's host strip is the part laid over what this read delivers.
+//!
+//! Unwritten strips are zero (SPEC 0.3 step 5): never read, and no source. The method counts them all the same.
+//!
+//! Trims: as a write of zeroes that programs the parity only (SPEC 1.4, trim, without mirrors). A stripe that keeps no written
+//! strip loses its parity page too, and costs no flash operation.
+
+use crate::parts::bits::{self, Bits};
+use crate::parts::layout::{Layout, Row};
+use crate::parts::update::UpdateRule;
+use crate::parts::{cut, pages};
+use crate::{Decisions, Extent, Method, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
+use flashraid_vocabulary::{
+    Cause, Change, Guardian, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave,
+};
+
+/// RAID with one parity strip a stripe over any layout.
+#[derive(Clone, Debug)]
+pub struct ParityScheme<L> {
+    layout: L,
+    page_bytes: u32,
+    rule: UpdateRule,
+    updates: ParityUpdates,
+}
+
+impl<L: Layout> ParityScheme<L> {
+    /// A scheme over `layout` that computes the parity of partial-stripe writes by `rule`.
+    pub fn new(layout: L, page_bytes: u32, rule: UpdateRule) -> Self {
+        Self { layout, page_bytes, rule, updates: ParityUpdates::default() }
+    }
+
+    /// Where strips lie.
+    pub fn layout(&self) -> &L {
+        &self.layout
+    }
+
+    /// Every data strip of a stripe.
+    #[inline]
+    pub fn all_strips(&self) -> u64 {
+        bits::lowest(self.layout.width())
+    }
+
+    /// Those of `strips` that are written.
+    #[inline]
+    pub fn written(&self, row: &Row, strips: u64, view: &dyn View) -> u64 {
+        let mut written = 0;
+        for strip in Bits(strips) {
+            written |= u64::from(view.is_written(row.data(strip), Version::Current)) << strip;
+        }
+        written
+    }
+
+    /// Those strips of a write whose old content is needed beneath the host's part.
+    #[inline]
+    pub fn merged(&self, operation: &Operation, row: &Row, view: &dyn View) -> u64 {
+        self.written(row, operation.partial_strips(self.page_bytes), view)
+    }
+
+    /// Cuts the part of `extent` that lies in its first stripe.
+    #[inline]
+    fn cut(&self, extent: &Extent) -> (Operation, u64) {
+        let (stripe, index) = self.layout.position(extent.first);
+        let pages = extent.pages.min(u64::from(self.layout.width() - index));
+        let row = self.layout.row(stripe);
+        let mut operation = cut::operation(extent, pages, self.page_bytes, stripe, row.page(), index);
+        let parity = 1 << row.parity().member.0;
+        operation.space = match extent.op {
+            HostOp::Write => Bits(operation.strips).fold(parity, |space, strip| space | 1 << row.data(strip).member.0),
+            HostOp::Trim => parity,
+            _ => 0,
+        };
+        (operation, pages)
+    }
+
+    /// Reads the written strips; zero needs no flash.
+    fn read(&self, operation: &Operation, row: &Row, view: &dyn View, wave: &mut Wave) -> Step {
+        for strip in Bits(self.written(row, operation.strips, view)) {
+            let bytes = operation.touched_bytes(strip, self.page_bytes);
+            wave.operations.push(pages::read(row.data(strip), Cause::Host, bytes, strip as u8));
+        }
+        if wave.operations.is_empty() { Step::Done } else { Step::Last }
+    }
+
+    fn write(&mut self, operation: &mut Operation, row: &Row, view: &dyn View, wave: &mut Wave) -> Step {
+        let merged = self.merged(operation, row, view);
+        if operation.step == 0 {
+            operation.method = self.rule.method(operation.strips.count_ones(), self.layout.width());
+            self.count(operation.method);
+            self.push_pre_reads(operation.method, operation.strips, merged, row, view, wave);
+            if !wave.operations.is_empty() {
+                return waits_for_reads(operation, wave);
+            }
+        }
+        self.push_data_programs(operation, merged, row, wave);
+        // The update reads beside RCW come last, and are no source of the parity.
+        let sources = match operation.method {
+            Method::Rmw => u32::from(operation.reads),
+            _ => u32::from(operation.reads) - merged.count_ones(),
+        };
+        self.push_parity_program(row, Sources { host: operation.strips, reads: bits::lowest(sources) }, wave);
+        operation.step += 1;
+        Step::Last
+    }
+
+    fn trim(&mut self, operation: &mut Operation, row: &Row, view: &dyn View, wave: &mut Wave) -> Step {
+        let dropped = self.written(row, operation.strips, view);
+        if operation.step == 0 {
+            if dropped == 0 {
+                return Step::Nothing;
+            }
+            if self.written(row, self.all_strips() & !operation.strips, view) == 0 {
+                self.push_unmaps(dropped, row, wave);
+                if view.is_written(row.parity(), Version::Current) {
+                    wave.changes.push(Change::Unmap(row.parity()));
+                }
+                return Step::Done;
+            }
+            // Strips that were never written change nothing: they are not among the changed ones.
+            operation.method = self.rule.method(dropped.count_ones(), self.layout.width());
+            self.count(operation.method);
+            self.push_pre_reads(operation.method, dropped, 0, row, view, wave);
+            return waits_for_reads(operation, wave);
+        }
+        self.push_parity_program(row, Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)) }, wave);
+        self.push_unmaps(dropped, row, wave);
+        operation.step += 1;
+        Step::Last
+    }
+
+    /// Counts one parity update.
+    #[inline]
+    pub fn count(&mut self, method: Method) {
+        match method {
+            Method::None => {}
+            Method::FullStripe => self.updates.full_stripe += 1,
+            Method::Rmw => self.updates.rmw += 1,
+            Method::Rcw => self.updates.rcw += 1,
+        }
+    }
+
+    /// The pre-reads of `method` for a change of the strips `changed`, then those update reads of `merged` that they leave over.
+    #[inline]
+    pub fn push_pre_reads(&self, method: Method, changed: u64, merged: u64, row: &Row, view: &dyn View, wave: &mut Wave) {
+        const NO_STRIP: u8 = PageOperation::NO_STRIP;
+        match method {
+            Method::Rmw => {
+                for strip in Bits(self.written(row, changed, view)) {
+                    let delivers = if merged >> strip & 1 == 1 { strip as u8 } else { NO_STRIP };
+                    wave.operations.push(pages::read(row.data(strip), Cause::PreRead, self.page_bytes, delivers));
+                }
+                if view.is_written(row.parity(), Version::Current) {
+                    wave.operations.push(pages::read(row.parity(), Cause::PreRead, self.page_bytes, NO_STRIP));
+                }
+            }
+            Method::None | Method::FullStripe | Method::Rcw => {
+                for strip in Bits(self.written(row, self.all_strips() & !changed, view)) {
+                    wave.operations.push(pages::read(row.data(strip), Cause::PreRead, self.page_bytes, NO_STRIP));
+                }
+                self.push_update_reads(merged, row, wave);
+            }
+        }
+    }
+
+    /// Reads of the old content of `merged`.
+    #[inline]
+    pub fn push_update_reads(&self, merged: u64, row: &Row, wave: &mut Wave) {
+        for strip in Bits(merged) {
+            wave.operations.push(pages::read(row.data(strip), Cause::UpdateRead, self.page_bytes, strip as u8));
+        }
+    }
+
+    /// Programs of the strips of a write. A merged page is programmed whole, others as far as the host touches them.
+    #[inline]
+    pub fn push_data_programs(&self, operation: &Operation, merged: u64, row: &Row, wave: &mut Wave) {
+        for strip in Bits(operation.strips) {
+            let whole = merged >> strip & 1 == 1;
+            let bytes = if whole { self.page_bytes } else { operation.touched_bytes(strip, self.page_bytes) };
+            let sources = Sources { host: 1 << strip, reads: 0 };
+            wave.operations.push(pages::program(row.data(strip), Cause::Host, bytes, sources));
+        }
+    }
+
+    /// Program of the parity strip.
+    #[inline]
+    pub fn push_parity_program(&self, row: &Row, sources: Sources, wave: &mut Wave) {
+        wave.operations.push(pages::program(row.parity(), Cause::Parity, self.page_bytes, sources));
+    }
+
+    fn push_unmaps(&self, strips: u64, row: &Row, wave: &mut Wave) {
+        wave.changes.extend(Bits(strips).map(|strip| Change::Unmap(row.data(strip))));
+    }
+}
+
+/// Ends the wave of reads that `operation` starts with.
+#[inline]
+pub fn waits_for_reads(operation: &mut Operation, wave: &Wave) -> Step {
+    operation.reads = wave.operations.len() as u8;
+    operation.step = 1;
+    Step::Wave
+}
+
+impl<L: Layout> Guardian for ParityScheme<L> {
+    fn rule(&self, _address: MemberPage) -> Ruling {
+        Ruling::Free
+    }
+}
+
+impl<L: Layout> Scheme for ParityScheme<L> {
+    fn user_pages(&self) -> u64 {
+        u64::from(self.layout.stripes()) * u64::from(self.layout.width())
+    }
+
+    fn width(&self) -> u32 {
+        self.layout.width()
+    }
+
+    fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
+        let (operation, pages) = self.cut(extent);
+        decisions.operations.push(operation);
+        pages
+    }
+
+    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        debug_assert_eq!(outcomes.failed, 0, "no page operation fails yet");
+        let row = self.layout.row(operation.stripe);
+        match operation.kind {
+            OperationKind::Read => self.read(operation, &row, view, wave),
+            OperationKind::Write => self.write(operation, &row, view, wave),
+            OperationKind::Trim => self.trim(operation, &row, view, wave),
+            OperationKind::Commit | OperationKind::Job => unreachable!("this scheme never decides {:?}", operation.kind),
+        }
+    }
+
+    fn fill(&self, index: u64) -> Option<Operation> {
+        if index >= u64::from(self.layout.stripes()) {
+            return None;
+        }
+        let stripe = StripeId(index as u32);
+        let whole = cut::whole_write(self.layout.first(stripe), self.layout.width(), self.page_bytes);
+        Some(self.cut(&whole).0)
+    }
+
+    fn locate(&self, lpn: Lpn) -> MemberPage {
+        let (stripe, index) = self.layout.position(lpn);
+        self.layout.row(stripe).data(index)
+    }
+
+    /// XOR of the N other strips of the stripe.
+    fn recover(&self, lpn: Lpn, lost: u64, sources: &mut Vec<MemberPage>) -> bool {
+        let (stripe, index) = self.layout.position(lpn);
+        let row = self.layout.row(stripe);
+        sources.clear();
+        sources.extend(Bits(self.all_strips() & !(1 << index)).map(|strip| row.data(strip)));
+        sources.push(row.parity());
+        sources.iter().all(|source| lost >> source.member.0 & 1 == 0)
+    }
+
+    fn tolerates(&self) -> Vec<u64> {
+        (0..self.layout.members()).map(|member| 1 << member).collect()
+    }
+
+    fn parity_member(&self, page: LocalPage) -> Option<MemberId> {
+        Some(self.layout.parity_member(self.layout.stripe_at(page)))
+    }
+
+    fn parity_updates(&self) -> ParityUpdates {
+        self.updates
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Scheme> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,31 @@
+//! Block-level striping with one parity member (RAID-4).
+//!
+//! Idea: N = n - 1 data strips form a stripe with the XOR of them, which always lies on the last member. Any one lost member is
+//! the XOR of the others. Small writes pay for the parity with pre-reads, and every one of them programs the same member, which
+//! wears fastest and limits the write rate.
+//! Source: D. A. Patterson, G. Gibson, R. H. Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988, section
+//! on level 4; SPEC 0.2 (layout) and 0.6, CR4 (same update rules as CR5). The rules are in `parts::parity`.
+//! Departures: none.
+
+use crate::parts::cut;
+use crate::parts::layout::LastMember;
+use crate::parts::parity::ParityScheme;
+use crate::parts::update::UpdateRule;
+use crate::{Build, Entry, ParameterError, Protects, Scheme};
+
+/// RAID-4.
+pub const ENTRY: Entry = Entry {
+    name: "raid4",
+    title: "RAID-4 (parity member)",
+    about: "Stripes with parity, which is always on the last member. Costs one member, pre-reads for small writes, and that member's wear.",
+    protects: Protects::Member,
+    members: "at least 3",
+    parameters: &[UpdateRule::PARAMETER],
+    build,
+};
+
+fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
+    cut::at_least(ENTRY.name, build, 3)?;
+    let layout = LastMember { members: build.members, stripes: build.pages_per_member };
+    Ok(Box::new(ParityScheme::new(layout, build.page_bytes, UpdateRule::from_build(build)?)))
+}

@@ -1,0 +1,377 @@
+//! Schemes and a job for tests only, registered nowhere: they use the parts of the contract that no registered scheme uses yet.
+//!
+//! `DecidesInSecondStep` chooses its method when its data are programmed already, by the queues at that time.
+//! `CommitsAnotherFirst` puts the parity off for one stripe at a time and must commit it before it may put off another's.
+//! `CopyWhenIdle` is a job that rewrites every page of a member which has nothing else to do.
+
+use crate::parts::bits::{self, Bits};
+use crate::parts::layout::{Layout, LeftAsymmetric, Role, Row};
+use crate::parts::pages;
+use crate::parts::parity::{ParityScheme, waits_for_reads};
+use crate::parts::update::UpdateRule;
+use crate::{Decisions, Extent, Job, Lock, Method, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
+use flashraid_vocabulary::{
+    Cause, Change, Guardian, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Priority, Ruling, Sources, StripeId, Version, View, Wave,
+};
+
+/// What a scheme over `self.inner`, a RAID-5, shares with it.
+macro_rules! like_raid5 {
+    () => {
+        fn user_pages(&self) -> u64 {
+            self.inner.user_pages()
+        }
+
+        fn width(&self) -> u32 {
+            self.inner.width()
+        }
+
+        fn fill(&self, index: u64) -> Option<Operation> {
+            self.inner.fill(index)
+        }
+
+        fn locate(&self, lpn: Lpn) -> MemberPage {
+            self.inner.locate(lpn)
+        }
+
+        fn parity_member(&self, page: LocalPage) -> Option<MemberId> {
+            self.inner.parity_member(page)
+        }
+
+        fn boxed_clone(&self) -> Box<dyn Scheme> {
+            Box::new(self.clone())
+        }
+    };
+}
+
+/// RAID-5 whose partial-stripe writes program their data first and then read whatever lies on the members with the shorter queues.
+///
+/// Waves: update reads if any, data programs, pre-reads if any, parity program.
+#[derive(Clone, Debug)]
+pub struct DecidesInSecondStep {
+    inner: ParityScheme<LeftAsymmetric>,
+}
+
+impl DecidesInSecondStep {
+    /// On `members` members (at least 3) of `stripes` pages.
+    pub fn new(members: u16, stripes: u32, page_bytes: u32) -> Self {
+        Self { inner: ParityScheme::new(LeftAsymmetric { members, stripes }, page_bytes, UpdateRule::Fewest) }
+    }
+
+    /// RMW if fewer page operations are queued at the members that it reads than at those that RCW reads.
+    fn choose(&self, strips: u64, row: &Row, view: &dyn View) -> Method {
+        let queued = |address: MemberPage| {
+            let (reads, programs) = view.queued(address.member);
+            reads + programs
+        };
+        let rmw = Bits(strips).map(|strip| queued(row.data(strip))).sum::<u32>() + queued(row.parity());
+        let rcw = Bits(self.inner.all_strips() & !strips).map(|strip| queued(row.data(strip))).sum::<u32>();
+        if rmw < rcw { Method::Rmw } else { Method::Rcw }
+    }
+}
+
+impl Guardian for DecidesInSecondStep {
+    fn rule(&self, _address: MemberPage) -> Ruling {
+        Ruling::Free
+    }
+}
+
+impl Scheme for DecidesInSecondStep {
+    like_raid5!();
+
+    fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {
+        self.inner.decide(extent, view, decisions)
+    }
+
+    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        if operation.kind != OperationKind::Write || operation.strips == self.inner.all_strips() {
+            return self.inner.step(operation, outcomes, view, wave);
+        }
+        let row = self.inner.layout().row(operation.stripe);
+        // The programs stay pending until the operation ends, so the old versions are the current ones in every step.
+        let merged = self.inner.merged(operation, &row, view);
+        match operation.step {
+            0 if merged != 0 => {
+                self.inner.push_update_reads(merged, &row, wave);
+                return waits_for_reads(operation, wave);
+            }
+            0 | 1 => {
+                self.inner.push_data_programs(operation, merged, &row, wave);
+                operation.step = 2;
+                return Step::Wave;
+            }
+            2 => {
+                operation.method = self.choose(operation.strips, &row, view);
+                self.inner.count(operation.method);
+                self.inner.push_pre_reads(operation.method, operation.strips, 0, &row, view, wave);
+                operation.reads += wave.operations.len() as u8;
+                operation.step = 3;
+                if !wave.operations.is_empty() {
+                    return Step::Wave;
+                }
+            }
+            _ => {}
+        }
+        let reads = bits::lowest(u32::from(operation.reads)) & !bits::lowest(merged.count_ones());
+        self.inner.push_parity_program(&row, Sources { host: operation.strips, reads }, wave);
+        operation.step = 4;
+        Step::Last
+    }
+
+    fn recover(&self, lpn: Lpn, lost: u64, sources: &mut Vec<MemberPage>) -> bool {
+        self.inner.recover(lpn, lost, sources)
+    }
+
+    fn tolerates(&self) -> Vec<u64> {
+        self.inner.tolerates()
+    }
+
+    fn parity_updates(&self) -> ParityUpdates {
+        self.inner.parity_updates()
+    }
+}
+
+/// RAID-5 that puts off the parity of partial-stripe writes, for one stripe at a time: a write of another stripe requires a commit first.
+///
+/// The strips that the parity does not cover are *dirty*; the versions that it does cover stay as bases. Nothing guards a dirty
+/// strip, so the scheme declares no failure that it survives; clean stripes are recoverable all the same.
+/// Full-stripe writes and trims bring the parity up to date at once and release the bases.
+#[derive(Clone, Debug)]
+pub struct CommitsAnotherFirst {
+    inner: ParityScheme<LeftAsymmetric>,
+    page_bytes: u32,
+    /// Decided: the stripe whose parity was put off last.
+    open: Option<StripeId>,
+    /// Durable: the dirty strips of each stripe.
+    dirty: Vec<u64>,
+    deferred: u64,
+    committed: u64,
+}
+
+impl CommitsAnotherFirst {
+    /// On `members` members (at least 3) of `stripes` pages.
+    pub fn new(members: u16, stripes: u32, page_bytes: u32) -> Self {
+        Self {
+            inner: ParityScheme::new(LeftAsymmetric { members, stripes }, page_bytes, UpdateRule::Rcw),
+            page_bytes,
+            open: None,
+            dirty: vec![0; stripes as usize],
+            deferred: 0,
+            committed: 0,
+        }
+    }
+
+    /// Dirty strips of a stripe.
+    pub fn dirty(&self, stripe: StripeId) -> u64 {
+        self.dirty[stripe.0 as usize]
+    }
+
+    fn commit(&self, stripe: StripeId) -> Operation {
+        let row = self.inner.layout().row(stripe);
+        Operation {
+            kind: OperationKind::Commit,
+            lock: Lock::Exclusive,
+            method: Method::None,
+            step: 0,
+            reads: 0,
+            stripe,
+            page: row.page(),
+            strips: 0,
+            first: self.inner.layout().first(stripe),
+            first_bytes: self.page_bytes,
+            last_bytes: self.page_bytes,
+            space: 1 << row.parity().member.0,
+            requires: None,
+        }
+    }
+
+    fn defers(&self, operation: &Operation) -> bool {
+        operation.kind == OperationKind::Write && operation.strips != self.inner.all_strips()
+    }
+
+    fn step_deferring(&mut self, operation: &mut Operation, row: &Row, view: &dyn View, wave: &mut Wave) -> Step {
+        let merged = self.inner.merged(operation, row, view);
+        if operation.step == 0 && merged != 0 {
+            self.inner.push_update_reads(merged, row, wave);
+            return waits_for_reads(operation, wave);
+        }
+        self.inner.push_data_programs(operation, merged, row, wave);
+        let dirty = self.dirty(operation.stripe);
+        for (strip, program) in Bits(operation.strips).zip(&mut wave.operations) {
+            program.keep_base = dirty >> strip & 1 == 0;
+        }
+        self.deferred += 1;
+        operation.step += 1;
+        Step::Last
+    }
+
+    fn step_committing(&mut self, operation: &mut Operation, row: &Row, view: &dyn View, wave: &mut Wave) -> Step {
+        let for_nobody = |page_operation| PageOperation { host_waits: false, ..page_operation };
+        if operation.step == 0 {
+            if self.dirty(operation.stripe) == 0 {
+                return Step::Nothing;
+            }
+            for strip in Bits(self.inner.written(row, self.inner.all_strips(), view)) {
+                wave.operations.push(for_nobody(pages::read(row.data(strip), Cause::Commit, self.page_bytes, PageOperation::NO_STRIP)));
+            }
+            return waits_for_reads(operation, wave);
+        }
+        let sources = Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)) };
+        wave.operations.push(for_nobody(pages::program(row.parity(), Cause::Commit, self.page_bytes, sources)));
+        self.release_bases(row, view, wave);
+        self.committed += 1;
+        operation.step += 1;
+        Step::Last
+    }
+
+    fn release_bases(&self, row: &Row, view: &dyn View, wave: &mut Wave) {
+        let pages = Bits(self.inner.all_strips()).map(|strip| row.data(strip));
+        wave.changes.extend(pages.filter(|&page| view.is_written(page, Version::Base)).map(Change::ReleaseBase));
+    }
+}
+
+impl Guardian for CommitsAnotherFirst {
+    fn rule(&self, address: MemberPage) -> Ruling {
+        let stripe = self.inner.layout().stripe_at(address.page);
+        match self.inner.layout().row(stripe).role(address.member) {
+            Role::Data(strip) if self.dirty(stripe) >> strip & 1 == 1 => Ruling::CommitFirst,
+            _ => Ruling::Free,
+        }
+    }
+}
+
+impl Scheme for CommitsAnotherFirst {
+    like_raid5!();
+
+    fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {
+        let pages = self.inner.decide(extent, view, decisions);
+        let mut operation = decisions.operations[0];
+        if self.defers(&operation) {
+            operation.space &= !(1 << self.inner.layout().parity_member(operation.stripe).0);
+            decisions.operations.clear();
+            if let Some(other) = self.open.replace(operation.stripe).filter(|&open| open != operation.stripe) {
+                decisions.operations.push(self.commit(other));
+                operation.requires = Some(0);
+            }
+            decisions.operations.push(operation);
+        }
+        pages
+    }
+
+    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        let row = self.inner.layout().row(operation.stripe);
+        if self.defers(operation) {
+            return self.step_deferring(operation, &row, view, wave);
+        }
+        if operation.kind == OperationKind::Commit {
+            return self.step_committing(operation, &row, view, wave);
+        }
+        let step = self.inner.step(operation, outcomes, view, wave);
+        if operation.kind != OperationKind::Read && matches!(step, Step::Last | Step::Done) {
+            self.release_bases(&row, view, wave);
+            if step == Step::Done {
+                // Tells `ended` that the trim emptied the stripe, and did not find nothing to do.
+                operation.method = Method::FullStripe;
+            }
+        }
+        step
+    }
+
+    fn ended(&mut self, operation: &Operation) {
+        let dirty = &mut self.dirty[operation.stripe.0 as usize];
+        match operation.kind {
+            OperationKind::Read | OperationKind::Job => {}
+            OperationKind::Write if operation.method == Method::None => *dirty |= operation.strips,
+            OperationKind::Trim if operation.method == Method::None => {}
+            OperationKind::Write | OperationKind::Trim | OperationKind::Commit => *dirty = 0,
+        }
+    }
+
+    fn recover(&self, lpn: Lpn, lost: u64, sources: &mut Vec<MemberPage>) -> bool {
+        self.dirty(self.inner.layout().position(lpn).0) == 0 && self.inner.recover(lpn, lost, sources)
+    }
+
+    fn tolerates(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
+    fn parity_updates(&self) -> ParityUpdates {
+        ParityUpdates { deferred: self.deferred, committed: self.committed, ..self.inner.parity_updates() }
+    }
+
+    fn commit_for_collection(&mut self, address: MemberPage) -> Option<Operation> {
+        Some(self.commit(self.inner.layout().stripe_at(address.page)))
+    }
+}
+
+/// Reads and programs again each written page of a member that is idle, once.
+#[derive(Clone, Debug)]
+pub struct CopyWhenIdle {
+    /// The local page of each member that is looked at next.
+    next: Vec<u32>,
+    pages_per_member: u32,
+    page_bytes: u32,
+    stripe_of: fn(MemberPage) -> StripeId,
+}
+
+impl CopyWhenIdle {
+    /// Over `members` members. `stripe_of` names the stripe that the scheme of the device locks to write a page.
+    pub fn new(members: u16, pages_per_member: u32, page_bytes: u32, stripe_of: fn(MemberPage) -> StripeId) -> Self {
+        Self { next: vec![0; usize::from(members)], pages_per_member, page_bytes, stripe_of }
+    }
+
+    fn member(operation: &Operation) -> MemberId {
+        MemberId(operation.space.trailing_zeros() as u16)
+    }
+}
+
+impl Job for CopyWhenIdle {
+    fn next(&mut self, member: MemberId, view: &dyn View) -> Option<Operation> {
+        if !view.is_idle(member) {
+            return None;
+        }
+        let next = &mut self.next[usize::from(member.0)];
+        while *next < self.pages_per_member {
+            let address = MemberPage { member, page: LocalPage(*next) };
+            *next += 1;
+            if view.is_written(address, Version::Current) {
+                return Some(Operation {
+                    kind: OperationKind::Job,
+                    lock: Lock::Exclusive,
+                    method: Method::None,
+                    step: 0,
+                    reads: 0,
+                    stripe: (self.stripe_of)(address),
+                    page: address.page,
+                    strips: 0,
+                    first: Lpn(0),
+                    first_bytes: self.page_bytes,
+                    last_bytes: self.page_bytes,
+                    space: 1 << member.0,
+                    requires: None,
+                });
+            }
+        }
+        None
+    }
+
+    fn step(&mut self, operation: &mut Operation, _outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        let address = MemberPage { member: Self::member(operation), page: operation.page };
+        let for_nobody = |page_operation| PageOperation { host_waits: false, priority: Priority::Migration, ..page_operation };
+        if operation.step == 0 {
+            // The page may have been trimmed while the operation waited for its lock.
+            if !view.is_written(address, Version::Current) {
+                return Step::Nothing;
+            }
+            wave.operations.push(for_nobody(pages::read(address, Cause::Migration, self.page_bytes, PageOperation::NO_STRIP)));
+            return waits_for_reads(operation, wave);
+        }
+        let sources = Sources { host: 0, reads: 1 };
+        wave.operations.push(for_nobody(pages::program(address, Cause::Migration, self.page_bytes, sources)));
+        operation.step += 1;
+        Step::Last
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Job> {
+        Box::new(self.clone())
+    }
+}
