@@ -1,1 +1,671 @@
-//! Under construction.
+//! Flash: page maps, free space, collection and wear; below them buses, array units, queues and cell times.
+//!
+//! The layer above submits page operations by (member, page, version) and gets completions; it never learns a physical page
+//! but to label contents. Reading order: `settings`, `mapping`, `nand`, `collection`.
+
+#![warn(missing_docs)]
+
+pub mod collection;
+pub mod mapping;
+pub mod memory;
+pub mod nand;
+mod settings;
+
+use collection::collector::Collection;
+use collection::victims::Victims;
+use flashraid_vocabulary::{Action, Cause, Geometry, LocalPage, MemberId, MemberPage, Observer, PageOperation, Ppn, Priority, Version};
+use mapping::blocks::{Blocks, State, Stream};
+use mapping::maps::Maps;
+use mapping::space::{Domain, NIL, Queue};
+use nand::events::EventQueue;
+use nand::units::{Channel, Record, Unit};
+pub use settings::{Blocking, CellOperation, CellTimes, Placement, Settings};
+
+/// What a completion reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The data of a program are in the die's register (only if the device reports it).
+    DataIn,
+    /// The page operation has ended.
+    Ended,
+}
+
+/// A page operation made progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Its handle. A read's is free again once the completion is taken; a program's after `commit` or `abandon`.
+    pub record: u32,
+    /// What happened.
+    pub progress: Progress,
+}
+
+/// Load and traffic of one member.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MemberLoad {
+    /// Reads queued and not started.
+    pub reads: u32,
+    /// Programs queued and not started.
+    pub programs: u32,
+    /// Page operations of plans in service.
+    pub in_service: u32,
+    /// Collections that run in the member.
+    pub collections: u32,
+    /// Sum over completed host requests of the queue length found at their completion (SPEC 3.6).
+    blocked_sum: u64,
+    blocked_epoch: u64,
+}
+
+/// Number of actions counted: reads, programs, erases.
+pub const ACTIONS: usize = 3;
+
+/// What the NAND did, by action and cause.
+pub type Counts = [[u64; Cause::COUNT]; ACTIONS];
+
+/// The flash of one device.
+#[derive(Clone, Debug)]
+pub struct Flash {
+    pub(crate) settings: Settings,
+    pub(crate) now_ns: u64,
+    pub(crate) maps: Maps,
+    pub(crate) blocks: Blocks,
+    pub(crate) victims: Victims,
+    pub(crate) domains: Vec<Domain>,
+    pub(crate) channels: Vec<Channel>,
+    pub(crate) units: Vec<Unit>,
+    pub(crate) events: EventQueue,
+    pub(crate) records: Vec<Record>,
+    pub(crate) free_records: u32,
+    pub(crate) collections: Vec<Collection>,
+    pub(crate) cold: Vec<std::collections::BinaryHeap<std::cmp::Reverse<(u32, u16)>>>,
+    pub(crate) completions: Vec<Completion>,
+    pub(crate) freed: Vec<u32>,
+    pub(crate) questions: Vec<(u32, MemberPage)>,
+    pub(crate) without_time: bool,
+    pub(crate) loads: Vec<MemberLoad>,
+    pub(crate) completed_requests: u64,
+    /// What page operations were started, by action and cause.
+    pub counts: Counts,
+    /// Deliberate faults, only for tests of the checkers.
+    #[cfg(feature = "mutants")]
+    pub mutants: Mutants,
+    static_planes: Vec<u32>,
+    members: u32,
+    units_per_channel: u32,
+    planes_per_unit: u32,
+    pub(crate) pages_per_block: u32,
+    pages_per_plane: u32,
+    pub(crate) gc_pages: u32,
+}
+
+/// Deliberate faults of the flash layer (see the list in the engine's `mutants` file).
+#[cfg(feature = "mutants")]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mutants {
+    /// The collector switches the map even if the page was superseded while it was moved.
+    pub stale_move: bool,
+    /// The collector erases without waiting for dispatched reads.
+    pub erase_under_read: bool,
+}
+
+impl Flash {
+    /// An erased device. The settings must have passed the configuration's checks.
+    pub fn new(settings: Settings) -> Self {
+        let geometry = settings.geometry;
+        let members = settings.members();
+        let units_per_channel = settings.units_per_channel();
+        let planes_per_unit = settings.planes_per_unit();
+        let planes = geometry.channels * units_per_channel * planes_per_unit;
+        let blocks = Blocks::new(planes, geometry.blocks_per_plane, geometry.pages_per_block, settings.gc_hard, settings.wear_dynamic);
+        let units = (geometry.channels * units_per_channel) as usize;
+        let mut flash = Self {
+            now_ns: 0,
+            maps: Maps::new(settings.pages_per_member as usize * members as usize, geometry.physical_pages() as usize),
+            victims: Victims::new(planes, geometry.pages_per_block),
+            domains: Vec::new(),
+            channels: vec![Channel::new(units_per_channel); geometry.channels as usize],
+            units: vec![Unit::new(); units],
+            events: EventQueue::new(geometry.channels as usize + units),
+            records: Vec::new(),
+            free_records: NIL,
+            collections: vec![Collection::IDLE; planes as usize],
+            cold: vec![Default::default(); planes as usize],
+            completions: Vec::new(),
+            freed: Vec::new(),
+            questions: Vec::new(),
+            without_time: false,
+            loads: vec![MemberLoad::default(); members as usize],
+            completed_requests: 0,
+            counts: [[0; Cause::COUNT]; ACTIONS],
+            #[cfg(feature = "mutants")]
+            mutants: Mutants::default(),
+            static_planes: Vec::new(),
+            members,
+            units_per_channel,
+            planes_per_unit,
+            pages_per_block: geometry.pages_per_block,
+            pages_per_plane: geometry.pages_per_plane() as u32,
+            gc_pages: (settings.gc_threshold * geometry.pages_per_plane() as f64).ceil() as u32,
+            blocks,
+            settings,
+        };
+        flash.static_planes = flash.order_static_planes();
+        flash.form_domains();
+        flash
+    }
+
+    /// The member's planes, as offsets from its first channel's first plane, in the order in which static placement goes round them.
+    fn order_static_planes(&self) -> Vec<u32> {
+        let geometry = self.settings.geometry;
+        let chips = if self.settings.member_is_chip { 1 } else { geometry.chips_per_channel };
+        let extent = |level: u8| match level {
+            b'W' => chips,
+            b'D' => geometry.dies_per_chip,
+            _ => geometry.planes_per_die,
+        };
+        let order = self.settings.static_order;
+        let mut planes = Vec::new();
+        for slow in 0..extent(order[2]) {
+            for middle in 0..extent(order[1]) {
+                for fast in 0..extent(order[0]) {
+                    let index = |level: u8| [fast, middle, slow][order.iter().position(|l| *l == level).expect("a permutation")];
+                    planes.push(self.plane_offset(index(b'W'), index(b'D'), index(b'P')));
+                }
+            }
+        }
+        planes
+    }
+
+    /// Number of a plane inside its channel. Units are numbered die by die, so that going round them visits all chips first.
+    fn plane_offset(&self, chip: u32, die: u32, plane: u32) -> u32 {
+        let geometry = self.settings.geometry;
+        if self.settings.chip_serial {
+            chip * self.planes_per_unit + die * geometry.planes_per_die + plane
+        } else {
+            (die * geometry.chips_per_channel + chip) * self.planes_per_unit + plane
+        }
+    }
+
+    /// Bit mask of a chip's array units in its channel.
+    pub(crate) fn chip_units(&self, chip: u32) -> u64 {
+        let chips = self.settings.geometry.chips_per_channel;
+        (0..self.units_per_channel).filter(|unit| unit % chips == chip).fold(0, |mask, unit| mask | 1 << unit)
+    }
+
+    fn form_domains(&mut self) {
+        let channels = self.settings.geometry.channels;
+        let all_units = u64::MAX >> (64 - self.units_per_channel);
+        let domain = |channels: (u32, u32), units: u64| Domain {
+            free_pages: 0,
+            reserved: 0,
+            channels,
+            units,
+            waiting: [Queue::EMPTY; Priority::COUNT],
+            waiting_mask: 0,
+            next_channel: channels.0,
+            turn: 0,
+        };
+        let chips = self.settings.geometry.chips_per_channel;
+        self.domains = match self.settings.placement {
+            Placement::Static => (0..channels * self.units_per_channel * self.planes_per_unit)
+                .map(|plane| {
+                    let unit = plane / self.planes_per_unit;
+                    let channel = unit / self.units_per_channel;
+                    domain((channel, channel + 1), 1 << (unit % self.units_per_channel))
+                })
+                .collect(),
+            Placement::Member if self.settings.member_is_chip => {
+                (0..self.members).map(|m| domain((m / chips, m / chips + 1), self.chip_units(m % chips))).collect()
+            }
+            Placement::Member => (0..channels).map(|c| domain((c, c + 1), all_units)).collect(),
+            Placement::Groups(groups) => {
+                let size = channels / groups;
+                (0..groups).map(|g| domain((g * size, (g + 1) * size), all_units)).collect()
+            }
+        };
+        for plane in 0..self.blocks.planes.len() as u32 {
+            let pages = i64::from(self.blocks.host_pages(plane));
+            let domain = self.domain_of_plane(plane);
+            self.domains[domain as usize].free_pages += pages;
+            self.set_writable(plane, pages > 0);
+        }
+        for (id, domain) in self.domains.iter().enumerate() {
+            for channel in domain.channels.0..domain.channels.1 {
+                self.channels[channel as usize].domains.push(id as u32);
+            }
+        }
+    }
+
+    pub(crate) fn domain_of_plane(&self, plane: u32) -> u32 {
+        let unit = plane / self.planes_per_unit;
+        let channel = unit / self.units_per_channel;
+        match self.settings.placement {
+            Placement::Static => plane,
+            Placement::Member => self.member_of_unit(unit),
+            Placement::Groups(groups) => channel / (self.settings.geometry.channels / groups),
+        }
+    }
+
+    /// The member that an array unit belongs to.
+    pub fn member_of_unit(&self, unit: u32) -> u32 {
+        let channel = unit / self.units_per_channel;
+        if self.settings.member_is_chip {
+            let chips = self.settings.geometry.chips_per_channel;
+            channel * chips + unit % self.units_per_channel % chips
+        } else {
+            channel
+        }
+    }
+
+    /// The space domain in which a program of this page takes its page.
+    #[inline]
+    pub fn domain_of(&self, address: MemberPage) -> u32 {
+        match self.settings.placement {
+            Placement::Static => self.static_plane(address),
+            Placement::Member => u32::from(address.member.0),
+            Placement::Groups(groups) => u32::from(address.member.0) / (self.members / groups),
+        }
+    }
+
+    fn static_plane(&self, address: MemberPage) -> u32 {
+        let offset = self.static_planes[(address.page.0 as usize) % self.static_planes.len()];
+        let member = u32::from(address.member.0);
+        let planes_per_channel = self.units_per_channel * self.planes_per_unit;
+        if self.settings.member_is_chip {
+            let chips = self.settings.geometry.chips_per_channel;
+            member / chips * planes_per_channel + offset + self.plane_offset(member % chips, 0, 0)
+        } else {
+            member * planes_per_channel + offset
+        }
+    }
+
+    /// The number of a member's page in the device's maps.
+    #[inline]
+    pub fn slot(&self, address: MemberPage) -> u32 {
+        address.page.0 * self.members + u32::from(address.member.0)
+    }
+
+    /// The inverse of `slot`.
+    pub fn address(&self, slot: u32) -> MemberPage {
+        MemberPage { member: MemberId((slot % self.members) as u16), page: LocalPage(slot / self.members) }
+    }
+
+    #[inline]
+    pub(crate) fn plane_of(&self, ppn: Ppn) -> u32 {
+        ppn.0 / self.pages_per_plane
+    }
+
+    #[inline]
+    pub(crate) fn unit_of_plane(&self, plane: u32) -> u32 {
+        plane / self.planes_per_unit
+    }
+
+    #[inline]
+    pub(crate) fn channel_of_unit(&self, unit: u32) -> u32 {
+        unit / self.units_per_channel
+    }
+
+    #[inline]
+    pub(crate) fn block_of(&self, ppn: Ppn) -> usize {
+        (ppn.0 / self.pages_per_block) as usize
+    }
+
+    pub(crate) fn first_ppn(&self, block: usize) -> Ppn {
+        Ppn(block as u32 * self.pages_per_block)
+    }
+
+    // ---- free space ----
+
+    /// Promises a page of the domain to an operation, if there is one.
+    #[inline]
+    pub fn reserve(&mut self, domain: u32) -> bool {
+        self.domains[domain as usize].reserve()
+    }
+
+    /// Gives a promised page back.
+    pub fn release(&mut self, domain: u32) {
+        self.domains[domain as usize].reserved -= 1;
+        self.freed.push(domain);
+    }
+
+    /// Takes a domain that gained space since the last call; operations may wait for it.
+    #[inline]
+    pub fn take_freed(&mut self) -> Option<u32> {
+        self.freed.pop()
+    }
+
+    /// Takes the next page of a plane for a host program. The page stays pending.
+    #[inline]
+    pub(crate) fn take_host_page(&mut self, plane: u32) -> Ppn {
+        let (block, offset) = self.blocks.take(plane, Stream::Host);
+        let domain = self.domain_of_plane(plane);
+        self.domains[domain as usize].free_pages -= 1;
+        if offset + 1 == self.pages_per_block && self.blocks.host_pages(plane) == 0 {
+            self.set_writable(plane, false);
+        }
+        Ppn(block as u32 * self.pages_per_block + offset)
+    }
+
+    pub(crate) fn set_writable(&mut self, plane: u32, writable: bool) {
+        let unit = self.unit_of_plane(plane);
+        let channel = self.channel_of_unit(unit);
+        let entry = &mut self.units[unit as usize];
+        let bit = 1u64 << (plane - unit * self.planes_per_unit);
+        entry.writable = if writable { entry.writable | bit } else { entry.writable & !bit };
+        let unit_bit = 1u64 << (unit - channel * self.units_per_channel);
+        let entry_writable = entry.writable != 0;
+        let channel = &mut self.channels[channel as usize];
+        channel.writable = if entry_writable { channel.writable | unit_bit } else { channel.writable & !unit_bit };
+    }
+
+    // ---- versions ----
+
+    /// The physical page of a version: only to label contents and to check them.
+    #[inline]
+    pub fn lookup(&self, address: MemberPage, version: Version) -> Option<Ppn> {
+        self.maps.get(version, self.slot(address))
+    }
+
+    /// The first slot at or after `slot` and before `end` that has a current version.
+    pub fn next_mapped(&self, slot: u32, end: u32) -> Option<u32> {
+        self.maps.next_mapped(slot, end)
+    }
+
+    /// Ends a program: its page becomes the version it was programmed for; what that version named before becomes garbage, or
+    /// the base if the plan says so and there is none yet.
+    #[inline]
+    pub fn commit(&mut self, record: u32) {
+        let Record { slot, ppn, version, keep_base, .. } = self.records[record as usize];
+        self.name(version, slot, Ppn(ppn), keep_base);
+        self.free_record(record);
+    }
+
+    #[inline]
+    fn name(&mut self, version: Version, slot: u32, ppn: Ppn, keep_base: bool) {
+        let block = self.block_of(ppn);
+        self.blocks.blocks[block].live += 1;
+        let old = self.maps.set(version, slot, ppn);
+        match old {
+            Some(old) if keep_base && self.maps.get(Version::Base, slot).is_none() => {
+                self.maps.set(Version::Base, slot, old);
+                self.maps.label(old, Version::Base, slot);
+            }
+            Some(old) => self.invalidate(old),
+            None => {}
+        }
+        self.settle(block);
+    }
+
+    /// Gives up a program that has ended: its page is garbage.
+    pub fn abandon(&mut self, record: u32) {
+        let block = self.block_of(Ppn(self.records[record as usize].ppn));
+        self.free_record(record);
+        self.settle(block);
+    }
+
+    /// A programmed page of the block is pending no more; a full block without pending pages can become a victim.
+    #[inline]
+    pub(crate) fn settle(&mut self, block: usize) {
+        let entry = &mut self.blocks.blocks[block];
+        entry.pending -= 1;
+        if entry.pending == 0 && entry.state == State::Closed {
+            self.list_victim(block);
+        }
+    }
+
+    fn list_victim(&mut self, block: usize) {
+        let per_plane = self.settings.geometry.blocks_per_plane as usize;
+        let (plane, number) = ((block / per_plane) as u32, (block % per_plane) as u16);
+        self.victims.insert(plane, number, &mut self.blocks.blocks[plane as usize * per_plane..][..per_plane]);
+        if self.settings.wear_static.is_some() {
+            self.note_cold(plane, number);
+        }
+        self.collect_if_starved(plane);
+    }
+
+    /// A live page becomes garbage.
+    #[inline]
+    pub(crate) fn invalidate(&mut self, ppn: Ppn) {
+        let block = self.block_of(ppn);
+        let entry = &mut self.blocks.blocks[block];
+        if !entry.listed {
+            entry.live -= 1;
+            return;
+        }
+        let per_plane = self.settings.geometry.blocks_per_plane as usize;
+        let (plane, number) = ((block / per_plane) as u32, (block % per_plane) as u16);
+        let blocks = &mut self.blocks.blocks[plane as usize * per_plane..][..per_plane];
+        self.victims.remove(plane, number, blocks);
+        blocks[usize::from(number)].live -= 1;
+        self.victims.insert(plane, number, blocks);
+        self.collect_if_starved(plane);
+    }
+
+    /// The page has no current version any more.
+    pub fn unmap(&mut self, address: MemberPage, version: Version) {
+        if let Some(old) = self.maps.clear(version, self.slot(address)) {
+            self.invalidate(old);
+            if version == Version::Base {
+                self.base_released(old);
+            }
+        }
+    }
+
+    // ---- without time: fill, precondition, first touch ----
+
+    /// Programs and commits a page at once, where an idle device would have put it. The caller has checked that the domain has
+    /// a page (`reserve`), which this takes.
+    #[inline]
+    pub fn place(&mut self, address: MemberPage, version: Version, keep_base: bool) -> Ppn {
+        let id = self.domain_of(address);
+        self.domains[id as usize].reserved -= 1;
+        let plane = match self.settings.placement {
+            Placement::Static => id,
+            _ => self.next_plane(id),
+        };
+        let ppn = self.take_host_page(plane);
+        let slot = self.slot(address);
+        self.maps.label(ppn, version, slot);
+        self.name(version, slot, ppn, keep_base);
+        ppn
+    }
+
+    /// The writable plane whose turn it is in the domain: channels first, then units, then planes.
+    fn next_plane(&mut self, id: u32) -> u32 {
+        loop {
+            let domain = &mut self.domains[id as usize];
+            let (first, end) = domain.channels;
+            let turn = domain.turn;
+            domain.turn = turn.wrapping_add(1);
+            let channel = first + turn % (end - first);
+            let state = &mut self.channels[channel as usize];
+            let eligible = state.writable & domain.units;
+            if eligible == 0 {
+                continue;
+            }
+            let unit = nand::units::after(eligible, state.turn_of_pool);
+            state.turn_of_pool = unit;
+            return self.turn_plane(channel * self.units_per_channel + u32::from(unit));
+        }
+    }
+
+    // ---- what others may look at ----
+
+    /// Simulated time of the last event processed.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// The device's settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Shape of the device.
+    pub fn geometry(&self) -> Geometry {
+        self.settings.geometry
+    }
+
+    /// Load of a member.
+    pub fn load(&self, member: MemberId) -> &MemberLoad {
+        &self.loads[usize::from(member.0)]
+    }
+
+    /// Page operations queued or in service at the unit that holds the current version; 0 if the page has none.
+    pub fn load_at(&self, address: MemberPage) -> u32 {
+        let Some(ppn) = self.lookup(address, Version::Current) else { return 0 };
+        let unit = &self.units[self.unit_of_plane(self.plane_of(ppn)) as usize];
+        unit.queued + u32::from(!unit.is_idle())
+    }
+
+    /// Whether the member has nothing queued, in service or being collected.
+    pub fn is_idle(&self, member: MemberId) -> bool {
+        let load = self.load(member);
+        load.reads + load.programs + load.in_service + load.collections == 0
+    }
+
+    /// Free pages of the emptiest plane, as a share of the plane's pages: what `gc_threshold` is compared with.
+    pub fn least_free_share(&self) -> f64 {
+        let least = self.blocks.planes.iter().map(|plane| plane.free_pages).min().unwrap_or(0);
+        f64::from(least) / f64::from(self.pages_per_plane)
+    }
+
+    /// Erased blocks of a member.
+    pub fn free_blocks(&self, member: u32) -> u64 {
+        (0..self.blocks.planes.len() as u32)
+            .filter(|plane| self.member_of_unit(self.unit_of_plane(*plane)) == member)
+            .map(|plane| u64::from(self.blocks.planes[plane as usize].free_blocks))
+            .sum()
+    }
+
+    /// Erase count of each block.
+    pub fn erase_counts(&self) -> &[u32] {
+        &self.blocks.erases
+    }
+
+    /// Bytes of the forward map, as a controller would hold it (4 for each logical page).
+    pub fn table_bytes(&self) -> u64 {
+        self.maps.table_bytes()
+    }
+
+    /// Array units, in order of channel and unit.
+    pub fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    /// Channels.
+    pub fn channels(&self) -> &[Channel] {
+        &self.channels
+    }
+
+    /// Asks the processor for what a request to this page will touch first.
+    #[inline(always)]
+    pub fn prefetch_map(&self, address: MemberPage) {
+        self.maps.prefetch(self.slot(address));
+    }
+
+    /// Asks the processor for what overwriting this page will touch next; the map entry should be there already.
+    #[inline(always)]
+    pub fn prefetch_block(&self, address: MemberPage) {
+        let slot = self.slot(address);
+        if let Some(ppn) = self.maps.get(Version::Current, slot) {
+            memory::prefetch(&self.blocks.blocks, self.block_of(ppn));
+        }
+    }
+
+    /// Counts a completed host request, for the members' mean of blocked requests.
+    #[inline]
+    pub fn request_completed(&mut self) {
+        self.completed_requests += 1;
+    }
+
+    /// Sum over completed requests of the member's queue length at their completion.
+    pub fn blocked_sum(&self, member: u32) -> u64 {
+        let load = &self.loads[member as usize];
+        load.blocked_sum + u64::from(load.reads + load.programs) * (self.completed_requests - load.blocked_epoch)
+    }
+
+    pub(crate) fn count(&mut self, action: usize, cause: Cause) {
+        self.counts[action][cause as usize] += 1;
+    }
+
+    /// Checks what must always hold, by scanning everything; for tests. Returns what is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        let mut live = vec![0u16; self.blocks.blocks.len()];
+        for version in [Version::Current, Version::Base, Version::Copy] {
+            for slot in 0..self.settings.pages_per_member * self.members {
+                if let Some(ppn) = self.maps.get(version, slot) {
+                    if self.maps.labelled(ppn) != (version, slot) {
+                        return Err(format!("{version:?} of slot {slot} is at {ppn:?}, labelled {:?}", self.maps.labelled(ppn)));
+                    }
+                    live[self.block_of(ppn)] += 1;
+                }
+            }
+        }
+        for (index, block) in self.blocks.blocks.iter().enumerate() {
+            if block.live != live[index] {
+                return Err(format!("block {index} counts {} live pages, the maps name {}", block.live, live[index]));
+            }
+            if block.listed != (block.state == State::Closed && block.pending == 0) {
+                return Err(format!("block {index} {block:?} is wrongly listed or unlisted"));
+            }
+        }
+        for (id, domain) in self.domains.iter().enumerate() {
+            let planes = (0..self.blocks.planes.len() as u32).filter(|plane| self.domain_of_plane(*plane) == id as u32);
+            let pages: i64 = planes.map(|plane| i64::from(self.blocks.host_pages(plane))).sum();
+            if pages != domain.free_pages || domain.reserved < 0 || domain.reserved > domain.free_pages {
+                return Err(format!("domain {id}: {pages} free pages, counted {}, reserved {}", domain.free_pages, domain.reserved));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Index of an action in `Counts`; erases come third.
+pub fn action_index(action: Action) -> usize {
+    action as usize
+}
+
+/// What a layer above gives to `Flash::submit`.
+#[derive(Clone, Copy, Debug)]
+pub struct Submission<'a> {
+    /// The page operation.
+    pub operation: &'a PageOperation,
+    /// Handle of the operation it belongs to, returned by `Flash::owner`.
+    pub owner: u32,
+    /// Position in its wave.
+    pub index: u8,
+}
+
+impl Flash {
+    /// Processes the earliest event. Completions, freed domains and questions must be taken before the next call.
+    pub fn advance<O: Observer>(&mut self, observer: &mut O) {
+        let (time_ns, resource) = self.events.first();
+        debug_assert!(time_ns >= self.now_ns && time_ns != nand::events::NEVER);
+        self.now_ns = time_ns;
+        let channels = self.channels.len() as u32;
+        match resource.checked_sub(channels) {
+            None => self.bus_event(resource),
+            Some(unit) => self.unit_event(unit, observer),
+        }
+    }
+
+    /// Time of the earliest event, `u64::MAX` if nothing is under way.
+    #[inline]
+    pub fn next_event_ns(&self) -> u64 {
+        self.events.first().0
+    }
+
+    /// Moves the clock to a time before the next event (an arrival).
+    #[inline]
+    pub fn set_now(&mut self, now_ns: u64) {
+        debug_assert!(now_ns >= self.now_ns && now_ns <= self.next_event_ns());
+        self.now_ns = now_ns;
+    }
+
+    /// Exchanges the completions of the last event, in order, for an empty list.
+    #[inline]
+    pub fn take_completions(&mut self, list: &mut Vec<Completion>) {
+        debug_assert!(list.is_empty());
+        std::mem::swap(&mut self.completions, list);
+    }
+}

@@ -35,7 +35,3 @@ impl MemberPage {
         Self { member: MemberId(member), page: LocalPage(page) }
     }
 }
-
-/// Handle of an operation in flight, given by the engine; unique among the operations alive at one time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct OperationId(pub u32);

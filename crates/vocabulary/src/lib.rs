@@ -13,6 +13,6 @@ mod talk;
 
 pub use geometry::Geometry;
 pub use host::{HostOp, HostRequest};
-pub use ids::{LocalPage, Lpn, MemberId, MemberPage, OperationId, Ppn, StripeId};
+pub use ids::{LocalPage, Lpn, MemberId, MemberPage, Ppn, StripeId};
 pub use plan::{Action, Cause, Change, PageOperation, Priority, Sources, Version, Wave};
 pub use talk::{Guardian, NoObserver, Observer, Ruling, View};

@@ -1,6 +1,6 @@
 //! The traits through which layers talk without knowing each other.
 
-use crate::{Action, Cause, MemberId, MemberPage, OperationId, Ppn, Version};
+use crate::{MemberId, MemberPage, Ppn, Version};
 
 /// What a scheme may look at when a decision depends on load or on what is written. Read-only.
 pub trait View {
@@ -33,15 +33,10 @@ pub trait Guardian {
     fn rule(&self, address: MemberPage) -> Ruling;
 }
 
-/// Who watches page operations: verification, time series, timelines. Every method is called in simulated-time order.
+/// Who watches what the flash does by itself: verification now; time series and timelines have their place here. Methods are
+/// called in simulated-time order.
 pub trait Observer {
-    /// A page operation of `operation` (its `index`-th of the wave) took its place on a unit; programs know their page now.
-    fn started(&mut self, _now_ns: u64, _operation: OperationId, _action: Action, _cause: Cause, _ppn: Ppn) {}
-    /// A page operation of a plan ended; `index` is its position in the wave.
-    fn ended(&mut self, _operation: OperationId, _index: u8, _action: Action, _ppn: Ppn) {}
-    /// The collector has read a page that it is about to move.
-    fn move_read(&mut self, _from: Ppn) {}
-    /// The collector has written the content of `from` to `to`.
+    /// The collector has programmed the content of `from` at `to`.
     fn moved(&mut self, _from: Ppn, _to: Ppn) {}
     /// A block was erased: `pages` pages from `first` hold nothing any more.
     fn erased(&mut self, _first: Ppn, _pages: u32) {}

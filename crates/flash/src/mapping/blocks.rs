@@ -73,6 +73,7 @@ pub struct Plane {
     pub debt: bool,
     /// Blocks from here on were never used.
     fresh: u32,
+    most_erases: u32,
     /// Erased blocks that were used before, by erase count (dynamic wear levelling) or by the order in which they were freed.
     erased: BinaryHeap<Reverse<(u32, u16)>>,
     frees: u32,
@@ -102,6 +103,7 @@ impl Blocks {
             free_pages: blocks_per_plane * pages_per_block,
             debt: false,
             fresh: 0,
+            most_erases: 0,
             erased: BinaryHeap::new(),
             frees: 0,
         };
@@ -187,6 +189,11 @@ impl Blocks {
         block
     }
 
+    /// Erase count of the plane's most worn block.
+    pub fn most_erases(&self, plane: u32) -> u32 {
+        self.planes[plane as usize].most_erases
+    }
+
     /// Returns an erased victim to the plane's free blocks and ends the loan.
     pub fn erased(&mut self, plane: u32, block: u16) {
         let index = self.index(plane, block);
@@ -195,6 +202,7 @@ impl Blocks {
         self.blocks[index] = Block::default();
         let state = &mut self.planes[plane as usize];
         state.frees += 1;
+        state.most_erases = state.most_erases.max(self.erases[index]);
         let key = if self.wear_dynamic { self.erases[index] } else { state.frees };
         state.erased.push(Reverse((key, block)));
         state.free_blocks += 1;

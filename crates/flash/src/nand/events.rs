@@ -41,6 +41,11 @@ impl EventQueue {
         }
     }
 
+    /// The resource's event, `NEVER` if it has none.
+    pub fn of(&self, resource: usize) -> u64 {
+        self.nodes[self.leaves + resource].0
+    }
+
     /// The earliest event: (time, resource); time is `NEVER` if there is none.
     #[inline]
     pub fn first(&self) -> (u64, u32) {
