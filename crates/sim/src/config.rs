@@ -1,12 +1,28 @@
 //! The one schema of every setting: presets, configuration files, `--set`, command options and Python arguments all end here.
 //!
 //! Four tables: `device` (what the flash is), `scheme` (which redundancy, with its own parameters), `host` (how requests are
-//! served), `run` (what is done with the workload). A key has one meaning whatever its table, so `--set gc_threshold=0.1` needs no table name.
+//! served), `run` (what is done with the workload). A key has one meaning whatever its table, so `--set gc_threshold=0.1` needs
+//! no table name (only `name` does: a device and a scheme both have one). Each key is declared once, below, with its type, unit,
+//! default, allowed values and sentence; checks, help and docs/configuration.md follow from that ([`TABLES`]).
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::str::FromStr;
+
+mod capacity;
+mod check;
+mod gather;
+mod key;
+mod reference;
+
+pub use capacity::{Derived, SpaceDomain, most_logical_pages};
+pub use key::{Key, Kind, Table};
+pub(crate) use gather::find_scheme;
+pub(crate) use key::nearest;
+pub use reference::reference_markdown;
+
+use key::whole;
 
 /// Every setting, complete: defaults are filled in. A result carries it, and can be run again from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,287 +33,9 @@ pub struct Config {
     /// Which redundancy scheme, and its parameters.
     pub scheme: SchemeChoice,
     /// How requests are served.
-    #[serde(default)]
     pub host: Host,
     /// What is done with the workload.
-    #[serde(default)]
     pub run: Run,
-}
-
-macro_rules! word {
-    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident),+ $(,)? }) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum $name { $($(#[$doc])* $variant),+ }
-    };
-}
-
-word!(
-    /// The unit of placement, failure and health.
-    Member { /// A channel with its chips.
-             Channel,
-             /// A chip.
-             Chip }
-);
-word!(
-    /// Which planes one FTL instance allocates from.
-    Ftl { /// Those of one member.
-          Member,
-          /// Those of one half of the members (a mirror group).
-          Group,
-          /// All.
-          Device }
-);
-word!(
-    /// How a program finds its plane.
-    Allocation { /// By arithmetic on the local page.
-                 Static,
-                 /// Channel by the layout, the rest whatever is idle.
-                 SemiDynamic,
-                 /// Whatever is idle in the FTL instance.
-                 Dynamic }
-);
-word!(
-    /// What executes one array operation at a time.
-    ArrayUnit { /// A die.
-                Die,
-                /// A whole chip (chip-serial, as simulators without die interleaving).
-                Chip }
-);
-word!(
-    /// Order inside a service class on one unit.
-    Scheduling { /// Reads before programs, oldest first.
-                 ReadFirst,
-                 /// Oldest first.
-                 Fifo }
-);
-word!(
-    /// When a program counts as ended for the host.
-    WriteCompletes { /// When the array operation ends.
-                     ProgramEnd,
-                     /// When the data are in the die's register.
-                     DataIn }
-);
-word!(
-    /// How much of a page crosses the bus.
-    Transfer { /// The sectors touched.
-               Touched,
-               /// The whole page.
-               Page }
-);
-word!(
-    /// What stands still for the host while a collection moves pages.
-    GcBlocks { /// Nothing: collection competes by priority.
-               None,
-               /// The array unit (die or chip) of the victim.
-               Unit,
-               /// The chip.
-               Chip,
-               /// The channel.
-               Channel }
-);
-word!(
-    /// Wear levelling.
-    WearLeveling { /// Free blocks in the order in which they were freed.
-                   None,
-                   /// The free block with the fewest erases.
-                   Dynamic,
-                   /// Also move cold blocks when the spread exceeds `wear_spread`.
-                   Static }
-);
-
-/// What the flash is. Numbers without default must come from the preset or the file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs)] // described below in KEYS, from where the command's help takes it
-pub struct Device {
-    pub name: String,
-    pub channels: u32,
-    pub chips_per_channel: u32,
-    pub dies_per_chip: u32,
-    pub planes_per_die: u32,
-    pub blocks_per_plane: u32,
-    pub pages_per_block: u32,
-    pub page_bytes: u32,
-    pub read_ns: u64,
-    pub program_ns: u64,
-    pub erase_ns: u64,
-    pub bus_ps_per_byte: u64,
-    pub read_command_ns: u64,
-    pub program_command_ns: u64,
-    pub erase_command_ns: u64,
-    #[serde(default = "Device::default_member")]
-    pub member: Member,
-    #[serde(default = "Device::default_ftl")]
-    pub ftl: Ftl,
-    #[serde(default = "Device::default_allocation")]
-    pub allocation: Allocation,
-    #[serde(default = "Device::default_static_order")]
-    pub static_order: String,
-    #[serde(default = "Device::default_array_unit")]
-    pub array_unit: ArrayUnit,
-    #[serde(default = "Device::default_scheduling")]
-    pub scheduling: Scheduling,
-    #[serde(default = "Device::default_write_completes")]
-    pub write_completes: WriteCompletes,
-    #[serde(default = "Device::default_transfer")]
-    pub transfer: Transfer,
-    #[serde(default)]
-    pub multi_plane: bool,
-    #[serde(default)]
-    pub copyback: bool,
-    #[serde(default = "Device::default_over_provisioning")]
-    pub over_provisioning: f64,
-    #[serde(default = "Device::default_gc_threshold")]
-    pub gc_threshold: f64,
-    #[serde(default = "Device::default_gc_hard")]
-    pub gc_hard: u32,
-    #[serde(default = "Device::default_gc_blocks")]
-    pub gc_blocks: GcBlocks,
-    #[serde(default = "Device::default_wear_leveling")]
-    pub wear_leveling: WearLeveling,
-    #[serde(default = "Device::default_wear_spread")]
-    pub wear_spread: u32,
-    #[serde(default)]
-    pub endurance_cycles: u32,
-}
-
-impl Device {
-    fn default_member() -> Member {
-        Member::Channel
-    }
-    fn default_ftl() -> Ftl {
-        Ftl::Member
-    }
-    fn default_allocation() -> Allocation {
-        Allocation::SemiDynamic
-    }
-    fn default_static_order() -> String {
-        "WDP".into()
-    }
-    fn default_array_unit() -> ArrayUnit {
-        ArrayUnit::Die
-    }
-    fn default_scheduling() -> Scheduling {
-        Scheduling::ReadFirst
-    }
-    fn default_write_completes() -> WriteCompletes {
-        WriteCompletes::ProgramEnd
-    }
-    fn default_transfer() -> Transfer {
-        Transfer::Touched
-    }
-    fn default_over_provisioning() -> f64 {
-        0.1
-    }
-    fn default_gc_threshold() -> f64 {
-        0.1
-    }
-    fn default_gc_hard() -> u32 {
-        2
-    }
-    fn default_gc_blocks() -> GcBlocks {
-        GcBlocks::Chip
-    }
-    fn default_wear_leveling() -> WearLeveling {
-        WearLeveling::Dynamic
-    }
-    fn default_wear_spread() -> u32 {
-        100
-    }
-}
-
-/// Which redundancy scheme. Its parameters stand beside the name in the same table; the registry says which there are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SchemeChoice {
-    /// Name in the registry.
-    pub name: String,
-    /// Parameters by name.
-    #[serde(flatten)]
-    pub parameters: BTreeMap<String, String>,
-}
-
-word!(
-    /// How the sub-requests of one request follow each other (SPEC 0.3 step 2).
-    SerialSubrequests { /// The next starts when the former's page operations are queued.
-                        Queued,
-                        /// The next starts when the former has ended.
-                        Strict,
-                        /// All start at once.
-                        Off }
-);
-word!(
-    /// What a read of a page never written finds.
-    Unwritten { /// Zeroes, without flash access; counted.
-                Zero,
-                /// A page placed by the first touch as the fill would have placed it.
-                Prefill }
-);
-word!(
-    /// What becomes of addresses beyond the logical space.
-    Fit { /// Taken modulo the space; counted.
-          Wrap,
-          /// An error.
-          Error }
-);
-
-/// How requests are served.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(missing_docs)]
-pub struct Host {
-    pub serial_subrequests: SerialSubrequests,
-    pub parity_in_response: bool,
-    pub unwritten: Unwritten,
-}
-
-impl Default for Host {
-    fn default() -> Self {
-        Self { serial_subrequests: SerialSubrequests::Queued, parity_in_response: true, unwritten: Unwritten::Zero }
-    }
-}
-
-/// What is done with the workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(missing_docs)]
-pub struct Run {
-    pub format: String,
-    pub limit: u64,
-    pub speed: f64,
-    pub queue_depth: u32,
-    pub fit: Fit,
-    pub space_bytes: u64,
-    pub fill: f64,
-    pub fill_bytes: u64,
-    pub precondition: String,
-    pub warmup: String,
-    pub verify: bool,
-    pub verify_every: u64,
-    pub seed: u64,
-    pub drain: bool,
-}
-
-impl Default for Run {
-    fn default() -> Self {
-        Self {
-            format: "auto".into(),
-            limit: 0,
-            speed: 1.0,
-            queue_depth: 0,
-            fit: Fit::Error,
-            space_bytes: 0,
-            fill: 0.0,
-            fill_bytes: 0,
-            precondition: "none".into(),
-            warmup: "0".into(),
-            verify: false,
-            verify_every: 0,
-            seed: 1,
-            drain: false,
-        }
-    }
 }
 
 /// A setting that cannot be used. The text names the file or key, what is wrong, and what is allowed; one line.
@@ -312,15 +50,404 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-impl Config {
-    /// Gathers settings, later ones over earlier: the device (preset name or TOML file), the configuration file (TOML, or a
-    /// result's JSON), the scheme's name, then `overrides` (`key` or `table.key`, and its value as text).
-    pub fn assemble(
-        _device: Option<&str>,
-        _scheme: Option<&str>,
-        _file: Option<&Path>,
-        _overrides: &[(String, String)],
-    ) -> Result<Self, ConfigError> {
-        Err(ConfigError("not yet".into()))
+/// A setting with a closed list of words. The doc comment of a variant is what users read about it.
+macro_rules! word {
+    ($(#[doc = $about:literal])+ $name:ident { $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)+ }) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $name { $($(#[doc = $doc])+ #[serde(rename = $word)] $variant,)+ }
+
+        impl $name {
+            /// Each word and what it means.
+            pub const WORDS: &'static [(&'static str, &'static str)] = &[$(($word, concat!($($doc),+).trim_ascii()),)+];
+
+            /// The word in configurations and results.
+            pub fn name(self) -> &'static str {
+                Self::WORDS[self as usize].0
+            }
+        }
+    };
+}
+
+/// A table of settings: `key: type = default, unit, kind;`. The doc comment of a key is what users read about it.
+/// Default `None` means that the preset or the file must give it.
+macro_rules! table {
+    ($(#[doc = $about:literal])+ $name:ident, $table:literal {
+        $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $unit:literal, $kind:expr;)+
+    }) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name { $($(#[doc = $doc])+ pub $key: $type,)+ }
+
+        impl $name {
+            const TABLE: Table = Table {
+                name: $table,
+                about: concat!($($about),+).trim_ascii(),
+                keys: &[$(Key {
+                    table: $table,
+                    name: stringify!($key),
+                    unit: $unit,
+                    default: $default,
+                    kind: $kind,
+                    about: concat!($($doc),+).trim_ascii(),
+                },)+],
+            };
+        }
+    };
+}
+
+word! {
+    /// The unit of placement, failure and health.
+    Member {
+        /// A channel with its chips.
+        Channel = "channel",
+        /// A chip.
+        Chip = "chip",
     }
+}
+
+word! {
+    /// Which planes one FTL instance owns.
+    Ftl {
+        /// Those of one member.
+        Member = "member",
+        /// Those of one half of the members (a mirror group).
+        Group = "group",
+        /// All.
+        Device = "device",
+    }
+}
+
+word! {
+    /// How a program finds its plane.
+    Allocation {
+        /// By arithmetic on the local page (`static_order`).
+        Static = "static",
+        /// Whatever is idle in the member that the layout names.
+        SemiDynamic = "semi_dynamic",
+        /// Whatever is idle in the FTL instance.
+        Dynamic = "dynamic",
+    }
+}
+
+word! {
+    /// What executes one array operation at a time.
+    ArrayUnit {
+        /// A die.
+        Die = "die",
+        /// A whole chip (chip-serial, as simulators without die interleaving).
+        Chip = "chip",
+    }
+}
+
+word! {
+    /// Order inside a service class on one array unit.
+    Scheduling {
+        /// Reads before programs, oldest first.
+        ReadFirst = "read_first",
+        /// Oldest first.
+        Fifo = "fifo",
+    }
+}
+
+word! {
+    /// When a program counts as ended for the host.
+    WriteCompletes {
+        /// When the array operation ends.
+        ProgramEnd = "program_end",
+        /// When the data are in the die's register.
+        DataIn = "data_in",
+    }
+}
+
+word! {
+    /// How much of a page crosses the bus.
+    Transfer {
+        /// The sectors touched.
+        Touched = "touched",
+        /// The whole page.
+        Page = "page",
+    }
+}
+
+word! {
+    /// What stands still for the host while a collection moves pages.
+    GcBlocks {
+        /// Nothing: collection competes by priority.
+        None = "none",
+        /// The array unit (die or chip) of the victim.
+        Unit = "unit",
+        /// The chip.
+        Chip = "chip",
+        /// The channel.
+        Channel = "channel",
+    }
+}
+
+word! {
+    /// Wear levelling.
+    WearLeveling {
+        /// Free blocks in the order in which they were freed.
+        None = "none",
+        /// The free block with the fewest erases.
+        Dynamic = "dynamic",
+        /// Also move cold blocks when the spread exceeds `wear_spread`.
+        Static = "static",
+    }
+}
+
+word! {
+    /// How the sub-requests of one request follow each other (SPEC 0.3 step 2).
+    SerialSubrequests {
+        /// The next starts when the former's page operations are queued.
+        Queued = "queued",
+        /// The next starts when the former has ended.
+        Strict = "strict",
+        /// All start at once.
+        Off = "off",
+    }
+}
+
+word! {
+    /// What a read of a page never written finds.
+    Unwritten {
+        /// Zeroes, without flash access; counted.
+        Zero = "zero",
+        /// A page placed by the first touch as the fill would have placed it.
+        Prefill = "prefill",
+    }
+}
+
+word! {
+    /// What becomes of addresses beyond the logical space.
+    Fit {
+        /// Taken modulo the space; counted.
+        Wrap = "wrap",
+        /// An error.
+        Error = "error",
+    }
+}
+
+/// Longest time of one array operation: keeps sums of times far from the end of 64 bits.
+const LONGEST_NS: u64 = 1_000_000_000_000;
+/// TOML and JSON readers agree on whole numbers up to here.
+const MOST: u64 = i64::MAX as u64;
+const SHARE_BELOW_ONE: Kind = Kind::Real { allowed: "0 or more and below 1", valid: |share| (0.0..1.0).contains(&share) };
+
+table! {
+    /// What the flash is.
+    Device, "device" {
+        /// Name in results.
+        name: String = None, "", Kind::Text { allowed: "a name", valid: |text| !text.is_empty() };
+        /// Channels, each with its own bus.
+        channels: u32 = None, "", whole(1, 64);
+        /// Chips on each channel.
+        chips_per_channel: u32 = None, "", whole(1, 64);
+        /// Dies in each chip.
+        dies_per_chip: u32 = None, "", whole(1, 64);
+        /// Planes in each die.
+        planes_per_die: u32 = None, "", whole(1, 64);
+        /// Erase blocks in each plane.
+        blocks_per_plane: u32 = None, "", whole(8, 65_534);
+        /// Pages in each erase block.
+        pages_per_block: u32 = None, "", whole(1, 32_767);
+        /// Bytes of a page: the unit of reading, programming, mapping and striping.
+        page_bytes: u32 = None, "bytes", Kind::PowerOfTwo { min: 512, max: 65_536 };
+        /// Array time of a page read.
+        read_ns: u64 = None, "ns", whole(1, LONGEST_NS);
+        /// Array time of a page program.
+        program_ns: u64 = None, "ns", whole(1, LONGEST_NS);
+        /// Array time of a block erase.
+        erase_ns: u64 = None, "ns", whole(1, LONGEST_NS);
+        /// Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); 0 makes transfers free.
+        bus_ps_per_byte: u64 = None, "ps/byte", whole(0, 1_000_000_000);
+        /// Bus time of the command and address of a read.
+        read_command_ns: u64 = None, "ns", whole(0, LONGEST_NS);
+        /// Bus time of the command and address of a program, before its data.
+        program_command_ns: u64 = None, "ns", whole(0, LONGEST_NS);
+        /// Bus time of the command and address of an erase.
+        erase_command_ns: u64 = None, "ns", whole(0, LONGEST_NS);
+        /// The unit of placement, failure and health: what plays the disk of the redundancy group.
+        member: Member = Some("channel"), "", Kind::Word(Member::WORDS);
+        /// Which planes one FTL instance owns. More than a member only where the scheme stays safe with strips on any member of it.
+        ftl: Ftl = Some("member"), "", Kind::Word(Ftl::WORDS);
+        /// How a program finds its plane.
+        allocation: Allocation = Some("semi_dynamic"), "", Kind::Word(Allocation::WORDS);
+        /// Static allocation: which index inside a member varies fastest, from the left (W way, that is chip; D die; P plane).
+        static_order: String = Some("WDP"), "",
+            Kind::Text { allowed: "the letters W, D and P in any order, each once", valid: is_order };
+        /// What executes one array operation at a time.
+        array_unit: ArrayUnit = Some("die"), "", Kind::Word(ArrayUnit::WORDS);
+        /// Order inside a service class on one array unit.
+        scheduling: Scheduling = Some("read_first"), "", Kind::Word(Scheduling::WORDS);
+        /// When a program counts as ended for the host.
+        write_completes: WriteCompletes = Some("program_end"), "", Kind::Word(WriteCompletes::WORDS);
+        /// How much of a page crosses the bus.
+        transfer: Transfer = Some("touched"), "", Kind::Word(Transfer::WORDS);
+        /// Whether one array operation may program or read a page in several planes of a die.
+        multi_plane: bool = Some("false"), "", Kind::Flag;
+        /// Whether collection copies pages inside a plane without moving data over the bus.
+        copyback: bool = Some("false"), "", Kind::Flag;
+        /// Share of each member's physical pages that is not offered as logical pages; rounded to parts per million.
+        over_provisioning: f64 = Some("0.1"), "share", SHARE_BELOW_ONE;
+        /// Collection of a plane starts when its free pages fall below this share of its pages.
+        gc_threshold: f64 = Some("0.1"), "share", SHARE_BELOW_ONE;
+        /// Free blocks of a plane below which host programs wait and collection loops.
+        gc_hard: u32 = Some("2"), "blocks", whole(2, 65_534);
+        /// What stands still for the host while a collection moves pages.
+        gc_blocks: GcBlocks = Some("chip"), "", Kind::Word(GcBlocks::WORDS);
+        /// Wear levelling.
+        wear_leveling: WearLeveling = Some("dynamic"), "", Kind::Word(WearLeveling::WORDS);
+        /// Static wear levelling: difference of erase counts in a plane above which cold blocks are moved.
+        wear_spread: u32 = Some("100"), "erases", whole(1, u32::MAX as u64);
+        /// Erases that a block endures; 0 for no limit.
+        endurance_cycles: u32 = Some("0"), "erases", whole(0, u32::MAX as u64);
+    }
+}
+
+/// Which redundancy scheme. Its parameters stand beside the name in the same table; the registry says which there are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SchemeChoice {
+    /// Name in the registry.
+    pub name: String,
+    /// Parameters by name; complete once assembled.
+    #[serde(flatten)]
+    pub parameters: BTreeMap<String, String>,
+}
+
+impl SchemeChoice {
+    const TABLE: Table = Table {
+        name: "scheme",
+        about: "Which redundancy scheme. Its parameters stand beside the name.",
+        keys: &[Key {
+            table: "scheme",
+            name: "name",
+            unit: "",
+            default: None,
+            kind: Kind::Text { allowed: "the name of a scheme", valid: |text| !text.is_empty() },
+            about: "The scheme.",
+        }],
+    };
+}
+
+table! {
+    /// How requests are served.
+    Host, "host" {
+        /// How the sub-requests (one for each stripe) of one request follow each other.
+        serial_subrequests: SerialSubrequests = Some("queued"), "", Kind::Word(SerialSubrequests::WORDS);
+        /// Whether a write's response time includes its parity programs.
+        parity_in_response: bool = Some("true"), "", Kind::Flag;
+        /// What a read of a page never written finds.
+        unwritten: Unwritten = Some("zero"), "", Kind::Word(Unwritten::WORDS);
+    }
+}
+
+table! {
+    /// What is done with the workload.
+    Run, "run" {
+        /// Format of the trace; `auto` looks at its first lines.
+        format: String = Some("auto"), "", Kind::Text { allowed: "auto or the name of a trace format", valid: |text| !text.is_empty() };
+        /// Requests to take from the start of the trace; 0 for all.
+        limit: u64 = Some("0"), "requests", whole(0, MOST);
+        /// Arrival times are divided by this.
+        speed: f64 = Some("1"), "", Kind::Real { allowed: "a number above 0", valid: |speed| speed > 0.0 && speed.is_finite() };
+        /// Closed loop with this many requests outstanding; 0 for the arrival times of the trace.
+        queue_depth: u32 = Some("0"), "requests", whole(0, u32::MAX as u64);
+        /// What becomes of addresses beyond the logical space.
+        fit: Fit = Some("error"), "", Kind::Word(Fit::WORDS);
+        /// The logical space; 0 for the user capacity.
+        space_bytes: u64 = Some("0"), "bytes", whole(0, MOST);
+        /// Share of the logical space written before the first request, in whole stripes.
+        fill: f64 = Some("0"), "share", Kind::Real { allowed: "0 to 1", valid: |share| (0.0..=1.0).contains(&share) };
+        /// Bytes of the logical space written before the first request (instead of `fill`); 0 for none.
+        fill_bytes: u64 = Some("0"), "bytes", whole(0, MOST);
+        /// After the fill: `none`, or `random:X`, which overwrites at random until collection is steady, at most X times the space.
+        precondition: String = Some("none"), "",
+            Kind::Text { allowed: "none, or random:X with a number X above 0", valid: |text| text.parse::<Precondition>().is_ok() };
+        /// Start of the run left out of the statistics: a number of requests, or seconds as in `2.5s`.
+        warmup: String = Some("0"), "",
+            Kind::Text { allowed: "a number of requests, or seconds as in 2.5s", valid: |text| text.parse::<Warmup>().is_ok() };
+        /// Whether every host read is compared with an oracle, and each failure the scheme declares to survive is tried at the end.
+        verify: bool = Some("false"), "", Kind::Flag;
+        /// With `verify`, try the failures also after every so many requests; 0 for the end only.
+        verify_every: u64 = Some("0"), "requests", whole(0, MOST);
+        /// Seed of everything random.
+        seed: u64 = Some("1"), "", whole(0, MOST);
+        /// Whether buffers and guards are emptied at the end of the run; counted apart.
+        drain: bool = Some("false"), "", Kind::Flag;
+    }
+}
+
+/// Every key there is, by table, in the order in which a result carries them.
+pub const TABLES: [Table; 4] = [Device::TABLE, SchemeChoice::TABLE, Host::TABLE, Run::TABLE];
+
+impl Default for Host {
+    fn default() -> Self {
+        gather::defaults(&Self::TABLE)
+    }
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        gather::defaults(&Self::TABLE)
+    }
+}
+
+fn is_order(text: &str) -> bool {
+    text.len() == 3 && "WDP".chars().all(|letter| text.contains(letter))
+}
+
+/// What happens between the fill and the first request (`precondition`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Precondition {
+    /// Nothing.
+    None,
+    /// Random overwrites until collection is steady.
+    Random {
+        /// Upper bound of the pages overwritten, as a multiple of the logical space; above 0.
+        most_spaces: f64,
+    },
+}
+
+impl FromStr for Precondition {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        if text == "none" {
+            return Ok(Self::None);
+        }
+        text.strip_prefix("random:")
+            .and_then(decimal)
+            .filter(|most_spaces| *most_spaces > 0.0)
+            .map(|most_spaces| Self::Random { most_spaces })
+            .ok_or_else(|| ConfigError(format!("precondition = {text}: allowed is none, or random:X with a number X above 0")))
+    }
+}
+
+/// Which part of a run is left out of the statistics (`warmup`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warmup {
+    /// The first so many requests.
+    Requests(u64),
+    /// Requests that arrive before this time.
+    Ns(u64),
+}
+
+impl FromStr for Warmup {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        let parsed = match text.strip_suffix('s') {
+            Some(seconds) => decimal(seconds).filter(|seconds| *seconds <= 1e9).map(|seconds| Self::Ns((seconds * 1e9).round() as u64)),
+            None => text.parse().ok().map(Self::Requests),
+        };
+        parsed.ok_or_else(|| ConfigError(format!("warmup = {text}: allowed is a number of requests, or seconds as in 2.5s")))
+    }
+}
+
+/// A plain decimal number without sign or exponent (which excludes infinities and the like).
+fn decimal(text: &str) -> Option<f64> {
+    let plain = text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    if plain { text.parse().ok() } else { None }
 }

@@ -4,4 +4,6 @@
 #![warn(missing_docs)]
 
 pub mod config;
+pub mod listing;
+pub mod presets;
 pub use config::{Config, ConfigError};

@@ -1,0 +1,172 @@
+//! What follows from a device's numbers: geometry, members, logical pages, and how many of them its FTL can hold.
+
+use super::{Allocation, ArrayUnit, Device, Ftl, Member};
+use flashraid_vocabulary::Geometry;
+use serde::Serialize;
+
+/// The planes among which an FTL instance is free to place a page, and what is mapped onto them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpaceDomain {
+    /// Number of planes.
+    pub planes: u32,
+    /// Logical pages mapped onto them.
+    pub logical_pages: u64,
+}
+
+/// Most logical pages with which a space domain makes progress: P (B - gc_hard) G - 2 G for P planes of B blocks of G pages.
+/// 0 if there is no such number.
+///
+/// Derivation. Host programs wait while a plane has fewer than `gc_hard` erased blocks, so `gc_hard - 1` of them stay for the
+/// collector; its open block is one more, and that one cannot be a victim. All other blocks, P (B - gc_hard), are open for the
+/// host or full. When the host waits for a page and no operation is in flight, all of them are full and exactly the logical
+/// pages are valid. If these are fewer than the slots, a full block has a page to reclaim, and moving the rest of it fits into the
+/// collector's blocks: each collection gives at least one page back. Two blocks (2 G) are kept to spare (SPEC 0.5), as
+/// operations in flight hold the superseded page beside the new one until they end.
+pub fn most_logical_pages(planes: u32, blocks_per_plane: u32, pages_per_block: u32, gc_hard: u32) -> u64 {
+    let usable_blocks = u64::from(planes) * u64::from(blocks_per_plane.saturating_sub(gc_hard));
+    usable_blocks.saturating_sub(2) * u64::from(pages_per_block)
+}
+
+/// Numbers that follow from a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Derived {
+    /// Physical pages of the device.
+    pub physical_pages: u64,
+    /// Bytes of the device, every physical page counted.
+    pub raw_bytes: u64,
+    /// Members of the redundancy group.
+    pub members: u16,
+    /// Array units (dies or chips) on each channel.
+    pub units_per_channel: u32,
+    /// Planes of each member.
+    pub planes_per_member: u32,
+    /// Logical pages that each member offers.
+    pub pages_per_member: u32,
+    /// Logical pages of all members, those for parity or copies included.
+    pub logical_pages: u64,
+    /// Bytes of the forward map: 4 for each logical page. Reverse map and stripe state are not counted.
+    pub table_bytes: u64,
+}
+
+/// Share of `pages` left when `ppm` parts per million are taken off, rounded down.
+fn left_of(pages: u64, ppm: u64) -> u64 {
+    pages * (1_000_000 - ppm) / 1_000_000
+}
+
+impl Device {
+    /// The counts of each level.
+    pub fn geometry(&self) -> Geometry {
+        Geometry {
+            channels: self.channels,
+            chips_per_channel: self.chips_per_channel,
+            dies_per_chip: self.dies_per_chip,
+            planes_per_die: self.planes_per_die,
+            blocks_per_plane: self.blocks_per_plane,
+            pages_per_block: self.pages_per_block,
+            page_bytes: self.page_bytes,
+        }
+    }
+
+    /// Number of members.
+    pub fn members(&self) -> u16 {
+        let members = match self.member {
+            Member::Channel => self.channels,
+            Member::Chip => self.channels * self.chips_per_channel,
+        };
+        members as u16 // at most 64 x 64
+    }
+
+    /// Planes of each member.
+    pub fn planes_per_member(&self) -> u32 {
+        let planes_per_chip = self.dies_per_chip * self.planes_per_die;
+        match self.member {
+            Member::Channel => self.chips_per_channel * planes_per_chip,
+            Member::Chip => planes_per_chip,
+        }
+    }
+
+    /// Array units on each channel.
+    pub fn units_per_channel(&self) -> u32 {
+        match self.array_unit {
+            ArrayUnit::Die => self.chips_per_channel * self.dies_per_chip,
+            ArrayUnit::Chip => self.chips_per_channel,
+        }
+    }
+
+    /// Planes of each array unit.
+    pub fn planes_per_unit(&self) -> u32 {
+        match self.array_unit {
+            ArrayUnit::Die => self.planes_per_die,
+            ArrayUnit::Chip => self.dies_per_chip * self.planes_per_die,
+        }
+    }
+
+    /// Number of FTL instances. Instance i owns the i-th of equally many members in a row.
+    pub fn ftl_instances(&self) -> u16 {
+        match self.ftl {
+            Ftl::Member => self.members(),
+            Ftl::Group => 2,
+            Ftl::Device => 1,
+        }
+    }
+
+    /// Logical pages that each member offers: its physical pages less the over-provisioning, taken in parts per million and
+    /// rounded down; with static allocation further down to the same number for each plane.
+    pub fn pages_per_member(&self) -> u32 {
+        self.pages_per_member_at((self.over_provisioning * 1e6).round() as u64)
+    }
+
+    fn pages_per_member_at(&self, over_provisioning_ppm: u64) -> u32 {
+        let planes = u64::from(self.planes_per_member());
+        let pages = left_of(planes * self.geometry().pages_per_plane(), over_provisioning_ppm);
+        let pages = if self.allocation == Allocation::Static { pages - pages % planes } else { pages };
+        pages as u32 // physical pages are below 2^30
+    }
+
+    /// The planes among which a page of one member may be placed. All domains of a device are alike.
+    pub fn space_domain(&self) -> SpaceDomain {
+        self.space_domain_of(self.pages_per_member())
+    }
+
+    fn space_domain_of(&self, pages_per_member: u32) -> SpaceDomain {
+        let (planes, pages) = (self.planes_per_member(), u64::from(pages_per_member));
+        let members = u32::from(self.members() / self.ftl_instances());
+        match self.allocation {
+            Allocation::Static => SpaceDomain { planes: 1, logical_pages: pages / u64::from(planes) },
+            Allocation::SemiDynamic => SpaceDomain { planes, logical_pages: pages },
+            Allocation::Dynamic => SpaceDomain { planes: planes * members, logical_pages: pages * u64::from(members) },
+        }
+    }
+
+    /// Most logical pages that a space domain can hold ([`most_logical_pages`]).
+    pub fn most_logical_pages(&self) -> u64 {
+        most_logical_pages(self.space_domain().planes, self.blocks_per_plane, self.pages_per_block, self.gc_hard)
+    }
+
+    /// The smallest over-provisioning, in parts per million, with which the logical pages fit and there is at least one a domain.
+    pub(super) fn least_over_provisioning_ppm(&self) -> Option<u64> {
+        let most = self.most_logical_pages();
+        let logical = |ppm: u64| self.space_domain_of(self.pages_per_member_at(ppm)).logical_pages;
+        let (mut low, mut high) = (0, 1_000_000); // `high` always fits: it maps nothing
+        while low < high {
+            let middle = (low + high) / 2;
+            if logical(middle) <= most { high = middle } else { low = middle + 1 }
+        }
+        (logical(low) > 0).then_some(low)
+    }
+
+    /// What follows from the numbers.
+    pub fn derived(&self) -> Derived {
+        let logical_pages = u64::from(self.members()) * u64::from(self.pages_per_member());
+        Derived {
+            physical_pages: self.geometry().physical_pages(),
+            raw_bytes: self.geometry().raw_bytes(),
+            members: self.members(),
+            units_per_channel: self.units_per_channel(),
+            planes_per_member: self.planes_per_member(),
+            pages_per_member: self.pages_per_member(),
+            logical_pages,
+            table_bytes: 4 * logical_pages,
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Checks that concern several settings at once, and warnings about legal settings that surprise.
+
+use super::gather::find_scheme;
+use super::{Config, ConfigError, Device, Ftl};
+use flashraid_redundancy::{Build, Entry, Protects, Scheme};
+
+/// Pages are numbered with 30 bits.
+const MOST_PHYSICAL_PAGES: u128 = (1 << 30) - 1;
+/// Members, array units and planes of a unit are kept as bits of a word.
+const MOST_BITS: u32 = 64;
+
+fn refuse<T>(text: String) -> Result<T, ConfigError> {
+    Err(ConfigError(text))
+}
+
+impl Config {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        self.device.check()?;
+        let scheme = self.build_scheme()?;
+        self.check_ftl(scheme.as_ref())?;
+        self.check_space(scheme.as_ref())
+    }
+
+    /// The scheme, built for this device; or why it cannot be.
+    pub fn build_scheme(&self) -> Result<Box<dyn Scheme>, ConfigError> {
+        let entry = find_scheme(&self.scheme.name)?;
+        let build = Build {
+            members: self.device.members(),
+            pages_per_member: self.device.pages_per_member(),
+            page_bytes: self.device.page_bytes,
+            parameters: self.scheme.parameters.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        };
+        (entry.build)(&build).map_err(|error| ConfigError(format!("{} on {}: {error}", entry.name, self.device.name)))
+    }
+
+    /// The logical space in bytes: `space_bytes`, or else what `scheme` offers.
+    pub fn space_bytes(&self, scheme: &dyn Scheme) -> u64 {
+        if self.run.space_bytes > 0 { self.run.space_bytes } else { self.user_bytes(scheme) }
+    }
+
+    fn user_bytes(&self, scheme: &dyn Scheme) -> u64 {
+        scheme.user_pages() * u64::from(self.device.page_bytes)
+    }
+
+    /// An FTL instance over several members may put two strips of a stripe on one of them. So the scheme must survive the loss of
+    /// all members of an instance at once, or protect nothing anyway.
+    fn check_ftl(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
+        let (device, entry) = (&self.device, find_scheme(&self.scheme.name)?);
+        if may_spread(device, device.ftl, entry, scheme) {
+            return Ok(());
+        }
+        let allowed: Vec<_> =
+            [Ftl::Member, Ftl::Group, Ftl::Device].into_iter().filter(|ftl| may_spread(device, *ftl, entry, scheme)).map(Ftl::name).collect();
+        refuse(format!(
+            "ftl = {}: {} binds each strip to its member, and an FTL instance over several members could put two strips that \
+             protect each other on one: allowed is {}",
+            device.ftl.name(),
+            entry.name,
+            allowed.join(", ")
+        ))
+    }
+
+    fn check_space(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
+        let (run, user, space) = (&self.run, self.user_bytes(scheme), self.space_bytes(scheme));
+        if run.space_bytes > user {
+            return refuse(format!(
+                "space_bytes = {}: {} on {} offers {user} bytes, allowed is at most that",
+                run.space_bytes, self.scheme.name, self.device.name
+            ));
+        }
+        if run.fill > 0.0 && run.fill_bytes > 0 {
+            return refuse(format!("fill = {} and fill_bytes = {}: allowed is one of them", run.fill, run.fill_bytes));
+        }
+        if run.fill_bytes > space {
+            return refuse(format!("fill_bytes = {}: the logical space is {space} bytes, allowed is at most that", run.fill_bytes));
+        }
+        Ok(())
+    }
+
+    /// What is legal, yet likely to surprise; one line each.
+    pub fn warnings(&self) -> Result<Vec<String>, ConfigError> {
+        let scheme = self.build_scheme()?;
+        let (run, device, derived) = (&self.run, &self.device, self.device.derived());
+        let space = self.space_bytes(scheme.as_ref());
+        let filled = if run.fill_bytes > 0 { run.fill_bytes as f64 } else { run.fill * space as f64 };
+        let (written, logical) = (filled / self.user_bytes(scheme.as_ref()) as f64, derived.logical_pages as f64);
+        let free = 1.0 - written * logical / derived.physical_pages as f64;
+        let mut warnings = Vec::new();
+        if device.gc_threshold > free {
+            warnings.push(format!(
+                "gc_threshold = {}: collection starts below {:.1} % free pages, and the fill leaves {:.1} %: nearly every program will \
+                 collect a block, many with few pages to reclaim",
+                device.gc_threshold,
+                100.0 * device.gc_threshold,
+                100.0 * free
+            ));
+        }
+        Ok(warnings)
+    }
+}
+
+/// Whether FTL instances of this kind keep the scheme's promise.
+fn may_spread(device: &Device, ftl: Ftl, entry: &Entry, scheme: &dyn Scheme) -> bool {
+    let members = u32::from(device.members());
+    let half = members / 2;
+    let bits = |first: u32, count: u32| if count == 64 { u64::MAX } else { ((1u64 << count) - 1) << first };
+    let instances = match ftl {
+        Ftl::Member => return true,
+        Ftl::Group if !members.is_multiple_of(2) => return false,
+        Ftl::Group => vec![bits(0, half), bits(half, half)],
+        Ftl::Device => vec![bits(0, members)],
+    };
+    entry.protects == Protects::None || instances.into_iter().all(|lost| survives(scheme, lost, members))
+}
+
+/// Whether the scheme recovers its pages with all members of `lost` gone; asked of as many stripes as layouts need to repeat.
+fn survives(scheme: &dyn Scheme, lost: u64, members: u32) -> bool {
+    let pages = scheme.user_pages().min(u64::from(members * members));
+    let mut sources = Vec::new();
+    (0..pages).map(flashraid_vocabulary::Lpn).all(|lpn| {
+        sources.clear();
+        lost >> scheme.locate(lpn).member.0 & 1 == 0 || scheme.recover(lpn, lost, &mut sources)
+    })
+}
+
+impl Device {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        self.check_counts()?;
+        if self.ftl == Ftl::Group && !self.members().is_multiple_of(2) {
+            return refuse(format!("ftl = group: halves need an even number of members, and {} has {}", self.name, self.members()));
+        }
+        self.check_capacity()
+    }
+
+    fn check_counts(&self) -> Result<(), ConfigError> {
+        let chips = self.channels * self.chips_per_channel;
+        let unit = self.array_unit.name();
+        let limits = [
+            (self.units_per_channel(), "chips_per_channel", format!("array units ({unit}s) on each channel")),
+            (self.planes_per_unit(), "planes_per_die", format!("planes in each array unit ({unit})")),
+            (if self.member == super::Member::Chip { chips } else { self.channels }, "member", format!("members ({}s)", self.member.name())),
+        ];
+        for (count, key, what) in limits {
+            if count > MOST_BITS {
+                let value = match key {
+                    "chips_per_channel" => self.chips_per_channel.to_string(),
+                    "planes_per_die" => self.planes_per_die.to_string(),
+                    _ => self.member.name().into(),
+                };
+                return refuse(format!("{key} = {value}: makes {count} {what}, allowed are at most {MOST_BITS}"));
+            }
+        }
+        let planes = u128::from(chips) * u128::from(self.dies_per_chip) * u128::from(self.planes_per_die);
+        let pages = planes * u128::from(self.blocks_per_plane) * u128::from(self.pages_per_block);
+        if pages > MOST_PHYSICAL_PAGES {
+            return refuse(format!(
+                "blocks_per_plane = {}: {planes} planes with {} pages a block make {pages} physical pages, allowed are at most {MOST_PHYSICAL_PAGES}",
+                self.blocks_per_plane, self.pages_per_block
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses what could run out of space for good. Looks at `gc_hard`, never at `gc_threshold`.
+    fn check_capacity(&self) -> Result<(), ConfigError> {
+        let (domain, most) = (self.space_domain(), self.most_logical_pages());
+        if (1..=most).contains(&domain.logical_pages) {
+            return Ok(());
+        }
+        let advice = match self.least_over_provisioning_ppm() {
+            Some(ppm) => format!("allowed is over_provisioning from {}", ppm as f64 / 1e6),
+            None => "no over_provisioning helps: allowed is a smaller gc_hard or a larger blocks_per_plane".into(),
+        };
+        refuse(format!(
+            "over_provisioning = {}: {} planes of {} blocks of {} pages would hold {} logical pages, and at least 1 and at most {most} \
+             can always be collected (gc_hard = {} blocks of each plane and two more are kept free); {advice}",
+            self.over_provisioning, domain.planes, self.blocks_per_plane, self.pages_per_block, domain.logical_pages, self.gc_hard
+        ))
+    }
+}

@@ -1,0 +1,125 @@
+//! What a key is, and which values it takes.
+
+use serde_json::Value;
+
+/// One table of settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// Name in files and in `table.key`.
+    pub name: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+    /// Its keys, in the order of the schema.
+    pub keys: &'static [Key],
+}
+
+/// One setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The table it belongs to.
+    pub table: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// Unit of the value, or empty.
+    pub unit: &'static str,
+    /// Default as text; `None` if it must be given.
+    pub default: Option<&'static str>,
+    /// Which values it takes.
+    pub kind: Kind,
+    /// One sentence.
+    pub about: &'static str,
+}
+
+/// Which values a key takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A whole number in a range, ends included.
+    Whole {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+    },
+    /// A power of two in a range, ends included.
+    PowerOfTwo {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+    },
+    /// A number.
+    Real {
+        /// What is allowed, in words.
+        allowed: &'static str,
+        /// Whether this number is.
+        valid: fn(f64) -> bool,
+    },
+    /// `true` or `false`.
+    Flag,
+    /// One of these words, each with what it means.
+    Word(&'static [(&'static str, &'static str)]),
+    /// A text.
+    Text {
+        /// What is allowed, in words.
+        allowed: &'static str,
+        /// Whether this text is.
+        valid: fn(&str) -> bool,
+    },
+}
+
+/// A whole number from `min` to `max`.
+pub(super) const fn whole(min: u64, max: u64) -> Kind {
+    Kind::Whole { min, max }
+}
+
+/// A value as a source gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    /// The value as text.
+    pub text: String,
+    /// Whether the source said that it is a text (a quoted string in TOML or JSON), which is not taken for a number.
+    pub quoted: bool,
+}
+
+impl Given {
+    /// A value that may be anything, as `--set` gives it.
+    pub fn bare(text: impl Into<String>) -> Self {
+        Self { text: text.into(), quoted: false }
+    }
+}
+
+impl Kind {
+    /// The value, or `None` if it is not allowed.
+    pub(super) fn read(&self, given: &Given) -> Option<Value> {
+        let text = given.text.as_str();
+        let number = if given.quoted { None } else { Some(text) };
+        match *self {
+            Kind::Whole { min, max } => number?.parse().ok().filter(|n| (min..=max).contains(n)).map(Value::from),
+            Kind::PowerOfTwo { min, max } => {
+                number?.parse().ok().filter(|n: &u64| (min..=max).contains(n) && n.is_power_of_two()).map(Value::from)
+            }
+            Kind::Real { valid, .. } => number?.parse().ok().filter(|n| valid(*n)).map(Value::from),
+            Kind::Flag => number?.parse().ok().map(Value::Bool),
+            Kind::Word(words) => words.iter().any(|(word, _)| *word == text).then(|| Value::from(text)),
+            Kind::Text { valid, .. } => valid(text).then(|| Value::from(text)),
+        }
+    }
+
+    /// What is allowed, in words.
+    pub fn allowed(&self) -> String {
+        match *self {
+            Kind::Whole { min, max: super::MOST } => format!("a whole number from {min}"),
+            Kind::Whole { min, max } => format!("a whole number from {min} to {max}"),
+            Kind::PowerOfTwo { min, max } => format!("a power of two from {min} to {max}"),
+            Kind::Real { allowed, .. } | Kind::Text { allowed, .. } => allowed.into(),
+            Kind::Flag => "true or false".into(),
+            Kind::Word(words) => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
+/// The name closest to what was given; the first of equals.
+pub(crate) fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> &'a str {
+    let distance = |name: &str| strsim::damerau_levenshtein(given, name);
+    names.into_iter().min_by_key(|name| distance(name)).unwrap_or_default()
+}

@@ -1,0 +1,179 @@
+//! Answers about what there is: devices with their capacities, schemes, settings. Each serialises to the JSON of its command.
+
+use crate::config::{Config, ConfigError, Derived, Device, TABLES, find_scheme};
+use crate::presets::PRESETS;
+use flashraid_redundancy::{Entry, SCHEMES};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A preset.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceLine {
+    /// The name to ask for.
+    pub name: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+}
+
+/// A device with what follows from its numbers.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceDetail {
+    /// Name in results.
+    pub name: String,
+    /// One sentence, if it is a preset.
+    pub about: Option<&'static str>,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Derived numbers.
+    #[serde(flatten)]
+    pub derived: Derived,
+    /// What each scheme makes of it, by the scheme's name.
+    pub schemes: BTreeMap<&'static str, Capacity>,
+    /// All its settings.
+    pub device: Device,
+}
+
+/// What a scheme makes of a device.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Capacity {
+    /// It can be built.
+    Offered {
+        /// Host pages.
+        user_pages: u64,
+        /// Host bytes.
+        user_bytes: u64,
+        /// Bytes of flash that the host does not get: over-provisioning, and parity or copies.
+        reserved_bytes: u64,
+    },
+    /// It cannot.
+    Refused {
+        /// Why.
+        refused: String,
+    },
+}
+
+/// A scheme.
+#[derive(Clone, Debug, Serialize)]
+pub struct SchemeDetail {
+    /// The name to ask for.
+    pub name: &'static str,
+    /// Full name.
+    pub title: &'static str,
+    /// The idea, and the price.
+    pub about: &'static str,
+    /// What it survives one failure of: none, chip, channel or member.
+    pub protects: &'static str,
+    /// What it asks of the number of members.
+    pub members: &'static str,
+    /// Its parameters.
+    pub parameters: Vec<ParameterDetail>,
+}
+
+/// A parameter of a scheme.
+#[derive(Clone, Debug, Serialize)]
+pub struct ParameterDetail {
+    /// Key in the configuration.
+    pub name: &'static str,
+    /// Allowed words.
+    pub choices: &'static [&'static str],
+    /// The word taken if none is given.
+    pub default: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+}
+
+/// A setting, for the command's help.
+#[derive(Clone, Debug, Serialize)]
+pub struct SettingDetail {
+    /// Its table.
+    pub table: &'static str,
+    /// Its name.
+    pub key: &'static str,
+    /// Unit of the value, or empty.
+    pub unit: &'static str,
+    /// Default as text; absent if it must be given.
+    pub default: Option<&'static str>,
+    /// Allowed values in words.
+    pub allowed: String,
+    /// One sentence.
+    pub about: &'static str,
+}
+
+/// Every preset.
+pub fn devices() -> Vec<DeviceLine> {
+    PRESETS.iter().map(|preset| DeviceLine { name: preset.name, about: preset.about }).collect()
+}
+
+/// One device (a preset or a TOML file), under `scheme` or under every scheme.
+///
+/// A scheme that cannot be built on it says why in its place; only a bad device or an unknown scheme is an error.
+pub fn device(name: &str, scheme: Option<&str>) -> Result<DeviceDetail, ConfigError> {
+    let entries = match scheme {
+        Some(name) => std::slice::from_ref(find_scheme(name)?),
+        None => SCHEMES,
+    };
+    let device = Device::load(name)?;
+    Ok(DeviceDetail {
+        name: device.name.clone(),
+        about: PRESETS.iter().find(|preset| preset.name == name).map(|preset| preset.about),
+        page_bytes: device.page_bytes,
+        derived: device.derived(),
+        schemes: entries.iter().map(|entry| (entry.name, capacity(name, entry))).collect(),
+        device,
+    })
+}
+
+fn capacity(device: &str, entry: &Entry) -> Capacity {
+    let config = match Config::assemble(Some(device), Some(entry.name), None, &[]) {
+        Ok(config) => config,
+        Err(ConfigError(refused)) => return Capacity::Refused { refused },
+    };
+    match config.build_scheme() {
+        Ok(scheme) => {
+            let user_pages = scheme.user_pages();
+            let user_bytes = user_pages * u64::from(config.device.page_bytes);
+            Capacity::Offered { user_pages, user_bytes, reserved_bytes: config.device.derived().raw_bytes - user_bytes }
+        }
+        Err(ConfigError(refused)) => Capacity::Refused { refused },
+    }
+}
+
+/// One scheme, or every scheme.
+pub fn schemes(name: Option<&str>) -> Result<Vec<SchemeDetail>, ConfigError> {
+    match name {
+        Some(name) => Ok(vec![scheme_detail(find_scheme(name)?)]),
+        None => Ok(SCHEMES.iter().map(scheme_detail).collect()),
+    }
+}
+
+fn scheme_detail(entry: &Entry) -> SchemeDetail {
+    let parameters = entry.parameters.iter().map(|parameter| ParameterDetail {
+        name: parameter.name,
+        choices: parameter.choices,
+        default: parameter.choices[0],
+        about: parameter.about,
+    });
+    SchemeDetail {
+        name: entry.name,
+        title: entry.title,
+        about: entry.about,
+        protects: entry.protects.name(),
+        members: entry.members,
+        parameters: parameters.collect(),
+    }
+}
+
+/// Every setting but the schemes' parameters, which [`schemes`] lists.
+pub fn settings() -> Vec<SettingDetail> {
+    let keys = TABLES.iter().flat_map(|table| table.keys);
+    let detail = |key: &crate::config::Key| SettingDetail {
+        table: key.table,
+        key: key.name,
+        unit: key.unit,
+        default: key.default,
+        allowed: key.kind.allowed(),
+        about: key.about,
+    };
+    keys.map(detail).collect()
+}
