@@ -1,1 +1,23 @@
-//! Under construction.
+//! Where timed host requests come from: readers of block traces, one file a format, and a seeded generator. Also what a
+//! trace is made of (`TraceInfo`), and writing traces.
+//!
+//! A trace is streamed: memory does not grow with it. Every row is either a request or an error that names file, line and
+//! column; nothing is skipped silently.
+
+mod digits;
+mod error;
+pub mod formats;
+mod info;
+mod input;
+mod line;
+mod pages;
+mod random;
+mod synth;
+mod trace;
+mod write;
+
+pub use error::TraceError;
+pub use info::{TraceInfo, TraceStatistics, trace_info};
+pub use synth::{Arrivals, Synth, SynthError, SynthRequests};
+pub use trace::{Trace, TraceOptions, TraceSummary};
+pub use write::{write_requests, write_trace};

@@ -1,0 +1,101 @@
+//! What can be wrong with a trace. Every message is one line that says where, what, and what was expected.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a trace cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The file cannot be opened, read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A compressed file that is cut short or damaged.
+    #[error("{}: truncated or damaged {compression} data ({source}); expected a complete archive", path.display())]
+    Archive {
+        /// The file.
+        path: PathBuf,
+        /// `gzip`, `zstd` or `xz`.
+        compression: &'static str,
+        /// What the decoder said.
+        source: io::Error,
+    },
+    /// A row that is not a request.
+    #[error("{}:{line}:{column}: {what}; expected {expected}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: u64,
+        /// Column in bytes, from 1.
+        column: u64,
+        /// What is wrong.
+        what: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// No format of this name.
+    #[error("unknown trace format '{name}'{}; expected auto, {}", nearest(name), crate::formats::names())]
+    UnknownFormat {
+        /// The name given.
+        name: String,
+    },
+    /// Neither the first line nor the file's name tells the format.
+    #[error("{}: neither its first line nor its name tells the trace format; expected --format {}", path.display(), crate::formats::names())]
+    Unrecognised {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No request in the file, or none of the device asked for.
+    #[error("{}: {what}; expected at least one request", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+        /// What was found instead.
+        what: String,
+    },
+    /// A format that this crate reads only.
+    #[error("traces cannot be written as '{name}'; expected {}", crate::formats::writable_names())]
+    ReadOnlyFormat {
+        /// The format.
+        name: &'static str,
+    },
+    /// A request that the output format has no words for.
+    #[error("request {number} cannot be written as '{format}': {what}; expected {expected}")]
+    Unwritable {
+        /// The request's number, from 1.
+        number: u64,
+        /// The output format.
+        format: &'static str,
+        /// What stands in the way.
+        what: String,
+        /// What the format can hold.
+        expected: &'static str,
+    },
+}
+
+/// `(nearest: 'x')` when a known format is close enough to be what was meant.
+fn nearest(name: &str) -> String {
+    crate::formats::FORMATS
+        .iter()
+        .map(|format| (strsim::damerau_levenshtein(name, format.name), format.name))
+        .filter(|(distance, known)| *distance <= known.len() / 2)
+        .min()
+        .map(|(_, known)| format!(" (nearest: '{known}')"))
+        .unwrap_or_default()
+}
+
+/// Something wrong inside a line, before file and line number are known.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// Column in bytes, from 1.
+    pub column: u64,
+    /// What is wrong.
+    pub what: String,
+    /// What would be right.
+    pub expected: String,
+}

@@ -1,0 +1,41 @@
+//! Storage Performance Council trace format, version 1: `ASU,LBA,Size,Opcode,Timestamp` and optional fields of the
+//! recorder's own, which are not read.
+//!
+//! LBA counts blocks of 512 bytes, Size bytes, Timestamp seconds from the start as decimal text, which is taken exactly.
+//! Each application storage unit (ASU) is an address space of its own.
+
+use super::Format;
+use crate::error::Fault;
+use crate::line::{Line, SECTOR_BYTES};
+use crate::trace::{LineFormat, LineParser};
+use flashraid_vocabulary::{HostOp, HostRequest};
+
+/// This format's place in the list.
+pub const FORMAT: Format = Format {
+    name: "spc",
+    about: "SPC: ASU,LBA,Size,Opcode,Timestamp: 512-byte blocks, bytes, R or W, seconds",
+    recognise: |name, _| name.ends_with(".spc"),
+    parser: || Box::new(LineParser::new(Spc)),
+    writer: None,
+};
+
+struct Spc;
+
+impl LineFormat<b','> for Spc {
+    const COLUMNS: &'static str = "ASU,LBA,Size,Opcode,Timestamp";
+
+    #[inline(always)]
+    fn request(&mut self, line: &mut Line<'_, b','>) -> Result<HostRequest, Fault> {
+        let source = line.device("ASU")?;
+        let offset_bytes = line.offset("LBA", SECTOR_BYTES)?;
+        let size_bytes = line.size("Size", 1)?;
+        let op = match line.word("Opcode")? {
+            b"R" | b"r" => HostOp::Read,
+            b"W" | b"w" => HostOp::Write,
+            _ => return Err(line.unexpected("one of R r W w")),
+        };
+        let arrival_ns = line.decimal_time("Timestamp", 9)?;
+        line.skip_more_fields();
+        Ok(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source })
+    }
+}

@@ -1,0 +1,231 @@
+//! The bytes of a trace: hashed as they lie on disk, decompressed, and handed out as whole lines.
+
+use crate::error::TraceError;
+use crate::line::PADDING;
+use flate2::read::MultiGzDecoder;
+use liblzma::read::XzDecoder;
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Bytes of text held at a time: far above a line, small enough for the second-level cache.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// Longest of the magic numbers below.
+const MAGIC_BYTES: usize = 6;
+
+/// A file that is hashed while it is read.
+struct HashedFile {
+    file: File,
+    hash: Sha256,
+    /// The first bytes, read ahead to look at them; `head_used` of `head_length` have been handed out.
+    head: [u8; MAGIC_BYTES],
+    head_length: usize,
+    head_used: usize,
+}
+
+impl HashedFile {
+    fn open(path: &Path) -> io::Result<Self> {
+        let mut head = [0; MAGIC_BYTES];
+        let mut file = File::open(path)?;
+        let head_length = file.by_ref().take(MAGIC_BYTES as u64).read(&mut head)?;
+        Ok(Self { file, hash: Sha256::new_with_prefix(&head[..head_length]), head, head_length, head_used: 0 })
+    }
+}
+
+impl Read for HashedFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.head_used < self.head_length {
+            let length = (&self.head[self.head_used..self.head_length]).read(buffer)?;
+            self.head_used += length;
+            return Ok(length);
+        }
+        let length = self.file.read(buffer)?;
+        self.hash.update(&buffer[..length]);
+        Ok(length)
+    }
+}
+
+/// The compressions, told by their first bytes.
+enum Decoder {
+    Plain(HashedFile),
+    Gzip(MultiGzDecoder<BufReader<HashedFile>>),
+    Zstd(zstd::Decoder<'static, BufReader<HashedFile>>),
+    Xz(XzDecoder<BufReader<HashedFile>>),
+}
+
+impl Decoder {
+    fn new(file: HashedFile) -> io::Result<Self> {
+        let head = &file.head[..file.head_length];
+        Ok(if head.starts_with(&[0x1F, 0x8B]) {
+            Self::Gzip(MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, file)))
+        } else if head.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]) {
+            Self::Zstd(zstd::Decoder::with_buffer(BufReader::with_capacity(BUFFER_BYTES, file))?)
+        } else if head.starts_with(&[0xFD, b'7', b'z', b'X', b'Z', 0]) {
+            Self::Xz(XzDecoder::new_multi_decoder(BufReader::with_capacity(BUFFER_BYTES, file)))
+        } else {
+            Self::Plain(file)
+        })
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(file) => file.read(buffer),
+            Self::Gzip(decoder) => decoder.read(buffer),
+            Self::Zstd(decoder) => decoder.read(buffer),
+            Self::Xz(decoder) => decoder.read(buffer),
+        }
+    }
+
+    fn compression(&self) -> Option<&'static str> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Gzip(_) => Some("gzip"),
+            Self::Zstd(_) => Some("zstd"),
+            Self::Xz(_) => Some("xz"),
+        }
+    }
+
+    fn file(&mut self) -> &mut HashedFile {
+        match self {
+            Self::Plain(file) => file,
+            Self::Gzip(decoder) => decoder.get_mut().get_mut(),
+            Self::Zstd(decoder) => decoder.get_mut().get_mut(),
+            Self::Xz(decoder) => decoder.get_mut().get_mut(),
+        }
+    }
+}
+
+/// The text of a trace, in chunks of whole lines.
+pub struct Input {
+    path: PathBuf,
+    decoder: Decoder,
+    /// `filled` bytes of text from `position` on are still to be parsed; the lines up to `complete` are whole.
+    buffer: Vec<u8>,
+    position: usize,
+    complete: usize,
+    filled: usize,
+    is_at_end: bool,
+    /// Number of the line at `position`, from 1.
+    line_number: u64,
+}
+
+impl Input {
+    /// Opens the file and reads its first lines.
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        let decoder = HashedFile::open(path).and_then(Decoder::new);
+        let decoder = decoder.map_err(|source| TraceError::Io { path: path.to_owned(), source })?;
+        let buffer = vec![0; BUFFER_BYTES + PADDING];
+        let path = path.to_owned();
+        let mut input = Self { path, decoder, buffer, position: 0, complete: 0, filled: 0, is_at_end: false, line_number: 1 };
+        input.has_line()?;
+        Ok(input)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The line at the cursor without blanks around it; empty at the end of the file.
+    pub fn line(&self) -> &[u8] {
+        let text = &self.buffer[self.position..self.complete];
+        text.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii()
+    }
+
+    /// Number of the line at the cursor, from 1.
+    pub fn line_number(&self) -> u64 {
+        self.line_number
+    }
+
+    /// Whether there is a line at the cursor; reads on when the lines in memory are used up.
+    #[inline(always)]
+    pub fn has_line(&mut self) -> Result<bool, TraceError> {
+        if self.position < self.complete { Ok(true) } else { self.refill() }
+    }
+
+    /// The text, and where in it the line at the cursor begins.
+    #[inline(always)]
+    pub fn text(&self) -> (&[u8], usize) {
+        (&self.buffer, self.position)
+    }
+
+    /// Moves on to the next line, which begins at `position` of the text.
+    #[inline(always)]
+    pub fn advance(&mut self, position: usize) {
+        self.position = position;
+        self.line_number += 1;
+    }
+
+    /// Passes over the line at the cursor.
+    pub fn skip_line(&mut self) {
+        let text = &self.buffer[self.position..self.complete];
+        let length = text.iter().position(|&byte| byte == b'\n').map_or(text.len(), |newline| newline + 1);
+        self.advance(self.position + length);
+    }
+
+    /// Reads the file to its end and returns the SHA-256 of its bytes in hexadecimal.
+    pub fn sha256(mut self) -> Result<String, TraceError> {
+        let file = self.decoder.file();
+        loop {
+            match file.read(&mut self.buffer) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(TraceError::Io { path: self.path, source }),
+            }
+        }
+        Ok(std::mem::take(&mut file.hash).finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    #[cold]
+    fn refill(&mut self) -> Result<bool, TraceError> {
+        self.buffer.copy_within(self.position..self.filled, 0);
+        self.filled -= self.position;
+        self.position = 0;
+        self.complete = 0;
+        while self.complete == 0 && !self.is_at_end {
+            if self.filled == BUFFER_BYTES {
+                return Err(TraceError::Malformed {
+                    path: self.path.clone(),
+                    line: self.line_number,
+                    column: 1,
+                    what: format!("a line of more than {BUFFER_BYTES} bytes"),
+                    expected: "a text trace".to_owned(),
+                });
+            }
+            let length = self.read()?;
+            let fresh = self.filled..self.filled + length;
+            self.filled += length;
+            self.is_at_end = length == 0;
+            self.complete = self.buffer[fresh.clone()].iter().rposition(|&byte| byte == b'\n').map_or(0, |last| fresh.start + last + 1);
+        }
+        if self.complete == 0 && self.filled > 0 {
+            // The last line has no newline of its own; the padding leaves room for one.
+            self.buffer[self.filled] = b'\n';
+            self.filled += 1;
+            self.complete = self.filled;
+        }
+        Ok(self.complete > 0)
+    }
+
+    fn read(&mut self) -> Result<usize, TraceError> {
+        loop {
+            match self.decoder.read(&mut self.buffer[self.filled..BUFFER_BYTES]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(self.read_error(source)),
+                Ok(length) => return Ok(length),
+            }
+        }
+    }
+
+    /// A decoder's own errors carry no system error code.
+    fn read_error(&self, source: io::Error) -> TraceError {
+        let path = self.path.clone();
+        match self.decoder.compression() {
+            Some(compression) if source.raw_os_error().is_none() => TraceError::Archive { path, compression, source },
+            _ => TraceError::Io { path, source },
+        }
+    }
+}

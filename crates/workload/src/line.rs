@@ -1,0 +1,284 @@
+//! A cursor over the fields of one line of text, without allocation and without looking at a byte twice.
+
+use crate::digits::{POWERS_OF_TEN, leading_digits};
+use crate::error::Fault;
+
+/// Bytes that must follow the last newline of the text a `Line` is laid over, whatever they hold.
+pub const PADDING: usize = 8;
+
+/// A sector, in every trace format that counts in sectors or blocks.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// A separator that means "one or more blanks".
+pub const BLANKS: u8 = b' ';
+
+/// The cursor. `SEPARATOR` stands between fields; blanks around it are allowed. Field methods are called in the order of the
+/// columns; each expects the separator before its field, but for the first.
+pub struct Line<'a, const SEPARATOR: u8> {
+    text: &'a [u8],
+    columns: &'static str,
+    start: usize,
+    position: usize,
+    /// The current field: its name and where it begins.
+    name: &'static str,
+    field: usize,
+    is_first: bool,
+    device_at: usize,
+    size_at: usize,
+}
+
+impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
+    /// The line that begins at `start`. `text` holds its newline and `PADDING` bytes behind it; `columns` is what a
+    /// message says was expected.
+    #[inline(always)]
+    pub fn new(text: &'a [u8], start: usize, columns: &'static str) -> Self {
+        let mut line =
+            Self { text, columns, start, position: start, name: "", field: start, is_first: true, device_at: start, size_at: start };
+        line.skip_blanks();
+        line
+    }
+
+    /// Whether nothing but blanks is left.
+    #[inline(always)]
+    pub fn is_at_end(&self) -> bool {
+        matches!(self.text[self.position], b'\n' | b'\r')
+    }
+
+    /// Ends the line: returns where the next one begins. A field too many is a fault.
+    #[inline(always)]
+    pub fn finish(mut self) -> Result<usize, Fault> {
+        self.skip_blanks();
+        if self.text[self.position] == b'\r' {
+            self.position += 1;
+        }
+        if self.text[self.position] != b'\n' {
+            return Err(self.trailing());
+        }
+        Ok(self.position + 1)
+    }
+
+    /// Passes over further fields, whatever they hold.
+    #[inline(always)]
+    pub fn skip_more_fields(&mut self) {
+        self.skip_blanks();
+        if self.text[self.position] == SEPARATOR {
+            while self.text[self.position] != b'\n' {
+                self.position += 1;
+            }
+        }
+    }
+
+    /// A whole number.
+    #[inline(always)]
+    pub fn whole(&mut self, name: &'static str) -> Result<u64, Fault> {
+        self.next_field(name)?;
+        self.digits()
+    }
+
+    /// A time in units of `unit_ns`, in nanoseconds.
+    #[inline(always)]
+    pub fn time(&mut self, name: &'static str, unit_ns: u64) -> Result<u64, Fault> {
+        self.scaled(name, unit_ns)
+    }
+
+    /// A time in units of 10^`decimals` ns, written as a decimal number, in nanoseconds: exact or a fault.
+    #[inline(always)]
+    pub fn decimal_time(&mut self, name: &'static str, decimals: u32) -> Result<u64, Fault> {
+        let whole = self.scaled(name, 10_u64.pow(decimals))?;
+        if self.text[self.position] != b'.' {
+            return Ok(whole);
+        }
+        self.position += 1;
+        let fraction = self.fraction(decimals)?;
+        whole.checked_add(fraction).ok_or_else(|| self.too_large())
+    }
+
+    /// A device, volume, ASU or LUN number.
+    #[inline(always)]
+    pub fn device(&mut self, name: &'static str) -> Result<u32, Fault> {
+        let number = self.whole(name)?;
+        self.device_at = self.field;
+        u32::try_from(number).map_err(|_| self.unexpected("a device number of at most 4294967295"))
+    }
+
+    /// An address in units of `unit_bytes`, in bytes.
+    #[inline(always)]
+    pub fn offset(&mut self, name: &'static str, unit_bytes: u64) -> Result<u64, Fault> {
+        self.scaled(name, unit_bytes)
+    }
+
+    /// A length in units of `unit_bytes`, in bytes.
+    #[inline(always)]
+    pub fn size(&mut self, name: &'static str, unit_bytes: u64) -> Result<u64, Fault> {
+        let size = self.scaled(name, unit_bytes)?;
+        self.size_at = self.field;
+        Ok(size)
+    }
+
+    /// A word, which may be empty where the separator is not a blank.
+    #[inline(always)]
+    pub fn word(&mut self, name: &'static str) -> Result<&'a [u8], Fault> {
+        self.next_field(name)?;
+        while !self.is_field_end(self.position) {
+            self.position += 1;
+        }
+        Ok(&self.text[self.field..self.position])
+    }
+
+    /// The fault that the current field is not what it should be.
+    #[cold]
+    pub fn unexpected(&self, expected: &str) -> Fault {
+        let token = self.token();
+        self.fault(self.field, format!("{} is '{token}'", self.name), expected)
+    }
+
+    /// A fault of the device number.
+    #[cold]
+    pub fn device_fault(&self, what: String, expected: &str) -> Fault {
+        self.fault(self.device_at, what, expected)
+    }
+
+    /// A fault of the length.
+    #[cold]
+    pub fn size_fault(&self, what: String, expected: &str) -> Fault {
+        self.fault(self.size_at, what, expected)
+    }
+
+    /// A fault of the line as a whole.
+    #[cold]
+    pub fn line_fault(&self, what: String, expected: &str) -> Fault {
+        self.fault(self.start, what, expected)
+    }
+
+    #[inline(always)]
+    fn skip_blanks(&mut self) {
+        while matches!(self.text[self.position], b' ' | b'\t') {
+            self.position += 1;
+        }
+    }
+
+    /// Moves to the beginning of the next field.
+    #[inline(always)]
+    fn next_field(&mut self, name: &'static str) -> Result<(), Fault> {
+        if !self.is_first {
+            let end = self.position;
+            self.skip_blanks();
+            if SEPARATOR == BLANKS {
+                if self.position == end && !self.is_at_end() {
+                    return Err(self.trailing());
+                }
+                if self.is_at_end() {
+                    return Err(self.missing(name));
+                }
+            } else {
+                if self.text[self.position] != SEPARATOR {
+                    return Err(if self.is_at_end() { self.missing(name) } else { self.trailing() });
+                }
+                self.position += 1;
+                self.skip_blanks();
+            }
+        }
+        self.is_first = false;
+        self.name = name;
+        self.field = self.position;
+        Ok(())
+    }
+
+    /// The number at the cursor.
+    #[inline(always)]
+    fn digits(&mut self) -> Result<u64, Fault> {
+        let (mut count, mut value) = leading_digits(self.eight());
+        if count == 0 {
+            return Err(self.unexpected("a decimal number"));
+        }
+        self.position += count;
+        while count == 8 {
+            let more;
+            (count, more) = leading_digits(self.eight());
+            self.position += count;
+            let Some(sum) = value.checked_mul(POWERS_OF_TEN[count]).and_then(|shifted| shifted.checked_add(more)) else {
+                return Err(self.too_large());
+            };
+            value = sum;
+        }
+        Ok(value)
+    }
+
+    #[inline(always)]
+    fn scaled(&mut self, name: &'static str, unit: u64) -> Result<u64, Fault> {
+        let number = self.whole(name)?;
+        number.checked_mul(unit).ok_or_else(|| self.too_large())
+    }
+
+    /// The digits behind a decimal point, in units of 10^-`decimals`.
+    #[inline(always)]
+    fn fraction(&mut self, decimals: u32) -> Result<u64, Fault> {
+        let (count, value) = leading_digits(self.eight());
+        if count == 0 {
+            return Err(self.unexpected("a decimal number"));
+        }
+        if count < 8 && count as u32 <= decimals {
+            self.position += count;
+            return Ok(value * POWERS_OF_TEN[decimals as usize - count]);
+        }
+        self.long_fraction(decimals)
+    }
+
+    /// Many decimals: those below a nanosecond must be zeros.
+    fn long_fraction(&mut self, decimals: u32) -> Result<u64, Fault> {
+        let (mut count, mut value) = (0, 0);
+        while self.text[self.position].is_ascii_digit() {
+            let digit = u64::from(self.text[self.position] - b'0');
+            if count < decimals {
+                value = value * 10 + digit;
+                count += 1;
+            } else if digit != 0 {
+                return Err(self.unexpected("a time of whole nanoseconds"));
+            }
+            self.position += 1;
+        }
+        Ok(value * 10_u64.pow(decimals - count))
+    }
+
+    #[inline(always)]
+    fn eight(&self) -> [u8; 8] {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&self.text[self.position..self.position + PADDING]);
+        bytes
+    }
+
+    #[inline(always)]
+    fn is_field_end(&self, position: usize) -> bool {
+        let byte = self.text[position];
+        byte == SEPARATOR || matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+    }
+
+    /// The current field as text for a message.
+    fn token(&self) -> String {
+        let length = (self.field..self.text.len()).take_while(|&position| !self.is_field_end(position)).take(40).count();
+        self.text[self.field..self.field + length].escape_ascii().to_string()
+    }
+
+    #[cold]
+    fn too_large(&self) -> Fault {
+        self.unexpected("a number that fits 64 bits in nanoseconds or bytes")
+    }
+
+    #[cold]
+    fn missing(&self, name: &str) -> Fault {
+        self.fault(self.position, format!("the line ends before {name}"), self.columns)
+    }
+
+    /// What follows the current field is neither a separator nor the end of the line.
+    #[cold]
+    fn trailing(&self) -> Fault {
+        if self.is_field_end(self.position) || self.is_field_end(self.position - 1) {
+            return self.fault(self.position, format!("something follows {}", self.name), self.columns);
+        }
+        self.unexpected("a decimal number")
+    }
+
+    fn fault(&self, at: usize, what: String, expected: &str) -> Fault {
+        Fault { column: (at - self.start + 1) as u64, what, expected: expected.to_owned() }
+    }
+}
