@@ -3,14 +3,15 @@
 `mean_field` solves the finite-block analysis of the greedy rule; `simulate` is a direct Monte Carlo run of it.
 
 Sources:
-- P. Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014 (greedy, finite block).
+- P. Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014 (greedy with
+  finite blocks, and FIFO).
 - B. Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based solid state drives",
   SIGMETRICS 2013 (d-choices; greedy is its limit for d -> infinity).
 - W. Bux and I. Iliadis, "Performance of greedy garbage collection in flash-based solid-state drives", Performance
   Evaluation 67(11), 2010 (greedy; equals FIFO only for infinite blocks).
 
-Utilisation u = valid pages / pages of all blocks that take part. Blocks open for writing or held in reserve take no part
-(a mean-field drive has infinitely many blocks, of which a finite number are open).
+Utilisation u = valid pages / pages of all blocks that take part. Blocks open for writing or held in reserve take no
+part (a mean-field drive has infinitely many blocks, of which a finite number are open).
 """
 
 import math
@@ -23,23 +24,25 @@ import numpy as np
 def mean_field(utilisation: float, pages_per_block: int) -> float:
     """Programs per host write, for infinitely many blocks.
 
-    Let one unit of time be one collection: it reclaims a victim and h = Np - E[valid pages of the victim] pages, which are
-    all that the host writes before the next one, and one block becomes full with Np valid pages. A write overwrites a
-    page of a block with j valid ones with probability j / (u Np B), B the number of blocks. So blocks leave level j at
-    the rate f_j j h / (u Np) (f_j: share of the blocks at level j; B cancels) per collection. Greedy empties the lowest level as it fills:
-    above the victims' level every block passes through, the rate is 1 and f_j = u Np / (j h). Let k be the lowest level that
-    holds a share of the blocks, and q in [0, 1] the rate of leaving it by an overwrite: these become victims at once, with k - 1 valid
-    pages, and the others with k. Then h = Np - k + q, f_k = q u Np / (k h), and the shares sum up to 1:
+    Let one unit of time be one collection. It reclaims h = Np - E[valid pages of the victim] pages, which are all that
+    the host writes before the next one, and one block becomes full with Np valid pages. A host write hits a given block
+    with j valid pages with probability j / (u Np B), where B is the number of blocks. So with f_j the share of the
+    blocks at level j, blocks leave level j by overwrites at the rate f_j B h j / (u Np B) = f_j j h / (u Np).
+
+    Every block passes through the levels above the victims', one per unit of time: there f_j = u Np / (j h). Let k be
+    the lowest level that holds a share of the blocks, and q in [0, 1] the rate of leaving it by an overwrite: those
+    blocks become victims at once, with k - 1 valid pages, and the other victims have k. Then h = Np - k + q and
+    f_k = q u Np / (k h), and since the shares sum up to 1:
 
         u Np (sum_{j = k + 1}^{Np} 1/j + q/k) = Np - k + q
 
-    That the valid pages sum up to u Np is the same equation as the definition of h. If k = 0 every victim is empty: amplification 1.
+    That the valid pages sum up to u Np per block follows. If no k has a solution victims are empty: amplification 1.
     """
     if not 0 < utilisation < 1:
         raise ValueError(f"utilisation {utilisation} is not between 0 and 1")
     decay = 0.0  # sum of 1/j over the levels above k
     for k in range(pages_per_block, 0, -1):
-        gap = pages_per_block - k - utilisation * pages_per_block * decay  # right side minus left side at q = 0
+        gap = pages_per_block - k - utilisation * pages_per_block * decay  # right minus left side, q = 0
         closing = utilisation * pages_per_block / k - 1  # by how much less at q = 1
         if closing >= gap:
             return pages_per_block / (pages_per_block - k + gap / closing)
@@ -62,12 +65,17 @@ def fifo(utilisation: float) -> float:
 
 
 def simulate(
-    utilisation: float, separate_streams: bool, blocks: int = 4096, pages_per_block: int = 64, rounds: int = 3, seed: int = 1
+    utilisation: float,
+    separate_streams: bool,
+    blocks: int = 4096,
+    pages_per_block: int = 64,
+    rounds: int = 3,
+    seed: int = 1,
 ) -> float:
-    """Programs per host write of one plane with `blocks` blocks, measured over `rounds` overwrites of the logical space.
+    """Programs per host write of one plane of `blocks` blocks, measured over `rounds` overwrites of the logical space.
 
-    One block in reserve for moves. Host writes and moves share one open block, or have one each (`separate_streams`).
-    Starts filled in order, and overwrites `rounds` times the logical space first, uncounted.
+    One block is in reserve for moves. Host writes and moves share one open block, or have one each
+    (`separate_streams`). Starts filled in order, and first overwrites the logical space `rounds` times uncounted.
     """
     open_blocks = 2 if separate_streams else 1
     pages = int(utilisation * (blocks - open_blocks - 1) * pages_per_block)
@@ -94,7 +102,7 @@ def simulate(
         while host == host_end:
             if host_end:
                 valid[host_end // pages_per_block - 1] -= not_closed
-                host_end = 0
+                host = host_end = 0
             if len(free) > 1:
                 host = free.pop() * pages_per_block
                 host_end = host + pages_per_block

@@ -44,7 +44,7 @@ class RaidCounts:
         self.page_bytes = page_bytes
         self.rule = rule
         self.counts = Counts()
-        self._written: dict[int, set[int]] = {}  # stripe -> indices of its written strips; a stripe with one has parity
+        self._written: dict[int, set[int]] = {}  # stripe -> its written strips; if there is one it has a parity page
 
     def fill(self, pages: int) -> None:
         """Writes the whole stripes that hold the first `pages` pages, uncounted."""
@@ -80,9 +80,7 @@ class RaidCounts:
             stripe, start = divmod(offset, stripe_bytes)
             stop = min(end - stripe * stripe_bytes, stripe_bytes)
             named = set(range(start // self.page_bytes, -(-stop // self.page_bytes)))
-            partial = {
-                i for i in named if start > i * self.page_bytes or stop < (i + 1) * self.page_bytes
-            }
+            partial = {i for i in named if start > i * self.page_bytes or stop < (i + 1) * self.page_bytes}
             yield stripe, named, partial
             offset = (stripe + 1) * stripe_bytes
 
@@ -113,15 +111,13 @@ class RaidCounts:
             if named and remaining:
                 self._update_parity(named, written, remaining)
                 self.counts.parity_programs += 1
-            if named and not remaining:
-                del self._written[stripe]  # nothing is left to protect: the parity page is unmapped too
-            written -= named
+            written -= named  # with the last strip the parity page is unmapped too, without a flash operation
 
     def _update_parity(self, changed: set[int], written: set[int], others: set[int]) -> bool:
         """Chooses the method for a change of the strips `changed`, counts its pre-reads; true if it is RMW.
 
-        The choice goes by nominal numbers, whatever is written: |U| + 1 reads for RMW (old strips and parity), N - |U| for
-        RCW (the other strips); a tie goes to RCW (SPEC 0.3 step 5, 0.6). What was never written is not read.
+        The choice goes by nominal numbers, whatever is written: |U| + 1 reads for RMW (old strips and parity), N - |U|
+        for RCW (the other strips); a tie goes to RCW (SPEC 0.3 step 5, 0.6). What was never written is not read.
         """
         nominal_rmw, nominal_rcw = len(changed) + 1, self.width - len(changed)
         rmw = nominal_rmw < nominal_rcw if self.rule == "fewest" else self.rule == "rmw"
