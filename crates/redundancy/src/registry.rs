@@ -97,9 +97,14 @@ pub struct Entry {
     pub build: fn(&Build) -> Result<Box<dyn Scheme>, ParameterError>,
 }
 
-/// Every scheme.
-pub const SCHEMES: &[Entry] =
-    &[crate::schemes::raid0::ENTRY, crate::schemes::raid1::ENTRY, crate::schemes::raid4::ENTRY, crate::schemes::raid5::ENTRY];
+/// Every scheme, one a line.
+#[rustfmt::skip]
+pub const SCHEMES: &[Entry] = &[
+    crate::schemes::raid0::ENTRY,
+    crate::schemes::raid1::ENTRY,
+    crate::schemes::raid4::ENTRY,
+    crate::schemes::raid5::ENTRY,
+];
 
 /// The scheme called `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {

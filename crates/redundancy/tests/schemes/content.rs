@@ -1,0 +1,121 @@
+//! Random requests: every page reads as written, and is recovered from every loss that the scheme declares to survive.
+
+use crate::flash::PAGE;
+use crate::host::{Host, scheme};
+use flashraid_redundancy::Scheme;
+use flashraid_redundancy::testing::{CommitsAnotherFirst, DecidesInSecondStep};
+use flashraid_vocabulary::{HostOp, Lpn, MemberId, MemberPage, StripeId};
+use proptest::prelude::*;
+
+const STRIPES: u32 = 5;
+
+#[derive(Clone, Debug)]
+struct Request {
+    op: HostOp,
+    at: prop::sample::Index,
+    pages: u64,
+    first_bytes: u32,
+    last_bytes: u32,
+    /// Something else that happens before the request: which page is busy, or is collected.
+    aside: prop::sample::Index,
+}
+
+fn request() -> impl Strategy<Value = Request> {
+    let op = prop_oneof![6 => Just(HostOp::Write), 2 => Just(HostOp::Trim), 1 => Just(HostOp::Read)];
+    let bytes = || prop_oneof![2 => Just(PAGE), 1 => Just(512u32)];
+    (op, any::<prop::sample::Index>(), 1..25u64, bytes(), bytes(), any::<prop::sample::Index>()).prop_map(
+        |(op, at, pages, first_bytes, last_bytes, aside)| {
+            // Parts of pages never reach a scheme in a trim.
+            let (first_bytes, last_bytes) = if op == HostOp::Trim { (PAGE, PAGE) } else { (first_bytes, last_bytes) };
+            Request { op, at, pages, first_bytes, last_bytes, aside }
+        },
+    )
+}
+
+/// Submits what of the request fits the logical space; most requests are shorter than a stripe.
+fn submit<S: Scheme + ?Sized>(host: &mut Host<S>, request: &Request) {
+    let user_pages = host.scheme.user_pages();
+    let first = request.at.index(user_pages as usize) as u64;
+    let pages = if request.pages <= 18 { 1 + request.pages % 4 } else { request.pages }.min(user_pages - first);
+    host.submit(request.op, first, pages, request.first_bytes, request.last_bytes);
+}
+
+/// A scheme of the registry on some members.
+#[derive(Clone, Debug)]
+struct Choice {
+    name: &'static str,
+    members: u16,
+    update: Option<&'static str>,
+    filled: bool,
+}
+
+fn choice() -> impl Strategy<Value = Choice> {
+    let update = prop::sample::select(vec!["fewest", "rmw", "rcw"]).prop_map(Some);
+    let name_members_update = prop_oneof![
+        1 => (Just("raid0"), 1..=6u16, Just(None)),
+        1 => (Just("raid1"), (1..=4u16).prop_map(|half| 2 * half), Just(None)),
+        6 => (prop::sample::select(vec!["raid4", "raid5"]), 3..=10u16, update),
+    ];
+    (name_members_update, any::<bool>()).prop_map(|((name, members, update), filled)| Choice { name, members, update, filled })
+}
+
+impl Choice {
+    fn host(&self) -> Host {
+        let parameters: Vec<_> = self.update.iter().map(|update| ("update", *update)).collect();
+        let host = Host::new(scheme(self.name, self.members, STRIPES, &parameters));
+        if self.filled { host.filled() } else { host }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn registered_schemes_keep_every_page(choice in choice(), requests in prop::collection::vec(request(), 1..60)) {
+        let mut host = choice.host();
+        for request in &requests {
+            let busy = host.scheme.locate(Lpn(request.aside.index(host.scheme.user_pages() as usize) as u64));
+            host.flash.loads.insert(busy, request.pages as u32);
+            submit(&mut host, request);
+            host.check();
+        }
+    }
+
+    #[test]
+    fn a_method_chosen_by_the_queues_keeps_every_page(members in 3..=8u16, requests in prop::collection::vec(request(), 1..60)) {
+        let mut host = Host::new(Box::new(DecidesInSecondStep::new(members, STRIPES, PAGE)));
+        for request in &requests {
+            host.flash.queued.insert(MemberId(request.aside.index(usize::from(members)) as u16), (request.pages as u32, 1));
+            submit(&mut host, request);
+            host.check();
+        }
+    }
+
+    #[test]
+    fn clean_stripes_keep_every_page(members in 3..=8u16, requests in prop::collection::vec(request(), 1..60)) {
+        let mut host = Host::new(Box::new(CommitsAnotherFirst::new(members, STRIPES, PAGE)));
+        let width = u64::from(members) - 1;
+        for request in &requests {
+            if request.pages.is_multiple_of(5) {
+                let page = request.aside.index(STRIPES as usize) as u32;
+                let commit = host.scheme.commit_for_collection(MemberPage::new(0, page)).unwrap();
+                host.run(commit);
+                prop_assert_eq!(host.scheme.dirty(StripeId(page)), 0);
+            }
+            submit(&mut host, request);
+            host.check();
+            let dirty = (0..STRIPES).filter(|&stripe| host.scheme.dirty(StripeId(stripe)) != 0).count();
+            prop_assert!(dirty <= 1, "{} stripes are dirty", dirty);
+            for lpn in 0..u64::from(STRIPES) * width {
+                let clean = host.scheme.dirty(StripeId((lpn / width) as u32)) == 0;
+                for member in 0..members {
+                    if clean {
+                        host.check_loss(Lpn(lpn), 1 << member);
+                    } else {
+                        prop_assert_eq!(host.recover(Lpn(lpn), 1 << member), None);
+                    }
+                }
+            }
+        }
+    }
+}

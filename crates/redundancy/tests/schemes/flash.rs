@@ -1,0 +1,190 @@
+//! Members that hold a tag for each page, and the execution of one operation on them.
+
+use flashraid_redundancy::{Lock, Operation, OperationKind, Outcomes, Step};
+use flashraid_vocabulary::{Action, Cause, Change, MemberId, MemberPage, PageOperation, Version, View, Wave};
+use std::collections::BTreeMap;
+
+/// Bytes of a page in these tests.
+pub const PAGE: u32 = 4096;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Versions {
+    current: Option<u64>,
+    base: Option<u64>,
+}
+
+/// What the members hold, and what was done to them.
+#[derive(Clone, Debug, Default)]
+pub struct Flash {
+    pages: BTreeMap<MemberPage, Versions>,
+    /// Answers of `View::load_at`; 0 for pages not named.
+    pub loads: BTreeMap<MemberPage, u32>,
+    /// Answers of `View::queued`; 0 for members not named.
+    pub queued: BTreeMap<MemberId, (u32, u32)>,
+    /// Every page operation so far.
+    pub log: Vec<PageOperation>,
+    /// Page versions that became garbage so far.
+    pub garbage: u64,
+}
+
+/// How one operation went.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// Its page operations, wave by wave.
+    pub waves: Vec<Vec<PageOperation>>,
+    /// Its changes.
+    pub changes: Vec<Change>,
+    /// The last answer of `step`.
+    pub end: Step,
+    /// The operation as `step` left it.
+    pub operation: Operation,
+    /// What reads delivered, by data strip.
+    pub delivered: BTreeMap<u8, u64>,
+}
+
+/// The content of a page of which the host gives a part: depends on both, in order.
+pub fn overlay(old: u64, part: u64) -> u64 {
+    (old.rotate_left(7) ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+impl Flash {
+    /// The current content of a page.
+    pub fn current(&self, page: MemberPage) -> Option<u64> {
+        self.pages.get(&page).and_then(|versions| versions.current)
+    }
+
+    /// The base of a page.
+    pub fn base(&self, page: MemberPage) -> Option<u64> {
+        self.pages.get(&page).and_then(|versions| versions.base)
+    }
+
+    /// Number of pages with a current version.
+    pub fn pages_written(&self) -> usize {
+        self.pages.values().filter(|versions| versions.current.is_some()).count()
+    }
+
+    /// Page operations of this kind so far.
+    pub fn count(&self, action: Action, cause: Cause) -> u64 {
+        self.log.iter().filter(|done| done.action == action && done.cause == cause).count() as u64
+    }
+
+    /// Programs so far.
+    pub fn programs(&self) -> u64 {
+        self.log.iter().filter(|done| done.action == Action::Program).count() as u64
+    }
+
+    /// Executes `operation`, driven by `step`; `tags` holds what the host gives for each strip.
+    /// Panics on whatever the contract forbids.
+    pub fn execute(
+        &mut self,
+        mut operation: Operation,
+        tags: &BTreeMap<u32, u64>,
+        mut step: impl FnMut(&mut Operation, Outcomes, &dyn View, &mut Wave) -> Step,
+    ) -> Course {
+        assert_eq!(operation.lock, if operation.kind == OperationKind::Read { Lock::None } else { Lock::Exclusive });
+        let mut wave = Wave::default();
+        let mut waves = Vec::new();
+        let mut changes = Vec::new();
+        let mut read = Vec::new();
+        let mut delivered = BTreeMap::new();
+        let mut programmed: Vec<(MemberPage, bool, u64)> = Vec::new();
+        let end = loop {
+            wave.clear();
+            let answer = step(&mut operation, Outcomes::default(), self, &mut wave);
+            let known = read.len();
+            for page_operation in &wave.operations {
+                let page = page_operation.address;
+                self.log.push(*page_operation);
+                if page_operation.action == Action::Read {
+                    assert_eq!(page_operation.version, Version::Current);
+                    let content = self.current(page).unwrap_or_else(|| panic!("{page_operation:?} reads an unwritten page"));
+                    read.push(content);
+                    if page_operation.strip != PageOperation::NO_STRIP {
+                        delivered.insert(page_operation.strip, content);
+                    }
+                    continue;
+                }
+                assert_eq!((page_operation.version, page_operation.strip), (Version::Current, PageOperation::NO_STRIP));
+                assert!(operation.space >> page.member.0 & 1 == 1, "no space was asked for {page_operation:?}");
+                assert!(programmed.iter().all(|(other, ..)| other.member != page.member), "two programs on {:?}", page.member);
+                assert_eq!(page.page, operation.page);
+                assert_eq!(known, usize::from(operation.reads), "reads are numbered over all waves");
+                let sources = page_operation.sources;
+                let partial = operation.partial_strips(PAGE);
+                let given = (0..64).filter(|strip| sources.host >> strip & 1 == 1).map(|strip| {
+                    assert!(operation.strips >> strip & 1 == 1, "the host does not give strip {strip}");
+                    if partial >> strip & 1 == 0 {
+                        return tags[&strip];
+                    }
+                    overlay(delivered.get(&(strip as u8)).copied().unwrap_or(0), tags[&strip])
+                });
+                let content = given.fold(0, |sum, tag| sum ^ tag);
+                let reads = (0..64).filter(|index| sources.reads >> index & 1 == 1);
+                programmed.push((page, page_operation.keep_base, reads.fold(content, |sum, index| sum ^ read[..known][index])));
+            }
+            if !wave.operations.is_empty() {
+                waves.push(wave.operations.clone());
+            }
+            changes.extend_from_slice(&wave.changes);
+            match answer {
+                Step::Wave => assert!(!wave.operations.is_empty() && wave.operations.len() <= 64),
+                Step::Last => {
+                    assert!(!wave.operations.is_empty() && wave.operations.len() <= 64);
+                    break answer;
+                }
+                Step::Done => {
+                    assert!(wave.operations.is_empty());
+                    break answer;
+                }
+                Step::Nothing => {
+                    assert!(waves.is_empty() && changes.is_empty());
+                    break answer;
+                }
+            }
+        };
+        for (page, keep_base, content) in programmed {
+            let versions = self.pages.entry(page).or_default();
+            match versions.current.replace(content) {
+                Some(superseded) if keep_base => assert!(versions.base.replace(superseded).is_none(), "{page:?} has two bases"),
+                Some(_) => self.garbage += 1,
+                None => {}
+            }
+        }
+        for change in &changes {
+            let taken = match change {
+                Change::Unmap(page) => self.pages.get_mut(page).and_then(|versions| versions.current.take()),
+                Change::ReleaseBase(page) => self.pages.get_mut(page).and_then(|versions| versions.base.take()),
+                Change::ReleaseCopy(_) => None,
+            };
+            assert!(taken.is_some(), "{change:?}: there is none");
+            self.garbage += 1;
+        }
+        Course { waves, changes, end, operation, delivered }
+    }
+}
+
+impl View for Flash {
+    fn now_ns(&self) -> u64 {
+        0
+    }
+
+    fn is_written(&self, address: MemberPage, version: Version) -> bool {
+        match version {
+            Version::Current => self.current(address).is_some(),
+            Version::Base => self.base(address).is_some(),
+            Version::Copy => false,
+        }
+    }
+
+    fn queued(&self, member: MemberId) -> (u32, u32) {
+        self.queued.get(&member).copied().unwrap_or_default()
+    }
+
+    fn load_at(&self, address: MemberPage) -> u32 {
+        self.loads.get(&address).copied().unwrap_or_default()
+    }
+
+    fn is_idle(&self, member: MemberId) -> bool {
+        self.queued(member) == (0, 0)
+    }
+}

@@ -1,0 +1,148 @@
+//! A host that gives requests to a scheme on `Flash`, and knows what every page must hold.
+
+use crate::flash::{Course, Flash, PAGE, overlay};
+use flashraid_redundancy::{Build, Decisions, Extent, Operation, OperationKind, Scheme, find};
+use flashraid_vocabulary::{HostOp, Lpn};
+use std::collections::BTreeMap;
+
+pub struct Host<S: Scheme + ?Sized = dyn Scheme> {
+    pub scheme: Box<S>,
+    pub flash: Flash,
+    expected: Vec<Option<u64>>,
+    tags: u64,
+}
+
+/// The scheme called `name`.
+pub fn scheme(name: &str, members: u16, pages_per_member: u32, parameters: &[(&str, &str)]) -> Box<dyn Scheme> {
+    let parameters = parameters.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let build = Build { members, pages_per_member, page_bytes: PAGE, parameters };
+    (find(name).unwrap().build)(&build).unwrap()
+}
+
+/// What `part` does not touch of `extent`: what an engine asks `decide` about next.
+fn rest(extent: &Extent, pages: u64) -> Option<Extent> {
+    let left = extent.pages - pages;
+    let first_bytes = if left == 1 { extent.last_bytes } else { PAGE };
+    (left > 0).then_some(Extent { first: Lpn(extent.first.0 + pages), pages: left, first_bytes, ..*extent })
+}
+
+impl Host {
+    /// Raid5 with the default rule.
+    pub fn raid5(members: u16, stripes: u32) -> Self {
+        Self::new(scheme("raid5", members, stripes, &[]))
+    }
+}
+
+impl<S: Scheme + ?Sized> Host<S> {
+    pub fn new(scheme: Box<S>) -> Self {
+        let expected = vec![None; scheme.user_pages() as usize];
+        Self { scheme, flash: Flash::default(), expected, tags: 0 }
+    }
+
+    /// Writes every stripe, as `--fill` does.
+    pub fn filled(mut self) -> Self {
+        for index in 0.. {
+            let Some(operation) = self.scheme.fill(index) else { break };
+            self.run(operation);
+        }
+        assert!(self.expected.iter().all(Option::is_some), "the fill leaves pages out");
+        self.flash.log.clear();
+        self
+    }
+
+    pub fn write(&mut self, first: u64, pages: u64) -> Vec<Course> {
+        self.submit(HostOp::Write, first, pages, PAGE, PAGE)
+    }
+
+    /// A write of `bytes` bytes inside one page.
+    pub fn write_part(&mut self, lpn: u64, bytes: u32) -> Vec<Course> {
+        self.submit(HostOp::Write, lpn, 1, bytes, bytes)
+    }
+
+    pub fn trim(&mut self, first: u64, pages: u64) -> Vec<Course> {
+        self.submit(HostOp::Trim, first, pages, PAGE, PAGE)
+    }
+
+    pub fn read(&mut self, first: u64, pages: u64) -> Vec<Course> {
+        self.submit(HostOp::Read, first, pages, PAGE, PAGE)
+    }
+
+    /// Cuts a request and executes its operations in order.
+    pub fn submit(&mut self, op: HostOp, first: u64, pages: u64, first_bytes: u32, last_bytes: u32) -> Vec<Course> {
+        let mut courses = Vec::new();
+        let mut left = Some(Extent { op, first: Lpn(first), pages, first_bytes, last_bytes });
+        while let Some(extent) = left {
+            let mut decisions = Decisions::default();
+            let pages = self.scheme.decide(&extent, &self.flash, &mut decisions);
+            let cut: u32 = decisions.operations.iter().map(|operation| operation.strips.count_ones()).sum();
+            assert_eq!((u64::from(cut), decisions.operations.last().unwrap().first), (pages, extent.first));
+            for (index, operation) in decisions.operations.into_iter().enumerate() {
+                assert!(operation.requires.is_none_or(|required| usize::from(required) < index));
+                courses.push(self.run(operation));
+            }
+            left = rest(&extent, pages);
+        }
+        courses
+    }
+
+    /// Executes one operation of the scheme, whatever it is for.
+    pub fn run(&mut self, operation: Operation) -> Course {
+        let strips: Vec<u32> = (0..64).filter(|strip| operation.strips >> strip & 1 == 1).collect();
+        let mut tags = BTreeMap::new();
+        for (lpn, &strip) in (operation.first.0 as usize..).zip(&strips) {
+            let page = &mut self.expected[lpn];
+            match operation.kind {
+                OperationKind::Write => {
+                    self.tags += 1;
+                    let tag = self.tags.wrapping_mul(0xD134_2543_DE82_EF95);
+                    tags.insert(strip, tag);
+                    let partial = operation.partial_strips(PAGE) >> strip & 1 == 1;
+                    *page = Some(if partial { overlay(page.unwrap_or(0), tag) } else { tag });
+                }
+                OperationKind::Trim => *page = None,
+                _ => {}
+            }
+        }
+        let scheme = &mut self.scheme;
+        let course = self.flash.execute(operation, &tags, |operation, outcomes, view, wave| scheme.step(operation, outcomes, view, wave));
+        self.scheme.ended(&course.operation);
+        if operation.kind == OperationKind::Read {
+            for (lpn, &strip) in (operation.first.0 as usize..).zip(&strips) {
+                assert_eq!(course.delivered.get(&(strip as u8)).copied(), self.expected[lpn], "page {lpn} reads wrong");
+            }
+        }
+        course
+    }
+
+    /// Every page reads as the host wrote it, and survives each loss that the scheme declares to survive.
+    pub fn check(&mut self) {
+        let done = self.flash.log.len();
+        self.read(0, self.expected.len() as u64);
+        self.flash.log.truncate(done);
+        for lost in self.scheme.tolerates() {
+            for lpn in (0..self.expected.len() as u64).map(Lpn) {
+                self.check_loss(lpn, lost);
+            }
+        }
+    }
+
+    /// Whether the page can be recomputed without the members in `lost`; if the scheme says so, it must be right.
+    pub fn check_loss(&self, lpn: Lpn, lost: u64) {
+        let own = self.scheme.locate(lpn);
+        let content = self.flash.current(own);
+        assert_eq!(content, self.expected[lpn.0 as usize], "page {lpn:?} is not where the scheme says");
+        let Some(content) = content.filter(|_| lost >> own.member.0 & 1 == 1) else { return };
+        let recovered = self.recover(lpn, lost);
+        assert_eq!(recovered, Some(content), "page {lpn:?} without members {lost:#b}");
+    }
+
+    /// The page by the scheme's recovery rule; `None` if the scheme calls it lost.
+    pub fn recover(&self, lpn: Lpn, lost: u64) -> Option<u64> {
+        let mut sources = Vec::new();
+        if !self.scheme.recover(lpn, lost, &mut sources) {
+            return None;
+        }
+        assert!(sources.iter().all(|source| lost >> source.member.0 & 1 == 0), "a lost page is a source");
+        Some(sources.iter().fold(0, |sum, &source| sum ^ self.flash.current(source).unwrap_or(0)))
+    }
+}

@@ -1,0 +1,12 @@
+//! Each rule of the schemes on `decide` and `step`, without an engine: `flash` executes operations one after the other on pages
+//! that hold 64-bit tags, `host` puts a scheme on it and compares with a plain array.
+
+mod content;
+mod counts;
+mod flash;
+mod host;
+mod mirrors;
+mod registry;
+mod stripes;
+mod test_only;
+mod waves;

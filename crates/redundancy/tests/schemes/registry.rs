@@ -1,0 +1,47 @@
+//! The one list of schemes.
+
+use crate::flash::PAGE;
+use flashraid_redundancy::{Build, Protects, SCHEMES, find};
+
+fn build(name: &str, members: u16, parameters: &[(&str, &str)]) -> Result<u64, String> {
+    let parameters = parameters.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let build = Build { members, pages_per_member: 10, page_bytes: PAGE, parameters };
+    (find(name).unwrap().build)(&build).map(|scheme| scheme.user_pages()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn names_are_distinct_and_found() {
+    for (index, entry) in SCHEMES.iter().enumerate() {
+        assert!(SCHEMES[..index].iter().all(|other| other.name != entry.name));
+        assert_eq!(find(entry.name).unwrap().title, entry.title);
+    }
+    assert!(find("raid7").is_none());
+}
+
+#[test]
+fn what_a_scheme_declares_to_survive_agrees_with_its_entry() {
+    for entry in SCHEMES {
+        let build = Build { members: 4, pages_per_member: 10, page_bytes: PAGE, parameters: Vec::new() };
+        let scheme = (entry.build)(&build).unwrap();
+        assert_eq!(scheme.tolerates().is_empty(), entry.protects == Protects::None, "{}", entry.name);
+    }
+}
+
+#[test]
+fn capacities() {
+    assert_eq!(build("raid0", 4, &[]), Ok(40));
+    assert_eq!(build("raid1", 4, &[]), Ok(20));
+    assert_eq!(build("raid4", 4, &[]), Ok(30));
+    assert_eq!(build("raid5", 64, &[]), Ok(630));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_the_reason() {
+    let refused = |name, members| build(name, members, &[]).unwrap_err();
+    assert_eq!(refused("raid0", 0), "raid0 needs at least 1 member; the device has 0");
+    assert_eq!(refused("raid1", 1), "raid1 needs at least 2 members; the device has 1");
+    assert_eq!(refused("raid1", 5), "raid1 mirrors one half of the members on the other and needs an even number; the device has 5");
+    assert_eq!(refused("raid4", 2), "raid4 needs at least 3 members; the device has 2");
+    assert_eq!(refused("raid5", 2), "raid5 needs at least 3 members; the device has 2");
+    assert_eq!(build("raid5", 4, &[("update", "RMW")]).unwrap_err(), "update = \"RMW\": allowed are fewest, rmw, rcw");
+}

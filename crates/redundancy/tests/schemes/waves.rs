@@ -1,0 +1,27 @@
+//! Waves in words, so that a test reads like the rule that it checks.
+
+use crate::flash::Course;
+use flashraid_vocabulary::{Action, PageOperation, Priority};
+
+/// `read|program CAUSE MEMBER/PAGE BYTES`, then what the read delivers or what the program is made of.
+fn words(operation: &PageOperation) -> String {
+    let PageOperation { cause, address, bytes, .. } = operation;
+    let place = format!("{} {}/{} {bytes}", cause.name(), address.member.0, address.page.0);
+    match operation.action {
+        Action::Read if operation.strip == PageOperation::NO_STRIP => format!("read {place}"),
+        Action::Read => format!("read {place} for strip {}", operation.strip),
+        Action::Program => {
+            let bits = |mask: u64| (0..64).filter(|bit| mask >> bit & 1 == 1).map(|bit| bit.to_string()).collect::<String>();
+            let sources = [("host", operation.sources.host), ("reads", operation.sources.reads)];
+            let named = sources.into_iter().filter(|(_, mask)| *mask != 0).map(|(name, mask)| format!("{name} {}", bits(mask)));
+            format!("program {place} = {}", named.collect::<Vec<_>>().join(" ^ "))
+        }
+    }
+}
+
+/// The waves of one operation of a healthy host request.
+pub fn waves(course: &Course) -> Vec<Vec<String>> {
+    let operations = course.waves.iter().flatten();
+    assert!(operations.clone().all(|operation| operation.priority == Priority::Host && operation.host_waits && !operation.keep_base));
+    course.waves.iter().map(|wave| wave.iter().map(words).collect()).collect()
+}
