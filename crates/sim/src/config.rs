@@ -17,9 +17,9 @@ mod key;
 mod reference;
 
 pub use capacity::{Derived, SpaceDomain, most_logical_pages};
-pub use key::{Key, Kind, Table};
 pub(crate) use gather::find_scheme;
 pub(crate) use key::nearest;
+pub use key::{Key, Kind, Table};
 pub use reference::reference_markdown;
 
 use key::whole;
@@ -110,11 +110,11 @@ word! {
 word! {
     /// Which planes one FTL instance owns.
     Ftl {
-        /// Those of one member.
+        /// The planes of one member.
         Member = "member",
-        /// Those of one half of the members (a mirror group).
+        /// The planes of one half of the channels (a mirror group).
         Group = "group",
-        /// All.
+        /// All planes.
         Device = "device",
     }
 }

@@ -16,8 +16,8 @@ pub struct SpaceDomain {
 /// Most logical pages with which a space domain makes progress: P (B - gc_hard) G - 2 G for P planes of B blocks of G pages.
 /// 0 if there is no such number.
 ///
-/// Derivation. Host programs wait while a plane has fewer than `gc_hard` erased blocks, so `gc_hard - 1` of them stay for the
-/// collector; its open block is one more, and that one cannot be a victim. All other blocks, P (B - gc_hard), are open for the
+/// Derivation. A host program opens a block only in a plane with at least `gc_hard` erased ones, so `gc_hard - 1` of them stay for
+/// the collector; its open block is one more, and that one cannot be a victim. All other blocks, P (B - gc_hard), are open for the
 /// host or full. When the host waits for a page and no operation is in flight, all of them are full and exactly the logical
 /// pages are valid. If these are fewer than the slots, a full block has a page to reclaim, and moving the rest of it fits into the
 /// collector's blocks: each collection gives at least one page back. Two blocks (2 G) are kept to spare (SPEC 0.5), as

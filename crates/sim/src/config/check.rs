@@ -49,8 +49,9 @@ impl Config {
         if may_spread(device, device.ftl, entry, scheme) {
             return Ok(());
         }
-        let allowed: Vec<_> =
-            [Ftl::Member, Ftl::Group, Ftl::Device].into_iter().filter(|ftl| may_spread(device, *ftl, entry, scheme)).map(Ftl::name).collect();
+        let mut allowed = vec![Ftl::Member, Ftl::Group, Ftl::Device];
+        allowed.retain(|ftl| may_spread(device, *ftl, entry, scheme));
+        let allowed: Vec<_> = allowed.into_iter().map(Ftl::name).collect();
         refuse(format!(
             "ftl = {}: {} binds each strip to its member, and an FTL instance over several members could put two strips that \
              protect each other on one: allowed is {}",
@@ -106,7 +107,7 @@ fn may_spread(device: &Device, ftl: Ftl, entry: &Entry, scheme: &dyn Scheme) -> 
     let bits = |first: u32, count: u32| if count == 64 { u64::MAX } else { ((1u64 << count) - 1) << first };
     let instances = match ftl {
         Ftl::Member => return true,
-        Ftl::Group if !members.is_multiple_of(2) => return false,
+        Ftl::Group if !device.channels.is_multiple_of(2) => return false,
         Ftl::Group => vec![bits(0, half), bits(half, half)],
         Ftl::Device => vec![bits(0, members)],
     };
@@ -126,35 +127,30 @@ fn survives(scheme: &dyn Scheme, lost: u64, members: u32) -> bool {
 impl Device {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.check_counts()?;
-        if self.ftl == Ftl::Group && !self.members().is_multiple_of(2) {
-            return refuse(format!("ftl = group: halves need an even number of members, and {} has {}", self.name, self.members()));
+        if self.ftl == Ftl::Group && !self.channels.is_multiple_of(2) {
+            return refuse(format!("ftl = group: halves need an even number of channels, and {} has {}", self.name, self.channels));
         }
         self.check_capacity()
     }
 
     fn check_counts(&self) -> Result<(), ConfigError> {
-        let chips = self.channels * self.chips_per_channel;
-        let unit = self.array_unit.name();
         let limits = [
-            (self.units_per_channel(), "chips_per_channel", format!("array units ({unit}s) on each channel")),
-            (self.planes_per_unit(), "planes_per_die", format!("planes in each array unit ({unit})")),
-            (if self.member == super::Member::Chip { chips } else { self.channels }, "member", format!("members ({}s)", self.member.name())),
+            ("chips_per_channel", self.chips_per_channel.to_string(), self.units_per_channel(), "array units on each channel"),
+            ("planes_per_die", self.planes_per_die.to_string(), self.planes_per_unit(), "planes in each array unit"),
+            ("member", self.member.name().into(), u32::from(self.members()), "members"),
         ];
-        for (count, key, what) in limits {
+        for (key, value, count, what) in limits {
             if count > MOST_BITS {
-                let value = match key {
-                    "chips_per_channel" => self.chips_per_channel.to_string(),
-                    "planes_per_die" => self.planes_per_die.to_string(),
-                    _ => self.member.name().into(),
-                };
                 return refuse(format!("{key} = {value}: makes {count} {what}, allowed are at most {MOST_BITS}"));
             }
         }
+        let chips = self.channels * self.chips_per_channel;
         let planes = u128::from(chips) * u128::from(self.dies_per_chip) * u128::from(self.planes_per_die);
         let pages = planes * u128::from(self.blocks_per_plane) * u128::from(self.pages_per_block);
         if pages > MOST_PHYSICAL_PAGES {
             return refuse(format!(
-                "blocks_per_plane = {}: {planes} planes with {} pages a block make {pages} physical pages, allowed are at most {MOST_PHYSICAL_PAGES}",
+                "blocks_per_plane = {}: {planes} planes with {} pages a block make {pages} physical pages, \
+                 allowed are at most {MOST_PHYSICAL_PAGES}",
                 self.blocks_per_plane, self.pages_per_block
             ));
         }
@@ -172,7 +168,7 @@ impl Device {
             None => "no over_provisioning helps: allowed is a smaller gc_hard or a larger blocks_per_plane".into(),
         };
         refuse(format!(
-            "over_provisioning = {}: {} planes of {} blocks of {} pages would hold {} logical pages, and at least 1 and at most {most} \
+            "over_provisioning = {}: {} x {} blocks of {} pages would hold {} logical pages, and at least 1 and at most {most} \
              can always be collected (gc_hard = {} blocks of each plane and two more are kept free); {advice}",
             self.over_provisioning, domain.planes, self.blocks_per_plane, self.pages_per_block, domain.logical_pages, self.gc_hard
         ))

@@ -9,11 +9,12 @@ use serde_json::Value as Json;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
-/// A value, and where it was given ("conf.toml, line 3, column 5: ", or empty for overrides).
+/// A key and its value, each with where it was given ("conf.toml, line 3, column 5: ", or empty for overrides).
 #[derive(Clone, Debug)]
 struct Setting {
     table: String,
     key: String,
+    key_place: String,
     given: Given,
     place: String,
 }
@@ -116,7 +117,8 @@ fn refuse_two_devices(asked: &[Setting], file: &[Setting]) -> Result<(), ConfigE
         && complete
         && asked != own
     {
-        return Err(ConfigError(format!("{place}the file describes the whole device {own}, but device {asked} is asked for: give one of them")));
+        let why = format!("the file describes the whole device {own}, but device {asked} is asked for: give one of them");
+        return Err(ConfigError(place + &why));
     }
     Ok(())
 }
@@ -146,7 +148,7 @@ fn read_toml(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
         let table_place = place(table.span().start);
         check_table(table.get_ref()).map_err(|ConfigError(text)| ConfigError(format!("{table_place}{text}")))?;
         for (key, value) in keys {
-            let (key, place) = (key.get_ref().to_string(), place(value.span().start));
+            let (key, key_place, place) = (key.get_ref().to_string(), place(key.span().start), place(value.span().start));
             let given = match value.get_ref() {
                 DeValue::String(text) => Some(Given { text: text.to_string(), quoted: true }),
                 DeValue::Integer(n) => i128::from_str_radix(n.as_str(), n.radix()).ok().map(|n| Given::bare(n.to_string())),
@@ -155,7 +157,7 @@ fn read_toml(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
                 DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
             };
             let given = given.ok_or_else(|| ConfigError(format!("{place}{key}: allowed is a text, a number, or true or false")))?;
-            settings.push(Setting { table: table.get_ref().to_string(), key, given, place });
+            settings.push(Setting { table: table.get_ref().to_string(), key, key_place, given, place });
         }
     }
     Ok(settings)
@@ -184,7 +186,7 @@ fn read_json(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
                 Json::Number(_) | Json::Bool(_) => Given::bare(value.to_string()),
                 _ => return Err(ConfigError(format!("{place}{key}: allowed is a text, a number, or true or false"))),
             };
-            settings.push(Setting { table: table.clone(), key: key.clone(), given, place: place.clone() });
+            settings.push(Setting { table: table.clone(), key: key.clone(), key_place: place.clone(), given, place: place.clone() });
         }
     }
     Ok(settings)
@@ -216,8 +218,13 @@ fn outside_tables(place: &str, key: &str) -> ConfigError {
 
 /// Finds the table of a bare key, and checks that of a full one.
 fn resolve_override(path: &str, value: &str, entry: &Entry) -> Result<Setting, ConfigError> {
-    let setting =
-        |table: &str, key: &str| Setting { table: table.into(), key: key.into(), given: Given::bare(value), place: String::new() };
+    let setting = |table: &str, key: &str| Setting {
+        table: table.into(),
+        key: key.into(),
+        key_place: String::new(),
+        given: Given::bare(value),
+        place: String::new(),
+    };
     if let Some((table, key)) = path.split_once('.') {
         check_table(table).map_err(|ConfigError(text)| ConfigError(format!("{path}: {text}")))?;
         return Ok(setting(table, key));
@@ -276,7 +283,7 @@ fn deserialize<T: DeserializeOwned>(values: Json) -> Result<T, ConfigError> {
 
 /// Whether the table has the key, or the scheme the parameter.
 fn check_key(setting: &Setting, entry: Option<&Entry>) -> Result<(), ConfigError> {
-    let Setting { table, key, place, .. } = setting;
+    let Setting { table, key, key_place, .. } = setting;
     let has = |at: &Table| at.keys.iter().any(|known| known.name == key);
     let parameters = entry.map_or(&[][..], |entry| entry.parameters);
     let parameter = table == SchemeChoice::TABLE.name && parameters.iter().any(|parameter| parameter.name == key);
@@ -284,8 +291,8 @@ fn check_key(setting: &Setting, entry: Option<&Entry>) -> Result<(), ConfigError
         return Ok(());
     }
     match TABLES.iter().find(|at| has(at)) {
-        Some(right) => Err(ConfigError(format!("{place}{table}.{key}: {key} belongs to table {}", right.name))),
-        None => Err(ConfigError(format!("{place}{}", unknown_key(key, entry)))),
+        Some(right) => Err(ConfigError(format!("{key_place}{table}.{key}: {key} belongs to table {}", right.name))),
+        None => Err(ConfigError(format!("{key_place}{}", unknown_key(key, entry)))),
     }
 }
 

@@ -29,7 +29,8 @@ fill = 0.5
 pub fn reference_markdown() -> String {
     let mut text = String::from(HEAD);
     for table in &TABLES {
-        let _ = write!(text, "\n## {}\n\n{}\n\n| key | unit | default | allowed | meaning |\n| --- | --- | --- | --- | --- |\n", table.name, table.about);
+        let _ = write!(text, "\n## {}\n\n{}\n", table.name, table.about);
+        text.push_str("\n| key | unit | default | allowed | meaning |\n| --- | --- | --- | --- | --- |\n");
         for key in table.keys {
             let default = key.default.map_or("required".into(), |default| format!("`{default}`"));
             let _ = writeln!(text, "| `{}` | {} | {default} | {} | {} |", key.name, key.unit, allowed(key), key.about);

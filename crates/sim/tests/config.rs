@@ -1,0 +1,476 @@
+//! Settings: precedence, refusals (each names its key and what is allowed), capacities, presets, listings, and the document.
+
+use flashraid_redundancy::SCHEMES;
+use flashraid_sim::Config;
+use flashraid_sim::config::{Device, Precondition, TABLES, Warmup, most_logical_pages, reference_markdown};
+use flashraid_sim::listing;
+use flashraid_sim::presets::PRESETS;
+use serde::Serialize;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A file of this test's own, deleted at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("flashraid-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        Self(path)
+    }
+
+    fn text(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn overrides(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect()
+}
+
+fn on(device: &str, scheme: &str, pairs: &[(&str, &str)]) -> Result<Config, String> {
+    Config::assemble(Some(device), Some(scheme), None, &overrides(pairs)).map_err(|error| error.to_string())
+}
+
+/// The refusal of these overrides on tiny under raid0; one line.
+fn refusal(pairs: &[(&str, &str)]) -> String {
+    one_line(on("tiny", "raid0", pairs).expect_err(&format!("{pairs:?} must be refused")))
+}
+
+fn file_refusal(name: &str, text: &str) -> String {
+    let file = Scratch::new(name, text);
+    let error = Config::assemble(Some("tiny"), Some("raid5"), Some(&file.0), &[]).unwrap_err().to_string();
+    one_line(error).replace(file.text(), "FILE")
+}
+
+fn one_line(text: String) -> String {
+    assert!(!text.contains('\n'), "{text}");
+    text
+}
+
+#[test]
+fn later_sources_count() {
+    let file = Scratch::new(
+        "precedence.toml",
+        "[device]\nover_provisioning = 0.2\ngc_hard = 3\n[scheme]\nname = \"raid4\"\nupdate = \"rmw\"\n[run]\nseed = 7\nwarmup = 5\n",
+    );
+    let config = Config::assemble(Some("tiny"), None, Some(&file.0), &[]).unwrap();
+    assert_eq!((config.device.over_provisioning, config.device.gc_hard, config.run.seed), (0.2, 3, 7));
+    assert_eq!(config.device.gc_threshold, 0.1, "the preset's own number stays");
+    assert_eq!((config.scheme.name.as_str(), config.scheme.parameters["update"].as_str()), ("raid4", "rmw"));
+    assert_eq!(config.run.warmup, "5", "a text key takes a bare number");
+    assert_eq!(config.run.speed, 1.0, "defaults are filled in");
+
+    let with = overrides(&[("run.seed", "8"), ("gc_hard", "4"), ("gc_hard", "5")]);
+    let config = Config::assemble(Some("tiny"), Some("raid4"), Some(&file.0), &with).unwrap();
+    assert_eq!((config.device.over_provisioning, config.device.gc_hard, config.run.seed), (0.2, 5, 8));
+    assert_eq!(config.scheme.parameters["update"], "rmw", "the same scheme keeps the file's parameters");
+
+    let config = Config::assemble(Some("tiny"), Some("raid5"), Some(&file.0), &[]).unwrap();
+    assert_eq!(config.scheme.parameters["update"], "fewest", "another scheme brings its own parameters");
+    let config = Config::assemble(Some("tiny"), Some("raid5"), Some(&file.0), &overrides(&[("scheme.name", "raid0")])).unwrap();
+    assert_eq!((config.scheme.name.as_str(), config.scheme.parameters.len()), ("raid0", 0));
+}
+
+#[test]
+fn a_result_can_be_run_again_from_its_json() {
+    let odd = [("fill", "0.12345678901234566"), ("speed", "3.3000000000000003"), ("seed", "9223372036854775807"), ("update", "rcw")];
+    let config = on("adaptive-5p1", "raid5", &odd).unwrap();
+    let result = serde_json::json!({ "schema": 1, "config": serde_json::to_value(&config).unwrap(), "requests": { "completed": 3 } });
+    let file = Scratch::new("result.json", &serde_json::to_string_pretty(&result).unwrap());
+    assert_eq!(Config::assemble(None, None, Some(&file.0), &[]).unwrap(), config);
+    assert_eq!(Config::assemble(Some("adaptive-5p1"), Some("raid5"), Some(&file.0), &[]).unwrap(), config);
+    let error = Config::assemble(Some("ssd1"), None, Some(&file.0), &[]).unwrap_err().to_string();
+    assert!(error.ends_with("the whole device adaptive-5p1, but device ssd1 is asked for: give one of them"), "{error}");
+    assert_eq!(serde_json::from_value::<Config>(result["config"].clone()).unwrap(), config);
+}
+
+#[test]
+fn every_value_has_its_limits() {
+    let whole: &[(&str, &[&str])] = &[
+        ("channels", &["0", "65", "-1", "4.0", "four", "", "1_0"]),
+        ("chips_per_channel", &["0", "65"]),
+        ("dies_per_chip", &["0", "65"]),
+        ("planes_per_die", &["0", "65"]),
+        ("blocks_per_plane", &["7", "65535"]),
+        ("pages_per_block", &["0", "32768"]),
+        ("page_bytes", &["256", "4097", "131072", "0"]),
+        ("read_ns", &["0", "-5", "99999999999999"]),
+        ("program_ns", &["0"]),
+        ("erase_ns", &["0"]),
+        ("bus_ps_per_byte", &["-1"]),
+        ("read_command_ns", &["-1"]),
+        ("program_command_ns", &["x"]),
+        ("erase_command_ns", &["1.5"]),
+        ("member", &["die", "Channel", ""]),
+        ("ftl", &["chip"]),
+        ("allocation", &["semi-dynamic"]),
+        ("static_order", &["WDD", "WD", "wdp", "WDPC"]),
+        ("array_unit", &["plane"]),
+        ("scheduling", &["lifo"]),
+        ("write_completes", &["never"]),
+        ("transfer", &["sector"]),
+        ("multi_plane", &["yes", "1"]),
+        ("copyback", &["on"]),
+        ("over_provisioning", &["-0.1", "1", "nan", "inf", "10%"]),
+        ("gc_threshold", &["1", "-0.1", "NaN"]),
+        ("gc_hard", &["1", "0"]),
+        ("gc_blocks", &["plane"]),
+        ("wear_leveling", &["hybrid"]),
+        ("wear_spread", &["0"]),
+        ("endurance_cycles", &["4294967296"]),
+        ("serial_subrequests", &["on"]),
+        ("parity_in_response", &["no"]),
+        ("unwritten", &["one"]),
+        ("limit", &["-1", "9223372036854775808"]),
+        ("speed", &["0", "-1", "inf", "nan"]),
+        ("queue_depth", &["-1"]),
+        ("fit", &["clip"]),
+        ("space_bytes", &["1GB"]),
+        ("fill", &["1.01", "-0.1", "nan", "50%"]),
+        ("fill_bytes", &["-1"]),
+        ("precondition", &["random", "random:", "random:0", "random:-1", "random:x", "random:inf", "random:1e3", "yes", "random:0.0"]),
+        ("warmup", &["-1", "2.5", "s", "1 s", "-1s", "infs", "1e3s", "2.5 seconds"]),
+        ("verify", &["2"]),
+        ("verify_every", &["-1"]),
+        ("seed", &["-1", "x"]),
+        ("drain", &["maybe"]),
+    ];
+    for (key, values) in whole {
+        for value in *values {
+            let text = refusal(&[(key, value)]);
+            assert!(text.starts_with(&format!("{key} = {value}: allowed is ")), "{text}");
+        }
+    }
+    let covered: Vec<_> = whole.iter().map(|(key, _)| *key).chain(["name", "format"]).collect();
+    for key in TABLES.iter().flat_map(|table| table.keys) {
+        assert!(covered.contains(&key.name), "{} has no refused value in this test", key.name);
+    }
+    assert_eq!(refusal(&[("device.name", "")]), "name = : allowed is a name");
+    assert_eq!(refusal(&[("format", "")]), "format = : allowed is auto or the name of a trace format");
+    assert_eq!(refusal(&[("pages_per_block", "32768")]), "pages_per_block = 32768: allowed is a whole number from 1 to 32767");
+    assert_eq!(refusal(&[("page_bytes", "4097")]), "page_bytes = 4097: allowed is a power of two from 512 to 65536");
+    assert_eq!(refusal(&[("gc_blocks", "plane")]), "gc_blocks = plane: allowed is none, unit, chip, channel");
+    assert_eq!(refusal(&[("seed", "-1")]), "seed = -1: allowed is a whole number from 0");
+    let text = on("tiny", "raid5", &[("update", "least")]).unwrap_err();
+    assert_eq!(text, "update = least: allowed is fewest, rmw, rcw");
+}
+
+#[test]
+fn limits_themselves_are_allowed() {
+    let large = [("pages_per_block", "32767"), ("blocks_per_plane", "65534")];
+    let smallest = [("channels", "1"), ("planes_per_die", "1"), ("blocks_per_plane", "8"), ("over_provisioning", "0.5")];
+    assert!(on("tiny", "raid0", &smallest).is_ok());
+    assert!(on("tiny", "raid0", &[("channels", "64"), ("over_provisioning", "0"), ("gc_threshold", "0")]).is_err(), "nothing to spare");
+    assert!(on("tiny", "raid0", &[("channels", "64"), ("gc_threshold", "0.999"), ("fill", "1")]).is_ok());
+    assert!(on("tiny", "raid0", &[("page_bytes", "512")]).is_ok() && on("tiny", "raid0", &[("page_bytes", "65536")]).is_ok());
+    assert!(on("tiny", "raid0", &large).unwrap_err().contains("physical pages"));
+    assert!(on("tiny", "raid0", &[("static_order", "PDW"), ("speed", "0.001"), ("precondition", "random:0.5")]).is_ok());
+}
+
+#[test]
+fn counts_that_do_not_fit_together_are_refused() {
+    assert_eq!(
+        refusal(&[("chips_per_channel", "33"), ("dies_per_chip", "2")]),
+        "chips_per_channel = 33: makes 66 array units on each channel, allowed are at most 64"
+    );
+    assert!(on("tiny", "raid0", &[("chips_per_channel", "33"), ("dies_per_chip", "2"), ("array_unit", "chip")]).is_ok());
+    assert_eq!(
+        refusal(&[("array_unit", "chip"), ("dies_per_chip", "5"), ("planes_per_die", "13")]),
+        "planes_per_die = 13: makes 65 planes in each array unit, allowed are at most 64"
+    );
+    assert_eq!(refusal(&[("member", "chip"), ("chips_per_channel", "17")]), "member = chip: makes 68 members, allowed are at most 64");
+    assert_eq!(
+        refusal(&[("channels", "64"), ("chips_per_channel", "3"), ("blocks_per_plane", "65534")]),
+        "blocks_per_plane = 65534: 384 planes with 64 pages a block make 1610563584 physical pages, allowed are at most 1073741823"
+    );
+}
+
+#[test]
+fn space_and_fill_are_checked_against_the_capacity() {
+    let user = on("tiny", "raid5", &[]).unwrap();
+    let user_bytes = user.build_scheme().unwrap().user_pages() * 4096;
+    let (all, more) = (user_bytes.to_string(), (user_bytes + 1).to_string());
+    assert!(on("tiny", "raid5", &[("space_bytes", &all), ("fill_bytes", &all)]).is_ok());
+    assert_eq!(
+        on("tiny", "raid5", &[("space_bytes", &more)]).unwrap_err(),
+        format!("space_bytes = {more}: raid5 on tiny offers {all} bytes, allowed is at most that")
+    );
+    assert_eq!(
+        on("tiny", "raid5", &[("fill_bytes", "8192"), ("space_bytes", "4096")]).unwrap_err(),
+        "fill_bytes = 8192: the logical space is 4096 bytes, allowed is at most that"
+    );
+    assert_eq!(refusal(&[("fill", "0.5"), ("fill_bytes", "4096")]), "fill = 0.5 and fill_bytes = 4096: allowed is one of them");
+}
+
+#[test]
+fn names_that_do_not_exist_come_with_the_nearest() {
+    assert_eq!(refusal(&[("gc_treshold", "0.1")]), "unknown key gc_treshold; the nearest is gc_threshold in table device");
+    assert_eq!(refusal(&[("run.sped", "2")]), "unknown key sped; the nearest is speed in table run");
+    assert_eq!(refusal(&[("host.seed", "2")]), "host.seed: seed belongs to table run");
+    assert_eq!(refusal(&[("runs.seed", "2")]), "runs.seed: unknown table runs; the nearest is run; there are device, scheme, host, run");
+    assert_eq!(refusal(&[("name", "x")]), "name is ambiguous: allowed are device.name and scheme.name");
+    assert_eq!(refusal(&[("update", "rmw")]), "update is a parameter of raid4, raid5, not of raid0, whose parameters are: none");
+    assert_eq!(on("tiny", "raid5", &[("updat", "rmw")]).unwrap_err(), "unknown key updat; the nearest is update in table scheme");
+    let text = on("tyni", "raid0", &[]).unwrap_err();
+    assert!(
+        text.starts_with("unknown device tyni; the nearest is tiny; presets are ssd1, ssd2, ") && text.ends_with("(or give a TOML file)")
+    );
+    assert_eq!(on("tiny", "raid", &[]).unwrap_err(), "unknown scheme raid; the nearest is raid0; there are raid0, raid1, raid4, raid5");
+    assert_eq!(on("tiny", "raid0", &[("scheme.name", "riad5")]).unwrap_err().split(';').nth(1), Some(" the nearest is raid5"));
+    let error = Config::assemble(Some("tiny"), None, None, &[]).unwrap_err().to_string();
+    assert_eq!(error, "no scheme: give one of raid0, raid1, raid4, raid5");
+    let error = Config::assemble(None, Some("raid0"), None, &[]).unwrap_err().to_string();
+    assert!(error.starts_with("no device: give a preset (ssd1, ") && error.ends_with(") or a TOML file"), "{error}");
+}
+
+#[test]
+fn errors_in_files_name_line_and_column() {
+    let cases = [
+        ("[device]\nchannels = = 4\n", "FILE, line 2, column 12: "),
+        ("[device]\nchannels = 4\nchannels = 5\n", "FILE, line 3, column 1: duplicate key"),
+        ("[run]\nseed = 1\n  fill = 2\n", "FILE, line 3, column 10: fill = 2: allowed is 0 to 1"),
+        ("[run]\nfill = \"0.5\"\n", "FILE, line 2, column 8: fill = \"0.5\": allowed is 0 to 1"),
+        ("[run]\nverify = \"true\"\n", "FILE, line 2, column 10: verify = \"true\": allowed is true or false"),
+        ("[run]\nseed = 1.0\n", "FILE, line 2, column 8: seed = 1.0: allowed is a whole number from 0"),
+        ("[run]\nseed = [1]\n", "FILE, line 2, column 8: seed: allowed is a text, a number, or true or false"),
+        ("# comment\n[run]\nsed = 1\n", "FILE, line 3, column 1: unknown key sed; the nearest is seed in table run"),
+        ("[run]\ngc_hard = 3\n", "FILE, line 2, column 1: run.gc_hard: gc_hard belongs to table device"),
+        ("[rnu]\nseed = 1\n", "FILE, line 1, column 2: unknown table rnu; the nearest is run; there are device, scheme, host, run"),
+        ("seed = 1\n", "FILE, line 1, column 1: seed stands outside a table; put it under [run]"),
+        ("sede = 1\n", "FILE, line 1, column 1: sede stands outside a table; the tables are device, scheme, host, run"),
+        ("[scheme]\nupdate = \"least\"\n", "FILE, line 2, column 10: update = least: allowed is fewest, rmw, rcw"),
+        ("{ \"config\": { \"run\": { \"seed\": } } }", "FILE, line 1, column 32: expected value"),
+        ("{ \"config\": { \"run\": { \"seed\": \"1\" } } }", "FILE: config: seed = \"1\": allowed is a whole number from 0"),
+        ("{ \"config\": { \"run\": { \"sede\": 1 } } }", "FILE: config: unknown key sede; the nearest is seed in table run"),
+        ("{ \"config\": { \"run\": { \"seed\": null } } }", "FILE: config: seed: allowed is a text, a number, or true or false"),
+        ("{ \"run\": 1 }", "FILE: a JSON file must be a result, with an object config"),
+    ];
+    for (number, (text, expected)) in cases.iter().enumerate() {
+        let error = file_refusal(&format!("error-{number}"), text);
+        assert!(error.starts_with(expected), "{text}: {error}");
+    }
+    let file = Scratch::new("scheme.toml", "[scheme]\nname = \"raid6\"\n");
+    let error = Config::assemble(Some("tiny"), None, Some(&file.0), &[]).unwrap_err().to_string();
+    let error = error.replace(file.text(), "FILE");
+    assert!(error.starts_with("FILE, line 2, column 8: unknown scheme raid6; the nearest is raid0"), "{error}");
+    let error = Config::assemble(None, None, Some(Path::new("no/such.toml")), &[]).unwrap_err().to_string();
+    assert!(one_line(error).starts_with("no/such.toml: cannot be read: "));
+}
+
+#[test]
+fn a_device_may_be_a_file() {
+    let text = PRESETS.iter().find(|preset| preset.name == "tiny").unwrap().text;
+    let file = Scratch::new("mine.toml", &text.replace("name = \"tiny\"", "name = \"mine\"").replace("channels = 4 ", "channels = 6 "));
+    let config = on(file.text(), "raid5", &[]).unwrap();
+    assert_eq!((config.device.name.as_str(), config.device.channels), ("mine", 6));
+
+    let part = Scratch::new("part.toml", &text.replace("erase_ns =", "# erase_ns ="));
+    assert_eq!(on(part.text(), "raid5", &[]).unwrap_err(), "device.erase_ns is missing; it has no default: Array time of a block erase.");
+    let wide = Scratch::new("wide.toml", &format!("{text}[run]\nseed = 1\n"));
+    let error = on(wide.text(), "raid5", &[]).unwrap_err();
+    assert!(error.ends_with("a device file has the table device only, not run"), "{error}");
+    assert!(on("no/such.toml", "raid5", &[]).unwrap_err().starts_with("no/such.toml: cannot be read: "));
+}
+
+/// The rule against the sentence it stands for, counted block by block.
+#[test]
+fn the_capacity_rule_counts_blocks() {
+    for planes in 1..5 {
+        for gc_hard in 2..5 {
+            let kept_for_the_collector = planes * (gc_hard - 1);
+            let open_collector_blocks = planes;
+            let blocks = planes * 8 - kept_for_the_collector - open_collector_blocks;
+            assert_eq!(most_logical_pages(planes, 8, 16, gc_hard), u64::from((blocks - 2) * 16));
+        }
+    }
+    assert_eq!(most_logical_pages(1, 8, 16, 8), 0);
+}
+
+#[test]
+fn a_device_too_full_is_refused_with_the_cure() {
+    let small = [("blocks_per_plane", "8"), ("pages_per_block", "16"), ("planes_per_die", "1")];
+    let with = |pairs: &[(&str, &str)]| on("tiny", "raid0", &[&small, pairs].concat());
+    // 8 blocks of 16 pages; 2 blocks for the collector, 2 to spare: 64 of 128 pages.
+    assert_eq!(
+        with(&[]).unwrap_err(),
+        "over_provisioning = 0.1: 1 x 8 blocks of 16 pages would hold 115 logical pages, and at least 1 and at most 64 can always \
+         be collected (gc_hard = 2 blocks of each plane and two more are kept free); allowed is over_provisioning from 0.492188"
+    );
+    let config = with(&[("over_provisioning", "0.492188")]).unwrap();
+    assert_eq!(config.device.pages_per_member(), 64);
+    assert!(with(&[("over_provisioning", "0.492187")]).is_err(), "one page too many");
+    assert!(with(&[("over_provisioning", "0.9999999")]).unwrap_err().contains("would hold 0 logical pages"));
+    let text = with(&[("gc_hard", "6")]).unwrap_err();
+    assert!(text.ends_with("no over_provisioning helps: allowed is a smaller gc_hard or a larger blocks_per_plane"), "{text}");
+    assert!(with(&[("over_provisioning", "0.5"), ("gc_threshold", "0.99")]).is_ok(), "gc_threshold is never looked at");
+}
+
+#[test]
+fn space_domains_follow_ftl_and_allocation() {
+    let shape = |pairs: &[(&str, &str)]| {
+        let device = on("ssd1", "raid0", pairs).unwrap().device;
+        let domain = device.space_domain();
+        (domain.planes, domain.logical_pages, device.pages_per_member())
+    };
+    // ssd1: 16 planes of 262,144 pages a channel. 90 % is 3,774,873.6 pages, and 235,929.6 a plane.
+    assert_eq!(shape(&[]), (16, 3_774_873, 3_774_873));
+    assert_eq!(shape(&[("allocation", "static")]), (1, 235_929, 235_929 * 16));
+    assert_eq!(shape(&[("allocation", "dynamic")]), (16, 3_774_873, 3_774_873), "within the member, as ftl = member");
+    assert_eq!(shape(&[("ftl", "group"), ("allocation", "dynamic")]), (32, 2 * 3_774_873, 3_774_873));
+    assert_eq!(shape(&[("ftl", "device"), ("allocation", "dynamic")]), (64, 4 * 3_774_873, 3_774_873));
+    // A chip: 4 planes, 943,718.4 pages.
+    assert_eq!(shape(&[("member", "chip")]), (4, 943_718, 943_718));
+    // 2 of 4096 blocks of each plane, and 2 of the member's 65,536: 519 parts per million.
+    assert!(on("ssd1", "raid0", &[("over_provisioning", "0")]).unwrap_err().ends_with("allowed is over_provisioning from 0.000519"));
+    assert!(on("ssd1", "raid0", &[("over_provisioning", "0.000519")]).is_ok());
+}
+
+#[test]
+fn strips_stay_on_their_members_where_the_scheme_needs_it() {
+    let dynamic = ("allocation", "dynamic");
+    for (scheme, allowed) in [("raid0", "member, group, device"), ("raid1", "member, group"), ("raid4", "member"), ("raid5", "member")] {
+        for ftl in ["member", "group", "device"] {
+            let outcome = on("ssd1", scheme, &[("ftl", ftl), dynamic]);
+            if allowed.split(", ").any(|word| word == ftl) {
+                assert!(outcome.is_ok(), "{outcome:?}");
+            } else {
+                let text = outcome.unwrap_err();
+                let (start, end) = (format!("ftl = {ftl}: {scheme} binds each strip to its member"), format!("allowed is {allowed}"));
+                assert!(text.starts_with(&start) && text.ends_with(&end), "{text}");
+            }
+        }
+    }
+    assert_eq!(
+        on("ssd1", "raid0", &[("channels", "3"), ("ftl", "group")]).unwrap_err(),
+        "ftl = group: halves need an even number of channels, and ssd1 has 3"
+    );
+    assert!(on("tiny", "raid5", &[("channels", "2")]).unwrap_err().starts_with("raid5 on tiny: "));
+}
+
+#[test]
+fn a_threshold_above_what_the_fill_leaves_is_warned_of() {
+    let warnings = |pairs: &[(&str, &str)]| on("ssd1", "raid5", pairs).unwrap().warnings().unwrap();
+    // 30 % against 1 - 0.5 x 0.9 = 55 %, and 1 - 0.9 x 0.9 = 19 %.
+    assert!(warnings(&[("fill", "0.5")]).is_empty());
+    let full = warnings(&[("fill", "0.9")]);
+    assert!(full.len() == 1 && full[0].starts_with("gc_threshold = 0.3: ") && full[0].contains("30.0 %") && full[0].contains("19.0 %"));
+    let user_bytes = on("ssd1", "raid5", &[]).unwrap().build_scheme().unwrap().user_pages() * 4096;
+    assert_eq!(warnings(&[("fill_bytes", &(user_bytes / 10 * 9).to_string())]), full);
+    assert!(warnings(&[("fill", "0.9"), ("space_bytes", &(user_bytes / 2).to_string())]).is_empty(), "a share of the space");
+}
+
+#[test]
+fn texts_with_an_inner_form_are_read() {
+    assert_eq!("none".parse(), Ok(Precondition::None));
+    assert_eq!("random:2.5".parse(), Ok(Precondition::Random { most_spaces: 2.5 }));
+    assert_eq!("1000".parse(), Ok(Warmup::Requests(1000)));
+    assert_eq!("2.5s".parse(), Ok(Warmup::Ns(2_500_000_000)));
+    assert!("2000000000s".parse::<Warmup>().is_err(), "63 years are enough");
+}
+
+#[test]
+fn every_preset_is_what_its_name_says_and_serves_raid0() {
+    for preset in PRESETS {
+        let config = on(preset.name, "raid0", &[]).unwrap_or_else(|error| panic!("{}: {error}", preset.name));
+        assert_eq!(config.device.name, preset.name);
+        let user = config.build_scheme().unwrap().user_pages();
+        assert_eq!(user, u64::from(config.device.members()) * u64::from(config.device.pages_per_member()), "{}", preset.name);
+        let gib = config.device.derived().raw_bytes >> 30;
+        if let Some((channels, capacity)) = preset.name.strip_prefix("sirf-").and_then(|rest| rest.split_once('c')) {
+            assert_eq!((config.device.channels.to_string(), gib.to_string()), (channels.into(), capacity.into()));
+        }
+        if let Some((data, _)) = preset.name.rsplit_once('-').and_then(|(_, width)| width.split_once("p1")) {
+            assert_eq!(on(preset.name, "raid5", &[]).unwrap().build_scheme().unwrap().width().to_string(), data);
+        }
+        let name = format!("devices/{}.toml", preset.name);
+        assert!(preset.about.len() < 120 && root().join(name).is_file());
+    }
+    let gib = |name: &str| Device::load(name).unwrap().derived().raw_bytes >> 30;
+    assert_eq!(["ssd1", "ssd2", "ssd3", "adaptive-5p1", "adaptive-7p1"].map(gib), [64, 128, 128, 48, 64]);
+    let files = std::fs::read_dir(root().join("devices")).unwrap().count();
+    assert_eq!(files, PRESETS.len(), "a file under devices/ is not in the list");
+}
+
+#[test]
+fn listings_carry_the_promised_keys() {
+    let devices = json(listing::devices());
+    assert_eq!(devices[0]["name"], "ssd1");
+    assert!(devices[0]["about"].is_string());
+
+    let ssd1 = json(listing::device("ssd1", None).unwrap());
+    assert_eq!((&ssd1["page_bytes"], &ssd1["physical_pages"]), (&4096.into(), &16_777_216.into()));
+    assert_eq!(ssd1["raw_bytes"], 1u64 << 36);
+    assert_eq!(ssd1["table_bytes"], 4 * 4 * 3_774_873);
+    let raid5 = &ssd1["schemes"]["raid5"];
+    assert_eq!((&raid5["user_pages"], &raid5["user_bytes"]), (&(3 * 3_774_873).into(), &(3 * 3_774_873u64 * 4096).into()));
+    assert_eq!(raid5["reserved_bytes"], (1u64 << 36) - 3 * 3_774_873 * 4096);
+    assert_eq!(ssd1["schemes"].as_object().unwrap().len(), SCHEMES.len());
+    assert_eq!(ssd1["device"]["gc_threshold"], 0.3);
+
+    let one = json(listing::device("ssd1", Some("raid1")).unwrap());
+    assert_eq!(one["schemes"].as_object().unwrap().keys().collect::<Vec<_>>(), ["raid1"]);
+    let single = json(listing::device("sirf-1c64", None).unwrap());
+    assert!(single["schemes"]["raid5"]["refused"].as_str().unwrap().starts_with("raid5 on sirf-1c64: "), "{single}");
+    assert!(single["schemes"]["raid0"]["user_pages"].is_u64());
+    assert!(listing::device("ssd1", Some("raid9")).is_err() && listing::device("ssd9", None).is_err());
+
+    let schemes = json(listing::schemes(None).unwrap());
+    assert_eq!(schemes.as_array().unwrap().len(), SCHEMES.len());
+    let raid4 = &json(listing::schemes(Some("raid4")).unwrap())[0];
+    let update = serde_json::json!(["fewest", "rmw", "rcw"]);
+    assert_eq!((&raid4["protects"], &raid4["parameters"][0]["choices"]), (&"member".into(), &update));
+    assert_eq!(raid4["parameters"][0]["default"], "fewest");
+    assert!(["name", "title", "about", "members"].iter().all(|key| raid4[key].is_string()));
+    assert!(listing::schemes(Some("raid9")).is_err());
+
+    let settings = json(listing::settings());
+    let keys = TABLES.iter().map(|table| table.keys.len()).sum::<usize>();
+    assert_eq!(settings.as_array().unwrap().len(), keys);
+}
+
+#[test]
+fn keys_are_those_of_a_serialised_configuration() {
+    let config = serde_json::to_value(on("tiny", "raid0", &[]).unwrap()).unwrap();
+    let tables: Vec<_> = config.as_object().unwrap().iter().collect();
+    assert_eq!(tables.len(), TABLES.len());
+    let mut seen = Vec::new();
+    for ((name, values), table) in tables.into_iter().zip(&TABLES) {
+        assert_eq!(name, table.name);
+        let keys: Vec<_> = values.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys, table.keys.iter().map(|key| key.name).collect::<Vec<_>>());
+        seen.extend(keys);
+    }
+    let parameters = SCHEMES.iter().flat_map(|entry| entry.parameters).map(|parameter| parameter.name);
+    assert!(parameters.into_iter().all(|parameter| !seen.contains(&parameter)), "a parameter has the name of a key");
+    seen.retain(|key| *key != "name");
+    let all = seen.len();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), all, "a bare key must be enough");
+}
+
+#[test]
+fn the_document_is_up_to_date() {
+    let path = root().join("docs/configuration.md");
+    let fresh = reference_markdown();
+    if std::env::var_os("FLASHRAID_BLESS").is_some() {
+        std::fs::write(&path, &fresh).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == fresh, "docs/configuration.md is stale: FLASHRAID_BLESS=1 cargo test -p flashraid-sim --test config");
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn json(value: impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap()
+}
