@@ -7,7 +7,7 @@ use flashraid_vocabulary::{HostOp, LocalPage, Lpn, StripeId};
 /// The first `pages` pages of `extent` as an operation on strips `strip`, `strip` + 1, ... of one stripe.
 ///
 /// Reads hold no lock; writes and trims exclude everybody. The caller adds `space`.
-#[inline]
+#[inline(always)]
 pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId, page: LocalPage, strip: u32) -> Operation {
     debug_assert!(pages >= 1 && pages <= extent.pages);
     let (kind, lock) = match extent.op {

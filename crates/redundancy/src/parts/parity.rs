@@ -66,7 +66,9 @@ impl<L: Layout> ParityScheme<L> {
     }
 
     /// Cuts the part of `extent` that lies in its first stripe.
-    #[inline]
+    // Always inlined: returned through memory, the operation would be copied by wide loads right behind the narrow stores that
+    // made it, which the processor cannot forward; that alone costs 10 ns.
+    #[inline(always)]
     fn cut(&self, extent: &Extent) -> (Operation, u64) {
         let (stripe, index) = self.layout.position(extent.first);
         let pages = extent.pages.min(u64::from(self.layout.width() - index));
@@ -252,6 +254,10 @@ impl<L: Layout> Scheme for ParityScheme<L> {
     fn locate(&self, lpn: Lpn) -> MemberPage {
         let (stripe, index) = self.layout.position(lpn);
         self.layout.row(stripe).data(index)
+    }
+
+    fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
+        pages.push(self.layout.row(self.layout.position(lpn).0).parity());
     }
 
     /// XOR of the N other strips of the stripe.

@@ -77,8 +77,9 @@ impl Raid0 {
                 return Step::Wave;
             }
         }
+        // A partial write is one page: if there was an update read, it was of that page.
+        let merged = operation.reads > 0;
         for strip in Bits(operation.strips) {
-            let merged = operation.reads > 0;
             let bytes = if merged { self.page_bytes } else { operation.touched_bytes(strip, self.page_bytes) };
             let sources = Sources { host: 1 << strip, reads: 0 };
             wave.operations.push(pages::program(Self::page(operation, strip), Cause::Host, bytes, sources));
@@ -152,6 +153,8 @@ impl Scheme for Raid0 {
         let (page, strip) = self.position(lpn);
         MemberPage { member: MemberId(strip as u16), page }
     }
+
+    fn redundancy_of(&self, _lpn: Lpn, _pages: &mut Vec<MemberPage>) {}
 
     fn recover(&self, _lpn: Lpn, _lost: u64, _sources: &mut Vec<MemberPage>) -> bool {
         false

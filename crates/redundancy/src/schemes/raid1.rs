@@ -101,8 +101,9 @@ impl Raid1 {
                 return Step::Wave;
             }
         }
+        // A partial write is one page: if there was an update read, it was of that page.
+        let merged = operation.reads > 0;
         for strip in Bits(operation.strips) {
-            let merged = operation.reads > 0;
             let bytes = if merged { self.page_bytes } else { operation.touched_bytes(strip, self.page_bytes) };
             let sources = Sources { host: 1 << strip, reads: 0 };
             let [first, second] = self.copies(operation.page, strip);

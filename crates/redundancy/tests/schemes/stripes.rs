@@ -20,8 +20,12 @@ fn a_full_stripe_needs_no_pre_read() {
     let mut host = Host::raid5(4, 8).filled();
     let course = only(host.write(3, 3));
     assert_eq!((course.operation.method, course.end), (Method::FullStripe, Step::Last));
-    let programs =
-        ["program host 0/1 4096 = host 0", "program host 1/1 4096 = host 1", "program host 3/1 4096 = host 2", "program parity 2/1 4096 = host 012"];
+    let programs = [
+        "program host 0/1 4096 = host 0",
+        "program host 1/1 4096 = host 1",
+        "program host 3/1 4096 = host 2",
+        "program parity 2/1 4096 = host 012",
+    ];
     assert_eq!(waves(&course), [programs]);
 }
 

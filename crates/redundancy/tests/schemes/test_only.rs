@@ -89,7 +89,8 @@ fn the_job_copies_each_written_page_of_an_idle_member_once() {
     let mut copied = Vec::new();
     while let Some(operation) = job.next(MemberId(0), &flash) {
         let before = flash.current(MemberPage { member: MemberId(0), page: operation.page });
-        let course = flash.execute(operation, &BTreeMap::new(), |operation, outcomes, view, wave| job.step(operation, outcomes, view, wave));
+        let course =
+            flash.execute(operation, &BTreeMap::new(), |operation, outcomes, view, wave| job.step(operation, outcomes, view, wave));
         assert!(course.waves.iter().flatten().all(|page| page.priority == Priority::Migration && page.cause == Cause::Migration));
         assert_eq!(flash.current(MemberPage { member: MemberId(0), page: operation.page }), before);
         copied.push(operation.stripe.0);
@@ -105,6 +106,7 @@ fn the_job_leaves_a_page_alone_that_was_trimmed_meanwhile() {
     let mut job = CopyWhenIdle::new(4, 8, PAGE, |page| StripeId(page.page.0));
     let operation = job.next(MemberId(0), &host.flash).unwrap();
     host.trim(0, 1);
-    let course = host.flash.execute(operation, &BTreeMap::new(), |operation, outcomes, view, wave| job.step(operation, outcomes, view, wave));
+    let course =
+        host.flash.execute(operation, &BTreeMap::new(), |operation, outcomes, view, wave| job.step(operation, outcomes, view, wave));
     assert_eq!(course.end, Step::Nothing);
 }
