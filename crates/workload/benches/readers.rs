@@ -1,4 +1,5 @@
-//! Nanoseconds a line of every reader, file reading and SHA-256 included: `cargo bench -p flashraid-workload`.
+//! Nanoseconds a line of every reader, file reading and SHA-256 included:
+//! `cargo bench -p flashraid-workload --bench readers [-- WORD...]`. Words (`ssdsim plain`) choose the rows printed.
 //!
 //! Each file holds the same million requests (70 % reads of 4 to 16 KiB); the fastest of five passes counts, as what
 //! disturbs a pass can only slow it down.
@@ -35,8 +36,13 @@ fn main() {
             Ok(_) => {}
             Err(_) => fs::write(&path, text_of(format.name, &requests)).expect("the trace is written"),
         }
-        measure(&path, format.name, "plain");
+        if is_chosen(format.name, "plain") {
+            measure(&path, format.name, "plain");
+        }
         for (program, suffix) in [("gzip", "gz"), ("zstd", "zst"), ("xz", "xz")] {
+            if !is_chosen(format.name, program) {
+                continue;
+            }
             let packed = folder.join(format!("{}.{suffix}", format.name));
             let output = fs::File::create(&packed).expect("a file for the packed trace");
             match Command::new(program).arg("-1c").arg(&path).stdout(output).status() {
@@ -46,6 +52,12 @@ fn main() {
         }
     }
     fs::remove_dir_all(&folder).expect("the temporary folder can be removed");
+}
+
+/// Whether the words of the command line, if there are any, all name this row.
+fn is_chosen(format: &str, compression: &str) -> bool {
+    let mut words = std::env::args().skip(1).filter(|word| !word.starts_with("--"));
+    words.all(|word| word == format || word == compression)
 }
 
 /// The formats that flashraid only reads.
@@ -85,5 +97,9 @@ fn measure(path: &Path, format: &str, compression: &str) {
         assert_eq!(summary.requests, REQUESTS);
     }
     let bytes = fs::metadata(path).expect("the file is there").len();
-    println!("{format:<10} {compression:<6} {:>6.1} ns/line {:>6.1} bytes/line", best_ns as f64 / REQUESTS as f64, bytes as f64 / REQUESTS as f64);
+    println!(
+        "{format:<10} {compression:<6} {:>6.1} ns/line {:>6.1} bytes/line",
+        best_ns as f64 / REQUESTS as f64,
+        bytes as f64 / REQUESTS as f64
+    );
 }

@@ -89,7 +89,8 @@ fn nearest(name: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Something wrong inside a line, before file and line number are known.
+/// Something wrong inside a line, before file and line number are known. Passed in a box: results stay small enough for
+/// registers on the path where nothing is wrong.
 #[derive(Debug)]
 pub(crate) struct Fault {
     /// Column in bytes, from 1.

@@ -112,7 +112,7 @@ impl TraceStatistics {
             unaligned: 0,
             first_ns: None,
             last_ns: 0,
-            gaps: Histogram::new(3).expect("three digits are allowed"),
+            gaps: Histogram::new_with_max(i64::MAX as u64, 3).expect("bounds that the histogram allows"),
         }
     }
 

@@ -73,7 +73,7 @@ mod tests {
         for _ in 0..2000 {
             let first = random.next() % 20_000 + (random.next() % 2) * (1 << 50);
             let last = first + random.next() % 200;
-            let is_write = random.next() % 2 == 0;
+            let is_write = random.next() & 1 == 0;
             let before = (first..=last).filter(|page| written.contains(page)).count() as u64;
             assert_eq!(pages.mark(first, last, is_write), before);
             if is_write { &mut written } else { &mut read }.extend(first..=last);

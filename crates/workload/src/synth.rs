@@ -105,14 +105,25 @@ impl Synth {
         let is_share = (0.0..=1.0).contains(&self.read_share) && decimals(self.read_share).len() <= 18;
         check(is_share, "read_share", self.read_share.to_string(), "0 to 1, with at most 18 decimals")?;
         check(self.min_pages > 0, "min_pages", self.min_pages.to_string(), "at least 1")?;
-        check(self.max_pages >= self.min_pages, "max_pages", self.max_pages.to_string(), &format!("at least min_pages, {}", self.min_pages))?;
+        check(
+            self.max_pages >= self.min_pages,
+            "max_pages",
+            self.max_pages.to_string(),
+            &format!("at least min_pages, {}", self.min_pages),
+        )?;
         let largest_pages = u64::from(u32::MAX) / page_bytes;
         check(self.max_pages <= largest_pages, "max_pages", self.max_pages.to_string(), &format!("at most {largest_pages}, below 4 GiB"))?;
         let smallest = self.max_pages * page_bytes;
         let is_space = self.space_bytes.is_multiple_of(page_bytes) && (smallest..=i64::MAX as u64).contains(&self.space_bytes);
-        check(is_space, "space_bytes", self.space_bytes.to_string(), &format!("whole pages of {page_bytes} bytes, from {smallest} to 2^63"))?;
+        check(
+            is_space,
+            "space_bytes",
+            self.space_bytes.to_string(),
+            &format!("whole pages of {page_bytes} bytes, from {smallest} to 2^63"),
+        )?;
         // 37 is -ln(2^-53) rounded up: no exponential gap is longer than so many means.
-        let is_time = self.interval_ns.checked_mul(37).and_then(|gap| gap.checked_mul(self.requests)).is_some_and(|end| end <= i64::MAX as u64);
+        let is_time =
+            self.interval_ns.checked_mul(37).and_then(|gap| gap.checked_mul(self.requests)).is_some_and(|end| end <= i64::MAX as u64);
         check(is_time, "interval_ns", self.interval_ns.to_string(), "less than 292 years in all, 37 means a gap")
     }
 }

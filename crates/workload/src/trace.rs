@@ -75,8 +75,8 @@ impl Trace {
         Ok(Self { input, parser: (format.parser)(), gate: Gate::new(options) })
     }
 
-    /// Appends the next requests (some thousand at most) to `batch`, and returns how many. 0 is the end of the trace, or
-    /// of the part asked for. A trace without any request is an error.
+    /// Appends the next requests (at most 1024) to `batch`, and returns how many. 0 is the end of the trace, or of the part
+    /// asked for. A trace without any request is an error. After an error the trace is of no further use.
     pub fn read_batch(&mut self, batch: &mut Vec<HostRequest>) -> Result<usize, TraceError> {
         let before = batch.len();
         let wanted = self.gate.left.min(BATCH as u64) as usize;
@@ -130,7 +130,7 @@ pub(crate) trait LineFormat<const SEPARATOR: u8>: Send {
 
     /// The request of one line: its fields in order, its time as recorded. What is wrong with the values of any format
     /// (order of times, range of addresses, device) is checked by the caller.
-    fn request(&mut self, line: &mut Line<'_, SEPARATOR>) -> Result<HostRequest, Fault>;
+    fn request(&mut self, line: &mut Line<'_, SEPARATOR>) -> Result<HostRequest, Box<Fault>>;
 }
 
 /// Line by line through a `LineFormat`.
@@ -161,16 +161,16 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
 
     /// Parses and admits the line at `start`; returns where the next one begins. None: the line is empty.
     #[inline(always)]
-    fn line(&mut self, text: &[u8], start: usize, gate: &mut Gate, batch: &mut Vec<HostRequest>) -> Result<Option<usize>, Fault> {
+    fn line(&mut self, text: &[u8], start: usize, gate: &mut Gate, batch: &mut Vec<HostRequest>) -> Result<Option<usize>, Box<Fault>> {
         let mut line = Line::<SEPARATOR>::new(text, start, F::COLUMNS);
         if line.is_at_end() {
             return Ok(None);
         }
         let request = self.format.request(&mut line)?;
-        let admitted = gate.admit::<SEPARATOR>(request, &line, F::IS_REBASED)?;
+        let arrival_ns = gate.admit::<SEPARATOR>(&request, &line, F::IS_REBASED)?;
         let next = line.finish()?;
-        if let Some(request) = admitted {
-            batch.push(request);
+        if let Some(arrival_ns) = arrival_ns {
+            batch.push(HostRequest { arrival_ns, ..request });
         }
         Ok(Some(next))
     }
@@ -201,7 +201,8 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> Parser for LineParser<F, SEP
 }
 
 #[cold]
-fn located(fault: Fault, path: &Path, line: u64) -> TraceError {
+fn located(fault: impl Into<Box<Fault>>, path: &Path, line: u64) -> TraceError {
+    let fault = fault.into();
     TraceError::Malformed { path: path.to_owned(), line, column: fault.column, what: fault.what, expected: fault.expected }
 }
 
@@ -235,10 +236,10 @@ impl Gate {
         }
     }
 
-    /// Checks a request as recorded and gives it its arrival. None: the device filter leaves it out.
+    /// Checks a request as recorded and returns its arrival. None: the device filter leaves it out.
     #[inline(always)]
-    fn admit<const S: u8>(&mut self, mut request: HostRequest, line: &Line<'_, S>, rebase: bool) -> Result<Option<HostRequest>, Fault> {
-        check_range(&request, line)?;
+    fn admit<const S: u8>(&mut self, request: &HostRequest, line: &Line<'_, S>, rebase: bool) -> Result<Option<u64>, Box<Fault>> {
+        check_range(request, line)?;
         if self.last_device != Some(request.source) {
             self.change_device(request.source, line)?;
         }
@@ -252,17 +253,17 @@ impl Gate {
         }
         self.out_of_order += u64::from(request.arrival_ns < self.latest_ns);
         self.latest_ns = self.latest_ns.max(request.arrival_ns);
-        request.arrival_ns = self.latest_ns - origin_ns;
-        if request.arrival_ns > LARGEST {
-            return Err(line.line_fault(format!("a time of {} ns", request.arrival_ns), "at most 292 years"));
+        let arrival_ns = self.latest_ns - origin_ns;
+        if arrival_ns > LARGEST {
+            return Err(line.line_fault(format!("a time of {arrival_ns} ns"), "at most 292 years"));
         }
         self.delivered += 1;
         self.left -= 1;
-        Ok(Some(request))
+        Ok(Some(arrival_ns))
     }
 
     #[cold]
-    fn change_device<const S: u8>(&mut self, device: u32, line: &Line<'_, S>) -> Result<(), Fault> {
+    fn change_device<const S: u8>(&mut self, device: u32, line: &Line<'_, S>) -> Result<(), Box<Fault>> {
         self.devices.insert(device);
         if let (Some(last), None) = (self.last_device, self.device_filter) {
             let what = format!("a second device ({device} after {last})");
@@ -275,7 +276,7 @@ impl Gate {
 
 /// Lengths and addresses that no host can ask for.
 #[inline(always)]
-fn check_range<const S: u8>(request: &HostRequest, line: &Line<'_, S>) -> Result<(), Fault> {
+fn check_range<const S: u8>(request: &HostRequest, line: &Line<'_, S>) -> Result<(), Box<Fault>> {
     let is_flush = request.op == HostOp::Flush;
     if (request.size_bytes == 0) != is_flush || (is_flush && request.offset_bytes != 0) {
         return Err(if is_flush {

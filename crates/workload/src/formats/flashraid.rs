@@ -29,7 +29,7 @@ impl LineFormat<b','> for Csv {
     const HAS_HEADER: bool = true;
 
     #[inline(always)]
-    fn request(&mut self, line: &mut Line<'_, b','>) -> Result<HostRequest, Fault> {
+    fn request(&mut self, line: &mut Line<'_, b','>) -> Result<HostRequest, Box<Fault>> {
         let arrival_ns = line.decimal_time("ts_us", 3)?;
         let op = match line.word("op")? {
             b"R" => HostOp::Read,

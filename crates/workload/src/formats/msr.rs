@@ -14,8 +14,7 @@ use flashraid_vocabulary::{HostOp, HostRequest};
 const TICK_NS: u64 = 100;
 
 /// The servers recorded, of which the files are named `<server>_<disk>.csv`.
-const SERVERS: [&str; 13] =
-    ["hm", "mds", "prn", "proj", "prxy", "rsrch", "src1", "src2", "stg", "ts", "usr", "wdev", "web"];
+const SERVERS: [&str; 13] = ["hm", "mds", "prn", "proj", "prxy", "rsrch", "src1", "src2", "stg", "ts", "usr", "wdev", "web"];
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
@@ -43,10 +42,10 @@ impl LineFormat<b','> for Msr {
     const IS_REBASED: bool = true;
 
     #[inline(always)]
-    fn request(&mut self, line: &mut Line<'_, b','>) -> Result<HostRequest, Fault> {
+    fn request(&mut self, line: &mut Line<'_, b','>) -> Result<HostRequest, Box<Fault>> {
         let arrival_ns = line.time("Timestamp", TICK_NS)?;
         let host = line.word("Hostname")?;
-        if host != self.host {
+        if host != self.host || host.is_empty() {
             if host.is_empty() || !self.host.is_empty() {
                 return Err(line.unexpected("the one host of the file"));
             }

@@ -25,7 +25,7 @@ impl LineFormat<b','> for Spc {
     const COLUMNS: &'static str = "ASU,LBA,Size,Opcode,Timestamp";
 
     #[inline(always)]
-    fn request(&mut self, line: &mut Line<'_, b','>) -> Result<HostRequest, Fault> {
+    fn request(&mut self, line: &mut Line<'_, b','>) -> Result<HostRequest, Box<Fault>> {
         let source = line.device("ASU")?;
         let offset_bytes = line.offset("LBA", SECTOR_BYTES)?;
         let size_bytes = line.size("Size", 1)?;

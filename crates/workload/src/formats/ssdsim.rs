@@ -32,16 +32,15 @@ impl LineFormat<BLANKS> for Ascii {
     const COLUMNS: &'static str = "time_ns dev lba_sectors sectors type";
 
     #[inline(always)]
-    fn request(&mut self, line: &mut Line<'_, BLANKS>) -> Result<HostRequest, Fault> {
+    fn request(&mut self, line: &mut Line<'_, BLANKS>) -> Result<HostRequest, Box<Fault>> {
         let arrival_ns = line.time("time_ns", 1)?;
         let source = line.device("dev")?;
         let offset_bytes = line.offset("lba_sectors", SECTOR_BYTES)?;
         let size_bytes = line.size("sectors", SECTOR_BYTES)?;
-        let op = match line.word("type")? {
-            b"0" => HostOp::Write,
-            b"1" => HostOp::Read,
-            _ => return Err(line.unexpected("0 (write) or 1 (read)")),
+        let [kind @ (b'0' | b'1')] = line.word("type")? else {
+            return Err(line.unexpected("0 (write) or 1 (read)"));
         };
+        let op = if *kind == b'0' { HostOp::Write } else { HostOp::Read };
         Ok(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source })
     }
 }

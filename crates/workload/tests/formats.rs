@@ -1,0 +1,474 @@
+//! Each format on its sample, and on every way in which a line or a file can be wrong.
+
+mod support;
+
+use flashraid_vocabulary::{HostOp, HostRequest};
+use flashraid_workload::{Synth, Trace, TraceOptions, formats, write_trace};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io::Write;
+use support::{file, in_repository, options, read};
+
+fn request(arrival_ns: u64, op: HostOp, offset_bytes: u64, size_bytes: u64, source: u32) -> HostRequest {
+    HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }
+}
+
+fn sample(name: &str) -> (Vec<HostRequest>, flashraid_workload::TraceSummary) {
+    read(&in_repository("samples/formats").join(name), &TraceOptions::default()).unwrap()
+}
+
+#[test]
+fn own_csv_sample() {
+    let (requests, summary) = sample("example.csv");
+    assert_eq!(
+        requests,
+        [
+            request(0, HostOp::WriteZeroes, 0, 65536, 0),
+            request(12_000, HostOp::Write, 65536, 4096, 0),
+            request(12_500, HostOp::Write, 69632, 8192, 0),
+            request(40_000, HostOp::Flush, 0, 0, 0),
+            request(171_000, HostOp::Read, 65536, 12288, 0),
+            request(1_893_000, HostOp::Write, 65536, 4096, 0),
+            request(2_500_000, HostOp::Trim, 0, 1_048_576, 0),
+            request(99_000_000, HostOp::Read, 4_194_304, 512, 0),
+        ]
+    );
+    assert_eq!((summary.name.as_str(), summary.requests, summary.out_of_order, summary.devices), ("example.csv", 8, 0, 1));
+}
+
+#[test]
+fn ssdsim_sample() {
+    let (requests, _) = sample("example.ssdsim.ascii");
+    assert_eq!(requests.len(), 6);
+    assert_eq!(requests[0], request(0, HostOp::Write, 2048 * 512, 4096, 0));
+    assert_eq!(requests[4], request(9_000_000, HostOp::Read, 7 * 512, 1536, 0));
+    assert_eq!(requests[5], request(12_000_001, HostOp::Write, 40960 * 512, 131_072, 0));
+}
+
+#[test]
+fn spc_sample() {
+    let (requests, _) = sample("example.spc");
+    assert_eq!(
+        requests,
+        [
+            request(0, HostOp::Write, 1024 * 512, 4096, 3),
+            request(125_000, HostOp::Write, 1032 * 512, 4096, 3),
+            request(200_000_000, HostOp::Read, 500 * 512, 1536, 3),
+            request(1_000_000_001, HostOp::Read, 1024 * 512, 8192, 3),
+            request(17_500_000_000, HostOp::Write, 1040 * 512, 512, 3),
+        ]
+    );
+}
+
+#[test]
+fn msr_sample_is_rebased_and_put_in_order() {
+    let (requests, summary) = sample("example.msr.csv");
+    assert_eq!(
+        requests,
+        [
+            request(0, HostOp::Write, 40960, 4096, 2),
+            request(900, HostOp::Read, 40960, 512, 2),
+            request(400_000, HostOp::Read, 1_048_576, 65536, 2),
+            request(400_000, HostOp::Write, 45056, 8192, 2),
+            request(12_000_000_000, HostOp::Write, 40960, 4096, 2),
+        ]
+    );
+    assert_eq!(summary.out_of_order, 1);
+}
+
+#[test]
+fn demo_trace() {
+    let (requests, summary) = read(&in_repository("samples/pgbench-transactions.csv.gz"), &TraceOptions::default()).unwrap();
+    let count = |op| requests.iter().filter(|request| request.op == op).count();
+    assert_eq!((count(HostOp::Read), count(HostOp::Write), count(HostOp::Flush), count(HostOp::Trim)), (35_162, 48_490, 16_340, 8));
+    assert_eq!((requests[0].arrival_ns, requests[99_999].arrival_ns), (0, 16_149_698_000));
+    assert_eq!((summary.requests, summary.out_of_order), (100_000, 0));
+    let readme = fs::read_to_string(in_repository("samples/README.md")).unwrap();
+    assert!(readme.contains(&summary.sha256), "samples/README.md gives another checksum");
+}
+
+/// Decimal seconds become the nanoseconds that they say, not the nearest float's.
+#[test]
+fn times_are_exact() {
+    let text = "0,0,512,r,0.1\n0,0,512,r,259.601203\n0,0,512,r,9007199.254740993\n0,0,512,r,9007199.2547409940\n0,0,512,r,9007200.\
+                000000001000000000\n0,0,512,r,9007200.5\n";
+    let (requests, _) = read(&file("exact.spc", text.as_bytes()), &options("spc")).unwrap();
+    let arrivals: Vec<u64> = requests.iter().map(|request| request.arrival_ns).collect();
+    let expected =
+        [100_000_000, 259_601_203_000, 9_007_199_254_740_993, 9_007_199_254_740_994, 9_007_200_000_000_001, 9_007_200_500_000_000];
+    assert_eq!(arrivals, expected);
+}
+
+#[test]
+fn layout_of_lines_is_free() {
+    let plain = read(&file("plain.ascii", b"0 0 8 8 0\n5 0 16 8 1\n"), &options("ssdsim")).unwrap().0;
+    assert_eq!(plain.len(), 2);
+    for (name, text) in [
+        ("no newline", "0 0 8 8 0\n5 0 16 8 1"),
+        ("CRLF", "0 0 8 8 0\r\n5 0 16 8 1\r\n"),
+        ("CRLF, no newline", "0 0 8 8 0\r\n5 0 16 8 1\r"),
+        ("empty lines at the end", "0 0 8 8 0\n5 0 16 8 1\n\n \r\n\t\n"),
+        ("blanks", "  0\t0  8 8   0 \n\t5 0 16 8 1\t \n"),
+    ] {
+        assert_eq!(read(&file("layout.ascii", text.as_bytes()), &options("ssdsim")).unwrap().0, plain, "{name}");
+    }
+    let spc = " 1 , 8 ,4096, r ,\t0.5 \r\n1,8,4096,R,0.5,,x y\n";
+    let requests = read(&file("layout.spc", spc.as_bytes()), &options("spc")).unwrap().0;
+    assert_eq!(requests, [request(500_000_000, HostOp::Read, 4096, 4096, 1); 2]);
+}
+
+/// Chunks end anywhere in a line; whatever is in memory behind a line must not matter.
+#[test]
+fn lines_across_buffers() {
+    let mut text = String::new();
+    let expected: Vec<u64> = (0..60_000).map(|i: u64| i * i).collect();
+    for arrival in &expected {
+        text += &format!("{arrival} 0 8 8 0\n");
+    }
+    let requests = read(&file("long.ascii", text.as_bytes()), &options("ssdsim")).unwrap().0;
+    assert!(requests.iter().map(|request| request.arrival_ns).eq(expected));
+}
+
+fn message(format: &str, text: &[u8]) -> String {
+    let path = file(&format!("malformed-{}", hex(&Sha256::digest(text))), text);
+    let error = match read(&path, &options(format)) {
+        Err(error) => error.to_string(),
+        Ok((requests, _)) => panic!("{:?} was read as {requests:?}", text.escape_ascii().to_string()),
+    };
+    assert!(!error.contains('\n'), "more than a line: {error}");
+    error.replace(&path.display().to_string(), "FILE")
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn malformed_ssdsim() {
+    let columns = "time_ns dev lba_sectors sectors type";
+    for (text, expected) in [
+        ("0 0 8 8\n", format!("FILE:1:8: the line ends before type; expected {columns}")),
+        ("0 0 8 8 0 7\n", format!("FILE:1:11: something follows type; expected {columns}")),
+        ("0 0 8 8 0\n0 0 x8 8 0\n", "FILE:2:5: lba_sectors is 'x8'; expected a decimal number".to_owned()),
+        ("0 0 8 8.5 0\n", "FILE:1:7: sectors is '8.5'; expected a decimal number".to_owned()),
+        ("0 0 -8 8 0\n", "FILE:1:5: lba_sectors is '-8'; expected a decimal number".to_owned()),
+        ("12345678a 0 8 8 0\n", "FILE:1:1: time_ns is '12345678a'; expected a decimal number".to_owned()),
+        ("0 0 8 8 2\n", "FILE:1:9: type is '2'; expected 0 (write) or 1 (read)".to_owned()),
+        ("0 0 8 8 01\n", "FILE:1:9: type is '01'; expected 0 (write) or 1 (read)".to_owned()),
+        ("0 0 8 0 1\n", "FILE:1:7: a size of 0 bytes; expected at least 1".to_owned()),
+        ("0 0 8 8388608 1\n", "FILE:1:7: a transfer of 4294967296 bytes; expected at most 4294967295".to_owned()),
+        (
+            "18446744073709551616 0 8 8 0\n",
+            "FILE:1:1: time_ns is '18446744073709551616'; expected a number that fits 64 bits in nanoseconds or bytes".to_owned(),
+        ),
+        (
+            "0 0 36028797018963968 8 0\n",
+            "FILE:1:5: lba_sectors is '36028797018963968'; expected a number that fits 64 bits in nanoseconds or bytes".to_owned(),
+        ),
+        (
+            "0 0 18014398509481983 8 0\n",
+            "FILE:1:23: an address beyond 2^63 bytes (9223372036854775296 + 4096); expected an address that a device can have".to_owned(),
+        ),
+        ("9223372036854775808 0 8 8 0\n", "FILE:1:1: a time of 9223372036854775808 ns; expected at most 292 years".to_owned()),
+        ("0 4294967296 8 8 0\n", "FILE:1:3: dev is '4294967296'; expected a device number of at most 4294967295".to_owned()),
+        ("0 0 8 8 0\n\n \n0 0 8 8 0\n", format!("FILE:2:1: an empty line inside the trace; expected {columns}")),
+        ("0 0 8 8 0\n\0\0\n", "FILE:2:1: time_ns is '\\x00\\x00'; expected a decimal number".to_owned()),
+        (
+            "0 3 8 8 0\n0 12 8 8 0\n",
+            "FILE:2:3: a second device (12 after 3); expected one address space: choose a device with --device-filter".to_owned(),
+        ),
+        ("", "FILE: no request in the file; expected at least one request".to_owned()),
+        ("\n\n", "FILE: no request in the file; expected at least one request".to_owned()),
+    ] {
+        assert_eq!(message("ssdsim", text.as_bytes()), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn malformed_spc() {
+    for (text, expected) in [
+        ("0,8,512,r\n", "FILE:1:10: the line ends before Timestamp; expected ASU,LBA,Size,Opcode,Timestamp"),
+        ("0 8 512 r 0\n", "FILE:1:3: something follows ASU; expected ASU,LBA,Size,Opcode,Timestamp"),
+        ("0,8,512,x,0\n", "FILE:1:9: Opcode is 'x'; expected one of R r W w"),
+        ("0,8,512,,0\n", "FILE:1:9: Opcode is ''; expected one of R r W w"),
+        ("0,8,0,r,0\n", "FILE:1:5: a size of 0 bytes; expected at least 1"),
+        ("0,8,512,r,\n", "FILE:1:11: Timestamp is ''; expected a decimal number"),
+        ("0,8,512,r,1.\n", "FILE:1:11: Timestamp is '1.'; expected a decimal number"),
+        ("0,8,512,r,.5\n", "FILE:1:11: Timestamp is '.5'; expected a decimal number"),
+        ("0,8,512,r,1e3\n", "FILE:1:11: Timestamp is '1e3'; expected a decimal number"),
+        ("0,8,512,r,-1.5\n", "FILE:1:11: Timestamp is '-1.5'; expected a decimal number"),
+        ("0,8,512,r,nan\n", "FILE:1:11: Timestamp is 'nan'; expected a decimal number"),
+        ("0,8,512,r,0.5.5\n", "FILE:1:11: Timestamp is '0.5.5'; expected a decimal number"),
+        ("0,8,512,r,0.0000000001\n", "FILE:1:11: Timestamp is '0.0000000001'; expected a time of whole nanoseconds"),
+        (
+            "0,8,512,r,18446744073.9\n",
+            "FILE:1:11: Timestamp is '18446744073.9'; expected a number that fits 64 bits in nanoseconds or bytes",
+        ),
+        (
+            "0,8,512,r,0\n1,8,512,r,0\n",
+            "FILE:2:1: a second device (1 after 0); expected one address space: choose a device with --device-filter",
+        ),
+    ] {
+        assert_eq!(message("spc", text.as_bytes()), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn malformed_msr() {
+    let columns = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
+    let first = "130000000000000000,hm,0,Read,0,512,9\n";
+    for (text, expected) in [
+        ("130000000000000000,hm,0,read,0,512,9\n".to_owned(), "FILE:1:25: Type is 'read'; expected Read or Write".to_owned()),
+        ("130000000000000000,,0,Read,0,512,9\n".to_owned(), "FILE:1:20: Hostname is ''; expected the one host of the file".to_owned()),
+        (
+            format!("{first}130000000000000001,ts,0,Read,0,512,9\n"),
+            "FILE:2:20: Hostname is 'ts'; expected the one host of the file".to_owned(),
+        ),
+        (
+            format!("{first}130000000000000001,hm,1,Read,0,512,9\n"),
+            "FILE:2:23: a second device (1 after 0); expected one address space: choose a device with --device-filter".to_owned(),
+        ),
+        ("130000000000000000,hm,0,Read,0,512\n".to_owned(), format!("FILE:1:35: the line ends before ResponseTime; expected {columns}")),
+        (format!("{columns}\n"), "FILE:1:1: Timestamp is 'Timestamp'; expected a decimal number".to_owned()),
+        (
+            "200000000000000000,hm,0,Read,0,512,9\n".to_owned(),
+            "FILE:1:1: Timestamp is '200000000000000000'; expected a number that fits 64 bits in nanoseconds or bytes".to_owned(),
+        ),
+    ] {
+        assert_eq!(message("msr", text.as_bytes()), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn malformed_own_csv() {
+    let columns = "ts_us,op,offset,size,flags,latency_us";
+    for (row, expected) in [
+        ("0,X,0,4096,,", "FILE:2:3: op is 'X'; expected one of R W F D Z".to_owned()),
+        ("0,W,0,4096,", format!("FILE:2:12: the line ends before latency_us; expected {columns}")),
+        ("0,W,0,4096,,5,6", format!("FILE:2:14: something follows latency_us; expected {columns}")),
+        ("0,W,0,4096,,fast", "FILE:2:13: latency_us is 'fast'; expected a decimal number or nothing".to_owned()),
+        ("0,F,0,4096,,", "FILE:2:7: a flush with offset or size; expected 0 for both".to_owned()),
+        ("0,D,0,0,,", "FILE:2:7: a size of 0 bytes; expected at least 1".to_owned()),
+        ("0.0001,W,0,4096,,", "FILE:2:1: ts_us is '0.0001'; expected a time of whole nanoseconds".to_owned()),
+        (columns, "FILE:2:1: ts_us is 'ts_us'; expected a decimal number".to_owned()),
+    ] {
+        assert_eq!(message("flashraid", format!("{columns}\n{row}\n").as_bytes()), expected, "{row:?}");
+    }
+    assert_eq!(message("flashraid", b"0,W,0,4096,,\n"), format!("FILE:1:1: no header line; expected {columns}"));
+    assert_eq!(message("flashraid", b""), format!("FILE:1:1: no header line; expected {columns}"));
+    assert_eq!(message("flashraid", format!("{columns}\n").as_bytes()), "FILE: no request in the file; expected at least one request");
+}
+
+#[test]
+fn a_binary_file_is_no_trace() {
+    let text = vec![b'7'; 300_000];
+    assert_eq!(message("ssdsim", &text), "FILE:1:1: a line of more than 262144 bytes; expected a text trace");
+}
+
+/// Damage of any kind gives requests or one line of error, never a panic.
+#[test]
+fn damaged_text_never_panics() {
+    let mut state = 1_u64;
+    let mut random = move |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let samples = [("flashraid", "example.csv"), ("ssdsim", "example.ssdsim.ascii"), ("spc", "example.spc"), ("msr", "example.msr.csv")];
+    let (mut good, mut bad) = (0, 0);
+    for (format, name) in samples {
+        let original = fs::read(in_repository("samples/formats").join(name)).unwrap();
+        for _ in 0..1500 {
+            let mut text = original.clone();
+            for _ in 0..=random(3) {
+                let position = random(text.len());
+                match random(4) {
+                    0 => text[position] = random(256) as u8,
+                    1 => text[position] = b"0123456789,. \t\r\n-"[random(17)],
+                    2 => text.truncate(position + 1),
+                    _ => text.insert(position, b"0129,. \r\n"[random(9)]),
+                }
+            }
+            match read(&file("damaged-text", &text), &options(format)) {
+                Ok(_) => good += 1,
+                Err(error) => {
+                    bad += 1;
+                    assert!(!error.to_string().contains('\n'), "{error}");
+                }
+            }
+        }
+    }
+    assert!(good > 500 && bad > 500, "{good} read, {bad} refused: the damage is too much of one kind");
+}
+
+/// Each compression of a trace, packed by the libraries that also unpack it.
+fn packed(text: &[u8]) -> [(&'static str, Vec<u8>); 3] {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    gzip.write_all(text).unwrap();
+    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 6);
+    xz.write_all(text).unwrap();
+    [("gzip", gzip.finish().unwrap()), ("zstd", zstd::encode_all(text, 3).unwrap()), ("xz", xz.finish().unwrap())]
+}
+
+fn some_thousand_lines() -> String {
+    (0..5000).map(|i: u64| format!("{} 0 {} 8 {}\n", i * 977, i * 7919 % 100_000, i % 2)).collect()
+}
+
+#[test]
+fn compressions_are_told_by_content() {
+    let text = some_thousand_lines();
+    let plain = read(&file("packed.ascii", text.as_bytes()), &options("ssdsim")).unwrap();
+    assert_eq!(plain.1.sha256, hex(&Sha256::digest(&text)));
+    for (name, bytes) in packed(text.as_bytes()) {
+        let (requests, summary) = read(&file(&format!("packed-{name}"), &bytes), &options("ssdsim")).unwrap();
+        assert_eq!(requests, plain.0, "{name}");
+        assert_eq!(summary.sha256, hex(&Sha256::digest(&bytes)), "{name}: the hash is that of the file on disk");
+        let twice = [bytes.clone(), bytes].concat();
+        let requests = read(&file(&format!("twice-{name}"), &twice), &options("ssdsim")).unwrap().0;
+        assert_eq!(requests.len(), 10_000, "{name}: archives can be joined");
+    }
+}
+
+#[test]
+fn truncated_archives_are_errors() {
+    for (name, bytes) in packed(some_thousand_lines().as_bytes()) {
+        for kept in [bytes.len() - 1, bytes.len() - 4, bytes.len() / 2, 20] {
+            let path = file(&format!("cut-{name}-{kept}"), &bytes[..kept]);
+            let error = read(&path, &options("ssdsim")).unwrap_err().to_string();
+            assert!(error.contains(&format!("truncated or damaged {name} data")), "{kept} bytes: {error}");
+        }
+        let mut damaged = bytes.clone();
+        let middle = damaged.len() / 2;
+        damaged[middle] ^= 0x55;
+        let error = read(&file(&format!("damaged-{name}"), &damaged), &options("ssdsim"));
+        assert!(error.is_err(), "{name}: a damaged archive was read");
+    }
+}
+
+#[test]
+fn missing_files_and_unknown_formats() {
+    let error = read(&in_repository("samples/nothing.spc"), &TraceOptions::default()).unwrap_err().to_string();
+    assert!(error.ends_with("nothing.spc: No such file or directory (os error 2)"), "{error}");
+    let error = read(&in_repository("samples"), &options("spc")).unwrap_err().to_string();
+    assert!(error.ends_with("Is a directory (os error 21)"), "{error}");
+    let sample = in_repository("samples/formats/example.spc");
+    let error = read(&sample, &options("sdsim")).unwrap_err().to_string();
+    assert_eq!(error, "unknown trace format 'sdsim' (nearest: 'ssdsim'); expected auto, flashraid, ssdsim, spc, msr");
+    let error = read(&sample, &options("parquet")).unwrap_err().to_string();
+    assert_eq!(error, "unknown trace format 'parquet'; expected auto, flashraid, ssdsim, spc, msr");
+}
+
+#[test]
+fn recognition_is_by_header_or_name() {
+    let row_of = |format: &str| match format {
+        "flashraid" => "ts_us,op,offset,size,flags,latency_us\n0,W,0,4096,,\n",
+        "ssdsim" => "0 0 8 8 0\n",
+        "spc" => "0,8,512,r,0\n",
+        _ => "130000000000000000,hm,0,Read,0,512,9\n",
+    };
+    for (name, format) in [
+        ("anything", Some("flashraid")),
+        ("misnamed.spc", Some("flashraid")),
+        ("FINANCIAL.SPC", Some("spc")),
+        ("a.spc.gz", Some("spc")),
+        ("fin1.ssdsim-ns.ascii.xz", Some("ssdsim")),
+        ("ssdsim.trace", Some("ssdsim")),
+        ("tpcc.mqsim.trace", Some("ssdsim")),
+        ("hm_0.csv", Some("msr")),
+        ("src1_2.csv.zst", Some("msr")),
+        ("msr-volume.csv", Some("msr")),
+        ("a.ssdsim-us.trace", None),
+        ("a.mqsim-ms.trace", None),
+        ("hm_0.trace", None),
+        ("home_0.csv", None),
+        ("a.trace", None),
+        ("a.csv", None),
+    ] {
+        let path = file(name, row_of(format.unwrap_or("ssdsim")).as_bytes());
+        match (Trace::open(&path, &TraceOptions::default()), format) {
+            (Ok(mut trace), Some(format)) => {
+                assert_eq!(trace.read_batch(&mut Vec::new()).unwrap(), 1, "{name} is not read as {format}");
+            }
+            (Err(error), None) => {
+                let expected = "neither its first line nor its name tells the trace format; expected --format flashraid, ssdsim, spc, msr";
+                assert!(error.to_string().ends_with(expected), "{error}");
+            }
+            (opened, _) => panic!("{name}: {:?}", opened.err().map(|error| error.to_string())),
+        }
+        fs::remove_file(path).unwrap();
+    }
+}
+
+#[test]
+fn a_filter_takes_one_device() {
+    let text = "5 4 8 8 0\n3 9 16 8 1\n7 4 24 8 0\n6 9 32 8 0\n";
+    let path = file("devices.ascii", text.as_bytes());
+    let of_device = |device| read(&path, &TraceOptions { device_filter: Some(device), ..options("ssdsim") });
+    let (requests, summary) = of_device(9).unwrap();
+    assert_eq!(requests, [request(3, HostOp::Read, 16 * 512, 4096, 9), request(6, HostOp::Write, 32 * 512, 4096, 9)]);
+    assert_eq!((summary.requests, summary.filtered, summary.devices, summary.out_of_order), (2, 2, 2, 0));
+    let error = of_device(5).unwrap_err().to_string();
+    assert!(error.ends_with("no request of device 5 (--device-filter); devices found: 4, 9; expected at least one request"), "{error}");
+}
+
+/// With a filter too, times count from the file's first row, and a row before it is moved to it.
+#[test]
+fn rebased_times_with_a_filter() {
+    let text = "130000000000000100,hm,0,Read,0,512,9\n130000000000000090,hm,1,Read,0,512,9\n130000000000000110,hm,1,Read,0,512,9\n";
+    let filter = TraceOptions { device_filter: Some(1), ..options("msr") };
+    let (requests, summary) = read(&file("rebased", text.as_bytes()), &filter).unwrap();
+    assert_eq!(requests.iter().map(|request| request.arrival_ns).collect::<Vec<_>>(), [0, 1000]);
+    assert_eq!(summary.out_of_order, 1);
+}
+
+#[test]
+fn a_limit_is_a_prefix_and_the_hash_is_of_the_whole() {
+    let path = file("prefix.ascii", some_thousand_lines().as_bytes());
+    let (all, whole) = read(&path, &options("ssdsim")).unwrap();
+    for limit in [1, 2, 1023, 1024, 1025, 4999, 5000, 6000] {
+        let (requests, summary) = read(&path, &TraceOptions { limit, ..options("ssdsim") }).unwrap();
+        assert_eq!(requests, all[..all.len().min(limit as usize)], "limit {limit}");
+        assert_eq!((summary.requests, summary.sha256), (requests.len() as u64, whole.sha256.clone()), "limit {limit}");
+    }
+    // What lies beyond the limit is not parsed.
+    let path = file("limited.ascii", b"0 0 8 8 0\nrubbish\n");
+    assert_eq!(read(&path, &TraceOptions { limit: 1, ..options("ssdsim") }).unwrap().0.len(), 1);
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let synth: Synth = serde_json::from_str(
+        r#"{"requests": 3000, "seed": 9, "space_bytes": 1073741824, "read_share": 0.25, "max_pages": 9, "interval_ns": 12345, "arrivals": "poisson"}"#,
+    )
+    .unwrap();
+    let requests: Vec<HostRequest> = synth.requests().unwrap().collect();
+    for name in ["flashraid", "ssdsim"] {
+        let path = file(&format!("written-{name}"), b"replaced");
+        assert_eq!(write_trace(&path, formats::find(name).unwrap(), requests.iter().copied()).unwrap(), 3000);
+        assert_eq!(read(&path, &options(name)).unwrap().0, requests, "{name}");
+    }
+    let (kinds, _) = sample("example.csv");
+    let path = file("written-kinds", b"");
+    write_trace(&path, formats::find("flashraid").unwrap(), kinds.iter().copied()).unwrap();
+    assert_eq!(read(&path, &TraceOptions::default()).unwrap().0, kinds);
+}
+
+#[test]
+fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+    let folder = file("failed-write", b"").with_file_name("failed-write.d");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("trace");
+    fs::write(&path, "old").unwrap();
+    let (kinds, _) = sample("example.csv");
+    let error = write_trace(&path, formats::find("ssdsim").unwrap(), kinds).unwrap_err().to_string();
+    assert_eq!(error, "request 1 cannot be written as 'ssdsim': it is a WriteZeroes; expected reads and writes");
+    let error = write_trace(&path, formats::find("spc").unwrap(), []).unwrap_err().to_string();
+    assert_eq!(error, "traces cannot be written as 'spc'; expected flashraid or ssdsim");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+}
+
+#[test]
+fn traces_can_move_to_another_thread() {
+    fn is_send<T: Send>() {}
+    is_send::<Trace>();
+}
