@@ -81,6 +81,7 @@ pub struct Flash {
     pub(crate) freed: Vec<u32>,
     pub(crate) questions: Vec<(u32, MemberPage)>,
     pub(crate) without_time: bool,
+    pub(crate) programmed_now: u64,
     pub(crate) loads: Vec<MemberLoad>,
     pub(crate) completed_requests: u64,
     /// What page operations were started, by action and cause.
@@ -133,6 +134,7 @@ impl Flash {
             freed: Vec::new(),
             questions: Vec::new(),
             without_time: false,
+            programmed_now: 0,
             loads: vec![MemberLoad::default(); members as usize],
             completed_requests: 0,
             counts: [[0; Cause::COUNT]; ACTIONS],
@@ -355,6 +357,11 @@ impl Flash {
         let entry_writable = entry.writable != 0;
         let channel = &mut self.channels[channel as usize];
         channel.writable = if entry_writable { channel.writable | unit_bit } else { channel.writable & !unit_bit };
+    }
+
+    /// Number of space domains.
+    pub fn domains(&self) -> usize {
+        self.domains.len()
     }
 
     // ---- versions ----

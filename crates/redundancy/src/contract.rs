@@ -195,6 +195,10 @@ pub trait Scheme: Guardian + Send {
     /// Where the host page's current version lives.
     fn locate(&self, lpn: Lpn) -> MemberPage;
 
+    /// The other pages that exist whenever host page `lpn` is written, for its sake: its stripe's parity, its other copies.
+    /// Appends them to `pages`.
+    fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>);
+
     /// The scheme's recovery rule: with everything on the members in `lost` (a bit mask) gone, which pages' current
     /// versions must be read and XORed to obtain host page `lpn`? Fills `sources` and returns true, or returns false if it is lost.
     /// Unwritten pages among the sources count as zero. Called only for pages that are written and whose own member is lost.
@@ -228,4 +232,16 @@ pub trait Job: Send {
 
     /// A copy for forks of a simulation.
     fn boxed_clone(&self) -> Box<dyn Job>;
+}
+
+impl Clone for Box<dyn Scheme> {
+    fn clone(&self) -> Self {
+        self.boxed_clone()
+    }
+}
+
+impl Clone for Box<dyn Job> {
+    fn clone(&self) -> Self {
+        self.boxed_clone()
+    }
 }

@@ -33,6 +33,10 @@ macro_rules! like_raid5 {
             self.inner.locate(lpn)
         }
 
+        fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
+            self.inner.redundancy_of(lpn, pages)
+        }
+
         fn parity_member(&self, page: LocalPage) -> Option<MemberId> {
             self.inner.parity_member(page)
         }

@@ -4,6 +4,8 @@
 #![warn(missing_docs)]
 
 pub mod config;
+pub mod engine;
+pub mod statistics;
 pub mod listing;
 pub mod presets;
 pub use config::{Config, ConfigError};

@@ -313,34 +313,54 @@ impl Flash {
     // ---- without time ----
 
     /// Collects one victim of the plane at once, as a device would while nobody looks at the clock. Semivalid pages are
-    /// moved. Returns how many pages were moved, or `None` if no block has anything to reclaim.
-    pub fn collect_now<O: Observer>(&mut self, plane: u32, observer: &mut O) -> Option<u32> {
-        let victim = self.victims.best(plane)?;
+    /// moved. Returns whether there was a victim.
+    fn collect_now<O: Observer>(&mut self, plane: u32, observer: &mut O) -> bool {
+        let Some(victim) = self.victims.best(plane) else { return false };
         self.claim(plane, victim);
         let member = self.member_of_unit(self.unit_of_plane(plane));
         self.loads[member as usize].collections += 1;
         self.collections[plane as usize] = Collection { victim, ..Collection::IDLE };
         let block = self.blocks.index(plane, victim);
-        let first = self.first_ppn(block).0;
-        let mut moved = 0;
-        let mut ppn = first;
+        let mut ppn = self.first_ppn(block);
         while self.blocks.blocks[block].live > 0 {
-            if self.maps.live(Ppn(ppn)).is_some() {
+            if self.maps.live(ppn).is_some() {
                 let to = self.take_move_page(plane);
-                self.switch_moved(Ppn(ppn), to, observer);
-                moved += 1;
+                self.switch_moved(ppn, to, observer);
+                self.programmed_now += 1;
             }
-            ppn += 1;
+            ppn.0 += 1;
         }
         self.erased(plane, observer);
-        Some(moved)
+        true
     }
 
-    /// The plane of the page's current version, if its free pages are below the threshold or host programs get no block there.
-    pub fn low_plane(&self, ppn: Ppn) -> Option<u32> {
+    /// Promises a page for `place`, collecting in the domain until there is one. Panics if there is none to be had, which the
+    /// configuration's capacity rule excludes.
+    #[inline]
+    pub fn reserve_now<O: Observer>(&mut self, address: MemberPage, observer: &mut O) {
+        let domain = self.domain_of(address);
+        while !self.reserve(domain) {
+            let planes = (0..self.collections.len() as u32).filter(|plane| self.domain_of_plane(*plane) == domain);
+            let planes: Vec<u32> = planes.collect();
+            let collected = planes.into_iter().filter(|plane| self.collect_now(*plane, observer)).count();
+            assert!(collected > 0, "domain {domain} has no space and nothing to collect");
+        }
+    }
+
+    /// After `place`: collects one victim in the page's plane if it is below the threshold, as after a program.
+    #[inline]
+    pub fn collect_low_now<O: Observer>(&mut self, ppn: Ppn, observer: &mut O) {
+        self.programmed_now += 1;
         let plane = self.plane_of(ppn);
         let state = &self.blocks.planes[plane as usize];
-        (state.free_pages < self.gc_pages || state.free_blocks < self.settings.gc_hard).then_some(plane)
+        if state.free_pages < self.gc_pages || state.free_blocks < self.settings.gc_hard {
+            self.collect_now(plane, observer);
+        }
+    }
+
+    /// Pages programmed without time so far, moves included.
+    pub fn pages_programmed_now(&self) -> u64 {
+        self.programmed_now
     }
 
     /// While set, nothing starts collections by itself: work without time calls `collect_now`.

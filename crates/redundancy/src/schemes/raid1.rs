@@ -188,6 +188,11 @@ impl Scheme for Raid1 {
         self.copies(page, strip)[0]
     }
 
+    fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
+        let (page, strip) = self.position(lpn);
+        pages.push(self.copies(page, strip)[1]);
+    }
+
     /// The copy in the second half.
     fn recover(&self, lpn: Lpn, lost: u64, sources: &mut Vec<MemberPage>) -> bool {
         let (page, strip) = self.position(lpn);

@@ -1,0 +1,67 @@
+//! What pages contain: a parameter of the engine. Without tracking it costs nothing; with tags every page version has a 64-bit
+//! content that flows through the plan (DESIGN idea 6).
+
+use flashraid_redundancy::Operation;
+use flashraid_vocabulary::{Lpn, Observer, Ppn, Sources};
+
+/// Content tracking. Operations are named by their slot in the engine, programs by their record.
+pub trait Content: Observer + Clone + Send {
+    /// Whether anything is tracked: lets the engine skip the calls.
+    const TRACKED: bool;
+
+    /// A write, trim or zeroing of pages was submitted: page `lpn` gets a new version, numbered `sequence`.
+    fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted);
+    /// It was acknowledged (or failed: then both contents are possible from now on).
+    fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool);
+    /// Operation slot `id` starts a new life on behalf of request `sequence`. Reads note what they may see.
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, page_bytes: u32);
+    /// A read of an operation was submitted as `record`: its `read`-th, which delivers data strip `strip` unless it is `NO_STRIP`.
+    fn read_submitted(&mut self, record: u32, read: u8, strip: u8);
+    /// The read `record` of operation `id` ended.
+    fn delivered(&mut self, id: u32, operation: &Operation, record: u32, ppn: Ppn);
+    /// A program of the operation is submitted as `record`: its content is what its sources delivered.
+    fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32);
+    /// The program ended.
+    fn programmed(&mut self, record: u32, ppn: Ppn);
+    /// The host gets strip `strip` of read operation `id` without flash: from the controller, which holds it as a strip of write
+    /// operation `writer` (slot, operation, strip), or else as zeroes.
+    fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>);
+    /// A page of zeroes appears on flash (first touch of an unwritten page).
+    fn placed_zero(&mut self, ppn: Ppn);
+    /// Host page `lpn` was filled before the workload starts, by an operation begun with sequence `FILL`.
+    fn filled(&mut self, lpn: Lpn);
+}
+
+/// The sequence of operations that fill the device before the workload starts.
+pub const FILL: u64 = u64::MAX - 1;
+
+/// How a request changes a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// All of it is written.
+    Whole,
+    /// A part of it is written.
+    Part,
+    /// It becomes unwritten.
+    Zero,
+}
+
+/// Nothing is tracked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Untracked;
+
+impl Observer for Untracked {}
+
+impl Content for Untracked {
+    const TRACKED: bool = false;
+    fn submitted(&mut self, _: u64, _: Lpn, _: Submitted) {}
+    fn acknowledged(&mut self, _: u64, _: Lpn, _: bool) {}
+    fn begin(&mut self, _: u32, _: &Operation, _: u64, _: u32) {}
+    fn read_submitted(&mut self, _: u32, _: u8, _: u8) {}
+    fn delivered(&mut self, _: u32, _: &Operation, _: u32, _: Ppn) {}
+    fn program(&mut self, _: u32, _: &Operation, _: Sources, _: u32) {}
+    fn programmed(&mut self, _: u32, _: Ppn) {}
+    fn check_without_flash(&mut self, _: u32, _: &Operation, _: u32, _: Option<(u32, &Operation, u32)>) {}
+    fn placed_zero(&mut self, _: Ppn) {}
+    fn filled(&mut self, _: Lpn) {}
+}

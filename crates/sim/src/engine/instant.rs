@@ -1,0 +1,207 @@
+//! Work without time: the fill, the precondition, and pages placed at their first touch. Plans and placement are those of the
+//! timed engine; only the clock stands still, and collection runs to its end where it starts.
+
+use super::content::{Content, FILL};
+use super::operations::apply;
+use super::{Engine, EngineView};
+use flashraid_redundancy::{Decisions, Extent, Operation, Outcomes, Step};
+use flashraid_vocabulary::{Action, HostOp, Lpn, Version, Wave};
+
+/// What the precondition reached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reached {
+    /// Pages overwritten.
+    pub overwritten_pages: u64,
+    /// Pages programmed for each page overwritten, in the last round.
+    pub write_amplification: f64,
+    /// Whether the rounds had become steady.
+    pub steady: bool,
+}
+
+/// Rounds that are compared to tell whether collection is steady, and the limits: SNIA's performance test specification for
+/// solid state storage asks for a range of at most 20 % of the average and a slope of at most 10 % of it over 5 rounds.
+const WINDOW: usize = 5;
+const RANGE: f64 = 0.20;
+const SLOPE: f64 = 0.10;
+
+impl<C: Content> Engine<C> {
+    /// Writes the first `pages` pages of the logical space, stripe by stripe with their parity, where an idle device would have
+    /// put them. Costs nothing: neither time nor counts.
+    pub fn fill(&mut self, pages: u64) {
+        debug_assert!(pages <= self.options.space_pages);
+        self.flash.set_without_time(true);
+        let mut wave = std::mem::take(&mut self.wave);
+        let mut filled = 0;
+        for index in 0.. {
+            if filled >= pages {
+                break;
+            }
+            let mut operation = self.scheme.fill(index).expect("the space ends with the last stripe");
+            let count = u64::from(operation.strips.count_ones()).min(pages - filled);
+            // The last stripe may be partly beyond the space: its other strips stay unwritten.
+            while u64::from(operation.strips.count_ones()) > count {
+                operation.strips &= !(1 << (63 - operation.strips.leading_zeros()));
+            }
+            self.perform(operation, FILL, &mut wave);
+            if C::TRACKED {
+                (0..count).for_each(|page| self.content.filled(Lpn(operation.first.0 + page)));
+            }
+            filled += count;
+        }
+        self.wave = wave;
+        self.flash.set_without_time(false);
+        self.forget_counts();
+    }
+
+    /// Performs an operation at once. It must not need what it cannot have: a lock or space. Uses operation slot 0 of the contents,
+    /// which nothing else uses while the clock stands still before the workload.
+    fn perform(&mut self, mut operation: Operation, sequence: u64, wave: &mut Wave) {
+        const SLOT: u32 = 0;
+        let tracked = C::TRACKED;
+        if tracked {
+            self.content.begin(SLOT, &operation, sequence, self.page_bytes);
+        }
+        let mut reads = 0;
+        loop {
+            wave.clear();
+            let step = self.scheme.step(&mut operation, Outcomes::default(), &EngineView(&self.flash), wave);
+            for page_operation in &wave.operations {
+                let address = page_operation.address;
+                match page_operation.action {
+                    Action::Read => {
+                        let ppn = self.flash.lookup(address, page_operation.version).expect("schemes read what is written");
+                        if tracked {
+                            self.content.read_submitted(SLOT, reads, page_operation.strip);
+                            self.content.delivered(SLOT, &operation, SLOT, ppn);
+                        }
+                        reads += 1;
+                    }
+                    Action::Program => {
+                        self.flash.reserve_now(address, &mut self.content);
+                        if tracked {
+                            self.content.program(SLOT, &operation, page_operation.sources, SLOT);
+                        }
+                        let ppn = self.flash.place(address, page_operation.version, page_operation.keep_base);
+                        if tracked {
+                            self.content.programmed(SLOT, ppn);
+                        }
+                        self.flash.collect_low_now(ppn, &mut self.content);
+                    }
+                }
+            }
+            if step != Step::Wave {
+                break;
+            }
+        }
+        for change in &wave.changes {
+            apply(&mut self.flash, *change);
+        }
+        self.scheme.ended(&operation);
+    }
+
+    /// Overwrites random pages among the first `pages` (which must be filled), one at a time, until collection is steady or
+    /// `most_overwrites` pages were written. Costs no time and no counts. `random` gives uniform 64-bit numbers;
+    /// `go_on` is called now and then and may stop it.
+    pub fn precondition(
+        &mut self,
+        pages: u64,
+        most_overwrites: u64,
+        mut random: impl FnMut() -> u64,
+        mut go_on: impl FnMut(u64) -> bool,
+    ) -> Reached {
+        self.flash.set_without_time(true);
+        let mut wave = std::mem::take(&mut self.wave);
+        let mut decisions = Decisions::default();
+        let round = (pages / 4).max(1);
+        let mut rounds: Vec<f64> = Vec::new();
+        let mut overwritten = 0;
+        let mut steady = false;
+        while overwritten < most_overwrites && !steady {
+            let programs_before = self.flash.pages_programmed_now();
+            let start = overwritten;
+            while overwritten < (start + round).min(most_overwrites) {
+                // Multiply-shift maps 64 random bits to the range; its bias is below 2^-30 here.
+                let lpn = Lpn((u128::from(random()) * u128::from(pages) >> 64) as u64);
+                self.overwrite(lpn, &mut decisions, &mut wave);
+                overwritten += 1;
+                if overwritten % 65_536 == 0 && !go_on(overwritten) {
+                    overwritten = most_overwrites;
+                }
+            }
+            let programs = self.flash.pages_programmed_now() - programs_before;
+            rounds.push(programs as f64 / (overwritten - start) as f64);
+            steady = is_steady(&rounds);
+        }
+        self.wave = wave;
+        self.flash.set_without_time(false);
+        self.forget_counts();
+        Reached { overwritten_pages: overwritten, write_amplification: rounds.last().copied().unwrap_or(1.0), steady }
+    }
+
+    fn overwrite(&mut self, lpn: Lpn, decisions: &mut Decisions, wave: &mut Wave) {
+        let page_bytes = self.page_bytes;
+        let extent = Extent { op: HostOp::Write, first: lpn, pages: 1, first_bytes: page_bytes, last_bytes: page_bytes };
+        decisions.operations.clear();
+        self.scheme.decide(&extent, &EngineView(&self.flash), decisions);
+        for operation in &decisions.operations {
+            self.perform(*operation, FILL, wave);
+        }
+        if C::TRACKED {
+            self.content.filled(lpn);
+        }
+    }
+
+    /// The workload starts with clean counts.
+    fn forget_counts(&mut self) {
+        self.statistics = crate::statistics::Statistics::new(self.flash.settings().members() as usize);
+        while self.flash.take_freed().is_some() {}
+    }
+
+    /// Before a read: its unwritten pages appear, with what their stripe's redundancy has of them, as pages of zeroes. They change
+    /// no parity, as zero is what an unwritten strip counts for.
+    pub(super) fn place_unwritten(&mut self, id: u32) {
+        let operation = *self.operation(id);
+        let mut strips = operation.strips;
+        let mut lpn = operation.first;
+        while strips != 0 {
+            strips &= strips - 1;
+            if self.flash.lookup(self.scheme.locate(lpn), Version::Current).is_none() {
+                self.place_page(lpn);
+            }
+            lpn = Lpn(lpn.0 + 1);
+        }
+    }
+
+    fn place_page(&mut self, lpn: Lpn) {
+        let mut pages = std::mem::take(&mut self.pages);
+        pages.clear();
+        self.scheme.redundancy_of(lpn, &mut pages);
+        pages.push(self.scheme.locate(lpn));
+        for &address in &pages {
+            let domain = self.flash.domain_of(address);
+            if self.flash.lookup(address, Version::Current).is_none() && self.flash.reserve(domain) {
+                let ppn = self.flash.place(address, Version::Current, false);
+                if C::TRACKED {
+                    self.content.placed_zero(ppn);
+                }
+                self.statistics.prefilled_pages += 1;
+            }
+        }
+        self.pages = pages;
+    }
+}
+
+/// Whether the last rounds keep within the limits.
+fn is_steady(rounds: &[f64]) -> bool {
+    let Some(start) = rounds.len().checked_sub(WINDOW) else { return false };
+    let window = &rounds[start..];
+    let mean = window.iter().sum::<f64>() / WINDOW as f64;
+    let (least, most) = window.iter().fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(*value), most.max(*value)));
+    let middle = (WINDOW - 1) as f64 / 2.0;
+    let (covariance, variance) = window.iter().enumerate().fold((0.0, 0.0), |(covariance, variance), (index, value)| {
+        let x = index as f64 - middle;
+        (covariance + x * (value - mean), variance + x * x)
+    });
+    let drift = (covariance / variance * (WINDOW - 1) as f64).abs();
+    most - least <= RANGE * mean && drift <= SLOPE * mean && mean > 1.0
+}

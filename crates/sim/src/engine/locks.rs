@@ -1,0 +1,205 @@
+//! Stripe locks: first in, first out; shared or exclusive; only stripes in use take memory.
+//!
+//! Operations queue in the order in which they were decided, so whatever an operation waits for was decided before it.
+
+const NIL: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    stripe: u32,
+    /// Holders; none marks an unused entry.
+    holders: u32,
+    exclusive: bool,
+    head: u32,
+    tail: u32,
+}
+
+const UNUSED: Entry = Entry { stripe: 0, holders: 0, exclusive: false, head: NIL, tail: NIL };
+
+#[derive(Clone, Copy, Debug)]
+struct Waiter {
+    next: u32,
+    exclusive: bool,
+}
+
+/// A hash table with linear probing of the stripes that are locked.
+#[derive(Clone, Debug)]
+pub struct Locks {
+    entries: Vec<Entry>,
+    used: usize,
+    /// Links of waiting operations, by their id.
+    waiters: Vec<Waiter>,
+}
+
+impl Locks {
+    /// Nothing is locked.
+    pub fn new() -> Self {
+        Self { entries: vec![UNUSED; 64], used: 0, waiters: Vec::new() }
+    }
+
+    #[inline]
+    fn home(&self, stripe: u32) -> usize {
+        // The top bits of a multiplicative hash (Knuth's constant, 2^32 divided by the golden ratio).
+        (stripe.wrapping_mul(0x9E37_79B1) >> (32 - self.entries.len().trailing_zeros())) as usize
+    }
+
+    /// The stripe's entry, or the unused one where it would go.
+    #[inline]
+    fn find(&self, stripe: u32) -> usize {
+        let mask = self.entries.len() - 1;
+        let mut index = self.home(stripe);
+        while self.entries[index].holders > 0 && self.entries[index].stripe != stripe {
+            index = (index + 1) & mask;
+        }
+        index
+    }
+
+    /// Whether anybody holds the stripe.
+    pub fn is_locked(&self, stripe: u32) -> bool {
+        self.entries[self.find(stripe)].holders > 0
+    }
+
+    /// Asks for the stripe on behalf of operation `id`. Returns whether it has it; else it is queued.
+    #[inline]
+    pub fn request(&mut self, stripe: u32, exclusive: bool, id: u32) -> bool {
+        let index = self.find(stripe);
+        let entry = &mut self.entries[index];
+        if entry.holders == 0 {
+            *entry = Entry { stripe, holders: 1, exclusive, head: NIL, tail: NIL };
+            self.used += 1;
+            if self.used * 2 > self.entries.len() {
+                self.grow();
+            }
+            return true;
+        }
+        if !exclusive && !entry.exclusive && entry.head == NIL {
+            entry.holders += 1;
+            return true;
+        }
+        if self.waiters.len() <= id as usize {
+            self.waiters.resize((id as usize + 1).next_power_of_two(), Waiter { next: NIL, exclusive: false });
+        }
+        self.waiters[id as usize] = Waiter { next: NIL, exclusive };
+        match entry.head {
+            NIL => entry.head = id,
+            _ => self.waiters[entry.tail as usize].next = id,
+        }
+        entry.tail = id;
+        false
+    }
+
+    /// One holder gives the stripe back; operations that have it now are appended to `granted`.
+    #[inline]
+    pub fn release(&mut self, stripe: u32, granted: &mut Vec<u32>) {
+        let index = self.find(stripe);
+        let entry = &mut self.entries[index];
+        debug_assert!(entry.holders > 0, "stripe {stripe} is not locked");
+        entry.holders -= 1;
+        if entry.holders > 0 {
+            return;
+        }
+        while entry.head != NIL {
+            let Waiter { next, exclusive } = self.waiters[entry.head as usize];
+            if entry.holders > 0 && (exclusive || entry.exclusive) {
+                break;
+            }
+            granted.push(entry.head);
+            entry.holders += 1;
+            entry.exclusive = exclusive;
+            entry.head = next;
+        }
+        if entry.holders == 0 {
+            self.used -= 1;
+            self.close_gap(index);
+        }
+    }
+
+    /// Moves later entries of the probe sequence over the entry that became unused.
+    fn close_gap(&mut self, mut gap: usize) {
+        let mask = self.entries.len() - 1;
+        let mut index = (gap + 1) & mask;
+        while self.entries[index].holders > 0 {
+            let home = self.home(self.entries[index].stripe);
+            if (index.wrapping_sub(home) & mask) >= (index.wrapping_sub(gap) & mask) {
+                self.entries[gap] = self.entries[index];
+                self.entries[index] = UNUSED;
+                gap = index;
+            }
+            index = (index + 1) & mask;
+        }
+    }
+
+    fn grow(&mut self) {
+        let larger = vec![UNUSED; self.entries.len() * 2];
+        let entries = std::mem::replace(&mut self.entries, larger);
+        for entry in entries.into_iter().filter(|entry| entry.holders > 0) {
+            let index = self.find(entry.stripe);
+            self.entries[index] = entry;
+        }
+    }
+
+    /// Stripes in use, for the report of a stall: (stripe, holders, exclusive, first waiter).
+    pub fn describe(&self) -> Vec<(u32, u32, bool, Option<u32>)> {
+        let mut list: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|entry| entry.holders > 0)
+            .map(|entry| (entry.stripe, entry.holders, entry.exclusive, (entry.head != NIL).then_some(entry.head)))
+            .collect();
+        list.sort_unstable();
+        list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_in_first_out_and_sharing() {
+        let mut locks = Locks::new();
+        let mut granted = Vec::new();
+        assert!(locks.request(7, false, 0));
+        assert!(locks.request(7, false, 1));
+        assert!(!locks.request(7, true, 2));
+        assert!(!locks.request(7, false, 3), "must not overtake the writer");
+        assert!(!locks.request(7, false, 4));
+        locks.release(7, &mut granted);
+        assert_eq!(granted, []);
+        locks.release(7, &mut granted);
+        assert_eq!(granted, [2]);
+        locks.release(7, &mut granted);
+        assert_eq!(granted, [2, 3, 4]);
+        locks.release(7, &mut granted);
+        locks.release(7, &mut granted);
+        assert!(!locks.is_locked(7));
+        assert_eq!(locks.used, 0);
+    }
+
+    /// Against a map of queues, with many stripes that share probe sequences.
+    #[test]
+    fn agrees_with_a_map() {
+        let mut locks = Locks::new();
+        let mut model: std::collections::BTreeMap<u32, std::collections::VecDeque<u32>> = Default::default();
+        let mut state = 1u64;
+        for id in 0..20_000u32 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let stripe = (state >> 40) as u32 % 300 * 64;
+            if state >> 63 == 0 {
+                let queue = model.entry(stripe).or_default();
+                assert_eq!(locks.request(stripe, true, id), queue.is_empty());
+                queue.push_back(id);
+            } else if let Some(queue) = model.get_mut(&stripe) {
+                let mut granted = Vec::new();
+                locks.release(stripe, &mut granted);
+                queue.pop_front();
+                assert_eq!(granted, queue.front().copied().into_iter().collect::<Vec<_>>());
+                if queue.is_empty() {
+                    model.remove(&stripe);
+                }
+            }
+            assert_eq!(locks.used, model.len());
+            assert_eq!(locks.is_locked(stripe), model.contains_key(&stripe));
+        }
+    }
+}

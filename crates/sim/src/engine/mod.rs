@@ -1,0 +1,545 @@
+//! The engine: takes host requests, lets the scheme plan them, has the flash execute the plans, and reports completions.
+//!
+//! It is incremental: `submit` at the current time, `advance_until` a time, `next_event_ns`, `completed`. It owns plain data, so
+//! a simulation can be cloned and continued. Reading order: here (requests), `operations` (their operations), `locks`, `instant`
+//! (work without time), `content` and `tags` (verification).
+
+pub mod content;
+mod instant;
+pub mod locks;
+mod operations;
+pub mod tags;
+
+use crate::statistics::Statistics;
+use content::{Content, Submitted};
+use flashraid_flash::{Completion, Flash};
+use flashraid_redundancy::{Decisions, Extent, Job, Scheme};
+use flashraid_vocabulary::{HostOp, HostRequest, Lpn, MemberId, MemberPage, Version, View, Wave};
+pub use instant::Reached;
+use locks::Locks;
+use operations::Slot;
+use std::collections::VecDeque;
+use std::fmt;
+
+/// "None" in linked lists of slots and requests.
+const NIL: u32 = u32::MAX;
+
+/// How the sub-requests (operations) of one request follow each other (SPEC 0.3 step 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Serial {
+    /// All start at once.
+    Off,
+    /// The next starts when the former's page operations are queued.
+    Queued,
+    /// The next starts when the former has ended.
+    Strict,
+}
+
+/// What the engine is told beside scheme and flash.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Pages of the logical space; addresses are below it.
+    pub space_pages: u64,
+    /// How sub-requests follow each other.
+    pub serial: Serial,
+    /// The host waits for parity programs too.
+    pub parity_in_response: bool,
+    /// Reads of unwritten pages find a page that was placed as the fill would have placed it.
+    pub prefill: bool,
+}
+
+/// A request whose last wanted page operation has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompletedRequest {
+    /// Number of the request, counted from 0 in order of submission.
+    pub sequence: u64,
+    /// When.
+    pub completed_ns: u64,
+    /// False if it failed for lack of space.
+    pub ok: bool,
+}
+
+/// The engine has unfinished work, nothing is under way, and nobody waits for space: a defect of a scheme or of the engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stalled(pub String);
+
+impl fmt::Display for Stalled {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Stalled {}
+
+/// A host request in flight.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    sequence: u64,
+    arrival_ns: u64,
+    size_bytes: u64,
+    first: Lpn,
+    pages: u64,
+    op: HostOp,
+    failed: bool,
+    measured: bool,
+    /// Operations that the host still waits for; one more while the request is being cut.
+    unanswered: u32,
+    /// Operations that have not ended.
+    unfinished: u32,
+    /// Position among writes, for flushes.
+    write_index: u64,
+    /// The operation cut last, for `Serial`.
+    last_operation: u32,
+    next: u32,
+}
+
+/// See the module.
+#[derive(Clone)]
+pub struct Engine<C: Content> {
+    options: Options,
+    scheme: Box<dyn Scheme>,
+    /// The flash; public for reports.
+    pub flash: Flash,
+    /// The contents; public for checks.
+    pub content: C,
+    jobs: Vec<Box<dyn Job>>,
+    requests: Vec<Request>,
+    free_requests: u32,
+    outstanding: u64,
+    submitted: u64,
+    /// Completions since the caller last emptied it, in order.
+    pub completed: Vec<CompletedRequest>,
+    slots: Vec<Slot>,
+    free_slots: u32,
+    locks: Locks,
+    /// For each space domain, operations that wait for a page: (head, tail).
+    space_waiters: Vec<(u32, u32)>,
+    waiting_for_space: u64,
+    /// Write operations in flight for each 1024 rows, so that large discards may skip rows safely.
+    writes_in_chunk: Vec<u32>,
+    /// Writes, trims and zeroings in order of submission: has each finished? And the position of the first.
+    write_window: VecDeque<bool>,
+    first_write: u64,
+    flushes: VecDeque<(u64, u32)>,
+    /// Answered writes that have not ended, by page: only where a write may be answered before it ends.
+    in_controller: std::collections::BTreeMap<u64, u32>,
+    answers_early: bool,
+    page_bytes: u32,
+    pages_per_row: u64,
+    /// What was counted.
+    pub statistics: Statistics,
+    wave: Wave,
+    decisions: Decisions,
+    granted: Vec<u32>,
+    completions: Vec<Completion>,
+    ready: Vec<u32>,
+    pages: Vec<MemberPage>,
+    #[cfg(feature = "mutants")]
+    pub(crate) mutant: Option<crate::mutants::Mutant>,
+}
+
+/// What schemes may look at.
+struct EngineView<'a>(&'a Flash);
+
+impl View for EngineView<'_> {
+    fn now_ns(&self) -> u64 {
+        self.0.now_ns()
+    }
+    #[inline]
+    fn is_written(&self, address: MemberPage, version: Version) -> bool {
+        self.0.lookup(address, version).is_some()
+    }
+    fn queued(&self, member: MemberId) -> (u32, u32) {
+        let load = self.0.load(member);
+        (load.reads, load.programs)
+    }
+    fn load_at(&self, address: MemberPage) -> u32 {
+        self.0.load_at(address)
+    }
+    fn is_idle(&self, member: MemberId) -> bool {
+        self.0.is_idle(member)
+    }
+}
+
+impl<C: Content> Engine<C> {
+    /// An engine over an erased or prepared device.
+    pub fn new(scheme: Box<dyn Scheme>, flash: Flash, content: C, options: Options) -> Self {
+        let members = flash.settings().members();
+        let rows = u64::from(flash.settings().pages_per_member);
+        Self {
+            pages_per_row: scheme.user_pages() / rows,
+            space_waiters: vec![(NIL, NIL); flash.domains()],
+            writes_in_chunk: vec![0; (rows >> 10) as usize + 1],
+            answers_early: flash.settings().report_data_in || !options.parity_in_response,
+            page_bytes: flash.geometry().page_bytes,
+            statistics: Statistics::new(members as usize),
+            options,
+            scheme,
+            flash,
+            content,
+            jobs: Vec::new(),
+            requests: Vec::new(),
+            free_requests: NIL,
+            outstanding: 0,
+            submitted: 0,
+            completed: Vec::new(),
+            slots: Vec::new(),
+            free_slots: NIL,
+            locks: Locks::new(),
+            waiting_for_space: 0,
+            write_window: VecDeque::new(),
+            first_write: 0,
+            flushes: VecDeque::new(),
+            in_controller: Default::default(),
+            wave: Wave::default(),
+            decisions: Decisions::default(),
+            granted: Vec::new(),
+            completions: Vec::new(),
+            ready: Vec::new(),
+            pages: Vec::new(),
+            #[cfg(feature = "mutants")]
+            mutant: None,
+        }
+    }
+
+    /// Adds background work and offers it every member that is idle.
+    pub fn add_job(&mut self, job: Box<dyn Job>) {
+        self.jobs.push(job);
+        for member in 0..self.flash.settings().members() {
+            self.offer_jobs(MemberId(member as u16));
+        }
+        self.run_ready();
+    }
+
+    /// The scheme, for reports and recovery.
+    pub fn scheme(&self) -> &dyn Scheme {
+        &*self.scheme
+    }
+
+    /// Pages of the logical space.
+    pub fn space_pages(&self) -> u64 {
+        self.options.space_pages
+    }
+
+    /// Simulated time.
+    pub fn now_ns(&self) -> u64 {
+        self.flash.now_ns()
+    }
+
+    /// Requests submitted and not completed.
+    pub fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    /// Time of the next event, if anything is under way.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        Some(self.flash.next_event_ns()).filter(|time| *time != u64::MAX)
+    }
+
+    // ---- requests ----
+
+    /// Submits a request at the current time. Its bytes must lie in the logical space, or wrap round at its end. Returns
+    /// its number. `measured` says whether its latency counts.
+    pub fn submit(&mut self, request: &HostRequest, measured: bool) -> u64 {
+        let sequence = self.submitted;
+        self.submitted += 1;
+        self.outstanding += 1;
+        let page = u64::from(self.page_bytes);
+        let end = request.offset_bytes + request.size_bytes;
+        let is_write = matches!(request.op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes);
+        let id = self.new_request(Request {
+            sequence,
+            arrival_ns: self.now_ns(),
+            size_bytes: request.size_bytes,
+            first: Lpn(request.offset_bytes / page),
+            pages: end.div_ceil(page) - request.offset_bytes / page,
+            op: request.op,
+            failed: false,
+            measured,
+            unanswered: 1,
+            unfinished: 1,
+            write_index: u64::MAX,
+            last_operation: NIL,
+            next: NIL,
+        });
+        if is_write {
+            self.requests[id as usize].write_index = self.first_write + self.write_window.len() as u64;
+            self.write_window.push_back(false);
+        }
+        match request.op {
+            HostOp::Flush => {
+                let target = self.first_write + self.write_window.len() as u64;
+                if target > self.first_write {
+                    self.flushes.push_back((target, id));
+                    return sequence;
+                }
+            }
+            HostOp::Read | HostOp::Write => self.cut(id, request.op, request.offset_bytes, end),
+            HostOp::Trim => self.cut_trim(id, request.offset_bytes.next_multiple_of(page), end / page * page),
+            HostOp::WriteZeroes => {
+                // Whole pages become unwritten; parts of pages are written.
+                let (head, tail) = (request.offset_bytes.next_multiple_of(page).min(end), end / page * page);
+                self.cut(id, HostOp::Write, request.offset_bytes, head);
+                self.cut_trim(id, head, tail);
+                self.cut(id, HostOp::Write, tail.max(head), end);
+            }
+        }
+        self.answered(id);
+        self.ended_part(id);
+        self.run_ready();
+        sequence
+    }
+
+    fn new_request(&mut self, request: Request) -> u32 {
+        match self.free_requests {
+            NIL => {
+                self.requests.push(request);
+                self.requests.len() as u32 - 1
+            }
+            free => {
+                self.free_requests = self.requests[free as usize].next;
+                self.requests[free as usize] = request;
+                free
+            }
+        }
+    }
+
+    /// Cuts bytes into operations, in the order of the logical space; past its end it goes on at its start.
+    fn cut(&mut self, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
+        if offset_bytes >= end_bytes {
+            return;
+        }
+        let page = u64::from(self.page_bytes);
+        let first = offset_bytes / page;
+        let mut extent = Extent {
+            op,
+            first: Lpn(first % self.options.space_pages),
+            pages: end_bytes.div_ceil(page) - first,
+            first_bytes: (end_bytes.min((first + 1) * page) - offset_bytes) as u32,
+            last_bytes: ((end_bytes - 1) % page + 1) as u32,
+        };
+        if C::TRACKED && op == HostOp::Write {
+            self.note_submitted(id, &extent);
+        }
+        let last_bytes = extent.last_bytes;
+        while extent.pages > 0 {
+            let to_end = self.options.space_pages - extent.first.0;
+            let part = if extent.pages > to_end {
+                Extent { pages: to_end, last_bytes: self.page_bytes, ..extent }
+            } else {
+                extent
+            };
+            let part = if part.pages == 1 && extent.pages > 1 { Extent { last_bytes: part.first_bytes, ..part } } else { part };
+            let taken = self.decide(id, &part);
+            extent.pages -= taken;
+            extent.first = Lpn((extent.first.0 + taken) % self.options.space_pages);
+            extent.first_bytes = if extent.pages == 1 { last_bytes } else { self.page_bytes };
+        }
+    }
+
+    /// Cuts whole pages into trims, passing over rows in which nothing is written or being written.
+    fn cut_trim(&mut self, id: u32, offset_bytes: u64, end_bytes: u64) {
+        if offset_bytes >= end_bytes {
+            return;
+        }
+        let page = u64::from(self.page_bytes);
+        let (mut first, end) = (offset_bytes / page, end_bytes / page);
+        if C::TRACKED {
+            self.note_submitted(
+                id,
+                &Extent {
+                    op: HostOp::Trim,
+                    first: Lpn(first % self.options.space_pages),
+                    pages: end - first,
+                    first_bytes: self.page_bytes,
+                    last_bytes: self.page_bytes,
+                },
+            );
+        }
+        while first < end {
+            let lap = first / self.options.space_pages * self.options.space_pages;
+            let lap_end = end.min(lap + self.options.space_pages);
+            let last_row = (lap_end - lap).div_ceil(self.pages_per_row) as u32;
+            let row = self.next_row((first - lap) / self.pages_per_row, last_row);
+            first = first.max(lap + u64::from(row) * self.pages_per_row);
+            if first >= lap_end {
+                first = lap_end;
+                continue;
+            }
+            let extent = Extent {
+                op: HostOp::Trim,
+                first: Lpn(first - lap),
+                pages: lap_end.min(lap + (u64::from(row) + 1) * self.pages_per_row) - first,
+                first_bytes: self.page_bytes,
+                last_bytes: self.page_bytes,
+            };
+            first += self.decide(id, &extent);
+        }
+    }
+
+    /// The first row from `row` on, before `end`, in which a page is mapped or a write may be in flight.
+    fn next_row(&self, row: u64, end: u32) -> u32 {
+        let members = self.flash.settings().members();
+        let mut row = row as u32;
+        while row < end {
+            if self.writes_in_chunk[(row >> 10) as usize] > 0 {
+                return row;
+            }
+            let chunk_end = (((row >> 10) + 1) << 10).min(end);
+            match self.flash.next_mapped(row * members, chunk_end * members) {
+                Some(slot) => return slot / members,
+                None => row = chunk_end,
+            }
+        }
+        end
+    }
+
+    fn note_submitted(&mut self, id: u32, extent: &Extent) {
+        let sequence = self.requests[id as usize].sequence;
+        for page in 0..extent.pages {
+            let bytes = match page {
+                0 => extent.first_bytes,
+                last if last + 1 == extent.pages => extent.last_bytes,
+                _ => self.page_bytes,
+            };
+            let change = match extent.op {
+                HostOp::Trim => Submitted::Zero,
+                _ if bytes < self.page_bytes => Submitted::Part,
+                _ => Submitted::Whole,
+            };
+            self.content.submitted(sequence, Lpn((extent.first.0 + page) % self.options.space_pages), change);
+        }
+    }
+
+    /// Lets the scheme decide the front of `extent` and admits its operations.
+    fn decide(&mut self, id: u32, extent: &Extent) -> u64 {
+        let mut decisions = std::mem::take(&mut self.decisions);
+        decisions.operations.clear();
+        let taken = self.scheme.decide(extent, &EngineView(&self.flash), &mut decisions);
+        debug_assert!(taken >= 1 && taken <= extent.pages);
+        self.admit(id, &decisions);
+        self.decisions = decisions;
+        taken
+    }
+
+    /// One thing that the host waits for is there.
+    fn answered(&mut self, id: u32) {
+        let request = &mut self.requests[id as usize];
+        request.unanswered -= 1;
+        if request.unanswered > 0 {
+            return;
+        }
+        let now_ns = self.flash.now_ns();
+        let request = self.requests[id as usize];
+        self.outstanding -= 1;
+        self.flash.request_completed();
+        if request.measured {
+            self.statistics.completed(request.op, now_ns - request.arrival_ns, request.size_bytes, request.failed);
+        }
+        if C::TRACKED {
+            self.acknowledge(&request);
+        }
+        self.completed.push(CompletedRequest { sequence: request.sequence, completed_ns: now_ns, ok: !request.failed });
+    }
+
+    /// Tells the contents; they know which of the pages the request changed.
+    fn acknowledge(&mut self, request: &Request) {
+        if matches!(request.op, HostOp::Read | HostOp::Flush) {
+            return;
+        }
+        for page in 0..request.pages {
+            let lpn = Lpn((request.first.0 + page) % self.options.space_pages);
+            self.content.acknowledged(request.sequence, lpn, request.failed);
+        }
+    }
+
+    /// One part of the request has ended; with the last one it is durable, and its record is free.
+    fn ended_part(&mut self, id: u32) {
+        let request = &mut self.requests[id as usize];
+        request.unfinished -= 1;
+        if request.unfinished > 0 {
+            return;
+        }
+        let write_index = request.write_index;
+        request.next = self.free_requests;
+        self.free_requests = id;
+        if write_index == u64::MAX {
+            return;
+        }
+        self.write_window[(write_index - self.first_write) as usize] = true;
+        while self.write_window.front() == Some(&true) {
+            self.write_window.pop_front();
+            self.first_write += 1;
+        }
+        while let Some(&(target, flush)) = self.flushes.front() {
+            if target > self.first_write {
+                break;
+            }
+            self.flushes.pop_front();
+            self.answered(flush);
+            self.ended_part(flush);
+        }
+    }
+
+    // ---- time ----
+
+    /// Processes every event up to and including `time_ns` and moves the clock there.
+    pub fn advance_until(&mut self, time_ns: u64) -> Result<(), Stalled> {
+        while self.flash.next_event_ns() <= time_ns {
+            self.process_event();
+        }
+        if self.flash.next_event_ns() == u64::MAX && self.waiting_for_space > 0 {
+            self.fail_for_space();
+            return self.advance_until(time_ns);
+        }
+        self.flash.set_now(time_ns);
+        Ok(())
+    }
+
+    /// Processes the next event. Returns whether there was one; without one, requests that wait for space fail.
+    pub fn advance(&mut self) -> Result<bool, Stalled> {
+        if self.flash.next_event_ns() != u64::MAX {
+            self.process_event();
+            return Ok(true);
+        }
+        if self.waiting_for_space > 0 {
+            self.fail_for_space();
+            return Ok(true);
+        }
+        if self.outstanding > 0 {
+            return Err(self.stalled());
+        }
+        Ok(false)
+    }
+
+    /// Runs until everything submitted has completed and ended.
+    pub fn finish(&mut self) -> Result<(), Stalled> {
+        while self.advance()? {}
+        Ok(())
+    }
+
+    #[inline]
+    fn process_event(&mut self) {
+        self.flash.advance(&mut self.content);
+        let mut completions = std::mem::take(&mut self.completions);
+        self.flash.take_completions(&mut completions);
+        for completion in completions.drain(..) {
+            self.progress(completion);
+        }
+        self.completions = completions;
+        self.run_ready();
+    }
+
+    fn stalled(&self) -> Stalled {
+        let mut text = format!("stalled at {} ns with {} requests outstanding and nothing under way;", self.now_ns(), self.outstanding);
+        for (stripe, holders, exclusive, waiter) in self.locks.describe().into_iter().take(16) {
+            let kind = if exclusive { "exclusive" } else { "shared" };
+            let waits = waiter.map_or(String::new(), |id| format!(", first waiter operation {id}"));
+            text += &format!(" stripe {stripe}: {holders} {kind} holder(s){waits};");
+        }
+        for (id, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.is_alive()).take(16) {
+            text += &format!(" operation {id}: {slot};");
+        }
+        Stalled(text)
+    }
+}

@@ -1,0 +1,618 @@
+//! Operations: from the decision to the end.
+//!
+//! An operation starts when the operations that it requires have ended, its stripe is its own, and each page that it will program
+//! is promised. It holds its place in its stripe's queue from the decision on, and waits for space only when it is at the head:
+//! collection, which makes space, takes no stripe lock, so it never waits for an operation that waits (DESIGN idea 10).
+
+use super::content::Content;
+use super::{Engine, EngineView, NIL, Serial};
+use flashraid_flash::{Completion, Flash, Progress, Submission};
+use flashraid_redundancy::{Decisions, Lock, Operation, OperationKind, Outcomes, Step};
+use flashraid_vocabulary::{Action, Cause, Change, Lpn, MemberId, MemberPage, PageOperation, Ruling, Version};
+use std::fmt;
+
+/// An operation in flight.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    operation: Operation,
+    /// The request it belongs to, `NIL` for background work.
+    request: u32,
+    /// The job it belongs to, `NIL` for none.
+    job: u32,
+    alive: bool,
+    started: bool,
+    /// `step` has said that the wave under way is the last.
+    last: bool,
+    answered: bool,
+    failed: bool,
+    /// Whether it counts in `writes_in_chunk`.
+    counted: bool,
+    /// Conditions for its start that are not met yet: required operations, former sub-request, lock.
+    unmet: u32,
+    /// Page operations under way.
+    outstanding: u32,
+    /// Of these, those that the host waits for.
+    waits: u32,
+    /// Members (bits) for which a page is still to be promised.
+    unpromised: u64,
+    /// Members (bits) for which a page is promised and not used.
+    promised: u64,
+    /// Page operations of the wave that failed.
+    outcomes: u64,
+    /// Reads submitted so far.
+    reads: u8,
+    /// Programs that have ended: list through their records.
+    programs: u32,
+    /// Next operation in a space domain's queue; next free slot.
+    next: u32,
+    /// Operations that require this one: list through `next_dependent`.
+    dependents: u32,
+    next_dependent: u32,
+    /// The next sub-request of the same request, if it waits for this one.
+    successor: u32,
+    /// Changes to apply at the end.
+    changes: Vec<Change>,
+}
+
+impl Slot {
+    pub(super) fn is_alive(&self) -> bool {
+        self.alive
+    }
+}
+
+impl fmt::Display for Slot {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Operation { kind, stripe, step, .. } = self.operation;
+        write!(formatter, "{kind:?} of stripe {}, ", stripe.0)?;
+        match (self.started, self.unmet, self.unpromised) {
+            (true, ..) => write!(formatter, "step {step}, {} page operations under way", self.outstanding),
+            (false, 0, 0) => write!(formatter, "about to start"),
+            (false, 0, _) => write!(formatter, "waits for space"),
+            (false, unmet, _) => write!(formatter, "waits for {unmet} condition(s)"),
+        }
+    }
+}
+
+/// Applies a state change of a plan.
+pub(super) fn apply(flash: &mut Flash, change: Change) {
+    match change {
+        Change::Unmap(address) => flash.unmap(address, Version::Current),
+        Change::ReleaseBase(address) => flash.unmap(address, Version::Base),
+        Change::ReleaseCopy(address) => flash.unmap(address, Version::Copy),
+    }
+}
+
+impl<C: Content> Engine<C> {
+    /// The operation in a slot.
+    pub(super) fn operation(&self, id: u32) -> &Operation {
+        &self.slots[id as usize].operation
+    }
+
+    fn new_slot(&mut self, operation: Operation, request: u32, job: u32) -> u32 {
+        let mut slot = Slot {
+            operation,
+            request,
+            job,
+            alive: true,
+            started: false,
+            last: false,
+            answered: false,
+            failed: false,
+            counted: matches!(operation.kind, OperationKind::Write | OperationKind::Job),
+            unmet: 0,
+            outstanding: 0,
+            waits: 0,
+            unpromised: operation.space,
+            promised: 0,
+            outcomes: 0,
+            reads: 0,
+            programs: NIL,
+            next: NIL,
+            dependents: NIL,
+            next_dependent: NIL,
+            successor: NIL,
+            changes: Vec::new(),
+        };
+        let counted = slot.counted;
+        let id = match self.free_slots {
+            NIL => {
+                self.slots.push(slot);
+                self.slots.len() as u32 - 1
+            }
+            free => {
+                let old = &mut self.slots[free as usize];
+                self.free_slots = old.next;
+                std::mem::swap(&mut slot.changes, &mut old.changes);
+                *old = slot;
+                free
+            }
+        };
+        if counted {
+            self.writes_in_chunk[(operation.page.0 >> 10) as usize] += 1;
+        }
+        if C::TRACKED {
+            let sequence = if request == NIL { u64::MAX } else { self.requests[request as usize].sequence };
+            self.content.begin(id, &operation, sequence, self.page_bytes);
+        }
+        id
+    }
+
+    /// Gives the operations of a decision their places, in order, and starts those that can start.
+    pub(super) fn admit(&mut self, request: u32, decisions: &Decisions) {
+        // Ids of this decision's operations: consecutive decisions are few, so a small array on the stack would do as well, but
+        // `requires` looks back arbitrarily far.
+        let mut ids = std::mem::take(&mut self.granted);
+        debug_assert!(ids.is_empty());
+        for operation in &decisions.operations {
+            let is_host = matches!(operation.kind, OperationKind::Read | OperationKind::Write | OperationKind::Trim);
+            let owner = if is_host { request } else { NIL };
+            let id = self.new_slot(*operation, owner, NIL);
+            ids.push(id);
+            if is_host {
+                self.requests[request as usize].unanswered += 1;
+                self.requests[request as usize].unfinished += 1;
+                self.follow(request, id);
+            }
+            if let Some(required) = operation.requires {
+                let required = &mut self.slots[ids[usize::from(required)] as usize];
+                let former = std::mem::replace(&mut required.dependents, id);
+                self.slots[id as usize].next_dependent = former;
+                self.slots[id as usize].unmet += 1;
+            }
+            self.queue_for_lock(id);
+        }
+        for id in ids.drain(..) {
+            if self.slots[id as usize].unmet == 0 {
+                self.ready.push(id);
+            }
+        }
+        self.granted = ids;
+        self.run_ready();
+    }
+
+    /// Makes the operation wait for the former one of its request as `Serial` says.
+    fn follow(&mut self, request: u32, id: u32) {
+        let former = std::mem::replace(&mut self.requests[request as usize].last_operation, id);
+        if former == NIL || self.options.serial == Serial::Off {
+            return;
+        }
+        let slot = &mut self.slots[former as usize];
+        let same = slot.alive && slot.request == request;
+        if same && (!slot.started || self.options.serial == Serial::Strict) {
+            slot.successor = id;
+            self.slots[id as usize].unmet += 1;
+        }
+    }
+
+    fn queue_for_lock(&mut self, id: u32) {
+        let operation = &self.slots[id as usize].operation;
+        let granted = match operation.lock {
+            Lock::None => true,
+            lock => self.locks.request(operation.stripe.0, lock == Lock::Exclusive, id),
+        };
+        self.slots[id as usize].unmet += u32::from(!granted);
+    }
+
+    fn condition_met(&mut self, id: u32) {
+        self.slots[id as usize].unmet -= 1;
+        if self.slots[id as usize].unmet == 0 {
+            self.ready.push(id);
+        }
+    }
+
+    /// Starts operations whose conditions are met, in the order in which they were met.
+    pub(super) fn run_ready(&mut self) {
+        let mut next = 0;
+        loop {
+            while let Some(&id) = self.ready.get(next) {
+                next += 1;
+                self.promise_and_start(id);
+            }
+            if !self.answer_flash() && next == self.ready.len() {
+                break;
+            }
+        }
+        self.ready.clear();
+    }
+
+    /// Serves what the flash layer wants to know or has to tell. Returns whether there was anything.
+    fn answer_flash(&mut self) -> bool {
+        let mut any = false;
+        while let Some(domain) = self.flash.take_freed() {
+            any |= self.wake_space_waiters(domain);
+        }
+        while let Some((plane, address)) = self.flash.take_question() {
+            any = true;
+            let ruling = match self.scheme.rule(address) {
+                Ruling::CommitFirst if !self.commit_for_collection(address) => Ruling::Move,
+                ruling => ruling,
+            };
+            self.flash.rule(plane, address, ruling);
+        }
+        any
+    }
+
+    // ---- space ----
+
+    /// Promises a page for each program, member by member, then starts. Where none is left the operation waits; what it was
+    /// promised so far it keeps, which cannot block the collector, as that has its own reserve.
+    fn promise_and_start(&mut self, id: u32) {
+        while self.slots[id as usize].unpromised != 0 {
+            let member = self.slots[id as usize].unpromised.trailing_zeros();
+            let page = self.slots[id as usize].operation.page;
+            let domain = self.flash.domain_of(MemberPage { member: MemberId(member as u16), page });
+            let (head, tail) = self.space_waiters[domain as usize];
+            let is_next = head == NIL || head == id;
+            if !is_next || !self.flash.reserve(domain) {
+                if head != id {
+                    match head {
+                        NIL => self.space_waiters[domain as usize] = (id, id),
+                        _ => {
+                            self.slots[tail as usize].next = id;
+                            self.space_waiters[domain as usize].1 = id;
+                        }
+                    }
+                    self.slots[id as usize].next = NIL;
+                    self.waiting_for_space += 1;
+                }
+                return;
+            }
+            if head == id {
+                self.leave_space_queue(domain);
+            }
+            let slot = &mut self.slots[id as usize];
+            slot.unpromised &= !(1 << member);
+            slot.promised |= 1 << member;
+        }
+        self.start(id);
+    }
+
+    fn leave_space_queue(&mut self, domain: u32) {
+        let queue = &mut self.space_waiters[domain as usize];
+        queue.0 = self.slots[queue.0 as usize].next;
+        self.waiting_for_space -= 1;
+    }
+
+    /// Lets operations that wait for this domain try again, in order, until one has to go on waiting.
+    fn wake_space_waiters(&mut self, domain: u32) -> bool {
+        let mut any = false;
+        loop {
+            let (head, _) = self.space_waiters[domain as usize];
+            if head == NIL {
+                return any;
+            }
+            self.promise_and_start(head);
+            if self.space_waiters[domain as usize].0 == head {
+                return any;
+            }
+            any = true;
+        }
+    }
+
+    /// Nothing is under way that could free space: the longest waiting operation of the first domain fails.
+    pub(super) fn fail_for_space(&mut self) {
+        let domain = self.space_waiters.iter().position(|(head, _)| *head != NIL).expect("somebody waits for space");
+        let id = self.space_waiters[domain].0;
+        self.leave_space_queue(domain as u32);
+        self.slots[id as usize].failed = true;
+        let request = self.slots[id as usize].request;
+        if request != NIL {
+            self.requests[request as usize].failed = true;
+        }
+        self.start_successor(id);
+        self.end(id);
+        // The next in line may be content with what this one was promised.
+        self.wake_space_waiters(domain as u32);
+        self.run_ready();
+    }
+
+    // ---- steps ----
+
+    fn start(&mut self, id: u32) {
+        self.slots[id as usize].started = true;
+        if self.options.prefill && self.slots[id as usize].operation.kind == OperationKind::Read {
+            self.place_unwritten(id);
+        }
+        self.step(id);
+        if self.options.serial == Serial::Queued {
+            self.start_successor(id);
+        }
+    }
+
+    fn start_successor(&mut self, id: u32) {
+        let successor = std::mem::replace(&mut self.slots[id as usize].successor, NIL);
+        if successor != NIL {
+            self.condition_met(successor);
+        }
+    }
+
+    fn step(&mut self, id: u32) {
+        let mut wave = std::mem::take(&mut self.wave);
+        wave.clear();
+        let slot = &mut self.slots[id as usize];
+        let outcomes = Outcomes { failed: std::mem::take(&mut slot.outcomes) };
+        let view = EngineView(&self.flash);
+        let step = match slot.job {
+            NIL => self.scheme.step(&mut slot.operation, outcomes, &view, &mut wave),
+            job => self.jobs[job as usize].step(&mut slot.operation, outcomes, &view, &mut wave),
+        };
+        #[cfg(feature = "mutants")]
+        if let Some(mutant) = &mut self.mutant {
+            mutant.distort(&slot.operation, &mut wave);
+        }
+        debug_assert!(wave.operations.len() <= 64);
+        slot.changes.extend_from_slice(&wave.changes);
+        slot.last = step != Step::Wave;
+        if slot.operation.kind == OperationKind::Read {
+            self.serve_without_flash(id, &mut wave.operations);
+        }
+        for (index, page_operation) in wave.operations.iter().enumerate() {
+            self.submit_page_operation(id, index as u8, page_operation);
+        }
+        self.wave = wave;
+        self.go_on(id);
+    }
+
+    fn submit_page_operation(&mut self, id: u32, index: u8, page_operation: &PageOperation) {
+        let waits = page_operation.host_waits && (self.options.parity_in_response || page_operation.cause != Cause::Parity);
+        let page_operation = &PageOperation { host_waits: waits, ..*page_operation };
+        let record = self.flash.submit(Submission { operation: page_operation, owner: id, index }).expect("schemes read what is written");
+        let slot = &mut self.slots[id as usize];
+        slot.outstanding += 1;
+        slot.waits += u32::from(waits);
+        self.statistics.planned(page_operation.action, page_operation.cause);
+        match page_operation.action {
+            Action::Read => {
+                if C::TRACKED {
+                    self.content.read_submitted(record, slot.reads, page_operation.strip);
+                }
+                slot.reads += 1;
+            }
+            Action::Program => {
+                let bit = 1u64 << page_operation.address.member.0;
+                debug_assert!(slot.promised & bit != 0, "a program without a promised page: {page_operation:?}");
+                slot.promised &= !bit;
+                if C::TRACKED {
+                    self.content.program(id, &slot.operation, page_operation.sources, record);
+                }
+            }
+        }
+    }
+
+    /// A page operation made progress.
+    #[inline]
+    pub(super) fn progress(&mut self, completion: Completion) {
+        let Completion { record, progress } = completion;
+        let (id, _) = self.flash.owner(record);
+        let action = self.flash.action(record);
+        let host_waits = self.flash.host_waits(record);
+        let reported_before = action == Action::Program && self.flash.settings().report_data_in;
+        if progress == Progress::DataIn || !reported_before {
+            self.slots[id as usize].waits -= u32::from(host_waits);
+        }
+        if progress == Progress::Ended {
+            self.page_operation_ended(id, record, action);
+        }
+        self.go_on(id);
+    }
+
+    #[inline]
+    fn page_operation_ended(&mut self, id: u32, record: u32, action: Action) {
+        let (member, submitted_ns) = self.flash.submitted(record);
+        self.statistics.page_operation_ended(member, self.flash.now_ns() - submitted_ns);
+        let slot = &mut self.slots[id as usize];
+        slot.outstanding -= 1;
+        let ppn = self.flash.ppn(record);
+        match action {
+            Action::Read => {
+                if C::TRACKED {
+                    self.content.delivered(id, &slot.operation, record, ppn);
+                }
+                self.flash.forget(record);
+            }
+            Action::Program => {
+                if C::TRACKED {
+                    self.content.programmed(record, ppn);
+                }
+                self.flash.set_next_in_list(record, slot.programs);
+                slot.programs = record;
+            }
+        }
+        if !self.jobs.is_empty() {
+            self.offer_jobs(member);
+        }
+    }
+
+    /// Answers, steps on or ends, as far as nothing is left to wait for.
+    #[inline]
+    fn go_on(&mut self, id: u32) {
+        let slot = &self.slots[id as usize];
+        if slot.last && slot.waits == 0 && slot.outcomes == 0 && !slot.answered && slot.outstanding > 0 {
+            self.answer(id);
+        }
+        let slot = &self.slots[id as usize];
+        if slot.outstanding > 0 {
+            return;
+        }
+        if slot.last && slot.outcomes == 0 { self.end(id) } else { self.step(id) }
+    }
+
+    /// The host gets its answer while page operations that it does not wait for go on.
+    fn answer(&mut self, id: u32) {
+        let slot = &mut self.slots[id as usize];
+        slot.answered = true;
+        let (request, operation) = (slot.request, slot.operation);
+        if request == NIL {
+            return;
+        }
+        if operation.kind != OperationKind::Read {
+            for page in 0..u64::from(operation.strips.count_ones()) {
+                self.in_controller.insert(operation.first.0 + page, id);
+            }
+        }
+        self.answered(request);
+    }
+
+    /// The state change, in one instant.
+    fn end(&mut self, id: u32) {
+        let slot = &mut self.slots[id as usize];
+        let operation = slot.operation;
+        let (request, answered, failed, promised) = (slot.request, slot.answered, slot.failed, slot.promised);
+        let mut record = std::mem::replace(&mut slot.programs, NIL);
+        let mut changes = std::mem::take(&mut slot.changes);
+        while record != NIL {
+            let next = self.flash.next_in_list(record);
+            self.flash.commit(record);
+            record = next;
+        }
+        for change in changes.drain(..) {
+            apply(&mut self.flash, change);
+        }
+        self.slots[id as usize].changes = changes;
+        self.give_back(&operation, promised);
+        if !failed && self.slots[id as usize].job == NIL {
+            self.scheme.ended(&operation);
+        }
+        if self.slots[id as usize].counted {
+            self.writes_in_chunk[(operation.page.0 >> 10) as usize] -= 1;
+        }
+        if operation.lock != Lock::None {
+            let mut granted = std::mem::take(&mut self.granted);
+            self.locks.release(operation.stripe.0, &mut granted);
+            for id in granted.drain(..) {
+                self.condition_met(id);
+            }
+            self.granted = granted;
+        }
+        self.start_successor(id);
+        let mut dependent = std::mem::replace(&mut self.slots[id as usize].dependents, NIL);
+        while dependent != NIL {
+            let next = self.slots[dependent as usize].next_dependent;
+            self.condition_met(dependent);
+            dependent = next;
+        }
+        if answered && operation.kind != OperationKind::Read && request != NIL {
+            for page in 0..u64::from(operation.strips.count_ones()) {
+                if self.in_controller.get(&(operation.first.0 + page)) == Some(&id) {
+                    self.in_controller.remove(&(operation.first.0 + page));
+                }
+            }
+        }
+        self.slots[id as usize].alive = false;
+        self.slots[id as usize].next = self.free_slots;
+        self.free_slots = id;
+        if request != NIL {
+            if !answered {
+                self.answered(request);
+            }
+            self.ended_part(request);
+        }
+    }
+
+    /// Gives back promised pages that were not used.
+    fn give_back(&mut self, operation: &Operation, mut promised: u64) {
+        while promised != 0 {
+            let member = promised.trailing_zeros();
+            promised &= promised - 1;
+            let domain = self.flash.domain_of(MemberPage { member: MemberId(member as u16), page: operation.page });
+            self.flash.release(domain);
+        }
+    }
+
+    // ---- reads ----
+
+    /// Host page in a data strip of the operation.
+    fn lpn_of(operation: &Operation, strip: u32) -> Lpn {
+        let below = operation.strips & ((1u64 << strip) - 1);
+        Lpn(operation.first.0 + u64::from(below.count_ones()))
+    }
+
+    /// Strips of a read that need no flash: unwritten ones, and those that the controller still holds.
+    fn serve_without_flash(&mut self, id: u32, page_operations: &mut Vec<PageOperation>) {
+        let operation = self.slots[id as usize].operation;
+        if self.answers_early && !self.in_controller.is_empty() {
+            let controller = &self.in_controller;
+            let holder = |strip: u32| controller.get(&Self::lpn_of(&operation, strip).0).copied();
+            page_operations.retain(|page_operation| holder(u32::from(page_operation.strip)).is_none());
+        }
+        let from_flash = page_operations.iter().fold(0u64, |strips, page_operation| strips | 1 << page_operation.strip);
+        let mut others = operation.strips & !from_flash;
+        let mut unmapped = 0;
+        while others != 0 {
+            let strip = others.trailing_zeros();
+            others &= others - 1;
+            let lpn = Self::lpn_of(&operation, strip);
+            let writer = self.in_controller.get(&lpn.0).copied();
+            unmapped += u64::from(writer.is_none());
+            if C::TRACKED {
+                let writer = writer.map(|writer| {
+                    let write = &self.slots[writer as usize].operation;
+                    (writer, write, Self::strip_of(write, lpn))
+                });
+                self.content.check_without_flash(id, &operation, strip, writer);
+            }
+        }
+        let request = self.slots[id as usize].request;
+        if unmapped > 0 && request != NIL && self.requests[request as usize].measured {
+            self.statistics.unmapped_reads += unmapped;
+        }
+    }
+
+    /// The data strip of the operation that holds a host page.
+    fn strip_of(operation: &Operation, lpn: Lpn) -> u32 {
+        let mut strips = operation.strips;
+        for _ in operation.first.0..lpn.0 {
+            strips &= strips - 1;
+        }
+        strips.trailing_zeros()
+    }
+
+    // ---- background ----
+
+    /// Offers an idle member to the jobs.
+    pub(super) fn offer_jobs(&mut self, member: MemberId) {
+        for job in 0..self.jobs.len() {
+            if !self.flash.is_idle(member) {
+                return;
+            }
+            if let Some(operation) = self.jobs[job].next(member, &EngineView(&self.flash)) {
+                let id = self.new_slot(operation, NIL, job as u32);
+                self.queue_for_lock(id);
+                if self.slots[id as usize].unmet == 0 {
+                    self.ready.push(id);
+                }
+            }
+        }
+    }
+
+    /// Starts the commit that the collector waits for, if its stripe is free and there is space at once.
+    fn commit_for_collection(&mut self, address: MemberPage) -> bool {
+        let Some(operation) = self.scheme.commit_for_collection(address) else { return false };
+        if self.locks.is_locked(operation.stripe.0) || !self.promise_at_once(&operation) {
+            return false;
+        }
+        let id = self.new_slot(operation, NIL, NIL);
+        self.queue_for_lock(id);
+        let slot = &mut self.slots[id as usize];
+        (slot.promised, slot.unpromised) = (operation.space, 0);
+        self.ready.push(id);
+        true
+    }
+
+    /// Promises all pages of the operation or none.
+    fn promise_at_once(&mut self, operation: &Operation) -> bool {
+        let mut promised = 0u64;
+        let mut wanted = operation.space;
+        while wanted != 0 {
+            let member = wanted.trailing_zeros();
+            wanted &= wanted - 1;
+            let domain = self.flash.domain_of(MemberPage { member: MemberId(member as u16), page: operation.page });
+            if self.space_waiters[domain as usize].0 != NIL || !self.flash.reserve(domain) {
+                self.give_back(operation, promised);
+                return false;
+            }
+            promised |= 1 << member;
+        }
+        true
+    }
+}
