@@ -45,7 +45,8 @@ pub enum TraceError {
         name: String,
     },
     /// Neither the first line nor the file's name tells the format.
-    #[error("{}: neither its first line nor its name tells the trace format; expected --format {}", path.display(), crate::formats::names())]
+    #[error("{}: neither its first line nor its name tells the trace format; expected --format {}",
+        path.display(), crate::formats::names())]
     Unrecognised {
         /// The file.
         path: PathBuf,

@@ -277,7 +277,7 @@ fn damaged_text_never_panics() {
     let (mut good, mut bad) = (0, 0);
     for (format, name) in samples {
         let original = fs::read(in_repository("samples/formats").join(name)).unwrap();
-        for _ in 0..1500 {
+        for _ in 0..500 {
             let mut text = original.clone();
             for _ in 0..=random(3) {
                 let position = random(text.len());
@@ -297,7 +297,7 @@ fn damaged_text_never_panics() {
             }
         }
     }
-    assert!(good > 500 && bad > 500, "{good} read, {bad} refused: the damage is too much of one kind");
+    assert!(good > 200 && bad > 200, "{good} read, {bad} refused: the damage is too much of one kind");
 }
 
 /// Each compression of a trace, packed by the libraries that also unpack it.
@@ -437,7 +437,8 @@ fn a_limit_is_a_prefix_and_the_hash_is_of_the_whole() {
 #[test]
 fn what_is_written_is_read_again() {
     let synth: Synth = serde_json::from_str(
-        r#"{"requests": 3000, "seed": 9, "space_bytes": 1073741824, "read_share": 0.25, "max_pages": 9, "interval_ns": 12345, "arrivals": "poisson"}"#,
+        r#"{"requests": 3000, "seed": 9, "space_bytes": 1073741824, "read_share": 0.25,
+            "max_pages": 9, "interval_ns": 12345, "arrivals": "poisson"}"#,
     )
     .unwrap();
     let requests: Vec<HostRequest> = synth.requests().unwrap().collect();
