@@ -119,10 +119,24 @@ impl<S: Scheme + ?Sized> Host<S> {
         let done = self.flash.log.len();
         self.read(0, self.expected.len() as u64);
         self.flash.log.truncate(done);
+        if !self.scheme.tolerates().is_empty() {
+            self.check_redundancy();
+        }
         for lost in self.scheme.tolerates() {
             for lpn in (0..self.expected.len() as u64).map(Lpn) {
                 self.check_loss(lpn, lost);
             }
+        }
+    }
+
+    /// What a page has beside itself is there whenever the page is, and on another member.
+    fn check_redundancy(&self) {
+        let mut pages = Vec::new();
+        for lpn in (0..self.expected.len() as u64).map(Lpn).filter(|lpn| self.expected[lpn.0 as usize].is_some()) {
+            pages.clear();
+            self.scheme.redundancy_of(lpn, &mut pages);
+            let own = self.scheme.locate(lpn).member;
+            assert!(!pages.is_empty() && pages.iter().all(|page| page.member != own && self.flash.current(*page).is_some()), "{lpn:?}");
         }
     }
 

@@ -253,6 +253,9 @@ fn recovery_names_the_other_strips_and_stops_at_a_second_loss() {
         assert!(!raid5.recover(Lpn(4), 0b0010 | 1 << second, &mut sources));
     }
     assert_eq!(raid5.tolerates(), [1, 2, 4, 8]);
+    sources.clear();
+    raid5.redundancy_of(Lpn(4), &mut sources);
+    assert_eq!(sources, [MemberPage::new(2, 1)]);
 }
 
 #[test]
