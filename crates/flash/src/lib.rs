@@ -585,6 +585,11 @@ impl Flash {
         self.completed_requests += 1;
     }
 
+    /// Completed host requests counted.
+    pub fn requests_completed(&self) -> u64 {
+        self.completed_requests
+    }
+
     /// Sum over completed requests of the member's queue length at their completion.
     pub fn blocked_sum(&self, member: u32) -> u64 {
         let load = &self.loads[member as usize];

@@ -301,8 +301,6 @@ table! {
         wear_leveling: WearLeveling = Some("dynamic"), "", Kind::Word(WearLeveling::WORDS);
         /// Static wear levelling: difference of erase counts in a plane above which cold blocks are moved.
         wear_spread: u32 = Some("100"), "erases", whole(1, u32::MAX as u64);
-        /// Erases that a block endures; 0 for no limit.
-        endurance_cycles: u32 = Some("0"), "erases", whole(0, u32::MAX as u64);
     }
 }
 
@@ -348,6 +346,9 @@ table! {
     Run, "run" {
         /// Format of the trace; `auto` looks at its first lines.
         format: String = Some("auto"), "", Kind::Text { allowed: "auto or the name of a trace format", valid: |text| !text.is_empty() };
+        /// Keep the requests of one device of the trace (disk, volume, ASU, LUN): its number, or `all` for a trace of one device.
+        device_filter: String = Some("all"), "",
+            Kind::Text { allowed: "all, or the number of a device", valid: |text| text == "all" || text.parse::<u32>().is_ok() };
         /// Requests to take from the start of the trace; 0 for all.
         limit: u64 = Some("0"), "requests", whole(0, MOST);
         /// Arrival times are divided by this.
@@ -374,8 +375,6 @@ table! {
         verify_every: u64 = Some("0"), "requests", whole(0, MOST);
         /// Seed of everything random.
         seed: u64 = Some("1"), "", whole(0, MOST);
-        /// Whether buffers and guards are emptied at the end of the run; counted apart.
-        drain: bool = Some("false"), "", Kind::Flag;
     }
 }
 

@@ -3,9 +3,18 @@
 
 #![warn(missing_docs)]
 
+mod assemble;
 pub mod config;
 pub mod engine;
-pub mod statistics;
 pub mod listing;
 pub mod presets;
+mod result;
+mod run;
+mod simulation;
+pub mod statistics;
+pub mod verify;
+
 pub use config::{Config, ConfigError};
+pub use result::{EngineCost, Inconsistent, SCHEMA, Source, text};
+pub use run::{Finished, RunError, Stage, run};
+pub use simulation::Simulation;

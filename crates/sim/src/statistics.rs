@@ -97,6 +97,8 @@ pub struct Statistics {
     pub unmapped_reads: u64,
     /// Pages placed by the first read of an unwritten page.
     pub prefilled_pages: u64,
+    /// Parity programs of each member.
+    pub parity_programs: Vec<u64>,
     /// Page operations of plans, by action (read, program) and cause: must equal what the NAND started.
     pub planned: [[u64; Cause::COUNT]; 2],
 }
@@ -112,6 +114,7 @@ impl Statistics {
             failed_no_space: 0,
             unmapped_reads: 0,
             prefilled_pages: 0,
+            parity_programs: vec![0; members],
             planned: [[0; Cause::COUNT]; 2],
         }
     }
@@ -133,8 +136,11 @@ impl Statistics {
 
     /// A page operation of a plan was submitted.
     #[inline]
-    pub fn planned(&mut self, action: Action, cause: Cause) {
+    pub fn planned(&mut self, action: Action, cause: Cause, member: MemberId) {
         self.planned[action as usize][cause as usize] += 1;
+        if action == Action::Program && cause == Cause::Parity {
+            self.parity_programs[usize::from(member.0)] += 1;
+        }
     }
 
     /// A page operation of a plan ended.

@@ -18,6 +18,7 @@ mod write;
 
 pub use error::TraceError;
 pub use info::{TraceInfo, TraceStatistics, trace_info};
+pub use random::SplitMix64;
 pub use synth::{Arrivals, Synth, SynthError, SynthRequests};
 pub use trace::{Trace, TraceOptions, TraceSummary};
 pub use write::{write_requests, write_trace};

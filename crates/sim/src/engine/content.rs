@@ -1,6 +1,8 @@
 //! What pages contain: a parameter of the engine. Without tracking it costs nothing; with tags every page version has a 64-bit
 //! content that flows through the plan (DESIGN idea 6).
 
+use super::Engine;
+use crate::verify::Verified;
 use flashraid_redundancy::Operation;
 use flashraid_vocabulary::{Lpn, Observer, Ppn, Sources};
 
@@ -30,6 +32,11 @@ pub trait Content: Observer + Clone + Send {
     fn placed_zero(&mut self, ppn: Ppn);
     /// Host page `lpn` was filled before the workload starts, by an operation begun with sequence `FILL`.
     fn filled(&mut self, lpn: Lpn);
+    /// Checks everything stored, if it is known what it should be.
+    fn check_stored(engine: &Engine<Self>) -> Option<Verified> {
+        let _ = engine;
+        None
+    }
 }
 
 /// The sequence of operations that fill the device before the workload starts.

@@ -481,6 +481,24 @@ impl<C: Content> Engine<C> {
         }
     }
 
+    // ---- look-ahead ----
+
+    /// Asks the processor for the map entries that a request to this page will need.
+    #[inline]
+    pub fn prefetch_map(&self, lpn: Lpn) {
+        self.flash.prefetch_map(self.scheme.locate(lpn));
+    }
+
+    /// Asks the processor for what writes of these pages will touch beyond the map, which should be there already.
+    #[inline]
+    pub fn prefetch_blocks(&self, lpn: Lpn, pages: u64, op: HostOp) {
+        if op == HostOp::Write {
+            for page in 0..pages.min(4) {
+                self.flash.prefetch_block(self.scheme.locate(Lpn((lpn.0 + page) % self.options.space_pages)));
+            }
+        }
+    }
+
     // ---- time ----
 
     /// Processes every event up to and including `time_ns` and moves the clock there.

@@ -360,7 +360,7 @@ impl<C: Content> Engine<C> {
         let slot = &mut self.slots[id as usize];
         slot.outstanding += 1;
         slot.waits += u32::from(waits);
-        self.statistics.planned(page_operation.action, page_operation.cause);
+        self.statistics.planned(page_operation.action, page_operation.cause, page_operation.address.member);
         match page_operation.action {
             Action::Read => {
                 if C::TRACKED {

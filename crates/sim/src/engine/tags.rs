@@ -4,7 +4,9 @@
 //! A page written in part contains a mix of what was below and the part, so that a lost update read shows. An erased page is
 //! poisoned. Nothing here is computed from stripe state.
 
+use super::Engine;
 use super::content::{Content, FILL, Submitted};
+use crate::verify::{self, Verified};
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::{Lpn, Observer, PageOperation, Ppn, Sources};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -259,5 +261,9 @@ impl Content for Tags {
 
     fn filled(&mut self, lpn: Lpn) {
         self.settled[lpn.0 as usize] = written(FILL, lpn);
+    }
+
+    fn check_stored(engine: &Engine<Self>) -> Option<Verified> {
+        Some(verify::stored(engine))
     }
 }

@@ -1,0 +1,65 @@
+//! The one file that makes a device out of a configuration.
+
+use crate::config::{Allocation, ArrayUnit, Config, ConfigError, Device, Ftl, GcBlocks, Host, Member, Scheduling, SerialSubrequests};
+use crate::config::{Transfer, Unwritten, WearLeveling, WriteCompletes};
+use crate::engine::content::Content;
+use crate::engine::{Engine, Options, Serial};
+use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Settings};
+
+/// An engine on an erased device.
+pub fn engine<C: Content>(config: &Config, content: C) -> Result<Engine<C>, ConfigError> {
+    let scheme = config.build_scheme()?;
+    let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
+    let flash = Flash::new(settings(&config.device));
+    Ok(Engine::new(scheme, flash, content, options(&config.host, space_pages)))
+}
+
+fn options(host: &Host, space_pages: u64) -> Options {
+    Options {
+        space_pages,
+        serial: match host.serial_subrequests {
+            SerialSubrequests::Off => Serial::Off,
+            SerialSubrequests::Queued => Serial::Queued,
+            SerialSubrequests::Strict => Serial::Strict,
+        },
+        parity_in_response: host.parity_in_response,
+        prefill: host.unwritten == Unwritten::Prefill,
+    }
+}
+
+fn settings(device: &Device) -> Settings {
+    let order = device.static_order.as_bytes();
+    Settings {
+        geometry: device.geometry(),
+        member_is_chip: device.member == Member::Chip,
+        pages_per_member: device.pages_per_member(),
+        cell: CellTimes { read_ns: device.read_ns, program_ns: device.program_ns, erase_ns: device.erase_ns },
+        bus_ps_per_byte: device.bus_ps_per_byte,
+        read_command_ns: device.read_command_ns,
+        program_command_ns: device.program_command_ns,
+        erase_command_ns: device.erase_command_ns,
+        chip_serial: device.array_unit == ArrayUnit::Chip,
+        static_order: [order[0], order[1], order[2]],
+        placement: match (device.allocation, device.ftl) {
+            (Allocation::Static, _) => Placement::Static,
+            (Allocation::SemiDynamic, _) | (Allocation::Dynamic, Ftl::Member) => Placement::Member,
+            (Allocation::Dynamic, Ftl::Group) => Placement::Groups(2),
+            (Allocation::Dynamic, Ftl::Device) => Placement::Groups(1),
+        },
+        fifo: device.scheduling == Scheduling::Fifo,
+        report_data_in: device.write_completes == WriteCompletes::DataIn,
+        whole_page_transfers: device.transfer == Transfer::Page,
+        multi_plane: device.multi_plane,
+        copyback: device.copyback,
+        gc_threshold: device.gc_threshold,
+        gc_hard: device.gc_hard,
+        gc_blocks: match device.gc_blocks {
+            GcBlocks::None => Blocking::None,
+            GcBlocks::Unit => Blocking::Unit,
+            GcBlocks::Chip => Blocking::Chip,
+            GcBlocks::Channel => Blocking::Channel,
+        },
+        wear_dynamic: device.wear_leveling != WearLeveling::None,
+        wear_static: (device.wear_leveling == WearLeveling::Static).then_some(device.wear_spread),
+    }
+}

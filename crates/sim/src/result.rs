@@ -1,0 +1,406 @@
+//! The result of a run, as one JSON object. The keys are a contract with people's scripts: add, never rename.
+
+use crate::engine::Engine;
+use crate::engine::content::Content;
+use crate::simulation::{Simulation, with_engine};
+use crate::statistics::{KINDS, Latency, Statistics};
+use crate::verify::Verified;
+use flashraid_flash::{ACTIONS, CellOperation, Counts};
+use flashraid_redundancy::ParityUpdates;
+use flashraid_vocabulary::{Action, Cause, HostOp, HostRequest};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::fmt;
+
+/// Version of the result's form.
+pub const SCHEMA: u32 = 1;
+
+/// Monotonic counters at one moment; a report is the difference of two.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    now_ns: u64,
+    counts: Counts,
+    units: Vec<[u64; ACTIONS]>,
+    unit_busy_ns: Vec<[u64; Cause::COUNT]>,
+    channel_busy_ns: Vec<[u64; Cause::COUNT]>,
+    blocked: Vec<u64>,
+    completed: u64,
+    parity: ParityUpdates,
+    parity_programs: Vec<u64>,
+    unmapped_reads: u64,
+}
+
+impl Snapshot {
+    pub(crate) fn of<C: Content>(engine: &Engine<C>) -> Self {
+        let flash = &engine.flash;
+        Self {
+            now_ns: engine.now_ns(),
+            counts: flash.counts,
+            units: flash.units().iter().map(|unit| unit.operations).collect(),
+            unit_busy_ns: flash.units().iter().map(|unit| unit.busy_ns).collect(),
+            channel_busy_ns: flash.channels().iter().map(|channel| channel.busy_ns).collect(),
+            blocked: (0..flash.settings().members()).map(|member| flash.blocked_sum(member)).collect(),
+            completed: flash.requests_completed(),
+            parity: engine.scheme().parity_updates(),
+            parity_programs: engine.statistics.parity_programs.clone(),
+            unmapped_reads: engine.statistics.unmapped_reads,
+        }
+    }
+}
+
+/// What was asked of the device since measuring began.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Counters when measuring began.
+    pub(crate) start: Snapshot,
+    requests: u64,
+    by_op: [u64; 4],
+    bytes_read: u64,
+    bytes_written: u64,
+    first_arrival_ns: Option<u64>,
+    last_arrival_ns: u64,
+}
+
+impl From<Snapshot> for Measured {
+    fn from(start: Snapshot) -> Self {
+        Self { start, requests: 0, by_op: [0; 4], bytes_read: 0, bytes_written: 0, first_arrival_ns: None, last_arrival_ns: 0 }
+    }
+}
+
+impl Measured {
+    /// Counts a request that is about to be submitted.
+    #[inline]
+    pub(crate) fn arrived(&mut self, request: &HostRequest) {
+        self.requests += 1;
+        let kind = match request.op {
+            HostOp::Read => {
+                self.bytes_read += request.size_bytes;
+                0
+            }
+            HostOp::Write => {
+                self.bytes_written += request.size_bytes;
+                1
+            }
+            HostOp::Trim | HostOp::WriteZeroes => 2,
+            HostOp::Flush => 3,
+        };
+        self.by_op[kind] += 1;
+        self.first_arrival_ns.get_or_insert(request.arrival_ns);
+        self.last_arrival_ns = request.arrival_ns;
+    }
+
+    /// Requests counted.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+}
+
+/// Where the requests came from, for the result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Source {
+    /// Name of the trace.
+    pub name: String,
+    /// SHA-256 of its file.
+    pub sha256: String,
+    /// Requests that the trace recorded out of order.
+    pub out_of_order: u64,
+    /// Requests of other devices, left out by the filter.
+    pub filtered: u64,
+    /// Requests beyond the logical space, taken modulo it.
+    pub wrapped: u64,
+    /// Requests left out of the statistics at the start.
+    pub warmup_requests: u64,
+}
+
+/// What the machine needed; the only part of a result that may differ between equal runs.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct EngineCost {
+    /// From opening the trace to the finished result, without fill and precondition.
+    pub wall_seconds: f64,
+    /// Building, filling and preconditioning the device.
+    pub fill_seconds: f64,
+    /// Requests for each second of `wall_seconds`.
+    pub host_requests_per_second: f64,
+    /// Page operations started for each second of `wall_seconds`.
+    pub flash_ops_per_second: f64,
+    /// Most memory that the process ever had resident.
+    pub peak_rss_bytes: u64,
+}
+
+/// Counts that must agree do not: a defect of the program, never of the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inconsistent(pub String);
+
+impl fmt::Display for Inconsistent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the counts of this run contradict each other ({}): please report it", self.0)
+    }
+}
+
+impl std::error::Error for Inconsistent {}
+
+fn latency(latency: &Latency) -> Value {
+    json!({
+        "count": latency.count,
+        "mean": latency.mean_ns(),
+        "stddev": latency.stddev_ns(),
+        "min": latency.min_ns(),
+        "max": latency.max_ns,
+        "p50": latency.quantile_ns(0.5),
+        "p90": latency.quantile_ns(0.9),
+        "p95": latency.quantile_ns(0.95),
+        "p99": latency.quantile_ns(0.99),
+        "p99_9": latency.quantile_ns(0.999),
+        "p99_99": latency.quantile_ns(0.9999),
+    })
+}
+
+fn by_cause(counts: &[u64; Cause::COUNT]) -> Value {
+    let mut object: Map<String, Value> = Cause::ALL.iter().map(|cause| (cause.name().into(), counts[*cause as usize].into())).collect();
+    object.insert("total".into(), counts.iter().sum::<u64>().into());
+    Value::Object(object)
+}
+
+fn busy(now: &[u64; Cause::COUNT], before: &[u64; Cause::COUNT]) -> Value {
+    by_cause(&std::array::from_fn(|cause| now[cause] - before[cause]))
+}
+
+/// `numerator / denominator`, or null where there is nothing to divide by.
+fn ratio(numerator: f64, denominator: f64) -> Value {
+    if denominator == 0.0 { Value::Null } else { (numerator / denominator).into() }
+}
+
+/// Mean and population standard deviation.
+fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let count = values.clone().count().max(1) as f64;
+    let mean = values.clone().sum::<f64>() / count;
+    (mean, (values.map(|value| (value - mean) * (value - mean)).sum::<f64>() / count).sqrt())
+}
+
+impl Simulation {
+    /// The result so far. `cost` and `source` come from who drives the simulation.
+    pub fn result(&self, source: &Source, is_partial: bool, cost: Option<EngineCost>) -> Result<Value, Inconsistent> {
+        with_engine!(&self.engine, engine => self.report(engine, source, is_partial, cost))
+    }
+
+    /// Offered load: what the measured requests made bus or dies do, whichever is more, over the time in which they arrived. Above 1
+    /// queues grow without bound. Null if the requests arrived in one instant.
+    pub fn offered_load(&self) -> Option<f64> {
+        with_engine!(&self.engine, engine => {
+            let span_ns = self.measured.last_arrival_ns - self.measured.first_arrival_ns.unwrap_or(self.measured.last_arrival_ns);
+            let now = Snapshot::of(engine);
+            let settings = engine.flash.settings();
+            let bus_ns: u64 = now.channel_busy_ns.iter().flatten().sum::<u64>()
+                - self.measured.start.channel_busy_ns.iter().flatten().sum::<u64>();
+            let started = |action: usize| {
+                now.counts[action].iter().sum::<u64>() - self.measured.start.counts[action].iter().sum::<u64>()
+            };
+            let cell = |operation| settings.cell.cell_ns(operation, 0, 0);
+            let array_ns = started(0) * cell(CellOperation::Read)
+                + started(1) * cell(CellOperation::Program)
+                + started(2) * cell(CellOperation::Erase);
+            let bus = bus_ns as f64 / now.channel_busy_ns.len() as f64;
+            let array = array_ns as f64 / now.units.len() as f64;
+            (span_ns > 0).then(|| bus.max(array) / span_ns as f64)
+        })
+    }
+
+    fn report<C: Content>(
+        &self,
+        engine: &Engine<C>,
+        source: &Source,
+        is_partial: bool,
+        cost: Option<EngineCost>,
+    ) -> Result<Value, Inconsistent> {
+        let (now, start, measured) = (Snapshot::of(engine), &self.measured.start, &self.measured);
+        let statistics = &engine.statistics;
+        let completed: u64 = statistics.latency.iter().map(|latency| latency.count).sum();
+        let unfinished = engine.outstanding();
+        self.check(engine, &now, completed, unfinished, source.warmup_requests)?;
+        let counts: Counts =
+            std::array::from_fn(|action| std::array::from_fn(|cause| now.counts[action][cause] - start.counts[action][cause]));
+        let page_bytes = u64::from(self.config.device.page_bytes);
+        let programs: u64 = counts[Action::Program as usize].iter().sum();
+        let duration_ns = now.now_ns - start.now_ns;
+        let parity = now.parity;
+        let mut object = json!({
+            "schema": SCHEMA,
+            "version": env!("CARGO_PKG_VERSION"),
+            "device": self.config.device.name,
+            "scheme": self.config.scheme.name,
+            "seed": self.config.run.seed,
+            "partial": is_partial,
+            "config": self.config,
+            "simulated_ns": duration_ns,
+            "workload": {
+                "name": source.name,
+                "sha256": source.sha256,
+                "requests": measured.requests,
+                "reads": measured.by_op[0],
+                "writes": measured.by_op[1],
+                "trims": measured.by_op[2],
+                "flushes": measured.by_op[3],
+                "bytes_read": measured.bytes_read,
+                "bytes_written": measured.bytes_written,
+                "offered_load": self.offered_load(),
+                "out_of_order": source.out_of_order,
+                "filtered": source.filtered,
+                "wrapped": source.wrapped,
+                "warmup_requests": source.warmup_requests,
+            },
+            "capacity": {
+                "raw_bytes": engine.flash.geometry().raw_bytes(),
+                "user_bytes": engine.scheme().user_pages() * page_bytes,
+                "space_bytes": engine.space_pages() * page_bytes,
+                "filled_bytes": self.filled_pages * page_bytes,
+            },
+            "requests": {
+                "completed": completed,
+                "failed": { "no_space": statistics.failed_no_space, "lost": 0 },
+                "unfinished": unfinished,
+                "unmapped_reads": statistics.unmapped_reads,
+                "prefilled_pages": statistics.prefilled_pages,
+            },
+            "latency_ns": self.latencies(statistics),
+            "flash_ops": { "reads": by_cause(&counts[0]), "programs": by_cause(&counts[1]), "erases": by_cause(&counts[2]) },
+            "write_amplification": ratio((programs * page_bytes) as f64, statistics.bytes_written as f64),
+            "pages_per_host_page": ratio(programs as f64, counts[Action::Program as usize][Cause::Host as usize] as f64),
+            "parity_updates": {
+                "full_stripe": parity.full_stripe - start.parity.full_stripe,
+                "rmw": parity.rmw - start.parity.rmw,
+                "rcw": parity.rcw - start.parity.rcw,
+                "mirrored": parity.mirrored - start.parity.mirrored,
+                "deferred": parity.deferred - start.parity.deferred,
+                "committed": parity.committed - start.parity.committed,
+                "adjusted": parity.adjusted - start.parity.adjusted,
+            },
+        });
+        let more = object.as_object_mut().expect("an object");
+        self.report_resources(engine, &now, duration_ns, more);
+        if let Some(reached) = self.preconditioned {
+            more.insert(
+                "precondition".into(),
+                json!({
+                    "overwritten_bytes": reached.overwritten_pages * page_bytes,
+                    "write_amplification": reached.write_amplification,
+                    "steady": reached.steady,
+                }),
+            );
+        }
+        more.insert("rebuild".into(), json!([]));
+        if self.config.run.verify {
+            more.insert("verify".into(), json!(self.verified_so_far()));
+        }
+        if let Some(cost) = cost {
+            more.insert("engine".into(), json!(cost));
+        }
+        Ok(object)
+    }
+
+    fn latencies(&self, statistics: &Statistics) -> Value {
+        let mut object = Map::new();
+        object.insert("all".into(), latency(&statistics.all()));
+        object.extend(KINDS.iter().zip(&statistics.latency).map(|(kind, values)| ((*kind).into(), latency(values))));
+        Value::Object(object)
+    }
+
+    /// Members, channels, dies and wear.
+    fn report_resources<C: Content>(&self, engine: &Engine<C>, now: &Snapshot, duration_ns: u64, object: &mut Map<String, Value>) {
+        let (flash, start) = (&engine.flash, &self.measured.start);
+        let members = flash.settings().members();
+        let completed = (now.completed - start.completed) as f64;
+        let blocked: Vec<f64> =
+            (0..members as usize).map(|member| (now.blocked[member] - start.blocked[member]) as f64 / completed.max(1.0)).collect();
+        let parity_programs: Vec<u64> =
+            (0..members as usize).map(|member| now.parity_programs[member] - start.parity_programs[member]).collect();
+        let all_parity = parity_programs.iter().sum::<u64>() as f64;
+        let list: Vec<Value> = (0..members)
+            .map(|member| {
+                let units: Vec<usize> = (0..now.units.len()).filter(|unit| flash.member_of_unit(*unit as u32) == member).collect();
+                let sum = |action: usize| units.iter().map(|unit| now.units[*unit][action] - start.units[*unit][action]).sum::<u64>();
+                let busy_ns = |snapshot: &Snapshot| units.iter().flat_map(|unit| snapshot.unit_busy_ns[*unit]).sum::<u64>();
+                json!({
+                    "reads": sum(0),
+                    "programs": sum(1),
+                    "erases": sum(2),
+                    "busy_fraction": ratio((busy_ns(now) - busy_ns(start)) as f64, (units.len() as u64 * duration_ns) as f64),
+                    "mean_blocked": blocked[member as usize],
+                    "p99_9_ns": engine.statistics.members[member as usize].quantile_ns(0.999),
+                    "free_blocks": flash.free_blocks(member),
+                    "parity_share": if all_parity > 0.0 { parity_programs[member as usize] as f64 / all_parity } else { 0.0 },
+                    "state": "healthy",
+                })
+            })
+            .collect();
+        object.insert("members".into(), list.into());
+        let per_resource = |now: &[[u64; Cause::COUNT]], start: &[[u64; Cause::COUNT]]| -> Value {
+            now.iter().zip(start).map(|(now, start)| json!({ "busy_ns": busy(now, start) })).collect()
+        };
+        object.insert("channels".into(), per_resource(&now.channel_busy_ns, &start.channel_busy_ns));
+        object.insert("dies".into(), per_resource(&now.unit_busy_ns, &start.unit_busy_ns));
+        let (mean, deviation) = moments(blocked.iter().copied());
+        object.insert("blocked_cv".into(), ratio(deviation, mean));
+        let erases = flash.erase_counts();
+        let (mean, deviation) = moments(erases.iter().map(|erases| f64::from(*erases)));
+        object.insert(
+            "wear".into(),
+            json!({ "erase_mean": mean, "erase_max": erases.iter().max(), "erase_stddev": deviation }),
+        );
+    }
+
+    fn verified_so_far(&self) -> Verified {
+        match &self.engine {
+            crate::simulation::AnyEngine::Tagged(engine) => Verified {
+                reads_checked: engine.content.reads_checked,
+                mismatches: self.verified.mismatches + engine.content.mismatches,
+                ..self.verified
+            },
+            crate::simulation::AnyEngine::Plain(_) => self.verified,
+        }
+    }
+
+    /// What must agree in every run: requests in = completed + failed + unfinished, and page operations planned = what the NAND did.
+    fn check<C: Content>(
+        &self,
+        engine: &Engine<C>,
+        now: &Snapshot,
+        completed: u64,
+        unfinished: u64,
+        warmup: u64,
+    ) -> Result<(), Inconsistent> {
+        let failed = engine.statistics.failed_no_space;
+        let submitted = self.measured.requests;
+        // Warm-up requests may be unfinished too, so they are counted in on both sides while any request is unfinished.
+        let accounted = completed + failed + unfinished;
+        if accounted < submitted || accounted > submitted + warmup.min(unfinished) {
+            return Err(Inconsistent(format!(
+                "{submitted} requests submitted, {completed} completed, {failed} failed, {unfinished} unfinished"
+            )));
+        }
+        let units: [u64; ACTIONS] = std::array::from_fn(|action| now.units.iter().map(|unit| unit[action]).sum());
+        for (action, name) in ["reads", "programs", "erases"].into_iter().enumerate() {
+            let by_cause: u64 = now.counts[action].iter().sum();
+            if by_cause != units[action] {
+                return Err(Inconsistent(format!("{by_cause} {name} by cause, {} by array unit", units[action])));
+            }
+        }
+        for (action, planned) in engine.statistics.planned.iter().enumerate() {
+            for cause in Cause::ALL {
+                let (planned, started) = (planned[cause as usize], now.counts[action][cause as usize]);
+                let is_collection = matches!(cause, Cause::Gc | Cause::Wear);
+                if !is_collection && (started > planned || (unfinished == 0 && engine.next_event_ns().is_none() && started < planned)) {
+                    return Err(Inconsistent(format!("{planned} page operations planned for {}, {started} started", cause.name())));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Result of a run in one text, as it is printed and stored: one member a line, ending in a line feed.
+pub fn text(result: &Value) -> String {
+    let mut text = serde_json::to_string_pretty(result).expect("numbers, strings, arrays and objects");
+    text.push('\n');
+    text
+}
+

@@ -1,0 +1,333 @@
+//! Replay of a trace: the host's clock, the look-ahead in the arrivals, progress, and the result.
+
+use crate::config::{Config, ConfigError, Fit, Warmup};
+use crate::engine::content::Content;
+use crate::engine::{Engine, Stalled};
+use crate::result::{EngineCost, Inconsistent, Measured, Snapshot, Source, text};
+use crate::simulation::{Simulation, with_engine};
+use crate::verify::Verified;
+use flashraid_vocabulary::{HostOp, HostRequest, Lpn};
+use flashraid_workload::{Trace, TraceError, TraceOptions};
+use std::fmt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How far a run is; given to the progress function about ten times a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Pages overwritten by the precondition.
+    Preconditioning(u64),
+    /// Requests replayed.
+    Replaying(u64),
+    /// Everything stored is being checked.
+    Verifying,
+}
+
+/// Why a run gave no result.
+#[derive(Debug)]
+pub enum RunError {
+    /// A setting cannot be used.
+    Config(ConfigError),
+    /// The trace cannot be read or does not fit.
+    Trace(TraceError),
+    /// A request does not fit the device.
+    Fit(String),
+    /// A defect of the program: unfinished work and nothing to do.
+    Stalled(Stalled),
+    /// A defect of the program: counts contradict each other.
+    Inconsistent(Inconsistent),
+}
+
+impl RunError {
+    /// Whether the user's input is at fault (exit status 2), not the program (1).
+    pub fn is_input(&self) -> bool {
+        matches!(self, Self::Config(_) | Self::Trace(_) | Self::Fit(_))
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(formatter),
+            Self::Trace(error) => error.fmt(formatter),
+            Self::Fit(text) => formatter.write_str(text),
+            Self::Stalled(error) => error.fmt(formatter),
+            Self::Inconsistent(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+macro_rules! from {
+    ($($error:ident => $variant:ident),+) => {
+        $(impl From<$error> for RunError {
+            fn from(error: $error) -> Self {
+                Self::$variant(error)
+            }
+        })+
+    };
+}
+from!(ConfigError => Config, TraceError => Trace, Stalled => Stalled, Inconsistent => Inconsistent);
+
+/// A finished or interrupted run.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The result, as text.
+    pub json: String,
+    /// What the user should be told beside the result, one line each.
+    pub warnings: Vec<String>,
+    /// Exit status of the command: 0 done, 1 violation, 3 requests failed or unfinished, 130 interrupted.
+    pub status: u8,
+}
+
+/// Requests ahead of the current one for which the maps, and then the blocks, are fetched into the cache.
+const LOOK_AHEAD_MAP: usize = 24;
+const LOOK_AHEAD_BLOCK: usize = 12;
+
+/// Replays a trace on the configured device. `progress` is called about ten times a second; when it returns false the run stops
+/// and the result says that it is partial. `with_cost` adds what the machine needed.
+pub fn run(
+    trace: &Path,
+    config: Config,
+    with_cost: bool,
+    progress: &mut dyn FnMut(Stage) -> bool,
+) -> Result<Finished, RunError> {
+    // The trace is opened before the device is built, so that a wrong name costs no waiting.
+    let options =
+        TraceOptions { format: config.run.format.clone(), device_filter: config.run.device_filter.parse().ok(), limit: config.run.limit };
+    Trace::open(trace, &options)?;
+    let mut warnings = config.warnings()?;
+    let mut simulation = Simulation::new(config, |pages| progress(Stage::Preconditioning(pages)))?;
+    let began = Instant::now();
+    let mut replay = Replay::new(&simulation, Trace::open(trace, &options)?, trace)?;
+    let is_done = with_engine!(&mut simulation.engine, engine => replay.all(engine, &mut simulation.measured, progress))?;
+    simulation.verified.add(&replay.verified);
+    let mut source = replay.source;
+    let summary = replay.trace.finish()?;
+    (source.name, source.sha256) = (summary.name, summary.sha256);
+    (source.out_of_order, source.filtered) = (summary.out_of_order, summary.filtered);
+    if is_done && simulation.config.run.verify {
+        progress(Stage::Verifying);
+        simulation.verify();
+    }
+    let wall_seconds = began.elapsed().as_secs_f64();
+    let cost = with_cost.then(|| cost(&simulation, wall_seconds));
+    let result = simulation.result(&source, !is_done, cost)?;
+    warnings.extend(warnings_after(&simulation, &result));
+    let is_clean = result["verify"].is_null() || (result["verify"]["mismatches"] == 0 && result["verify"]["pages_lost"] == 0);
+    let all_completed = result["requests"]["failed"]["no_space"] == 0 && result["requests"]["unfinished"] == 0;
+    let status = match (is_clean, is_done, all_completed) {
+        (false, ..) => 1,
+        (_, false, _) => 130,
+        (_, _, false) => 3,
+        _ => 0,
+    };
+    Ok(Finished { json: text(&result), warnings, status })
+}
+
+/// What is likely to surprise in the result.
+fn warnings_after(simulation: &Simulation, result: &serde_json::Value) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(load) = simulation.offered_load().filter(|load| *load > 0.9) {
+        warnings.push(format!(
+            "offered load is {load:.2}: the device cannot keep up, and latencies measure how long the trace is rather than the device"
+        ));
+    }
+    let pages = result["workload"]["bytes_read"].as_u64().unwrap_or(0) / u64::from(simulation.config.device.page_bytes);
+    let unmapped = result["requests"]["unmapped_reads"].as_u64().unwrap_or(0);
+    if unmapped * 100 > pages {
+        warnings.push(format!(
+            "{unmapped} page reads found nothing written and cost no flash access ({:.1} % of the pages read): \
+             --fill, or --set unwritten=prefill, gives them something to read",
+            100.0 * unmapped as f64 / pages.max(1) as f64
+        ));
+    }
+    warnings
+}
+
+fn cost(simulation: &Simulation, wall_seconds: f64) -> EngineCost {
+    let operations: u64 = with_engine!(&simulation.engine, engine => engine.flash.counts.iter().flatten().sum());
+    EngineCost {
+        wall_seconds,
+        fill_seconds: simulation.fill_seconds,
+        host_requests_per_second: simulation.measured.requests() as f64 / wall_seconds,
+        flash_ops_per_second: operations as f64 / wall_seconds,
+        peak_rss_bytes: peak_rss_bytes(),
+    }
+}
+
+/// Peak resident memory of this process; 0 where the system does not tell.
+fn peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap_or(0) * 1024
+}
+
+/// The host's side of a replay.
+struct Replay {
+    trace: Trace,
+    path: String,
+    source: Source,
+    speed: f64,
+    queue_depth: u64,
+    fit: Fit,
+    space_bytes: u64,
+    page_bytes: u64,
+    warmup: Warmup,
+    verify_every: u64,
+    submitted: u64,
+    is_measuring: bool,
+    verified: Verified,
+    last_report: Instant,
+}
+
+impl Replay {
+    fn new(simulation: &Simulation, trace: Trace, path: &Path) -> Result<Self, ConfigError> {
+        let run = &simulation.config().run;
+        let warmup: Warmup = run.warmup.parse()?;
+        Ok(Self {
+            trace,
+            path: path.display().to_string(),
+            source: Source::default(),
+            speed: run.speed,
+            queue_depth: u64::from(run.queue_depth),
+            fit: run.fit,
+            space_bytes: simulation.space_bytes(),
+            page_bytes: u64::from(simulation.config().device.page_bytes),
+            is_measuring: matches!(warmup, Warmup::Requests(0) | Warmup::Ns(0)),
+            warmup,
+            verify_every: run.verify_every,
+            submitted: 0,
+            verified: Verified::default(),
+            last_report: Instant::now(),
+        })
+    }
+
+    /// Replays everything. Returns whether the end was reached.
+    fn all<C: Content>(
+        &mut self,
+        engine: &mut Engine<C>,
+        measured: &mut Measured,
+        progress: &mut dyn FnMut(Stage) -> bool,
+    ) -> Result<bool, RunError> {
+        let mut batch = Vec::new();
+        loop {
+            // What is left of the former batch goes first, so that the look-ahead never runs dry.
+            if self.trace.read_batch(&mut batch)? == 0 {
+                break;
+            }
+            for index in 0..batch.len() {
+                self.fetch_ahead(engine, &batch, index);
+                let request = self.fitted(&batch[index])?;
+                self.host_request(engine, measured, request)?;
+            }
+            batch.clear();
+            engine.completed.clear();
+            if self.last_report.elapsed() >= Duration::from_millis(100) {
+                self.last_report = Instant::now();
+                if !progress(Stage::Replaying(self.submitted)) {
+                    return Ok(false);
+                }
+            }
+        }
+        let mut steps = 0u64;
+        while engine.advance()? {
+            steps += 1;
+            if steps % 65_536 == 0 {
+                engine.completed.clear();
+                if !progress(Stage::Replaying(self.submitted)) {
+                    return Ok(false);
+                }
+            }
+        }
+        engine.completed.clear();
+        Ok(true)
+    }
+
+    #[inline]
+    fn fetch_ahead<C: Content>(&self, engine: &Engine<C>, batch: &[HostRequest], index: usize) {
+        let page = |request: &HostRequest| Lpn(request.offset_bytes % self.space_bytes / self.page_bytes);
+        if let Some(request) = batch.get(index + LOOK_AHEAD_MAP) {
+            engine.prefetch_map(page(request));
+        }
+        if let Some(request) = batch.get(index + LOOK_AHEAD_BLOCK) {
+            engine.prefetch_blocks(page(request), request.size_bytes.div_ceil(self.page_bytes), request.op);
+        }
+    }
+
+    /// The request, scaled to the replay's speed and fitted into the logical space.
+    #[inline]
+    fn fitted(&mut self, request: &HostRequest) -> Result<HostRequest, RunError> {
+        let mut request = *request;
+        if self.speed != 1.0 {
+            request.arrival_ns = (request.arrival_ns as f64 / self.speed) as u64;
+        }
+        if request.offset_bytes + request.size_bytes > self.space_bytes {
+            self.fit_into_space(&mut request)?;
+        }
+        Ok(request)
+    }
+
+    #[cold]
+    fn fit_into_space(&mut self, request: &mut HostRequest) -> Result<(), RunError> {
+        let (end, space) = (request.offset_bytes + request.size_bytes, self.space_bytes);
+        let number = self.submitted + 1;
+        if self.fit == Fit::Error {
+            return Err(RunError::Fit(format!(
+                "{}: request {number} ends at byte {end}, and the logical space has {space}: use --fit wrap, or a larger device",
+                self.path
+            )));
+        }
+        self.source.wrapped += 1;
+        request.offset_bytes %= space;
+        if request.size_bytes > space {
+            // A discard of more than everything is a discard of everything; data longer than the space cannot be.
+            if !matches!(request.op, HostOp::Trim | HostOp::WriteZeroes) {
+                return Err(RunError::Fit(format!(
+                    "{}: request {number} has {} bytes, and the logical space has {space}: allowed is a request that fits at all",
+                    self.path, request.size_bytes
+                )));
+            }
+            (request.offset_bytes, request.size_bytes) = (0, space);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn host_request<C: Content>(
+        &mut self,
+        engine: &mut Engine<C>,
+        measured: &mut Measured,
+        mut request: HostRequest,
+    ) -> Result<(), RunError> {
+        if self.queue_depth > 0 {
+            while engine.outstanding() >= self.queue_depth {
+                engine.advance()?;
+            }
+            request.arrival_ns = engine.now_ns();
+        } else {
+            engine.advance_until(request.arrival_ns)?;
+        }
+        if !self.is_measuring {
+            self.is_measuring = match self.warmup {
+                Warmup::Requests(requests) => self.submitted >= requests,
+                Warmup::Ns(time_ns) => request.arrival_ns >= time_ns,
+            };
+            if self.is_measuring {
+                self.source.warmup_requests = self.submitted;
+                *measured = Measured::from(Snapshot::of(engine));
+            }
+        }
+        if self.is_measuring {
+            measured.arrived(&request);
+        }
+        engine.submit(&request, self.is_measuring);
+        self.submitted += 1;
+        if self.verify_every > 0 && self.submitted.is_multiple_of(self.verify_every) {
+            self.verified.add(&C::check_stored(engine).unwrap_or_default());
+        }
+        Ok(())
+    }
+}
+

@@ -1,0 +1,147 @@
+//! A device that is simulated: the engine with or without contents, and what its result needs to know.
+
+use crate::assemble;
+use crate::config::{Config, ConfigError, Precondition};
+use crate::engine::content::{Content, Untracked};
+use crate::engine::tags::Tags;
+use crate::engine::{CompletedRequest, Engine, Reached, Stalled};
+use crate::result::{Measured, Snapshot};
+use crate::verify::Verified;
+use flashraid_vocabulary::HostRequest;
+use flashraid_workload::SplitMix64;
+use std::time::Instant;
+
+/// The engine; contents are a type parameter, so that not tracking them costs nothing.
+#[derive(Clone)]
+pub(crate) enum AnyEngine {
+    Plain(Box<Engine<Untracked>>),
+    Tagged(Box<Engine<Tags>>),
+}
+
+/// Runs `$body` with `$engine` bound to the engine of either type.
+macro_rules! with_engine {
+    ($any:expr, $engine:ident => $body:expr) => {
+        match $any {
+            $crate::simulation::AnyEngine::Plain($engine) => $body,
+            $crate::simulation::AnyEngine::Tagged($engine) => $body,
+        }
+    };
+}
+pub(crate) use with_engine;
+
+/// A simulated device, ready for requests: submit them, advance the time, take completions, ask for the result.
+#[derive(Clone)]
+pub struct Simulation {
+    pub(crate) config: Config,
+    pub(crate) engine: AnyEngine,
+    pub(crate) fill_seconds: f64,
+    pub(crate) filled_pages: u64,
+    pub(crate) preconditioned: Option<Reached>,
+    pub(crate) verified: Verified,
+    pub(crate) measured: Measured,
+}
+
+impl Simulation {
+    /// A device as the configuration describes it, filled and preconditioned as it says. `go_on` is called now and then
+    /// during long preparations with the pages written; returning false cuts the precondition short.
+    pub fn new(config: Config, mut go_on: impl FnMut(u64) -> bool) -> Result<Self, ConfigError> {
+        let mut engine = if config.run.verify {
+            let scheme = config.build_scheme()?;
+            let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
+            let tags = Tags::new(config.device.geometry().physical_pages(), space_pages);
+            AnyEngine::Tagged(Box::new(assemble::engine(&config, tags)?))
+        } else {
+            AnyEngine::Plain(Box::new(assemble::engine(&config, Untracked)?))
+        };
+        let began = Instant::now();
+        let (filled_pages, preconditioned) = with_engine!(&mut engine, engine => prepare(engine, &config, &mut go_on)?);
+        let fill_seconds = began.elapsed().as_secs_f64();
+        let start = with_engine!(&engine, engine => Snapshot::of(engine));
+        Ok(Self {
+            measured: Measured::from(start),
+            config,
+            engine,
+            fill_seconds,
+            filled_pages,
+            preconditioned,
+            verified: Verified::default(),
+        })
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Bytes of the logical space.
+    pub fn space_bytes(&self) -> u64 {
+        with_engine!(&self.engine, engine => engine.space_pages()) * u64::from(self.config.device.page_bytes)
+    }
+
+    /// Simulated time in nanoseconds.
+    pub fn now_ns(&self) -> u64 {
+        with_engine!(&self.engine, engine => engine.now_ns())
+    }
+
+    /// Time of the next event, if anything is under way.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        with_engine!(&self.engine, engine => engine.next_event_ns())
+    }
+
+    /// Requests submitted and not completed.
+    pub fn outstanding(&self) -> u64 {
+        with_engine!(&self.engine, engine => engine.outstanding())
+    }
+
+    /// Submits a request at its arrival time, which must not lie in the past; time moves there first. Returns its number.
+    /// Its bytes must lie inside the logical space.
+    pub fn submit(&mut self, request: &HostRequest) -> Result<u64, Stalled> {
+        self.advance_until(request.arrival_ns)?;
+        self.measured.arrived(request);
+        Ok(with_engine!(&mut self.engine, engine => engine.submit(request, true)))
+    }
+
+    /// Processes every event up to and including `time_ns` and moves the clock there.
+    pub fn advance_until(&mut self, time_ns: u64) -> Result<(), Stalled> {
+        with_engine!(&mut self.engine, engine => engine.advance_until(time_ns))
+    }
+
+    /// Runs until everything submitted has ended.
+    pub fn finish(&mut self) -> Result<(), Stalled> {
+        with_engine!(&mut self.engine, engine => engine.finish())
+    }
+
+    /// Takes the requests completed since the last call, in order.
+    pub fn take_completed(&mut self) -> Vec<CompletedRequest> {
+        with_engine!(&mut self.engine, engine => std::mem::take(&mut engine.completed))
+    }
+
+    /// Checks everything stored, if contents are tracked, and adds it to what the result reports.
+    pub fn verify(&mut self) -> Option<Verified> {
+        let found = with_engine!(&self.engine, engine => Content::check_stored(engine))?;
+        self.verified.add(&found);
+        Some(found)
+    }
+}
+
+/// Fills and preconditions. Returns the pages filled, and what the precondition reached.
+fn prepare<C: Content>(
+    engine: &mut Engine<C>,
+    config: &Config,
+    go_on: &mut impl FnMut(u64) -> bool,
+) -> Result<(u64, Option<Reached>), ConfigError> {
+    let page = u64::from(config.device.page_bytes);
+    let space = engine.space_pages();
+    let filled = match config.run.fill_bytes {
+        0 => (config.run.fill * space as f64).floor() as u64,
+        bytes => bytes / page,
+    };
+    let precondition: Precondition = config.run.precondition.parse()?;
+    // Only what is written can be overwritten: without a fill, all of the space.
+    let filled = if filled == 0 && precondition != Precondition::None { space } else { filled };
+    engine.fill(filled);
+    let Precondition::Random { most_spaces } = precondition else { return Ok((filled, None)) };
+    let mut random = SplitMix64::new(config.run.seed);
+    let most = (most_spaces * space as f64).ceil() as u64;
+    Ok((filled, Some(engine.precondition(filled, most, || random.next(), go_on))))
+}
