@@ -1,1 +1,187 @@
-//! Under construction.
+//! The binding to Python: conversions, errors, and release of the interpreter's lock while Rust works. No logic.
+//!
+//! Results and listings cross as JSON text, byte for byte what the command writes.
+
+mod simulation;
+
+use flashraid_sim::{Config, ConfigError, RunError, Stage, listing};
+use flashraid_workload::{Arrivals, Synth, TraceError, TraceOptions, formats};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
+use pyo3::prelude::*;
+use serde::Serialize;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+create_exception!(flashraid, FlashraidError, PyException, "Base of every error of flashraid.");
+create_exception!(flashraid, InputError, FlashraidError, "Usage, configuration or input that cannot be; the command exits with 2.");
+create_exception!(flashraid, DefectError, FlashraidError, "A defect of flashraid itself: please report it; the command exits with 1.");
+
+/// Exit status of an interrupted command.
+const INTERRUPTED: u8 = 130;
+
+/// An error on its way to Python.
+fn to_python(error: RunError) -> PyErr {
+    if error.is_input() { InputError::new_err(error.to_string()) } else { DefectError::new_err(error.to_string()) }
+}
+
+fn config_error(error: ConfigError) -> PyErr {
+    InputError::new_err(error.to_string())
+}
+
+fn trace_error(error: TraceError) -> PyErr {
+    InputError::new_err(error.to_string())
+}
+
+fn json(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string_pretty(value).map_err(|error| DefectError::new_err(error.to_string()))
+}
+
+/// Calls Python now and then while the lock is released: signals are looked at, then `progress` is asked.
+struct Caller {
+    progress: Option<Py<PyAny>>,
+    /// What stopped the work; None while it goes on, or when `progress` returned false.
+    error: Option<PyErr>,
+    is_stopped: bool,
+}
+
+impl Caller {
+    fn new(progress: Option<Py<PyAny>>) -> Self {
+        Self { progress, error: None, is_stopped: false }
+    }
+
+    /// Whether to go on; once no, always no.
+    fn go_on(&mut self, stage: Stage) -> bool {
+        if !self.is_stopped {
+            let answer = Python::attach(|py| {
+                py.check_signals()?;
+                let (name, count, share) = match stage {
+                    Stage::Preconditioning(pages) => ("preconditioning", pages, None),
+                    Stage::Replaying { requests, share } => ("replaying", requests, Some(share)),
+                    Stage::Verifying => ("verifying", 0, None),
+                };
+                self.progress.as_ref().map_or(Ok(true), |progress| progress.call1(py, (name, count, share))?.is_truthy(py))
+            });
+            self.is_stopped = !matches!(answer, Ok(true));
+            self.error = answer.err();
+        }
+        !self.is_stopped
+    }
+}
+
+/// Replays a trace. `progress(stage, count, share)` is called about ten times a second and stops the run by returning false; so does
+/// Ctrl-C. Returns the result as JSON text, warnings, and the exit status of the command, 130 if the run was stopped.
+#[pyfunction]
+#[pyo3(signature = (trace, device, scheme, config, settings, with_cost, progress))]
+#[allow(clippy::too_many_arguments)] // one call with everything, so that nothing is kept between calls
+fn run(
+    py: Python<'_>,
+    trace: PathBuf,
+    device: Option<&str>,
+    scheme: Option<&str>,
+    config: Option<PathBuf>,
+    settings: Vec<(String, String)>,
+    with_cost: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(String, Vec<String>, u8)> {
+    let config = Config::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?;
+    let mut caller = Caller::new(progress);
+    let finished = py.detach(|| flashraid_sim::run(&trace, config, with_cost, &mut |stage| caller.go_on(stage)));
+    let finished = finished.map_err(to_python)?;
+    // Ctrl-C after the last call must not lose the result either.
+    match caller.error.or(py.check_signals().err()) {
+        Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Ok((finished.json, finished.warnings, INTERRUPTED)),
+        Some(error) => Err(error),
+        None => Ok((finished.json, finished.warnings, finished.status)),
+    }
+}
+
+/// The complete configuration that these sources make, with the space that it gives the host, as JSON text.
+#[pyfunction]
+#[pyo3(signature = (device, scheme, config, settings))]
+fn configuration(device: Option<&str>, scheme: Option<&str>, config: Option<PathBuf>, settings: Vec<(String, String)>) -> PyResult<String> {
+    let config = Config::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?;
+    json(&listing::config(config).map_err(config_error)?)
+}
+
+/// Statistics of a trace as JSON text.
+#[pyfunction]
+#[pyo3(signature = (trace, format, device_filter, limit, page_bytes))]
+fn trace_info(py: Python<'_>, trace: PathBuf, format: String, device_filter: Option<u32>, limit: u64, page_bytes: u64) -> PyResult<String> {
+    let page_bytes = NonZeroU64::new(page_bytes).ok_or_else(|| InputError::new_err("page_bytes = 0: allowed is at least 1"))?;
+    let options = TraceOptions { format, device_filter, limit };
+    json(&py.detach(|| flashraid_workload::trace_info(&trace, &options, page_bytes)).map_err(trace_error)?)
+}
+
+/// Writes a synthetic workload as a trace file in `format`, complete or not at all. Returns the number of requests.
+#[pyfunction]
+#[pyo3(signature = (output, format, requests, space_bytes, page_bytes, read_share, min_pages, max_pages, interval_ns, arrivals, seed))]
+#[allow(clippy::too_many_arguments)] // the generator's parameters, all given by name in Python
+fn synth(
+    py: Python<'_>,
+    output: PathBuf,
+    format: &str,
+    requests: u64,
+    space_bytes: u64,
+    page_bytes: u64,
+    read_share: f64,
+    min_pages: u64,
+    max_pages: u64,
+    interval_ns: u64,
+    arrivals: &str,
+    seed: u64,
+) -> PyResult<u64> {
+    let format = formats::find(format).ok_or_else(|| trace_error(TraceError::UnknownFormat { name: format.to_owned() }))?;
+    let arrivals = match arrivals {
+        "fixed" => Arrivals::Fixed,
+        "poisson" => Arrivals::Poisson,
+        other => return Err(InputError::new_err(format!("arrivals = {other}: allowed is fixed, poisson"))),
+    };
+    let synth = Synth { requests, seed, space_bytes, page_bytes, read_share, min_pages, max_pages, interval_ns, arrivals };
+    let requests = synth.requests().map_err(|error| InputError::new_err(error.to_string()))?;
+    py.detach(|| flashraid_workload::write_trace(&output, format, requests)).map_err(trace_error)
+}
+
+/// Every device preset, as JSON text.
+#[pyfunction]
+fn devices() -> PyResult<String> {
+    json(&listing::devices())
+}
+
+/// One device, with its capacities under one scheme or all, as JSON text.
+#[pyfunction]
+#[pyo3(signature = (name, scheme))]
+fn device(name: &str, scheme: Option<&str>) -> PyResult<String> {
+    json(&listing::device(name, scheme).map_err(config_error)?)
+}
+
+/// One scheme or all, as JSON text.
+#[pyfunction]
+#[pyo3(signature = (name))]
+fn schemes(name: Option<&str>) -> PyResult<String> {
+    json(&listing::schemes(name).map_err(config_error)?)
+}
+
+/// Every setting but the schemes' parameters, as JSON text.
+#[pyfunction]
+fn settings() -> PyResult<String> {
+    json(&listing::settings())
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("FlashraidError", module.py().get_type::<FlashraidError>())?;
+    module.add("InputError", module.py().get_type::<InputError>())?;
+    module.add("DefectError", module.py().get_type::<DefectError>())?;
+    module.add_class::<simulation::Simulation>()?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(configuration, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(synth, module)?)?;
+    module.add_function(wrap_pyfunction!(devices, module)?)?;
+    module.add_function(wrap_pyfunction!(device, module)?)?;
+    module.add_function(wrap_pyfunction!(schemes, module)?)?;
+    module.add_function(wrap_pyfunction!(settings, module)?)?;
+    Ok(())
+}

@@ -53,6 +53,17 @@ pub enum Capacity {
     },
 }
 
+/// A complete configuration, and the space that it gives the host.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConfigDetail {
+    /// Every setting, defaults filled in.
+    pub config: Config,
+    /// Bytes that the scheme offers on the device.
+    pub user_bytes: u64,
+    /// Bytes of the logical space.
+    pub space_bytes: u64,
+}
+
 /// A scheme.
 #[derive(Clone, Debug, Serialize)]
 pub struct SchemeDetail {
@@ -137,6 +148,13 @@ fn capacity(device: &str, entry: &Entry) -> Capacity {
         }
         Err(ConfigError(refused)) => Capacity::Refused { refused },
     }
+}
+
+/// What a configuration comes to.
+pub fn config(config: Config) -> Result<ConfigDetail, ConfigError> {
+    let scheme = config.build_scheme()?;
+    let user_bytes = scheme.user_pages() * u64::from(config.device.page_bytes);
+    Ok(ConfigDetail { user_bytes, space_bytes: config.space_bytes(scheme.as_ref()), config })
 }
 
 /// One scheme, or every scheme.

@@ -13,12 +13,17 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How far a run is; given to the progress function about ten times a second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stage {
     /// Pages overwritten by the precondition.
     Preconditioning(u64),
     /// Requests replayed.
-    Replaying(u64),
+    Replaying {
+        /// How many.
+        requests: u64,
+        /// Share of the trace that they are, from 0 to 1.
+        share: f64,
+    },
     /// Everything stored is being checked.
     Verifying,
 }
@@ -30,8 +35,8 @@ pub enum RunError {
     Config(ConfigError),
     /// The trace cannot be read or does not fit.
     Trace(TraceError),
-    /// A request does not fit the device.
-    Fit(String),
+    /// A request that the device cannot be asked.
+    Request(String),
     /// A defect of the program: unfinished work and nothing to do.
     Stalled(Stalled),
     /// A defect of the program: counts contradict each other.
@@ -41,7 +46,7 @@ pub enum RunError {
 impl RunError {
     /// Whether the user's input is at fault (exit status 2), not the program (1).
     pub fn is_input(&self) -> bool {
-        matches!(self, Self::Config(_) | Self::Trace(_) | Self::Fit(_))
+        matches!(self, Self::Config(_) | Self::Trace(_) | Self::Request(_))
     }
 }
 
@@ -50,7 +55,7 @@ impl fmt::Display for RunError {
         match self {
             Self::Config(error) => error.fmt(formatter),
             Self::Trace(error) => error.fmt(formatter),
-            Self::Fit(text) => formatter.write_str(text),
+            Self::Request(text) => formatter.write_str(text),
             Self::Stalled(error) => error.fmt(formatter),
             Self::Inconsistent(error) => error.fmt(formatter),
         }
@@ -226,7 +231,8 @@ impl Replay {
             engine.completed.clear();
             if self.last_report.elapsed() >= Duration::from_millis(100) {
                 self.last_report = Instant::now();
-                if !progress(Stage::Replaying(self.submitted)) {
+                let share = self.trace.share_read();
+                if !progress(Stage::Replaying { requests: self.submitted, share }) {
                     return Ok(false);
                 }
             }
@@ -236,7 +242,7 @@ impl Replay {
             steps += 1;
             if steps % 65_536 == 0 {
                 engine.completed.clear();
-                if !progress(Stage::Replaying(self.submitted)) {
+                if !progress(Stage::Replaying { requests: self.submitted, share: 1.0 }) {
                     return Ok(false);
                 }
             }
@@ -274,7 +280,7 @@ impl Replay {
         let (end, space) = (request.offset_bytes + request.size_bytes, self.space_bytes);
         let number = self.submitted + 1;
         if self.fit == Fit::Error {
-            return Err(RunError::Fit(format!(
+            return Err(RunError::Request(format!(
                 "{}: request {number} ends at byte {end}, and the logical space has {space}: use --fit wrap, or a larger device",
                 self.path
             )));
@@ -284,7 +290,7 @@ impl Replay {
         if request.size_bytes > space {
             // A discard of more than everything is a discard of everything; data longer than the space cannot be.
             if !matches!(request.op, HostOp::Trim | HostOp::WriteZeroes) {
-                return Err(RunError::Fit(format!(
+                return Err(RunError::Request(format!(
                     "{}: request {number} has {} bytes, and the logical space has {space}: allowed is a request that fits at all",
                     self.path, request.size_bytes
                 )));

@@ -6,8 +6,9 @@ use crate::engine::content::{Content, Untracked};
 use crate::engine::tags::Tags;
 use crate::engine::{CompletedRequest, Engine, Reached, Stalled};
 use crate::result::{Measured, Snapshot};
+use crate::run::RunError;
 use crate::verify::Verified;
-use flashraid_vocabulary::HostRequest;
+use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
 use std::time::Instant;
 
@@ -93,12 +94,32 @@ impl Simulation {
         with_engine!(&self.engine, engine => engine.outstanding())
     }
 
-    /// Submits a request at its arrival time, which must not lie in the past; time moves there first. Returns its number.
-    /// Its bytes must lie inside the logical space.
-    pub fn submit(&mut self, request: &HostRequest) -> Result<u64, Stalled> {
+    /// Submits a request at its arrival time, to which time moves first. Returns its number. Refused is an arrival in the past, a size
+    /// that the operation cannot have, and bytes outside the logical space.
+    pub fn submit(&mut self, request: &HostRequest) -> Result<u64, RunError> {
+        self.check_request(request)?;
         self.advance_until(request.arrival_ns)?;
         self.measured.arrived(request);
         Ok(with_engine!(&mut self.engine, engine => engine.submit(request, true)))
+    }
+
+    fn check_request(&self, request: &HostRequest) -> Result<(), RunError> {
+        let HostRequest { arrival_ns, offset_bytes, size_bytes, op, .. } = *request;
+        let (now_ns, space_bytes) = (self.now_ns(), self.space_bytes());
+        let refuse = |what: String| Err(RunError::Request(what));
+        if arrival_ns < now_ns {
+            return refuse(format!("at {arrival_ns} ns: the time is {now_ns} ns already, allowed is that or later"));
+        }
+        if op == HostOp::Flush && (offset_bytes, size_bytes) != (0, 0) {
+            return refuse(format!("a flush of {size_bytes} bytes at {offset_bytes}: allowed is 0 for both"));
+        }
+        if op != HostOp::Flush && size_bytes == 0 {
+            return refuse("a size of 0 bytes: allowed is at least 1".into());
+        }
+        if offset_bytes.checked_add(size_bytes).is_none_or(|end| end > space_bytes) {
+            return refuse(format!("{size_bytes} bytes at {offset_bytes}: the logical space has {space_bytes} bytes"));
+        }
+        Ok(())
     }
 
     /// Processes every event up to and including `time_ns` and moves the clock there.

@@ -18,6 +18,9 @@ const MAGIC_BYTES: usize = 6;
 /// A file that is hashed while it is read.
 struct HashedFile {
     file: File,
+    /// Size of the file, and how much of it has been read.
+    size_bytes: u64,
+    read_bytes: u64,
     hash: Sha256,
     /// The first bytes, read ahead to look at them; `head_used` of `head_length` have been handed out.
     head: [u8; MAGIC_BYTES],
@@ -29,8 +32,10 @@ impl HashedFile {
     fn open(path: &Path) -> io::Result<Self> {
         let mut head = [0; MAGIC_BYTES];
         let mut file = File::open(path)?;
+        let size_bytes = file.metadata()?.len();
         let head_length = file.by_ref().take(MAGIC_BYTES as u64).read(&mut head)?;
-        Ok(Self { file, hash: Sha256::new_with_prefix(&head[..head_length]), head, head_length, head_used: 0 })
+        let hash = Sha256::new_with_prefix(&head[..head_length]);
+        Ok(Self { file, size_bytes, read_bytes: head_length as u64, hash, head, head_length, head_used: 0 })
     }
 }
 
@@ -43,6 +48,7 @@ impl Read for HashedFile {
         }
         let length = self.file.read(buffer)?;
         self.hash.update(&buffer[..length]);
+        self.read_bytes += length as u64;
         Ok(length)
     }
 }
@@ -126,6 +132,12 @@ impl Input {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Share of the file's bytes that have been read; at most 1.
+    pub fn share_read(&mut self) -> f64 {
+        let file = self.decoder.file();
+        file.read_bytes.min(file.size_bytes) as f64 / file.size_bytes.max(1) as f64
     }
 
     /// The line at the cursor without blanks around it; empty at the end of the file.

@@ -88,6 +88,13 @@ impl Trace {
         Ok(batch.len() - before)
     }
 
+    /// Share of the requests asked for that have been delivered, from 0 to 1, for a progress bar: exact with a limit that the trace
+    /// reaches, else by the bytes read.
+    pub fn share_read(&mut self) -> f64 {
+        let wanted = self.gate.delivered.saturating_add(self.gate.left);
+        self.input.share_read().max(self.gate.delivered as f64 / wanted as f64)
+    }
+
     /// Ends reading. What has not been read is hashed all the same.
     pub fn finish(self) -> Result<TraceSummary, TraceError> {
         let name = self.input.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
