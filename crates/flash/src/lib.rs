@@ -14,7 +14,7 @@ mod settings;
 use collection::collector::Collection;
 use collection::victims::Victims;
 use flashraid_vocabulary::{Action, Cause, Geometry, LocalPage, MemberId, MemberPage, Observer, PageOperation, Ppn, Priority, Version};
-use mapping::blocks::{Blocks, State, Stream};
+use mapping::blocks::{Blocks, State, Stream, plane_stride};
 use mapping::maps::Maps;
 use mapping::space::{Domain, NIL, Queue};
 use nand::events::EventQueue;
@@ -53,6 +53,37 @@ pub struct MemberLoad {
     /// Sum over completed host requests of the queue length found at their completion (SPEC 3.6).
     blocked_sum: u64,
     blocked_epoch: u64,
+}
+
+/// One past the largest physical page number. There are gaps between planes (see `mapping::blocks`), so it exceeds the number of
+/// pages.
+pub fn ppn_limit(geometry: &Geometry) -> u64 {
+    let planes = u64::from(geometry.channels) * geometry.planes_per_channel();
+    planes * u64::from(plane_stride(geometry.blocks_per_plane)) * u64::from(geometry.pages_per_block)
+}
+
+/// Where a plane is: its array unit, its bit among the unit's planes, and its space domain.
+#[derive(Clone, Copy, Debug)]
+struct Site {
+    unit: u32,
+    domain: u32,
+    bit: u64,
+}
+
+/// Division by a number that does not change, as a multiplication: floor((n + 1) * floor((2^64 - 1) / d) / 2^64) is n / d for
+/// all 32-bit n and d (the error of the reciprocal, below 2^-32, never reaches the next multiple).
+#[derive(Clone, Copy, Debug)]
+struct Divisor(u64);
+
+impl Divisor {
+    fn new(divisor: u32) -> Self {
+        Self(u64::MAX / u64::from(divisor))
+    }
+
+    #[inline]
+    fn divide(self, number: u32) -> u32 {
+        (u128::from(self.0) * (u128::from(number) + 1) >> 64) as u32
+    }
 }
 
 /// Number of actions counted: reads, programs, erases.
@@ -95,6 +126,9 @@ pub struct Flash {
     planes_per_unit: u32,
     pub(crate) pages_per_block: u32,
     pages_per_plane: u32,
+    per_block: Divisor,
+    per_plane: Divisor,
+    sites: Vec<Site>,
     pub(crate) gc_pages: u32,
 }
 
@@ -120,11 +154,11 @@ impl Flash {
         let units = (geometry.channels * units_per_channel) as usize;
         let mut flash = Self {
             now_ns: 0,
-            maps: Maps::new(settings.pages_per_member as usize * members as usize, geometry.physical_pages() as usize),
+            maps: Maps::new(settings.pages_per_member as usize * members as usize, ppn_limit(&geometry) as usize),
             victims: Victims::new(planes, geometry.pages_per_block),
             domains: Vec::new(),
-            channels: vec![Channel::new(units_per_channel); geometry.channels as usize],
-            units: vec![Unit::new(); units],
+            channels: (0..geometry.channels).map(|channel| Channel::new(channel, units_per_channel)).collect(),
+            units: (0..units as u32).map(|unit| Unit::new(unit / units_per_channel, unit % units_per_channel)).collect(),
             events: EventQueue::new(geometry.channels as usize + units),
             records: Vec::new(),
             free_records: NIL,
@@ -146,6 +180,9 @@ impl Flash {
             planes_per_unit,
             pages_per_block: geometry.pages_per_block,
             pages_per_plane: geometry.pages_per_plane() as u32,
+            per_block: Divisor::new(geometry.pages_per_block),
+            per_plane: Divisor::new(plane_stride(geometry.blocks_per_plane) * geometry.pages_per_block),
+            sites: Vec::new(),
             gc_pages: (settings.gc_threshold * geometry.pages_per_plane() as f64).ceil() as u32,
             blocks,
             settings,
@@ -204,7 +241,6 @@ impl Flash {
             waiting: [Queue::EMPTY; Priority::COUNT],
             waiting_mask: 0,
             next_channel: channels.0,
-            turn: 0,
         };
         let chips = self.settings.geometry.chips_per_channel;
         self.domains = match self.settings.placement {
@@ -224,6 +260,12 @@ impl Flash {
                 (0..groups).map(|g| domain((g * size, (g + 1) * size), all_units)).collect()
             }
         };
+        let sites = (0..self.blocks.planes.len() as u32).map(|plane| Site {
+            unit: plane / self.planes_per_unit,
+            domain: self.find_domain(plane),
+            bit: 1 << (plane % self.planes_per_unit),
+        });
+        self.sites = sites.collect();
         for plane in 0..self.blocks.planes.len() as u32 {
             let pages = i64::from(self.blocks.host_pages(plane));
             let domain = self.domain_of_plane(plane);
@@ -237,7 +279,7 @@ impl Flash {
         }
     }
 
-    pub(crate) fn domain_of_plane(&self, plane: u32) -> u32 {
+    fn find_domain(&self, plane: u32) -> u32 {
         let unit = plane / self.planes_per_unit;
         let channel = unit / self.units_per_channel;
         match self.settings.placement {
@@ -293,22 +335,27 @@ impl Flash {
 
     #[inline]
     pub(crate) fn plane_of(&self, ppn: Ppn) -> u32 {
-        ppn.0 / self.pages_per_plane
+        self.per_plane.divide(ppn.0)
     }
 
     #[inline]
     pub(crate) fn unit_of_plane(&self, plane: u32) -> u32 {
-        plane / self.planes_per_unit
+        self.sites[plane as usize].unit
+    }
+
+    #[inline]
+    pub(crate) fn domain_of_plane(&self, plane: u32) -> u32 {
+        self.sites[plane as usize].domain
     }
 
     #[inline]
     pub(crate) fn channel_of_unit(&self, unit: u32) -> u32 {
-        unit / self.units_per_channel
+        self.units[unit as usize].channel
     }
 
     #[inline]
     pub(crate) fn block_of(&self, ppn: Ppn) -> usize {
-        (ppn.0 / self.pages_per_block) as usize
+        self.per_block.divide(ppn.0) as usize
     }
 
     pub(crate) fn first_ppn(&self, block: usize) -> Ppn {
@@ -348,15 +395,11 @@ impl Flash {
     }
 
     pub(crate) fn set_writable(&mut self, plane: u32, writable: bool) {
-        let unit = self.unit_of_plane(plane);
-        let channel = self.channel_of_unit(unit);
-        let entry = &mut self.units[unit as usize];
-        let bit = 1u64 << (plane - unit * self.planes_per_unit);
-        entry.writable = if writable { entry.writable | bit } else { entry.writable & !bit };
-        let unit_bit = 1u64 << (unit - channel * self.units_per_channel);
-        let entry_writable = entry.writable != 0;
-        let channel = &mut self.channels[channel as usize];
-        channel.writable = if entry_writable { channel.writable | unit_bit } else { channel.writable & !unit_bit };
+        let Site { unit, bit, .. } = self.sites[plane as usize];
+        let unit = &mut self.units[unit as usize];
+        unit.writable = if writable { unit.writable | bit } else { unit.writable & !bit };
+        let channel = &mut self.channels[unit.channel as usize];
+        channel.writable = if unit.writable != 0 { channel.writable | unit.bit } else { channel.writable & !unit.bit };
     }
 
     /// Number of space domains.
@@ -420,9 +463,8 @@ impl Flash {
     }
 
     fn list_victim(&mut self, block: usize) {
-        let per_plane = self.settings.geometry.blocks_per_plane as usize;
-        let (plane, number) = ((block / per_plane) as u32, (block % per_plane) as u16);
-        self.victims.insert(plane, number, &mut self.blocks.blocks[plane as usize * per_plane..][..per_plane]);
+        let (plane, number) = self.blocks.place(block);
+        self.victims.insert(plane, number, self.blocks.of_plane(plane));
         if self.settings.wear_static.is_some() {
             self.note_cold(plane, number);
         }
@@ -438,12 +480,8 @@ impl Flash {
             entry.live -= 1;
             return;
         }
-        let per_plane = self.settings.geometry.blocks_per_plane as usize;
-        let (plane, number) = ((block / per_plane) as u32, (block % per_plane) as u16);
-        let blocks = &mut self.blocks.blocks[plane as usize * per_plane..][..per_plane];
-        self.victims.remove(plane, number, blocks);
-        blocks[usize::from(number)].live -= 1;
-        self.victims.insert(plane, number, blocks);
+        let (plane, number) = self.blocks.place(block);
+        self.victims.insert(plane, number, self.blocks.of_plane(plane));
         self.collect_if_starved(plane);
     }
 
@@ -467,7 +505,7 @@ impl Flash {
         self.domains[id as usize].reserved -= 1;
         let plane = match self.settings.placement {
             Placement::Static => id,
-            _ => self.next_plane(id),
+            _ => self.home_plane(address, id),
         };
         let ppn = self.take_host_page(plane);
         let slot = self.slot(address);
@@ -476,23 +514,29 @@ impl Flash {
         ppn
     }
 
-    /// The writable plane whose turn it is in the domain: channels first, then units, then planes.
-    fn next_plane(&mut self, id: u32) -> u32 {
-        loop {
-            let domain = &mut self.domains[id as usize];
-            let (first, end) = domain.channels;
-            let turn = domain.turn;
-            domain.turn = turn.wrapping_add(1);
-            let channel = first + turn % (end - first);
-            let state = &mut self.channels[channel as usize];
-            let eligible = state.writable & domain.units;
-            if eligible == 0 {
-                continue;
-            }
-            let unit = nand::units::after(eligible, state.turn_of_pool);
-            state.turn_of_pool = unit;
-            return self.turn_plane(channel * self.units_per_channel + u32::from(unit));
-        }
+    /// The plane where a device that was written in the order of its pages has this page: its member's units in turn, then their
+    /// planes. If that one is full, the nearest writable one of the domain.
+    fn home_plane(&mut self, address: MemberPage, domain: u32) -> u32 {
+        let domain = &self.domains[domain as usize];
+        let units = domain.units.count_ones();
+        let (turn, nth) = (address.page.0 / units, address.page.0 % units);
+        let chips = self.settings.geometry.chips_per_channel;
+        let member = u32::from(address.member.0);
+        let (own_channel, unit) = if self.settings.member_is_chip {
+            // A chip's units are numbered a chip count apart.
+            (member / chips, member % chips + nth * chips)
+        } else {
+            (member, nth)
+        };
+        let (first, end) = domain.channels;
+        let channel = (own_channel..end)
+            .chain(first..own_channel)
+            .find(|channel| self.channels[*channel as usize].writable & domain.units != 0)
+            .expect("the domain has a page");
+        let writable = self.channels[channel as usize].writable & domain.units;
+        let unit = self.channels[channel as usize].first_unit + nand::units::at_or_after(writable, unit);
+        let plane = nand::units::at_or_after(self.units[unit as usize].writable, turn % self.planes_per_unit);
+        unit * self.planes_per_unit + plane
     }
 
     // ---- what others may look at ----
@@ -545,8 +589,8 @@ impl Flash {
     }
 
     /// Erase count of each block.
-    pub fn erase_counts(&self) -> &[u32] {
-        &self.blocks.erases
+    pub fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
+        self.blocks.erase_counts()
     }
 
     /// Bytes of the forward map, as a controller would hold it (4 for each logical page).
@@ -654,10 +698,10 @@ impl Flash {
         let (time_ns, resource) = self.events.first();
         debug_assert!(time_ns >= self.now_ns && time_ns != nand::events::NEVER);
         self.now_ns = time_ns;
-        let channels = self.channels.len() as u32;
-        match resource.checked_sub(channels) {
-            None => self.bus_event(resource),
-            Some(unit) => self.unit_event(unit, observer),
+        let units = self.units.len() as u32;
+        match resource.checked_sub(units) {
+            None => self.unit_event(resource, observer),
+            Some(channel) => self.bus_event(channel),
         }
     }
 
@@ -674,10 +718,15 @@ impl Flash {
         self.now_ns = now_ns;
     }
 
-    /// Exchanges the completions of the last event, in order, for an empty list.
+    /// Completions of the last event, in order; `forget_completions` empties the list.
     #[inline]
-    pub fn take_completions(&mut self, list: &mut Vec<Completion>) {
-        debug_assert!(list.is_empty());
-        std::mem::swap(&mut self.completions, list);
+    pub fn completions(&self) -> &[Completion] {
+        &self.completions
+    }
+
+    /// See `completions`.
+    #[inline]
+    pub fn forget_completions(&mut self) {
+        self.completions.clear();
     }
 }

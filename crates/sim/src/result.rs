@@ -341,10 +341,10 @@ impl Simulation {
         let (mean, deviation) = moments(blocked.iter().copied());
         object.insert("blocked_cv".into(), ratio(deviation, mean));
         let erases = flash.erase_counts();
-        let (mean, deviation) = moments(erases.iter().map(|erases| f64::from(*erases)));
+        let (mean, deviation) = moments(erases.clone().map(f64::from));
         object.insert(
             "wear".into(),
-            json!({ "erase_mean": mean, "erase_max": erases.iter().max(), "erase_stddev": deviation }),
+            json!({ "erase_mean": mean, "erase_max": erases.max(), "erase_stddev": deviation }),
         );
     }
 

@@ -258,7 +258,7 @@ impl Replay {
             engine.prefetch_map(page(request));
         }
         if let Some(request) = batch.get(index + LOOK_AHEAD_BLOCK) {
-            engine.prefetch_blocks(page(request), request.size_bytes.div_ceil(self.page_bytes), request.op);
+            engine.prefetch_blocks(page(request), request.size_bytes.div_ceil(self.page_bytes));
         }
     }
 

@@ -49,7 +49,7 @@ impl Simulation {
         let mut engine = if config.run.verify {
             let scheme = config.build_scheme()?;
             let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
-            let tags = Tags::new(config.device.geometry().physical_pages(), space_pages);
+            let tags = Tags::new(flashraid_flash::ppn_limit(&config.device.geometry()), space_pages);
             AnyEngine::Tagged(Box::new(assemble::engine(&config, tags)?))
         } else {
             AnyEngine::Plain(Box::new(assemble::engine(&config, Untracked)?))

@@ -75,8 +75,7 @@ impl Flash {
 
     /// Takes a block off the victim lists.
     fn claim(&mut self, plane: u32, victim: u16) {
-        let per_plane = self.settings.geometry.blocks_per_plane as usize;
-        let blocks = &mut self.blocks.blocks[plane as usize * per_plane..][..per_plane];
+        let blocks = self.blocks.of_plane(plane);
         self.victims.remove(plane, victim, blocks);
         blocks[usize::from(victim)].state = State::Victim;
     }
@@ -172,6 +171,12 @@ impl Flash {
                 self.erase_victim(plane, self.first_ppn(block).0);
             }
         }
+    }
+
+    /// Whether a domain gained space or the collector has a question.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        !self.freed.is_empty() || !self.questions.is_empty()
     }
 
     /// Takes the next question of the collector: the plane that waits, and the page that is semivalid.

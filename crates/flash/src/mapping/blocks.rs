@@ -13,6 +13,15 @@ use std::collections::BinaryHeap;
 /// "No block".
 pub const NONE: u16 = u16::MAX;
 
+/// Numbers left unused behind each plane's blocks. Planes are powers of two long, so without a gap the open blocks of all planes
+/// would lie at the same place in the processor's caches and push each other out.
+const GAP: u32 = 5;
+
+/// How far apart the numbers of two planes' blocks are.
+pub fn plane_stride(blocks_per_plane: u32) -> u32 {
+    blocks_per_plane + GAP
+}
+
 /// State of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
@@ -30,7 +39,7 @@ pub enum State {
 
 /// A block; four fit a cache line.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
+#[repr(C, align(16))]
 pub struct Block {
     /// Neighbours in the plane's list of closed blocks with the same number of live pages.
     pub(crate) previous: u16,
@@ -89,6 +98,7 @@ pub struct Blocks {
     /// Planes.
     pub planes: Vec<Plane>,
     blocks_per_plane: u32,
+    stride: u32,
     pages_per_block: u32,
     gc_hard: u32,
     wear_dynamic: bool,
@@ -107,12 +117,14 @@ impl Blocks {
             erased: BinaryHeap::new(),
             frees: 0,
         };
-        let blocks = planes as usize * blocks_per_plane as usize;
+        let stride = plane_stride(blocks_per_plane);
+        let blocks = planes as usize * stride as usize;
         Self {
             blocks: vec![Block::default(); blocks],
             erases: vec![0; blocks],
             planes: vec![plane; planes as usize],
             blocks_per_plane,
+            stride,
             pages_per_block,
             gc_hard,
             wear_dynamic,
@@ -122,7 +134,25 @@ impl Blocks {
     /// Index of a plane's block in the device.
     #[inline]
     pub fn index(&self, plane: u32, block: u16) -> usize {
-        (plane * self.blocks_per_plane + u32::from(block)) as usize
+        (plane * self.stride + u32::from(block)) as usize
+    }
+
+    /// Plane, and number in it, of a block.
+    #[inline]
+    pub fn place(&self, block: usize) -> (u32, u16) {
+        let plane = block as u32 / self.stride;
+        (plane, (block as u32 - plane * self.stride) as u16)
+    }
+
+    /// Blocks of a plane.
+    #[inline]
+    pub fn of_plane(&mut self, plane: u32) -> &mut [Block] {
+        &mut self.blocks[(plane * self.stride) as usize..][..self.blocks_per_plane as usize]
+    }
+
+    /// Erase counts of all blocks.
+    pub fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
+        self.erases.chunks(self.stride as usize).flat_map(|plane| &plane[..self.blocks_per_plane as usize]).copied()
     }
 
     /// Pages that host programs may still take in the plane.

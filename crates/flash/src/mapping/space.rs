@@ -31,11 +31,9 @@ pub struct Domain {
     /// Programs that wait for any unit of the domain, by priority.
     pub waiting: [Queue; Priority::COUNT],
     /// Which of `waiting` are not empty.
-    pub waiting_mask: u8,
+    pub waiting_mask: u32,
     /// Next channel to be offered a program, when there are several.
     pub next_channel: u32,
-    /// Turn of the units for placement without time.
-    pub turn: u32,
 }
 
 impl Domain {

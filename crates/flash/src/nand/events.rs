@@ -1,55 +1,81 @@
 //! The event queue: one entry for each resource (bus or array unit), which is when it next changes state.
 //!
-//! A winner tree over all resources. Ties go to the lower number, and buses come before units: that is the defined order of
-//! simultaneous events. Cost is the tree's height, whatever is in flight.
+//! A winner tree over all resources. Ties go to the lower number, and units come before buses, so that a bus that becomes free
+//! chooses among all units that are ready by then: that is the defined order of simultaneous events. Cost is the tree's height, whatever is in flight.
 
 /// "No event".
 pub const NEVER: u64 = u64::MAX;
 
+/// Bits of a key that hold the resource.
+const RESOURCE_BITS: u32 = 16;
+/// Times are kept relative to an epoch, which moves when this many nanoseconds (39 hours) have passed.
+const HORIZON_NS: u64 = 1 << 47;
+
+/// Most resources that a queue can have.
+pub const RESOURCE_LIMIT: usize = 1 << RESOURCE_BITS;
+
 /// Next event of each resource, and the earliest of all.
 #[derive(Clone, Debug)]
 pub struct EventQueue {
-    /// Heap-ordered binary tree: node i has children 2i and 2i+1; leaves start at `leaves`. Each node holds (time, resource).
-    nodes: Vec<(u64, u32)>,
+    /// Heap-ordered binary tree: node i has children 2i and 2i+1, and holds the smaller of theirs; leaves start at `leaves`. A node
+    /// is a key: time since the epoch, then resource, in one word, so that one comparison settles ties too.
+    nodes: Vec<u64>,
     leaves: usize,
+    epoch_ns: u64,
 }
 
 impl EventQueue {
     /// A queue for `resources` resources, none of which has an event.
     pub fn new(resources: usize) -> Self {
+        assert!(resources < RESOURCE_LIMIT);
         let leaves = resources.next_power_of_two().max(2);
-        let mut nodes = vec![(NEVER, u32::MAX); 2 * leaves];
-        for (resource, node) in nodes[leaves..].iter_mut().enumerate() {
-            node.1 = resource as u32;
-        }
-        Self { nodes, leaves }
+        Self { nodes: vec![NEVER; 2 * leaves], leaves, epoch_ns: 0 }
     }
 
-    /// Sets the resource's event (or `NEVER`).
+    /// Sets the resource's event (or `NEVER`). Always walks to the root: the height is small, and a loop of fixed length is
+    /// predicted better than one that stops where nothing changes.
     #[inline]
     pub fn set(&mut self, resource: usize, time_ns: u64) {
-        let mut node = self.leaves + resource;
-        self.nodes[node].0 = time_ns;
-        while node > 1 {
-            let (left, right) = (self.nodes[node & !1], self.nodes[node | 1]);
-            node /= 2;
-            let winner = if right.0 < left.0 { right } else { left };
-            if self.nodes[node] == winner {
-                return;
+        let mut winner = NEVER;
+        if time_ns != NEVER {
+            if time_ns - self.epoch_ns >= HORIZON_NS {
+                self.move_epoch();
             }
+            winner = (time_ns - self.epoch_ns) << RESOURCE_BITS | resource as u64;
+        }
+        let mut node = self.leaves + resource;
+        self.nodes[node] = winner;
+        while node > 1 {
+            winner = winner.min(self.nodes[node ^ 1]);
+            node /= 2;
             self.nodes[node] = winner;
+        }
+    }
+
+    /// Counts time from the earliest event on. Events are never further ahead than the longest cell time.
+    #[cold]
+    fn move_epoch(&mut self) {
+        let passed = self.nodes[1] >> RESOURCE_BITS;
+        self.epoch_ns += passed;
+        for node in self.nodes.iter_mut().filter(|node| **node != NEVER) {
+            *node -= passed << RESOURCE_BITS;
         }
     }
 
     /// The resource's event, `NEVER` if it has none.
     pub fn of(&self, resource: usize) -> u64 {
-        self.nodes[self.leaves + resource].0
+        self.time(self.nodes[self.leaves + resource])
+    }
+
+    #[inline]
+    fn time(&self, key: u64) -> u64 {
+        if key == NEVER { NEVER } else { self.epoch_ns + (key >> RESOURCE_BITS) }
     }
 
     /// The earliest event: (time, resource); time is `NEVER` if there is none.
     #[inline]
     pub fn first(&self) -> (u64, u32) {
-        self.nodes[1]
+        (self.time(self.nodes[1]), (self.nodes[1] & (RESOURCE_LIMIT as u64 - 1)) as u32)
     }
 }
 
@@ -91,5 +117,20 @@ mod tests {
                 assert_eq!(queue.first(), expected);
             }
         }
+    }
+
+    #[test]
+    fn keeps_order_over_years() {
+        let mut queue = EventQueue::new(3);
+        let mut now_ns = 0;
+        for step in 0..10_000u64 {
+            let resource = (step % 3) as usize;
+            queue.set(resource, now_ns + 1_000_000_000 * (1 + step % 7));
+            let first = queue.first();
+            assert_eq!(first.0, (0..3).map(|resource| queue.of(resource)).min().unwrap());
+            now_ns = first.0;
+            queue.set(first.1 as usize, now_ns + 3_600_000_000_000);
+        }
+        assert!(now_ns > 2 * HORIZON_NS);
     }
 }

@@ -80,12 +80,16 @@ const URGENT_QUEUES: u16 = 0b11;
 /// An array unit.
 #[derive(Clone, Debug)]
 pub struct Unit {
+    /// Its channel, its number there, and the bit of that number.
+    pub(crate) channel: u32,
+    number: u64,
+    pub(crate) bit: u64,
     state: State,
     /// What it would do with the bus: class * PHASES + phase, or `NOTHING`.
     want: u8,
     /// How many collections keep it from serving anything but urgent work.
     pub(crate) blocked: u8,
-    turn_of_plane: u8,
+    turn_of_plane: u64,
     /// Which of `queues` are not empty.
     filled: u16,
     /// Bound work by class and kind (reads, others); all in the first of a class under FIFO.
@@ -106,8 +110,11 @@ pub struct Unit {
 }
 
 impl Unit {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(channel: u32, number: u32) -> Self {
         Self {
+            channel,
+            number: u64::from(number),
+            bit: 1 << number,
             state: State::Idle,
             want: NOTHING,
             blocked: 0,
@@ -132,12 +139,14 @@ impl Unit {
 /// A channel's bus.
 #[derive(Clone, Debug)]
 pub struct Channel {
+    pub(crate) first_unit: u32,
     free_ns: u64,
     has_event: bool,
-    /// Which entries of `wants` are not empty.
-    wanted: u16,
-    turn: u8,
-    pub(crate) turn_of_pool: u8,
+    /// Which entries of `wants` are not empty. This and the turns are whole words, lest the processor has to load together what
+    /// was just stored apart.
+    wanted: u64,
+    turn: u64,
+    turn_of_pool: u64,
     /// Units by what they want.
     wants: [u64; WANTS],
     idle: u64,
@@ -150,8 +159,9 @@ pub struct Channel {
 }
 
 impl Channel {
-    pub(crate) fn new(units: u32) -> Self {
+    pub(crate) fn new(number: u32, units: u32) -> Self {
         Self {
+            first_unit: number * units,
             free_ns: 0,
             has_event: false,
             wanted: 0,
@@ -167,11 +177,26 @@ impl Channel {
     }
 }
 
+impl Channel {
+    /// Units that could take any program.
+    #[inline]
+    fn takers(&self) -> u64 {
+        self.idle & self.writable & !self.blocked
+    }
+}
+
 /// The first set bit of `mask` after position `last`, going round. `mask` must not be zero.
 #[inline]
-pub(crate) fn after(mask: u64, last: u8) -> u8 {
+pub(crate) fn after(mask: u64, last: u64) -> u32 {
     let above = mask & (u64::MAX << last << 1);
-    (if above != 0 { above } else { mask }).trailing_zeros() as u8
+    (if above != 0 { above } else { mask }).trailing_zeros()
+}
+
+/// The first set bit of `mask` from position `first` on, going round. `mask` must not be zero.
+#[inline]
+pub(crate) fn at_or_after(mask: u64, first: u32) -> u32 {
+    let above = mask & (u64::MAX << first);
+    (if above != 0 { above } else { mask }).trailing_zeros()
 }
 
 impl Flash {
@@ -293,7 +318,7 @@ impl Flash {
         let domain = &self.domains[domain_id as usize];
         let single_unit = domain.units.is_power_of_two() && domain.channels.0 + 1 == domain.channels.1;
         if single_unit {
-            record.unit = domain.channels.0 * self.units_per_channel + domain.units.trailing_zeros();
+            record.unit = self.channels[domain.channels.0 as usize].first_unit + domain.units.trailing_zeros();
             if self.settings.placement == crate::Placement::Static {
                 record.plane = domain_id;
             }
@@ -350,7 +375,7 @@ impl Flash {
         unit.queued += 1;
         if unit.state == State::Idle {
             self.refresh_want(unit_id);
-            self.kick(unit_id / self.units_per_channel);
+            self.kick(self.units[unit_id as usize].channel);
         }
     }
 
@@ -414,8 +439,8 @@ impl Flash {
         if old == want {
             return;
         }
-        let channel_id = unit_id / self.units_per_channel;
-        let bit = 1u64 << (unit_id - channel_id * self.units_per_channel);
+        let channel_id = self.units[unit_id as usize].channel;
+        let bit = self.units[unit_id as usize].bit;
         self.units[unit_id as usize].want = want;
         let channel = &mut self.channels[channel_id as usize];
         if old != NOTHING {
@@ -434,18 +459,20 @@ impl Flash {
         let unit = &mut self.units[unit_id as usize];
         unit.blocked = if blocked { unit.blocked + 1 } else { unit.blocked - 1 };
         let is_blocked = unit.blocked > 0;
-        let channel_id = unit_id / self.units_per_channel;
-        let bit = 1u64 << (unit_id - channel_id * self.units_per_channel);
+        let channel_id = self.units[unit_id as usize].channel;
+        let bit = self.units[unit_id as usize].bit;
         let channel = &mut self.channels[channel_id as usize];
         channel.blocked = if is_blocked { channel.blocked | bit } else { channel.blocked & !bit };
         self.refresh_want(unit_id);
     }
 
-    /// Serves the channel if its bus is free, else makes sure that the end of its transfer is noticed.
+    /// Serves the channel if its bus is free, else makes sure that the end of its transfer is noticed. While other units have
+    /// events at this very time the bus waits for them, so that it chooses among all that are ready now.
     #[inline]
     pub(crate) fn kick(&mut self, channel_id: u32) {
         let channel = &self.channels[channel_id as usize];
-        if channel.free_ns <= self.now_ns {
+        let is_free = channel.free_ns <= self.now_ns;
+        if is_free && self.events.first().0 != self.now_ns {
             self.serve(channel_id);
         } else if !channel.has_event {
             self.wait_for_bus(channel_id);
@@ -455,70 +482,83 @@ impl Flash {
     fn wait_for_bus(&mut self, channel_id: u32) {
         let channel = &mut self.channels[channel_id as usize];
         channel.has_event = true;
-        let free_ns = channel.free_ns;
-        self.events.set(channel_id as usize, free_ns);
+        let time_ns = channel.free_ns.max(self.now_ns);
+        self.events.set(self.units.len() + channel_id as usize, time_ns);
     }
 
     pub(crate) fn bus_event(&mut self, channel_id: u32) {
         self.channels[channel_id as usize].has_event = false;
-        self.events.set(channel_id as usize, NEVER);
+        self.events.set(self.units.len() + channel_id as usize, NEVER);
         self.serve(channel_id);
     }
 
     /// Gives the free bus to who comes next, until it is busy or nobody wants it.
     fn serve(&mut self, channel_id: u32) {
-        while let Some((unit_id, pool)) = self.next_served(channel_id) {
-            if self.channels[channel_id as usize].free_ns > self.now_ns {
-                if !self.channels[channel_id as usize].has_event {
+        loop {
+            let channel = &self.channels[channel_id as usize];
+            if channel.free_ns > self.now_ns {
+                if !channel.has_event && (channel.wanted != 0 || self.waiting_program(channel).1 != NIL) {
                     self.wait_for_bus(channel_id);
                 }
                 return;
             }
-            match pool {
-                Some(domain) => self.start_from_pool(unit_id, domain),
-                None if self.units[unit_id as usize].state == State::DataReady => self.start_data_out(unit_id),
-                None => self.start_bound(unit_id),
+            let (unit_id, domain) = self.next_served(channel);
+            if unit_id == NIL {
+                return;
+            }
+            if domain != NIL {
+                self.start_from_pool(unit_id, domain);
+            } else if self.units[unit_id as usize].state == State::DataReady {
+                self.start_data_out(unit_id);
+            } else {
+                self.start_bound(unit_id);
             }
         }
     }
 
-    /// Who gets the bus next: a unit for its own work, or a unit and the domain whose waiting program it takes.
+    /// Who gets the bus next: a unit for its own work (and `NIL`), or a unit and the domain whose waiting program it takes; `NIL` for
+    /// nobody.
     #[inline]
-    fn next_served(&self, channel_id: u32) -> Option<(u32, Option<u32>)> {
-        let channel = &self.channels[channel_id as usize];
-        let first_unit = channel_id * self.units_per_channel;
-        let bound = channel.wanted.trailing_zeros(); // 16 if nobody wants
-        let takers = channel.idle & channel.writable & !channel.blocked;
-        if takers != 0 {
-            // Most channels belong to one domain; those of chip members to one for each chip.
-            let mut best: Option<(u32, u32)> = None;
-            for &id in &channel.domains {
-                let domain = &self.domains[id as usize];
-                if domain.waiting_mask != 0 && takers & domain.units != 0 {
-                    let class = domain.waiting_mask.trailing_zeros();
-                    if best.is_none_or(|(best_class, _)| class < best_class) {
-                        best = Some((class, id));
-                    }
-                }
+    fn next_served(&self, channel: &Channel) -> (u32, u32) {
+        let bound = channel.wanted.trailing_zeros(); // 64 if nobody wants
+        let (class, domain) = self.waiting_program(channel);
+        if domain != NIL {
+            let bound_first = bound < (class + 1) * u32::from(PHASES);
+            if !bound_first || (self.settings.fifo && self.pool_is_older(channel, bound, class, domain)) {
+                let unit = after(channel.takers() & self.domains[domain as usize].units, channel.turn_of_pool);
+                return (channel.first_unit + unit, domain);
             }
-            if let Some((class, id)) = best {
-                let bound_first = bound < 16 && bound < class * u32::from(PHASES) + u32::from(PHASES);
-                if !bound_first || (self.settings.fifo && self.pool_is_older(channel, bound, class, id, first_unit)) {
-                    let unit = after(takers & self.domains[id as usize].units, channel.turn_of_pool);
-                    return Some((first_unit + u32::from(unit), Some(id)));
+        }
+        if bound == u64::BITS {
+            return (NIL, NIL);
+        }
+        (channel.first_unit + after(channel.wants[bound as usize], channel.turn), NIL)
+    }
+
+    /// The most urgent program that waits for any unit that could take it: its class and domain, `NIL` for none. A channel mostly
+    /// belongs to one domain; with chips as members, to one for each chip.
+    #[inline]
+    fn waiting_program(&self, channel: &Channel) -> (u32, u32) {
+        let mut best = (u32::MAX, NIL);
+        for &id in &channel.domains {
+            let domain = &self.domains[id as usize];
+            if domain.waiting_mask != 0 && channel.takers() & domain.units != 0 {
+                let class = domain.waiting_mask.trailing_zeros();
+                if class < best.0 {
+                    best = (class, id);
                 }
             }
         }
-        (bound < 16).then(|| (first_unit + u32::from(after(channel.wants[bound as usize], channel.turn)), None))
+        best
     }
 
     /// Under FIFO, a waiting program of the same class goes before a command that was submitted later. Data out always goes first:
     /// the register is needed.
-    fn pool_is_older(&self, channel: &Channel, bound: u32, class: u32, domain: u32, first_unit: u32) -> bool {
+    fn pool_is_older(&self, channel: &Channel, bound: u32, class: u32, domain: u32) -> bool {
         if bound / u32::from(PHASES) != class || bound % u32::from(PHASES) == u32::from(DATA_OUT) {
             return false;
         }
-        let unit = &self.units[(first_unit + u32::from(after(channel.wants[bound as usize], channel.turn))) as usize];
+        let unit = &self.units[(channel.first_unit + after(channel.wants[bound as usize], channel.turn)) as usize];
         let head = unit.queues[(class * 2) as usize].head;
         let waiting = self.domains[domain as usize].waiting[class as usize].head;
         self.records[waiting as usize].submitted_ns < self.records[head as usize].submitted_ns
@@ -527,8 +567,8 @@ impl Flash {
     // ---- starting work ----
 
     fn set_state(&mut self, unit_id: u32, state: State) {
-        let channel_id = unit_id / self.units_per_channel;
-        let bit = 1u64 << (unit_id - channel_id * self.units_per_channel);
+        let channel_id = self.units[unit_id as usize].channel;
+        let bit = self.units[unit_id as usize].bit;
         let idle = &mut self.channels[channel_id as usize].idle;
         *idle = if state == State::Idle { *idle | bit } else { *idle & !bit };
         self.units[unit_id as usize].state = state;
@@ -536,17 +576,16 @@ impl Flash {
     }
 
     fn occupy_bus(&mut self, unit_id: u32, duration_ns: u64, cause: Cause) -> u64 {
-        let channel_id = unit_id / self.units_per_channel;
-        let channel = &mut self.channels[channel_id as usize];
+        let Unit { channel, number: turn, .. } = self.units[unit_id as usize];
+        let channel = &mut self.channels[channel as usize];
         channel.free_ns = self.now_ns + duration_ns;
         channel.busy_ns[cause as usize] += duration_ns;
-        channel.turn = (unit_id - channel_id * self.units_per_channel) as u8;
+        channel.turn = turn;
         channel.free_ns
     }
 
     fn unit_at(&mut self, unit_id: u32, time_ns: u64) {
-        let channels = self.channels.len();
-        self.events.set(channels + unit_id as usize, time_ns);
+        self.events.set(unit_id as usize, time_ns);
     }
 
     fn pop_bound(&mut self, unit_id: u32, index: usize) -> u32 {
@@ -610,7 +649,7 @@ impl Flash {
     }
 
     fn events_of(&self, unit_id: u32) -> u64 {
-        self.events.of(self.channels.len() + unit_id as usize)
+        self.events.of(unit_id as usize)
     }
 
     fn page_transfer_ns(&self) -> u64 {
@@ -675,8 +714,8 @@ impl Flash {
 
     /// Starts the program that waits longest in the domain.
     fn start_from_pool(&mut self, unit_id: u32, domain: u32) {
-        let channel_id = unit_id / self.units_per_channel;
-        self.channels[channel_id as usize].turn_of_pool = (unit_id - channel_id * self.units_per_channel) as u8;
+        let Unit { channel, number, .. } = self.units[unit_id as usize];
+        self.channels[channel as usize].turn_of_pool = number;
         let class = self.domains[domain as usize].waiting_mask.trailing_zeros() as usize;
         let id = self.pop_pool(domain, class);
         self.units[unit_id as usize].since_ns = self.now_ns;
@@ -747,8 +786,9 @@ impl Flash {
     /// The unit's writable plane whose turn it is.
     pub(crate) fn turn_plane(&mut self, unit_id: u32) -> u32 {
         let unit = &mut self.units[unit_id as usize];
-        unit.turn_of_plane = after(unit.writable, unit.turn_of_plane);
-        unit_id * self.planes_per_unit + u32::from(unit.turn_of_plane)
+        let number = after(unit.writable, unit.turn_of_plane);
+        unit.turn_of_plane = u64::from(number);
+        unit_id * self.planes_per_unit + number
     }
 
     /// Takes the promised page for a program that starts now.
@@ -792,7 +832,7 @@ impl Flash {
         match self.units[unit_id as usize].state {
             State::Reading => {
                 self.set_state(unit_id, State::DataReady);
-                self.kick(unit_id / self.units_per_channel);
+                self.kick(self.units[unit_id as usize].channel);
             }
             State::DataOut => {
                 let id = self.units[unit_id as usize].current;
@@ -804,7 +844,7 @@ impl Flash {
                     self.set_state(unit_id, State::DataReady);
                 }
                 self.finish(id, observer);
-                self.kick(unit_id / self.units_per_channel);
+                self.kick(self.units[unit_id as usize].channel);
             }
             State::DataIn => {
                 let mut id = self.units[unit_id as usize].current;
@@ -824,7 +864,7 @@ impl Flash {
                     self.finish(id, observer);
                     id = next;
                 }
-                self.kick(unit_id / self.units_per_channel);
+                self.kick(self.units[unit_id as usize].channel);
             }
             State::Idle | State::DataReady => unreachable!("a unit that waits has no event"),
         }

@@ -12,7 +12,7 @@ pub mod tags;
 
 use crate::statistics::Statistics;
 use content::{Content, Submitted};
-use flashraid_flash::{Completion, Flash};
+use flashraid_flash::Flash;
 use flashraid_redundancy::{Decisions, Extent, Job, Scheme};
 use flashraid_vocabulary::{HostOp, HostRequest, Lpn, MemberId, MemberPage, Version, View, Wave};
 pub use instant::Reached;
@@ -131,7 +131,6 @@ pub struct Engine<C: Content> {
     wave: Wave,
     decisions: Decisions,
     granted: Vec<u32>,
-    completions: Vec<Completion>,
     ready: Vec<u32>,
     pages: Vec<MemberPage>,
     #[cfg(feature = "mutants")]
@@ -194,7 +193,6 @@ impl<C: Content> Engine<C> {
             wave: Wave::default(),
             decisions: Decisions::default(),
             granted: Vec::new(),
-            completions: Vec::new(),
             ready: Vec::new(),
             pages: Vec::new(),
             #[cfg(feature = "mutants")]
@@ -489,13 +487,11 @@ impl<C: Content> Engine<C> {
         self.flash.prefetch_map(self.scheme.locate(lpn));
     }
 
-    /// Asks the processor for what writes of these pages will touch beyond the map, which should be there already.
+    /// Asks the processor for the blocks of these pages; their map entries should be there already.
     #[inline]
-    pub fn prefetch_blocks(&self, lpn: Lpn, pages: u64, op: HostOp) {
-        if op == HostOp::Write {
-            for page in 0..pages.min(4) {
-                self.flash.prefetch_block(self.scheme.locate(Lpn((lpn.0 + page) % self.options.space_pages)));
-            }
+    pub fn prefetch_blocks(&self, lpn: Lpn, pages: u64) {
+        for page in lpn.0..(lpn.0 + pages.min(4)).min(self.options.space_pages) {
+            self.flash.prefetch_block(self.scheme.locate(Lpn(page)));
         }
     }
 
@@ -539,12 +535,12 @@ impl<C: Content> Engine<C> {
     #[inline]
     fn process_event(&mut self) {
         self.flash.advance(&mut self.content);
-        let mut completions = std::mem::take(&mut self.completions);
-        self.flash.take_completions(&mut completions);
-        for completion in completions.drain(..) {
+        let mut next = 0;
+        while let Some(&completion) = self.flash.completions().get(next) {
+            next += 1;
             self.progress(completion);
         }
-        self.completions = completions;
+        self.flash.forget_completions();
         self.run_ready();
     }
 

@@ -201,7 +201,14 @@ impl<C: Content> Engine<C> {
     }
 
     /// Starts operations whose conditions are met, in the order in which they were met.
+    #[inline]
     pub(super) fn run_ready(&mut self) {
+        if !self.ready.is_empty() || self.flash.has_news() {
+            self.run_all_ready();
+        }
+    }
+
+    fn run_all_ready(&mut self) {
         let mut next = 0;
         loop {
             while let Some(&id) = self.ready.get(next) {
