@@ -71,7 +71,7 @@ pub enum Lock {
 
 /// One operation on one stripe: a small state machine driven by its scheme.
 ///
-/// `decide` fills it; `step` may change `step`, `method` and `reads`; the engine reads the rest.
+/// `decide` fills it; `step` may change `step`, `method`, `reads` and `update_reads`; the engine reads the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// What it is for.
@@ -84,6 +84,9 @@ pub struct Operation {
     pub step: u8,
     /// Reads named in waves so far (numbers the reads for `Sources::reads`).
     pub reads: u8,
+    /// How many of them are update reads that are no source of the parity. Noted when they are made: an unwritten page may appear
+    /// at any time (as zeroes), so what is written now does not tell what was.
+    pub update_reads: u8,
     /// The stripe, which is what is locked.
     pub stripe: StripeId,
     /// The local page of the stripe's strips in their members (the engine reserves space for programs there).

@@ -96,6 +96,7 @@ impl Scheme for DecidesInSecondStep {
         match operation.step {
             0 if merged != 0 => {
                 self.inner.push_update_reads(merged, &row, wave);
+                operation.update_reads = merged.count_ones() as u8;
                 return waits_for_reads(operation, wave);
             }
             0 | 1 => {
@@ -115,7 +116,7 @@ impl Scheme for DecidesInSecondStep {
             }
             _ => {}
         }
-        let reads = bits::lowest(u32::from(operation.reads)) & !bits::lowest(merged.count_ones());
+        let reads = bits::lowest(u32::from(operation.reads)) & !bits::lowest(u32::from(operation.update_reads));
         self.inner.push_parity_program(&row, Sources { host: operation.strips, reads }, wave);
         operation.step = 4;
         Step::Last
@@ -177,6 +178,7 @@ impl CommitsAnotherFirst {
             method: Method::None,
             step: 0,
             reads: 0,
+            update_reads: 0,
             stripe,
             page: row.page(),
             strips: 0,
@@ -344,6 +346,7 @@ impl Job for CopyWhenIdle {
                     method: Method::None,
                     step: 0,
                     reads: 0,
+                    update_reads: 0,
                     stripe: (self.stripe_of)(address),
                     page: address.page,
                     strips: 0,

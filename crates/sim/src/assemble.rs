@@ -14,7 +14,8 @@ pub fn engine<C: Content>(config: &Config, content: C) -> Result<Engine<C>, Conf
     Ok(Engine::new(scheme, flash, content, options(&config.host, space_pages)))
 }
 
-fn options(host: &Host, space_pages: u64) -> Options {
+/// What the engine is told about the host's side.
+pub fn options(host: &Host, space_pages: u64) -> Options {
     Options {
         space_pages,
         serial: match host.serial_subrequests {
@@ -27,7 +28,8 @@ fn options(host: &Host, space_pages: u64) -> Options {
     }
 }
 
-fn settings(device: &Device) -> Settings {
+/// What the flash layer is told about the device.
+pub fn settings(device: &Device) -> Settings {
     let order = device.static_order.as_bytes();
     Settings {
         geometry: device.geometry(),

@@ -3,7 +3,7 @@
 
 #![warn(missing_docs)]
 
-mod assemble;
+pub mod assemble;
 pub mod config;
 pub mod engine;
 pub mod listing;

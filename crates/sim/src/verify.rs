@@ -44,15 +44,16 @@ pub fn stored(engine: &Engine<Tags>) -> Verified {
     for lpn in (0..engine.space_pages()).map(Lpn) {
         let address = scheme.locate(lpn);
         let stored = content(address);
-        found.mismatches += u64::from(!tags.explains(lpn, stored));
+        // Of a page that the controller holds, a version is acknowledged that is not durable yet.
+        found.mismatches += u64::from(!tags.explains(lpn, stored) && !engine.holds(lpn));
         if flash.lookup(address, Version::Current).is_none() {
             continue;
         }
         found.pages_checked += 1;
         for &lost in cases.iter().filter(|lost| **lost >> address.member.0 & 1 == 1) {
             sources.clear();
-            let recovered = scheme.recover(lpn, lost, &mut sources)
-                && sources.iter().fold(ZERO, |sum, source| sum ^ content(*source)) == stored;
+            let recovered =
+                scheme.recover(lpn, lost, &mut sources) && sources.iter().fold(ZERO, |sum, source| sum ^ content(*source)) == stored;
             found.pages_checked += 1;
             found.pages_lost += u64::from(!recovered);
         }

@@ -98,17 +98,15 @@ impl<L: Layout> ParityScheme<L> {
             operation.method = self.rule.method(operation.strips.count_ones(), self.layout.width());
             self.count(operation.method);
             self.push_pre_reads(operation.method, operation.strips, merged, row, view, wave);
+            operation.update_reads = if operation.method == Method::Rmw { 0 } else { merged.count_ones() as u8 };
             if !wave.operations.is_empty() {
                 return waits_for_reads(operation, wave);
             }
         }
         self.push_data_programs(operation, merged, row, wave);
         // The update reads beside RCW come last, and are no source of the parity.
-        let sources = match operation.method {
-            Method::Rmw => u32::from(operation.reads),
-            _ => u32::from(operation.reads) - merged.count_ones(),
-        };
-        self.push_parity_program(row, Sources { host: operation.strips, reads: bits::lowest(sources) }, wave);
+        let sources = bits::lowest(u32::from(operation.reads - operation.update_reads));
+        self.push_parity_program(row, Sources { host: operation.strips, reads: sources }, wave);
         operation.step += 1;
         Step::Last
     }

@@ -177,9 +177,13 @@ impl<C: Content> Engine<C> {
         pages.clear();
         self.scheme.redundancy_of(lpn, &mut pages);
         pages.push(self.scheme.locate(lpn));
-        for &address in &pages {
-            let domain = self.flash.domain_of(address);
-            if self.flash.lookup(address, Version::Current).is_none() && self.flash.reserve(domain) {
+        pages.retain(|&address| self.flash.lookup(address, Version::Current).is_none());
+        // All or none: a page without its redundancy would be lost by the next failure.
+        let promised = pages.iter().take_while(|&&address| self.flash.reserve(self.flash.domain_of(address))).count();
+        if promised < pages.len() {
+            pages[..promised].iter().for_each(|&address| self.flash.release(self.flash.domain_of(address)));
+        } else {
+            for &address in &pages {
                 let ppn = self.flash.place(address, Version::Current, false);
                 if C::TRACKED {
                     self.content.placed_zero(ppn);

@@ -219,6 +219,11 @@ impl<C: Content> Engine<C> {
         self.options.space_pages
     }
 
+    /// Whether the controller holds a version of the page that is acknowledged and not durable yet.
+    pub fn holds(&self, lpn: Lpn) -> bool {
+        self.in_controller.contains_key(&lpn.0)
+    }
+
     /// Simulated time.
     pub fn now_ns(&self) -> u64 {
         self.flash.now_ns()
@@ -322,11 +327,7 @@ impl<C: Content> Engine<C> {
         let last_bytes = extent.last_bytes;
         while extent.pages > 0 {
             let to_end = self.options.space_pages - extent.first.0;
-            let part = if extent.pages > to_end {
-                Extent { pages: to_end, last_bytes: self.page_bytes, ..extent }
-            } else {
-                extent
-            };
+            let part = if extent.pages > to_end { Extent { pages: to_end, last_bytes: self.page_bytes, ..extent } } else { extent };
             let part = if part.pages == 1 && extent.pages > 1 { Extent { last_bytes: part.first_bytes, ..part } } else { part };
             let taken = self.decide(id, &part);
             extent.pages -= taken;

@@ -1,0 +1,258 @@
+//! A second content, naive and independent of tags: each page really holds eight lanes (bytes that stand for an eighth of the page each).
+//! Parity is the XOR of lanes, a sub-page write replaces the lanes that the host gave, zeroes are zero. The host's side is an array
+//! of what was asked for.
+
+use flashraid_redundancy::{Operation, OperationKind};
+use flashraid_sim::engine::Engine;
+use flashraid_sim::engine::content::{Content, FILL, Submitted};
+use flashraid_vocabulary::{HostOp, HostRequest, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
+use std::collections::BTreeMap;
+
+/// Lanes of a page.
+pub const LANES: u64 = 8;
+
+#[derive(Clone, Debug, Default)]
+struct Gathered {
+    sequence: u64,
+    reads: Vec<u64>,
+    below: BTreeMap<u32, u64>,
+    /// For each page of a read: what it must see, unless a write of the page was or became concurrent.
+    expected: Vec<Option<(u64, u64)>>,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Bytes {
+    flash: Vec<Option<u64>>,
+    host: Vec<u64>,
+    /// How often a page was submitted, and how often it was acknowledged.
+    submissions: Vec<(u64, u64)>,
+    /// What each request put into each page: lanes, and which of them.
+    given: BTreeMap<(u64, u64), (u64, u64)>,
+    gathered: Vec<Gathered>,
+    programs: Vec<u64>,
+    reads: Vec<(u8, u8)>,
+    /// The request about to be submitted.
+    pub request: Option<HostRequest>,
+    page_bytes: u64,
+    /// Reads compared.
+    pub reads_checked: u64,
+    /// What was wrong.
+    pub wrong: Vec<String>,
+}
+
+fn grown<T: Clone + Default>(list: &mut Vec<T>, index: u32) -> &mut T {
+    if list.len() <= index as usize {
+        list.resize(index as usize + 1, T::default());
+    }
+    &mut list[index as usize]
+}
+
+fn bits(mask: u64) -> impl Iterator<Item = u32> {
+    (0..64).filter(move |bit| mask >> bit & 1 == 1)
+}
+
+fn lpn_of(operation: &Operation, strip: u32) -> u64 {
+    operation.first.0 + u64::from((operation.strips & ((1 << strip) - 1)).count_ones())
+}
+
+/// Recognisable lanes: never all zero.
+fn lanes(sequence: u64, lpn: u64) -> u64 {
+    let number =
+        (sequence.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ lpn.wrapping_mul(0xC2B2_AE3D_27D4_EB4F)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    number ^ number >> 31 | 0x0101_0101_0101_0101
+}
+
+impl Bytes {
+    pub fn new(physical_pages: u64, space_pages: u64, page_bytes: u32) -> Self {
+        Self {
+            flash: vec![None; physical_pages as usize],
+            host: vec![0; space_pages as usize],
+            submissions: vec![(0, 0); space_pages as usize],
+            given: BTreeMap::new(),
+            gathered: Vec::new(),
+            programs: Vec::new(),
+            reads: Vec::new(),
+            request: None,
+            page_bytes: u64::from(page_bytes),
+            reads_checked: 0,
+            wrong: Vec::new(),
+        }
+    }
+
+    /// Lanes (as a mask of bytes) that the request under submission touches in the `page`-th page from its first on.
+    fn touched(&self, request: &HostRequest, page: u64) -> u64 {
+        let lane_bytes = self.page_bytes / LANES;
+        let start = (request.offset_bytes / self.page_bytes + page) * self.page_bytes;
+        let end = request.offset_bytes + request.size_bytes;
+        let is_touched = |lane: &u64| (start + lane * lane_bytes) >= request.offset_bytes && (start + (lane + 1) * lane_bytes) <= end;
+        (0..LANES).filter(is_touched).fold(0, |mask, lane| mask | 0xFF << (8 * lane))
+    }
+
+    fn host_strip(&self, id: u32, operation: &Operation, strip: u32) -> u64 {
+        if operation.kind == OperationKind::Trim {
+            return 0;
+        }
+        let gathered = &self.gathered[id as usize];
+        let lpn = lpn_of(operation, strip);
+        if gathered.sequence == FILL {
+            return lanes(FILL, lpn);
+        }
+        let (value, mask) = self.given[&(gathered.sequence, lpn)];
+        value & mask | gathered.below.get(&strip).copied().unwrap_or(0) & !mask
+    }
+
+    fn compare(&mut self, id: u32, operation: &Operation, strip: u32, content: u64) {
+        let lpn = lpn_of(operation, strip);
+        let expected = self.gathered[id as usize].expected[(lpn - operation.first.0) as usize];
+        let Some((submissions, expected)) = expected else { return };
+        if self.submissions[lpn as usize].0 == submissions {
+            self.reads_checked += 1;
+            if content != expected {
+                self.wrong.push(format!("host page {lpn} was read as {content:#018x}, and holds {expected:#018x}"));
+            }
+        }
+    }
+
+    /// Compares every page with what the host asked for, and every row with the plain rule of `layout`. Only while nothing is in flight.
+    pub fn check_quiet(engine: &Engine<Self>, layout: Redundancy) {
+        let (bytes, flash) = (&engine.content, &engine.flash);
+        assert!(bytes.wrong.is_empty(), "{}", bytes.wrong[0]);
+        let content = |address: MemberPage, version| {
+            flash
+                .lookup(address, version)
+                .map(|ppn| bytes.flash[ppn.0 as usize].unwrap_or_else(|| panic!("{address:?} is at {ppn:?}, erased")))
+        };
+        for lpn in 0..engine.space_pages() {
+            let stored = content(engine.scheme().locate(Lpn(lpn)), Version::Current).unwrap_or(0);
+            assert_eq!(stored, bytes.host[lpn as usize], "host page {lpn}");
+        }
+        let members = flash.settings().members() as u16;
+        let mut late = 0;
+        for page in 0..flash.settings().pages_per_member {
+            let current = |member: u16| content(MemberPage::new(member, page), Version::Current).unwrap_or(0);
+            let sum = (0..members).fold(0, |sum, member| sum ^ current(member));
+            match layout {
+                Redundancy::None => {}
+                Redundancy::Mirror => {
+                    (0..members / 2).for_each(|member| assert_eq!(current(member), current(member + members / 2), "row {page}"));
+                }
+                Redundancy::Parity => assert_eq!(sum, 0, "row {page} does not add up"),
+                // The parity covers the base of a page, or nothing of it, in the one row that may be late.
+                Redundancy::Late if sum != 0 => {
+                    let bases: Vec<u64> =
+                        (0..members).map(|member| content(MemberPage::new(member, page), Version::Base).unwrap_or(0)).collect();
+                    let adds_up = |late: u32| {
+                        (0..members).fold(0, |sum, m| sum ^ if late >> m & 1 == 1 { bases[usize::from(m)] } else { current(m) }) == 0
+                    };
+                    assert!((0..1 << members).any(adds_up), "row {page} adds up with no choice of versions");
+                    late += 1;
+                }
+                Redundancy::Late => {}
+            }
+        }
+        assert!(late <= 1, "{late} rows are late");
+    }
+}
+
+/// What holds between the members of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redundancy {
+    None,
+    Mirror,
+    Parity,
+    /// Parity put off for one row at a time.
+    Late,
+}
+
+impl Observer for Bytes {
+    fn moved(&mut self, from: Ppn, to: Ppn) {
+        self.flash[to.0 as usize] = self.flash[from.0 as usize];
+    }
+
+    fn erased(&mut self, first: Ppn, pages: u32) {
+        self.flash[first.0 as usize..][..pages as usize].fill(None);
+    }
+}
+
+impl Content for Bytes {
+    const TRACKED: bool = true;
+
+    fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted) {
+        let request = self.request.expect("the test says what it submits");
+        let (space, first) = (self.host.len() as u64, request.offset_bytes / self.page_bytes);
+        let page = (lpn.0 + space - first) % space;
+        let mask = self.touched(&request, page);
+        assert_eq!(change != Submitted::Part, mask == u64::MAX, "{request:?} {lpn:?} {change:?}");
+        let value = if request.op == HostOp::Write { lanes(sequence, lpn.0) } else { 0 };
+        let host = &mut self.host[lpn.0 as usize];
+        *host = value & mask | *host & !mask;
+        self.submissions[lpn.0 as usize].0 += 1;
+        self.given.insert((sequence, lpn.0), (value, mask));
+    }
+
+    fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool) {
+        assert!(!failed);
+        if self.given.contains_key(&(sequence, lpn.0)) {
+            self.submissions[lpn.0 as usize].1 += 1;
+        }
+    }
+
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, _page_bytes: u32) {
+        let mut gathered = Gathered { sequence, ..Gathered::default() };
+        if operation.kind == OperationKind::Read {
+            for rank in 0..u64::from(operation.strips.count_ones()) {
+                let lpn = (operation.first.0 + rank) as usize;
+                let (submitted, acknowledged) = self.submissions[lpn];
+                gathered.expected.push((submitted == acknowledged).then_some((submitted, self.host[lpn])));
+            }
+        }
+        *grown(&mut self.gathered, id) = gathered;
+    }
+
+    fn read_submitted(&mut self, record: u32, read: u8, strip: u8) {
+        *grown(&mut self.reads, record) = (read, strip);
+    }
+
+    fn delivered(&mut self, id: u32, operation: &Operation, record: u32, ppn: Ppn) {
+        let Some(content) = self.flash[ppn.0 as usize] else {
+            self.wrong.push(format!("{ppn:?} was erased when its read ended: {operation:?}"));
+            return;
+        };
+        let (read, strip) = self.reads[record as usize];
+        let gathered = &mut self.gathered[id as usize];
+        *grown(&mut gathered.reads, u32::from(read)) = content;
+        if strip == PageOperation::NO_STRIP {
+        } else if operation.kind == OperationKind::Read {
+            self.compare(id, operation, u32::from(strip), content);
+        } else {
+            gathered.below.insert(u32::from(strip), content);
+        }
+    }
+
+    fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32) {
+        let host = bits(sources.host).fold(0, |sum, strip| sum ^ self.host_strip(id, operation, strip));
+        let content = bits(sources.reads).fold(host, |sum, read| sum ^ self.gathered[id as usize].reads[read as usize]);
+        *grown(&mut self.programs, record) = content;
+    }
+
+    fn programmed(&mut self, record: u32, ppn: Ppn) {
+        let page = &mut self.flash[ppn.0 as usize];
+        if page.replace(self.programs[record as usize]).is_some() {
+            self.wrong.push(format!("{ppn:?} was programmed twice"));
+        }
+    }
+
+    fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>) {
+        let content = writer.map_or(0, |(writer, write, strip)| self.host_strip(writer, write, strip));
+        self.compare(id, operation, strip, content);
+    }
+
+    fn placed_zero(&mut self, ppn: Ppn) {
+        self.flash[ppn.0 as usize] = Some(0);
+    }
+
+    fn filled(&mut self, lpn: Lpn) {
+        self.host[lpn.0 as usize] = lanes(FILL, lpn.0);
+    }
+}

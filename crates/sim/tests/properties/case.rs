@@ -1,0 +1,223 @@
+//! Random devices and random requests.
+
+use crate::support;
+use flashraid_sim::Config;
+use flashraid_sim::config::Device;
+use flashraid_vocabulary::{HostOp, HostRequest};
+use proptest::collection::vec;
+use proptest::num::usize::BinarySearch;
+use proptest::prelude::*;
+use proptest::strategy::NewTree;
+use proptest::test_runner::TestRunner;
+
+/// A request before it is known how large the device is.
+#[derive(Clone, Copy, Debug)]
+pub struct Raw {
+    op: HostOp,
+    is_hot: bool,
+    place: u32,
+    sectors: u32,
+    /// Time since the former request; half of them come at once.
+    gap_ns: u32,
+}
+
+/// How requests are driven.
+#[derive(Clone, Copy, Debug)]
+pub struct Drive {
+    /// Closed loop with so many outstanding; 0 for open loop.
+    pub queue_depth: u64,
+    /// Everything is let end after every so many requests.
+    pub quiet_every: usize,
+}
+
+/// One case: shrinks towards a plain device and few requests.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub settings: Vec<(&'static str, String)>,
+    pub fill: f64,
+    pub drive: Drive,
+    pub raw: Vec<Raw>,
+}
+
+type Shape = (u32, u32, u32, u32, u32, u32, u32);
+
+fn shape() -> impl Strategy<Value = Shape> {
+    let blocks = prop_oneof![4 => 8..=12u32, 1 => 13..=64u32];
+    (2..=6u32, 1..=2u32, 1..=2u32, 1..=2u32, blocks, 4..=16u32, prop_oneof![Just(4096u32), Just(512u32)])
+}
+
+fn word(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+    (0..words.len()).prop_map(move |index| words[index])
+}
+
+const BOOL: &[&str] = &["false", "true"];
+
+type Words = ([&'static str; 10], [&'static str; 9]);
+
+fn words() -> impl Strategy<Value = Words> {
+    let device = [
+        word(&["channel", "chip"]),
+        word(&["semi_dynamic", "static", "dynamic"]),
+        word(&["member", "group", "device"]),
+        word(&["die", "chip"]),
+        word(&["read_first", "fifo"]),
+        word(&["program_end", "data_in"]),
+        word(&["touched", "page"]),
+        word(&["none", "unit", "chip", "channel"]),
+        word(&["none", "dynamic", "static"]),
+        word(&["WDP", "PDW", "DPW"]),
+    ];
+    let rest = [
+        word(BOOL),
+        word(BOOL),
+        word(&["0.1", "0", "0.5"]),
+        word(&["2", "3"]),
+        word(&["queued", "strict", "off"]),
+        word(&["true", "false"]),
+        word(&["zero", "prefill"]),
+        word(&["fewest", "rmw", "rcw"]),
+        word(&["1", "2", "5"]),
+    ];
+    (device, rest)
+}
+
+fn raw() -> impl Strategy<Value = Raw> {
+    let op = prop_oneof![
+        8 => Just(HostOp::Write), 6 => Just(HostOp::Read), 2 => Just(HostOp::Trim),
+        1 => Just(HostOp::WriteZeroes), 1 => Just(HostOp::Flush),
+    ];
+    let sectors = prop_oneof![4 => 1..=16u32, 2 => 8..=64u32, 1 => 1..=400u32];
+    let gap = prop_oneof![3 => Just(0u32), 3 => 0..=50_000u32, 1 => 0..=3_000_000u32];
+    (op, any::<bool>(), any::<u32>(), sectors, gap).prop_map(|(op, is_hot, place, sectors, gap_ns)| Raw {
+        op,
+        is_hot,
+        place,
+        sectors,
+        gap_ns,
+    })
+}
+
+/// 300 to 399 requests, yet a failing case shrinks to any number.
+#[derive(Clone, Debug)]
+struct Count;
+
+impl Strategy for Count {
+    type Tree = BinarySearch;
+    type Value = usize;
+
+    fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
+        Ok(BinarySearch::new(300 + runner.rng().random_range(0..100)))
+    }
+}
+
+/// Cases for `scheme`; `spare` is over-provisioning beyond the least.
+pub fn cases(scheme: &'static str, spare: f64) -> impl Strategy<Value = Case> {
+    let drive = (prop_oneof![Just(0u64), 1..=32u64], prop_oneof![2 => 20..=150usize, 1 => Just(1000usize)])
+        .prop_map(|(queue_depth, quiet_every)| Drive { queue_depth, quiet_every });
+    let fill = prop_oneof![1 => Just(0.0), 1 => 0.0..=1.0, 2 => Just(1.0)];
+    (shape(), words(), fill, drive, vec(raw(), 400), Count).prop_map(move |(shape, words, fill, drive, mut raw, count)| {
+        raw.truncate(count);
+        Case { settings: settings(scheme, shape, words, spare), fill, drive, raw }
+    })
+}
+
+/// Legal settings from any choice.
+fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64) -> Vec<(&'static str, String)> {
+    let (mut channels, chips, dies, planes, blocks, pages, page_bytes) = shape;
+    let ([member, allocation, ftl, unit, scheduling, completes, transfer, gc_blocks, wear, order], rest) = words;
+    let [multi_plane, copyback, gc_threshold, gc_hard, serial, parity_in_response, unwritten, update, spread] = rest;
+    let by_chip = member == "chip";
+    match scheme {
+        "raid1" => channels += channels % 2,
+        "raid4" | "raid5" if channels * if by_chip { chips } else { 1 } < 3 => channels = 3,
+        _ => {}
+    }
+    let ftl = match (allocation, scheme, ftl) {
+        ("dynamic", "raid0" | "raid1", "group") if channels % 2 == 0 => "group",
+        ("dynamic", "raid0", "device") => "device",
+        _ => "member",
+    };
+    let mut settings: Vec<(&'static str, String)> = [
+        ("channels", channels),
+        ("chips_per_channel", chips),
+        ("dies_per_chip", dies),
+        ("planes_per_die", planes),
+        ("blocks_per_plane", blocks),
+        ("pages_per_block", pages),
+        ("page_bytes", page_bytes),
+    ]
+    .map(|(key, value)| (key, value.to_string()))
+    .into();
+    settings.extend(
+        [
+            ("member", member),
+            ("allocation", allocation),
+            ("ftl", ftl),
+            ("array_unit", unit),
+            ("scheduling", scheduling),
+            ("write_completes", completes),
+            ("transfer", transfer),
+            ("gc_blocks", gc_blocks),
+            ("wear_leveling", wear),
+            ("wear_spread", spread),
+            ("static_order", order),
+            ("multi_plane", multi_plane),
+            ("copyback", copyback),
+            ("gc_threshold", gc_threshold),
+            ("gc_hard", gc_hard),
+            ("serial_subrequests", serial),
+            ("parity_in_response", parity_in_response),
+            ("unwritten", unwritten),
+        ]
+        .map(|(key, value)| (key, value.to_string())),
+    );
+    if matches!(scheme, "raid4" | "raid5") {
+        settings.push(("update", update.into()));
+    }
+    let device = roomy(&settings);
+    settings.push(("over_provisioning", format!("{:.6}", (support::least_over_provisioning(&device) + spare).min(0.95))));
+    settings
+}
+
+/// The device with much over-provisioning: to ask how little would do.
+fn roomy(settings: &[(&'static str, String)]) -> Device {
+    let mut pairs: Vec<(&str, &str)> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
+    pairs.retain(|(key, _)| *key != "update");
+    pairs.push(("over_provisioning", "0.9"));
+    let with_member_ftl: Vec<_> = pairs.iter().map(|&(key, value)| if key == "ftl" { (key, "member") } else { (key, value) }).collect();
+    let mut device = support::config("tiny", "raid0", &with_member_ftl).device;
+    device.ftl = support::config("tiny", "raid0", &pairs).device.ftl;
+    device
+}
+
+impl Case {
+    /// The configuration, with verification.
+    pub fn config(&self, scheme: &str) -> Config {
+        let fill = self.fill.to_string();
+        let mut pairs: Vec<(&str, &str)> = self.settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        pairs.extend([("verify", "true"), ("fill", fill.as_str())]);
+        support::config("tiny", scheme, &pairs)
+    }
+
+    /// The requests on a logical space of so many bytes. Some go over its end and on at its start.
+    pub fn requests(&self, space_bytes: u64, page_bytes: u64) -> Vec<HostRequest> {
+        let lane_bytes = page_bytes / crate::bytes::LANES;
+        let mut arrival_ns = 0;
+        let place = |raw: &Raw| {
+            let lanes = space_bytes / lane_bytes;
+            let reach = if raw.is_hot { lanes.min(64) } else { lanes };
+            let lane = u64::from(raw.place) % reach;
+            // Half of the requests begin at a page's start.
+            if raw.place >> 31 == 1 { lane * lane_bytes } else { lane * lane_bytes / page_bytes * page_bytes }
+        };
+        self.raw
+            .iter()
+            .map(|raw| {
+                arrival_ns += u64::from(raw.gap_ns);
+                let size_bytes = (u64::from(raw.sectors) * lane_bytes).min(space_bytes - page_bytes);
+                let (offset_bytes, size_bytes) = if raw.op == HostOp::Flush { (0, 0) } else { (place(raw), size_bytes) };
+                HostRequest { arrival_ns, offset_bytes, size_bytes, op: raw.op, stream: 0, source: 0 }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,226 @@
+//! Random requests on random tiny devices at their highest legal fill, with every option, under every scheme.
+//!
+//! Each case runs three times: with tags (every read compared, every failure tried, at many instants), with bytes (a naive content
+//! against a naive array, and the plain rule of each row, whenever nothing is in flight), and through `Simulation`, whose result checks its
+//! counts. All three must complete every request at the same times. Cases are numbered; a failing one prints how to replay it.
+
+mod bytes;
+mod case;
+#[path = "../support/mod.rs"]
+mod support;
+mod test_only;
+
+use bytes::{Bytes, Redundancy};
+use case::{Case, Drive, cases};
+use flashraid_redundancy::{Job, Scheme};
+use flashraid_sim::engine::content::Content;
+use flashraid_sim::engine::{CompletedRequest, Engine};
+use flashraid_sim::{Config, Simulation, Source, verify};
+use flashraid_vocabulary::{Cause, HostRequest};
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config as Rules, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs numbered cases: all, or the one that `FLASHRAID_CASE` names. `FLASHRAID_CASES` asks for more of them.
+fn for_cases(test: &str, count: u64, strategy: impl Strategy<Value = Case>, check: impl Fn(&Case)) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let numbers = match number("FLASHRAID_CASE") {
+        Some(case) => case..case + 1,
+        None => 0..number("FLASHRAID_CASES").unwrap_or(count),
+    };
+    for case in numbers {
+        let mut seed = [0; 32];
+        seed[..8].copy_from_slice(&case.to_le_bytes());
+        let rules = Rules { failure_persistence: None, max_shrink_iters: 400, ..Rules::default() };
+        let mut runner = TestRunner::new_with_rng(rules, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
+        let tree = strategy.new_tree(&mut runner).expect("no filters");
+        let outcome = runner.run_one(tree, |case| {
+            let result = catch_unwind(AssertUnwindSafe(|| check(&case)));
+            result.map_err(|panic| {
+                let text = panic.downcast_ref::<String>().cloned();
+                TestCaseError::fail(text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string())).unwrap_or_default())
+            })
+        });
+        if let Err(TestError::Fail(reason, smallest)) = outcome {
+            panic!(
+                "case {case} of {test}: {reason}\nsmallest: {smallest:?}\n\
+                 replay: FLASHRAID_CASE={case} cargo test -p flashraid-sim --test properties -- --exact {test}"
+            );
+        }
+    }
+}
+
+/// Looks at an engine now and then; more often if that is cheap.
+struct Watch<'a, C: Content> {
+    /// Pages that may be scanned before the next look.
+    credit: u64,
+    look: &'a dyn Fn(&Engine<C>),
+}
+
+impl<C: Content> Watch<'_, C> {
+    fn event(&mut self, engine: &Engine<C>) {
+        let pages = engine.flash.geometry().physical_pages();
+        self.credit += 400;
+        if self.credit >= pages {
+            self.credit -= pages;
+            (self.look)(engine);
+        }
+    }
+}
+
+/// Drives requests through an engine, event by event. `submitting` is told of each request; `quiet` looks whenever nothing is in flight.
+fn drive<C: Content>(
+    engine: &mut Engine<C>,
+    requests: &[HostRequest],
+    drive: Drive,
+    look: &dyn Fn(&Engine<C>),
+    submitting: impl Fn(&mut Engine<C>, &HostRequest),
+    quiet: impl Fn(&Engine<C>),
+) -> Vec<CompletedRequest> {
+    let mut watch = Watch { credit: 0, look };
+    let end = |engine: &mut Engine<C>, watch: &mut Watch<C>| {
+        while engine.advance().unwrap_or_else(|error| panic!("{error}")) {
+            watch.event(engine);
+        }
+        assert_eq!(engine.outstanding(), 0);
+        quiet(engine);
+    };
+    for (index, request) in requests.iter().enumerate() {
+        if drive.queue_depth > 0 {
+            while engine.outstanding() >= drive.queue_depth {
+                engine.advance().unwrap_or_else(|error| panic!("{error}"));
+                watch.event(engine);
+            }
+        } else {
+            let arrival_ns = request.arrival_ns.max(engine.now_ns());
+            while engine.next_event_ns().is_some_and(|time_ns| time_ns <= arrival_ns) {
+                engine.advance().unwrap_or_else(|error| panic!("{error}"));
+                watch.event(engine);
+            }
+            engine.advance_until(arrival_ns).unwrap_or_else(|error| panic!("{error}"));
+        }
+        submitting(engine, request);
+        engine.submit(request, true);
+        watch.event(engine);
+        if index % drive.quiet_every == drive.quiet_every - 1 {
+            end(engine, &mut watch);
+        }
+    }
+    end(engine, &mut watch);
+    every_request_completed(&engine.completed, requests.len());
+    engine.completed.clone()
+}
+
+fn every_request_completed(completed: &[CompletedRequest], requests: usize) {
+    let mut sequences: Vec<u64> = completed.iter().map(|completed| completed.sequence).collect();
+    sequences.sort_unstable();
+    assert_eq!(sequences, (0..requests as u64).collect::<Vec<_>>(), "each request completes once");
+    assert!(completed.iter().all(|completed| completed.ok), "a request failed: {:?}", completed.iter().find(|completed| !completed.ok));
+    assert!(completed.is_sorted_by_key(|completed| completed.completed_ns));
+}
+
+fn check_engine<C: Content>(engine: &Engine<C>) {
+    engine.flash.check().unwrap_or_else(|error| panic!("at {} ns: {error}", engine.now_ns()));
+}
+
+/// What was planned is what the NAND did, once nothing is in flight.
+fn check_counts<C: Content>(engine: &Engine<C>) {
+    for (action, planned) in engine.statistics.planned.iter().enumerate() {
+        for cause in Cause::ALL.into_iter().filter(|cause| !matches!(cause, Cause::Gc | Cause::Wear)) {
+            assert_eq!(planned[cause as usize], engine.flash.counts[action][cause as usize], "{}", cause.name());
+        }
+    }
+    for action in 0..3 {
+        let by_unit: u64 = engine.flash.units().iter().map(|unit| unit.operations[action]).sum();
+        assert_eq!(by_unit, engine.flash.counts[action].iter().sum::<u64>());
+    }
+}
+
+/// Runs the case with tags, then with bytes, and compares the completions, which are returned.
+fn check_case(
+    case: &Case,
+    config: &Config,
+    scheme: &dyn Fn() -> Box<dyn Scheme>,
+    job: &dyn Fn() -> Option<Box<dyn Job>>,
+    redundancy: Redundancy,
+) -> Vec<CompletedRequest> {
+    let mut tagged = support::engine_with(config, scheme(), support::tags(config));
+    let page_bytes = u64::from(config.device.page_bytes);
+    let space_pages = tagged.space_pages();
+    let requests = case.requests(space_pages * page_bytes, page_bytes);
+    let filled = (case.fill * space_pages as f64).floor() as u64;
+    tagged.fill(filled);
+    job().into_iter().for_each(|job| tagged.add_job(job));
+    let look = |engine: &Engine<_>| {
+        check_engine(engine);
+        let found = verify::stored(engine);
+        assert!(found.is_clean() && engine.content.mismatches == 0, "at {} ns: {found:?}", engine.now_ns());
+    };
+    let times = drive(
+        &mut tagged,
+        &requests,
+        case.drive,
+        &look,
+        |_, _| {},
+        |engine| {
+            look(engine);
+            check_counts(engine);
+        },
+    );
+    let content = Bytes::new(config.device.geometry().physical_pages(), space_pages, config.device.page_bytes);
+    let mut naive = support::engine_with(config, scheme(), content);
+    naive.fill(filled);
+    job().into_iter().for_each(|job| naive.add_job(job));
+    let submitting = |engine: &mut Engine<Bytes>, request: &HostRequest| engine.content.request = Some(*request);
+    let same = drive(&mut naive, &requests, case.drive, &|_| {}, submitting, |engine| Bytes::check_quiet(engine, redundancy));
+    assert_eq!(times, same, "contents must not influence times");
+    times
+}
+
+/// Registered schemes run through `Simulation` too, as far as it knows the way of driving.
+fn check_simulation(case: &Case, config: Config, times: &[CompletedRequest]) {
+    if case.drive.queue_depth > 0 || case.drive.quiet_every < case.raw.len() {
+        return;
+    }
+    let mut simulation = Simulation::new(config, |_| true).unwrap();
+    let page_bytes = u64::from(simulation.config().device.page_bytes);
+    for request in case.requests(simulation.space_bytes(), page_bytes) {
+        simulation.submit(&request).unwrap();
+    }
+    simulation.finish().unwrap();
+    simulation.verify().unwrap();
+    assert_eq!(simulation.take_completed(), times);
+    let result = simulation.result(&Source::default(), false, None).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(result["requests"]["completed"], case.raw.len());
+    assert_eq!(result["requests"]["unfinished"], 0);
+    assert_eq!(result["requests"]["failed"]["no_space"], 0);
+    assert_eq!((&result["verify"]["mismatches"], &result["verify"]["pages_lost"]), (&0.into(), &0.into()));
+}
+
+fn registered(test: &str, scheme: &'static str, count: u64, redundancy: Redundancy) {
+    for_cases(test, count, cases(scheme, 0.0), |case| {
+        let config = case.config(scheme);
+        let times = check_case(case, &config, &|| config.build_scheme().unwrap(), &|| None, redundancy);
+        check_simulation(case, config, &times);
+    });
+}
+
+#[test]
+fn raid0() {
+    registered("raid0", "raid0", 100, Redundancy::None);
+}
+
+#[test]
+fn raid1() {
+    registered("raid1", "raid1", 100, Redundancy::Mirror);
+}
+
+#[test]
+fn raid4() {
+    registered("raid4", "raid4", 100, Redundancy::Parity);
+}
+
+#[test]
+fn raid5() {
+    registered("raid5", "raid5", 200, Redundancy::Parity);
+}

@@ -1,0 +1,60 @@
+//! What the engine's tests share: devices by a few settings, and engines with what contents and which scheme a test wants.
+
+#![allow(dead_code)] // each test file uses its part
+
+use flashraid_flash::Flash;
+use flashraid_redundancy::Scheme;
+use flashraid_sim::Config;
+use flashraid_sim::assemble::{options, settings};
+use flashraid_sim::config::Device;
+use flashraid_sim::engine::Engine;
+use flashraid_sim::engine::content::Content;
+use flashraid_sim::engine::tags::Tags;
+use flashraid_vocabulary::{HostOp, HostRequest};
+
+/// Settings over a preset.
+pub fn config(device: &str, scheme: &str, pairs: &[(&str, &str)]) -> Config {
+    let pairs: Vec<_> = pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    Config::assemble(Some(device), Some(scheme), None, &pairs).expect("legal settings")
+}
+
+/// The least over-provisioning with which the device is legal: its highest fill.
+pub fn least_over_provisioning(device: &Device) -> f64 {
+    let fits = |ppm: u32| {
+        let device = Device { over_provisioning: f64::from(ppm) / 1e6, ..device.clone() };
+        device.space_domain().logical_pages <= device.most_logical_pages()
+    };
+    let (mut low, mut high) = (0, 999_999);
+    while low < high {
+        let middle = (low + high) / 2;
+        if fits(middle) { high = middle } else { low = middle + 1 }
+    }
+    f64::from(low) / 1e6
+}
+
+/// An engine on an erased device, with the configured scheme.
+pub fn engine<C: Content>(config: &Config, content: C) -> Engine<C> {
+    engine_with(config, config.build_scheme().expect("a legal scheme"), content)
+}
+
+/// An engine on an erased device, with a scheme of the test's own.
+pub fn engine_with<C: Content>(config: &Config, scheme: Box<dyn Scheme>, content: C) -> Engine<C> {
+    let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
+    Engine::new(scheme, Flash::new(settings(&config.device)), content, options(&config.host, space_pages))
+}
+
+/// Tags for the device, and as many host pages as there could be.
+pub fn tags(config: &Config) -> Tags {
+    let pages = config.device.geometry().physical_pages();
+    Tags::new(pages, pages)
+}
+
+/// A request of bytes.
+pub fn request(op: HostOp, offset_bytes: u64, size_bytes: u64) -> HostRequest {
+    HostRequest { arrival_ns: 0, offset_bytes, size_bytes, op, stream: 0, source: 0 }
+}
+
+/// A request of pages of 4 KiB.
+pub fn pages(op: HostOp, first: u64, count: u64) -> HostRequest {
+    request(op, first * 4096, count * 4096)
+}
