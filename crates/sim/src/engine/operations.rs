@@ -6,7 +6,7 @@
 
 use super::content::Content;
 use super::{Engine, EngineView, NIL, Serial};
-use flashraid_flash::{Completion, Flash, Progress, Submission};
+use flashraid_flash::{About, Completion, Flash, Progress};
 use flashraid_redundancy::{Decisions, Lock, Operation, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::{Action, Cause, Change, Lpn, MemberId, MemberPage, PageOperation, Ruling, Version};
 use std::fmt;
@@ -173,7 +173,8 @@ impl<C: Content> Engine<C> {
     /// Makes the operation wait for the former one of its request as `Serial` says.
     fn follow(&mut self, request: u32, id: u32) {
         let former = std::mem::replace(&mut self.requests[request as usize].last_operation, id);
-        if former == NIL || self.options.serial == Serial::Off {
+        // A former one that ended at once (a trim of nothing) may have left its very slot to this one.
+        if former == NIL || former == id || self.options.serial == Serial::Off {
             return;
         }
         let slot = &mut self.slots[former as usize];
@@ -353,17 +354,17 @@ impl<C: Content> Engine<C> {
         if slot.operation.kind == OperationKind::Read {
             self.serve_without_flash(id, &mut wave.operations);
         }
-        for (index, page_operation) in wave.operations.iter().enumerate() {
-            self.submit_page_operation(id, index as u8, page_operation);
+        for page_operation in &wave.operations {
+            self.submit_page_operation(id, page_operation);
         }
         self.wave = wave;
         self.go_on(id);
     }
 
-    fn submit_page_operation(&mut self, id: u32, index: u8, page_operation: &PageOperation) {
+    fn submit_page_operation(&mut self, id: u32, page_operation: &PageOperation) {
         let waits = page_operation.host_waits && (self.options.parity_in_response || page_operation.cause != Cause::Parity);
         let page_operation = &PageOperation { host_waits: waits, ..*page_operation };
-        let record = self.flash.submit(Submission { operation: page_operation, owner: id, index }).expect("schemes read what is written");
+        let record = self.flash.submit(page_operation, id).expect("schemes read what is written");
         let slot = &mut self.slots[id as usize];
         slot.outstanding += 1;
         slot.waits += u32::from(waits);
@@ -390,43 +391,40 @@ impl<C: Content> Engine<C> {
     #[inline]
     pub(super) fn progress(&mut self, completion: Completion) {
         let Completion { record, progress } = completion;
-        let (id, _) = self.flash.owner(record);
-        let action = self.flash.action(record);
-        let host_waits = self.flash.host_waits(record);
-        let reported_before = action == Action::Program && self.flash.settings().report_data_in;
+        let about = self.flash.about(record);
+        let id = about.owner;
+        let reported_before = about.action == Action::Program && self.reports_data_in;
         if progress == Progress::DataIn || !reported_before {
-            self.slots[id as usize].waits -= u32::from(host_waits);
+            self.slots[id as usize].waits -= u32::from(about.host_waits);
         }
         if progress == Progress::Ended {
-            self.page_operation_ended(id, record, action);
+            self.page_operation_ended(record, &about);
         }
         self.go_on(id);
     }
 
     #[inline]
-    fn page_operation_ended(&mut self, id: u32, record: u32, action: Action) {
-        let (member, submitted_ns) = self.flash.submitted(record);
-        self.statistics.page_operation_ended(member, self.flash.now_ns() - submitted_ns);
-        let slot = &mut self.slots[id as usize];
+    fn page_operation_ended(&mut self, record: u32, about: &About) {
+        self.statistics.page_operation_ended(about.member, self.flash.now_ns() - about.submitted_ns);
+        let slot = &mut self.slots[about.owner as usize];
         slot.outstanding -= 1;
-        let ppn = self.flash.ppn(record);
-        match action {
+        match about.action {
             Action::Read => {
                 if C::TRACKED {
-                    self.content.delivered(id, &slot.operation, record, ppn);
+                    self.content.delivered(about.owner, &slot.operation, record, about.ppn);
                 }
                 self.flash.forget(record);
             }
             Action::Program => {
                 if C::TRACKED {
-                    self.content.programmed(record, ppn);
+                    self.content.programmed(record, about.ppn);
                 }
                 self.flash.set_next_in_list(record, slot.programs);
                 slot.programs = record;
             }
         }
         if !self.jobs.is_empty() {
-            self.offer_jobs(member);
+            self.offer_jobs(about.member);
         }
     }
 
