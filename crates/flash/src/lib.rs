@@ -481,7 +481,10 @@ impl Flash {
             return;
         }
         let (plane, number) = self.blocks.place(block);
-        self.victims.insert(plane, number, self.blocks.of_plane(plane));
+        let blocks = self.blocks.of_plane(plane);
+        self.victims.remove(plane, number, blocks);
+        blocks[usize::from(number)].live -= 1;
+        self.victims.insert(plane, number, blocks);
         self.collect_if_starved(plane);
     }
 
