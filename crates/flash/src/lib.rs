@@ -13,11 +13,12 @@ mod settings;
 
 use collection::collector::Collection;
 use collection::victims::Victims;
-use flashraid_vocabulary::{Action, Cause, Geometry, LocalPage, MemberId, MemberPage, Observer, PageOperation, Ppn, Priority, Version};
+use flashraid_vocabulary::{Action, Cause, Geometry, LocalPage, MemberId, MemberPage, Observer, Ppn, Priority, Version};
 use mapping::blocks::{Blocks, State, Stream, plane_stride};
 use mapping::maps::Maps;
 use mapping::space::{Domain, NIL, Queue};
 use nand::events::EventQueue;
+pub use nand::units::About;
 use nand::units::{Channel, Record, Unit};
 pub use settings::{Blocking, CellOperation, CellTimes, Placement, Settings};
 
@@ -109,6 +110,7 @@ pub struct Flash {
     pub(crate) collections: Vec<Collection>,
     pub(crate) cold: Vec<std::collections::BinaryHeap<std::cmp::Reverse<(u32, u16)>>>,
     pub(crate) completions: Vec<Completion>,
+    pub(crate) started: Vec<u32>,
     pub(crate) freed: Vec<u32>,
     pub(crate) questions: Vec<(u32, MemberPage)>,
     pub(crate) without_time: bool,
@@ -165,6 +167,7 @@ impl Flash {
             collections: vec![Collection::IDLE; planes as usize],
             cold: vec![Default::default(); planes as usize],
             completions: Vec::new(),
+            started: Vec::new(),
             freed: Vec::new(),
             questions: Vec::new(),
             without_time: false,
@@ -241,6 +244,7 @@ impl Flash {
             waiting: [Queue::EMPTY; Priority::COUNT],
             waiting_mask: 0,
             next_channel: channels.0,
+            fill_turn: (channels.0, units.trailing_zeros(), 0),
         };
         let chips = self.settings.geometry.chips_per_channel;
         self.domains = match self.settings.placement {
@@ -508,7 +512,7 @@ impl Flash {
         self.domains[id as usize].reserved -= 1;
         let plane = match self.settings.placement {
             Placement::Static => id,
-            _ => self.home_plane(address, id),
+            _ => self.next_plane(id),
         };
         let ppn = self.take_host_page(plane);
         let slot = self.slot(address);
@@ -517,29 +521,28 @@ impl Flash {
         ppn
     }
 
-    /// The plane where a device that was written in the order of its pages has this page: its member's units in turn, then their
-    /// planes. If that one is full, the nearest writable one of the domain.
-    fn home_plane(&mut self, address: MemberPage, domain: u32) -> u32 {
-        let domain = &self.domains[domain as usize];
-        let units = domain.units.count_ones();
-        let (turn, nth) = (address.page.0 / units, address.page.0 % units);
-        let chips = self.settings.geometry.chips_per_channel;
-        let member = u32::from(address.member.0);
-        let (own_channel, unit) = if self.settings.member_is_chip {
-            // A chip's units are numbered a chip count apart.
-            (member / chips, member % chips + nth * chips)
-        } else {
-            (member, nth)
-        };
-        let (first, end) = domain.channels;
-        let channel = (own_channel..end)
-            .chain(first..own_channel)
-            .find(|channel| self.channels[*channel as usize].writable & domain.units != 0)
+    /// The plane whose turn it is: channels in turn, then units, then planes, as an idle device deals out what comes one page after
+    /// the other; the nearest writable one if that is full. Programs in time have turns of their own, so that what is placed
+    /// while they run does not follow them around.
+    fn next_plane(&mut self, domain: u32) -> u32 {
+        let entry = &mut self.domains[domain as usize];
+        let (channel, unit, plane) = entry.fill_turn;
+        let (first, end) = entry.channels;
+        entry.fill_turn.0 = if channel + 1 == end { first } else { channel + 1 };
+        if channel + 1 == end {
+            entry.fill_turn.1 = nand::units::after(entry.units, u64::from(unit));
+            if entry.fill_turn.1 <= unit {
+                entry.fill_turn.2 = if plane + 1 == self.planes_per_unit { 0 } else { plane + 1 };
+            }
+        }
+        let units = entry.units;
+        let channel = (channel..end)
+            .chain(first..channel)
+            .map(|channel| &self.channels[channel as usize])
+            .find(|channel| channel.writable & units != 0)
             .expect("the domain has a page");
-        let writable = self.channels[channel as usize].writable & domain.units;
-        let unit = self.channels[channel as usize].first_unit + nand::units::at_or_after(writable, unit);
-        let plane = nand::units::at_or_after(self.units[unit as usize].writable, turn % self.planes_per_unit);
-        unit * self.planes_per_unit + plane
+        let unit = channel.first_unit + nand::units::at_or_after(channel.writable & units, unit);
+        unit * self.planes_per_unit + nand::units::at_or_after(self.units[unit as usize].writable, plane)
     }
 
     // ---- what others may look at ----
@@ -682,17 +685,6 @@ impl Flash {
 /// Index of an action in `Counts`; erases come third.
 pub fn action_index(action: Action) -> usize {
     action as usize
-}
-
-/// What a layer above gives to `Flash::submit`.
-#[derive(Clone, Copy, Debug)]
-pub struct Submission<'a> {
-    /// The page operation.
-    pub operation: &'a PageOperation,
-    /// Handle of the operation it belongs to, returned by `Flash::owner`.
-    pub owner: u32,
-    /// Position in its wave.
-    pub index: u8,
 }
 
 impl Flash {

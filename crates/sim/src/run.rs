@@ -6,7 +6,7 @@ use crate::engine::{Engine, Stalled};
 use crate::result::{EngineCost, Inconsistent, Measured, Snapshot, Source, text};
 use crate::simulation::{Simulation, with_engine};
 use crate::verify::Verified;
-use flashraid_vocabulary::{HostOp, HostRequest, Lpn};
+use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{Trace, TraceError, TraceOptions};
 use std::fmt;
 use std::path::Path;
@@ -92,12 +92,7 @@ const LOOK_AHEAD_BLOCK: usize = 12;
 
 /// Replays a trace on the configured device. `progress` is called about ten times a second; when it returns false the run stops
 /// and the result says that it is partial. `with_cost` adds what the machine needed.
-pub fn run(
-    trace: &Path,
-    config: Config,
-    with_cost: bool,
-    progress: &mut dyn FnMut(Stage) -> bool,
-) -> Result<Finished, RunError> {
+pub fn run(trace: &Path, config: Config, with_cost: bool, progress: &mut dyn FnMut(Stage) -> bool) -> Result<Finished, RunError> {
     // The trace is opened before the device is built, so that a wrong name costs no waiting.
     let options =
         TraceOptions { format: config.run.format.clone(), device_filter: config.run.device_filter.parse().ok(), limit: config.run.limit };
@@ -178,7 +173,6 @@ struct Replay {
     queue_depth: u64,
     fit: Fit,
     space_bytes: u64,
-    page_bytes: u64,
     warmup: Warmup,
     verify_every: u64,
     submitted: u64,
@@ -199,7 +193,6 @@ impl Replay {
             queue_depth: u64::from(run.queue_depth),
             fit: run.fit,
             space_bytes: simulation.space_bytes(),
-            page_bytes: u64::from(simulation.config().device.page_bytes),
             is_measuring: matches!(warmup, Warmup::Requests(0) | Warmup::Ns(0)),
             warmup,
             verify_every: run.verify_every,
@@ -253,12 +246,11 @@ impl Replay {
 
     #[inline]
     fn fetch_ahead<C: Content>(&self, engine: &Engine<C>, batch: &[HostRequest], index: usize) {
-        let page = |request: &HostRequest| Lpn(request.offset_bytes % self.space_bytes / self.page_bytes);
         if let Some(request) = batch.get(index + LOOK_AHEAD_MAP) {
-            engine.prefetch_map(page(request));
+            engine.prefetch_map(request.offset_bytes);
         }
         if let Some(request) = batch.get(index + LOOK_AHEAD_BLOCK) {
-            engine.prefetch_blocks(page(request), request.size_bytes.div_ceil(self.page_bytes));
+            engine.prefetch_blocks(request.offset_bytes, request.size_bytes);
         }
     }
 
@@ -336,4 +328,3 @@ impl Replay {
         Ok(())
     }
 }
-

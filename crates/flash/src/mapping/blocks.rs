@@ -47,12 +47,13 @@ pub struct Block {
     pub(crate) next: u16,
     /// Pages that a forward map names.
     pub live: u16,
-    /// Programmed pages whose operation has not ended, and pages whose program is under way.
-    pub pending: u16,
-    /// Next page to program.
+    /// Next page to program. (Not beside `pending`: both grow together, and the compiler would add them as one word, which the
+    /// processor cannot load while its halves are still being stored.)
     pub written: u16,
     /// Dispatched reads that have not ended: the block must not be erased.
     pub reads: u16,
+    /// Programmed pages whose operation has not ended, and pages whose program is under way.
+    pub pending: u16,
     /// State.
     pub state: State,
     /// In a victim list.

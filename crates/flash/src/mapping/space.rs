@@ -34,6 +34,8 @@ pub struct Domain {
     pub waiting_mask: u32,
     /// Next channel to be offered a program, when there are several.
     pub next_channel: u32,
+    /// Turn of placement without time: channel, unit in the channel, plane in the unit.
+    pub fill_turn: (u32, u32, u32),
 }
 
 impl Domain {

@@ -9,8 +9,8 @@
 use super::events::NEVER;
 use crate::mapping::blocks::Stream;
 use crate::mapping::space::{NIL, Queue};
-use crate::{CellOperation, Completion, Flash, Progress, Submission, action_index};
-use flashraid_vocabulary::{Action, Cause, MemberId, Observer, Ppn, Priority, Version};
+use crate::{CellOperation, Completion, Flash, Progress, action_index, memory};
+use flashraid_vocabulary::{Action, Cause, MemberId, Observer, PageOperation, Ppn, Priority, Version};
 
 /// What a record makes its unit do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,13 +43,29 @@ pub struct Record {
     pub(crate) bytes: u32,
     pub(crate) submitted_ns: u64,
     pub(crate) member: u16,
-    pub(crate) index: u8,
     pub(crate) work: Work,
     pub(crate) cause: Cause,
     pub(crate) priority: Priority,
     pub(crate) version: Version,
     pub(crate) keep_base: bool,
     pub(crate) host_waits: bool,
+}
+
+/// What a completion is about.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The operation, as it was given with the submission.
+    pub owner: u32,
+    /// Read or program.
+    pub action: Action,
+    /// Whether the host's response waits for it.
+    pub host_waits: bool,
+    /// The member.
+    pub member: MemberId,
+    /// When it was submitted.
+    pub submitted_ns: u64,
+    /// The physical page: of a read from its submission, of a program from its start.
+    pub ppn: Ppn,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,36 +237,12 @@ impl Flash {
         self.free_records = record;
     }
 
-    /// Which operation a record belongs to, and its position in the wave.
+    /// What a completion is about.
     #[inline]
-    pub fn owner(&self, record: u32) -> (u32, u8) {
-        let record = &self.records[record as usize];
-        (record.owner, record.index)
-    }
-
-    /// Whether the host's response waits for it.
-    #[inline]
-    pub fn host_waits(&self, record: u32) -> bool {
-        self.records[record as usize].host_waits
-    }
-
-    /// Read or program.
-    #[inline]
-    pub fn action(&self, record: u32) -> Action {
-        if self.records[record as usize].work == Work::Read { Action::Read } else { Action::Program }
-    }
-
-    /// The physical page: of a read from its submission, of a program from its start.
-    #[inline]
-    pub fn ppn(&self, record: u32) -> Ppn {
-        Ppn(self.records[record as usize].ppn)
-    }
-
-    /// Member and time of submission.
-    #[inline]
-    pub fn submitted(&self, record: u32) -> (MemberId, u64) {
-        let record = &self.records[record as usize];
-        (MemberId(record.member), record.submitted_ns)
+    pub fn about(&self, record: u32) -> About {
+        let Record { owner, work, host_waits, member, submitted_ns, ppn, .. } = self.records[record as usize];
+        let action = if work == Work::Read { Action::Read } else { Action::Program };
+        About { owner, action, host_waits, member: MemberId(member), submitted_ns, ppn: Ppn(ppn) }
     }
 
     /// The record after this one in a list kept by the caller (programs of an operation that have ended).
@@ -273,12 +265,11 @@ impl Flash {
 
     // ---- submission ----
 
-    /// Queues a page operation. A read must be of a written version: it is bound to the page that holds it now, which is
+    /// Queues a page operation of the plan of `owner`, which completions name again. A read must be of a written version: it is bound to the page that holds it now, which is
     /// not erased before the read ends. A program's page is chosen when it starts; it uses a page promised by `reserve`.
     /// Returns the record, or `None` for a read of a version that is not written.
     #[inline]
-    pub fn submit(&mut self, submission: Submission) -> Option<u32> {
-        let Submission { operation, owner, index } = submission;
+    pub fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
         let slot = self.slot(operation.address);
         let mut record = Record {
             next: NIL,
@@ -291,7 +282,6 @@ impl Flash {
             bytes: if self.settings.whole_page_transfers { self.settings.geometry.page_bytes } else { operation.bytes },
             submitted_ns: self.now_ns,
             member: operation.address.member.0,
-            index,
             work: Work::Program,
             cause: operation.cause,
             priority: operation.priority,
@@ -393,7 +383,6 @@ impl Flash {
             bytes: self.settings.geometry.page_bytes,
             submitted_ns: self.now_ns,
             member: 0,
-            index: 0,
             work,
             cause,
             priority,
@@ -620,6 +609,7 @@ impl Flash {
         let index = filled.trailing_zeros() as usize;
         let id = self.pop_bound(unit_id, index);
         self.units[unit_id as usize].since_ns = self.now_ns;
+        self.fetch_next(self.units[unit_id as usize].queues[index].head);
         match self.records[id as usize].work {
             Work::Read | Work::MoveRead => self.start_reads(unit_id, id, index),
             Work::Program => self.start_programs(unit_id, id, |flash| {
@@ -646,6 +636,18 @@ impl Flash {
             }
             Work::Erase => self.start_working(unit_id, id, self.settings.erase_command_ns, CellOperation::Erase),
         }
+    }
+
+    /// Asks the processor for the record that will be started next; it may have waited for long.
+    #[inline]
+    fn fetch_next(&self, record: u32) {
+        memory::prefetch(&self.records, record as usize);
+    }
+
+    /// Takes the owner of a page operation of a plan that was started since the last call.
+    #[inline]
+    pub fn take_started(&mut self) -> Option<u32> {
+        self.started.pop()
     }
 
     fn events_of(&self, unit_id: u32) -> u64 {
@@ -681,8 +683,9 @@ impl Flash {
         let mut bus_ns = 0;
         let mut cell_ns = 0;
         loop {
-            let Record { ppn, plane, cause, member, work, .. } = self.records[last as usize];
+            let Record { ppn, plane, cause, member, work, owner, .. } = self.records[last as usize];
             if work == Work::Read {
+                self.started.push(owner);
                 self.queue_changes(member, -1, 0);
                 self.loads[usize::from(member)].in_service += 1;
             }
@@ -719,6 +722,7 @@ impl Flash {
         let class = self.domains[domain as usize].waiting_mask.trailing_zeros() as usize;
         let id = self.pop_pool(domain, class);
         self.units[unit_id as usize].since_ns = self.now_ns;
+        self.fetch_next(self.domains[domain as usize].waiting[class].head);
         self.start_programs(unit_id, id, |flash| {
             let state = &flash.domains[domain as usize];
             (state.waiting_mask >> class & 1 == 1).then_some((state.waiting[class].head, usize::MAX))
@@ -793,7 +797,8 @@ impl Flash {
 
     /// Takes the promised page for a program that starts now.
     fn give_page(&mut self, id: u32, plane: u32) -> Ppn {
-        let Record { domain, slot, version, member, cause, .. } = self.records[id as usize];
+        let Record { domain, slot, version, member, cause, owner, .. } = self.records[id as usize];
+        self.started.push(owner);
         let ppn = self.take_host_page(plane);
         self.domains[domain as usize].reserved -= 1;
         self.maps.label(ppn, version, slot);

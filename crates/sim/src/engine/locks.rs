@@ -2,13 +2,15 @@
 //!
 //! Operations queue in the order in which they were decided, so whatever an operation waits for was decided before it.
 
+use flashraid_flash::memory::prefetch;
+
 const NIL: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     stripe: u32,
     /// Holders; none marks an unused entry.
-    holders: u32,
+    holders: u16,
     exclusive: bool,
     head: u32,
     tail: u32,
@@ -54,6 +56,12 @@ impl Locks {
         index
     }
 
+    /// Asks the processor for the stripe's entry.
+    #[inline]
+    pub fn prefetch(&self, stripe: u32) {
+        prefetch(&self.entries, self.home(stripe));
+    }
+
     /// Whether anybody holds the stripe.
     pub fn is_locked(&self, stripe: u32) -> bool {
         self.entries[self.find(stripe)].holders > 0
@@ -67,7 +75,7 @@ impl Locks {
         if entry.holders == 0 {
             *entry = Entry { stripe, holders: 1, exclusive, head: NIL, tail: NIL };
             self.used += 1;
-            if self.used * 2 > self.entries.len() {
+            if self.used * 4 > self.entries.len() * 3 {
                 self.grow();
             }
             return true;
@@ -139,7 +147,7 @@ impl Locks {
     }
 
     /// Stripes in use, for the report of a stall: (stripe, holders, exclusive, first waiter).
-    pub fn describe(&self) -> Vec<(u32, u32, bool, Option<u32>)> {
+    pub fn describe(&self) -> Vec<(u32, u16, bool, Option<u32>)> {
         let mut list: Vec<_> = self
             .entries
             .iter()

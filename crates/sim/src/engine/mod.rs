@@ -13,8 +13,9 @@ pub mod tags;
 use crate::statistics::Statistics;
 use content::{Content, Submitted};
 use flashraid_flash::Flash;
+use flashraid_flash::memory::prefetch;
 use flashraid_redundancy::{Decisions, Extent, Job, Scheme};
-use flashraid_vocabulary::{HostOp, HostRequest, Lpn, MemberId, MemberPage, Version, View, Wave};
+use flashraid_vocabulary::{Change, HostOp, HostRequest, Lpn, MemberId, MemberPage, Version, View, Wave};
 pub use instant::Reached;
 use locks::Locks;
 use operations::Slot;
@@ -76,9 +77,8 @@ impl std::error::Error for Stalled {}
 struct Request {
     sequence: u64,
     arrival_ns: u64,
+    offset_bytes: u64,
     size_bytes: u64,
-    first: Lpn,
-    pages: u64,
     op: HostOp,
     failed: bool,
     measured: bool,
@@ -124,7 +124,9 @@ pub struct Engine<C: Content> {
     /// Answered writes that have not ended, by page: only where a write may be answered before it ends.
     in_controller: std::collections::BTreeMap<u64, u32>,
     answers_early: bool,
+    reports_data_in: bool,
     page_bytes: u32,
+    page_shift: u32,
     pages_per_row: u64,
     /// What was counted.
     pub statistics: Statistics,
@@ -132,6 +134,10 @@ pub struct Engine<C: Content> {
     decisions: Decisions,
     granted: Vec<u32>,
     ready: Vec<u32>,
+    started: [u32; 8],
+    next_started: usize,
+    changes: Vec<Vec<Change>>,
+    free_changes: Vec<u32>,
     pages: Vec<MemberPage>,
     #[cfg(feature = "mutants")]
     pub(crate) mutant: Option<crate::mutants::Mutant>,
@@ -170,7 +176,9 @@ impl<C: Content> Engine<C> {
             space_waiters: vec![(NIL, NIL); flash.domains()],
             writes_in_chunk: vec![0; (rows >> 10) as usize + 1],
             answers_early: flash.settings().report_data_in || !options.parity_in_response,
+            reports_data_in: flash.settings().report_data_in,
             page_bytes: flash.geometry().page_bytes,
+            page_shift: flash.geometry().page_bytes.trailing_zeros(),
             statistics: Statistics::new(members as usize),
             options,
             scheme,
@@ -194,6 +202,10 @@ impl<C: Content> Engine<C> {
             decisions: Decisions::default(),
             granted: Vec::new(),
             ready: Vec::new(),
+            started: [NIL; 8],
+            next_started: 0,
+            changes: Vec::new(),
+            free_changes: Vec::new(),
             pages: Vec::new(),
             #[cfg(feature = "mutants")]
             mutant: None,
@@ -247,15 +259,13 @@ impl<C: Content> Engine<C> {
         let sequence = self.submitted;
         self.submitted += 1;
         self.outstanding += 1;
-        let page = u64::from(self.page_bytes);
         let end = request.offset_bytes + request.size_bytes;
         let is_write = matches!(request.op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes);
         let id = self.new_request(Request {
             sequence,
             arrival_ns: self.now_ns(),
+            offset_bytes: request.offset_bytes,
             size_bytes: request.size_bytes,
-            first: Lpn(request.offset_bytes / page),
-            pages: end.div_ceil(page) - request.offset_bytes / page,
             op: request.op,
             failed: false,
             measured,
@@ -278,12 +288,13 @@ impl<C: Content> Engine<C> {
                 }
             }
             HostOp::Read | HostOp::Write => self.cut(id, request.op, request.offset_bytes, end),
-            HostOp::Trim => self.cut_trim(id, request.offset_bytes.next_multiple_of(page), end / page * page),
+            HostOp::Trim => self.cut_trim(id, self.pages_up(request.offset_bytes), end >> self.page_shift),
             HostOp::WriteZeroes => {
                 // Whole pages become unwritten; parts of pages are written.
-                let (head, tail) = (request.offset_bytes.next_multiple_of(page).min(end), end / page * page);
+                let (first, last) = (self.pages_up(request.offset_bytes), end >> self.page_shift);
+                let (head, tail) = ((first << self.page_shift).min(end), last << self.page_shift);
                 self.cut(id, HostOp::Write, request.offset_bytes, head);
-                self.cut_trim(id, head, tail);
+                self.cut_trim(id, first, last);
                 self.cut(id, HostOp::Write, tail.max(head), end);
             }
         }
@@ -291,6 +302,12 @@ impl<C: Content> Engine<C> {
         self.ended_part(id);
         self.run_ready();
         sequence
+    }
+
+    /// Pages that so many bytes reach into.
+    #[inline]
+    fn pages_up(&self, bytes: u64) -> u64 {
+        (bytes + u64::from(self.page_bytes) - 1) >> self.page_shift
     }
 
     fn new_request(&mut self, request: Request) -> u32 {
@@ -313,13 +330,13 @@ impl<C: Content> Engine<C> {
             return;
         }
         let page = u64::from(self.page_bytes);
-        let first = offset_bytes / page;
+        let first = offset_bytes >> self.page_shift;
         let mut extent = Extent {
             op,
-            first: Lpn(first % self.options.space_pages),
-            pages: end_bytes.div_ceil(page) - first,
-            first_bytes: (end_bytes.min((first + 1) * page) - offset_bytes) as u32,
-            last_bytes: ((end_bytes - 1) % page + 1) as u32,
+            first: self.wrapped(first),
+            pages: self.pages_up(end_bytes) - first,
+            first_bytes: (end_bytes.min((first << self.page_shift) + page) - offset_bytes) as u32,
+            last_bytes: ((end_bytes - 1 & page - 1) + 1) as u32,
         };
         if C::TRACKED && op == HostOp::Write {
             self.note_submitted(id, &extent);
@@ -331,29 +348,26 @@ impl<C: Content> Engine<C> {
             let part = if part.pages == 1 && extent.pages > 1 { Extent { last_bytes: part.first_bytes, ..part } } else { part };
             let taken = self.decide(id, &part);
             extent.pages -= taken;
-            extent.first = Lpn((extent.first.0 + taken) % self.options.space_pages);
+            extent.first = self.wrapped(extent.first.0 + taken);
             extent.first_bytes = if extent.pages == 1 { last_bytes } else { self.page_bytes };
         }
     }
 
-    /// Cuts whole pages into trims, passing over rows in which nothing is written or being written.
-    fn cut_trim(&mut self, id: u32, offset_bytes: u64, end_bytes: u64) {
-        if offset_bytes >= end_bytes {
+    /// The page of the logical space, which is as if it repeated without end.
+    #[inline]
+    fn wrapped(&self, page: u64) -> Lpn {
+        Lpn(if page < self.options.space_pages { page } else { page % self.options.space_pages })
+    }
+
+    /// Cuts whole pages from `first` on, before `end`, into trims, passing over rows in which nothing is written or being written.
+    fn cut_trim(&mut self, id: u32, mut first: u64, end: u64) {
+        if first >= end {
             return;
         }
-        let page = u64::from(self.page_bytes);
-        let (mut first, end) = (offset_bytes / page, end_bytes / page);
         if C::TRACKED {
-            self.note_submitted(
-                id,
-                &Extent {
-                    op: HostOp::Trim,
-                    first: Lpn(first % self.options.space_pages),
-                    pages: end - first,
-                    first_bytes: self.page_bytes,
-                    last_bytes: self.page_bytes,
-                },
-            );
+            let bytes = self.page_bytes;
+            let extent = Extent { op: HostOp::Trim, first: self.wrapped(first), pages: end - first, first_bytes: bytes, last_bytes: bytes };
+            self.note_submitted(id, &extent);
         }
         while first < end {
             let lap = first / self.options.space_pages * self.options.space_pages;
@@ -406,7 +420,7 @@ impl<C: Content> Engine<C> {
                 _ if bytes < self.page_bytes => Submitted::Part,
                 _ => Submitted::Whole,
             };
-            self.content.submitted(sequence, Lpn((extent.first.0 + page) % self.options.space_pages), change);
+            self.content.submitted(sequence, self.wrapped(extent.first.0 + page), change);
         }
     }
 
@@ -446,8 +460,8 @@ impl<C: Content> Engine<C> {
         if matches!(request.op, HostOp::Read | HostOp::Flush) {
             return;
         }
-        for page in 0..request.pages {
-            let lpn = Lpn((request.first.0 + page) % self.options.space_pages);
+        for page in request.offset_bytes >> self.page_shift..self.pages_up(request.offset_bytes + request.size_bytes) {
+            let lpn = self.wrapped(page);
             self.content.acknowledged(request.sequence, lpn, request.failed);
         }
     }
@@ -482,16 +496,21 @@ impl<C: Content> Engine<C> {
 
     // ---- look-ahead ----
 
-    /// Asks the processor for the map entries that a request to this page will need.
+    /// Asks the processor for the map entries that a request to this address will need.
     #[inline]
-    pub fn prefetch_map(&self, lpn: Lpn) {
-        self.flash.prefetch_map(self.scheme.locate(lpn));
+    pub fn prefetch_map(&self, offset_bytes: u64) {
+        let page = offset_bytes >> self.page_shift;
+        if page < self.options.space_pages {
+            self.flash.prefetch_map(self.scheme.locate(Lpn(page)));
+        }
     }
 
-    /// Asks the processor for the blocks of these pages; their map entries should be there already.
+    /// Asks the processor for the blocks of the first pages; their map entries should be there already.
     #[inline]
-    pub fn prefetch_blocks(&self, lpn: Lpn, pages: u64) {
-        for page in lpn.0..(lpn.0 + pages.min(4)).min(self.options.space_pages) {
+    pub fn prefetch_blocks(&self, offset_bytes: u64, size_bytes: u64) {
+        let page = offset_bytes >> self.page_shift;
+        let end = self.pages_up(offset_bytes + size_bytes).min(page + 4).min(self.options.space_pages);
+        for page in page..end {
             self.flash.prefetch_block(self.scheme.locate(Lpn(page)));
         }
     }
@@ -536,6 +555,7 @@ impl<C: Content> Engine<C> {
     #[inline]
     fn process_event(&mut self) {
         self.flash.advance(&mut self.content);
+        self.fetch_started();
         let mut next = 0;
         while let Some(&completion) = self.flash.completions().get(next) {
             next += 1;
@@ -543,6 +563,21 @@ impl<C: Content> Engine<C> {
         }
         self.flash.forget_completions();
         self.run_ready();
+    }
+
+    /// Asks the processor for what the ends of the page operations just started will touch. Under overload this was last used long
+    /// ago: first the operation, and some starts later, when that is there, its request and its lock.
+    #[inline]
+    fn fetch_started(&mut self) {
+        while let Some(id) = self.flash.take_started() {
+            prefetch(&self.slots, id as usize);
+            let earlier = std::mem::replace(&mut self.started[self.next_started], id);
+            self.next_started = (self.next_started + 1) % self.started.len();
+            if let Some(slot) = self.slots.get(earlier as usize) {
+                prefetch(&self.requests, slot.request() as usize);
+                self.locks.prefetch(slot.stripe());
+            }
+        }
     }
 
     fn stalled(&self) -> Stalled {

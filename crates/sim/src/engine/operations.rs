@@ -17,8 +17,8 @@ pub(super) struct Slot {
     operation: Operation,
     /// The request it belongs to, `NIL` for background work.
     request: u32,
-    /// The job it belongs to, `NIL` for none.
-    job: u32,
+    /// The job it belongs to, `NO_JOB` for none.
+    job: u16,
     alive: bool,
     started: bool,
     /// `step` has said that the wave under way is the last.
@@ -28,11 +28,11 @@ pub(super) struct Slot {
     /// Whether it counts in `writes_in_chunk`.
     counted: bool,
     /// Conditions for its start that are not met yet: required operations, former sub-request, lock.
-    unmet: u32,
+    unmet: u16,
     /// Page operations under way.
-    outstanding: u32,
+    outstanding: u8,
     /// Of these, those that the host waits for.
-    waits: u32,
+    waits: u8,
     /// Members (bits) for which a page is still to be promised.
     unpromised: u64,
     /// Members (bits) for which a page is promised and not used.
@@ -50,13 +50,24 @@ pub(super) struct Slot {
     next_dependent: u32,
     /// The next sub-request of the same request, if it waits for this one.
     successor: u32,
-    /// Changes to apply at the end.
-    changes: Vec<Change>,
+    /// Changes to apply at the end: position in the engine's lists of changes, `NIL` for none.
+    changes: u32,
 }
+
+/// No job.
+const NO_JOB: u16 = u16::MAX;
 
 impl Slot {
     pub(super) fn is_alive(&self) -> bool {
         self.alive
+    }
+
+    pub(super) fn request(&self) -> u32 {
+        self.request
+    }
+
+    pub(super) fn stripe(&self) -> u32 {
+        self.operation.stripe.0
     }
 }
 
@@ -88,8 +99,8 @@ impl<C: Content> Engine<C> {
         &self.slots[id as usize].operation
     }
 
-    fn new_slot(&mut self, operation: Operation, request: u32, job: u32) -> u32 {
-        let mut slot = Slot {
+    fn new_slot(&mut self, operation: Operation, request: u32, job: u16) -> u32 {
+        let slot = Slot {
             operation,
             request,
             job,
@@ -111,7 +122,7 @@ impl<C: Content> Engine<C> {
             dependents: NIL,
             next_dependent: NIL,
             successor: NIL,
-            changes: Vec::new(),
+            changes: NIL,
         };
         let counted = slot.counted;
         let id = match self.free_slots {
@@ -122,7 +133,6 @@ impl<C: Content> Engine<C> {
             free => {
                 let old = &mut self.slots[free as usize];
                 self.free_slots = old.next;
-                std::mem::swap(&mut slot.changes, &mut old.changes);
                 *old = slot;
                 free
             }
@@ -146,7 +156,7 @@ impl<C: Content> Engine<C> {
         for operation in &decisions.operations {
             let is_host = matches!(operation.kind, OperationKind::Read | OperationKind::Write | OperationKind::Trim);
             let owner = if is_host { request } else { NIL };
-            let id = self.new_slot(*operation, owner, NIL);
+            let id = self.new_slot(*operation, owner, NO_JOB);
             ids.push(id);
             if is_host {
                 self.requests[request as usize].unanswered += 1;
@@ -191,7 +201,7 @@ impl<C: Content> Engine<C> {
             Lock::None => true,
             lock => self.locks.request(operation.stripe.0, lock == Lock::Exclusive, id),
         };
-        self.slots[id as usize].unmet += u32::from(!granted);
+        self.slots[id as usize].unmet += u16::from(!granted);
     }
 
     fn condition_met(&mut self, id: u32) {
@@ -341,7 +351,7 @@ impl<C: Content> Engine<C> {
         let outcomes = Outcomes { failed: std::mem::take(&mut slot.outcomes) };
         let view = EngineView(&self.flash);
         let step = match slot.job {
-            NIL => self.scheme.step(&mut slot.operation, outcomes, &view, &mut wave),
+            NO_JOB => self.scheme.step(&mut slot.operation, outcomes, &view, &mut wave),
             job => self.jobs[job as usize].step(&mut slot.operation, outcomes, &view, &mut wave),
         };
         #[cfg(feature = "mutants")]
@@ -349,8 +359,11 @@ impl<C: Content> Engine<C> {
             mutant.distort(&slot.operation, &mut wave);
         }
         debug_assert!(wave.operations.len() <= 64);
-        slot.changes.extend_from_slice(&wave.changes);
         slot.last = step != Step::Wave;
+        if !wave.changes.is_empty() {
+            self.keep_changes(id, &wave.changes);
+        }
+        let slot = &self.slots[id as usize];
         if slot.operation.kind == OperationKind::Read {
             self.serve_without_flash(id, &mut wave.operations);
         }
@@ -361,13 +374,24 @@ impl<C: Content> Engine<C> {
         self.go_on(id);
     }
 
+    fn keep_changes(&mut self, id: u32, changes: &[Change]) {
+        let slot = &mut self.slots[id as usize];
+        if slot.changes == NIL {
+            slot.changes = self.free_changes.pop().unwrap_or_else(|| {
+                self.changes.push(Vec::new());
+                self.changes.len() as u32 - 1
+            });
+        }
+        self.changes[slot.changes as usize].extend_from_slice(changes);
+    }
+
     fn submit_page_operation(&mut self, id: u32, page_operation: &PageOperation) {
         let waits = page_operation.host_waits && (self.options.parity_in_response || page_operation.cause != Cause::Parity);
         let page_operation = &PageOperation { host_waits: waits, ..*page_operation };
         let record = self.flash.submit(page_operation, id).expect("schemes read what is written");
         let slot = &mut self.slots[id as usize];
         slot.outstanding += 1;
-        slot.waits += u32::from(waits);
+        slot.waits += u8::from(waits);
         self.statistics.planned(page_operation.action, page_operation.cause, page_operation.address.member);
         match page_operation.action {
             Action::Read => {
@@ -395,7 +419,7 @@ impl<C: Content> Engine<C> {
         let id = about.owner;
         let reported_before = about.action == Action::Program && self.reports_data_in;
         if progress == Progress::DataIn || !reported_before {
-            self.slots[id as usize].waits -= u32::from(about.host_waits);
+            self.slots[id as usize].waits -= u8::from(about.host_waits);
         }
         if progress == Progress::Ended {
             self.page_operation_ended(record, &about);
@@ -464,18 +488,20 @@ impl<C: Content> Engine<C> {
         let operation = slot.operation;
         let (request, answered, failed, promised) = (slot.request, slot.answered, slot.failed, slot.promised);
         let mut record = std::mem::replace(&mut slot.programs, NIL);
-        let mut changes = std::mem::take(&mut slot.changes);
+        let changes = std::mem::replace(&mut slot.changes, NIL);
         while record != NIL {
             let next = self.flash.next_in_list(record);
             self.flash.commit(record);
             record = next;
         }
-        for change in changes.drain(..) {
-            apply(&mut self.flash, change);
+        if changes != NIL {
+            for change in self.changes[changes as usize].drain(..) {
+                apply(&mut self.flash, change);
+            }
+            self.free_changes.push(changes);
         }
-        self.slots[id as usize].changes = changes;
         self.give_back(&operation, promised);
-        if !failed && self.slots[id as usize].job == NIL {
+        if !failed && self.slots[id as usize].job == NO_JOB {
             self.scheme.ended(&operation);
         }
         if self.slots[id as usize].counted {
@@ -585,7 +611,7 @@ impl<C: Content> Engine<C> {
                 return;
             }
             if let Some(operation) = self.jobs[job].next(member, &EngineView(&self.flash)) {
-                let id = self.new_slot(operation, NIL, job as u32);
+                let id = self.new_slot(operation, NIL, job as u16);
                 self.queue_for_lock(id);
                 if self.slots[id as usize].unmet == 0 {
                     self.ready.push(id);
@@ -600,7 +626,7 @@ impl<C: Content> Engine<C> {
         if self.locks.is_locked(operation.stripe.0) || !self.promise_at_once(&operation) {
             return false;
         }
-        let id = self.new_slot(operation, NIL, NIL);
+        let id = self.new_slot(operation, NIL, NO_JOB);
         self.queue_for_lock(id);
         let slot = &mut self.slots[id as usize];
         (slot.promised, slot.unpromised) = (operation.space, 0);
