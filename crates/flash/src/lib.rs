@@ -110,7 +110,7 @@ pub struct Flash {
     pub(crate) collections: Vec<Collection>,
     pub(crate) cold: Vec<std::collections::BinaryHeap<std::cmp::Reverse<(u32, u16)>>>,
     pub(crate) completions: Vec<Completion>,
-    pub(crate) started: Vec<u32>,
+    pub(crate) started: Vec<(u32, Ppn)>,
     pub(crate) freed: Vec<u32>,
     pub(crate) questions: Vec<(u32, MemberPage)>,
     pub(crate) without_time: bool,

@@ -342,10 +342,7 @@ impl Simulation {
         object.insert("blocked_cv".into(), ratio(deviation, mean));
         let erases = flash.erase_counts();
         let (mean, deviation) = moments(erases.clone().map(f64::from));
-        object.insert(
-            "wear".into(),
-            json!({ "erase_mean": mean, "erase_max": erases.max(), "erase_stddev": deviation }),
-        );
+        object.insert("wear".into(), json!({ "erase_mean": mean, "erase_max": erases.max(), "erase_stddev": deviation }));
     }
 
     fn verified_so_far(&self) -> Verified {
@@ -403,4 +400,3 @@ pub fn text(result: &Value) -> String {
     text.push('\n');
     text
 }
-

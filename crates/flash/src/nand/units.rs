@@ -644,9 +644,9 @@ impl Flash {
         memory::prefetch(&self.records, record as usize);
     }
 
-    /// Takes the owner of a page operation of a plan that was started since the last call.
+    /// Takes owner and physical page of a page operation of a plan that was started since the last call.
     #[inline]
-    pub fn take_started(&mut self) -> Option<u32> {
+    pub fn take_started(&mut self) -> Option<(u32, Ppn)> {
         self.started.pop()
     }
 
@@ -685,7 +685,7 @@ impl Flash {
         loop {
             let Record { ppn, plane, cause, member, work, owner, .. } = self.records[last as usize];
             if work == Work::Read {
-                self.started.push(owner);
+                self.started.push((owner, Ppn(ppn)));
                 self.queue_changes(member, -1, 0);
                 self.loads[usize::from(member)].in_service += 1;
             }
@@ -798,8 +798,9 @@ impl Flash {
     /// Takes the promised page for a program that starts now.
     fn give_page(&mut self, id: u32, plane: u32) -> Ppn {
         let Record { domain, slot, version, member, cause, owner, .. } = self.records[id as usize];
-        self.started.push(owner);
+        self.maps.prefetch(slot); // for the end of the program
         let ppn = self.take_host_page(plane);
+        self.started.push((owner, ppn));
         self.domains[domain as usize].reserved -= 1;
         self.maps.label(ppn, version, slot);
         let record = &mut self.records[id as usize];

@@ -32,6 +32,10 @@ pub trait Content: Observer + Clone + Send {
     fn placed_zero(&mut self, ppn: Ppn);
     /// Host page `lpn` was filled before the workload starts, by an operation begun with sequence `FILL`.
     fn filled(&mut self, lpn: Lpn);
+    /// Asks the processor for the content of a physical page.
+    fn fetch_page(&self, _ppn: Ppn) {}
+    /// Asks the processor for what a host page should contain.
+    fn fetch_expected(&self, _lpn: Lpn) {}
     /// Checks everything stored, if it is known what it should be.
     fn check_stored(engine: &Engine<Self>) -> Option<Verified> {
         let _ = engine;

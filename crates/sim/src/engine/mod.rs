@@ -502,6 +502,7 @@ impl<C: Content> Engine<C> {
         let page = offset_bytes >> self.page_shift;
         if page < self.options.space_pages {
             self.flash.prefetch_map(self.scheme.locate(Lpn(page)));
+            self.content.fetch_expected(Lpn(page));
         }
     }
 
@@ -569,7 +570,8 @@ impl<C: Content> Engine<C> {
     /// ago: first the operation, and some starts later, when that is there, its request and its lock.
     #[inline]
     fn fetch_started(&mut self) {
-        while let Some(id) = self.flash.take_started() {
+        while let Some((id, ppn)) = self.flash.take_started() {
+            self.content.fetch_page(ppn);
             prefetch(&self.slots, id as usize);
             let earlier = std::mem::replace(&mut self.started[self.next_started], id);
             self.next_started = (self.next_started + 1) % self.started.len();

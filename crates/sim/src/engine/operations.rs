@@ -367,7 +367,9 @@ impl<C: Content> Engine<C> {
         if slot.operation.kind == OperationKind::Read {
             self.serve_without_flash(id, &mut wave.operations);
         }
-        for page_operation in &wave.operations {
+        for page_operation in &mut wave.operations {
+            // In place: a copy would have to load together what the plan just stored field by field.
+            page_operation.host_waits &= self.options.parity_in_response || page_operation.cause != Cause::Parity;
             self.submit_page_operation(id, page_operation);
         }
         self.wave = wave;
@@ -386,12 +388,10 @@ impl<C: Content> Engine<C> {
     }
 
     fn submit_page_operation(&mut self, id: u32, page_operation: &PageOperation) {
-        let waits = page_operation.host_waits && (self.options.parity_in_response || page_operation.cause != Cause::Parity);
-        let page_operation = &PageOperation { host_waits: waits, ..*page_operation };
         let record = self.flash.submit(page_operation, id).expect("schemes read what is written");
         let slot = &mut self.slots[id as usize];
         slot.outstanding += 1;
-        slot.waits += u8::from(waits);
+        slot.waits += u8::from(page_operation.host_waits);
         self.statistics.planned(page_operation.action, page_operation.cause, page_operation.address.member);
         match page_operation.action {
             Action::Read => {

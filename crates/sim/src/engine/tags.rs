@@ -7,9 +7,11 @@
 use super::Engine;
 use super::content::{Content, FILL, Submitted};
 use crate::verify::{self, Verified};
+use flashraid_flash::memory::prefetch;
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::{Lpn, Observer, PageOperation, Ppn, Sources};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 
 /// Stored contents are masked, so that memory never written (zero) is an erased page, while a page of zeroes is a content.
 const MASK: u64 = 0x5DEE_CE66_D1CE_B00B;
@@ -52,7 +54,7 @@ struct Gathered {
 #[derive(Clone, Debug)]
 struct Page {
     /// (number of the version, content), oldest first. Numbers are request sequences plus one; zero is what was there before.
-    versions: Vec<(u64, u64)>,
+    versions: SmallVec<[(u64, u64); 3]>,
     /// The newest acknowledged version: older ones must not be seen by reads that begin now.
     floor: u64,
     /// Unacknowledged writes and running reads of the page.
@@ -115,7 +117,7 @@ impl Tags {
 
     fn active(&mut self, lpn: Lpn) -> &mut Page {
         let settled = self.settled[lpn.0 as usize];
-        self.active.entry(lpn.0).or_insert_with(|| Page { versions: vec![(0, settled)], floor: 0, users: 0 })
+        self.active.entry(lpn.0).or_insert_with(|| Page { versions: smallvec![(0, settled)], floor: 0, users: 0 })
     }
 
     fn leave(&mut self, lpn: Lpn) {
@@ -261,6 +263,16 @@ impl Content for Tags {
 
     fn filled(&mut self, lpn: Lpn) {
         self.settled[lpn.0 as usize] = written(FILL, lpn);
+    }
+
+    #[inline]
+    fn fetch_page(&self, ppn: Ppn) {
+        prefetch(&self.flash, ppn.0 as usize);
+    }
+
+    #[inline]
+    fn fetch_expected(&self, lpn: Lpn) {
+        prefetch(&self.settled, lpn.0 as usize);
     }
 
     fn check_stored(engine: &Engine<Self>) -> Option<Verified> {
