@@ -1,0 +1,74 @@
+# Everything runs in .venv, which any target below makes; afterwards the command is .venv/bin/flashraid.
+
+PYTHON := .venv/bin/python
+RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+PYTHON_SOURCES := python tests $(wildcard benches/*.py)
+PROVE := FLASHRAID_PROVE=1
+
+# What the extension is made of. Python files are used in place and need no build.
+SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates devices -name '*.rs' -o -name '*.toml')
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test prove bench validate clean
+
+ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
+define MISSING
+need() { $$3 >/dev/null 2>&1 || { echo "$$1 is missing or too old: install $$2"; exit 0; }; }; \
+at_least() { [ "$$(printf '%s\n' "$$1" "$$2" | sort -V | head -1)" = "$$1" ]; }; \
+python_is_new() { python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; }; \
+rust_is_new() { at_least $(RUST_VERSION) "$$(rustc --version | cut -d' ' -f2)"; }; \
+need python3 "Python 3.11 or later (package python3)" python_is_new; \
+need "python3's module venv" "the package python3-venv" "python3 -m ensurepip --version"; \
+need "a C compiler" "cc (package gcc)" "cc --version"; \
+need cargo "stable Rust $(RUST_VERSION) or later (https://rustup.rs)" "cargo --version"; \
+need rustc "stable Rust $(RUST_VERSION) or later (https://rustup.rs)" rust_is_new
+endef
+FOUND := $(shell $(MISSING))
+$(if $(FOUND),$(error $(FOUND)))
+endif
+
+help:
+	@echo 'make demo      a real trace under four RAID layouts, compared'
+	@echo 'make test      every test and lint'
+	@echo 'make prove     the longer proofs'
+	@echo 'make bench     speed and memory'
+	@echo 'make validate  writes docs/validation.md: our figures beside published ones'
+	@echo 'make clean     removes what was built'
+
+demo: .venv/built
+	@.venv/bin/flashraid compare samples/pgbench-transactions.csv.gz --device ssd1 --schemes raid0,raid1,raid4,raid5 --fill 0.5
+	@echo 'Next: .venv/bin/flashraid run samples/pgbench-transactions.csv.gz --device ssd1 --scheme raid5 --fill 0.5 --verify'
+
+test: .venv/built
+	cargo fmt --all --check
+	cargo clippy -q --workspace --all-targets --all-features -- -D warnings
+	cargo test -q --workspace --all-features
+	.venv/bin/ruff check -q $(PYTHON_SOURCES)
+	.venv/bin/ruff format -q --check $(PYTHON_SOURCES)
+	.venv/bin/mypy
+	$(PYTHON) -m pytest -q
+
+prove: .venv/built
+	$(PROVE) cargo test -q --profile prove --workspace --all-features
+	$(PROVE) $(PYTHON) -m pytest -q
+
+bench: .venv/built
+	$(PYTHON) benches/run.py
+
+validate: .venv/built
+	$(PYTHON) tests/validation/validate.py --write
+
+clean:
+	cargo clean -q
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache python/flashraid/*.so
+
+.venv/installed: pyproject.toml
+	@echo 'Installing what flashraid needs into .venv ...'
+	@test -x $(PYTHON) || python3 -m venv .venv
+	@$(PYTHON) -m pip install -q 'maturin>=1.9,<2'
+	@touch $@
+
+.venv/built: .venv/installed $(SOURCES)
+	@echo 'Building the engine (two minutes the first time) ...'
+	@VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/.venv/bin:$$PATH maturin develop -q --release --extras test
+	@touch $@

@@ -1,0 +1,33 @@
+"""Event-driven simulation of redundancy (RAID) inside flash storage.
+
+    import flashraid as fr
+    result = fr.run("trace.csv.gz", device="ssd1", scheme="raid5", fill=0.5, verify=True)
+    result.latency.read.p99_9                                    # nanoseconds
+    fr.compare("trace.csv.gz", device="ssd1", schemes=["raid0", "raid5"]).frame()
+
+Times are nanoseconds, sizes are bytes. Every setting of docs/configuration.md is a keyword argument.
+"""
+
+from ._native import DefectError, FlashraidError, InputError, __version__
+from .comparison import Comparison
+from .replay import Interrupted, compare, run
+from .result import Record, Result
+from .simulation import Completion, Simulation
+from .trace import synth, trace_info
+
+__all__ = [
+    "Comparison",
+    "Completion",
+    "DefectError",
+    "FlashraidError",
+    "InputError",
+    "Interrupted",
+    "Record",
+    "Result",
+    "Simulation",
+    "__version__",
+    "compare",
+    "run",
+    "synth",
+    "trace_info",
+]

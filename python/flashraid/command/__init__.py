@@ -1,0 +1,55 @@
+"""The command `flashraid`: data to standard output, progress and messages to standard error."""
+
+import signal
+import sys
+
+
+def main() -> None:
+    """Runs the command and exits with its status."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough (`| head`) is no error
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Runs the command with these arguments and returns the exit status."""
+    import typer
+
+    from .. import DefectError, FlashraidError
+    from .app import app
+
+    try:
+        status = app(_with_json_targets(arguments), prog_name="flashraid", standalone_mode=False)
+        sys.stdout.flush()  # a full disk must not pass for success
+        return status or 0
+    except typer.TyperException as error:
+        return _fail(_usage(error), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted", 130)
+    except FlashraidError as error:
+        return _fail(str(error), 1 if isinstance(error, DefectError) else 2)
+    except OverflowError as error:
+        return _fail(f"a number is out of range: {error}", 2)
+    except OSError as error:
+        return _fail(f"{error.filename or 'output'}: {error.strerror}", 2)
+
+
+def _with_json_targets(arguments: list[str]) -> list[str]:
+    """`--json` without a file means standard output."""
+    following = [*arguments[1:], "--"] if arguments else []
+    return [
+        "--json=-" if argument == "--json" and after != "-" and after.startswith("-") else argument
+        for argument, after in zip(arguments, following, strict=True)
+    ]
+
+
+def _usage(error: Exception) -> str:
+    """One line, with the nearest name for a misspelt option."""
+    if near := getattr(error, "possibilities", None):
+        return f"no such option {getattr(error, 'option_name', '')}; the nearest is {near[0]}"
+    text = " ".join(error.format_message().split())  # type: ignore[attr-defined]
+    return text.rstrip(".")[:1].lower() + text.rstrip(".")[1:]
+
+
+def _fail(text: str, status: int) -> int:
+    print(f"error: {text}", file=sys.stderr)
+    return status

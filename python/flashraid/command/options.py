@@ -1,0 +1,100 @@
+"""The options that `run` and `compare` share. What each means is said once, in the engine's schema."""
+
+import inspect
+import json
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from .. import _native
+from .._native import InputError
+from ..settings import Pairs
+from ..sizes import parse_bytes
+
+ABOUT = {setting["key"]: setting["about"] for setting in json.loads(_native.settings())}
+
+# The option of each setting that has one: its key, what stands for its value in the help, and the help's heading.
+WORKLOAD, DEVICE, CHECKS = "Workload", "State of the device", "Checks and randomness"
+OPTIONS = [
+    ("--format", "format", "NAME", WORKLOAD),
+    ("--device-filter", "device_filter", "all|N", WORKLOAD),
+    ("--limit", "limit", "N", WORKLOAD),
+    ("--speed", "speed", "X", WORKLOAD),
+    ("--queue-depth", "queue_depth", "N", WORKLOAD),
+    ("--fit", "fit", "wrap|error", WORKLOAD),
+    ("--warmup", "warmup", "N|SECONDS", WORKLOAD),
+    ("--space", "space_bytes", "SIZE", DEVICE),
+    ("--fill", "fill", "SHARE", DEVICE),
+    ("--fill-bytes", "fill_bytes", "SIZE", DEVICE),
+    ("--precondition", "precondition", "none|random:X", DEVICE),
+    ("--verify", "verify", None, CHECKS),
+    ("--verify-every", "verify_every", "N", CHECKS),
+    ("--seed", "seed", "N", CHECKS),
+]
+
+Trace = Annotated[str, typer.Argument(help="Trace file, plain or compressed with gzip, zstd or xz.")]
+DeviceName = Annotated[str | None, typer.Option("--device", metavar="NAME|FILE", help="Preset, or a TOML file.")]
+Config = Annotated[
+    str | None,
+    typer.Option("--config", metavar="FILE", help="Settings: a TOML file, or the JSON of a result, to run it again."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Any setting of docs/configuration.md; may be repeated."),
+]
+Json = Annotated[
+    str | None, typer.Option("--json", metavar="[FILE|-]", help="Write the result as JSON; - is standard output.")
+]
+NoEngine = Annotated[bool, typer.Option("--no-engine", help="Leave out of the JSON what the machine needed.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no warnings.")]
+
+
+def with_settings(command: Callable[..., int]) -> Callable[..., int]:
+    """Gives a command the shared options; it gets what they and `--set` say as its parameter `settings`."""
+    signature = inspect.signature(command)
+    own = [parameter for parameter in signature.parameters.values() if parameter.name != "settings"]
+    shared = [_parameter(*option) for option in OPTIONS]
+
+    @wraps(command)
+    def wrapper(**values: Any) -> int:
+        given = {key: values.pop(key) for _, key, _, _ in OPTIONS}
+        values["settings"] = [*_given(given), *_assignments(values.pop("set_values"))]
+        return command(**values)
+
+    set_values = inspect.Parameter("set_values", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Set)
+    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+    wrapper.__signature__ = signature.replace(parameters=[*keyword, set_values, *shared])  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _parameter(option: str, key: str, metavar: str | None, panel: str) -> inspect.Parameter:
+    about = typer.Option(option, metavar=metavar, help=ABOUT[key], rich_help_panel=panel)
+    kind: Any = bool if metavar is None else str | None
+    default = False if metavar is None else None
+    annotation = Annotated[kind, about]
+    return inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _given(values: dict[str, Any]) -> Pairs:
+    settings = []
+    for option, key, metavar, _ in OPTIONS:
+        value = values[key]
+        if value is True:
+            settings.append((key, "true"))
+        elif value and metavar == "SIZE":
+            settings.append((key, str(parse_bytes(option, value))))
+        elif value is not None and value is not False:
+            settings.append((key, value))
+    return settings
+
+
+def _assignments(texts: list[str] | None) -> Pairs:
+    settings = []
+    for text in texts or []:
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise InputError(f"--set {text}: allowed is KEY=VALUE")
+        settings.append((key, value))
+    return settings

@@ -1,0 +1,61 @@
+"""Progress on standard error (a bar for each scheme on a terminal, now and then a line elsewhere), and Ctrl-C."""
+
+import signal
+import sys
+import time
+from contextlib import ExitStack
+
+LINE_SECONDS = 10.0
+
+
+class Progress:
+    """What long runs call, and what stops them: Ctrl-C is only noted, so that it never loses what there is so far."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.interrupted = False
+        self._exit = ExitStack()
+        self._bar = None
+        self._quiet = quiet
+        self._last_line = time.monotonic()
+        self._scheme = ""
+        if not quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+            texts = (TextColumn("{task.description:<8}"), TextColumn("{task.fields[what]}"))
+            columns = (texts[0], BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), texts[1])
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+
+    def __enter__(self) -> "Progress":
+        former = signal.signal(signal.SIGINT, self._interrupt)
+        self._exit.callback(signal.signal, signal.SIGINT, former)
+        if self._bar:
+            self._exit.enter_context(self._bar)
+        return self
+
+    def _interrupt(self, number: int, frame: object) -> None:
+        self.interrupted = True
+
+    def __exit__(self, *error: object) -> None:
+        self._exit.close()
+
+    def begin(self, scheme: str) -> bool:
+        """A run under this scheme is to begin; the one before is complete. Returns whether to begin it."""
+        self._scheme = scheme
+        if self._bar:
+            for task in self._bar.tasks:
+                self._bar.update(task.id, total=1, completed=1)
+            self._task = self._bar.add_task(scheme, total=None, what="filling")
+        return not self.interrupted
+
+    def __call__(self, stage: str, count: int, share: float | None) -> bool:
+        """Shows how far the run is. Returns whether to go on."""
+        what = {"preconditioning": f"{count:,} pages overwritten", "verifying": "verifying"}
+        text = what.get(stage, f"{count:,} requests")
+        if self._bar:
+            self._bar.update(self._task, total=None if share is None else 1, completed=share or 0, what=text)
+        elif not self._quiet and time.monotonic() - self._last_line > LINE_SECONDS:
+            self._last_line = time.monotonic()
+            part = "" if share is None else f"{share:.0%} of the trace, "
+            print(f"{self._scheme}: {part}{text}", file=sys.stderr)
+        return not self.interrupted

@@ -1,0 +1,238 @@
+"""What people read: tables on standard output. Times in microseconds, sizes in binary units."""
+
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import _native
+from ..comparison import Comparison
+from ..result import Record, Result
+from ..sizes import format_bytes
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+PERCENTILES = {"p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "p99_99": "p99.99"}
+
+
+def show_result(result: Result) -> None:
+    """One run: capacity and load, latencies by kind, flash operations by cause, verification."""
+    work, requests, capacity = result.workload, result.requests, result.capacity
+    partial = ", partial" if result.partial else ""
+    facts = _table(f"{result.scheme} on {result.device}: {work.name}, {work.requests:,} requests{partial}", ["", ""])
+    facts.columns[1].justify = "left"
+    overhead = 1 - capacity.user_bytes / capacity.raw_bytes
+    facts.add_row("user capacity", f"{format_bytes(capacity.user_bytes)} ({overhead:.1%} of raw flash is overhead)")
+    space, filled = format_bytes(capacity.space_bytes), format_bytes(capacity.filled_bytes)
+    facts.add_row("logical space", f"{space}, of which {filled} filled before the first request")
+    facts.add_row("offered load", _number(work.offered_load, 2))
+    facts.add_row("simulated time", f"{result.simulated_ns / 1e9:,.3f} s")
+    facts.add_row("throughput", _throughput(result))
+    failed = requests.failed.no_space + requests.failed.lost
+    facts.add_row("completed", f"{requests.completed:,} (failed {failed:,}, unfinished {requests.unfinished:,})")
+    facts.add_row("write amplification", _number(result.write_amplification, 3))
+    facts.add_row("programs per host page", _number(result.pages_per_host_page, 3))
+    updates = [
+        f"{name.replace('_', '-')} {count:,}" for name, count in result.parity_updates.to_dict().items() if count
+    ]
+    facts.add_row("parity updates", ", ".join(updates) or "none")
+    if "verify" in result:
+        found = result.verify
+        facts.add_row("verified reads", f"{found.reads_checked:,}, mismatches {found.mismatches:,}")
+        facts.add_row("verified pages", f"{found.pages_checked:,}, lost {found.pages_lost:,}")
+    if "engine" in result:
+        cost = result.engine
+        facts.add_row("this run took", f"{cost.wall_seconds:.2f} s, and {cost.fill_seconds:.2f} s to build and fill")
+    _print(facts, _latencies(result), _operations(result))
+
+
+def _latencies(result: Result) -> "Table":
+    table = _table("latency in us", ["", "requests", "mean", *PERCENTILES.values(), "max"])
+    for kind in result.latency:
+        of = result.latency[kind]
+        if of.count:
+            table.add_row(kind, f"{of.count:,}", *(_us(of[key]) for key in ("mean", *PERCENTILES, "max")))
+    return table
+
+
+def _operations(result: Result) -> "Table":
+    table = _table("flash operations by cause", ["", "reads", "programs", "erases"])
+    for cause in result.flash_ops.reads:
+        counts = [result.flash_ops[action][cause] for action in ("reads", "programs", "erases")]
+        if any(counts) or cause == "total":
+            table.add_row(cause, *(f"{count:,}" for count in counts))
+    return table
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """One column for each scheme."""
+    results, first = comparison.results, comparison.results[0]
+    space, filled = format_bytes(first.capacity.space_bytes), format_bytes(first.capacity.filled_bytes)
+    title = f"{first.workload.name} ({first.workload.requests:,} requests) on {first.device}"
+    table = _table(
+        f"{title}, logical space {space}, {filled} of it filled",
+        ["", *(each.scheme + (" (partial)" if each.partial else "") for each in results)],
+    )
+
+    def row(name: str, values: Sequence[str], end: bool = False) -> None:
+        if any(value != "-" for value in values):
+            table.add_row(name, *values, end_section=end)
+
+    row("user capacity", [format_bytes(each.capacity.user_bytes) for each in results])
+    row("overhead, share of raw", [f"{1 - each.capacity.user_bytes / each.capacity.raw_bytes:.1%}" for each in results])
+    row("survives the loss of", [_protects(each) for each in results])
+    row("offered load", [_number(each.workload.offered_load, 2) for each in results], end=True)
+    for kind in ("read", "write"):
+        for key, name in {"mean": "mean", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}.items():
+            values = [_us(each.latency[kind][key]) if each.latency[kind].count else "-" for each in results]
+            row(f"{kind} latency {name}, us", values, end=key == "p99_9")
+    row("requests/s", [_rate(each.requests.completed, each) for each in results])
+    row("read, MB/s", [_rate(each.workload.bytes_read / 1e6, each, 1) for each in results])
+    row("written, MB/s", [_rate(each.workload.bytes_written / 1e6, each, 1) for each in results], end=True)
+    row("programs per host page", [_number(each.pages_per_host_page, 3) for each in results])
+    row("write amplification", [_number(each.write_amplification, 3) for each in results])
+    row("pre-reads", [f"{each.flash_ops.reads.pre_read:,}" for each in results])
+    row("collection programs", [f"{each.flash_ops.programs.gc:,}" for each in results], end=True)
+    if any(each.status == 3 for each in results):
+        row("failed or unfinished", [f"{each.workload.requests - each.requests.completed:,}" for each in results])
+    if "verify" in first:
+        row("mismatches", [f"{each.verify.mismatches:,}" for each in results])
+        row("pages lost", [f"{each.verify.pages_lost:,}" for each in results])
+    _print(table)
+
+
+def _protects(result: Result) -> str:
+    word = json.loads(_native.schemes(result.scheme))[0]["protects"]
+    return "nothing" if word == "none" else f"a {word}"
+
+
+def show_trace_info(info: dict[str, Any]) -> None:
+    """What a trace is made of."""
+    of = Record(info)
+    table = _table(f"{of.name}, {of.requests:,} requests", ["", ""])
+    kinds = ("reads", "writes", "trims", "write_zeroes", "flushes")
+    table.add_row("requests by kind", ", ".join(f"{of[kind]:,} {kind.replace('_', ' ')}" for kind in kinds if of[kind]))
+    table.add_row("write share of transfers", _percent(of.write_share))
+    table.add_row("bytes read, written", f"{format_bytes(of.bytes_read)}, {format_bytes(of.bytes_written)}")
+    sizes = (of.mean_bytes, of.mean_read_bytes, of.mean_write_bytes)
+    table.add_row(
+        "mean size: all, read, write", ", ".join("-" if size is None else format_bytes(size) for size in sizes)
+    )
+    table.add_row("duration", f"{of.duration_ns / 1e9:,.3f} s")
+    table.add_row("requests/s", _number(of.requests_per_second, 1))
+    gaps = (of.interarrival_mean_ns, of.interarrival_p50_ns, of.interarrival_p99_ns)
+    table.add_row("inter-arrival mean, p50, p99", ", ".join("-" if gap is None else f"{_us(gap)} us" for gap in gaps))
+    table.add_row(
+        "footprint", f"{format_bytes(of.footprint_bytes)} ({of.pages_touched:,} pages of {of.page_bytes:,} bytes)"
+    )
+    table.add_row("pages read, written", f"{of.pages_read:,}, {of.pages_written:,}")
+    table.add_row("written pages written before", _percent(of.update_share))
+    table.add_row("highest address", format_bytes(of.max_address_bytes))
+    table.add_row("sequential transfers", _percent(of.sequential_share))
+    table.add_row("unaligned transfers", _percent(of.unaligned_share))
+    table.add_row("devices", f"{of.devices:,} (requests filtered out {of.filtered:,})")
+    table.add_row("recorded out of order", f"{of.out_of_order:,}")
+    table.add_row("SHA-256", of.sha256)
+    table.columns[1].justify = "left"
+    _print(table)
+
+
+def show_devices(devices: list[dict[str, Any]]) -> None:
+    """The presets."""
+    table = _table("device presets", ["name", "what it is"])
+    table.columns[1].justify = "left"
+    for device in devices:
+        table.add_row(device["name"], device["about"])
+    _print(table)
+
+
+def show_device(data: dict[str, Any]) -> None:
+    """One device: its numbers, and what each scheme makes of it."""
+    facts = _table(data["name"] + (f": {data['about']}" if data["about"] else ""), ["", ""])
+    facts.columns[1].justify = "left"
+    facts.add_row("raw capacity", f"{format_bytes(data['raw_bytes'])} ({data['physical_pages']:,} physical pages)")
+    facts.add_row("forward map", format_bytes(data["table_bytes"]))
+    facts.add_row(
+        "members", f"{data['members']} of {data['planes_per_member']} planes and {data['pages_per_member']:,} pages"
+    )
+    for key, value in data["device"].items():
+        facts.add_row(key, json.dumps(value).strip('"'))
+    table = _table("capacity by scheme", ["scheme", "user capacity", "user pages", "reserved", "of raw"])
+    refused = _table("cannot be built", ["scheme", "why"])
+    refused.columns[1].justify = "left"
+    for name, of in data["schemes"].items():
+        if "refused" in of:
+            refused.add_row(name, of["refused"])
+        else:
+            reserved = format_bytes(of["reserved_bytes"])
+            share = f"{of['reserved_bytes'] / data['raw_bytes']:.1%}"
+            table.add_row(name, format_bytes(of["user_bytes"]), f"{of['user_pages']:,}", reserved, share)
+    _print(facts, *(each for each in (table, refused) if each.row_count))
+
+
+def show_schemes(schemes: list[dict[str, Any]]) -> None:
+    """Each scheme with its parameters."""
+    for scheme in schemes:
+        table = _table(f"{scheme['name']}: {scheme['title']}", ["", ""])
+        table.columns[1].justify = "left"
+        table.columns[1].no_wrap = False
+        table.add_row("idea", scheme["about"])
+        table.add_row("survives", {"none": "no loss"}.get(scheme["protects"], f"the loss of one {scheme['protects']}"))
+        table.add_row("members", scheme["members"])
+        for of in scheme["parameters"]:
+            table.add_row(f"--set {of['name']}=", f"{'|'.join(of['choices'])} (default {of['default']}): {of['about']}")
+        _print(table, width=shutil.get_terminal_size((100, 0)).columns)
+
+
+def _table(title: str, columns: list[str]) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False)
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="right" if index else "left", no_wrap=True)
+    table.show_header = any(columns)
+    return table
+
+
+def _print(*tables: "Table", width: int | None = None) -> None:
+    """Prints at the terminal's width, or wider: rather wrapped by the terminal than cut off."""
+    from rich.console import Console
+    from rich.measure import measure_renderables
+
+    console = Console(file=sys.stdout, highlight=False, markup=False)
+    if width is None:
+        unlimited = Console(width=10_000)
+        width = max(
+            console.width, *(measure_renderables(unlimited, unlimited.options, [table]).maximum for table in tables)
+        )
+    console = Console(file=sys.stdout, highlight=False, markup=False, width=width)
+    for table in tables:
+        title, table.title = table.title, None  # on a line of its own, which may be wider than the table
+        console.print(title, style="bold", soft_wrap=True)
+        console.print(table)
+        console.print()
+
+
+def _us(time_ns: float) -> str:
+    return f"{time_ns / 1000:,.1f}"
+
+
+def _number(value: float | None, decimals: int) -> str:
+    return "-" if value is None else f"{value:,.{decimals}f}"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
+
+
+def _rate(amount: float, result: Result, decimals: int = 0) -> str:
+    return f"{amount * 1e9 / result.simulated_ns:,.{decimals}f}" if result.simulated_ns else "-"
+
+
+def _throughput(result: Result) -> str:
+    read, written = result.workload.bytes_read / 1e6, result.workload.bytes_written / 1e6
+    rates = (_rate(result.requests.completed, result), _rate(read, result, 1), _rate(written, result, 1))
+    return "{} requests/s, {} MB/s read, {} MB/s written".format(*rates)

@@ -1,0 +1,74 @@
+"""Several schemes under one workload."""
+
+from typing import TYPE_CHECKING, Any
+
+from .result import Result
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+    import polars
+
+PERCENTILES = {"p50": "50", "p90": "90", "p95": "95", "p99": "99", "p99_9": "99.9", "p99_99": "99.99"}
+
+
+class Comparison:
+    """The results of the schemes compared, in the order in which they were asked for; `results` lists them."""
+
+    def __init__(self, results: list[Result]) -> None:
+        self.results = results
+
+    @property
+    def status(self) -> int:
+        """The command's exit status: the gravest of the results'."""
+        return next((status for status in (1, 130, 3) if any(result.status == status for result in self.results)), 0)
+
+    @property
+    def json(self) -> str:
+        """One JSON object: `schema`, and `results`, each as `run` writes it."""
+        each = ",\n".join(result.json.rstrip("\n").replace("\n", "\n    ") for result in self.results)
+        return f'{{\n  "schema": {self.results[0].schema},\n  "results": [\n    {each}\n  ]\n}}\n'
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object as plain dicts, lists, numbers and strings."""
+        return {"schema": self.results[0].schema, "results": [result.to_dict() for result in self.results]}
+
+    def frame(self) -> "polars.DataFrame":
+        """One row for each scheme, with the columns of `Result.to_frame`; null where a scheme has no such parameter."""
+        import polars
+
+        return polars.concat([result.to_frame() for result in self.results], how="diagonal_relaxed")
+
+    def plot(self) -> "matplotlib.figure.Figure":
+        """Read and write latency up to the tail, and flash operations for each host request by cause."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(13, 4), layout="constrained")
+        reads, writes, operations = figure.subplots(1, 3)
+        for axes, kind in ((reads, "read"), (writes, "write")):
+            for result in self.results:
+                if result.latency[kind].count > 0:
+                    values_us = [result.latency[kind][percentile] / 1000 for percentile in PERCENTILES]
+                    axes.plot(list(PERCENTILES.values()), values_us, marker="o", label=result.scheme)
+            axes.set(title=f"{kind} latency", xlabel="percentile", ylabel="us")
+            if axes.lines:
+                axes.set_yscale("log")
+                axes.legend()
+        self._plot_operations(operations)
+        first = self.results[0]
+        figure.suptitle(f"{first.workload.name} on {first.device}")
+        return figure
+
+    def _plot_operations(self, axes: Any) -> None:
+        names = [result.scheme for result in self.results]
+        bottom = [0.0] * len(names)
+        for action in ("reads", "programs"):
+            for cause in self.results[0].flash_ops[action]:
+                heights = [
+                    result.flash_ops[action][cause] / max(1, result.requests.completed) for result in self.results
+                ]
+                if cause != "total" and any(heights):
+                    hatch = "//" if action == "programs" else None
+                    axes.bar(names, heights, bottom=bottom, label=f"{action}: {cause}", hatch=hatch)
+                    bottom = [low + height for low, height in zip(bottom, heights, strict=True)]
+        axes.set(title="flash operations for each host request", ylabel="page operations")
+        axes.legend()

@@ -1,0 +1,113 @@
+"""Replaying a trace under one scheme, or under several to compare them."""
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+
+from . import _native
+from .comparison import Comparison
+from .result import Result
+from .settings import Pairs, for_each, pairs
+
+# Called about ten times a second with the stage (preconditioning, replaying, verifying), the pages or requests done,
+# and the share of the trace that they are; returning False stops the run.
+Progress = Callable[[str, int, float | None], object]
+Path = str | os.PathLike[str]
+
+INTERRUPTED = 130
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C or the progress function ended a run early. `result` is what there is: a Result or a Comparison."""
+
+    def __init__(self, result: Result | Comparison) -> None:
+        super().__init__("interrupted")
+        self.result = result
+
+
+def run(
+    trace: Path,
+    *,
+    device: str | None = None,
+    scheme: str | None = None,
+    config: Path | None = None,
+    engine: bool = True,
+    progress: Progress | None = None,
+    **settings: object,
+) -> Result:
+    """Replays a trace on a device under a scheme.
+
+    `device` is a preset or a TOML file, `config` a TOML file or the JSON of a result; `settings` are those of
+    docs/configuration.md and come last. Without `engine` the result leaves out what the machine needed, and equal runs
+    give equal results, byte for byte. Raises InputError, or Interrupted with what there is so far.
+    """
+    result = run_pairs(trace, device, scheme, _text(config), engine, progress, pairs(settings))
+    for text in result.warnings:
+        warnings.warn(text, stacklevel=2)
+    if result.status == INTERRUPTED:
+        raise Interrupted(result)
+    return result
+
+
+def compare(
+    trace: Path,
+    *,
+    device: str | None = None,
+    schemes: Sequence[str],
+    config: Path | None = None,
+    engine: bool = True,
+    progress: Progress | None = None,
+    **settings: object,
+) -> Comparison:
+    """Replays a trace under each of the schemes, on the same device, logical space and filled bytes.
+
+    The space is `space_bytes` if given, else the smallest capacity of the schemes. The other arguments are those of
+    `run`; a scheme's parameter goes to the schemes that have it.
+    """
+    comparison = compare_pairs(trace, device, schemes, _text(config), engine, progress, pairs(settings))
+    for result in comparison.results:
+        for text in result.warnings:
+            warnings.warn(f"{result.scheme}: {text}", stacklevel=2)
+    if comparison.status == INTERRUPTED:
+        raise Interrupted(comparison)
+    return comparison
+
+
+def run_pairs(
+    trace: Path,
+    device: str | None,
+    scheme: str | None,
+    config: str | None,
+    engine: bool,
+    progress: Progress | None,
+    settings: Pairs,
+) -> Result:
+    """`run` with settings as pairs. Returns what there is, interrupted or not."""
+    return Result(*_native.run(os.fspath(trace), device, scheme, config, settings, engine, progress))
+
+
+def compare_pairs(
+    trace: Path,
+    device: str | None,
+    schemes: Sequence[str],
+    config: str | None,
+    engine: bool,
+    progress: Progress | None,
+    settings: Pairs,
+    begin: Callable[[str], bool] = lambda scheme: True,
+) -> Comparison:
+    """`compare` with settings as pairs; `begin` is asked before each run. Returns what there is, interrupted or not."""
+    results: list[Result] = []
+    for scheme, own in zip(schemes, for_each(device, schemes, config, settings), strict=True):
+        if not begin(scheme):
+            break
+        results.append(run_pairs(trace, device, scheme, config, engine, progress, own))
+        if results[-1].status == INTERRUPTED:
+            break
+    if not results:
+        raise KeyboardInterrupt
+    return Comparison(results)
+
+
+def _text(config: Path | None) -> str | None:
+    return None if config is None else os.fspath(config)

@@ -1,0 +1,59 @@
+"""Settings on their way to the engine: pairs of key and text. What a key means and allows is known there alone."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import _native
+from ._native import InputError
+
+Pairs = list[tuple[str, str]]
+
+
+def pairs(settings: Mapping[str, object]) -> Pairs:
+    """Keyword arguments as key and text; None stands for a setting not given."""
+    return [(key, _text(value)) for key, value in settings.items() if value is not None]
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def configuration(device: str | None, scheme: str, config: str | None, settings: Pairs) -> dict[str, Any]:
+    """The complete configuration and the space it gives: `config`, `user_bytes`, `space_bytes`."""
+    return json.loads(_native.configuration(device, scheme, config, settings))  # type: ignore[no-any-return]
+
+
+def for_each(device: str | None, schemes: Sequence[str], config: str | None, settings: Pairs) -> list[Pairs]:
+    """Settings under which several schemes can be compared, one list for each.
+
+    All get one logical space (the one asked for, or else the smallest of their capacities) with the same bytes filled.
+    A parameter goes to the schemes that have it, and is refused if none has.
+    """
+    if not schemes:
+        raise InputError("no schemes: give at least one")
+    for scheme in schemes:
+        if schemes.count(scheme) > 1:
+            raise InputError(f"scheme {scheme} is named twice: allowed is once")
+    if any(key == "scheme.name" for key, _ in settings):
+        raise InputError("scheme.name: a comparison has a list of schemes, and no such setting")
+    given = [_of(scheme, schemes, settings) for scheme in schemes]
+    found = [configuration(device, scheme, config, own) for scheme, own in zip(schemes, given, strict=True)]
+    run, page_bytes = found[0]["config"]["run"], found[0]["config"]["device"]["page_bytes"]
+    space_bytes = run["space_bytes"] or min(each["user_bytes"] for each in found)
+    fill_bytes = run["fill_bytes"] or int(run["fill"] * (space_bytes // page_bytes)) * page_bytes
+    common = [("space_bytes", str(space_bytes)), ("fill", "0"), ("fill_bytes", str(fill_bytes))]
+    for scheme, own in zip(schemes, given, strict=True):
+        configuration(device, scheme, config, own + common)  # refuses before the first run, not before the last
+    return [own + common for own in given]
+
+
+def _of(scheme: str, schemes: Sequence[str], settings: Pairs) -> Pairs:
+    """The settings but for parameters that other schemes of the comparison have and this one has not."""
+    names = {name: {parameter["name"] for parameter in _scheme(name)["parameters"]} for name in schemes}
+    others = set().union(*names.values()) - names[scheme]
+    return [(key, value) for key, value in settings if key.removeprefix("scheme.") not in others]
+
+
+def _scheme(name: str) -> dict[str, Any]:
+    return json.loads(_native.schemes(name))[0]  # type: ignore[no-any-return]

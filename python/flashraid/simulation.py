@@ -1,0 +1,100 @@
+"""The engine itself, request by request."""
+
+import json
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from . import _native
+from ._native import InputError
+from .result import Record, Result
+from .settings import pairs
+
+
+class Completion(NamedTuple):
+    """A completed request."""
+
+    id: int
+    completed_ns: int
+    ok: bool  # False if it failed for lack of space
+
+
+class Simulation:
+    """A simulated device: submit requests, advance the time, take completions, ask for the result.
+
+    Calls from several threads take turns; the interpreter's lock is released while the engine works.
+    """
+
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        scheme: str | None = None,
+        config: str | os.PathLike[str] | None = None,
+        **settings: object,
+    ) -> None:
+        """Builds the device and fills and preconditions it as the settings say. The arguments are those of `run`."""
+        file = None if config is None else os.fspath(config)
+        self._native = _native.Simulation(device, scheme, file, pairs(settings))
+
+    def submit(self, op: str, offset: int, size: int, at_ns: int | None = None) -> int:
+        """Submits a request for `size` bytes at byte `offset` and returns its id, counted from 0.
+
+        `op` is read, write, trim, write_zeroes or flush (offset and size 0). Time moves to `at_ns` first; by default it
+        stays. Raises InputError if `at_ns` is past or the bytes are outside the logical space.
+        """
+        return self._native.submit(op, offset, size, at_ns)
+
+    def submit_many(
+        self, ops: Sequence[str], offsets: Sequence[int], sizes: Sequence[int], at_ns: Sequence[int]
+    ) -> list[int]:
+        """Submits many requests in order, given as four columns (lists or arrays), and returns their ids.
+
+        The first one refused ends it with InputError; those before it are submitted.
+        """
+        return self._native.submit_many(ops, offsets, sizes, at_ns)
+
+    def advance_until(self, time_ns: int) -> None:
+        """Processes every event up to and including `time_ns`, and moves the time there if it is later."""
+        self._native.advance_until(time_ns)
+
+    def next_event_time(self) -> int | None:
+        """Time of the next event in nanoseconds; None if nothing is under way."""
+        return self._native.next_event_time()
+
+    @property
+    def now_ns(self) -> int:
+        """Simulated time in nanoseconds."""
+        return self._native.now_ns
+
+    @property
+    def outstanding(self) -> int:
+        """Requests submitted and not completed."""
+        return self._native.outstanding
+
+    @property
+    def space_bytes(self) -> int:
+        """Bytes of the logical space."""
+        return self._native.space_bytes
+
+    def take_completions(self) -> list[Completion]:
+        """The requests completed since the last call, in the order of completion."""
+        return [Completion(*completed) for completed in self._native.take_completed()]
+
+    def finish(self) -> None:
+        """Runs until everything submitted has ended."""
+        self._native.finish()
+
+    def verify(self) -> Record:
+        """Checks everything stored, and tries each failure that the scheme survives; counted in the result too.
+
+        Raises InputError unless the simulation was made with `verify=True`.
+        """
+        found = self._native.verify()
+        if found is None:
+            raise InputError("verify: contents are not tracked; allowed is with Simulation(..., verify=True)")
+        return Record(json.loads(found))
+
+    def result(self) -> Result:
+        """The result so far; requests still under way count as unfinished."""
+        return Result(self._native.result(), [], 0)
