@@ -13,8 +13,10 @@ use std::cmp::Reverse;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Moving,
-    /// A semivalid page: the layer above has been asked, or commits its stripe.
+    /// A semivalid page: the layer above has been asked.
     Asking,
+    /// The layer above commits the semivalid page's stripe.
+    Committing,
     /// Dispatched reads of the victim have not ended.
     Reads,
     Erasing,
@@ -179,9 +181,23 @@ impl Flash {
         !self.freed.is_empty() || !self.questions.is_empty()
     }
 
-    /// Takes the next question of the collector: the plane that waits, and the page that is semivalid.
+    /// Takes the next question of the collector: the plane that waits, and the page that is semivalid. Questions whose page was
+    /// released before they were taken are not asked.
     pub fn take_question(&mut self) -> Option<(u32, MemberPage)> {
-        self.questions.pop()
+        while let Some((plane, address)) = self.questions.pop() {
+            let Collection { victim, cursor, stage, .. } = self.collections[plane as usize];
+            let is_open = victim != NONE
+                && stage == Stage::Asking
+                && self.lookup(address, Version::Base) == Some(self.page_at(plane, victim, cursor));
+            if is_open {
+                return Some((plane, address));
+            }
+        }
+        None
+    }
+
+    fn page_at(&self, plane: u32, victim: u16, cursor: u16) -> Ppn {
+        Ppn(self.first_ppn(self.blocks.index(plane, victim)).0 + u32::from(cursor))
     }
 
     /// Answers the collector about the semivalid page in front of it. After `CommitFirst` it waits until the page is released;
@@ -194,7 +210,11 @@ impl Flash {
                 self.continue_collection(plane);
             }
             Ruling::Free => self.unmap(address, Version::Base),
-            Ruling::CommitFirst => {}
+            Ruling::CommitFirst => {
+                self.collections[plane as usize].stage = Stage::Committing;
+                // The commit may need the units that we block.
+                self.block_units(plane, false);
+            }
         }
     }
 
@@ -202,11 +222,11 @@ impl Flash {
     pub(crate) fn base_released(&mut self, ppn: Ppn) {
         let plane = self.plane_of(ppn);
         let Collection { victim, cursor, stage, .. } = self.collections[plane as usize];
-        if victim != NONE && stage == Stage::Asking {
-            let first = self.first_ppn(self.blocks.index(plane, victim));
-            if ppn.0 == first.0 + u32::from(cursor) {
-                self.continue_collection(plane);
+        if victim != NONE && matches!(stage, Stage::Asking | Stage::Committing) && ppn == self.page_at(plane, victim, cursor) {
+            if stage == Stage::Committing {
+                self.block_units(plane, true);
             }
+            self.continue_collection(plane);
         }
     }
 

@@ -533,10 +533,6 @@ impl<C: Content> Engine<C> {
         self.slots[id as usize].next = self.free_slots;
         self.free_slots = id;
         if request != NIL {
-            if self.requests[request as usize].last_operation == id {
-                // The slot may serve the same request again: nobody must wait for who is gone.
-                self.requests[request as usize].last_operation = NIL;
-            }
             if !answered {
                 self.answered(request);
             }

@@ -64,9 +64,9 @@ fn lanes(sequence: u64, lpn: u64) -> u64 {
 }
 
 impl Bytes {
-    pub fn new(physical_pages: u64, space_pages: u64, page_bytes: u32) -> Self {
+    pub fn new(ppn_limit: u64, space_pages: u64, page_bytes: u32) -> Self {
         Self {
-            flash: vec![None; physical_pages as usize],
+            flash: vec![None; ppn_limit as usize],
             host: vec![0; space_pages as usize],
             submissions: vec![(0, 0); space_pages as usize],
             given: BTreeMap::new(),

@@ -1,1 +1,136 @@
-//! The test-only schemes and the test-only job under the same cases.
+//! The test-only schemes and the test-only job under the same cases: they use what no registered scheme uses yet.
+
+use crate::bytes::Redundancy;
+use crate::case::cases;
+use crate::{check_case, for_cases};
+use flashraid_redundancy::testing::{CommitsAnotherFirst, CopyWhenIdle, DecidesInSecondStep};
+use flashraid_redundancy::{Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
+use flashraid_sim::Config;
+use flashraid_vocabulary::{Guardian, LocalPage, Lpn, MemberId, MemberPage, Ruling, StripeId, View, Wave};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What the collector asked and what became of it.
+#[derive(Default)]
+struct Seen {
+    commit_first: AtomicU64,
+    free: AtomicU64,
+    decided_commits: AtomicU64,
+    stepped_commits: AtomicU64,
+}
+
+/// A scheme, watched.
+#[derive(Clone)]
+struct Watched<S> {
+    inner: S,
+    seen: Arc<Seen>,
+}
+
+impl<S: Scheme> Guardian for Watched<S> {
+    fn rule(&self, address: MemberPage) -> Ruling {
+        let ruling = self.inner.rule(address);
+        match ruling {
+            Ruling::CommitFirst => self.seen.commit_first.fetch_add(1, Relaxed),
+            Ruling::Free => self.seen.free.fetch_add(1, Relaxed),
+            Ruling::Move => unreachable!("this scheme leaves moves to the engine"),
+        };
+        ruling
+    }
+}
+
+impl<S: Scheme + Clone + 'static> Scheme for Watched<S> {
+    fn user_pages(&self) -> u64 {
+        self.inner.user_pages()
+    }
+    fn width(&self) -> u32 {
+        self.inner.width()
+    }
+    fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {
+        let pages = self.inner.decide(extent, view, decisions);
+        let commits = decisions.operations.iter().filter(|operation| operation.kind == OperationKind::Commit).count();
+        self.seen.decided_commits.fetch_add(commits as u64, Relaxed);
+        pages
+    }
+    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        if operation.kind == OperationKind::Commit && operation.step == 0 {
+            self.seen.stepped_commits.fetch_add(1, Relaxed);
+        }
+        self.inner.step(operation, outcomes, view, wave)
+    }
+    fn ended(&mut self, operation: &Operation) {
+        self.inner.ended(operation);
+    }
+    fn fill(&self, index: u64) -> Option<Operation> {
+        self.inner.fill(index)
+    }
+    fn locate(&self, lpn: Lpn) -> MemberPage {
+        self.inner.locate(lpn)
+    }
+    fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
+        self.inner.redundancy_of(lpn, pages);
+    }
+    fn recover(&self, lpn: Lpn, lost: u64, sources: &mut Vec<MemberPage>) -> bool {
+        self.inner.recover(lpn, lost, sources)
+    }
+    fn tolerates(&self) -> Vec<u64> {
+        self.inner.tolerates()
+    }
+    fn parity_member(&self, page: LocalPage) -> Option<MemberId> {
+        self.inner.parity_member(page)
+    }
+    fn parity_updates(&self) -> ParityUpdates {
+        self.inner.parity_updates()
+    }
+    fn commit_for_collection(&mut self, address: MemberPage) -> Option<Operation> {
+        self.inner.commit_for_collection(address)
+    }
+    fn boxed_clone(&self) -> Box<dyn Scheme> {
+        Box::new(self.clone())
+    }
+}
+
+#[test]
+fn decides_in_second_step() {
+    for_cases("test_only::decides_in_second_step", 50, cases("raid5", 0.0), |case| {
+        let config = case.config("raid5");
+        let device = &config.device;
+        let scheme =
+            || Box::new(DecidesInSecondStep::new(device.members(), device.pages_per_member(), device.page_bytes)) as Box<dyn Scheme>;
+        check_case(case, &config, &scheme, &|| None, Redundancy::Parity);
+    });
+}
+
+/// Bases take space beside the logical pages, for which the capacity rule of registered schemes makes no room: hence some spare.
+#[test]
+fn commits_another_first() {
+    let seen = Arc::new(Seen::default());
+    for_cases("test_only::commits_another_first", 100, cases("raid5", 0.1), |case| {
+        let config = case.config("raid5");
+        let device = &config.device;
+        let inner = || CommitsAnotherFirst::new(device.members(), device.pages_per_member(), device.page_bytes);
+        let scheme = || Box::new(Watched { inner: inner(), seen: seen.clone() }) as Box<dyn Scheme>;
+        check_case(case, &config, &scheme, &|| None, Redundancy::Late);
+    });
+    if std::env::var("FLASHRAID_CASE").is_err() {
+        let [commit_first, free, decided, stepped] =
+            [&seen.commit_first, &seen.free, &seen.decided_commits, &seen.stepped_commits].map(|count| count.load(Relaxed));
+        let committed = stepped.saturating_sub(decided);
+        println!("rulings: commit first {commit_first} (committed {committed}, moved {}), free {free}", commit_first - committed);
+        assert!(committed > 0, "no collection committed a stripe");
+        assert!(commit_first > committed, "no collection moved a semivalid page");
+    }
+}
+
+/// The job copies every page that is written when it begins, whatever the host does meanwhile, and ends when the host is done.
+#[test]
+fn copy_when_idle() {
+    let job = |config: &Config| {
+        let device = &config.device;
+        let stripe_of = |address: MemberPage| StripeId(address.page.0);
+        Some(Box::new(CopyWhenIdle::new(device.members(), device.pages_per_member(), device.page_bytes, stripe_of)) as _)
+    };
+    for_cases("test_only::copy_when_idle", 50, cases("raid5", 0.0), |case| {
+        let config = case.config("raid5");
+        check_case(case, &config, &|| config.build_scheme().unwrap(), &|| job(&config), Redundancy::Parity);
+    });
+}

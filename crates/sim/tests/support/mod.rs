@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // each test file uses its part
 
-use flashraid_flash::Flash;
+use flashraid_flash::{Flash, ppn_limit};
 use flashraid_redundancy::Scheme;
 use flashraid_sim::Config;
 use flashraid_sim::assemble::{options, settings};
@@ -45,8 +45,7 @@ pub fn engine_with<C: Content>(config: &Config, scheme: Box<dyn Scheme>, content
 
 /// Tags for the device, and as many host pages as there could be.
 pub fn tags(config: &Config) -> Tags {
-    let pages = config.device.geometry().physical_pages();
-    Tags::new(pages, pages)
+    Tags::new(ppn_limit(&config.device.geometry()), config.device.geometry().physical_pages())
 }
 
 /// A request of bytes.
