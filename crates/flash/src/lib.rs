@@ -504,21 +504,25 @@ impl Flash {
 
     // ---- without time: fill, precondition, first touch ----
 
-    /// Programs and commits a page at once, where an idle device would have put it. The caller has checked that the domain has
-    /// a page (`reserve`), which this takes.
+    /// Programs and commits a page at once, where an idle device would have put it. Takes a promised page of its domain (`reserve`).
+    pub fn place(&mut self, address: MemberPage, version: Version) -> Ppn {
+        let domain = self.domain_of(address);
+        self.domains[domain as usize].reserved -= 1;
+        self.place_in(domain, address, version, false).1
+    }
+
+    /// Programs and commits a page at once; the domain has one that is not promised. Returns its plane and its number.
     #[inline]
-    pub fn place(&mut self, address: MemberPage, version: Version, keep_base: bool) -> Ppn {
-        let id = self.domain_of(address);
-        self.domains[id as usize].reserved -= 1;
+    pub(crate) fn place_in(&mut self, domain: u32, address: MemberPage, version: Version, keep_base: bool) -> (u32, Ppn) {
         let plane = match self.settings.placement {
-            Placement::Static => id,
-            _ => self.next_plane(id),
+            Placement::Static => domain,
+            _ => self.next_plane(domain),
         };
         let ppn = self.take_host_page(plane);
         let slot = self.slot(address);
         self.maps.label(ppn, version, slot);
         self.name(version, slot, ppn, keep_base);
-        ppn
+        (plane, ppn)
     }
 
     /// The plane whose turn it is: channels in turn, then units, then planes, as an idle device deals out what comes one page after
@@ -526,21 +530,20 @@ impl Flash {
     /// while they run does not follow them around.
     fn next_plane(&mut self, domain: u32) -> u32 {
         let entry = &mut self.domains[domain as usize];
-        let (channel, unit, plane) = entry.fill_turn;
-        let (first, end) = entry.channels;
+        let (mut channel, unit, plane) = entry.fill_turn;
+        let ((first, end), units) = (entry.channels, entry.units);
         entry.fill_turn.0 = if channel + 1 == end { first } else { channel + 1 };
         if channel + 1 == end {
-            entry.fill_turn.1 = nand::units::after(entry.units, u64::from(unit));
-            if entry.fill_turn.1 <= unit {
+            let next = nand::units::after(units, u64::from(unit));
+            entry.fill_turn.1 = next;
+            if next <= unit {
                 entry.fill_turn.2 = if plane + 1 == self.planes_per_unit { 0 } else { plane + 1 };
             }
         }
-        let units = entry.units;
-        let channel = (channel..end)
-            .chain(first..channel)
-            .map(|channel| &self.channels[channel as usize])
-            .find(|channel| channel.writable & units != 0)
-            .expect("the domain has a page");
+        while self.channels[channel as usize].writable & units == 0 {
+            channel = if channel + 1 == end { first } else { channel + 1 };
+        }
+        let channel = &self.channels[channel as usize];
         let unit = channel.first_unit + nand::units::at_or_after(channel.writable & units, unit);
         unit * self.planes_per_unit + nand::units::at_or_after(self.units[unit as usize].writable, plane)
     }

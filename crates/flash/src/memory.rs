@@ -11,6 +11,15 @@ pub fn zeroed<T: Clone + Default>(len: usize) -> Vec<T> {
     array
 }
 
+/// A vector of `len` copies of `value`, on huge pages if the system grants them. For records that are no plain zeroes.
+pub fn filled<T: Clone>(value: T, len: usize) -> Vec<T> {
+    let mut array = Vec::with_capacity(len);
+    #[cfg(target_os = "linux")]
+    advise_huge(array.as_ptr() as usize, std::mem::size_of::<T>() * len);
+    array.resize(len, value);
+    array
+}
+
 #[cfg(target_os = "linux")]
 fn advise_huge(address: usize, bytes: usize) {
     const HUGE: usize = 2 << 20;

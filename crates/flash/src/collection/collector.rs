@@ -359,28 +359,36 @@ impl Flash {
         true
     }
 
-    /// Promises a page for `place`, collecting in the domain until there is one. Panics if there is none to be had, which the
-    /// configuration's capacity rule excludes.
+    /// Programs and commits a page at once, as `place` but without a promise: collects in its domain until there is a page.
+    /// Panics if there is none to be had, which the configuration's capacity rule excludes. Returns its plane and its number;
+    /// `collect_low_now` of the plane must follow when the content is noted.
     #[inline]
-    pub fn reserve_now<O: Observer>(&mut self, address: MemberPage, observer: &mut O) {
+    pub fn place_now<O: Observer>(&mut self, address: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
         let domain = self.domain_of(address);
-        while !self.reserve(domain) {
-            let planes = (0..self.collections.len() as u32).filter(|plane| self.domain_of_plane(*plane) == domain);
-            let planes: Vec<u32> = planes.collect();
-            let collected = planes.into_iter().filter(|plane| self.collect_now(*plane, observer)).count();
-            assert!(collected > 0, "domain {domain} has no space and nothing to collect");
+        while self.domains[domain as usize].free_pages <= self.domains[domain as usize].reserved {
+            self.make_room_now(domain, observer);
         }
+        self.programmed_now += 1;
+        self.place_in(domain, address, version, keep_base)
     }
 
-    /// After `place`: collects one victim in the page's plane if it is below the threshold, as after a program.
+    /// Collects one victim of the plane if it is below the threshold, as after a program into it.
     #[inline]
-    pub fn collect_low_now<O: Observer>(&mut self, ppn: Ppn, observer: &mut O) {
-        self.programmed_now += 1;
-        let plane = self.plane_of(ppn);
+    pub fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
         let state = &self.blocks.planes[plane as usize];
         if state.free_pages < self.gc_pages || state.free_blocks < self.settings.gc_hard {
             self.collect_now(plane, observer);
         }
+    }
+
+    #[cold]
+    fn make_room_now<O: Observer>(&mut self, domain: u32, observer: &mut O) {
+        let planes = 0..self.collections.len() as u32;
+        let mut collected = false;
+        for plane in planes {
+            collected |= self.domain_of_plane(plane) == domain && self.collect_now(plane, observer);
+        }
+        assert!(collected, "domain {domain} has no space and nothing to collect");
     }
 
     /// Pages programmed without time so far, moves included.

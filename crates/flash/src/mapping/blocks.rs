@@ -7,6 +7,7 @@
 //! one of them (it moves fewer pages than a block holds, plus what is left of its open block) and gives its victim back, so
 //! what the host may still take in a plane never shrinks by collection. `Plane::debt` is the block on loan.
 
+use crate::memory;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -121,8 +122,8 @@ impl Blocks {
         let stride = plane_stride(blocks_per_plane);
         let blocks = planes as usize * stride as usize;
         Self {
-            blocks: vec![Block::default(); blocks],
-            erases: vec![0; blocks],
+            blocks: memory::filled(Block::default(), blocks),
+            erases: memory::zeroed(blocks),
             planes: vec![plane; planes as usize],
             blocks_per_plane,
             stride,

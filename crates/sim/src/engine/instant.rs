@@ -5,7 +5,7 @@ use super::content::{Content, FILL};
 use super::operations::apply;
 use super::{Engine, EngineView};
 use flashraid_redundancy::{Decisions, Extent, Operation, Outcomes, Step};
-use flashraid_vocabulary::{Action, HostOp, Lpn, Version, Wave};
+use flashraid_vocabulary::{Action, HostOp, Lpn, PageOperation, Version, Wave};
 
 /// What the precondition reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,15 +77,15 @@ impl<C: Content> Engine<C> {
                         reads += 1;
                     }
                     Action::Program => {
-                        self.flash.reserve_now(address, &mut self.content);
                         if tracked {
                             self.content.program(SLOT, &operation, page_operation.sources, SLOT);
                         }
-                        let ppn = self.flash.place(address, page_operation.version, page_operation.keep_base);
+                        let PageOperation { version, keep_base, .. } = *page_operation;
+                        let (plane, ppn) = self.flash.place_now(address, version, keep_base, &mut self.content);
                         if tracked {
                             self.content.programmed(SLOT, ppn);
                         }
-                        self.flash.collect_low_now(ppn, &mut self.content);
+                        self.flash.collect_low_now(plane, &mut self.content);
                     }
                 }
             }
@@ -184,7 +184,7 @@ impl<C: Content> Engine<C> {
             pages[..promised].iter().for_each(|&address| self.flash.release(self.flash.domain_of(address)));
         } else {
             for &address in &pages {
-                let ppn = self.flash.place(address, Version::Current, false);
+                let ppn = self.flash.place(address, Version::Current);
                 if C::TRACKED {
                     self.content.placed_zero(ppn);
                 }
