@@ -121,15 +121,17 @@ mod tests {
 
     #[test]
     fn keeps_order_over_years() {
+        const HOUR_NS: u64 = 3_600_000_000_000;
         let mut queue = EventQueue::new(3);
         let mut now_ns = 0;
         for step in 0..10_000u64 {
-            let resource = (step % 3) as usize;
-            queue.set(resource, now_ns + 1_000_000_000 * (1 + step % 7));
+            for resource in 0..3 {
+                queue.set(resource as usize, now_ns + HOUR_NS + (resource * 7 + step) % 11);
+            }
             let first = queue.first();
             assert_eq!(first.0, (0..3).map(|resource| queue.of(resource)).min().unwrap());
+            assert!((now_ns + HOUR_NS..now_ns + HOUR_NS + 11).contains(&first.0));
             now_ns = first.0;
-            queue.set(first.1 as usize, now_ns + 3_600_000_000_000);
         }
         assert!(now_ns > 2 * HORIZON_NS);
     }
