@@ -7,6 +7,8 @@ pub mod assemble;
 pub mod config;
 pub mod engine;
 pub mod listing;
+#[cfg(feature = "mutants")]
+pub mod mutants;
 pub mod presets;
 mod result;
 mod run;

@@ -231,7 +231,8 @@ impl Blocks {
         let index = self.index(plane, block);
         debug_assert!(self.blocks[index].live == 0 && self.blocks[index].pending == 0);
         self.erases[index] += 1;
-        self.blocks[index] = Block::default();
+        // Nobody reads it, or else their number must stay right.
+        self.blocks[index] = Block { reads: self.blocks[index].reads, ..Block::default() };
         let state = &mut self.planes[plane as usize];
         state.frees += 1;
         state.most_erases = state.most_erases.max(self.erases[index]);

@@ -1,0 +1,96 @@
+//! Each deliberate fault is caught by verification within a bounded number of requests, on a small full device that collects all the
+//! time; the same requests without the fault are found clean.
+
+mod support;
+
+use flashraid_sim::Config;
+use flashraid_sim::engine::Engine;
+use flashraid_sim::engine::tags::Tags;
+use flashraid_sim::mutants::{FAULTS, Fault};
+use flashraid_sim::verify;
+use flashraid_vocabulary::{Action, Cause, HostOp};
+use flashraid_workload::SplitMix64;
+use support::{config, engine, request, tags};
+
+/// Requests within which each fault must be caught.
+const MOST_REQUESTS: u64 = 1_000;
+
+fn device(fault: Option<Fault>) -> Config {
+    let update = if fault == Some(Fault::WrongVersionInRmw) { "rmw" } else { "fewest" };
+    config(
+        "tiny",
+        "raid5",
+        &[
+            ("channels", "5"),
+            ("blocks_per_plane", "12"),
+            ("pages_per_block", "8"),
+            ("over_provisioning", "0.3"),
+            ("gc_threshold", "0.3"),
+            ("update", update),
+        ],
+    )
+}
+
+/// Submits the `number`-th request: most of them to a hot spot, at any sector, in bursts.
+fn submit(engine: &mut Engine<Tags>, random: &mut SplitMix64) {
+    let space = engine.space_pages() * 4096;
+    let mut below = |end: u64| random.next() % end;
+    let op = [HostOp::Read, HostOp::Write, HostOp::Write, HostOp::Trim][below(4) as usize];
+    let reach = if below(4) > 0 { 40 * 4096 } else { space };
+    let offset = if below(2) == 0 { below(reach / 4096) * 4096 } else { below(reach / 512) * 512 };
+    let size = (1 + below(5)) * if below(2) == 0 { 4096 } else { 512 };
+    let gap_ns = if below(3) == 0 { below(1_000_000) } else { 0 };
+    engine.advance_until(engine.now_ns() + gap_ns).unwrap();
+    engine.submit(&request(op, offset, size.min(space - offset)), true);
+}
+
+/// What verification says by now, if it finds anything.
+fn complaint(engine: &Engine<Tags>) -> Option<String> {
+    let found = verify::stored(engine);
+    let reads = engine.content.mismatches;
+    if reads > 0 {
+        return Some(format!("{reads} reads returned something else than they may"));
+    }
+    if found.mismatches > 0 {
+        return Some(format!("{} stored pages that no request explains", found.mismatches));
+    }
+    if found.pages_lost > 0 {
+        return Some(format!("{} pages that the survivors do not give", found.pages_lost));
+    }
+    engine.flash.check().err()
+}
+
+/// Runs until verification complains; returns after how many requests, and what it says.
+fn caught(fault: Option<Fault>, seed: u64) -> Option<(u64, String)> {
+    let config = device(fault);
+    let mut engine = engine(&config, tags(&config));
+    engine.fill(engine.space_pages());
+    let mut random = SplitMix64::new(seed);
+    fault.into_iter().for_each(|fault| engine.inject(fault));
+    for number in 1..=MOST_REQUESTS {
+        submit(&mut engine, &mut random);
+        if let Some(complaint) = complaint(&engine) {
+            return Some((number, complaint));
+        }
+    }
+    engine.finish().unwrap();
+    assert!(fault.is_some() || engine.flash.counts[Action::Program as usize][Cause::Gc as usize] > 100, "there was no collection");
+    complaint(&engine).map(|complaint| (MOST_REQUESTS, complaint))
+}
+
+#[test]
+fn each_fault_is_caught() {
+    for seed in 1..=3 {
+        for fault in FAULTS {
+            let (requests, complaint) = caught(Some(fault), seed).unwrap_or_else(|| panic!("{fault:?} is not caught, seed {seed}"));
+            println!("{fault:?}, seed {seed}: request {requests}: {complaint}");
+        }
+    }
+}
+
+#[test]
+fn without_a_fault_nothing_is_found() {
+    for seed in 1..=3 {
+        assert_eq!(caught(None, seed), None, "seed {seed}");
+    }
+}
