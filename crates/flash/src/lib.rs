@@ -10,17 +10,21 @@ pub mod mapping;
 pub mod memory;
 pub mod nand;
 mod settings;
+mod topology;
 
 use collection::collector::Collection;
 use collection::victims::Victims;
-use flashraid_vocabulary::{Action, Cause, Geometry, LocalPage, MemberId, MemberPage, Observer, Ppn, Priority, Version};
+use flashraid_vocabulary::{Action, Cause, Geometry, MemberId, MemberPage, Observer, Ppn, Version};
 use mapping::blocks::{Blocks, State, Stream, plane_stride};
 use mapping::maps::Maps;
-use mapping::space::{Domain, NIL, Queue};
+use mapping::space::{Domain, NIL};
 use nand::events::EventQueue;
-pub use nand::units::About;
-use nand::units::{Channel, Record, Unit};
+pub use nand::records::About;
+use nand::records::Record;
+use nand::units::{Channel, Unit};
 pub use settings::{Blocking, CellOperation, CellTimes, Placement, Settings};
+pub use topology::ppn_limit;
+use topology::{Divisor, Site};
 
 /// What a completion reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,37 +58,6 @@ pub struct MemberLoad {
     /// Sum over completed host requests of the queue length found at their completion (SPEC 3.6).
     blocked_sum: u64,
     blocked_epoch: u64,
-}
-
-/// One past the largest physical page number. There are gaps between planes (see `mapping::blocks`), so it exceeds the number of
-/// pages.
-pub fn ppn_limit(geometry: &Geometry) -> u64 {
-    let planes = u64::from(geometry.channels) * geometry.planes_per_channel();
-    planes * u64::from(plane_stride(geometry.blocks_per_plane)) * u64::from(geometry.pages_per_block)
-}
-
-/// Where a plane is: its array unit, its bit among the unit's planes, and its space domain.
-#[derive(Clone, Copy, Debug)]
-struct Site {
-    unit: u32,
-    domain: u32,
-    bit: u64,
-}
-
-/// Division by a number that does not change, as a multiplication: floor((n + 1) * floor((2^64 - 1) / d) / 2^64) is n / d for
-/// all 32-bit n and d (the error of the reciprocal, below 2^-32, never reaches the next multiple).
-#[derive(Clone, Copy, Debug)]
-struct Divisor(u64);
-
-impl Divisor {
-    fn new(divisor: u32) -> Self {
-        Self(u64::MAX / u64::from(divisor))
-    }
-
-    #[inline]
-    fn divide(self, number: u32) -> u32 {
-        (u128::from(self.0) * (u128::from(number) + 1) >> 64) as u32
-    }
 }
 
 /// Number of actions counted: reads, programs, erases.
@@ -122,15 +95,15 @@ pub struct Flash {
     /// Deliberate faults, only for tests of the checkers.
     #[cfg(feature = "mutants")]
     pub mutants: Mutants,
-    static_planes: Vec<u32>,
-    members: u32,
-    units_per_channel: u32,
-    planes_per_unit: u32,
+    pub(crate) static_planes: Vec<u32>,
+    pub(crate) members: u32,
+    pub(crate) units_per_channel: u32,
+    pub(crate) planes_per_unit: u32,
     pub(crate) pages_per_block: u32,
-    pages_per_plane: u32,
-    per_block: Divisor,
-    per_plane: Divisor,
-    sites: Vec<Site>,
+    pub(crate) pages_per_plane: u32,
+    pub(crate) per_block: Divisor,
+    pub(crate) per_plane: Divisor,
+    pub(crate) sites: Vec<Site>,
     pub(crate) gc_pages: u32,
 }
 
@@ -193,177 +166,6 @@ impl Flash {
         flash.static_planes = flash.order_static_planes();
         flash.form_domains();
         flash
-    }
-
-    /// The member's planes, as offsets from its first channel's first plane, in the order in which static placement goes round them.
-    fn order_static_planes(&self) -> Vec<u32> {
-        let geometry = self.settings.geometry;
-        let chips = if self.settings.member_is_chip { 1 } else { geometry.chips_per_channel };
-        let extent = |level: u8| match level {
-            b'W' => chips,
-            b'D' => geometry.dies_per_chip,
-            _ => geometry.planes_per_die,
-        };
-        let order = self.settings.static_order;
-        let mut planes = Vec::new();
-        for slow in 0..extent(order[2]) {
-            for middle in 0..extent(order[1]) {
-                for fast in 0..extent(order[0]) {
-                    let index = |level: u8| [fast, middle, slow][order.iter().position(|l| *l == level).expect("a permutation")];
-                    planes.push(self.plane_offset(index(b'W'), index(b'D'), index(b'P')));
-                }
-            }
-        }
-        planes
-    }
-
-    /// Number of a plane inside its channel. Units are numbered die by die, so that going round them visits all chips first.
-    fn plane_offset(&self, chip: u32, die: u32, plane: u32) -> u32 {
-        let geometry = self.settings.geometry;
-        if self.settings.chip_serial {
-            chip * self.planes_per_unit + die * geometry.planes_per_die + plane
-        } else {
-            (die * geometry.chips_per_channel + chip) * self.planes_per_unit + plane
-        }
-    }
-
-    /// Bit mask of a chip's array units in its channel.
-    pub(crate) fn chip_units(&self, chip: u32) -> u64 {
-        let chips = self.settings.geometry.chips_per_channel;
-        (0..self.units_per_channel).filter(|unit| unit % chips == chip).fold(0, |mask, unit| mask | 1 << unit)
-    }
-
-    fn form_domains(&mut self) {
-        let channels = self.settings.geometry.channels;
-        let all_units = u64::MAX >> (64 - self.units_per_channel);
-        let domain = |channels: (u32, u32), units: u64| Domain {
-            free_pages: 0,
-            reserved: 0,
-            channels,
-            units,
-            waiting: [Queue::EMPTY; Priority::COUNT],
-            waiting_mask: 0,
-            next_channel: channels.0,
-            fill_turn: (channels.0, units.trailing_zeros(), 0),
-        };
-        let chips = self.settings.geometry.chips_per_channel;
-        self.domains = match self.settings.placement {
-            Placement::Static => (0..channels * self.units_per_channel * self.planes_per_unit)
-                .map(|plane| {
-                    let unit = plane / self.planes_per_unit;
-                    let channel = unit / self.units_per_channel;
-                    domain((channel, channel + 1), 1 << (unit % self.units_per_channel))
-                })
-                .collect(),
-            Placement::Member if self.settings.member_is_chip => {
-                (0..self.members).map(|m| domain((m / chips, m / chips + 1), self.chip_units(m % chips))).collect()
-            }
-            Placement::Member => (0..channels).map(|c| domain((c, c + 1), all_units)).collect(),
-            Placement::Groups(groups) => {
-                let size = channels / groups;
-                (0..groups).map(|g| domain((g * size, (g + 1) * size), all_units)).collect()
-            }
-        };
-        let sites = (0..self.blocks.planes.len() as u32).map(|plane| Site {
-            unit: plane / self.planes_per_unit,
-            domain: self.find_domain(plane),
-            bit: 1 << (plane % self.planes_per_unit),
-        });
-        self.sites = sites.collect();
-        for plane in 0..self.blocks.planes.len() as u32 {
-            let pages = i64::from(self.blocks.host_pages(plane));
-            let domain = self.domain_of_plane(plane);
-            self.domains[domain as usize].free_pages += pages;
-            self.set_writable(plane, pages > 0);
-        }
-        for (id, domain) in self.domains.iter().enumerate() {
-            for channel in domain.channels.0..domain.channels.1 {
-                self.channels[channel as usize].domains.push(id as u32);
-            }
-        }
-    }
-
-    fn find_domain(&self, plane: u32) -> u32 {
-        let unit = plane / self.planes_per_unit;
-        let channel = unit / self.units_per_channel;
-        match self.settings.placement {
-            Placement::Static => plane,
-            Placement::Member => self.member_of_unit(unit),
-            Placement::Groups(groups) => channel / (self.settings.geometry.channels / groups),
-        }
-    }
-
-    /// The member that an array unit belongs to.
-    pub fn member_of_unit(&self, unit: u32) -> u32 {
-        let channel = unit / self.units_per_channel;
-        if self.settings.member_is_chip {
-            let chips = self.settings.geometry.chips_per_channel;
-            channel * chips + unit % self.units_per_channel % chips
-        } else {
-            channel
-        }
-    }
-
-    /// The space domain in which a program of this page takes its page.
-    #[inline]
-    pub fn domain_of(&self, address: MemberPage) -> u32 {
-        match self.settings.placement {
-            Placement::Static => self.static_plane(address),
-            Placement::Member => u32::from(address.member.0),
-            Placement::Groups(groups) => u32::from(address.member.0) / (self.members / groups),
-        }
-    }
-
-    fn static_plane(&self, address: MemberPage) -> u32 {
-        let offset = self.static_planes[(address.page.0 as usize) % self.static_planes.len()];
-        let member = u32::from(address.member.0);
-        let planes_per_channel = self.units_per_channel * self.planes_per_unit;
-        if self.settings.member_is_chip {
-            let chips = self.settings.geometry.chips_per_channel;
-            member / chips * planes_per_channel + offset + self.plane_offset(member % chips, 0, 0)
-        } else {
-            member * planes_per_channel + offset
-        }
-    }
-
-    /// The number of a member's page in the device's maps.
-    #[inline]
-    pub fn slot(&self, address: MemberPage) -> u32 {
-        address.page.0 * self.members + u32::from(address.member.0)
-    }
-
-    /// The inverse of `slot`.
-    pub fn address(&self, slot: u32) -> MemberPage {
-        MemberPage { member: MemberId((slot % self.members) as u16), page: LocalPage(slot / self.members) }
-    }
-
-    #[inline]
-    pub(crate) fn plane_of(&self, ppn: Ppn) -> u32 {
-        self.per_plane.divide(ppn.0)
-    }
-
-    #[inline]
-    pub(crate) fn unit_of_plane(&self, plane: u32) -> u32 {
-        self.sites[plane as usize].unit
-    }
-
-    #[inline]
-    pub(crate) fn domain_of_plane(&self, plane: u32) -> u32 {
-        self.sites[plane as usize].domain
-    }
-
-    #[inline]
-    pub(crate) fn channel_of_unit(&self, unit: u32) -> u32 {
-        self.units[unit as usize].channel
-    }
-
-    #[inline]
-    pub(crate) fn block_of(&self, ppn: Ppn) -> usize {
-        self.per_block.divide(ppn.0) as usize
-    }
-
-    pub(crate) fn first_ppn(&self, block: usize) -> Ppn {
-        Ppn(block as u32 * self.pages_per_block)
     }
 
     // ---- free space ----

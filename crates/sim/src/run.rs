@@ -233,7 +233,7 @@ impl Replay {
         let mut steps = 0u64;
         while engine.advance()? {
             steps += 1;
-            if steps % 65_536 == 0 {
+            if steps.is_multiple_of(65_536) {
                 engine.completed.clear();
                 if !progress(Stage::Replaying { requests: self.submitted, share: 1.0 }) {
                     return Ok(false);

@@ -164,5 +164,5 @@ fn prepare<C: Content>(
     let Precondition::Random { most_spaces } = precondition else { return Ok((filled, None)) };
     let mut random = SplitMix64::new(config.run.seed);
     let most = (most_spaces * space as f64).ceil() as u64;
-    Ok((filled, Some(engine.precondition(filled, most, || random.next(), go_on))))
+    Ok((filled, Some(engine.precondition(filled, most, || random.next_u64(), go_on))))
 }

@@ -34,7 +34,7 @@ fn device(fault: Option<Fault>) -> Config {
 /// Submits the `number`-th request: most of them to a hot spot, at any sector, in bursts.
 fn submit(engine: &mut Engine<Tags>, random: &mut SplitMix64) {
     let space = engine.space_pages() * 4096;
-    let mut below = |end: u64| random.next() % end;
+    let mut below = |end: u64| random.next_u64() % end;
     let op = [HostOp::Read, HostOp::Write, HostOp::Write, HostOp::Trim][below(4) as usize];
     let reach = if below(4) > 0 { 40 * 4096 } else { space };
     let offset = if below(2) == 0 { below(reach / 4096) * 4096 } else { below(reach / 512) * 512 };

@@ -71,9 +71,9 @@ mod tests {
         let mut pages = PageSet::default();
         let (mut read, mut written) = (BTreeSet::new(), BTreeSet::new());
         for _ in 0..2000 {
-            let first = random.next() % 20_000 + (random.next() % 2) * (1 << 50);
-            let last = first + random.next() % 200;
-            let is_write = random.next() & 1 == 0;
+            let first = random.next_u64() % 20_000 + (random.next_u64() % 2) * (1 << 50);
+            let last = first + random.next_u64() % 200;
+            let is_write = random.next_u64() & 1 == 0;
             let before = (first..=last).filter(|page| written.contains(page)).count() as u64;
             assert_eq!(pages.mark(first, last, is_write), before);
             if is_write { &mut written } else { &mut read }.extend(first..=last);

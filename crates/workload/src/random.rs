@@ -14,7 +14,7 @@ impl SplitMix64 {
 
     /// The next 64 bits.
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -25,6 +25,6 @@ impl SplitMix64 {
     /// Uniform in (0, 1], in steps of 2^-53.
     #[inline]
     pub fn next_positive_unit(&mut self) -> f64 {
-        ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+        ((self.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 }

@@ -87,7 +87,7 @@ impl Synth {
             },
             starts: self.space_bytes / self.page_bytes - (self.max_pages - 1),
             random: SplitMix64::new(self.seed),
-            gaps: SplitMix64::new(SplitMix64::new(self.seed ^ GAP_STREAM).next()),
+            gaps: SplitMix64::new(SplitMix64::new(self.seed ^ GAP_STREAM).next_u64()),
             left: self.requests,
             arrival_ns: 0,
             synth: self.clone(),
@@ -177,12 +177,12 @@ impl Iterator for SynthRequests {
         self.left = self.left.checked_sub(1)?;
         let op = match self.kinds {
             Kinds::Only(op) => op,
-            Kinds::Mixed { reads_of, reads_out_of } if self.random.next() % reads_out_of < reads_of => HostOp::Read,
+            Kinds::Mixed { reads_of, reads_out_of } if self.random.next_u64() % reads_out_of < reads_of => HostOp::Read,
             Kinds::Mixed { .. } => HostOp::Write,
         };
         let Synth { min_pages, max_pages, page_bytes, .. } = self.synth;
-        let pages = if min_pages == max_pages { min_pages } else { min_pages + self.random.next() % (max_pages - min_pages + 1) };
-        let offset_bytes = self.random.next() % self.starts * page_bytes;
+        let pages = if min_pages == max_pages { min_pages } else { min_pages + self.random.next_u64() % (max_pages - min_pages + 1) };
+        let offset_bytes = self.random.next_u64() % self.starts * page_bytes;
         let arrival_ns = self.arrival_ns;
         self.arrival_ns += self.gap_ns();
         Some(HostRequest { arrival_ns, offset_bytes, size_bytes: pages * page_bytes, op, stream: 0, source: 0 })

@@ -5,7 +5,7 @@
 //! `Flash::rule`. Static wear levelling is a collection whose victim is a cold block instead of the emptiest.
 
 use crate::mapping::blocks::{NONE, State, Stream};
-use crate::nand::units::{Record, Work};
+use crate::nand::records::{Record, Work};
 use crate::{Blocking, Flash};
 use flashraid_vocabulary::{Cause, MemberPage, Observer, Ppn, Priority, Ruling, Version};
 use std::cmp::Reverse;

@@ -121,7 +121,7 @@ impl<C: Content> Engine<C> {
             let start = overwritten;
             while overwritten < (start + round).min(most_overwrites) {
                 // Multiply-shift maps 64 random bits to the range; its bias is below 2^-30 here.
-                let lpn = Lpn((u128::from(random()) * u128::from(pages) >> 64) as u64);
+                let lpn = Lpn(((u128::from(random()) * u128::from(pages)) >> 64) as u64);
                 self.overwrite(lpn, &mut decisions, &mut wave);
                 overwritten += 1;
                 if overwritten % 65_536 == 0 && !go_on(overwritten) {

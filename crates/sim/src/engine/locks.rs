@@ -33,12 +33,14 @@ pub struct Locks {
     waiters: Vec<Waiter>,
 }
 
-impl Locks {
+impl Default for Locks {
     /// Nothing is locked.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self { entries: vec![UNUSED; 64], used: 0, waiters: Vec::new() }
     }
+}
 
+impl Locks {
     #[inline]
     fn home(&self, stripe: u32) -> usize {
         // The top bits of a multiplicative hash (Knuth's constant, 2^32 divided by the golden ratio).
@@ -165,7 +167,7 @@ mod tests {
 
     #[test]
     fn first_in_first_out_and_sharing() {
-        let mut locks = Locks::new();
+        let mut locks = Locks::default();
         let mut granted = Vec::new();
         assert!(locks.request(7, false, 0));
         assert!(locks.request(7, false, 1));
@@ -187,7 +189,7 @@ mod tests {
     /// Against a map of queues, with many stripes that share probe sequences.
     #[test]
     fn agrees_with_a_map() {
-        let mut locks = Locks::new();
+        let mut locks = Locks::default();
         let mut model: std::collections::BTreeMap<u32, std::collections::VecDeque<u32>> = Default::default();
         let mut state = 1u64;
         for id in 0..20_000u32 {

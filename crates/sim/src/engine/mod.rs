@@ -192,7 +192,7 @@ impl<C: Content> Engine<C> {
             completed: Vec::new(),
             slots: Vec::new(),
             free_slots: NIL,
-            locks: Locks::new(),
+            locks: Locks::default(),
             waiting_for_space: 0,
             write_window: VecDeque::new(),
             first_write: 0,
@@ -336,7 +336,7 @@ impl<C: Content> Engine<C> {
             first: self.wrapped(first),
             pages: self.pages_up(end_bytes) - first,
             first_bytes: (end_bytes.min((first << self.page_shift) + page) - offset_bytes) as u32,
-            last_bytes: ((end_bytes - 1 & page - 1) + 1) as u32,
+            last_bytes: (((end_bytes - 1) & (page - 1)) + 1) as u32,
         };
         if C::TRACKED && op == HostOp::Write {
             self.note_submitted(id, &extent);

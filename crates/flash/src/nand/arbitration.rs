@@ -1,0 +1,156 @@
+//! Who gets the bus next.
+
+use super::records::Work;
+use super::units::{Channel, DATA_OUT, NOTHING, PHASES, PROGRAM, READ_COMMAND, State, URGENT_QUEUES, after};
+use crate::Flash;
+use crate::mapping::space::NIL;
+use crate::nand::events::NEVER;
+
+impl Flash {
+    /// Recomputes what a unit would do with the bus.
+    pub(crate) fn refresh_want(&mut self, unit_id: u32) {
+        let unit = &self.units[unit_id as usize];
+        let want = match unit.state {
+            State::Idle => {
+                let filled = if unit.blocked > 0 { unit.filled & URGENT_QUEUES } else { unit.filled };
+                if filled == 0 {
+                    NOTHING
+                } else {
+                    let index = filled.trailing_zeros() as usize;
+                    let head = &self.records[unit.queues[index].head as usize];
+                    let phase = if matches!(head.work, Work::Read | Work::MoveRead) { READ_COMMAND } else { PROGRAM };
+                    (index / 2) as u8 * PHASES + phase
+                }
+            }
+            State::DataReady => self.records[unit.current as usize].priority as u8 * PHASES + DATA_OUT,
+            _ => NOTHING,
+        };
+        let old = unit.want;
+        if old == want {
+            return;
+        }
+        let channel_id = self.units[unit_id as usize].channel;
+        let bit = self.units[unit_id as usize].bit;
+        self.units[unit_id as usize].want = want;
+        let channel = &mut self.channels[channel_id as usize];
+        if old != NOTHING {
+            channel.wants[usize::from(old)] &= !bit;
+            if channel.wants[usize::from(old)] == 0 {
+                channel.wanted &= !(1 << old);
+            }
+        }
+        if want != NOTHING {
+            channel.wants[usize::from(want)] |= bit;
+            channel.wanted |= 1 << want;
+        }
+    }
+
+    pub(crate) fn set_blocked(&mut self, unit_id: u32, blocked: bool) {
+        let unit = &mut self.units[unit_id as usize];
+        unit.blocked = if blocked { unit.blocked + 1 } else { unit.blocked - 1 };
+        let is_blocked = unit.blocked > 0;
+        let channel_id = self.units[unit_id as usize].channel;
+        let bit = self.units[unit_id as usize].bit;
+        let channel = &mut self.channels[channel_id as usize];
+        channel.blocked = if is_blocked { channel.blocked | bit } else { channel.blocked & !bit };
+        self.refresh_want(unit_id);
+    }
+
+    /// Serves the channel if its bus is free, else makes sure that the end of its transfer is noticed. While other units have
+    /// events at this very time the bus waits for them, so that it chooses among all that are ready now.
+    #[inline]
+    pub(crate) fn kick(&mut self, channel_id: u32) {
+        let channel = &self.channels[channel_id as usize];
+        let is_free = channel.free_ns <= self.now_ns;
+        if is_free && self.events.first().0 != self.now_ns {
+            self.serve(channel_id);
+        } else if !channel.has_event {
+            self.wait_for_bus(channel_id);
+        }
+    }
+
+    pub(super) fn wait_for_bus(&mut self, channel_id: u32) {
+        let channel = &mut self.channels[channel_id as usize];
+        channel.has_event = true;
+        let time_ns = channel.free_ns.max(self.now_ns);
+        self.events.set(self.units.len() + channel_id as usize, time_ns);
+    }
+
+    pub(crate) fn bus_event(&mut self, channel_id: u32) {
+        self.channels[channel_id as usize].has_event = false;
+        self.events.set(self.units.len() + channel_id as usize, NEVER);
+        self.serve(channel_id);
+    }
+
+    /// Gives the free bus to who comes next, until it is busy or nobody wants it.
+    pub(super) fn serve(&mut self, channel_id: u32) {
+        loop {
+            let channel = &self.channels[channel_id as usize];
+            if channel.free_ns > self.now_ns {
+                if !channel.has_event && (channel.wanted != 0 || self.waiting_program(channel).1 != NIL) {
+                    self.wait_for_bus(channel_id);
+                }
+                return;
+            }
+            let (unit_id, domain) = self.next_served(channel);
+            if unit_id == NIL {
+                return;
+            }
+            if domain != NIL {
+                self.start_from_pool(unit_id, domain);
+            } else if self.units[unit_id as usize].state == State::DataReady {
+                self.start_data_out(unit_id);
+            } else {
+                self.start_bound(unit_id);
+            }
+        }
+    }
+
+    /// Who gets the bus next: a unit for its own work (and `NIL`), or a unit and the domain whose waiting program it takes; `NIL` for
+    /// nobody.
+    #[inline]
+    pub(super) fn next_served(&self, channel: &Channel) -> (u32, u32) {
+        let bound = channel.wanted.trailing_zeros(); // 64 if nobody wants
+        let (class, domain) = self.waiting_program(channel);
+        if domain != NIL {
+            let bound_first = bound < (class + 1) * u32::from(PHASES);
+            if !bound_first || (self.settings.fifo && self.pool_is_older(channel, bound, class, domain)) {
+                let unit = after(channel.takers() & self.domains[domain as usize].units, channel.turn_of_pool);
+                return (channel.first_unit + unit, domain);
+            }
+        }
+        if bound == u64::BITS {
+            return (NIL, NIL);
+        }
+        (channel.first_unit + after(channel.wants[bound as usize], channel.turn), NIL)
+    }
+
+    /// The most urgent program that waits for any unit that could take it: its class and domain, `NIL` for none. A channel mostly
+    /// belongs to one domain; with chips as members, to one for each chip.
+    #[inline]
+    pub(super) fn waiting_program(&self, channel: &Channel) -> (u32, u32) {
+        let mut best = (u32::MAX, NIL);
+        for &id in &channel.domains {
+            let domain = &self.domains[id as usize];
+            if domain.waiting_mask != 0 && channel.takers() & domain.units != 0 {
+                let class = domain.waiting_mask.trailing_zeros();
+                if class < best.0 {
+                    best = (class, id);
+                }
+            }
+        }
+        best
+    }
+
+    /// Under FIFO, a waiting program of the same class goes before a command that was submitted later. Data out always goes first:
+    /// the register is needed.
+    pub(super) fn pool_is_older(&self, channel: &Channel, bound: u32, class: u32, domain: u32) -> bool {
+        if bound / u32::from(PHASES) != class || bound % u32::from(PHASES) == u32::from(DATA_OUT) {
+            return false;
+        }
+        let unit = &self.units[(channel.first_unit + after(channel.wants[bound as usize], channel.turn)) as usize];
+        let head = unit.queues[(class * 2) as usize].head;
+        let waiting = self.domains[domain as usize].waiting[class as usize].head;
+        self.records[waiting as usize].submitted_ns < self.records[head as usize].submitted_ns
+    }
+}

@@ -1,0 +1,248 @@
+//! Page operations in flight, and how they come in.
+
+use super::units::State;
+use crate::Flash;
+use crate::mapping::space::{NIL, Queue};
+use flashraid_vocabulary::{Action, Cause, MemberId, PageOperation, Ppn, Priority, Version};
+
+/// What a record makes its unit do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Work {
+    /// Read for a plan.
+    Read,
+    /// Program for a plan.
+    Program,
+    /// Collector's read of a page to move.
+    MoveRead,
+    /// Collector's program of a moved page.
+    MoveProgram,
+    /// Collector's move inside the plane.
+    CopyBack,
+    /// Collector's erase.
+    Erase,
+}
+
+/// A page operation in flight. For the collector's work `owner` is the plane.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    pub(crate) next: u32,
+    pub(crate) slot: u32,
+    pub(crate) ppn: u32,
+    pub(crate) owner: u32,
+    pub(crate) unit: u32,
+    pub(crate) plane: u32,
+    pub(crate) domain: u32,
+    pub(crate) bytes: u32,
+    pub(crate) submitted_ns: u64,
+    pub(crate) member: u16,
+    pub(crate) work: Work,
+    pub(crate) cause: Cause,
+    pub(crate) priority: Priority,
+    pub(crate) version: Version,
+    pub(crate) keep_base: bool,
+    pub(crate) host_waits: bool,
+}
+
+/// What a completion is about.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The operation, as it was given with the submission.
+    pub owner: u32,
+    /// Read or program.
+    pub action: Action,
+    /// Whether the host's response waits for it.
+    pub host_waits: bool,
+    /// The member.
+    pub member: MemberId,
+    /// When it was submitted.
+    pub submitted_ns: u64,
+    /// The physical page: of a read from its submission, of a program from its start.
+    pub ppn: Ppn,
+}
+
+impl Flash {
+    pub(super) fn new_record(&mut self, record: Record) -> u32 {
+        match self.free_records {
+            NIL => {
+                self.records.push(record);
+                self.records.len() as u32 - 1
+            }
+            free => {
+                self.free_records = self.records[free as usize].next;
+                self.records[free as usize] = record;
+                free
+            }
+        }
+    }
+
+    pub(crate) fn free_record(&mut self, record: u32) {
+        self.records[record as usize].next = self.free_records;
+        self.free_records = record;
+    }
+
+    /// What a completion is about.
+    #[inline]
+    pub fn about(&self, record: u32) -> About {
+        let Record { owner, work, host_waits, member, submitted_ns, ppn, .. } = self.records[record as usize];
+        let action = if work == Work::Read { Action::Read } else { Action::Program };
+        About { owner, action, host_waits, member: MemberId(member), submitted_ns, ppn: Ppn(ppn) }
+    }
+
+    /// The record after this one in a list kept by the caller (programs of an operation that have ended).
+    #[inline]
+    pub fn next_in_list(&self, record: u32) -> u32 {
+        self.records[record as usize].next
+    }
+
+    /// See `next_in_list`. Only between a program's end and its `commit` or `abandon`.
+    #[inline]
+    pub fn set_next_in_list(&mut self, record: u32, next: u32) {
+        self.records[record as usize].next = next;
+    }
+
+    /// Frees a read that has ended.
+    #[inline]
+    pub fn forget(&mut self, record: u32) {
+        self.free_record(record);
+    }
+
+    /// Queues a page operation of the plan of `owner`, which completions name again. A read must be of a written version: it is bound to the page that holds it now, which is
+    /// not erased before the read ends. A program's page is chosen when it starts; it uses a page promised by `reserve`.
+    /// Returns the record, or `None` for a read of a version that is not written.
+    #[inline]
+    pub fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
+        let slot = self.slot(operation.address);
+        let mut record = Record {
+            next: NIL,
+            slot,
+            ppn: NIL,
+            owner,
+            unit: NIL,
+            plane: NIL,
+            domain: NIL,
+            bytes: if self.settings.whole_page_transfers { self.settings.geometry.page_bytes } else { operation.bytes },
+            submitted_ns: self.now_ns,
+            member: operation.address.member.0,
+            work: Work::Program,
+            cause: operation.cause,
+            priority: operation.priority,
+            version: operation.version,
+            keep_base: operation.keep_base,
+            host_waits: operation.host_waits,
+        };
+        if operation.action == Action::Read {
+            let ppn = self.maps.get(operation.version, slot)?;
+            let block = self.block_of(ppn);
+            self.blocks.blocks[block].reads += 1;
+            record.work = Work::Read;
+            record.ppn = ppn.0;
+            record.plane = self.plane_of(ppn);
+            record.unit = self.unit_of_plane(record.plane);
+            self.queue_changes(record.member, 1, 0);
+            let id = self.new_record(record);
+            self.bind(id);
+            return Some(id);
+        }
+        self.queue_changes(record.member, 0, 1);
+        let domain_id = self.domain_of(operation.address);
+        record.domain = domain_id;
+        let domain = &self.domains[domain_id as usize];
+        let single_unit = domain.units.is_power_of_two() && domain.channels.0 + 1 == domain.channels.1;
+        if single_unit {
+            record.unit = self.channels[domain.channels.0 as usize].first_unit + domain.units.trailing_zeros();
+            if self.settings.placement == crate::Placement::Static {
+                record.plane = domain_id;
+            }
+            let id = self.new_record(record);
+            self.bind(id);
+            return Some(id);
+        }
+        let class = record.priority as usize;
+        let id = self.new_record(record);
+        let mut queue = self.domains[domain_id as usize].waiting[class];
+        self.append(&mut queue, id);
+        let domain = &mut self.domains[domain_id as usize];
+        domain.waiting[class] = queue;
+        domain.waiting_mask |= 1 << class;
+        self.offer(domain_id);
+        Some(id)
+    }
+
+    /// Lets the domain's channels, in turn, serve what waits in it.
+    pub(super) fn offer(&mut self, domain_id: u32) {
+        let (first, end) = self.domains[domain_id as usize].channels;
+        let mut channel = self.domains[domain_id as usize].next_channel;
+        for _ in first..end {
+            let next = if channel + 1 == end { first } else { channel + 1 };
+            self.domains[domain_id as usize].next_channel = next;
+            self.kick(channel);
+            if self.domains[domain_id as usize].waiting_mask == 0 {
+                return;
+            }
+            channel = next;
+        }
+    }
+
+    pub(super) fn append(&mut self, queue: &mut Queue, record: u32) {
+        if queue.head == NIL {
+            queue.head = record;
+        } else {
+            self.records[queue.tail as usize].next = record;
+        }
+        queue.tail = record;
+    }
+
+    /// Queues a record at its unit.
+    pub(crate) fn bind(&mut self, id: u32) {
+        let record = &self.records[id as usize];
+        let reads_first = !self.settings.fifo && !matches!(record.work, Work::Read | Work::MoveRead);
+        let index = record.priority as usize * 2 + usize::from(reads_first);
+        let unit_id = record.unit;
+        let mut queue = self.units[unit_id as usize].queues[index];
+        self.append(&mut queue, id);
+        let unit = &mut self.units[unit_id as usize];
+        unit.queues[index] = queue;
+        unit.filled |= 1 << index;
+        unit.queued += 1;
+        if unit.state == State::Idle {
+            self.refresh_want(unit_id);
+            self.kick(self.units[unit_id as usize].channel);
+        }
+    }
+
+    /// Queues the collector's work on a plane.
+    pub(crate) fn submit_collection(&mut self, plane: u32, work: Work, ppn: u32, cause: Cause, priority: Priority) {
+        let unit = self.unit_of_plane(plane);
+        let record = Record {
+            next: NIL,
+            slot: NIL,
+            ppn,
+            owner: plane,
+            unit,
+            plane,
+            domain: NIL,
+            bytes: self.settings.geometry.page_bytes,
+            submitted_ns: self.now_ns,
+            member: 0,
+            work,
+            cause,
+            priority,
+            version: Version::Current,
+            keep_base: false,
+            host_waits: false,
+        };
+        let id = self.new_record(record);
+        self.bind(id);
+    }
+
+    #[inline]
+    pub(super) fn queue_changes(&mut self, member: u16, reads: i32, programs: i32) {
+        let epoch = self.completed_requests;
+        let load = &mut self.loads[usize::from(member)];
+        load.blocked_sum += u64::from(load.reads + load.programs) * (epoch - load.blocked_epoch);
+        load.blocked_epoch = epoch;
+        load.reads = load.reads.wrapping_add_signed(reads);
+        load.programs = load.programs.wrapping_add_signed(programs);
+    }
+}

@@ -1,0 +1,353 @@
+//! Starting page operations on a unit, and ending them: how long bus and array are occupied (SPEC 0.4).
+
+use super::events::NEVER;
+use super::records::{Record, Work};
+use super::units::{State, URGENT_QUEUES, Unit, after};
+use crate::mapping::blocks::Stream;
+use crate::mapping::space::NIL;
+use crate::{CellOperation, Completion, Flash, Progress, action_index, memory};
+use flashraid_vocabulary::{Action, Cause, Observer, Ppn};
+
+impl Flash {
+    pub(super) fn set_state(&mut self, unit_id: u32, state: State) {
+        let channel_id = self.units[unit_id as usize].channel;
+        let bit = self.units[unit_id as usize].bit;
+        let idle = &mut self.channels[channel_id as usize].idle;
+        *idle = if state == State::Idle { *idle | bit } else { *idle & !bit };
+        self.units[unit_id as usize].state = state;
+        self.refresh_want(unit_id);
+    }
+
+    pub(super) fn occupy_bus(&mut self, unit_id: u32, duration_ns: u64, cause: Cause) -> u64 {
+        let Unit { channel, number: turn, .. } = self.units[unit_id as usize];
+        let channel = &mut self.channels[channel as usize];
+        channel.free_ns = self.now_ns + duration_ns;
+        channel.busy_ns[cause as usize] += duration_ns;
+        channel.turn = turn;
+        channel.free_ns
+    }
+
+    pub(super) fn unit_at(&mut self, unit_id: u32, time_ns: u64) {
+        self.events.set(unit_id as usize, time_ns);
+    }
+
+    pub(super) fn pop_bound(&mut self, unit_id: u32, index: usize) -> u32 {
+        let unit = &mut self.units[unit_id as usize];
+        let head = unit.queues[index].head;
+        let next = self.records[head as usize].next;
+        unit.queues[index].head = next;
+        if next == NIL {
+            unit.filled &= !(1 << index);
+        }
+        unit.queued -= 1;
+        self.records[head as usize].next = NIL;
+        head
+    }
+
+    pub(super) fn pop_pool(&mut self, domain: u32, class: usize) -> u32 {
+        let domain = &mut self.domains[domain as usize];
+        let head = domain.waiting[class].head;
+        let next = self.records[head as usize].next;
+        domain.waiting[class].head = next;
+        if next == NIL {
+            domain.waiting_mask &= !(1 << class);
+        }
+        self.records[head as usize].next = NIL;
+        head
+    }
+
+    /// Starts the first of a unit's bound work.
+    pub(super) fn start_bound(&mut self, unit_id: u32) {
+        let unit = &self.units[unit_id as usize];
+        let filled = if unit.blocked > 0 { unit.filled & URGENT_QUEUES } else { unit.filled };
+        let index = filled.trailing_zeros() as usize;
+        let id = self.pop_bound(unit_id, index);
+        self.units[unit_id as usize].since_ns = self.now_ns;
+        self.fetch_next(self.units[unit_id as usize].queues[index].head);
+        match self.records[id as usize].work {
+            Work::Read | Work::MoveRead => self.start_reads(unit_id, id, index),
+            Work::Program => self.start_programs(unit_id, id, |flash| {
+                let next = flash.units[unit_id as usize].queues[index].head;
+                (flash.units[unit_id as usize].filled >> index & 1 == 1 && flash.records[next as usize].work == Work::Program)
+                    .then_some((next, index))
+            }),
+            Work::MoveProgram => {
+                let plane = self.records[id as usize].plane;
+                let ppn = self.take_move_page(plane);
+                self.records[id as usize].ppn = ppn.0;
+                self.start_working(unit_id, id, self.settings.program_command_ns + self.page_transfer_ns(), CellOperation::Program);
+            }
+            Work::CopyBack => {
+                let plane = self.records[id as usize].plane;
+                let ppn = self.take_move_page(plane);
+                self.records[id as usize].ppn = ppn.0;
+                self.count(action_index(Action::Read), self.records[id as usize].cause);
+                self.units[unit_id as usize].operations[0] += 1;
+                self.start_working(unit_id, id, self.settings.read_command_ns + self.settings.program_command_ns, CellOperation::Program);
+                let extra = self.settings.cell.cell_ns(CellOperation::Read, 0, 0);
+                let end = self.events_of(unit_id) + extra;
+                self.unit_at(unit_id, end);
+            }
+            Work::Erase => self.start_working(unit_id, id, self.settings.erase_command_ns, CellOperation::Erase),
+        }
+    }
+
+    /// Asks the processor for the record that will be started next; it may have waited for long.
+    #[inline]
+    pub(super) fn fetch_next(&self, record: u32) {
+        memory::prefetch(&self.records, record as usize);
+    }
+
+    /// Takes owner and physical page of a page operation of a plan that was started since the last call.
+    #[inline]
+    pub fn take_started(&mut self) -> Option<(u32, Ppn)> {
+        self.started.pop()
+    }
+
+    pub(super) fn events_of(&self, unit_id: u32) -> u64 {
+        self.events.of(unit_id as usize)
+    }
+
+    pub(super) fn page_transfer_ns(&self) -> u64 {
+        self.settings.transfer_ns(self.settings.geometry.page_bytes)
+    }
+
+    pub(super) fn cell_ns(&self, operation: CellOperation, ppn: u32) -> u64 {
+        let block = self.block_of(Ppn(ppn));
+        self.settings.cell.cell_ns(operation, ppn % self.pages_per_block, self.blocks.erases[block])
+    }
+
+    /// Occupies bus and array for one record of the collector.
+    pub(super) fn start_working(&mut self, unit_id: u32, id: u32, bus_ns: u64, operation: CellOperation) {
+        let Record { cause, ppn, .. } = self.records[id as usize];
+        let action = if operation == CellOperation::Erase { 2 } else { action_index(Action::Program) };
+        self.count(action, cause);
+        self.units[unit_id as usize].operations[action] += 1;
+        let bus_end = self.occupy_bus(unit_id, bus_ns, cause);
+        self.units[unit_id as usize].current = id;
+        let end = bus_end + self.cell_ns(operation, ppn);
+        self.unit_at(unit_id, end);
+        self.set_state(unit_id, State::Working);
+    }
+
+    /// Starts a read, and with multi-plane those behind it that fit.
+    pub(super) fn start_reads(&mut self, unit_id: u32, first: u32, index: usize) {
+        let mut last = first;
+        let mut planes = 0u64;
+        let mut bus_ns = 0;
+        let mut cell_ns = 0;
+        loop {
+            let Record { ppn, plane, cause, member, work, owner, .. } = self.records[last as usize];
+            if work == Work::Read {
+                self.started.push((owner, Ppn(ppn)));
+                self.queue_changes(member, -1, 0);
+                self.loads[usize::from(member)].in_service += 1;
+            }
+            self.count(action_index(Action::Read), cause);
+            self.units[unit_id as usize].operations[0] += 1;
+            bus_ns += self.settings.read_command_ns;
+            cell_ns = cell_ns.max(self.cell_ns(CellOperation::Read, ppn));
+            planes |= 1 << (plane - unit_id * self.planes_per_unit);
+            if !self.settings.multi_plane || self.units[unit_id as usize].filled >> index & 1 == 0 {
+                break;
+            }
+            let next = self.units[unit_id as usize].queues[index].head;
+            let candidate = self.records[next as usize];
+            let fits = candidate.work == work
+                && planes >> (candidate.plane - unit_id * self.planes_per_unit) & 1 == 0
+                && candidate.ppn % self.pages_per_block == ppn % self.pages_per_block;
+            if !fits {
+                break;
+            }
+            self.pop_bound(unit_id, index);
+            self.records[last as usize].next = next;
+            last = next;
+        }
+        let bus_end = self.occupy_bus(unit_id, bus_ns, self.records[first as usize].cause);
+        self.units[unit_id as usize].current = first;
+        self.unit_at(unit_id, bus_end + cell_ns);
+        self.set_state(unit_id, State::Reading);
+    }
+
+    /// Starts the program that waits longest in the domain.
+    pub(super) fn start_from_pool(&mut self, unit_id: u32, domain: u32) {
+        let Unit { channel, number, .. } = self.units[unit_id as usize];
+        self.channels[channel as usize].turn_of_pool = number;
+        let class = self.domains[domain as usize].waiting_mask.trailing_zeros() as usize;
+        let id = self.pop_pool(domain, class);
+        self.units[unit_id as usize].since_ns = self.now_ns;
+        self.fetch_next(self.domains[domain as usize].waiting[class].head);
+        self.start_programs(unit_id, id, |flash| {
+            let state = &flash.domains[domain as usize];
+            (state.waiting_mask >> class & 1 == 1).then_some((state.waiting[class].head, usize::MAX))
+        });
+    }
+
+    /// Starts a program, and with multi-plane those behind it (from `next`: record and queue) that find a page at the same offset.
+    pub(super) fn start_programs(&mut self, unit_id: u32, first: u32, next: impl Fn(&Self) -> Option<(u32, usize)>) {
+        let mut last = first;
+        let mut used = 0u64;
+        let mut bus_ns = 0;
+        let mut cell_ns = 0;
+        loop {
+            let bound_plane = self.records[last as usize].plane;
+            let plane = if bound_plane != NIL { bound_plane } else { self.turn_plane(unit_id) };
+            let ppn = self.give_page(last, plane);
+            bus_ns += self.settings.program_command_ns + self.settings.transfer_ns(self.records[last as usize].bytes);
+            cell_ns = cell_ns.max(self.cell_ns(CellOperation::Program, ppn.0));
+            used |= 1 << (plane - unit_id * self.planes_per_unit);
+            if !self.settings.multi_plane {
+                break;
+            }
+            let Some((candidate, index)) = next(self) else { break };
+            let Some(plane) = self.plane_at_offset(unit_id, candidate, used, ppn.0 % self.pages_per_block) else { break };
+            match index {
+                usize::MAX => {
+                    let Record { domain, priority, .. } = self.records[candidate as usize];
+                    self.pop_pool(domain, priority as usize);
+                }
+                index => {
+                    self.pop_bound(unit_id, index);
+                }
+            }
+            self.records[candidate as usize].plane = plane;
+            self.records[last as usize].next = candidate;
+            last = candidate;
+        }
+        let bus_end = self.occupy_bus(unit_id, bus_ns, self.records[first as usize].cause);
+        self.units[unit_id as usize].current = first;
+        if self.settings.report_data_in {
+            self.units[unit_id as usize].cell_after_ns = cell_ns;
+            self.unit_at(unit_id, bus_end);
+            self.set_state(unit_id, State::DataIn);
+        } else {
+            self.unit_at(unit_id, bus_end + cell_ns);
+            self.set_state(unit_id, State::Working);
+        }
+        self.collect_after_programs(first);
+    }
+
+    /// A plane of the unit, not in `used`, whose next host page has the wanted offset; the candidate's own plane if it is bound.
+    pub(super) fn plane_at_offset(&self, unit_id: u32, candidate: u32, used: u64, offset: u32) -> Option<u32> {
+        let first = unit_id * self.planes_per_unit;
+        let fits = |plane: u32| {
+            used >> (plane - first) & 1 == 0
+                && self.units[unit_id as usize].writable >> (plane - first) & 1 == 1
+                && self.blocks.next_offset(plane, Stream::Host) == offset
+        };
+        match self.records[candidate as usize].plane {
+            NIL => (first..first + self.planes_per_unit).find(|plane| fits(*plane)),
+            plane => fits(plane).then_some(plane),
+        }
+    }
+
+    /// The unit's writable plane whose turn it is.
+    pub(crate) fn turn_plane(&mut self, unit_id: u32) -> u32 {
+        let unit = &mut self.units[unit_id as usize];
+        let number = after(unit.writable, unit.turn_of_plane);
+        unit.turn_of_plane = u64::from(number);
+        unit_id * self.planes_per_unit + number
+    }
+
+    /// Takes the promised page for a program that starts now.
+    pub(super) fn give_page(&mut self, id: u32, plane: u32) -> Ppn {
+        let Record { domain, slot, version, member, cause, owner, .. } = self.records[id as usize];
+        self.maps.prefetch(slot); // for the end of the program
+        let ppn = self.take_host_page(plane);
+        self.started.push((owner, ppn));
+        self.domains[domain as usize].reserved -= 1;
+        self.maps.label(ppn, version, slot);
+        let record = &mut self.records[id as usize];
+        (record.ppn, record.plane) = (ppn.0, plane);
+        self.queue_changes(member, 0, -1);
+        self.loads[usize::from(member)].in_service += 1;
+        self.count(action_index(Action::Program), cause);
+        let unit = self.unit_of_plane(plane);
+        self.units[unit as usize].operations[1] += 1;
+        ppn
+    }
+
+    /// The programs just started may have brought their planes below the threshold.
+    pub(super) fn collect_after_programs(&mut self, first: u32) {
+        let mut id = first;
+        while id != NIL {
+            let Record { plane, next, .. } = self.records[id as usize];
+            self.collect_if_low(plane);
+            id = next;
+        }
+    }
+
+    pub(super) fn start_data_out(&mut self, unit_id: u32) {
+        let id = self.units[unit_id as usize].current;
+        let Record { bytes, cause, .. } = self.records[id as usize];
+        let end = self.occupy_bus(unit_id, self.settings.transfer_ns(bytes), cause);
+        self.unit_at(unit_id, end);
+        self.set_state(unit_id, State::DataOut);
+    }
+
+    pub(crate) fn unit_event<O: Observer>(&mut self, unit_id: u32, observer: &mut O) {
+        self.unit_at(unit_id, NEVER);
+        match self.units[unit_id as usize].state {
+            State::Reading => {
+                self.set_state(unit_id, State::DataReady);
+                self.kick(self.units[unit_id as usize].channel);
+            }
+            State::DataOut => {
+                let id = self.units[unit_id as usize].current;
+                let next = self.records[id as usize].next;
+                self.units[unit_id as usize].current = next;
+                if next == NIL {
+                    self.end_of_work(unit_id, self.records[id as usize].cause);
+                } else {
+                    self.set_state(unit_id, State::DataReady);
+                }
+                self.finish(id, observer);
+                self.kick(self.units[unit_id as usize].channel);
+            }
+            State::DataIn => {
+                let mut id = self.units[unit_id as usize].current;
+                while id != NIL {
+                    self.completions.push(Completion { record: id, progress: Progress::DataIn });
+                    id = self.records[id as usize].next;
+                }
+                let end = self.now_ns + self.units[unit_id as usize].cell_after_ns;
+                self.unit_at(unit_id, end);
+                self.set_state(unit_id, State::Working);
+            }
+            State::Working => {
+                let mut id = self.units[unit_id as usize].current;
+                self.end_of_work(unit_id, self.records[id as usize].cause);
+                while id != NIL {
+                    let next = self.records[id as usize].next;
+                    self.finish(id, observer);
+                    id = next;
+                }
+                self.kick(self.units[unit_id as usize].channel);
+            }
+            State::Idle | State::DataReady => unreachable!("a unit that waits has no event"),
+        }
+    }
+
+    pub(super) fn end_of_work(&mut self, unit_id: u32, cause: Cause) {
+        let now_ns = self.now_ns;
+        let unit = &mut self.units[unit_id as usize];
+        unit.busy_ns[cause as usize] += now_ns - unit.since_ns;
+        unit.current = NIL;
+        self.set_state(unit_id, State::Idle);
+    }
+
+    /// One record has ended.
+    pub(super) fn finish<O: Observer>(&mut self, id: u32, observer: &mut O) {
+        let Record { work, member, ppn, .. } = self.records[id as usize];
+        match work {
+            Work::Read | Work::Program => {
+                self.loads[usize::from(member)].in_service -= 1;
+                if work == Work::Read {
+                    self.read_ended(Ppn(ppn));
+                }
+                self.completions.push(Completion { record: id, progress: Progress::Ended });
+            }
+            _ => self.collection_work_ended(id, observer),
+        }
+    }
+}
