@@ -19,6 +19,7 @@ use flashraid_vocabulary::{Change, HostOp, HostRequest, Lpn, MemberId, MemberPag
 pub use instant::Reached;
 use locks::Locks;
 use operations::Slot;
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -122,7 +123,7 @@ pub struct Engine<C: Content> {
     first_write: u64,
     flushes: VecDeque<(u64, u32)>,
     /// Answered writes that have not ended, by page: only where a write may be answered before it ends.
-    in_controller: std::collections::BTreeMap<u64, u32>,
+    in_controller: FxHashMap<u64, u32>,
     answers_early: bool,
     reports_data_in: bool,
     page_bytes: u32,

@@ -1,0 +1,103 @@
+//! No heap allocation a request once the engine is warm, with collection on.
+
+mod support;
+
+use flashraid_sim::Config;
+use flashraid_sim::engine::Engine;
+use flashraid_sim::engine::content::Untracked;
+use flashraid_vocabulary::{Action, Cause, HostOp};
+use flashraid_workload::SplitMix64;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use support::{config, engine, pages};
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts what each thread allocates.
+struct Counting;
+
+// SAFETY: everything is handed on to the system's allocator; the counter is a plain cell of the thread, which never allocates.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: as the caller promised.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promised.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: as the caller promised.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const REQUESTS: u64 = 100_000;
+
+/// Random requests of one to eight pages, of which up to 16 are outstanding.
+fn replay(engine: &mut Engine<Untracked>, random: &mut SplitMix64) {
+    for _ in 0..REQUESTS {
+        while engine.outstanding() >= 16 {
+            engine.advance().unwrap();
+        }
+        let op = [HostOp::Write, HostOp::Write, HostOp::Read, HostOp::Trim][(random.next() % 4) as usize];
+        let count = 1 + random.next() % 8;
+        let first = random.next() % (engine.space_pages() - count);
+        // Arrivals while others are under way, and pauses now and then, in which everything ends.
+        let pause_ns = if random.next() % 64 == 0 { 50_000_000 } else { random.next() % 20_000 };
+        engine.advance_until(engine.now_ns() + pause_ns).unwrap();
+        engine.submit(&pages(op, first, count), true);
+        engine.completed.clear();
+    }
+}
+
+fn allocations(config: &Config) -> u64 {
+    let mut engine = engine(config, Untracked);
+    engine.fill(engine.space_pages());
+    let mut random = SplitMix64::new(1);
+    // Tables and lists grow to their longest: the rarest of them late.
+    (0..3).for_each(|_| replay(&mut engine, &mut random));
+    let before = (ALLOCATIONS.get(), engine.flash.counts[Action::Program as usize][Cause::Gc as usize]);
+    replay(&mut engine, &mut random);
+    let moves = engine.flash.counts[Action::Program as usize][Cause::Gc as usize] - before.1;
+    assert!(moves > REQUESTS / 10, "only {moves} pages were moved");
+    ALLOCATIONS.get() - before.0
+}
+
+/// A small drive whose queues are long enough to be filled to their longest while it warms up.
+fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
+    let mut all = vec![("blocks_per_plane", "32"), ("pages_per_block", "32"), ("over_provisioning", "0.25")];
+    all.extend(pairs);
+    config("tiny", scheme, &all)
+}
+
+#[test]
+fn a_warm_engine_allocates_nothing() {
+    for scheme in ["raid0", "raid1", "raid4", "raid5"] {
+        assert_eq!(allocations(&small(scheme, &[])), 0, "{scheme}");
+    }
+}
+
+#[test]
+fn nor_with_early_answers_and_static_wear_levelling() {
+    let pairs = [("write_completes", "data_in"), ("parity_in_response", "false"), ("wear_leveling", "static"), ("wear_spread", "5")];
+    for scheme in ["raid0", "raid5"] {
+        assert_eq!(allocations(&small(scheme, &pairs)), 0, "{scheme}");
+    }
+}
+
+#[test]
+fn the_counter_counts() {
+    let before = ALLOCATIONS.get();
+    drop(std::hint::black_box(Box::new(1)));
+    assert_eq!(ALLOCATIONS.get() - before, 1);
+}
