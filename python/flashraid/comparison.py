@@ -71,4 +71,5 @@ class Comparison:
                     axes.bar(names, heights, bottom=bottom, label=f"{action}: {cause}", hatch=hatch)
                     bottom = [low + height for low, height in zip(bottom, heights, strict=True)]
         axes.set(title="flash operations for each host request", ylabel="page operations")
-        axes.legend()
+        if axes.patches:
+            axes.legend()

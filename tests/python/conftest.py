@@ -1,0 +1,76 @@
+"""Devices, traces and the installed command, for all tests of the package."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "samples" / "pgbench-transactions.csv.gz"
+COMMAND = Path(sys.executable).with_name("flashraid")
+PROVE = os.environ.get("FLASHRAID_PROVE") == "1"
+HEADER = "ts_us,op,offset,size,flags,latency_us\n"
+PAGE = 4096
+
+DEVICE = {
+    "name": '"small"',
+    "channels": 4,
+    "chips_per_channel": 1,
+    "dies_per_chip": 1,
+    "planes_per_die": 1,
+    "blocks_per_plane": 32,
+    "pages_per_block": 16,
+    "page_bytes": PAGE,
+    "read_ns": 20_000,
+    "program_ns": 200_000,
+    "erase_ns": 1_500_000,
+    "bus_ps_per_byte": 25_000,
+    "read_command_ns": 175,
+    "program_command_ns": 175,
+    "erase_command_ns": 125,
+    "over_provisioning": 0.15,
+}
+
+
+def write_device(folder, **changes):
+    """A device file: 4 channels of 512 pages, with changes."""
+    settings = DEVICE | changes
+    path = folder / f"device-{abs(hash(tuple(settings.items())))}.toml"
+    path.write_text("[device]\n" + "".join(f"{key} = {value}\n" for key, value in settings.items()))
+    return path
+
+
+def write_trace(folder, rows, name="trace.csv", end="\n"):
+    """A trace in our own format of rows (ts_us, op, offset, size)."""
+    path = folder / name
+    path.write_text(HEADER + "\n".join(f"{ts},{op},{offset},{size},," for ts, op, offset, size in rows) + end)
+    return path
+
+
+def writes(count, gap_us=1000):
+    return [(i * gap_us, "W", i * PAGE, PAGE) for i in range(count)]
+
+
+@pytest.fixture
+def device(tmp_path):
+    return write_device(tmp_path)
+
+
+@pytest.fixture
+def command(tmp_path):
+    """Runs the installed command in an empty folder, with nothing to read from standard input."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+
+    def run(*arguments, status=0, **options):
+        line = [str(COMMAND), *map(str, arguments)]
+        done = subprocess.run(
+            line, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, **options
+        )
+        assert done.returncode == status, (done.returncode, done.stdout[-2000:], done.stderr[-2000:])
+        return done
+
+    run.folder = folder
+    return run

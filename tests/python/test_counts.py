@@ -1,0 +1,129 @@
+"""Counts of RAID-4 and RAID-5 that no timing can change, beside the reference model, with collection and without."""
+
+import gzip
+import random
+
+import pytest
+from conftest import PAGE, PROVE, SAMPLE, write_device
+
+import flashraid as fr
+from reference.raid_counts import Counts, RaidCounts, Request
+
+WIDTHS = range(2, 10)
+RULES = ["fewest", "rmw", "rcw"]
+LISTS = 1000 if PROVE else 100  # request lists for each width, shared among schemes and rules
+OPS = ["write"] * 12 + ["read"] * 3 + ["trim"] * 3 + ["write_zeroes"] * 2
+SECTOR = 512
+
+# 512 pages a member, of which 15 % are spare: overwrites are collected all the time. And so many pages that none ever is.
+SMALL = {"blocks_per_plane": 32, "pages_per_block": 16, "over_provisioning": 0.15}
+LARGE = {"blocks_per_plane": 1024, "pages_per_block": 64, "over_provisioning": 0.15, "gc_threshold": 0}
+
+
+def counted(result):
+    """What the reference model counts too."""
+    reads, programs, updates = result.flash_ops.reads, result.flash_ops.programs, result.parity_updates
+    return {
+        "host_programs": programs.host,
+        "parity_programs": programs.parity,
+        "pre_reads": reads.pre_read,
+        "update_reads": reads.update_read,
+        "full_stripe": updates.full_stripe,
+        "rmw": updates.rmw,
+        "rcw": updates.rcw,
+    }
+
+
+def expected(counts: Counts):
+    return {key: value for key, value in vars(counts).items() if key not in ("host_reads", "unmapped_reads")}
+
+
+def simulate(device, scheme, rule, space_bytes, fill_bytes, requests, gap_ns):
+    sim = fr.Simulation(
+        device=str(device), scheme=scheme, update=rule, space_bytes=space_bytes, fill_bytes=fill_bytes, verify=True
+    )
+    columns = zip(*requests, strict=True)
+    sim.submit_many(*columns, [i * gap_ns for i in range(len(requests))])
+    sim.finish()
+    result = sim.result()
+    assert result.requests.completed == len(requests)
+    assert (sim.verify().mismatches, sim.verify().pages_lost) == (0, 0)
+    return result
+
+
+def random_requests(rng, space_bytes, count):
+    """Requests of up to three stripes or so, one in three not at page borders, one in three over a few hot stripes."""
+    requests = []
+    for _ in range(count):
+        unit = rng.choice([PAGE, PAGE, SECTOR])
+        space = space_bytes if rng.random() < 0.67 else min(space_bytes, 40 * PAGE)
+        size = (
+            rng.randrange(1, rng.choice([2, 4, 28]) * PAGE // unit) * unit
+            if unit < PAGE
+            else rng.randrange(1, 28) * unit
+        )
+        size = min(size, space)
+        offset = rng.randrange(0, (space - size) // unit + 1) * unit
+        requests.append(Request(rng.choice(OPS), offset, size))
+    return requests
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("scheme", ["raid4", "raid5"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_random_requests(tmp_path, width, scheme, rule):
+    small = write_device(tmp_path, channels=width + 1, **SMALL)
+    large = write_device(tmp_path, channels=width + 1, **LARGE)
+    space_bytes = fr.Simulation(device=str(small), scheme=scheme).space_bytes
+    collected = 0
+    for number in range(-(-LISTS // (2 * len(RULES)))):
+        rng = random.Random(f"{width} {scheme} {rule} {number}")
+        requests = random_requests(rng, space_bytes, 300)
+        fill_pages = rng.choice([0, 1, 1]) * space_bytes // PAGE
+        model = RaidCounts(width, PAGE, rule)
+        model.fill(fill_pages)
+        model.run(requests)
+        gap_ns = rng.choice([1_000, 400_000, 3_000_000])
+        arguments = (scheme, rule, space_bytes, fill_pages * PAGE, requests, gap_ns)
+        with_collection, without = simulate(small, *arguments), simulate(large, *arguments)
+        collected += with_collection.flash_ops.erases.gc
+        assert without.flash_ops.erases.total == 0
+        assert counted(without) == expected(model.counts), number
+        assert counted(with_collection) == expected(model.counts), number
+    assert collected > 0
+
+
+def sample(limit):
+    """The first requests of the bundled trace, as the reference model takes them."""
+    ops = {"R": "read", "W": "write", "D": "trim", "Z": "write_zeroes"}
+    requests = []
+    with gzip.open(SAMPLE, "rt") as lines:
+        next(lines)
+        for _, line in zip(range(limit), lines, strict=False):
+            _, op, offset, size, *_ = line.split(",")
+            if op in ops:
+                requests.append(Request(ops[op], int(offset), int(size)))
+    return requests
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_bundled_trace(tmp_path, width, rule):
+    """The discards of the trace, 150 MB in three of them, lie between requests 26,000 and 44,000."""
+    limit = 100_000 if PROVE else 45_000
+    pages = 2_400_000_000 // PAGE // width  # for each member; the trace ends below 2.4 GB
+    blocks = round(pages / 64 / 0.93)
+    changes = {"channels": width + 1, "pages_per_block": 64, "chips_per_channel": 1}
+    small = write_device(tmp_path, **changes, blocks_per_plane=blocks, over_provisioning=0.06, gc_threshold=0.05)
+    large = write_device(tmp_path, **changes, blocks_per_plane=3 * blocks, over_provisioning=0.06, gc_threshold=0)
+    model = RaidCounts(width, PAGE, rule)
+    space_bytes = fr.Simulation(device=str(small), scheme="raid5").space_bytes
+    model.fill(space_bytes // PAGE)
+    model.run(sample(limit))
+    for scheme, device in [("raid4", small), ("raid5", small), ("raid5", large)]:
+        result = fr.run(
+            SAMPLE, device=str(device), scheme=scheme, update=rule, limit=limit,
+            space_bytes=space_bytes, fill_bytes=space_bytes, speed=0.2,
+        )  # fmt: skip
+        assert (result.flash_ops.erases.gc > 0) == (device == small)
+        assert counted(result) == expected(model.counts)

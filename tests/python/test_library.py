@@ -1,0 +1,275 @@
+"""The Python package: results, comparisons, the simulation, errors, the interpreter's lock, and the stub."""
+
+import ast
+import inspect
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import pytest
+from conftest import PAGE, ROOT, SAMPLE, write_trace, writes
+
+import flashraid as fr
+from flashraid import _native
+
+READ_NS, WRITE_NS = 122_575, 302_575  # ssd1, idle: 7 x 25 + 20,000 + 4096 x 25, and 7 x 25 + 4096 x 25 + 200,000
+
+
+@pytest.fixture(scope="module")
+def result():
+    return fr.run(SAMPLE, device="ssd1", scheme="raid5", limit=2000, fill=0.1)
+
+
+def test_result_members_are_attributes(result):
+    data = result.to_dict()
+    assert result.latency.read.p99_9 == data["latency_ns"]["read"]["p99_9"] > READ_NS
+    assert result.latency_ns.read.mean == result["latency_ns"]["read"]["mean"]
+    assert result.flash_ops.programs.parity == data["flash_ops"]["programs"]["parity"]
+    assert result.members[0].state == "healthy"
+    assert (result.status, result.warnings, result.partial) == (0, [], False)
+    with pytest.raises(AttributeError, match="no raed; the nearest is read"):
+        _ = result.latency.raed
+    data["latency_ns"]["read"]["p50"] = 0
+    assert result.latency.read.p50 > 0
+    assert "requests" in dir(result)
+
+
+def test_result_as_a_frame(result):
+    frame = result.to_frame()
+    assert frame.height == 1
+    row = frame.row(0, named=True)
+    assert row["latency_ns.read.p99_9"] == result.latency.read.p99_9
+    assert (row["scheme"], row["config.scheme.update"]) == ("raid5", "fewest")
+
+
+def test_comparison(tmp_path):
+    comparison = fr.compare(SAMPLE, device="ssd1", schemes=["raid0", "raid5"], limit=2000, fill=0.1, update="rmw")
+    frame = comparison.frame()
+    assert frame["scheme"].to_list() == ["raid0", "raid5"]
+    assert frame["config.scheme.update"].to_list() == [None, "rmw"]
+    assert frame["capacity.space_bytes"].n_unique() == 1
+    assert [result.scheme for result in comparison.results] == ["raid0", "raid5"]
+    comparison.plot().savefig(tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("rows", [[(0, "W", 0, PAGE)], [(0, "R", 0, PAGE)], [(0, "F", 0, 0)]])
+def test_comparison_of_any_kind_of_trace_can_be_plotted(tmp_path, device, rows):
+    trace = write_trace(tmp_path, rows)
+    fr.compare(trace, device=str(device), schemes=["raid0", "raid5"], fill=1).plot().savefig(tmp_path / "plot.svg")
+
+
+def test_keyword_settings(result):
+    assert result.config.run.fill == 0.1
+    same = fr.run(SAMPLE, device="ssd1", scheme="raid5", limit=2000, fill=0.1, seed=None, verify=True)
+    assert same.config.run.verify is True
+    assert same.verify.mismatches == same.verify.pages_lost == 0
+    assert same.latency == result.latency
+    with pytest.raises(fr.InputError, match="unknown key fil_bytes; the nearest is fill_bytes"):
+        fr.run(SAMPLE, device="ssd1", scheme="raid5", fil_bytes=0)
+    with pytest.raises(fr.InputError, match="no scheme"):
+        fr.run(SAMPLE, device="ssd1")
+    with pytest.raises(fr.InputError, match="at least one"):
+        fr.compare(SAMPLE, device="ssd1", schemes=[])
+
+
+def test_warnings_are_python_warnings():
+    with pytest.warns(UserWarning, match="offered load"):
+        result = fr.run(SAMPLE, device="ssd1", scheme="raid5", limit=2000, fill=0.1, speed=1000)
+    assert "offered load" in result.warnings[0]
+
+
+def test_errors_are_one_family():
+    assert issubclass(fr.InputError, fr.FlashraidError)
+    assert issubclass(fr.DefectError, fr.FlashraidError)
+    assert not issubclass(fr.InputError, fr.DefectError)
+    assert fr.InputError.__module__ == "flashraid"
+
+
+@pytest.fixture(scope="module")
+def long_trace(tmp_path_factory):
+    path = tmp_path_factory.mktemp("long") / "long.csv"
+    fr.synth(path, requests=1_000_000, space_bytes=1 << 30, interval_ns=400_000)
+    return path
+
+
+def test_lock_is_released_while_a_trace_is_replayed(long_trace):
+    thread = threading.Thread(target=fr.run, args=[long_trace], kwargs={"device": "ssd1", "scheme": "raid5"})
+    thread.start()
+    turns = 0
+    while thread.is_alive():
+        time.sleep(0.001)
+        turns += 1
+    assert turns > 100  # with the lock held there would be one for each call of progress, ten a second
+
+
+def test_progress_and_stopping(long_trace):
+    calls = []
+
+    def stop_at_third(*call):
+        calls.append(call)
+        return len(calls) < 3
+
+    with pytest.raises(fr.Interrupted) as stopped:
+        fr.run(long_trace, device="ssd1", scheme="raid5", progress=stop_at_third)
+    assert [call[0] for call in calls] == ["replaying"] * 3
+    assert 0 < calls[0][1] < calls[1][1] < calls[2][1] < 1_000_000
+    assert 0 < calls[0][2] < calls[1][2] < calls[2][2] < 1
+    assert stopped.value.result.partial
+    assert stopped.value.result.workload.requests == calls[2][1]
+    assert isinstance(stopped.value, KeyboardInterrupt)
+    with pytest.raises(fr.Interrupted) as stopped:
+        fr.compare(long_trace, device="ssd1", schemes=["raid5", "raid0"], progress=lambda *call: False)
+    assert [result.partial for result in stopped.value.result.results] == [True]
+    with pytest.raises(ZeroDivisionError):
+        fr.run(long_trace, device="ssd1", scheme="raid5", progress=lambda *call: 1 / 0)
+
+
+# The simulation.
+
+
+def test_simulation_step_by_step():
+    sim = fr.Simulation(device="ssd1", scheme="raid0", verify=True)
+    assert (sim.now_ns, sim.outstanding, sim.next_event_time()) == (0, 0, None)
+    assert sim.submit("write", 0, PAGE) == 0
+    assert sim.outstanding == 1
+    assert 0 < sim.next_event_time() <= WRITE_NS
+    sim.advance_until(WRITE_NS - 1)
+    assert sim.take_completions() == []
+    sim.advance_until(WRITE_NS)
+    assert sim.take_completions() == [fr.Completion(id=0, completed_ns=WRITE_NS, ok=True)]
+    assert sim.take_completions() == []
+    assert sim.submit("read", 0, PAGE, at_ns=1_000_000) == 1
+    assert sim.now_ns == 1_000_000
+    sim.finish()
+    assert sim.take_completions()[0].completed_ns == 1_000_000 + READ_NS
+    assert sim.verify().mismatches == 0
+    result = sim.result()
+    assert (result.requests.completed, result.verify.reads_checked) == (2, 1)
+    assert result.latency.read.max == READ_NS
+
+
+def test_simulation_of_every_operation():
+    sim = fr.Simulation(device="tiny", scheme="raid5", fill=0.5, verify=True)
+    for op in ("read", "write", "trim", "write_zeroes"):
+        sim.submit(op, 3 * PAGE + 512, 5 * PAGE)
+    sim.submit("flush", 0, 0)
+    sim.finish()
+    work = sim.result().workload
+    assert (work.reads, work.writes, work.trims, work.flushes) == (1, 1, 2, 1)
+    assert sim.verify().pages_lost == 0
+
+
+def test_simulation_of_columns():
+    numpy = pytest.importorskip("numpy")
+    count = 10_000
+    one, many = fr.Simulation(device="ssd1", scheme="raid5"), fr.Simulation(device="ssd1", scheme="raid5")
+    for i in range(count):
+        one.submit("write", i * PAGE, PAGE, at_ns=i * 1000)
+    offsets, times = numpy.arange(count) * PAGE, numpy.arange(count, dtype=numpy.uint64) * 1000
+    ids = many.submit_many(["write"] * count, offsets, [PAGE] * count, times)
+    assert ids == list(range(count))
+    one.finish()
+    many.finish()
+    assert one.take_completions() == many.take_completions()
+    assert one.result().json == many.result().json
+    assert many.submit_many([], [], [], []) == []
+
+
+def test_simulation_refuses_what_cannot_be():
+    sim = fr.Simulation(device="tiny", scheme="raid5")
+    sim.advance_until(1000)
+    end = sim.space_bytes
+    for arguments, says in {
+        ("write", end, PAGE): f"the logical space has {end} bytes",
+        ("write", 2**64 - 1, PAGE): "the logical space",
+        ("write", 0, 0): "a size of 0 bytes",
+        ("flush", 0, PAGE): "a flush of",
+        ("wirte", 0, PAGE): "allowed is read, write, trim, write_zeroes, flush",
+        ("write", 0, PAGE, 999): "the time is 1000 ns already",
+    }.items():
+        with pytest.raises(fr.InputError, match=says):
+            sim.submit(*arguments)
+    assert sim.outstanding == 0
+    with pytest.raises(fr.InputError, match="as many in each"):
+        sim.submit_many(["write"], [0], [PAGE], [])
+    with pytest.raises(fr.InputError, match="the logical space"):
+        sim.submit_many(["write"] * 2, [0, end], [PAGE] * 2, [2000] * 2)
+    assert sim.outstanding == 1
+    with pytest.raises(fr.InputError, match="verify=True"):
+        sim.verify()
+    with pytest.raises(fr.InputError, match="unknown key"):
+        fr.Simulation(device="tiny", scheme="raid5", fil=1)
+
+
+def test_simulation_is_the_engine_of_run(tmp_path):
+    rows = writes(200, gap_us=200)
+    run = fr.run(write_trace(tmp_path, rows), device="tiny", scheme="raid5", engine=False)
+    sim = fr.Simulation(device="tiny", scheme="raid5")
+    for ts_us, _, offset, size in rows:
+        sim.submit("write", offset, size, at_ns=ts_us * 1000)
+    sim.finish()
+    assert sim.result().latency == run.latency
+    assert sim.result().flash_ops == run.flash_ops
+
+
+def test_simulation_in_two_threads():
+    sim = fr.Simulation(device="ssd1", scheme="raid5")
+
+    def submit_some():
+        for i in range(500):
+            sim.submit("write", i * PAGE, PAGE)
+
+    threads = [threading.Thread(target=submit_some) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sim.finish()
+    assert sorted(completed.id for completed in sim.take_completions()) == list(range(2000))
+
+
+def test_trace_info():
+    info = fr.trace_info(SAMPLE)
+    assert (info.requests, info.reads, info.writes, info.trims, info.flushes) == (100_000, 35_162, 48_490, 8, 16_340)
+    assert fr.trace_info(SAMPLE, limit=10).requests == 10
+    with pytest.raises(fr.InputError, match="unknown trace format"):
+        fr.trace_info(SAMPLE, format="x")
+
+
+# The stub.
+
+
+def test_stub_and_module_agree():
+    stub = ast.parse((ROOT / "python" / "flashraid" / "_native.pyi").read_text())
+    named = {node.name: node for node in stub.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    assert set(named) | {"__version__"} == {name for name in dir(_native) if name == "__version__" or name[0] != "_"}
+    for name, node in named.items():
+        if isinstance(node, ast.FunctionDef):
+            assert parameters(node) == list(inspect.signature(getattr(_native, name)).parameters), name
+    methods = {node.name: node for node in named["Simulation"].body if isinstance(node, ast.FunctionDef)}
+    public = {name for name in vars(_native.Simulation) if not name.startswith("_")}
+    assert set(methods) - {"__new__"} == public
+    for name, node in methods.items():
+        member = getattr(_native.Simulation, name)
+        if callable(member) and name != "__new__":
+            assert parameters(node) == list(inspect.signature(member).parameters), name
+
+
+def parameters(node):
+    return [argument.arg for argument in node.args.args]
+
+
+def test_importing_is_light():
+    """The command starts fast: nothing that only some commands need is imported with the package."""
+    heavy = ("polars", "matplotlib", "numpy", "typer", "rich")
+    code = f"import sys, flashraid; print([name for name in {heavy} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_no_warning_where_there_is_nothing_to_say(tmp_path, device):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fr.run(write_trace(tmp_path, writes(10)), device=str(device), scheme="raid5")
