@@ -175,7 +175,7 @@ mod tests {
         assert!(!locks.request(7, false, 3), "must not overtake the writer");
         assert!(!locks.request(7, false, 4));
         locks.release(7, &mut granted);
-        assert_eq!(granted, []);
+        assert!(granted.is_empty());
         locks.release(7, &mut granted);
         assert_eq!(granted, [2]);
         locks.release(7, &mut granted);
