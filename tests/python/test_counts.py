@@ -15,7 +15,7 @@ LISTS = 1000 if PROVE else 100  # request lists for each width, shared among sch
 OPS = ["write"] * 12 + ["read"] * 3 + ["trim"] * 3 + ["write_zeroes"] * 2
 SECTOR = 512
 
-# 512 pages a member, of which 15 % are spare: overwrites are collected all the time. And so many pages that none ever is.
+# 512 pages a member, 15 % of them spare: overwrites are collected all the time. And so many pages that none ever is.
 SMALL = {"blocks_per_plane": 32, "pages_per_block": 16, "over_provisioning": 0.15}
 LARGE = {"blocks_per_plane": 1024, "pages_per_block": 64, "over_provisioning": 0.15, "gc_threshold": 0}
 
