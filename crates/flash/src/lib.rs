@@ -38,7 +38,7 @@ pub enum Progress {
 /// A page operation made progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Its handle. A read's is free again once the completion is taken; a program's after `commit` or `abandon`.
+    /// Its handle. A read's is free again once the completion is taken; a program's after `commit`.
     pub record: u32,
     /// What happened.
     pub progress: Progress,
@@ -100,7 +100,6 @@ pub struct Flash {
     pub(crate) units_per_channel: u32,
     pub(crate) planes_per_unit: u32,
     pub(crate) pages_per_block: u32,
-    pub(crate) pages_per_plane: u32,
     pub(crate) per_block: Divisor,
     pub(crate) per_plane: Divisor,
     pub(crate) sites: Vec<Site>,
@@ -155,7 +154,6 @@ impl Flash {
             units_per_channel,
             planes_per_unit,
             pages_per_block: geometry.pages_per_block,
-            pages_per_plane: geometry.pages_per_plane() as u32,
             per_block: Divisor::new(geometry.pages_per_block),
             per_plane: Divisor::new(plane_stride(geometry.blocks_per_plane) * geometry.pages_per_block),
             sites: Vec::new(),
@@ -248,13 +246,6 @@ impl Flash {
             Some(old) => self.invalidate(old),
             None => {}
         }
-        self.settle(block);
-    }
-
-    /// Gives up a program that has ended: its page is garbage.
-    pub fn abandon(&mut self, record: u32) {
-        let block = self.block_of(Ppn(self.records[record as usize].ppn));
-        self.free_record(record);
         self.settle(block);
     }
 
@@ -385,12 +376,6 @@ impl Flash {
         load.reads + load.programs + load.in_service + load.collections == 0
     }
 
-    /// Free pages of the emptiest plane, as a share of the plane's pages: what `gc_threshold` is compared with.
-    pub fn least_free_share(&self) -> f64 {
-        let least = self.blocks.planes.iter().map(|plane| plane.free_pages).min().unwrap_or(0);
-        f64::from(least) / f64::from(self.pages_per_plane)
-    }
-
     /// Erased blocks of a member.
     pub fn free_blocks(&self, member: u32) -> u64 {
         (0..self.blocks.planes.len() as u32)
@@ -402,11 +387,6 @@ impl Flash {
     /// Erase count of each block.
     pub fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
         self.blocks.erase_counts()
-    }
-
-    /// Bytes of the forward map, as a controller would hold it (4 for each logical page).
-    pub fn table_bytes(&self) -> u64 {
-        self.maps.table_bytes()
     }
 
     /// Array units, in order of channel and unit.

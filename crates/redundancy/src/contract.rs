@@ -210,9 +210,6 @@ pub trait Scheme: Guardian + Send {
     /// Groups of members whose simultaneous loss the scheme declares to survive; one bit mask for each case.
     fn tolerates(&self) -> Vec<u64>;
 
-    /// The member that carries the parity of the `page`-th local page row, if any: for the members' share of parity.
-    fn parity_member(&self, page: LocalPage) -> Option<MemberId>;
-
     /// Counts since construction.
     fn parity_updates(&self) -> ParityUpdates;
 

@@ -37,10 +37,6 @@ macro_rules! like_raid5 {
             self.inner.redundancy_of(lpn, pages)
         }
 
-        fn parity_member(&self, page: LocalPage) -> Option<MemberId> {
-            self.inner.parity_member(page)
-        }
-
         fn boxed_clone(&self) -> Box<dyn Scheme> {
             Box::new(self.clone())
         }

@@ -49,11 +49,11 @@ fn replay(engine: &mut Engine<Untracked>, random: &mut SplitMix64) {
         while engine.outstanding() >= 16 {
             engine.advance().unwrap();
         }
-        let op = [HostOp::Write, HostOp::Write, HostOp::Read, HostOp::Trim][(random.next() % 4) as usize];
-        let count = 1 + random.next() % 8;
-        let first = random.next() % (engine.space_pages() - count);
+        let op = [HostOp::Write, HostOp::Write, HostOp::Read, HostOp::Trim][(random.next_u64() % 4) as usize];
+        let count = 1 + random.next_u64() % 8;
+        let first = random.next_u64() % (engine.space_pages() - count);
         // Arrivals while others are under way, and pauses now and then, in which everything ends.
-        let pause_ns = if random.next() % 64 == 0 { 50_000_000 } else { random.next() % 20_000 };
+        let pause_ns = if random.next_u64().is_multiple_of(64) { 50_000_000 } else { random.next_u64() % 20_000 };
         engine.advance_until(engine.now_ns() + pause_ns).unwrap();
         engine.submit(&pages(op, first, count), true);
         engine.completed.clear();

@@ -106,9 +106,4 @@ impl Maps {
     pub fn prefetch(&self, slot: u32) {
         memory::prefetch(&self.forward[Version::Current as usize], slot as usize);
     }
-
-    /// Bytes of the current forward map, as a controller would hold it.
-    pub fn table_bytes(&self) -> u64 {
-        self.forward[0].len() as u64 * 4
-    }
 }

@@ -95,7 +95,7 @@ impl Flash {
         self.records[record as usize].next
     }
 
-    /// See `next_in_list`. Only between a program's end and its `commit` or `abandon`.
+    /// See `next_in_list`. Only between a program's end and its `commit`.
     #[inline]
     pub fn set_next_in_list(&mut self, record: u32, next: u32) {
         self.records[record as usize].next = next;

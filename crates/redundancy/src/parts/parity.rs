@@ -20,7 +20,7 @@ use crate::parts::update::UpdateRule;
 use crate::parts::{cut, pages};
 use crate::{Decisions, Extent, Method, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
 use flashraid_vocabulary::{
-    Cause, Change, Guardian, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave,
+    Cause, Change, Guardian, HostOp, Lpn, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave,
 };
 
 /// RAID with one parity strip a stripe over any layout.
@@ -270,10 +270,6 @@ impl<L: Layout> Scheme for ParityScheme<L> {
 
     fn tolerates(&self) -> Vec<u64> {
         (0..self.layout.members()).map(|member| 1 << member).collect()
-    }
-
-    fn parity_member(&self, page: LocalPage) -> Option<MemberId> {
-        Some(self.layout.parity_member(self.layout.stripe_at(page)))
     }
 
     fn parity_updates(&self) -> ParityUpdates {

@@ -164,10 +164,6 @@ impl Scheme for Raid0 {
         Vec::new()
     }
 
-    fn parity_member(&self, _page: LocalPage) -> Option<MemberId> {
-        None
-    }
-
     fn parity_updates(&self) -> ParityUpdates {
         ParityUpdates::default()
     }

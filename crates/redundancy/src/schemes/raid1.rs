@@ -206,10 +206,6 @@ impl Scheme for Raid1 {
         (0..2 * self.half).map(|member| 1 << member).collect()
     }
 
-    fn parity_member(&self, _page: LocalPage) -> Option<MemberId> {
-        None
-    }
-
     fn parity_updates(&self) -> ParityUpdates {
         ParityUpdates::default()
     }

@@ -4,7 +4,7 @@ use crate::flash::{Course, PAGE};
 use crate::host::{Host, scheme};
 use crate::waves::waves;
 use flashraid_redundancy::{Method, Scheme, Step};
-use flashraid_vocabulary::{Change, HostOp, LocalPage, Lpn, MemberId, MemberPage};
+use flashraid_vocabulary::{Change, HostOp, Lpn, MemberId, MemberPage};
 
 fn only(courses: Vec<Course>) -> Course {
     let [course] = <[Course; 1]>::try_from(courses).unwrap();
@@ -260,7 +260,14 @@ fn recovery_names_the_other_strips_and_stops_at_a_second_loss() {
 
 #[test]
 fn the_members_share_the_parity_or_do_not() {
-    let parities = |scheme: &dyn Scheme| (0..4).map(|page| scheme.parity_member(LocalPage(page))).collect::<Vec<_>>();
+    let parities = |scheme: &dyn Scheme| {
+        let redundancy = |stripe: u64| {
+            let mut pages = Vec::new();
+            scheme.redundancy_of(Lpn(stripe * u64::from(scheme.width())), &mut pages);
+            pages.first().map(|page| page.member)
+        };
+        (0..4).map(redundancy).collect::<Vec<_>>()
+    };
     assert_eq!(parities(&*scheme("raid5", 4, 8, &[])), [3, 2, 1, 0].map(|member| Some(MemberId(member))));
     assert_eq!(parities(&*scheme("raid4", 4, 8, &[])), [Some(MemberId(3)); 4]);
 }

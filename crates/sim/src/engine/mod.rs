@@ -173,7 +173,7 @@ impl<C: Content> Engine<C> {
         let members = flash.settings().members();
         let rows = u64::from(flash.settings().pages_per_member);
         Self {
-            pages_per_row: scheme.user_pages() / rows,
+            pages_per_row: u64::from(scheme.width()),
             space_waiters: vec![(NIL, NIL); flash.domains()],
             writes_in_chunk: vec![0; (rows >> 10) as usize + 1],
             answers_early: flash.settings().report_data_in || !options.parity_in_response,

@@ -6,7 +6,7 @@ use crate::{check_case, for_cases};
 use flashraid_redundancy::testing::{CommitsAnotherFirst, CopyWhenIdle, DecidesInSecondStep};
 use flashraid_redundancy::{Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
 use flashraid_sim::Config;
-use flashraid_vocabulary::{Guardian, LocalPage, Lpn, MemberId, MemberPage, Ruling, StripeId, View, Wave};
+use flashraid_vocabulary::{Guardian, Lpn, MemberPage, Ruling, StripeId, View, Wave};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -74,9 +74,6 @@ impl<S: Scheme + Clone + 'static> Scheme for Watched<S> {
     }
     fn tolerates(&self) -> Vec<u64> {
         self.inner.tolerates()
-    }
-    fn parity_member(&self, page: LocalPage) -> Option<MemberId> {
-        self.inner.parity_member(page)
     }
     fn parity_updates(&self) -> ParityUpdates {
         self.inner.parity_updates()
