@@ -4,6 +4,8 @@ PYTHON := .venv/bin/python
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 PYTHON_SOURCES := python tests $(wildcard benches/*.py)
 PROVE := FLASHRAID_PROVE=1
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # What the extension is made of. Python files are used in place and need no build.
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates devices -name '*.rs' -o -name '*.toml')
@@ -39,7 +41,7 @@ demo: .venv/built
 	@.venv/bin/flashraid compare samples/pgbench-transactions.csv.gz --device ssd1 --schemes raid0,raid1,raid4,raid5 --fill 0.5
 	@echo 'Next: .venv/bin/flashraid run samples/pgbench-transactions.csv.gz --device ssd1 --scheme raid5 --fill 0.5 --verify'
 
-test: .venv/built
+test: .venv/built .venv/testing
 	cargo fmt --all --check
 	cargo clippy -q --workspace --all-targets --all-features -- -D warnings
 	cargo test -q --workspace --all-features
@@ -48,7 +50,7 @@ test: .venv/built
 	.venv/bin/mypy
 	$(PYTHON) -m pytest -q
 
-prove: .venv/built
+prove: .venv/built .venv/testing
 	$(PROVE) cargo test -q --profile prove --workspace --all-features
 	$(PROVE) $(PYTHON) -m pytest -q
 
@@ -65,10 +67,16 @@ clean:
 .venv/installed: pyproject.toml
 	@echo 'Installing what flashraid needs into .venv ...'
 	@test -x $(PYTHON) || python3 -m venv .venv
-	@$(PYTHON) -m pip install -q 'maturin>=1.9,<2'
+	@$(PYTHON) -m pip install 'maturin>=1.9,<2'
 	@touch $@
 
 .venv/built: .venv/installed $(SOURCES)
 	@echo 'Building the engine (two minutes the first time) ...'
-	@VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/.venv/bin:$$PATH maturin develop -q --release --extras test
+	@VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop -q --release
+	@touch $@
+
+.venv/testing: .venv/installed pyproject.toml
+	@echo 'Installing what the tests need into .venv ...'
+	@$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"])' \
+	  | xargs $(PYTHON) -m pip install
 	@touch $@
