@@ -314,6 +314,7 @@ impl Replay {
             };
             if self.is_measuring {
                 self.source.warmup_requests = self.submitted;
+                engine.statistics.begin();
                 *measured = Measured::from(Snapshot::of(engine));
             }
         }

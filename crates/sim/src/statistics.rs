@@ -119,6 +119,12 @@ impl Statistics {
         }
     }
 
+    /// Measuring begins: what is no difference of two snapshots starts anew.
+    pub fn begin(&mut self) {
+        self.members.iter_mut().for_each(|member| *member = Latency::default());
+        self.prefilled_pages = 0;
+    }
+
     /// A measured request completed or failed.
     #[inline]
     pub fn completed(&mut self, op: HostOp, latency_ns: u64, size_bytes: u64, failed: bool) {

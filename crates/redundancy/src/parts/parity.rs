@@ -77,7 +77,8 @@ impl<L: Layout> ParityScheme<L> {
         let parity = 1 << row.parity().member.0;
         operation.space = match extent.op {
             HostOp::Write => Bits(operation.strips).fold(parity, |space, strip| space | 1 << row.data(strip).member.0),
-            HostOp::Trim => parity,
+            // A stripe trimmed as a whole needs no page, so that a full device can be relieved.
+            HostOp::Trim if operation.strips != self.all_strips() => parity,
             _ => 0,
         };
         (operation, pages)

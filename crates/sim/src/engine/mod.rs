@@ -216,10 +216,7 @@ impl<C: Content> Engine<C> {
     /// Adds background work and offers it every member that is idle.
     pub fn add_job(&mut self, job: Box<dyn Job>) {
         self.jobs.push(job);
-        for member in 0..self.flash.settings().members() {
-            self.offer_jobs(MemberId(member as u16));
-        }
-        self.run_ready();
+        self.offer_jobs();
     }
 
     /// The scheme, for reports and recovery.
@@ -565,6 +562,9 @@ impl<C: Content> Engine<C> {
         }
         self.flash.forget_completions();
         self.run_ready();
+        if !self.jobs.is_empty() {
+            self.offer_jobs();
+        }
     }
 
     /// Asks the processor for what the ends of the page operations just started will touch. Under overload this was last used long

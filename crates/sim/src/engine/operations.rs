@@ -447,9 +447,6 @@ impl<C: Content> Engine<C> {
                 slot.programs = record;
             }
         }
-        if !self.jobs.is_empty() {
-            self.offer_jobs(about.member);
-        }
     }
 
     /// Answers, steps on or ends, as far as nothing is left to wait for.
@@ -600,8 +597,20 @@ impl<C: Content> Engine<C> {
 
     // ---- background ----
 
-    /// Offers an idle member to the jobs.
-    pub(super) fn offer_jobs(&mut self, member: MemberId) {
+    /// Offers every idle member to the jobs, until none takes one and starts at once.
+    pub(super) fn offer_jobs(&mut self) {
+        loop {
+            for member in 0..self.flash.settings().members() {
+                self.offer_member(MemberId(member as u16));
+            }
+            if self.ready.is_empty() {
+                return;
+            }
+            self.run_ready();
+        }
+    }
+
+    fn offer_member(&mut self, member: MemberId) {
         for job in 0..self.jobs.len() {
             if !self.flash.is_idle(member) {
                 return;

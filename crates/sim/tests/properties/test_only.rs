@@ -39,50 +39,20 @@ impl<S: Scheme> Guardian for Watched<S> {
 }
 
 impl<S: Scheme + Clone + 'static> Scheme for Watched<S> {
-    fn user_pages(&self) -> u64 {
-        self.inner.user_pages()
-    }
-    fn width(&self) -> u32 {
-        self.inner.width()
-    }
+    crate::support::like_inner!();
+
     fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {
         let pages = self.inner.decide(extent, view, decisions);
         let commits = decisions.operations.iter().filter(|operation| operation.kind == OperationKind::Commit).count();
         self.seen.decided_commits.fetch_add(commits as u64, Relaxed);
         pages
     }
+
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
         if operation.kind == OperationKind::Commit && operation.step == 0 {
             self.seen.stepped_commits.fetch_add(1, Relaxed);
         }
         self.inner.step(operation, outcomes, view, wave)
-    }
-    fn ended(&mut self, operation: &Operation) {
-        self.inner.ended(operation);
-    }
-    fn fill(&self, index: u64) -> Option<Operation> {
-        self.inner.fill(index)
-    }
-    fn locate(&self, lpn: Lpn) -> MemberPage {
-        self.inner.locate(lpn)
-    }
-    fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
-        self.inner.redundancy_of(lpn, pages);
-    }
-    fn recover(&self, lpn: Lpn, lost: u64, sources: &mut Vec<MemberPage>) -> bool {
-        self.inner.recover(lpn, lost, sources)
-    }
-    fn tolerates(&self) -> Vec<u64> {
-        self.inner.tolerates()
-    }
-    fn parity_updates(&self) -> ParityUpdates {
-        self.inner.parity_updates()
-    }
-    fn commit_for_collection(&mut self, address: MemberPage) -> Option<Operation> {
-        self.inner.commit_for_collection(address)
-    }
-    fn boxed_clone(&self) -> Box<dyn Scheme> {
-        Box::new(self.clone())
     }
 }
 

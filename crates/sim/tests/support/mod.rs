@@ -57,3 +57,45 @@ pub fn request(op: HostOp, offset_bytes: u64, size_bytes: u64) -> HostRequest {
 pub fn pages(op: HostOp, first: u64, count: u64) -> HostRequest {
     request(op, first * 4096, count * 4096)
 }
+
+/// What a scheme that wraps another one, `self.inner`, leaves to it: all but `decide`, `step` and its `Guardian`.
+#[allow(unused_macros)]
+macro_rules! like_inner {
+    () => {
+        fn user_pages(&self) -> u64 {
+            self.inner.user_pages()
+        }
+        fn width(&self) -> u32 {
+            self.inner.width()
+        }
+        fn ended(&mut self, operation: &Operation) {
+            self.inner.ended(operation);
+        }
+        fn fill(&self, index: u64) -> Option<Operation> {
+            self.inner.fill(index)
+        }
+        fn locate(&self, lpn: Lpn) -> MemberPage {
+            self.inner.locate(lpn)
+        }
+        fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
+            self.inner.redundancy_of(lpn, pages);
+        }
+        fn recover(&self, lpn: Lpn, lost: u64, sources: &mut Vec<MemberPage>) -> bool {
+            self.inner.recover(lpn, lost, sources)
+        }
+        fn tolerates(&self) -> Vec<u64> {
+            self.inner.tolerates()
+        }
+        fn parity_updates(&self) -> ParityUpdates {
+            self.inner.parity_updates()
+        }
+        fn commit_for_collection(&mut self, address: MemberPage) -> Option<Operation> {
+            self.inner.commit_for_collection(address)
+        }
+        fn boxed_clone(&self) -> Box<dyn Scheme> {
+            Box::new(self.clone())
+        }
+    };
+}
+#[allow(unused_imports)]
+pub(crate) use like_inner;

@@ -1,0 +1,118 @@
+//! What must not hang, panic or pass unnoticed: stalls, and running out of space.
+
+mod support;
+
+use flashraid_flash::{Flash, ppn_limit};
+use flashraid_redundancy::{Build, Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step, find};
+use flashraid_sim::assemble::{options, settings};
+use flashraid_sim::engine::Engine;
+use flashraid_sim::engine::content::Untracked;
+use flashraid_sim::engine::tags::Tags;
+use flashraid_sim::verify;
+use flashraid_vocabulary::{Guardian, HostOp, Lpn, MemberPage, Ruling, View, Wave};
+use flashraid_workload::SplitMix64;
+use support::{config, engine_with, pages};
+
+/// RAID-0 whose writes each require themselves to have ended.
+#[derive(Clone)]
+struct RequiresItself {
+    inner: Box<dyn Scheme>,
+}
+
+impl Guardian for RequiresItself {
+    fn rule(&self, address: MemberPage) -> Ruling {
+        self.inner.rule(address)
+    }
+}
+
+impl Scheme for RequiresItself {
+    support::like_inner!();
+
+    fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {
+        let pages = self.inner.decide(extent, view, decisions);
+        for (index, operation) in decisions.operations.iter_mut().enumerate() {
+            operation.requires = (operation.kind == OperationKind::Write).then_some(index as u16);
+        }
+        pages
+    }
+
+    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        self.inner.step(operation, outcomes, view, wave)
+    }
+}
+
+#[test]
+fn a_stall_names_holders_and_waiters() {
+    let config = config("tiny", "raid0", &[]);
+    let mut engine = engine_with(&config, Box::new(RequiresItself { inner: config.build_scheme().unwrap() }), Untracked);
+    engine.fill(64);
+    engine.submit(&pages(HostOp::Write, 8, 1), true);
+    engine.submit(&pages(HostOp::Write, 8, 1), true);
+    engine.submit(&pages(HostOp::Read, 8, 1), true);
+    engine.submit(&pages(HostOp::Flush, 0, 0), true);
+    let stalled = engine.finish().unwrap_err().to_string();
+    assert_eq!(engine.completed.len(), 1, "the read completes all the same");
+    assert!(stalled.starts_with("stalled at 122575 ns with 3 requests outstanding"), "{stalled}");
+    for part in [
+        "stripe 8: 1 exclusive holder(s), first waiter operation 1;",
+        "operation 0: Write of stripe 8, waits for 1 condition(s);",
+        "operation 1: Write of stripe 8, waits for 2 condition(s);",
+    ] {
+        assert!(stalled.contains(part), "{part} is not in: {stalled}");
+    }
+}
+
+/// A drive of 4 x 2 x 8 blocks of 8 pages that offers more logical pages than it can hold, which a configuration may not.
+fn overfull(scheme: &str, pages_per_member: u32) -> Engine<Tags> {
+    let config = config("tiny", scheme, &[("blocks_per_plane", "8"), ("pages_per_block", "8"), ("over_provisioning", "0.5")]);
+    let build = Build { members: 4, pages_per_member, page_bytes: 4096, parameters: Vec::new() };
+    let scheme = (find(scheme).unwrap().build)(&build).unwrap();
+    let settings = flashraid_flash::Settings { pages_per_member, ..settings(&config.device) };
+    let tags = Tags::new(ppn_limit(&settings.geometry), scheme.user_pages());
+    let options = options(&config.host, scheme.user_pages());
+    Engine::new(scheme, Flash::new(settings), tags, options)
+}
+
+#[test]
+fn out_of_space_fails_requests_and_nothing_else() {
+    // A member has 128 physical pages, of which 96 are outside the reserve.
+    for (scheme, pages_per_member) in [("raid0", 128), ("raid1", 120), ("raid4", 112), ("raid5", 128), ("raid5", 97)] {
+        let mut engine = overfull(scheme, pages_per_member);
+        let space = engine.space_pages();
+        let mut random = SplitMix64::new(7);
+        let mut submitted = 0;
+        let mut submit = |engine: &mut Engine<Tags>, op, first, count| {
+            engine.submit(&pages(op, first, count), true);
+            submitted += 1;
+        };
+        (0..space).for_each(|page| submit(&mut engine, HostOp::Write, page, 1));
+        for _ in 0..500 {
+            let count = 1 + random.next_u64() % 9;
+            let first = random.next_u64() % (space - count);
+            let op = [HostOp::Write, HostOp::Read, HostOp::Flush][(random.next_u64() % 3) as usize];
+            submit(&mut engine, op, if op == HostOp::Flush { 0 } else { first }, if op == HostOp::Flush { 0 } else { count });
+            engine.advance_until(engine.now_ns() + random.next_u64() % 300_000).unwrap();
+            engine.flash.check().unwrap();
+        }
+        engine.finish().unwrap();
+        let failed = engine.completed.iter().filter(|completed| !completed.ok).count() as u64;
+        assert_eq!(engine.completed.len() as u64, submitted, "{scheme}: every request completes or fails");
+        assert!(failed > 0, "{scheme} {pages_per_member}: it must run out of space");
+        assert_eq!(engine.statistics.failed_no_space, failed);
+        assert_eq!(engine.outstanding(), 0);
+        // Those that failed changed nothing: what is stored is still explained, and recoverable.
+        assert_eq!(engine.content.mismatches, 0, "{scheme}");
+        assert!(verify::stored(&engine).is_clean(), "{scheme}: {:?}", verify::stored(&engine));
+        engine.flash.check().unwrap();
+        // A discard makes room, and then writes succeed again.
+        engine.completed.clear();
+        engine.submit(&pages(HostOp::Trim, 0, space / 2 / 12 * 12), true);
+        engine.finish().unwrap();
+        engine.submit(&pages(HostOp::Write, 0, space / 4 / 12 * 12), true);
+        engine.finish().unwrap();
+        let last = engine.completed.last().unwrap();
+        assert!(last.ok, "{scheme}: a discard frees space");
+        assert!(verify::stored(&engine).is_clean(), "{scheme}");
+        engine.flash.check().unwrap();
+    }
+}
