@@ -72,4 +72,4 @@ class Comparison:
                     bottom = [low + height for low, height in zip(bottom, heights, strict=True)]
         axes.set(title="flash operations for each host request", ylabel="page operations")
         if axes.patches:
-            axes.legend()
+            axes.legend(loc="upper left", bbox_to_anchor=(1, 1))

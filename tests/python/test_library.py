@@ -239,6 +239,12 @@ def test_trace_info():
         fr.trace_info(SAMPLE, format="x")
 
 
+def test_example_of_the_readme(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    example = (ROOT / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    exec(example, {})
+
+
 # The stub.
 
 
