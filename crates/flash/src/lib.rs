@@ -83,7 +83,7 @@ pub struct Flash {
     pub(crate) collections: Vec<Collection>,
     pub(crate) cold: Vec<std::collections::BinaryHeap<std::cmp::Reverse<(u32, u16)>>>,
     pub(crate) completions: Vec<Completion>,
-    pub(crate) started: Vec<(u32, Ppn)>,
+    pub(crate) started: Vec<(u32, Ppn, u32)>,
     pub(crate) freed: Vec<u32>,
     pub(crate) questions: Vec<(u32, MemberPage)>,
     pub(crate) without_time: bool,
@@ -405,10 +405,9 @@ impl Flash {
         self.maps.prefetch(self.slot(address));
     }
 
-    /// Asks the processor for what overwriting this page will touch next; the map entry should be there already.
+    /// Asks the processor for the block of a slot's current version; the map entry should be there already.
     #[inline(always)]
-    pub fn prefetch_block(&self, address: MemberPage) {
-        let slot = self.slot(address);
+    pub fn prefetch_block(&self, slot: u32) {
         if let Some(ppn) = self.maps.get(Version::Current, slot) {
             memory::prefetch(&self.blocks.blocks, self.block_of(ppn));
         }

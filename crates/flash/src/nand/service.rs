@@ -98,10 +98,25 @@ impl Flash {
         memory::prefetch(&self.records, record as usize);
     }
 
-    /// Takes owner and physical page of a page operation of a plan that was started since the last call.
+    /// Takes a page operation of a plan that was started since the last call: its operation, its physical page and its slot.
     #[inline]
-    pub fn take_started(&mut self) -> Option<(u32, Ppn)> {
+    pub fn take_started(&mut self) -> Option<(u32, Ppn, u32)> {
         self.started.pop()
+    }
+
+    /// Asks the processor for a program that has ended.
+    #[inline]
+    pub fn prefetch_record(&self, record: u32) {
+        memory::prefetch(&self.records, record as usize);
+    }
+
+    /// Asks the processor for what `commit` of this program will touch first: its block and its map entry. Returns its slot.
+    #[inline]
+    pub fn prefetch_commit(&self, record: u32) -> u32 {
+        let Record { ppn, slot, .. } = self.records[record as usize];
+        memory::prefetch(&self.blocks.blocks, self.block_of(Ppn(ppn)));
+        self.maps.prefetch(slot);
+        slot
     }
 
     pub(super) fn events_of(&self, unit_id: u32) -> u64 {
@@ -137,9 +152,9 @@ impl Flash {
         let mut bus_ns = 0;
         let mut cell_ns = 0;
         loop {
-            let Record { ppn, plane, cause, member, work, owner, .. } = self.records[last as usize];
+            let Record { ppn, plane, cause, member, work, owner, slot, .. } = self.records[last as usize];
             if work == Work::Read {
-                self.started.push((owner, Ppn(ppn)));
+                self.started.push((owner, Ppn(ppn), slot));
                 self.queue_changes(member, -1, 0);
                 self.loads[usize::from(member)].in_service += 1;
             }
@@ -254,7 +269,7 @@ impl Flash {
         let Record { domain, slot, version, member, cause, owner, .. } = self.records[id as usize];
         self.maps.prefetch(slot); // for the end of the program
         let ppn = self.take_host_page(plane);
-        self.started.push((owner, ppn));
+        self.started.push((owner, ppn, slot));
         self.domains[domain as usize].reserved -= 1;
         self.maps.label(ppn, version, slot);
         let record = &mut self.records[id as usize];

@@ -23,6 +23,9 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::fmt;
 
+/// Page operations started last that are remembered for fetching ahead: about as many as a device has array units.
+const STARTED: usize = 32;
+
 /// "None" in linked lists of slots and requests.
 const NIL: u32 = u32::MAX;
 
@@ -135,7 +138,7 @@ pub struct Engine<C: Content> {
     decisions: Decisions,
     granted: Vec<u32>,
     ready: Vec<u32>,
-    started: [u32; 8],
+    started: [(u32, u32); STARTED],
     next_started: usize,
     changes: Vec<Vec<Change>>,
     free_changes: Vec<u32>,
@@ -203,7 +206,7 @@ impl<C: Content> Engine<C> {
             decisions: Decisions::default(),
             granted: Vec::new(),
             ready: Vec::new(),
-            started: [NIL; 8],
+            started: [(NIL, 0); STARTED],
             next_started: 0,
             changes: Vec::new(),
             free_changes: Vec::new(),
@@ -510,7 +513,7 @@ impl<C: Content> Engine<C> {
         let page = offset_bytes >> self.page_shift;
         let end = self.pages_up(offset_bytes + size_bytes).min(page + 4).min(self.options.space_pages);
         for page in page..end {
-            self.flash.prefetch_block(self.scheme.locate(Lpn(page)));
+            self.flash.prefetch_block(self.flash.slot(self.scheme.locate(Lpn(page))));
         }
     }
 
@@ -567,18 +570,33 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    /// Asks the processor for what the ends of the page operations just started will touch. Under overload this was last used long
-    /// ago: first the operation, and some starts later, when that is there, its request and its lock.
+    /// Asks the processor for what the ends of the page operations just started will touch, which under overload was last used
+    /// long ago. Each step needs what a former one fetched, so they are some starts apart: the operation; its request, its lock
+    /// and a program of it that has ended; what that program's commit needs; the blocks that commits will supersede.
     #[inline]
     fn fetch_started(&mut self) {
-        while let Some((id, ppn)) = self.flash.take_started() {
+        const STEP: usize = STARTED / 4;
+        while let Some((id, ppn, page_slot)) = self.flash.take_started() {
             self.content.fetch_page(ppn);
             prefetch(&self.slots, id as usize);
-            let earlier = std::mem::replace(&mut self.started[self.next_started], id);
-            self.next_started = (self.next_started + 1) % self.started.len();
-            if let Some(slot) = self.slots.get(earlier as usize) {
+            let now = self.next_started;
+            self.started[now] = (id, page_slot);
+            self.next_started = (now + 1) % STARTED;
+            let earlier = |steps: usize| self.started[(now + STARTED - steps * STEP) % STARTED];
+            if let Some(slot) = self.slots.get(earlier(1).0 as usize) {
                 prefetch(&self.requests, slot.request() as usize);
                 self.locks.prefetch(slot.stripe());
+                self.flash.prefetch_record(slot.programs());
+            }
+            if let Some(program) = self.slots.get(earlier(2).0 as usize).map(Slot::programs).filter(|program| *program != NIL) {
+                self.flash.prefetch_commit(program);
+            }
+            let (id, page_slot) = earlier(3);
+            if let Some(slot) = self.slots.get(id as usize) {
+                self.flash.prefetch_block(page_slot);
+                if slot.programs() != NIL {
+                    self.flash.prefetch_block(self.flash.prefetch_commit(slot.programs()));
+                }
             }
         }
     }

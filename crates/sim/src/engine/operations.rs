@@ -66,6 +66,10 @@ impl Slot {
         self.request
     }
 
+    pub(super) fn programs(&self) -> u32 {
+        self.programs
+    }
+
     pub(super) fn stripe(&self) -> u32 {
         self.operation.stripe.0
     }
