@@ -188,7 +188,8 @@ pub trait Scheme: Guardian + Send {
     /// leaves out, as they count as zero.
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step;
 
-    /// The operation has ended and its changes are durable: the *durable* state moves here.
+    /// The operation has ended and its changes are durable: the *durable* state moves here. Follows every operation that did not
+    /// fail, `Step::Nothing` included.
     fn ended(&mut self, _operation: &Operation) {}
 
     /// The full-stripe write that fills stripe `index` (0, 1, ...) for `--fill`; the engine runs it without time.

@@ -153,8 +153,7 @@ impl<C: Content> Engine<C> {
 
     /// Gives the operations of a decision their places, in order, and starts those that can start.
     pub(super) fn admit(&mut self, request: u32, decisions: &Decisions) {
-        // Ids of this decision's operations: consecutive decisions are few, so a small array on the stack would do as well, but
-        // `requires` looks back arbitrarily far.
+        // The list is borrowed from where it is not in use now.
         let mut ids = std::mem::take(&mut self.granted);
         debug_assert!(ids.is_empty());
         for operation in &decisions.operations {
@@ -256,8 +255,9 @@ impl<C: Content> Engine<C> {
 
     // ---- space ----
 
-    /// Promises a page for each program, member by member, then starts. Where none is left the operation waits; what it was
-    /// promised so far it keeps, which cannot block the collector, as that has its own reserve.
+    /// Promises a page for each program, member by member, then starts. Where none is left the operation waits, and keeps what it
+    /// was promised so far. That cannot block the collector, which has its own reserve; and as all operations ask in the order
+    /// of members, two of them never wait for each other's pages.
     fn promise_and_start(&mut self, id: u32) {
         while self.slots[id as usize].unpromised != 0 {
             let member = self.slots[id as usize].unpromised.trailing_zeros();
