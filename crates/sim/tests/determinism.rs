@@ -1,0 +1,151 @@
+//! Same input, same output, bit for bit: in two runs, in a clone, with contents and without, in debug and in release.
+//!
+//! `tests/golden` at the top of the repository holds a trace and its results. Here they are compared by a build with debug assertions;
+//! the Python tests compare the same files by a release build. `FLASHRAID_BLESS=1` writes them anew.
+
+mod support;
+
+use flashraid_sim::{Config, Simulation, Source, run, text};
+use flashraid_vocabulary::{HostOp, HostRequest};
+use flashraid_workload::SplitMix64;
+use std::path::{Path, PathBuf};
+use support::config;
+
+/// A small drive at work: collections, static wear levelling, sub-page writes, verification.
+fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
+    let mut all = vec![
+        ("blocks_per_plane", "12"),
+        ("pages_per_block", "8"),
+        ("over_provisioning", "0.3"),
+        ("wear_leveling", "static"),
+        ("wear_spread", "3"),
+        ("fill", "0.9"),
+        ("verify", "true"),
+        ("fit", "wrap"),
+    ];
+    all.extend(pairs);
+    config("tiny", scheme, &all)
+}
+
+/// Requests of every kind on 2 MiB, in bursts, at whole microseconds.
+fn requests(count: u64) -> Vec<HostRequest> {
+    let mut random = SplitMix64::new(2);
+    let mut below = |end: u64| random.next_u64() % end;
+    let mut arrival_ns = 0;
+    (0..count)
+        .map(|_| {
+            arrival_ns += if below(3) == 0 { below(2_000) * 1000 } else { 0 };
+            let op = match below(16) {
+                0 => HostOp::Flush,
+                1 => HostOp::Trim,
+                2 => HostOp::WriteZeroes,
+                3..=7 => HostOp::Read,
+                _ => HostOp::Write,
+            };
+            let (offset_bytes, size_bytes) = if op == HostOp::Flush { (0, 0) } else { (below(4000) * 512, 512 * (1 + below(40))) };
+            HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }
+        })
+        .collect()
+}
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(name)
+}
+
+fn write_trace(path: &Path) {
+    let mut lines = String::from("ts_us,op,offset,size,flags,latency_us\n");
+    for request in requests(600) {
+        let op = match request.op {
+            HostOp::Read => 'R',
+            HostOp::Write => 'W',
+            HostOp::Trim => 'D',
+            HostOp::WriteZeroes => 'Z',
+            HostOp::Flush => 'F',
+        };
+        lines += &format!("{},{op},{},{},,\n", request.arrival_ns / 1000, request.offset_bytes, request.size_bytes);
+    }
+    std::fs::write(path, lines).unwrap();
+}
+
+fn replay(scheme: &str) -> String {
+    let finished = run(&golden("trace.csv"), small(scheme, &[]), false, &mut |_| true).unwrap();
+    assert_eq!(finished.status, 0);
+    finished.json
+}
+
+#[test]
+fn results_are_those_of_every_build() {
+    let is_blessing = std::env::var_os("FLASHRAID_BLESS").is_some();
+    if is_blessing {
+        write_trace(&golden("trace.csv"));
+    }
+    for scheme in ["raid0", "raid1", "raid4", "raid5"] {
+        let (json, path) = (replay(scheme), golden(&format!("{scheme}.json")));
+        if is_blessing {
+            std::fs::write(&path, &json).unwrap();
+        }
+        let expected = std::fs::read_to_string(&path).unwrap();
+        assert!(json == expected, "{scheme}: the result differs from {}; FLASHRAID_BLESS=1 writes it anew", path.display());
+    }
+}
+
+#[test]
+fn equal_runs_give_equal_results() {
+    assert_eq!(replay("raid5"), replay("raid5"));
+    // What the machine needed comes last and is the only addition.
+    let with_cost = run(&golden("trace.csv"), small("raid5", &[]), true, &mut |_| true).unwrap().json;
+    let mut with_cost: serde_json::Value = serde_json::from_str(&with_cost).unwrap();
+    assert!(with_cost.as_object_mut().unwrap().remove("engine").is_some());
+    assert_eq!(text(&with_cost), replay("raid5"));
+}
+
+#[test]
+fn a_result_can_be_run_again_from_its_own_configuration() {
+    let path = golden("raid5.json");
+    let config = Config::assemble(None, None, Some(&path), &[]).unwrap();
+    let again = run(&golden("trace.csv"), config, false, &mut |_| true).unwrap().json;
+    assert_eq!(again, std::fs::read_to_string(&path).unwrap());
+}
+
+#[test]
+fn a_clone_goes_on_as_the_original_does() {
+    for (scheme, verify) in [("raid0", "false"), ("raid1", "true"), ("raid5", "false"), ("raid5", "true")] {
+        let mut original = Simulation::new(small(scheme, &[("verify", verify)]), |_| true).unwrap();
+        let (space, requests) = (original.space_bytes(), requests(400));
+        let fitting = |request: &&HostRequest| request.offset_bytes + request.size_bytes <= space;
+        let (first, second) = requests.split_at(200);
+        let submit = |simulation: &mut Simulation, requests: &[HostRequest]| {
+            requests.iter().filter(fitting).for_each(|request| {
+                simulation.submit(request).unwrap();
+            });
+        };
+        submit(&mut original, first);
+        assert!(original.outstanding() > 0, "it is cloned with requests in flight");
+        let mut clone = original.clone();
+        let end = |simulation: &mut Simulation| {
+            submit(simulation, second);
+            simulation.finish().unwrap();
+            simulation.verify();
+            (simulation.take_completed(), text(&simulation.result(&Source::default(), false, None).unwrap()))
+        };
+        // One after the other: nothing is shared between them.
+        let expected = end(&mut original);
+        assert!(end(&mut clone) == expected, "{scheme}, verify = {verify}");
+    }
+}
+
+#[test]
+fn contents_change_no_times() {
+    for scheme in ["raid0", "raid1", "raid4", "raid5"] {
+        let completed = |verify| {
+            let mut simulation = Simulation::new(small(scheme, &[("verify", verify)]), |_| true).unwrap();
+            let space = simulation.space_bytes();
+            for request in requests(600).iter().filter(|request| request.offset_bytes + request.size_bytes <= space) {
+                simulation.submit(request).unwrap();
+            }
+            simulation.finish().unwrap();
+            simulation.take_completed()
+        };
+        assert_eq!(completed("true"), completed("false"), "{scheme}");
+    }
+}
