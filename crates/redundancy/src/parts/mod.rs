@@ -1,6 +1,7 @@
 //! What two or more schemes share.
 
 pub mod bits;
+pub mod copies;
 pub mod cut;
 pub mod layout;
 pub mod pages;
