@@ -208,3 +208,19 @@ impl Flash {
         Ppn(block as u32 * self.pages_per_block)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Divisor;
+
+    #[test]
+    fn divides_as_the_processor_does() {
+        for divisor in (1..300).chain([4096, 65_535, 1 << 20, (1 << 31) - 1, 1 << 31, u32::MAX - 1, u32::MAX]) {
+            let reciprocal = Divisor::new(divisor);
+            let multiples = (0..40u32).map(|k| k.wrapping_mul(divisor)).chain([u32::MAX - u32::MAX % divisor]);
+            for number in multiples.flat_map(|number| [number.wrapping_sub(1), number, number.wrapping_add(1)]).chain([u32::MAX]) {
+                assert_eq!(reciprocal.divide(number), number / divisor, "{number} / {divisor}");
+            }
+        }
+    }
+}

@@ -9,7 +9,7 @@ use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::verify;
-use flashraid_vocabulary::{Guardian, HostOp, Lpn, MemberPage, Ruling, View, Wave};
+use flashraid_vocabulary::{Guardian, HostOp, Lpn, MemberId, MemberPage, Ruling, View, Wave};
 use flashraid_workload::SplitMix64;
 use support::{config, engine_with, pages};
 
@@ -62,10 +62,12 @@ fn a_stall_names_holders_and_waiters() {
     }
 }
 
-/// A drive of 4 x 2 x 8 blocks of 8 pages that offers more logical pages than it can hold, which a configuration may not.
-fn overfull(scheme: &str, pages_per_member: u32) -> Engine<Tags> {
-    let config = config("tiny", scheme, &[("blocks_per_plane", "8"), ("pages_per_block", "8"), ("over_provisioning", "0.5")]);
-    let build = Build { members: 4, pages_per_member, page_bytes: 4096, parameters: Vec::new() };
+/// A drive that offers more logical pages than it can hold, which a configuration may not.
+fn overfull(scheme: &str, pages_per_member: u32, pairs: &[(&str, &str)]) -> Engine<Tags> {
+    let mut all = vec![("blocks_per_plane", "8"), ("over_provisioning", "0.5")];
+    all.extend(pairs);
+    let config = config("tiny", scheme, &all);
+    let build = Build { members: config.device.members(), pages_per_member, page_bytes: 4096, parameters: Vec::new() };
     let scheme = (find(scheme).unwrap().build)(&build).unwrap();
     let settings = flashraid_flash::Settings { pages_per_member, ..settings(&config.device) };
     let tags = Tags::new(ppn_limit(&settings.geometry), scheme.user_pages());
@@ -75,9 +77,9 @@ fn overfull(scheme: &str, pages_per_member: u32) -> Engine<Tags> {
 
 #[test]
 fn out_of_space_fails_requests_and_nothing_else() {
-    // A member has 128 physical pages, of which 96 are outside the reserve.
+    // A member has 2 planes of 8 blocks of 8 pages, 128 physical pages, of which 112 are outside the reserve.
     for (scheme, pages_per_member) in [("raid0", 128), ("raid1", 120), ("raid4", 112), ("raid5", 128), ("raid5", 97)] {
-        let mut engine = overfull(scheme, pages_per_member);
+        let mut engine = overfull(scheme, pages_per_member, &[("pages_per_block", "8")]);
         let space = engine.space_pages();
         let mut random = SplitMix64::new(7);
         let mut submitted = 0;
@@ -115,4 +117,21 @@ fn out_of_space_fails_requests_and_nothing_else() {
         assert!(verify::stored(&engine).is_clean(), "{scheme}");
         engine.flash.check().unwrap();
     }
+}
+
+/// 512 planes on one channel, all of them short of blocks: a discard lets every one collect, and each blocks the whole channel.
+#[test]
+fn all_planes_of_a_channel_may_collect_at_once() {
+    let pairs =
+        [("channels", "1"), ("chips_per_channel", "64"), ("planes_per_die", "8"), ("pages_per_block", "4"), ("gc_blocks", "channel")];
+    // Seven of the eight blocks of each plane.
+    let mut engine = overfull("raid0", 512 * 28, &pairs);
+    let space = engine.space_pages();
+    engine.fill(space);
+    engine.submit(&pages(HostOp::Trim, 0, space), true);
+    assert!(engine.flash.load(MemberId(0)).collections > 256, "{} collections", engine.flash.load(MemberId(0)).collections);
+    engine.submit(&pages(HostOp::Write, 0, 64), true);
+    engine.finish().unwrap();
+    assert!(engine.completed.iter().all(|completed| completed.ok));
+    engine.flash.check().unwrap();
 }

@@ -44,8 +44,8 @@ pub struct Unit {
     pub(super) state: State,
     /// What it would do with the bus: class * PHASES + phase, or `NOTHING`.
     pub(super) want: u8,
-    /// How many collections keep it from serving anything but urgent work.
-    pub(crate) blocked: u8,
+    /// How many collections keep it from serving anything but urgent work: up to one for each of a channel's 64 x 64 planes.
+    pub(crate) blocked: u16,
     pub(super) turn_of_plane: u64,
     /// Which of `queues` are not empty.
     pub(super) filled: u16,

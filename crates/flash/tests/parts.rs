@@ -1,0 +1,313 @@
+//! Maps, victims, blocks and the numbering of planes, each beside a naive model.
+
+use flashraid_flash::collection::victims::Victims;
+use flashraid_flash::mapping::blocks::{Block, Blocks, State, Stream};
+use flashraid_flash::mapping::maps::Maps;
+use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Settings};
+use flashraid_vocabulary::{Geometry, MemberPage, Ppn, Version};
+
+/// Marsaglia's xorshift: tests only need some numbers.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+}
+
+#[test]
+fn maps_find_the_next_mapped_slot() {
+    const SLOTS: u32 = 5000;
+    let mut random = Random(1);
+    let mut maps = Maps::new(SLOTS as usize, 1 << 16);
+    let mut naive = vec![None; SLOTS as usize];
+    for round in 0..3000 {
+        let slot = random.below(u64::from(SLOTS)) as u32;
+        // Sparse at first, so that whole runs of 1024 are empty; then denser.
+        if random.below(4) < 1 + u64::from(round > 1500) {
+            let ppn = Ppn(random.below(1 << 16) as u32);
+            assert_eq!(maps.set(Version::Current, slot, ppn), naive[slot as usize].replace(ppn));
+        } else {
+            assert_eq!(maps.clear(Version::Current, slot), naive[slot as usize].take());
+        }
+        // Other versions are no current pages.
+        maps.set(Version::Base, SLOTS - 1 - slot, Ppn(7));
+        let start = random.below(u64::from(SLOTS)) as u32;
+        let end = start + random.below(u64::from(SLOTS - start) + 1) as u32;
+        let expected = (start..end).find(|slot| naive[*slot as usize].is_some());
+        assert_eq!(maps.next_mapped(start, end), expected, "from {start} before {end}");
+    }
+}
+
+#[test]
+fn a_page_is_live_while_its_map_names_it() {
+    let mut maps = Maps::new(100, 100);
+    for (version, ppn) in [(Version::Current, 1), (Version::Base, 2), (Version::Copy, 3)] {
+        maps.label(Ppn(ppn), version, 42);
+        assert_eq!(maps.live(Ppn(ppn)), None, "not named yet");
+        assert_eq!(maps.set(version, 42, Ppn(ppn)), None);
+        assert_eq!(maps.live(Ppn(ppn)), Some((version, 42)));
+    }
+    assert_eq!(maps.set(Version::Current, 42, Ppn(4)), Some(Ppn(1)));
+    assert_eq!(maps.live(Ppn(1)), None, "superseded");
+    assert_eq!(maps.live(Ppn(2)), Some((Version::Base, 42)));
+    assert_eq!(maps.clear(Version::Base, 42), Some(Ppn(2)));
+    assert_eq!(maps.live(Ppn(2)), None);
+}
+
+/// Greedy: fewest live pages; ties by who reached the number first; never a block whose pages are all live.
+#[test]
+fn victims_are_the_emptiest_and_among_these_the_first() {
+    const PAGES: u16 = 70; // more than a word of lists
+    let mut random = Random(2);
+    let mut victims = Victims::new(2, u32::from(PAGES));
+    let mut planes = [vec![Block::default(); 20], vec![Block::default(); 20]];
+    // (live pages, when it reached them, block) of listed blocks.
+    let mut naive: [Vec<(u16, u64, u16)>; 2] = Default::default();
+    for time in 0..20_000 {
+        let plane = random.below(2) as usize;
+        let number = random.below(20) as u16;
+        let blocks = &mut planes[plane];
+        match naive[plane].iter().position(|(_, _, block)| *block == number) {
+            None => {
+                blocks[usize::from(number)].live = random.below(u64::from(PAGES) + 1) as u16;
+                victims.insert(plane as u32, number, blocks);
+                naive[plane].push((blocks[usize::from(number)].live, time, number));
+            }
+            Some(index) if random.below(8) == 0 || blocks[usize::from(number)].live == 0 => {
+                victims.remove(plane as u32, number, blocks);
+                naive[plane].swap_remove(index);
+            }
+            Some(index) => {
+                victims.remove(plane as u32, number, blocks);
+                blocks[usize::from(number)].live -= 1;
+                victims.insert(plane as u32, number, blocks);
+                naive[plane][index] = (blocks[usize::from(number)].live, time, number);
+            }
+        }
+        let best = naive[plane].iter().filter(|(live, ..)| *live < PAGES).min().map(|(.., block)| *block);
+        assert_eq!(victims.best(plane as u32), best, "at {time}");
+    }
+}
+
+const PAGES: u32 = 8;
+
+/// Programs `count` pages of a stream; they are live at once.
+fn program(blocks: &mut Blocks, stream: Stream, count: u32) {
+    for _ in 0..count {
+        let (block, _) = blocks.take(0, stream);
+        blocks.blocks[block].pending -= 1;
+        blocks.blocks[block].live += 1;
+    }
+}
+
+/// Moves the live pages of a full block as the collector does, and erases it.
+fn collect(blocks: &mut Blocks, victim: u16) {
+    let index = blocks.index(0, victim);
+    blocks.blocks[index].state = State::Victim;
+    let live = blocks.blocks[index].live;
+    program(blocks, Stream::Collection, u32::from(live));
+    blocks.blocks[index].live = 0;
+    blocks.erased(0, victim);
+}
+
+/// The space rule: `gc_hard - 1` erased blocks are out of the host's reach, a collection takes at most one of them and gives one back, so
+/// what the host may take never shrinks by collection.
+#[test]
+fn collection_never_takes_more_than_its_loan() {
+    for gc_hard in [2, 3, 5] {
+        let mut random = Random(u64::from(gc_hard));
+        let mut blocks = Blocks::new(1, 16, PAGES, gc_hard, true);
+        assert_eq!(blocks.host_pages(0), (16 - (gc_hard - 1)) * PAGES);
+        for round in 0..2000 {
+            // The host takes some or all that it may.
+            let most = blocks.host_pages(0);
+            let count = if round % 3 == 0 { most } else { random.below(u64::from(most) + 1) as u32 };
+            program(&mut blocks, Stream::Host, count);
+            assert_eq!(blocks.host_pages(0), most - count);
+            assert!(blocks.planes[0].free_blocks + u32::from(blocks.planes[0].debt) >= gc_hard - 1);
+            // Pages of full blocks become garbage, at least one of each block: any of them may be the victim, with any number left.
+            let full: Vec<u16> = (0..16).filter(|number| blocks.blocks[usize::from(*number)].state == State::Closed).collect();
+            for number in &full {
+                let live = &mut blocks.blocks[usize::from(*number)].live;
+                *live = (*live).min(random.below(u64::from(PAGES)) as u16);
+            }
+            if let Some(victim) = full.get(random.below(full.len().max(1) as u64) as usize) {
+                let before = blocks.host_pages(0);
+                collect(&mut blocks, *victim);
+                assert!(blocks.host_pages(0) >= before, "round {round}: {before} shrank to {}", blocks.host_pages(0));
+                assert!(!blocks.planes[0].debt);
+                assert!(blocks.planes[0].free_blocks >= gc_hard - 1);
+            }
+            let free: u32 = blocks.blocks[..16].iter().map(|block| PAGES - u32::from(block.written)).sum();
+            assert_eq!(blocks.planes[0].free_pages, free);
+        }
+    }
+}
+
+/// Which of the freed blocks is opened next.
+fn next_opened(wear_dynamic: bool) -> Vec<u16> {
+    let mut blocks = Blocks::new(1, 4, 1, 2, wear_dynamic);
+    let opened = |blocks: &mut Blocks| {
+        let (block, _) = blocks.take(0, Stream::Host);
+        blocks.blocks[block].pending -= 1;
+        block as u16
+    };
+    // Every block is used once, then erased: block 3 twice, block 1 three times, and freed in the order 2, 3, 1.
+    assert_eq!([0; 4].map(|_| opened(&mut blocks)), [0, 1, 2, 3]);
+    blocks.erases[3] = 1;
+    blocks.erases[1] = 2;
+    [3, 1, 2].into_iter().for_each(|block| blocks.erased(0, block));
+    [0; 3].map(|_| opened(&mut blocks)).into()
+}
+
+#[test]
+fn dynamic_levelling_opens_the_least_worn_block() {
+    assert_eq!(next_opened(true), [2, 3, 1], "fewest erases first");
+    assert_eq!(next_opened(false), [3, 1, 2], "in the order in which they were freed");
+}
+
+#[test]
+fn blocks_know_their_planes() {
+    let blocks = Blocks::new(3, 11, PAGES, 2, true);
+    for plane in 0..3 {
+        for number in 0..11 {
+            assert_eq!(blocks.place(blocks.index(plane, number)), (plane, number));
+        }
+    }
+    assert_eq!(blocks.erase_counts().count(), 33, "gaps between planes are no blocks");
+}
+
+const GEOMETRY: Geometry = Geometry {
+    channels: 4,
+    chips_per_channel: 3,
+    dies_per_chip: 2,
+    planes_per_die: 2,
+    blocks_per_plane: 8,
+    pages_per_block: 4,
+    page_bytes: 4096,
+};
+
+fn flash(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_serial: bool) -> Flash {
+    Flash::new(Settings {
+        geometry: GEOMETRY,
+        member_is_chip,
+        pages_per_member: 48,
+        cell: CellTimes { read_ns: 1, program_ns: 1, erase_ns: 1 },
+        bus_ps_per_byte: 0,
+        read_command_ns: 0,
+        program_command_ns: 0,
+        erase_command_ns: 0,
+        chip_serial,
+        static_order: *order,
+        placement,
+        fifo: false,
+        report_data_in: false,
+        whole_page_transfers: false,
+        multi_plane: false,
+        copyback: false,
+        gc_threshold: 0.1,
+        gc_hard: 2,
+        gc_blocks: Blocking::None,
+        wear_dynamic: true,
+        wear_static: None,
+    })
+}
+
+/// Static placement goes round the member's chips (W), dies (D) and planes (P) like the digits of the page number, fastest first. Planes are
+/// numbered channel by channel, and in it by unit: die by die over the chips, or chip by chip if chips work serially.
+#[test]
+fn static_placement_follows_its_order() {
+    for order in [b"WDP", b"WPD", b"DWP", b"DPW", b"PWD", b"PDW"] {
+        for (member_is_chip, chip_serial) in [(false, false), (false, true), (true, false), (true, true)] {
+            let flash = flash(Placement::Static, order, member_is_chip, chip_serial);
+            assert_eq!(flash.domains(), 4 * 3 * 2 * 2);
+            let members = if member_is_chip { 12 } else { 4 };
+            for member in 0..members {
+                for page in 0..48 {
+                    let (mut rest, mut chip, mut die, mut plane) = (page, 0, 0, 0);
+                    for level in order {
+                        let (digit, extent) = match level {
+                            b'W' => (&mut chip, if member_is_chip { 1 } else { 3 }),
+                            b'D' => (&mut die, 2),
+                            _ => (&mut plane, 2),
+                        };
+                        *digit = rest % extent;
+                        rest /= extent;
+                    }
+                    let channel = if member_is_chip { member / 3 } else { member };
+                    let chip = if member_is_chip { member % 3 } else { chip };
+                    let in_channel = if chip_serial { chip * 4 + die * 2 + plane } else { (die * 3 + chip) * 2 + plane };
+                    let domain = flash.domain_of(MemberPage::new(member as u16, page));
+                    assert_eq!(domain, channel * 12 + in_channel, "{order:?} {member_is_chip} {chip_serial} member {member} page {page}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn domains_are_planes_members_or_groups() {
+    for (placement, member_is_chip, members, domains) in [
+        (Placement::Member, false, 4, 4),
+        (Placement::Member, true, 12, 12),
+        (Placement::Groups(2), false, 4, 2),
+        (Placement::Groups(2), true, 12, 2),
+        (Placement::Groups(1), false, 4, 1),
+        (Placement::Groups(1), true, 12, 1),
+    ] {
+        let mut flash = flash(placement, b"WDP", member_is_chip, false);
+        assert_eq!(flash.domains(), domains);
+        for member in 0..members {
+            let expected = u32::from(member) * domains as u32 / u32::from(members);
+            assert_eq!(flash.domain_of(MemberPage::new(member, 5)), expected);
+        }
+        // All of a domain's pages but the reserve, one block a plane, can be promised; not one more.
+        let pages = 48 * (8 - 1) * 4 / domains;
+        for domain in 0..domains as u32 {
+            assert!((0..pages).all(|_| flash.reserve(domain)));
+            assert!(!flash.reserve(domain));
+            flash.release(domain);
+            assert_eq!(flash.take_freed(), Some(domain));
+            assert!(flash.reserve(domain) && !flash.reserve(domain));
+        }
+        // Each array unit belongs to one member, all members to as many.
+        let of_member = |member| (0..24).filter(|unit| flash.member_of_unit(*unit) == member).count();
+        assert!((0..u32::from(members)).all(|member| of_member(member) == 24 / usize::from(members)));
+    }
+}
+
+#[test]
+fn slots_and_addresses_undo_each_other() {
+    let flash = flash(Placement::Member, b"WDP", true, false);
+    for slot in 0..12 * 48 {
+        assert_eq!(flash.slot(flash.address(slot)), slot);
+    }
+    assert_eq!(flash.slot(MemberPage::new(3, 7)), 7 * 12 + 3, "the strips of a stripe lie side by side");
+}
+
+/// Pages placed without time are dealt out evenly, and what was placed can be found.
+#[test]
+fn placed_pages_are_spread_evenly() {
+    for placement in [Placement::Static, Placement::Member, Placement::Groups(2), Placement::Groups(1)] {
+        for member_is_chip in [false, true] {
+            let mut flash = flash(placement, b"WDP", member_is_chip, false);
+            let members = if member_is_chip { 12 } else { 4 };
+            let mut of_plane = vec![0; 48];
+            for page in 0..48 {
+                for member in 0..members {
+                    let address = MemberPage::new(member, page);
+                    assert!(flash.reserve(flash.domain_of(address)));
+                    let ppn = flash.place(address, Version::Current);
+                    assert_eq!(flash.lookup(address, Version::Current), Some(ppn));
+                    of_plane[(ppn.0 / (4 * 13)) as usize] += 1; // 8 blocks and a gap of 5, of 4 pages
+                }
+            }
+            flash.check().unwrap();
+            assert!(of_plane.iter().all(|pages| *pages == 48 * i32::from(members) / 48), "{placement:?} {member_is_chip}: {of_plane:?}");
+        }
+    }
+}
