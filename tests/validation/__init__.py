@@ -1,0 +1,1 @@
+"""Results beside closed forms and published figures: the cases, and docs/validation.md, which is made of them."""

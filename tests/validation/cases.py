@@ -1,0 +1,150 @@
+"""What a validation case is, and how one is measured: a synthetic workload replayed through the Python API."""
+
+import hashlib
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import flashraid as fr
+
+PAGE_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Uniformly random requests of `flashraid trace synth`; addresses and sizes in pages of 4 KiB."""
+
+    name: str
+    requests: int
+    space_pages: int
+    interval_ns: int
+    seed: int = 1
+    read_share: float = 0.0
+    min_pages: int = 1
+    max_pages: int = 1
+    arrivals: str = "fixed"
+    sha256: str = ""  # first digits of the trace file's, in SSDsim's format; empty if it is nowhere published
+
+    def write(self, path: Path) -> None:
+        """Writes the trace, and checks that it is the published one."""
+        fr.synth(
+            path,
+            requests=self.requests,
+            space_bytes=self.space_pages * PAGE_BYTES,
+            interval_ns=self.interval_ns,
+            format="ssdsim",
+            read_share=self.read_share,
+            min_pages=self.min_pages,
+            max_pages=self.max_pages,
+            arrivals=self.arrivals,
+            seed=self.seed,
+        )
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        if not found.startswith(self.sha256):
+            raise AssertionError(
+                f"workload {self.name}: the trace's SHA-256 is {found[:12]}, published is {self.sha256}"
+            )
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A configuration: scheme raid0 on the device `ssd1` with these settings changed."""
+
+    name: str
+    settings: Mapping[str, Any] = field(hash=False)
+
+
+class Figure(NamedTuple):
+    """A measured figure, and the half-width of its 95 % confidence interval if it is a mean over seeds."""
+
+    value: float
+    half_width: float | None = None
+
+
+class Runner:
+    """Runs each workload on each setup once; traces are kept in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._results: dict[tuple[Workload, Setup], fr.Result] = {}
+
+    def run(self, workload: Workload, setup: Setup) -> fr.Result:
+        """The result. Every request must have completed, and every page read must have been on the flash."""
+        if (workload, setup) not in self._results:
+            result = self.run_once(workload, setup)
+            self._results[workload, setup] = result
+        return self._results[workload, setup]
+
+    def run_once(self, workload: Workload, setup: Setup) -> fr.Result:
+        """The same, for a workload used only here: the trace is deleted afterwards."""
+        keep = bool(workload.sha256)
+        trace = self.folder / f"{workload.name}.ssdsim"
+        if not (keep and trace.exists()):
+            workload.write(trace)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of saturation, which is wanted here
+            result = fr.run(trace, device="ssd1", scheme="raid0", format="ssdsim", **setup.settings)
+        if not keep:
+            trace.unlink()
+        if result.status != 0 or result.requests.completed != workload.requests or result.requests.unmapped_reads:
+            raise AssertionError(f"{workload.name} on {setup.name}: {result.requests}, status {result.status}")
+        return result
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of docs/validation.md."""
+
+    name: str
+    workload: str  # name of the workload, or what else is run
+    setup: Setup | None  # None: measured without the engine
+    expected: float
+    unit: str
+    decimals: int
+    tolerance: float | None  # relative; 0 is exact; None: reported only
+    source: str
+    measure: Callable[[Runner], Figure]
+    quick: bool = True
+
+    def figure(self, runner: Runner) -> Figure:
+        """What is measured, rounded as the document gives it."""
+        value, half_width = self.measure(runner)
+        return Figure(round(value, self.decimals), None if half_width is None else round(half_width, self.decimals))
+
+    def deviation(self, figure: Figure) -> float:
+        """How far the figure is from what is expected, as a share of that."""
+        return figure.value / self.expected - 1
+
+    def holds(self, figure: Figure) -> bool:
+        """Whether the figure is within the tolerance.
+
+        Of a mean over seeds the interval must contain what is expected, and its half-width be within the tolerance.
+        """
+        if self.tolerance is None:
+            return True
+        if figure.half_width is not None:
+            off = abs(figure.value - self.expected)
+            return off <= figure.half_width <= self.tolerance * figure.value
+        return abs(self.deviation(figure)) <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Section:
+    """Cases that belong together, and what is to be said about them."""
+
+    title: str
+    before: str
+    cases: tuple[Case, ...]
+    after: str = ""
+    workloads: tuple[Workload, ...] = ()
+
+
+def described(workload: Workload) -> dict[str, Any]:
+    """The workload's parameters that differ from their defaults."""
+    return {
+        each.name: getattr(workload, each.name)
+        for each in fields(workload)
+        if each.name not in ("name", "sha256") and getattr(workload, each.name) != each.default
+    }

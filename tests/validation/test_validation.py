@@ -1,0 +1,98 @@
+"""The validation cases hold, docs/validation.md says what they give now, and both checks can fail."""
+
+import os
+from dataclasses import replace
+
+import pytest
+
+import flashraid as fr
+from reference import closed_forms, nand_model
+from validation import document, peers
+from validation.cases import PAGE_BYTES, Figure, Runner
+
+prove = pytest.mark.skipif(os.environ.get("FLASHRAID_PROVE") != "1", reason="long proof: set FLASHRAID_PROVE=1")
+QUICK = [case for case in document.CASES if case.quick]
+LONG = [case for case in document.CASES if not case.quick]
+
+
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory):
+    return Runner(tmp_path_factory.mktemp("traces"))
+
+
+def check(case, runner):
+    figure = case.figure(runner)
+    assert case.holds(figure), f"{case.name}: {figure}, expected {case.expected}, tolerance {case.tolerance}"
+
+
+@pytest.mark.parametrize("case", QUICK, ids=document.key)
+def test_quick_case(case, runner):
+    check(case, runner)
+
+
+@prove
+@pytest.mark.parametrize("case", LONG, ids=document.key)
+def test_long_case(case, runner):
+    check(case, runner)
+
+
+def test_document_is_what_make_validate_would_write(runner):
+    """The quick figures are measured again; of the long ones the recorded figures are taken, or under prove all."""
+    text = document.PATH.read_text(encoding="utf-8")
+    is_proof = os.environ.get("FLASHRAID_PROVE") == "1"
+    measured = {document.key(case): case.figure(runner) for case in (document.CASES if is_proof else QUICK)}
+    figures = {document.key(case): Figure(0.0) for case in LONG} | document.recorded(text) | measured
+    assert text == document.render(figures), "docs/validation.md is stale: run make validate"
+
+
+def test_document_records_every_figure():
+    """What is read back from the document gives the document again; a digit changed in a figure is seen."""
+    figures = {document.key(case): Figure(case.expected * 1.001, None) for case in document.CASES}
+    figures[document.key(LONG[0])] = Figure(1234.0, 5.0)
+    text = document.render(figures)
+    assert len(document.recorded(text)) == len(document.CASES) == len({document.key(case) for case in document.CASES})
+    assert document.render(document.recorded(text)) == document.render(document.recorded(document.render(figures)))
+    stale = text.replace("± 5", "± 6")
+    assert stale != text
+    assert document.recorded(stale)[document.key(LONG[0])] == Figure(1234.0, 6.0)
+
+
+def test_a_figure_beyond_its_tolerance_does_not_hold():
+    case = replace(QUICK[0], expected=100.0, tolerance=0.01)
+    assert case.holds(Figure(100.9))
+    assert case.holds(Figure(99.1))
+    assert not case.holds(Figure(101.1))
+    assert not case.holds(Figure(98.9))
+    assert not replace(case, tolerance=0.0).holds(Figure(100.001))
+    assert replace(case, tolerance=None).holds(Figure(500.0))
+    assert case.holds(Figure(100.5, 0.6))
+    assert not case.holds(Figure(100.5, 0.4))  # the interval does not contain what is expected
+    assert not case.holds(Figure(100.5, 1.1))  # the interval is too wide
+
+
+def test_a_workload_that_is_not_the_published_one_is_refused(tmp_path):
+    with pytest.raises(AssertionError, match="workload a: the trace's SHA-256 is"):
+        replace(peers.A, requests=10).write(tmp_path / "a")
+
+
+@pytest.mark.parametrize("setup", [peers.SSDSIM_STATIC, peers.SSDSIM_STATIC_END], ids=lambda setup: setup.name)
+@pytest.mark.parametrize("requests", [nand_model.random_writes, nand_model.random_mix])
+def test_every_response_is_that_of_the_independent_model(requests, setup):
+    """20,000 requests of (a) and of (b), each to the nanosecond; the model shares no code with the engine."""
+    wanted = list(requests(20_000))
+    program_end = setup.settings["write_completes"] == "program_end"
+    reads, writes = nand_model.responses_ns(wanted, closed_forms.Flash(), program_end)
+    simulation = fr.Simulation(device="ssd1", scheme="raid0", **setup.settings)
+    ids = simulation.submit_many(
+        ["read" if request.is_read else "write" for request in wanted],
+        [request.first_page * PAGE_BYTES for request in wanted],
+        [request.pages * PAGE_BYTES for request in wanted],
+        [request.arrival_ns for request in wanted],
+    )
+    simulation.finish()
+    ends = {completion.id: completion.completed_ns for completion in simulation.take_completions()}
+    found = {True: [], False: []}
+    for request, number in zip(wanted, ids, strict=True):
+        found[request.is_read].append(ends[number] - request.arrival_ns)
+    assert found[True] == reads
+    assert found[False] == writes
