@@ -61,7 +61,7 @@ struct Watch<'a, C: Content> {
 impl<C: Content> Watch<'_, C> {
     fn event(&mut self, engine: &Engine<C>) {
         let pages = engine.flash.geometry().physical_pages();
-        self.credit += 400;
+        self.credit += 120;
         if self.credit >= pages {
             self.credit -= pages;
             (self.look)(engine);
