@@ -185,3 +185,15 @@ fn a_job_is_offered_an_idle_device_until_it_has_no_more_to_do() {
         assert!(engine.flash.lookup(MemberPage::new(0, 0), Version::Current).is_some());
     }
 }
+
+/// A queue of writes to one page: the oracle's work for each must not grow with the queue.
+#[test]
+fn verification_bears_a_hot_page_under_overload() {
+    let mut engine = filled(&config("tiny", "raid0", &[]));
+    (0..200_000).for_each(|number| {
+        engine.submit(&if number % 10 == 0 { read(0) } else { write(0, 1) }, true);
+    });
+    engine.finish().unwrap();
+    assert_eq!(engine.content.mismatches, 0);
+    assert_eq!(engine.content.reads_checked, 20_000);
+}

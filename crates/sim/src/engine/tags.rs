@@ -61,6 +61,14 @@ struct Page {
     users: u32,
 }
 
+impl Page {
+    /// Whether a version numbered `floor` or later has this content. Under overload a page has many, of which the oldest are durable.
+    fn has(&self, content: u64, floor: u64) -> bool {
+        let first = self.versions.partition_point(|(version, _)| *version < floor);
+        self.versions[first..].iter().any(|(_, expected)| *expected == content)
+    }
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Tags {
@@ -111,7 +119,7 @@ impl Tags {
         }
         match self.active.get(&lpn.0) {
             None => self.settled[lpn.0 as usize] == content,
-            Some(page) => page.versions.iter().any(|&(version, expected)| version >= page.floor && expected == content),
+            Some(page) => page.has(content, page.floor),
         }
     }
 
@@ -133,7 +141,7 @@ impl Tags {
         let rank = (operation.strips & ((1u64 << strip) - 1)).count_ones();
         let lpn = Lpn(operation.first.0 + u64::from(rank));
         let floor = self.gathered[id as usize].floors[rank as usize];
-        let seen = self.active[&lpn.0].versions.iter().any(|&(version, expected)| version >= floor && expected == content);
+        let seen = self.active[&lpn.0].has(content, floor);
         self.reads_checked += 1;
         self.mismatches += u64::from(!seen && !self.unknown.contains(&lpn.0));
         self.leave(lpn);
@@ -191,7 +199,10 @@ impl Content for Tags {
 
     fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool) {
         let Some(page) = self.active.get_mut(&lpn.0) else { return };
-        let Some(index) = page.versions.iter().rposition(|(version, _)| *version == sequence + 1) else { return };
+        let index = page.versions.partition_point(|(version, _)| *version <= sequence + 1) - 1;
+        if page.versions[index].0 != sequence + 1 {
+            return;
+        }
         page.floor = page.floor.max(sequence + 1);
         let (below, content) = (page.versions[index - 1].1, page.versions[index].1);
         if failed {
