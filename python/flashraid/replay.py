@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from . import _native
 from .comparison import Comparison
 from .result import Result
-from .settings import Pairs, for_each, pairs
+from .settings import Pairs, Path, for_each, pairs, path_text
 
 # Called about ten times a second with the stage (preconditioning, replaying, verifying), the pages or requests done,
 # and the share of the trace that they are; returning False stops the run.
 Progress = Callable[[str, int, float | None], object]
-Path = str | os.PathLike[str]
 
 INTERRUPTED = 130
 
@@ -28,7 +27,7 @@ class Interrupted(KeyboardInterrupt):
 def run(
     trace: Path,
     *,
-    device: str | None = None,
+    device: Path | None = None,
     scheme: str | None = None,
     config: Path | None = None,
     engine: bool = True,
@@ -41,7 +40,7 @@ def run(
     docs/configuration.md and come last. Without `engine` the result leaves out what the machine needed, and equal runs
     give equal results, byte for byte. Raises InputError, or Interrupted with what there is so far.
     """
-    result = run_pairs(trace, device, scheme, _text(config), engine, progress, pairs(settings))
+    result = run_pairs(trace, path_text(device), scheme, path_text(config), engine, progress, pairs(settings))
     for text in result.warnings:
         warnings.warn(text, stacklevel=2)
     if result.status == INTERRUPTED:
@@ -52,7 +51,7 @@ def run(
 def compare(
     trace: Path,
     *,
-    device: str | None = None,
+    device: Path | None = None,
     schemes: Sequence[str],
     config: Path | None = None,
     engine: bool = True,
@@ -64,7 +63,7 @@ def compare(
     The space is `space_bytes` if given, else the smallest capacity of the schemes. The other arguments are those of
     `run`; a scheme's parameter goes to the schemes that have it.
     """
-    comparison = compare_pairs(trace, device, schemes, _text(config), engine, progress, pairs(settings))
+    comparison = compare_pairs(trace, path_text(device), schemes, path_text(config), engine, progress, pairs(settings))
     for result in comparison.results:
         for text in result.warnings:
             warnings.warn(f"{result.scheme}: {text}", stacklevel=2)
@@ -107,7 +106,3 @@ def compare_pairs(
     if not results:
         raise KeyboardInterrupt
     return Comparison(results)
-
-
-def _text(config: Path | None) -> str | None:
-    return None if config is None else os.fspath(config)

@@ -1,6 +1,7 @@
 """Settings on their way to the engine: pairs of key and text. What a key means and allows is known there alone."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,11 +9,17 @@ from . import _native
 from ._native import InputError
 
 Pairs = list[tuple[str, str]]
+Path = str | os.PathLike[str]
 
 
 def pairs(settings: Mapping[str, object]) -> Pairs:
     """Keyword arguments as key and text; None stands for a setting not given."""
     return [(key, _text(value)) for key, value in settings.items() if value is not None]
+
+
+def path_text(path: Path | None) -> str | None:
+    """A path as the engine takes it."""
+    return None if path is None else os.fspath(path)
 
 
 def _text(value: object) -> str:

@@ -1,14 +1,13 @@
 """The engine itself, request by request."""
 
 import json
-import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import _native
 from ._native import InputError
 from .result import Record, Result
-from .settings import pairs
+from .settings import Path, pairs, path_text
 
 
 class Completion(NamedTuple):
@@ -28,14 +27,13 @@ class Simulation:
     def __init__(
         self,
         *,
-        device: str | None = None,
+        device: Path | None = None,
         scheme: str | None = None,
-        config: str | os.PathLike[str] | None = None,
+        config: Path | None = None,
         **settings: object,
     ) -> None:
         """Builds the device and fills and preconditions it as the settings say. The arguments are those of `run`."""
-        file = None if config is None else os.fspath(config)
-        self._native = _native.Simulation(device, scheme, file, pairs(settings))
+        self._native = _native.Simulation(path_text(device), scheme, path_text(config), pairs(settings))
 
     def submit(self, op: str, offset: int, size: int, at_ns: int | None = None) -> int:
         """Submits a request for `size` bytes at byte `offset` and returns its id, counted from 0.

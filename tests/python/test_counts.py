@@ -40,7 +40,7 @@ def expected(counts: Counts):
 
 def simulate(device, scheme, rule, space_bytes, fill_bytes, requests, gap_ns):
     sim = fr.Simulation(
-        device=str(device), scheme=scheme, update=rule, space_bytes=space_bytes, fill_bytes=fill_bytes, verify=True
+        device=device, scheme=scheme, update=rule, space_bytes=space_bytes, fill_bytes=fill_bytes, verify=True
     )
     columns = zip(*requests, strict=True)
     sim.submit_many(*columns, [i * gap_ns for i in range(len(requests))])
@@ -74,7 +74,7 @@ def random_requests(rng, space_bytes, count):
 def test_random_requests(tmp_path, width, scheme, rule):
     small = write_device(tmp_path, channels=width + 1, **SMALL)
     large = write_device(tmp_path, channels=width + 1, **LARGE)
-    space_bytes = fr.Simulation(device=str(small), scheme=scheme).space_bytes
+    space_bytes = fr.Simulation(device=small, scheme=scheme).space_bytes
     collected = 0
     for number in range(-(-LISTS // (2 * len(RULES)))):
         rng = random.Random(f"{width} {scheme} {rule} {number}")
@@ -117,12 +117,12 @@ def test_bundled_trace(tmp_path, width, rule):
     small = write_device(tmp_path, **changes, blocks_per_plane=blocks, over_provisioning=0.06, gc_threshold=0.05)
     large = write_device(tmp_path, **changes, blocks_per_plane=3 * blocks, over_provisioning=0.06, gc_threshold=0)
     model = RaidCounts(width, PAGE, rule)
-    space_bytes = fr.Simulation(device=str(small), scheme="raid5").space_bytes
+    space_bytes = fr.Simulation(device=small, scheme="raid5").space_bytes
     model.fill(space_bytes // PAGE)
     model.run(sample(limit))
     for scheme, device in [("raid4", small), ("raid5", small), ("raid5", large)]:
         result = fr.run(
-            SAMPLE, device=str(device), scheme=scheme, update=rule, limit=limit,
+            SAMPLE, device=device, scheme=scheme, update=rule, limit=limit,
             space_bytes=space_bytes, fill_bytes=space_bytes, speed=0.2,
         )  # fmt: skip
         assert (result.flash_ops.erases.gc > 0) == (device == small)

@@ -58,7 +58,7 @@ def test_comparison(tmp_path):
 @pytest.mark.parametrize("rows", [[(0, "W", 0, PAGE)], [(0, "R", 0, PAGE)], [(0, "F", 0, 0)]])
 def test_comparison_of_any_kind_of_trace_can_be_plotted(tmp_path, device, rows):
     trace = write_trace(tmp_path, rows)
-    fr.compare(trace, device=str(device), schemes=["raid0", "raid5"], fill=1).plot().savefig(tmp_path / "plot.svg")
+    fr.compare(trace, device=device, schemes=["raid0", "raid5"], fill=1).plot().savefig(tmp_path / "plot.svg")
 
 
 def test_keyword_settings(result):
@@ -278,4 +278,4 @@ def test_importing_is_light():
 def test_no_warning_where_there_is_nothing_to_say(tmp_path, device):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fr.run(write_trace(tmp_path, writes(10)), device=str(device), scheme="raid5")
+        fr.run(write_trace(tmp_path, writes(10)), device=device, scheme="raid5")

@@ -15,9 +15,9 @@ SCHEMES = ["raid0", "raid1", "raid4", "raid5"]
 def overwrites(tmp_path, device, scheme, requests=4000, **settings):
     """Random overwrites of a full device, so that collection is always at work."""
     trace = tmp_path / "overwrites.csv"
-    space = fr.Simulation(device=str(device), scheme=scheme).space_bytes
+    space = fr.Simulation(device=device, scheme=scheme).space_bytes
     fr.synth(trace, requests=requests, space_bytes=space // PAGE * PAGE, interval_ns=2_000_000)
-    return fr.run(trace, device=str(device), scheme=scheme, fill=1, **settings)
+    return fr.run(trace, device=device, scheme=scheme, fill=1, **settings)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -49,7 +49,7 @@ def test_preconditioning_works_with_any_trace(tmp_path, device):
 def test_dies_of_a_chip_overlap(tmp_path):
     """MQSim: two dies of one chip never work at the same time."""
     device = write_device(tmp_path, channels=1, dies_per_chip=2)
-    sim = fr.Simulation(device=str(device), scheme="raid0")
+    sim = fr.Simulation(device=device, scheme="raid0")
     sim.submit_many(["write", "write"], [0, PAGE], [PAGE, PAGE], [0, 0])
     sim.finish()
     # The second transfer follows the first on the bus; the programs overlap.
@@ -60,7 +60,7 @@ def test_dies_of_a_chip_overlap(tmp_path):
 def test_bus_speed_is_not_rounded_to_whole_nanoseconds(tmp_path, ps_per_byte, transfer_ns):
     """MQSim: 400 MT/s is simulated as 500, and every rate above 1000 MT/s as infinite."""
     device = write_device(tmp_path, bus_ps_per_byte=ps_per_byte)
-    sim = fr.Simulation(device=str(device), scheme="raid0")
+    sim = fr.Simulation(device=device, scheme="raid0")
     sim.submit("write", 0, PAGE)
     sim.finish()
     assert sim.take_completions()[0].completed_ns - 200_175 in (transfer_ns, transfer_ns - 1, transfer_ns + 1)
@@ -109,14 +109,14 @@ def test_last_line_without_newline_counts(tmp_path, device):
     for end in ("", "\n"):
         trace = write_trace(tmp_path, writes(7), end=end)
         assert fr.trace_info(trace).writes == 7
-        assert fr.run(trace, device=str(device), scheme="raid0").requests.completed == 7
+        assert fr.run(trace, device=device, scheme="raid0").requests.completed == 7
 
 
 def test_trace_ends_while_requests_are_in_flight(tmp_path, device):
     """SSDsim: an endless loop at the end of the trace whenever something is in flight."""
     trace = write_trace(tmp_path, writes(100, gap_us=0))
     began = time.monotonic()
-    result = fr.run(trace, device=str(device), scheme="raid5")
+    result = fr.run(trace, device=device, scheme="raid5")
     assert result.requests.completed == 100
     assert time.monotonic() - began < 10
 
@@ -137,19 +137,19 @@ def test_write_waits_for_its_program():
 
 def test_no_limit_of_the_queue_that_nobody_asked_for(tmp_path, device):
     """SSDsim: an open-loop trace is silently throttled to five requests."""
-    sim = fr.Simulation(device=str(device), scheme="raid0")
+    sim = fr.Simulation(device=device, scheme="raid0")
     sim.submit_many(["write"] * 1000, [i % 1000 * PAGE for i in range(1000)], [PAGE] * 1000, [0] * 1000)
     assert sim.outstanding == 1000
     trace = write_trace(tmp_path, writes(100, gap_us=1000))
-    assert fr.run(trace, device=str(device), scheme="raid0").config.run.queue_depth == 0
-    closed = fr.run(trace, device=str(device), scheme="raid0", queue_depth=1)
+    assert fr.run(trace, device=device, scheme="raid0").config.run.queue_depth == 0
+    closed = fr.run(trace, device=device, scheme="raid0", queue_depth=1)
     assert closed.latency.write.min == closed.latency.write.max == WRITE_NS
     assert closed.simulated_ns == 100 * WRITE_NS
 
 
 def test_address_beyond_the_space_is_refused_or_counted(command, device, tmp_path):
     """SSDsim: addresses are wrapped modulo the capacity without notice."""
-    space = fr.Simulation(device=str(device), scheme="raid5").space_bytes
+    space = fr.Simulation(device=device, scheme="raid5").space_bytes
     rows = [(0, "W", 0, PAGE), (1000, "W", space - PAGE, 2 * PAGE), (2000, "W", 3 * space, PAGE)]
     arguments = ["run", write_trace(tmp_path, rows), "--device", device, "--scheme", "raid5"]
     done = command(*arguments, status=2)
@@ -175,21 +175,21 @@ def test_counts_cover_the_whole_device(tmp_path):
 def test_requests_spread_over_the_device(tmp_path, device):
     """FlashSim: its page FTL maps every read to page 0 and every write to page 1."""
     rows = [*writes(64), *((100_000 + ts, "R", offset, size) for ts, _, offset, size in writes(64))]
-    result = fr.run(write_trace(tmp_path, rows), device=str(device), scheme="raid0", verify=True)
+    result = fr.run(write_trace(tmp_path, rows), device=device, scheme="raid0", verify=True)
     assert [(member.reads, member.programs) for member in result.members] == [(16, 16)] * 4
     assert (result.verify.reads_checked, result.verify.mismatches) == (64, 0)
 
 
 def test_small_writes_of_raid5_read_first(tmp_path, device):
     """SRSim: a small RAID-5 write programs data and parity and reads nothing."""
-    result = fr.run(write_trace(tmp_path, writes(10)), device=str(device), scheme="raid5", fill=1)
+    result = fr.run(write_trace(tmp_path, writes(10)), device=device, scheme="raid5", fill=1)
     assert result.flash_ops.reads.pre_read == 20
     assert result.flash_ops.programs.parity == 10
 
 
 def test_deviation_of_equal_values_is_zero(tmp_path, device):
     """SimpleSSD: a deviation of 548,594 where minimum, maximum and mean are the same."""
-    latency = fr.run(write_trace(tmp_path, writes(10)), device=str(device), scheme="raid0").latency.write
+    latency = fr.run(write_trace(tmp_path, writes(10)), device=device, scheme="raid0").latency.write
     assert (latency.min, latency.max, latency.mean, latency.stddev) == (WRITE_NS, WRITE_NS, WRITE_NS, 0)
     assert WRITE_NS * 0.999 < latency.p50 <= latency.p99_99 <= WRITE_NS
 
@@ -197,7 +197,7 @@ def test_deviation_of_equal_values_is_zero(tmp_path, device):
 def test_late_first_arrival_is_no_latency(tmp_path, device):
     """MQSim: replay shifts arrival times twice."""
     trace = write_trace(tmp_path, [(5_000_000, "W", 0, PAGE), (6_000_000, "W", PAGE, PAGE)])
-    result = fr.run(trace, device=str(device), scheme="raid0")
+    result = fr.run(trace, device=device, scheme="raid0")
     assert result.latency.write.max == WRITE_NS
     assert result.simulated_ns == 6_000_000_000 + WRITE_NS
 
