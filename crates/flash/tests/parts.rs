@@ -217,8 +217,8 @@ fn flash(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_seria
     })
 }
 
-/// Static placement goes round the member's chips (W), dies (D) and planes (P) like the digits of the page number, fastest first. Planes are
-/// numbered channel by channel, and in it by unit: die by die over the chips, or chip by chip if chips work serially.
+/// Static placement goes round the member's chips (W), dies (D) and planes (P) like the digits of the page number, fastest first.
+/// Planes are numbered channel by channel, and in it by unit: die by die over the chips, or chip by chip if chips work serially.
 #[test]
 fn static_placement_follows_its_order() {
     for order in [b"WDP", b"WPD", b"DWP", b"DPW", b"PWD", b"PDW"] {

@@ -1,5 +1,5 @@
-//! Times to the nanosecond, each derived. On ssd1 and ssd2 (SPEC 0.4): a command takes 7 cycles of 25 ns = 175 ns of bus (an erase 5 = 125),
-//! a page of 4096 bytes 102,400 ns, a read 20,000 ns of array, a program 200,000, an erase 1,500,000. So alone
+//! Times to the nanosecond, each derived. On ssd1 and ssd2 (SPEC 0.4) a command takes 7 cycles of 25 ns = 175 ns of bus (of an
+//! erase 5 = 125), a page of 4096 bytes 102,400 ns, a read 20,000 ns of array, a program 200,000, an erase 1,500,000. So alone
 //!
 //! - a read takes 175 + 20,000 + 102,400 = 122,575 ns,
 //! - a program 175 + 102,400 = 102,575 ns of bus, then 200,000 of array: 302,575 ns.
