@@ -26,6 +26,9 @@ pub use settings::{Blocking, CellOperation, CellTimes, Placement, Settings};
 pub use topology::ppn_limit;
 use topology::{Divisor, Site};
 
+/// Page operations in flight for which there is room without growing.
+const ROOM: usize = 1 << 21;
+
 /// What a completion reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -134,7 +137,7 @@ impl Flash {
             channels: (0..geometry.channels).map(|channel| Channel::new(channel, units_per_channel)).collect(),
             units: (0..units as u32).map(|unit| Unit::new(unit / units_per_channel, unit % units_per_channel)).collect(),
             events: EventQueue::new(geometry.channels as usize + units),
-            records: Vec::new(),
+            records: memory::reserved(ROOM),
             free_records: NIL,
             collections: vec![Collection::IDLE; planes as usize],
             cold: vec![Default::default(); planes as usize],

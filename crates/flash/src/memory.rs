@@ -13,10 +13,17 @@ pub fn zeroed<T: Clone + Default>(len: usize) -> Vec<T> {
 
 /// A vector of `len` copies of `value`, on huge pages if the system grants them. For records that are no plain zeroes.
 pub fn filled<T: Clone>(value: T, len: usize) -> Vec<T> {
-    let mut array = Vec::with_capacity(len);
-    #[cfg(target_os = "linux")]
-    advise_huge(array.as_ptr() as usize, std::mem::size_of::<T>() * len);
+    let mut array = reserved(len);
     array.resize(len, value);
+    array
+}
+
+/// An empty vector with room for `capacity` elements, on huge pages if the system grants them. Room costs address space, and
+/// memory only when it is used; a vector that had to grow would be copied, and leave holes behind.
+pub fn reserved<T>(capacity: usize) -> Vec<T> {
+    let array = Vec::with_capacity(capacity);
+    #[cfg(target_os = "linux")]
+    advise_huge(array.as_ptr() as usize, std::mem::size_of::<T>() * capacity);
     array
 }
 

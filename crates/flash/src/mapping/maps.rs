@@ -27,7 +27,8 @@ impl Maps {
     pub fn new(slots: usize, physical_pages: usize) -> Self {
         Self {
             forward: [memory::zeroed(slots), memory::zeroed(slots), memory::zeroed(slots)],
-            reverse: memory::zeroed(physical_pages),
+            // Programmed in order, a block at a time, so small pages do, and only those in use cost memory.
+            reverse: vec![0; physical_pages],
             chunks: memory::zeroed((slots >> CHUNK_SHIFT) + 1),
         }
     }

@@ -13,7 +13,7 @@ pub mod tags;
 use crate::statistics::Statistics;
 use content::{Content, Submitted};
 use flashraid_flash::Flash;
-use flashraid_flash::memory::prefetch;
+use flashraid_flash::memory::{prefetch, reserved};
 use flashraid_redundancy::{Decisions, Extent, Job, Scheme};
 use flashraid_vocabulary::{Change, HostOp, HostRequest, Lpn, MemberId, MemberPage, Version, View, Wave};
 pub use instant::Reached;
@@ -24,7 +24,10 @@ use std::collections::VecDeque;
 use std::fmt;
 
 /// Page operations started last that are remembered for fetching ahead: about as many as a device has array units.
-const STARTED: usize = 32;
+const STARTED: usize = 8;
+
+/// Requests in flight, and operations, for which there is room without growing.
+const ROOM: usize = 1 << 20;
 
 /// "None" in linked lists of slots and requests.
 const NIL: u32 = u32::MAX;
@@ -189,12 +192,12 @@ impl<C: Content> Engine<C> {
             flash,
             content,
             jobs: Vec::new(),
-            requests: Vec::new(),
+            requests: reserved(ROOM),
             free_requests: NIL,
             outstanding: 0,
             submitted: 0,
             completed: Vec::new(),
-            slots: Vec::new(),
+            slots: reserved(ROOM),
             free_slots: NIL,
             locks: Locks::default(),
             waiting_for_space: 0,
