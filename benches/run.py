@@ -122,7 +122,7 @@ def run(case: Case) -> dict[str, float]:
     if case.reads is not None and result["flash_ops"]["reads"]["host"] != case.reads:
         raise WrongCount(f"{case.name}: {result['flash_ops']['reads']['host']} reads for the host, not {case.reads}")
     device, engine = result["config"]["device"], result["engine"]
-    filled_pages = result["capacity"]["filled_bytes"] / device["page_bytes"]
+    placed_pages = result["capacity"]["placed_pages"]
     operations = sum(result["flash_ops"][action]["total"] for action in ("reads", "programs", "erases"))
     pages = result["capacity"]["raw_bytes"] // device["page_bytes"]
     verified = result["config"]["run"]["verify"]
@@ -134,7 +134,7 @@ def run(case: Case) -> dict[str, float]:
         "wall_seconds": engine["wall_seconds"],
         "process_seconds": process_seconds,
         "fill_seconds": engine["fill_seconds"],
-        "fill_ns_per_page": 1e9 * engine["fill_seconds"] / filled_pages if filled_pages else 0.0,
+        "fill_ns_per_page": 1e9 * engine["fill_seconds"] / placed_pages if placed_pages else 0.0,
         "rss_bytes": engine["peak_rss_bytes"],
         "most_rss_bytes": pages * per_page + MOST_FIXED_BYTES,
         "offered_load": result["workload"]["offered_load"],
@@ -250,7 +250,7 @@ def main() -> int:
     for case in CASES:
         found[case.name] = measure(case)
         show(row(case, found[case.name]), "; ".join(verdicts(case, found[case.name], found)))
-    print("\nns/page is for each page of the logical space filled; MiB is the most resident, Python included")
+    print("\nns/page is for each flash page that the fill programs, parity included; MiB is the most resident, Python included")
     print("\nReaders, from the file's bytes to requests, SHA-256 included:")
     report["readers"] = cargo(
         "bench", "-q", "-p", "flashraid-workload", "--bench", "readers", "--", "plain"

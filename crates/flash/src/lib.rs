@@ -91,6 +91,7 @@ pub struct Flash {
     pub(crate) questions: Vec<(u32, MemberPage)>,
     pub(crate) without_time: bool,
     pub(crate) programmed_now: u64,
+    pub(crate) victims_now: u64,
     pub(crate) loads: Vec<MemberLoad>,
     pub(crate) completed_requests: u64,
     /// What page operations were started, by action and cause.
@@ -147,6 +148,7 @@ impl Flash {
             questions: Vec::new(),
             without_time: false,
             programmed_now: 0,
+            victims_now: 0,
             loads: vec![MemberLoad::default(); members as usize],
             completed_requests: 0,
             counts: [[0; Cause::COUNT]; ACTIONS],

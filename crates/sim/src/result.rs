@@ -253,6 +253,7 @@ impl Simulation {
                 "user_bytes": engine.scheme().user_pages() * page_bytes,
                 "space_bytes": engine.space_pages() * page_bytes,
                 "filled_bytes": self.filled_pages * page_bytes,
+                "placed_pages": engine.flash.pages_programmed_now(),
             },
             "requests": {
                 "completed": completed,

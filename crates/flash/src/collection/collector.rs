@@ -341,6 +341,7 @@ impl Flash {
     /// moved. Returns whether there was a victim.
     fn collect_now<O: Observer>(&mut self, plane: u32, observer: &mut O) -> bool {
         let Some(victim) = self.victims.best(plane) else { return false };
+        self.victims_now += 1;
         self.claim(plane, victim);
         let member = self.member_of_unit(self.unit_of_plane(plane));
         self.loads[member as usize].collections += 1;
@@ -389,6 +390,11 @@ impl Flash {
             collected |= self.domain_of_plane(plane) == domain && self.collect_now(plane, observer);
         }
         assert!(collected, "domain {domain} has no space and nothing to collect");
+    }
+
+    /// Victims collected without time so far.
+    pub fn victims_collected_now(&self) -> u64 {
+        self.victims_now
     }
 
     /// Pages programmed without time so far, moves included.

@@ -116,21 +116,21 @@ impl<C: Content> Engine<C> {
         let mut rounds: Vec<f64> = Vec::new();
         let mut overwritten = 0;
         let mut steady = false;
-        while overwritten < most_overwrites && !steady {
-            let programs_before = self.flash.pages_programmed_now();
+        let mut is_stopped = false;
+        while overwritten < most_overwrites && !steady && !is_stopped {
+            let (programs_before, victims_before) = (self.flash.pages_programmed_now(), self.flash.victims_collected_now());
             let start = overwritten;
-            while overwritten < (start + round).min(most_overwrites) {
+            while overwritten < (start + round).min(most_overwrites) && !is_stopped {
                 // Multiply-shift maps 64 random bits to the range; its bias is below 2^-30 here.
                 let lpn = Lpn(((u128::from(random()) * u128::from(pages)) >> 64) as u64);
                 self.overwrite(lpn, &mut decisions, &mut wave);
                 overwritten += 1;
-                if overwritten % 65_536 == 0 && !go_on(overwritten) {
-                    overwritten = most_overwrites;
-                }
+                is_stopped = overwritten % 65_536 == 0 && !go_on(overwritten);
             }
             let programs = self.flash.pages_programmed_now() - programs_before;
             rounds.push(programs as f64 / (overwritten - start) as f64);
-            steady = is_steady(&rounds);
+            // Before collection has begun the rounds are all alike, and say nothing.
+            steady = self.flash.victims_collected_now() > victims_before && is_steady(&rounds);
         }
         self.wave = wave;
         self.flash.set_without_time(false);
@@ -207,5 +207,5 @@ fn is_steady(rounds: &[f64]) -> bool {
         (covariance + x * (value - mean), variance + x * x)
     });
     let drift = (covariance / variance * (WINDOW - 1) as f64).abs();
-    most - least <= RANGE * mean && drift <= SLOPE * mean && mean > 1.0
+    most - least <= RANGE * mean && drift <= SLOPE * mean
 }

@@ -363,6 +363,7 @@ impl<C: Content> Engine<C> {
             mutant.distort(&slot.operation, &mut wave);
         }
         debug_assert!(wave.operations.len() <= 64);
+        debug_assert!(step != Step::Wave || !wave.operations.is_empty(), "a wave that is not the last must do something");
         slot.last = step != Step::Wave;
         if !wave.changes.is_empty() {
             self.keep_changes(id, &wave.changes);
