@@ -358,12 +358,12 @@ impl<C: Content> Engine<C> {
             NO_JOB => self.scheme.step(&mut slot.operation, outcomes, &view, &mut wave),
             job => self.jobs[job as usize].step(&mut slot.operation, outcomes, &view, &mut wave),
         };
+        debug_assert!(step != Step::Wave || !wave.operations.is_empty(), "a wave that is not the last must do something");
         #[cfg(feature = "mutants")]
         if let Some(mutant) = &mut self.mutant {
             mutant.distort(&slot.operation, &mut wave);
         }
         debug_assert!(wave.operations.len() <= 64);
-        debug_assert!(step != Step::Wave || !wave.operations.is_empty(), "a wave that is not the last must do something");
         slot.last = step != Step::Wave;
         if !wave.changes.is_empty() {
             self.keep_changes(id, &wave.changes);
