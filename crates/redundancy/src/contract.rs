@@ -199,6 +199,9 @@ pub trait Scheme: Guardian + Send {
     /// Where the host page's current version lives.
     fn locate(&self, lpn: Lpn) -> MemberPage;
 
+    /// The stripe that a write of the host page locks: so that what the lock needs can be fetched ahead.
+    fn stripe_of(&self, lpn: Lpn) -> StripeId;
+
     /// The other pages that exist whenever host page `lpn` is written, for its sake: its stripe's parity, its other copies.
     /// Appends them to `pages`.
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>);

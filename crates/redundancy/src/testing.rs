@@ -33,6 +33,10 @@ macro_rules! like_raid5 {
             self.inner.locate(lpn)
         }
 
+        fn stripe_of(&self, lpn: Lpn) -> StripeId {
+            self.inner.stripe_of(lpn)
+        }
+
         fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
             self.inner.redundancy_of(lpn, pages)
         }

@@ -143,7 +143,7 @@ impl Scheme for Copies {
         let (row, strip) = self.position(extent.first);
         let (pages, stripe) = match extent.op {
             HostOp::Read => (extent.pages.min(u64::from(self.strips - strip)), StripeId(row.0)),
-            _ => (1, StripeId(extent.first.0 as u32)),
+            _ => (1, self.stripe_of(extent.first)),
         };
         let mut operation = cut::operation(extent, pages, self.page_bytes, stripe, row, strip);
         if extent.op == HostOp::Write {
@@ -179,6 +179,10 @@ impl Scheme for Copies {
     fn locate(&self, lpn: Lpn) -> MemberPage {
         let (page, strip) = self.position(lpn);
         self.copy(page, strip, 0)
+    }
+
+    fn stripe_of(&self, lpn: Lpn) -> StripeId {
+        StripeId(lpn.0 as u32)
     }
 
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {

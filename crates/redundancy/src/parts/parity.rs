@@ -255,8 +255,12 @@ impl<L: Layout> Scheme for ParityScheme<L> {
         self.layout.row(stripe).data(index)
     }
 
+    fn stripe_of(&self, lpn: Lpn) -> StripeId {
+        self.layout.position(lpn).0
+    }
+
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
-        pages.push(self.layout.row(self.layout.position(lpn).0).parity());
+        pages.push(self.layout.row(self.stripe_of(lpn)).parity());
     }
 
     /// XOR of the N other strips of the stripe.

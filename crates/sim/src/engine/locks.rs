@@ -2,7 +2,7 @@
 //!
 //! Operations queue in the order in which they were decided, so whatever an operation waits for was decided before it.
 
-use flashraid_flash::memory::prefetch;
+use flashraid_flash::memory::{filled, prefetch};
 
 const NIL: u32 = u32::MAX;
 
@@ -140,7 +140,7 @@ impl Locks {
     }
 
     fn grow(&mut self) {
-        let larger = vec![UNUSED; self.entries.len() * 2];
+        let larger = filled(UNUSED, self.entries.len() * 2);
         let entries = std::mem::replace(&mut self.entries, larger);
         for entry in entries.into_iter().filter(|entry| entry.holders > 0) {
             let index = self.find(entry.stripe);

@@ -510,11 +510,14 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    /// Asks the processor for the blocks of the first pages; their map entries should be there already.
+    /// Asks the processor for the lock and the blocks of the first pages; their map entries should be there already.
     #[inline]
     pub fn prefetch_blocks(&self, offset_bytes: u64, size_bytes: u64) {
         let page = offset_bytes >> self.page_shift;
         let end = self.pages_up(offset_bytes + size_bytes).min(page + 4).min(self.options.space_pages);
+        if page < end {
+            self.locks.prefetch(self.scheme.stripe_of(Lpn(page)).0);
+        }
         for page in page..end {
             self.flash.prefetch_block(self.flash.slot(self.scheme.locate(Lpn(page))));
         }

@@ -77,6 +77,9 @@ macro_rules! like_inner {
         fn locate(&self, lpn: Lpn) -> MemberPage {
             self.inner.locate(lpn)
         }
+        fn stripe_of(&self, lpn: Lpn) -> flashraid_vocabulary::StripeId {
+            self.inner.stripe_of(lpn)
+        }
         fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
             self.inner.redundancy_of(lpn, pages);
         }
