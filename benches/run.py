@@ -250,7 +250,7 @@ def main() -> int:
     for case in CASES:
         found[case.name] = measure(case)
         show(row(case, found[case.name]), "; ".join(verdicts(case, found[case.name], found)))
-    print("\nns/page is for each flash page that the fill programs, parity too; MiB is the most resident, Python included")
+    print("\nns/page is for each flash page that the fill programs; MiB is the most resident, Python included")
     print("\nReaders, from the file's bytes to requests, SHA-256 included:")
     report["readers"] = cargo(
         "bench", "-q", "-p", "flashraid-workload", "--bench", "readers", "--", "plain"
