@@ -52,7 +52,7 @@ def compare(
     trace: Path,
     *,
     device: Path | None = None,
-    schemes: Sequence[str],
+    schemes: Sequence[str] | str,
     config: Path | None = None,
     engine: bool = True,
     progress: Progress | None = None,
@@ -61,8 +61,10 @@ def compare(
     """Replays a trace under each of the schemes, on the same device, logical space and filled bytes.
 
     The space is `space_bytes` if given, else the smallest capacity of the schemes. The other arguments are those of
-    `run`; a scheme's parameter goes to the schemes that have it.
+    `run`; a scheme's parameter goes to the schemes that have it. `schemes` may be one text with commas.
     """
+    if isinstance(schemes, str):
+        schemes = [name.strip() for name in schemes.split(",")]
     comparison = compare_pairs(trace, path_text(device), schemes, path_text(config), engine, progress, pairs(settings))
     for result in comparison.results:
         for text in result.warnings:

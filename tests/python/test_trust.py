@@ -221,3 +221,28 @@ def test_errors_end_the_program(command, device, tmp_path):
     trace.write_text(HEADER + "0,W,0,4096,,\n10,W,0,abc,,\n")
     done = command("run", trace, "--device", device, "--scheme", "raid5", status=2)
     assert f"{trace}:3:8" in done.stderr
+
+
+def test_idle_days_cost_nothing_and_change_nothing(tmp_path, device):
+    """A trace of a week has idle hours: a request after any of them takes as long as ever."""
+    hours = [0, 1, 39, 40, 79, 168, 1000, 20000]
+    rows = [f"{hour * 3600 * 10**6},{op},0,4096,," for hour in hours for op in "W"]
+    trace = tmp_path / "week.csv"
+    trace.write_text("ts_us,op,offset,size,flags,latency_us\n" + "\n".join(rows) + "\n")
+    latency = fr.run(trace, device="tiny", scheme="raid0").latency.write
+    assert latency.min == latency.max == 302_575
+
+
+def test_a_warmup_of_everything_says_so(tmp_path):
+    with pytest.warns(UserWarning, match="nothing was measured"):
+        result = fr.run(SAMPLE, device="ssd1", scheme="raid0", limit=100, warmup="200")
+    assert result.workload.warmup_requests == 100
+    assert result.flash_ops.programs.total == 0
+
+
+def test_a_stopped_preparation_is_partial():
+    with pytest.raises(fr.Interrupted) as stopped:
+        fr.run(SAMPLE, device="ssd1", scheme="raid0", fill=0.01, precondition="random:3", progress=lambda *_: False)
+    result = stopped.value.result
+    assert result.partial
+    assert result.workload.requests == 0

@@ -102,7 +102,7 @@ impl Simulation {
 
     /// Processes every event up to and including `time_ns` and moves the clock there.
     fn advance_until(&self, py: Python<'_>, time_ns: u64) -> PyResult<()> {
-        self.with(py, |simulation| simulation.advance_until(time_ns))?.map_err(|error| to_python(error.into()))
+        self.with(py, |simulation| simulation.advance_until(time_ns))?.map_err(to_python)
     }
 
     /// Time of the next event, or None if nothing is under way.

@@ -239,7 +239,7 @@ table! {
     /// What the flash is.
     Device, "device" {
         /// Name in results.
-        name: String = None, "", Kind::Text { allowed: "a name", valid: |text| !text.is_empty() };
+        name: String = None, "", Kind::Text { allowed: "a name without control characters", valid: |text| !text.is_empty() && !text.contains(char::is_control) };
         /// Channels, each with its own bus.
         channels: u32 = None, "", whole(1, 64);
         /// Chips on each channel.

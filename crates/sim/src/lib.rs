@@ -17,6 +17,6 @@ pub mod statistics;
 pub mod verify;
 
 pub use config::{Config, ConfigError};
-pub use result::{EngineCost, Inconsistent, SCHEMA, Source, text};
+pub use result::{EngineCost, Inconsistent, Load, SCHEMA, Source, text};
 pub use run::{Finished, RunError, Stage, run};
 pub use simulation::Simulation;

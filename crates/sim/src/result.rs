@@ -95,6 +95,15 @@ impl Measured {
     }
 }
 
+/// Offered load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// Mean over the buses, or over the array units if that is more.
+    pub mean: f64,
+    /// Of the busiest bus or array unit.
+    pub busiest: f64,
+}
+
 /// Where the requests came from, for the result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Source {
@@ -183,25 +192,21 @@ impl Simulation {
         with_engine!(&self.engine, engine => self.report(engine, source, is_partial, cost))
     }
 
-    /// Offered load: what the measured requests made bus or dies do, whichever is more, over the time in which they arrived. Above 1
-    /// queues grow without bound. Null if the requests arrived in one instant.
-    pub fn offered_load(&self) -> Option<f64> {
+    /// What the measured requests made buses and array units do, over the time in which they arrived: the mean over all buses or units,
+    /// whichever is more, and that of the busiest one. Above 1 queues grow without bound. `None` if the requests arrived in one instant.
+    pub fn offered_load(&self) -> Option<Load> {
         with_engine!(&self.engine, engine => {
+            let (now, start) = (Snapshot::of(engine), &self.measured.start);
             let span_ns = self.measured.last_arrival_ns - self.measured.first_arrival_ns.unwrap_or(self.measured.last_arrival_ns);
-            let now = Snapshot::of(engine);
-            let settings = engine.flash.settings();
-            let bus_ns: u64 = now.channel_busy_ns.iter().flatten().sum::<u64>()
-                - self.measured.start.channel_busy_ns.iter().flatten().sum::<u64>();
-            let started = |action: usize| {
-                now.counts[action].iter().sum::<u64>() - self.measured.start.counts[action].iter().sum::<u64>()
-            };
-            let cell = |operation| settings.cell.cell_ns(operation, 0, 0);
-            let array_ns = started(0) * cell(CellOperation::Read)
-                + started(1) * cell(CellOperation::Program)
-                + started(2) * cell(CellOperation::Erase);
-            let bus = bus_ns as f64 / now.channel_busy_ns.len() as f64;
-            let array = array_ns as f64 / now.units.len() as f64;
-            (span_ns > 0).then(|| bus.max(array) / span_ns as f64)
+            let cell = engine.flash.settings().cell;
+            let cell_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|operation| cell.cell_ns(operation, 0, 0));
+            let buses = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
+            let buses = buses.map(|(now, start)| (now.iter().sum::<u64>() - start.iter().sum::<u64>()) as f64);
+            let units = now.units.iter().zip(&start.units);
+            let units = units.map(|(now, start)| (0..ACTIONS).map(|action| (now[action] - start[action]) * cell_ns[action]).sum::<u64>() as f64);
+            let mean = moments(buses.clone()).0.max(moments(units.clone()).0);
+            let busiest = buses.chain(units).fold(0.0, f64::max);
+            (span_ns > 0).then(|| Load { mean: mean / span_ns as f64, busiest: busiest / span_ns as f64 })
         })
     }
 
@@ -242,7 +247,8 @@ impl Simulation {
                 "flushes": measured.by_op[3],
                 "bytes_read": measured.bytes_read,
                 "bytes_written": measured.bytes_written,
-                "offered_load": self.offered_load(),
+                "offered_load": self.offered_load().map(|load| load.mean),
+                "busiest_load": self.offered_load().map(|load| load.busiest),
                 "out_of_order": source.out_of_order,
                 "filtered": source.filtered,
                 "wrapped": source.wrapped,
@@ -288,7 +294,6 @@ impl Simulation {
                 }),
             );
         }
-        more.insert("rebuild".into(), json!([]));
         if self.config.run.verify {
             more.insert("verify".into(), json!(self.verified_so_far()));
         }

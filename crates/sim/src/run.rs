@@ -4,7 +4,7 @@ use crate::config::{Config, ConfigError, Fit, Warmup};
 use crate::engine::content::Content;
 use crate::engine::{Engine, Stalled};
 use crate::result::{EngineCost, Inconsistent, Measured, Snapshot, Source, text};
-use crate::simulation::{Simulation, with_engine};
+use crate::simulation::{LATEST_NS, Simulation, with_engine};
 use crate::verify::Verified;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{Trace, TraceError, TraceOptions};
@@ -96,12 +96,17 @@ pub fn run(trace: &Path, config: Config, with_cost: bool, progress: &mut dyn FnM
     // The trace is opened before the device is built, so that a wrong name costs no waiting.
     let options =
         TraceOptions { format: config.run.format.clone(), device_filter: config.run.device_filter.parse().ok(), limit: config.run.limit };
-    Trace::open(trace, &options)?;
+    let opened = Trace::open(trace, &options)?;
     let mut warnings = config.warnings()?;
     let mut simulation = Simulation::new(config, |pages| progress(Stage::Preconditioning(pages)))?;
     let began = Instant::now();
-    let mut replay = Replay::new(&simulation, Trace::open(trace, &options)?, trace)?;
-    let is_done = with_engine!(&mut simulation.engine, engine => replay.all(engine, &mut simulation.measured, progress))?;
+    let mut replay = Replay::new(&simulation, opened, trace)?;
+    let is_done =
+        simulation.is_prepared && with_engine!(&mut simulation.engine, engine => replay.all(engine, &mut simulation.measured, progress))?;
+    if is_done && !replay.is_measuring {
+        warnings.push(format!("the warm-up took all {} requests: nothing was measured", replay.submitted));
+        with_engine!(&mut simulation.engine, engine => replay.start_measuring(engine, &mut simulation.measured));
+    }
     simulation.verified.add(&replay.verified);
     let mut source = replay.source;
     let summary = replay.trace.finish()?;
@@ -129,18 +134,21 @@ pub fn run(trace: &Path, config: Config, with_cost: bool, progress: &mut dyn FnM
 /// What is likely to surprise in the result.
 fn warnings_after(simulation: &Simulation, result: &serde_json::Value) -> Vec<String> {
     let mut warnings = Vec::new();
-    if let Some(load) = simulation.offered_load().filter(|load| *load > 0.9) {
-        warnings.push(format!(
-            "offered load is {load:.2}: the device cannot keep up, and latencies measure how long the trace is rather than the device"
-        ));
+    if let Some(load) = simulation.offered_load().filter(|load| load.busiest > 0.9) {
+        let what = if load.mean > 0.9 {
+            format!("offered load is {:.2}: the device cannot keep up", load.mean)
+        } else {
+            format!("offered load is {:.2}, but {:.2} on the busiest bus or die: that one cannot keep up", load.mean, load.busiest)
+        };
+        warnings.push(format!("{what}, and latencies measure how long the trace is rather than the device"));
     }
-    let pages = result["workload"]["bytes_read"].as_u64().unwrap_or(0) / u64::from(simulation.config.device.page_bytes);
     let unmapped = result["requests"]["unmapped_reads"].as_u64().unwrap_or(0);
+    let pages = unmapped + result["flash_ops"]["reads"]["host"].as_u64().unwrap_or(0);
     if unmapped * 100 > pages {
         warnings.push(format!(
             "{unmapped} page reads found nothing written and cost no flash access ({:.1} % of the pages read): \
              --fill, or --set unwritten=prefill, gives them something to read",
-            100.0 * unmapped as f64 / pages.max(1) as f64
+            100.0 * unmapped as f64 / pages as f64
         ));
     }
     warnings
@@ -261,6 +269,14 @@ impl Replay {
         if self.speed != 1.0 {
             request.arrival_ns = (request.arrival_ns as f64 / self.speed) as u64;
         }
+        if request.arrival_ns > LATEST_NS {
+            return Err(RunError::Request(format!(
+                "{}: request {} arrives at {} ns, and the latest time is {LATEST_NS} ns (146 years): use a larger --speed",
+                self.path,
+                self.submitted + 1,
+                request.arrival_ns
+            )));
+        }
         if request.offset_bytes + request.size_bytes > self.space_bytes {
             self.fit_into_space(&mut request)?;
         }
@@ -292,6 +308,13 @@ impl Replay {
         Ok(())
     }
 
+    /// What came so far was warm-up.
+    fn start_measuring<C: Content>(&mut self, engine: &mut Engine<C>, measured: &mut Measured) {
+        self.source.warmup_requests = self.submitted;
+        engine.statistics.begin();
+        *measured = Measured::from(Snapshot::of(engine));
+    }
+
     #[inline]
     fn host_request<C: Content>(
         &mut self,
@@ -313,9 +336,7 @@ impl Replay {
                 Warmup::Ns(time_ns) => request.arrival_ns >= time_ns,
             };
             if self.is_measuring {
-                self.source.warmup_requests = self.submitted;
-                engine.statistics.begin();
-                *measured = Measured::from(Snapshot::of(engine));
+                self.start_measuring(engine, measured);
             }
         }
         if self.is_measuring {

@@ -30,6 +30,9 @@ macro_rules! with_engine {
 }
 pub(crate) use with_engine;
 
+/// The latest time that a simulation may reach: sums with it stay far from the end of 64 bits.
+pub(crate) const LATEST_NS: u64 = 1 << 62;
+
 /// A simulated device, ready for requests: submit them, advance the time, take completions, ask for the result.
 #[derive(Clone)]
 pub struct Simulation {
@@ -38,6 +41,8 @@ pub struct Simulation {
     pub(crate) fill_seconds: f64,
     pub(crate) filled_pages: u64,
     pub(crate) preconditioned: Option<Reached>,
+    /// False if fill or precondition were stopped.
+    pub(crate) is_prepared: bool,
     pub(crate) verified: Verified,
     pub(crate) measured: Measured,
 }
@@ -55,6 +60,11 @@ impl Simulation {
             AnyEngine::Plain(Box::new(assemble::engine(&config, Untracked)?))
         };
         let began = Instant::now();
+        let mut is_prepared = true;
+        let mut go_on = |pages| {
+            is_prepared = go_on(pages);
+            is_prepared
+        };
         let (filled_pages, preconditioned) = with_engine!(&mut engine, engine => prepare(engine, &config, &mut go_on)?);
         let fill_seconds = began.elapsed().as_secs_f64();
         let start = with_engine!(&engine, engine => Snapshot::of(engine));
@@ -65,6 +75,7 @@ impl Simulation {
             fill_seconds,
             filled_pages,
             preconditioned,
+            is_prepared,
             verified: Verified::default(),
         })
     }
@@ -107,6 +118,9 @@ impl Simulation {
         let HostRequest { arrival_ns, offset_bytes, size_bytes, op, .. } = *request;
         let (now_ns, space_bytes) = (self.now_ns(), self.space_bytes());
         let refuse = |what: String| Err(RunError::Request(what));
+        if arrival_ns > LATEST_NS {
+            return refuse(format!("at {arrival_ns} ns: allowed is at most {LATEST_NS} (146 years)"));
+        }
         if arrival_ns < now_ns {
             return refuse(format!("at {arrival_ns} ns: the time is {now_ns} ns already, allowed is that or later"));
         }
@@ -123,8 +137,14 @@ impl Simulation {
     }
 
     /// Processes every event up to and including `time_ns` and moves the clock there.
-    pub fn advance_until(&mut self, time_ns: u64) -> Result<(), Stalled> {
-        with_engine!(&mut self.engine, engine => engine.advance_until(time_ns))
+    pub fn advance_until(&mut self, time_ns: u64) -> Result<(), RunError> {
+        if time_ns > LATEST_NS || time_ns < self.now_ns() {
+            return Err(RunError::Request(format!(
+                "until {time_ns} ns: allowed is from {} (now) to {LATEST_NS} (146 years)",
+                self.now_ns()
+            )));
+        }
+        Ok(with_engine!(&mut self.engine, engine => engine.advance_until(time_ns))?)
     }
 
     /// Runs until everything submitted has ended.
@@ -162,6 +182,9 @@ fn prepare<C: Content>(
     let filled = if filled == 0 && precondition != Precondition::None { space } else { filled };
     engine.fill(filled);
     let Precondition::Random { most_spaces } = precondition else { return Ok((filled, None)) };
+    if !go_on(0) {
+        return Ok((filled, None));
+    }
     let mut random = SplitMix64::new(config.run.seed);
     let most = (most_spaces * space as f64).ceil() as u64;
     Ok((filled, Some(engine.precondition(filled, most, || random.next_u64(), go_on))))

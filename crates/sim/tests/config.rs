@@ -151,7 +151,9 @@ fn every_value_has_its_limits() {
     for key in TABLES.iter().flat_map(|table| table.keys) {
         assert!(covered.contains(&key.name), "{} has no refused value in this test", key.name);
     }
-    assert_eq!(refusal(&[("device.name", "")]), "name = : allowed is a name");
+    assert_eq!(refusal(&[("device.name", "")]), "name = : allowed is a name without control characters");
+    assert_eq!(refusal(&[("space_bytes", "1")]), "space_bytes = 1: allowed is at least one page (4096 bytes)");
+    assert_eq!(refusal(&[("verify_every", "10")]), "verify_every = 10: allowed with verify = true only");
     assert_eq!(refusal(&[("format", "")]), "format = : allowed is auto or the name of a trace format");
     assert_eq!(refusal(&[("pages_per_block", "32768")]), "pages_per_block = 32768: allowed is a whole number from 1 to 32767");
     assert_eq!(refusal(&[("page_bytes", "4097")]), "page_bytes = 4097: allowed is a power of two from 512 to 65536");

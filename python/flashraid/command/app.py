@@ -128,6 +128,8 @@ def synth(
         raise _native.InputError(
             f"{output}: traces are written uncompressed; allowed is a name without {output[output.rindex('.') :]}"
         )
+    if output == "-":
+        raise _native.InputError("-: a synthetic trace is written to a file; allowed is the name of one")
     with Target(output):  # refuses what cannot be written; the engine itself replaces the file
         pass
     _native.synth(output, format_name, requests, *sizes, read_share, min_pages, max_pages, interval_ns, arrivals, seed)

@@ -39,7 +39,7 @@ impl EventQueue {
         let mut winner = NEVER;
         if time_ns != NEVER {
             if time_ns - self.epoch_ns >= HORIZON_NS {
-                self.move_epoch();
+                self.move_epoch(time_ns);
             }
             winner = (time_ns - self.epoch_ns) << RESOURCE_BITS | resource as u64;
         }
@@ -52,9 +52,14 @@ impl EventQueue {
         }
     }
 
-    /// Counts time from the earliest event on. Events are never further ahead than the longest cell time.
+    /// Counts time from the earliest event on, or from the one to come if nothing is under way. Events are never further ahead of
+    /// each other than the longest operation takes, which is far below the horizon.
     #[cold]
-    fn move_epoch(&mut self) {
+    fn move_epoch(&mut self, time_ns: u64) {
+        if self.nodes[1] == NEVER {
+            self.epoch_ns = time_ns;
+            return;
+        }
         let passed = self.nodes[1] >> RESOURCE_BITS;
         self.epoch_ns += passed;
         for node in self.nodes.iter_mut().filter(|node| **node != NEVER) {
@@ -134,5 +139,26 @@ mod tests {
             now_ns = first.0;
         }
         assert!(now_ns > 2 * HORIZON_NS);
+    }
+
+    /// A device may be idle for longer than the horizon: what comes next is at its own time all the same.
+    #[test]
+    fn keeps_time_over_idle_gaps() {
+        for hours in [1, 38, 39, 40, 78, 79, 100, 168, 1000, 1_000_000] {
+            let mut queue = EventQueue::new(3);
+            let mut now_ns = 0;
+            for _ in 0..3 {
+                queue.set(1, now_ns + 175);
+                assert_eq!(queue.first(), (now_ns + 175, 1), "{hours} h");
+                queue.set(1, now_ns + 20_000);
+                queue.set(2, now_ns + 30_000);
+                assert_eq!(queue.first(), (now_ns + 20_000, 1), "{hours} h");
+                queue.set(1, NEVER);
+                assert_eq!(queue.first(), (now_ns + 30_000, 2), "{hours} h");
+                queue.set(2, NEVER);
+                assert_eq!(queue.first().0, NEVER);
+                now_ns += hours * 3_600_000_000_000;
+            }
+        }
     }
 }

@@ -256,12 +256,18 @@ impl Flash {
         }
     }
 
-    /// The unit's writable plane whose turn it is.
+    /// The unit's writable plane whose turn it is. With multi-plane operations, the one that is least far in its open block: planes
+    /// that are out of step catch up with each other, and can be programmed together again.
     pub(crate) fn turn_plane(&mut self, unit_id: u32) -> u32 {
-        let unit = &mut self.units[unit_id as usize];
-        let number = after(unit.writable, unit.turn_of_plane);
-        unit.turn_of_plane = u64::from(number);
-        unit_id * self.planes_per_unit + number
+        let (first, unit) = (unit_id * self.planes_per_unit, &self.units[unit_id as usize]);
+        let mut number = after(unit.writable, unit.turn_of_plane);
+        if self.settings.multi_plane {
+            let turns = (0..self.planes_per_unit).map(|turn| (number + turn) % self.planes_per_unit);
+            let writable = turns.filter(|number| unit.writable >> number & 1 == 1);
+            number = writable.min_by_key(|number| self.blocks.next_offset(first + number, Stream::Host)).expect("a writable plane");
+        }
+        self.units[unit_id as usize].turn_of_plane = u64::from(number);
+        first + number
     }
 
     /// Takes the promised page for a program that starts now.

@@ -69,6 +69,13 @@ impl Config {
                 run.space_bytes, self.scheme.name, self.device.name
             ));
         }
+        let page_bytes = self.device.page_bytes;
+        if space < u64::from(page_bytes) {
+            return refuse(format!("space_bytes = {space}: allowed is at least one page ({page_bytes} bytes)"));
+        }
+        if run.verify_every > 0 && !run.verify {
+            return refuse(format!("verify_every = {}: allowed with verify = true only", run.verify_every));
+        }
         if run.fill > 0.0 && run.fill_bytes > 0 {
             return refuse(format!("fill = {} and fill_bytes = {}: allowed is one of them", run.fill, run.fill_bytes));
         }

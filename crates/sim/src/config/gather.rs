@@ -46,6 +46,14 @@ impl Config {
             file_settings.retain(|setting| setting.table != "scheme");
         }
 
+        // The fill has two forms: the one given now replaces the other one of the file.
+        let is_given = |name: &str| overrides.iter().any(|(key, _)| key == name || key.strip_prefix("run.") == Some(name));
+        for (form, other) in [("fill", "fill_bytes"), ("fill_bytes", "fill")] {
+            if is_given(form) && !is_given(other) {
+                file_settings.retain(|setting| !(setting.table == "run" && setting.key == other));
+            }
+        }
+
         let mut settings = device_settings;
         settings.extend(file_settings);
         for (key, value) in overrides {
