@@ -294,6 +294,7 @@ impl Simulation {
                 }),
             );
         }
+        more.insert("rebuild".into(), json!([]));
         if self.config.run.verify {
             more.insert("verify".into(), json!(self.verified_so_far()));
         }
