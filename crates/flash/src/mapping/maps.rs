@@ -26,7 +26,7 @@ impl Maps {
     /// Empty maps.
     pub fn new(slots: usize, physical_pages: usize) -> Self {
         Self {
-            forward: [memory::zeroed(slots), memory::zeroed(slots), memory::zeroed(slots)],
+            forward: [memory::zeroed_in_place(slots), memory::zeroed(slots), memory::zeroed(slots)],
             // Programmed in order, a block at a time, so small pages do, and only those in use cost memory.
             reverse: vec![0; physical_pages],
             chunks: memory::zeroed((slots >> CHUNK_SHIFT) + 1),
