@@ -25,8 +25,11 @@ pub struct Maps {
 impl Maps {
     /// Empty maps.
     pub fn new(slots: usize, physical_pages: usize) -> Self {
+        // A small map costs memory as it is used. Of a large one each early request would make the system find and clear memory.
+        const LARGE: usize = 1 << 26;
+        let current = if slots < LARGE { memory::zeroed(slots) } else { memory::zeroed_in_place(slots) };
         Self {
-            forward: [memory::zeroed_in_place(slots), memory::zeroed(slots), memory::zeroed(slots)],
+            forward: [current, memory::zeroed(slots), memory::zeroed(slots)],
             // Programmed in order, a block at a time, so small pages do, and only those in use cost memory.
             reverse: vec![0; physical_pages],
             chunks: memory::zeroed((slots >> CHUNK_SHIFT) + 1),
