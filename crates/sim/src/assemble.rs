@@ -6,12 +6,12 @@ use crate::engine::content::Content;
 use crate::engine::{Engine, Options, Serial};
 use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Settings};
 
-/// An engine on an erased device.
-pub fn engine<C: Content>(config: &Config, content: C) -> Result<Engine<C>, ConfigError> {
+/// An engine on an erased device. `content` makes the contents for a logical space of so many pages.
+pub fn engine<C: Content>(config: &Config, content: impl FnOnce(u64) -> C) -> Result<Engine<C>, ConfigError> {
     let scheme = config.build_scheme()?;
     let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
     let flash = Flash::new(settings(&config.device));
-    Ok(Engine::new(scheme, flash, content, options(&config.host, space_pages)))
+    Ok(Engine::new(scheme, flash, content(space_pages), options(&config.host, space_pages)))
 }
 
 /// What the engine is told about the host's side.

@@ -227,7 +227,7 @@ impl Simulation {
         let page_bytes = u64::from(self.config.device.page_bytes);
         let programs: u64 = counts[Action::Program as usize].iter().sum();
         let duration_ns = now.now_ns - start.now_ns;
-        let parity = now.parity;
+        let (parity, load) = (now.parity, self.offered_load());
         let mut object = json!({
             "schema": SCHEMA,
             "version": env!("CARGO_PKG_VERSION"),
@@ -247,8 +247,8 @@ impl Simulation {
                 "flushes": measured.by_op[3],
                 "bytes_read": measured.bytes_read,
                 "bytes_written": measured.bytes_written,
-                "offered_load": self.offered_load().map(|load| load.mean),
-                "busiest_load": self.offered_load().map(|load| load.busiest),
+                "offered_load": load.map(|load| load.mean),
+                "busiest_load": load.map(|load| load.busiest),
                 "out_of_order": source.out_of_order,
                 "filtered": source.filtered,
                 "wrapped": source.wrapped,

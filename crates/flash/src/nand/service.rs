@@ -75,20 +75,24 @@ impl Flash {
                 let plane = self.records[id as usize].plane;
                 let ppn = self.take_move_page(plane);
                 self.records[id as usize].ppn = ppn.0;
-                self.start_working(unit_id, id, self.settings.program_command_ns + self.page_transfer_ns(), CellOperation::Program);
+                let bus_ns = self.settings.program_command_ns + self.page_transfer_ns();
+                self.start_working(unit_id, id, bus_ns, self.cell_ns(CellOperation::Program, ppn.0));
             }
             Work::CopyBack => {
+                let from_ns = self.cell_ns(CellOperation::Read, self.records[id as usize].ppn);
                 let plane = self.records[id as usize].plane;
                 let ppn = self.take_move_page(plane);
                 self.records[id as usize].ppn = ppn.0;
                 self.count(action_index(Action::Read), self.records[id as usize].cause);
                 self.units[unit_id as usize].operations[0] += 1;
-                self.start_working(unit_id, id, self.settings.read_command_ns + self.settings.program_command_ns, CellOperation::Program);
-                let extra = self.settings.cell.cell_ns(CellOperation::Read, 0, 0);
-                let end = self.events_of(unit_id) + extra;
-                self.unit_at(unit_id, end);
+                let cell_ns = from_ns + self.cell_ns(CellOperation::Program, ppn.0);
+                let bus_ns = self.settings.read_command_ns + self.settings.program_command_ns;
+                self.start_working(unit_id, id, bus_ns, cell_ns);
             }
-            Work::Erase => self.start_working(unit_id, id, self.settings.erase_command_ns, CellOperation::Erase),
+            Work::Erase => {
+                let cell_ns = self.cell_ns(CellOperation::Erase, self.records[id as usize].ppn);
+                self.start_working(unit_id, id, self.settings.erase_command_ns, cell_ns);
+            }
         }
     }
 
@@ -119,10 +123,6 @@ impl Flash {
         slot
     }
 
-    pub(super) fn events_of(&self, unit_id: u32) -> u64 {
-        self.events.of(unit_id as usize)
-    }
-
     pub(super) fn page_transfer_ns(&self) -> u64 {
         self.settings.transfer_ns(self.settings.geometry.page_bytes)
     }
@@ -133,15 +133,14 @@ impl Flash {
     }
 
     /// Occupies bus and array for one record of the collector.
-    pub(super) fn start_working(&mut self, unit_id: u32, id: u32, bus_ns: u64, operation: CellOperation) {
-        let Record { cause, ppn, .. } = self.records[id as usize];
-        let action = if operation == CellOperation::Erase { 2 } else { action_index(Action::Program) };
+    pub(super) fn start_working(&mut self, unit_id: u32, id: u32, bus_ns: u64, cell_ns: u64) {
+        let Record { cause, work, .. } = self.records[id as usize];
+        let action = if work == Work::Erase { 2 } else { action_index(Action::Program) };
         self.count(action, cause);
         self.units[unit_id as usize].operations[action] += 1;
         let bus_end = self.occupy_bus(unit_id, bus_ns, cause);
         self.units[unit_id as usize].current = id;
-        let end = bus_end + self.cell_ns(operation, ppn);
-        self.unit_at(unit_id, end);
+        self.unit_at(unit_id, bus_end + cell_ns);
         self.set_state(unit_id, State::Working);
     }
 
