@@ -3,14 +3,15 @@
 //! Results and listings cross as JSON text, byte for byte what the command writes.
 
 mod simulation;
+mod synthetic;
+mod traces;
 
 use flashraid_sim::{Config, ConfigError, RunError, Stage, listing};
-use flashraid_workload::{Arrivals, Synth, TraceError, TraceOptions, formats};
+use flashraid_workload::TraceError;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use serde::Serialize;
-use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 create_exception!(flashraid, FlashraidError, PyException, "Base of every error of flashraid.");
@@ -104,44 +105,6 @@ fn configuration(device: Option<&str>, scheme: Option<&str>, config: Option<Path
     json(&listing::config(config).map_err(config_error)?)
 }
 
-/// Statistics of a trace as JSON text.
-#[pyfunction]
-#[pyo3(signature = (trace, format, device_filter, limit, page_bytes))]
-fn trace_info(py: Python<'_>, trace: PathBuf, format: String, device_filter: Option<u32>, limit: u64, page_bytes: u64) -> PyResult<String> {
-    let page_bytes = NonZeroU64::new(page_bytes).ok_or_else(|| InputError::new_err("page_bytes = 0: allowed is at least 1"))?;
-    let options = TraceOptions { format, device_filter, limit };
-    json(&py.detach(|| flashraid_workload::trace_info(&trace, &options, page_bytes)).map_err(trace_error)?)
-}
-
-/// Writes a synthetic workload as a trace file in `format`, complete or not at all. Returns the number of requests.
-#[pyfunction]
-#[pyo3(signature = (output, format, requests, space_bytes, page_bytes, read_share, min_pages, max_pages, interval_ns, arrivals, seed))]
-#[allow(clippy::too_many_arguments)] // the generator's parameters, all given by name in Python
-fn synth(
-    py: Python<'_>,
-    output: PathBuf,
-    format: &str,
-    requests: u64,
-    space_bytes: u64,
-    page_bytes: u64,
-    read_share: f64,
-    min_pages: u64,
-    max_pages: u64,
-    interval_ns: u64,
-    arrivals: &str,
-    seed: u64,
-) -> PyResult<u64> {
-    let format = formats::find(format).ok_or_else(|| trace_error(TraceError::UnknownFormat { name: format.to_owned() }))?;
-    let arrivals = match arrivals {
-        "fixed" => Arrivals::Fixed,
-        "poisson" => Arrivals::Poisson,
-        other => return Err(InputError::new_err(format!("arrivals = {other}: allowed is fixed, poisson"))),
-    };
-    let synth = Synth { requests, seed, space_bytes, page_bytes, read_share, min_pages, max_pages, interval_ns, arrivals };
-    let requests = synth.requests().map_err(|error| InputError::new_err(error.to_string()))?;
-    py.detach(|| flashraid_workload::write_trace(&output, format, requests)).map_err(trace_error)
-}
-
 /// Every device preset, as JSON text.
 #[pyfunction]
 fn devices() -> PyResult<String> {
@@ -177,8 +140,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(configuration, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_info, module)?)?;
-    module.add_function(wrap_pyfunction!(synth, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(synthetic::synth, module)?)?;
     module.add_function(wrap_pyfunction!(devices, module)?)?;
     module.add_function(wrap_pyfunction!(device, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;

@@ -10,14 +10,13 @@ import typer
 from .. import __version__, _native
 from ..replay import compare_pairs, run_pairs
 from ..settings import Pairs
-from ..sizes import parse_bytes
 from . import tables
 from .options import Config, DeviceName, Json, NoEngine, Quiet, Trace, with_settings
 from .output import Target
 from .progress import Progress
+from .trace import trace_app
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
-trace_app = typer.Typer(help="Look at traces, and make synthetic ones.")
 app.add_typer(trace_app, name="trace")
 
 
@@ -85,55 +84,6 @@ def compare(
         tables.show_comparison(comparison)
     _warn([] if quiet else [f"{each.scheme}: {text}" for each in comparison.results for text in each.warnings])
     return _status(comparison.status, progress)
-
-
-@trace_app.command()
-def info(
-    trace: Trace,
-    format_name: Annotated[str, typer.Option("--format", metavar="NAME", help="Format of the trace.")] = "auto",
-    device_filter: Annotated[
-        int | None, typer.Option("--device-filter", metavar="N", help="Keep the requests of this device.", min=0)
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Requests from the start; 0 for all.", min=0)] = 0,
-    page_bytes: Annotated[str, typer.Option("--page-bytes", metavar="SIZE", help="Unit of page counts.")] = "4096",
-    json_target: Json = None,
-) -> int:
-    """Show what a trace is made of."""
-    with Target(json_target) as target:
-        page = parse_bytes("--page-bytes", page_bytes)
-        text = _native.trace_info(trace, format_name, device_filter, limit, page)
-        target.write(text + "\n")
-    if json_target != "-":
-        tables.show_trace_info(json.loads(text))
-    return 0
-
-
-@trace_app.command()
-def synth(
-    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Trace file to write.")],
-    requests: Annotated[int, typer.Option(metavar="N", help="How many requests.", min=0)],
-    space: Annotated[str, typer.Option(metavar="SIZE", help="Address space, whole pages.")],
-    interval_ns: Annotated[int, typer.Option(metavar="NS", help="Time between arrivals, or its mean.", min=0)],
-    format_name: Annotated[str, typer.Option("--format", metavar="NAME", help="flashraid or ssdsim.")] = "flashraid",
-    read_share: Annotated[float, typer.Option(metavar="SHARE", help="Share of reads, 0 to 1.")] = 0.0,
-    min_pages: Annotated[int, typer.Option(metavar="N", help="Pages of the smallest request.", min=0)] = 1,
-    max_pages: Annotated[int, typer.Option(metavar="N", help="Pages of the largest request.", min=0)] = 1,
-    page_bytes: Annotated[str, typer.Option(metavar="SIZE", help="Unit of addresses and sizes.")] = "4096",
-    arrivals: Annotated[str, typer.Option(metavar="fixed|poisson", help="How requests arrive.")] = "fixed",
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything random.", min=0)] = 1,
-) -> int:
-    """Write a synthetic workload: uniformly random addresses."""
-    sizes = (parse_bytes("--space", space), parse_bytes("--page-bytes", page_bytes))
-    if output.endswith((".gz", ".zst", ".xz")):
-        raise _native.InputError(
-            f"{output}: traces are written uncompressed; allowed is a name without {output[output.rindex('.') :]}"
-        )
-    if output == "-":
-        raise _native.InputError("-: a synthetic trace is written to a file; allowed is the name of one")
-    with Target(output):  # refuses what cannot be written; the engine itself replaces the file
-        pass
-    _native.synth(output, format_name, requests, *sizes, read_share, min_pages, max_pages, interval_ns, arrivals, seed)
-    return 0
 
 
 @app.command()

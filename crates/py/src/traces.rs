@@ -1,0 +1,16 @@
+//! Traces: their statistics.
+
+use crate::{InputError, json, trace_error};
+use flashraid_workload::TraceOptions;
+use pyo3::prelude::*;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+/// Statistics of a trace as JSON text.
+#[pyfunction]
+#[pyo3(signature = (trace, format, device_filter, limit, page_bytes))]
+pub fn trace_info(py: Python<'_>, trace: PathBuf, format: String, device_filter: Option<u32>, limit: u64, page_bytes: u64) -> PyResult<String> {
+    let page_bytes = NonZeroU64::new(page_bytes).ok_or_else(|| InputError::new_err("page_bytes = 0: allowed is at least 1"))?;
+    let options = TraceOptions { format, device_filter, limit };
+    json(&py.detach(|| flashraid_workload::trace_info(&trace, &options, page_bytes)).map_err(trace_error)?)
+}
