@@ -34,12 +34,14 @@ def run(arguments: list[str]) -> int:
 
 
 def _with_json_targets(arguments: list[str]) -> list[str]:
-    """`--json` without a file means standard output."""
-    following = [*arguments[1:], "--"] if arguments else []
+    """`--json` without a file means standard output; what follows `--` is not ours."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    ours, others = arguments[:end], arguments[end:]
+    following = [*ours[1:], "--"] if ours else []
     return [
         "--json=-" if argument == "--json" and after != "-" and after.startswith("-") else argument
-        for argument, after in zip(arguments, following, strict=True)
-    ]
+        for argument, after in zip(ours, following, strict=True)
+    ] + others
 
 
 def _usage(error: Exception) -> str:

@@ -7,12 +7,13 @@ import typer
 
 from .. import _native
 from ..sizes import parse_bytes
-from . import synthetic, tables
+from . import capture, synthetic, tables
 from .options import Json, Trace
 from .output import Target
 
 trace_app = typer.Typer(help="Look at traces, and make synthetic ones.")
 trace_app.command()(synthetic.synth)
+trace_app.command()(capture.capture)
 
 
 @trace_app.command()
