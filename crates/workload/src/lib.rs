@@ -12,12 +12,13 @@ mod input;
 mod line;
 mod pages;
 mod random;
+mod recency;
 mod synth;
 mod trace;
 mod write;
 
 pub use error::TraceError;
-pub use info::{TraceInfo, TraceStatistics, trace_info};
+pub use info::{Burstiness, DeviceFigures, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, TraceInfo, TraceStatistics, WorkingSet, trace_info};
 pub use random::SplitMix64;
 pub use synth::{Arrivals, Synth, SynthError, SynthRequests};
 pub use trace::{Trace, TraceOptions, TraceSummary};

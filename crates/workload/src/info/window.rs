@@ -1,0 +1,50 @@
+//! Windows of equal length, one after the other: distinct pages and requests of each.
+
+/// Windows of one length.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    pub length_ns: u64,
+    /// Windows that have ended.
+    pub ended: u64,
+    /// Uses at this place or later fell into the present window (see `Recency`).
+    pub first_place: usize,
+    /// Of the present window.
+    pages: u64,
+    requests: u64,
+    /// Of all that have ended.
+    pub pages_sum: u64,
+    pub pages_max: u64,
+    pub requests_sum: u64,
+    pub requests_max: u64,
+}
+
+impl Window {
+    pub fn new(length_ns: u64) -> Self {
+        Self { length_ns, ended: 0, first_place: 0, pages: 0, requests: 0, pages_sum: 0, pages_max: 0, requests_sum: 0, requests_max: 0 }
+    }
+
+    /// A request arrives this long after the first one; its pages will take places from `next_place` on.
+    #[inline]
+    pub fn arrive(&mut self, time_ns: u64, next_place: usize) {
+        if time_ns - self.ended * self.length_ns >= self.length_ns {
+            self.end(time_ns / self.length_ns, next_place);
+        }
+        self.requests += 1;
+    }
+
+    fn end(&mut self, window: u64, next_place: usize) {
+        self.ended = window;
+        self.first_place = next_place;
+        self.pages_sum += self.pages;
+        self.pages_max = self.pages_max.max(self.pages);
+        self.requests_sum += self.requests;
+        self.requests_max = self.requests_max.max(self.requests);
+        (self.pages, self.requests) = (0, 0);
+    }
+
+    /// A page is used whose last use, if any, was at `place`.
+    #[inline]
+    pub fn touch(&mut self, place: Option<usize>) {
+        self.pages += u64::from(place.is_none_or(|place| place < self.first_place));
+    }
+}
