@@ -5,18 +5,20 @@ import os
 
 from . import _native
 from .result import Record
+from .settings import pairs
 
 
 def trace_info(
     trace: str | os.PathLike[str],
     *,
-    format: str = "auto",
-    device_filter: int | None = None,
-    limit: int = 0,
     page_bytes: int = 4096,
+    **reading: object,
 ) -> Record:
-    """Statistics of a trace: requests, footprint in pages of `page_bytes`, shares, inter-arrival times."""
-    return Record(json.loads(_native.trace_info(os.fspath(trace), format, device_filter, limit, page_bytes)))
+    """Statistics of a trace: requests, footprint in pages of `page_bytes`, shares, inter-arrival times.
+
+    `reading` says how the trace is read: `format`, `time_unit`, `device_filter`, `on_error`, `op`, `limit`.
+    """
+    return Record(json.loads(_native.trace_info(os.fspath(trace), pairs(reading), page_bytes)))
 
 
 def synth(

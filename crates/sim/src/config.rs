@@ -5,6 +5,7 @@
 //! no table name (only `name` does: a device and a scheme both have one). Each key is declared once, below, with its type, unit,
 //! default, allowed values and sentence; checks, help and docs/configuration.md follow from that ([`TABLES`]).
 
+use flashraid_workload::{TraceError, TraceOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -344,11 +345,19 @@ table! {
 table! {
     /// What is done with the workload.
     Run, "run" {
-        /// Format of the trace; `auto` looks at its first lines.
+        /// Format of the trace; `auto` looks at its first bytes and its name.
         format: String = Some("auto"), "", Kind::Text { allowed: "auto or the name of a trace format", valid: |text| !text.is_empty() };
-        /// Keep the requests of one device of the trace (disk, volume, ASU, LUN): its number, or `all` for a trace of one device.
+        /// What the times of the trace count: `ns`, `100ns`, `us`, `ms` or `s`; `auto` is what its format says.
+        time_unit: String = Some("auto"), "", Kind::Text { allowed: "auto, ns, 100ns, us, ms, s", valid: |text| is_option("time_unit", text) };
+        /// Keep the requests of these devices of the trace (disk, volume, ASU, LUN, file): names with commas between, or `all`. The address
+        /// spaces of several are laid side by side.
         device_filter: String = Some("all"), "",
-            Kind::Text { allowed: "all, or the number of a device", valid: |text| text == "all" || text.parse::<u32>().is_ok() };
+            Kind::Text { allowed: "all, or names of devices with commas between", valid: |text| is_option("device_filter", text) };
+        /// What becomes of a line or record that cannot be read, or of a request that does not fit: `stop`, or `skip`, which counts it.
+        on_error: String = Some("stop"), "", Kind::Text { allowed: "stop, skip", valid: |text| is_option("on_error", text) };
+        /// What the requests of a trace are that records no operations: `read`, `write`, or `mix:X` with the share of reads X; `none` refuses it.
+        op: String = Some("none"), "",
+            Kind::Text { allowed: "none, read, write, or mix:X with X from 0 to 1", valid: |text| is_option("op", text) };
         /// Requests to take from the start of the trace; 0 for all.
         limit: u64 = Some("0"), "requests", whole(0, MOST);
         /// Arrival times are divided by this.
@@ -390,6 +399,27 @@ impl Default for Host {
 impl Default for Run {
     fn default() -> Self {
         gather::defaults(&Self::TABLE)
+    }
+}
+
+/// Whether a reader of traces takes this value.
+fn is_option(key: &str, value: &str) -> bool {
+    TraceOptions::default().set(key, value).is_ok()
+}
+
+impl Run {
+    /// How the trace is read.
+    pub fn trace_options(&self) -> Result<TraceOptions, TraceError> {
+        let mut options = TraceOptions { limit: self.limit, ..TraceOptions::default() };
+        let texts = [
+            ("format", &self.format),
+            ("time_unit", &self.time_unit),
+            ("device_filter", &self.device_filter),
+            ("on_error", &self.on_error),
+            ("op", &self.op),
+        ];
+        texts.into_iter().try_for_each(|(key, value)| options.set(key, value))?;
+        Ok(options)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::result::{EngineCost, Inconsistent, Measured, Snapshot, Source, text};
 use crate::simulation::{LATEST_NS, Simulation, with_engine};
 use crate::verify::Verified;
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{Trace, TraceError, TraceOptions};
+use flashraid_workload::{Trace, TraceError};
 use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -94,8 +94,7 @@ const LOOK_AHEAD_BLOCK: usize = 12;
 /// and the result says that it is partial. `with_cost` adds what the machine needed.
 pub fn run(trace: &Path, config: Config, with_cost: bool, progress: &mut dyn FnMut(Stage) -> bool) -> Result<Finished, RunError> {
     // The trace is opened before the device is built, so that a wrong name costs no waiting.
-    let options =
-        TraceOptions { format: config.run.format.clone(), device_filter: config.run.device_filter.parse().ok(), limit: config.run.limit };
+    let options = config.run.trace_options()?;
     let opened = Trace::open(trace, &options)?;
     let mut warnings = config.warnings()?;
     let mut simulation = Simulation::new(config, |pages| progress(Stage::Preconditioning(pages)))?;

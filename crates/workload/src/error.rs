@@ -1,7 +1,7 @@
 //! What can be wrong with a trace. Every message is one line that says where, what, and what was expected.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a trace cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +38,42 @@ pub enum TraceError {
         /// What would be right.
         expected: String,
     },
+    /// A record of a binary file that is not a request.
+    #[error("{}: record {record}: {what}; expected {expected}", path.display())]
+    MalformedRecord {
+        /// The file.
+        path: PathBuf,
+        /// Number of the record, from 1.
+        record: u64,
+        /// What is wrong.
+        what: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// A trace that is readable and still cannot be used.
+    #[error("{}: {what}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// Why not, and what can be done.
+        what: String,
+    },
+    /// An option of the reader with a value that it cannot have.
+    #[error("{key} = {value}: allowed is {allowed}")]
+    Option {
+        /// The option.
+        key: String,
+        /// Its value.
+        value: String,
+        /// What it may be.
+        allowed: &'static str,
+    },
+    /// No option of this name.
+    #[error("{key}: no such option of a reader; allowed is format, time_unit, device_filter, on_error, op, limit")]
+    UnknownOption {
+        /// The name given.
+        key: String,
+    },
     /// No format of this name.
     #[error("unknown trace format '{name}'{}; expected auto, {}", nearest(name), crate::formats::names())]
     UnknownFormat {
@@ -50,6 +86,14 @@ pub enum TraceError {
     Unrecognised {
         /// The file.
         path: PathBuf,
+    },
+    /// The file's name fits several formats.
+    #[error("{}: its name fits several trace formats; expected --format {}", path.display(), candidates.join(" or "))]
+    Ambiguous {
+        /// The file.
+        path: PathBuf,
+        /// The formats.
+        candidates: Vec<&'static str>,
     },
     /// No request in the file, or none of the device asked for.
     #[error("{}: {what}; expected at least one request", path.display())]
@@ -90,14 +134,44 @@ fn nearest(name: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Something wrong inside a line, before file and line number are known. Passed in a box: results stay small enough for
+/// Something wrong inside a record, before the place in the file is known. Passed in a box: results stay small enough for
 /// registers on the path where nothing is wrong.
 #[derive(Debug)]
-pub(crate) struct Fault {
-    /// Column in bytes, from 1.
-    pub column: u64,
-    /// What is wrong.
-    pub what: String,
-    /// What would be right.
-    pub expected: String,
+pub(crate) enum Fault {
+    /// The record.
+    Malformed {
+        /// Column in bytes, from 1.
+        column: u64,
+        /// What is wrong.
+        what: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// Not the record: something that was found out on the way.
+    Error(TraceError),
+}
+
+impl Fault {
+    /// Of a record.
+    pub fn malformed(column: u64, what: String, expected: &str) -> Box<Self> {
+        Box::new(Self::Malformed { column, what, expected: expected.to_owned() })
+    }
+
+    /// In a line of a file.
+    #[cold]
+    pub fn at_line(self, path: &Path, line: u64) -> TraceError {
+        match self {
+            Self::Malformed { column, what, expected } => TraceError::Malformed { path: path.to_owned(), line, column, what, expected },
+            Self::Error(error) => error,
+        }
+    }
+
+    /// In a record of a file.
+    #[cold]
+    pub fn at_record(self, path: &Path, record: u64) -> TraceError {
+        match self {
+            Self::Malformed { what, expected, .. } => TraceError::MalformedRecord { path: path.to_owned(), record, what, expected },
+            Self::Error(error) => error,
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The bytes of a trace: hashed as they lie on disk, decompressed, and handed out as whole lines.
 
-use crate::error::TraceError;
+use crate::error::{Fault, TraceError};
 use crate::line::PADDING;
 use flate2::read::MultiGzDecoder;
 use liblzma::read::XzDecoder;
@@ -103,11 +103,11 @@ impl Decoder {
     }
 }
 
-/// The text of a trace, in chunks of whole lines.
+/// The content of a trace, in chunks: whole lines, or bytes.
 pub struct Input {
     path: PathBuf,
     decoder: Decoder,
-    /// `filled` bytes of text from `position` on are still to be parsed; the lines up to `complete` are whole.
+    /// `filled` bytes of content from `position` on are still to be parsed; the lines up to `complete` are whole.
     buffer: Vec<u8>,
     position: usize,
     complete: usize,
@@ -117,15 +117,20 @@ pub struct Input {
     line_number: u64,
 }
 
+/// A line that is longer than what is held at a time.
+pub(crate) struct Overlong(pub Box<Fault>);
+
 impl Input {
-    /// Opens the file and reads its first lines.
+    /// Opens the file and reads its beginning.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let decoder = HashedFile::open(path).and_then(Decoder::new);
         let decoder = decoder.map_err(|source| TraceError::Io { path: path.to_owned(), source })?;
         let buffer = vec![0; BUFFER_BYTES + PADDING];
         let path = path.to_owned();
         let mut input = Self { path, decoder, buffer, position: 0, complete: 0, filled: 0, is_at_end: false, line_number: 1 };
-        input.has_line()?;
+        while input.complete == 0 && input.filled < BUFFER_BYTES && input.fill()? > 0 {
+            input.find_lines(0);
+        }
         Ok(input)
     }
 
@@ -140,10 +145,15 @@ impl Input {
         file.read_bytes.min(file.size_bytes) as f64 / file.size_bytes.max(1) as f64
     }
 
+    /// What has been read and not parsed: at the start, the beginning of the file.
+    pub fn head(&self) -> &[u8] {
+        &self.buffer[self.position..self.filled]
+    }
+
     /// The line at the cursor without blanks around it; empty at the end of the file.
     pub fn line(&self) -> &[u8] {
-        let text = &self.buffer[self.position..self.complete];
-        text.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii()
+        let text = &self.buffer[self.position..self.filled];
+        text[..memchr::memchr(b'\n', text).unwrap_or(text.len())].trim_ascii()
     }
 
     /// Number of the line at the cursor, from 1.
@@ -153,8 +163,8 @@ impl Input {
 
     /// Whether there is a line at the cursor; reads on when the lines in memory are used up.
     #[inline(always)]
-    pub fn has_line(&mut self) -> Result<bool, TraceError> {
-        if self.position < self.complete { Ok(true) } else { self.refill() }
+    pub fn has_line(&mut self) -> Result<Result<bool, Overlong>, TraceError> {
+        if self.position < self.complete { Ok(Ok(true)) } else { self.next_lines() }
     }
 
     /// The text, and where in it the line at the cursor begins.
@@ -173,8 +183,37 @@ impl Input {
     /// Passes over the line at the cursor.
     pub fn skip_line(&mut self) {
         let text = &self.buffer[self.position..self.complete];
-        let length = text.iter().position(|&byte| byte == b'\n').map_or(text.len(), |newline| newline + 1);
+        let length = memchr::memchr(b'\n', text).map_or(text.len(), |newline| newline + 1);
         self.advance(self.position + length);
+    }
+
+    /// Passes over the line at the cursor, which is longer than what is held at a time.
+    pub fn skip_overlong_line(&mut self) -> Result<(), TraceError> {
+        loop {
+            self.position = self.filled;
+            if self.fill()? == 0 {
+                self.complete = self.filled;
+                return Ok(());
+            }
+            if let Some(newline) = memchr::memchr(b'\n', &self.buffer[..self.filled]) {
+                self.find_lines(0);
+                self.advance(newline + 1);
+                return Ok(());
+            }
+        }
+    }
+
+    /// The next `size` bytes; fewer at the end of the file. At most what is held at a time.
+    #[inline]
+    pub fn bytes(&mut self, size: usize) -> Result<&[u8], TraceError> {
+        while self.filled - self.position < size && self.fill()? > 0 {}
+        Ok(&self.buffer[self.position..self.filled.min(self.position + size)])
+    }
+
+    /// Passes over bytes that `bytes` has shown.
+    #[inline]
+    pub fn advance_bytes(&mut self, size: usize) {
+        self.position += size;
     }
 
     /// Reads the file to its end and returns the SHA-256 of its bytes in hexadecimal.
@@ -191,45 +230,55 @@ impl Input {
         Ok(std::mem::take(&mut file.hash).finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
+    /// Reads on until there is a whole line.
     #[cold]
-    fn refill(&mut self) -> Result<bool, TraceError> {
-        self.buffer.copy_within(self.position..self.filled, 0);
-        self.filled -= self.position;
-        self.position = 0;
-        self.complete = 0;
-        while self.complete == 0 && !self.is_at_end {
-            if self.filled == BUFFER_BYTES {
-                return Err(TraceError::Malformed {
-                    path: self.path.clone(),
-                    line: self.line_number,
-                    column: 1,
-                    what: format!("a line of more than {BUFFER_BYTES} bytes"),
-                    expected: "a text trace".to_owned(),
-                });
+    fn next_lines(&mut self) -> Result<Result<bool, Overlong>, TraceError> {
+        loop {
+            if self.complete > self.position {
+                return Ok(Ok(true));
             }
-            let length = self.read()?;
-            let fresh = self.filled..self.filled + length;
-            self.filled += length;
-            self.is_at_end = length == 0;
-            self.complete = self.buffer[fresh.clone()].iter().rposition(|&byte| byte == b'\n').map_or(0, |last| fresh.start + last + 1);
+            let looked_at = self.filled - self.position;
+            if looked_at == BUFFER_BYTES {
+                let what = format!("a line of more than {BUFFER_BYTES} bytes");
+                return Ok(Err(Overlong(Fault::malformed(1, what, "a text trace"))));
+            }
+            if self.fill()? == 0 {
+                if looked_at == 0 {
+                    return Ok(Ok(false));
+                }
+                // The last line has no newline of its own; the padding leaves room for one.
+                self.buffer[self.filled] = b'\n';
+                self.filled += 1;
+                self.complete = self.filled;
+            } else {
+                self.find_lines(looked_at);
+            }
         }
-        if self.complete == 0 && self.filled > 0 {
-            // The last line has no newline of its own; the padding leaves room for one.
-            self.buffer[self.filled] = b'\n';
-            self.filled += 1;
-            self.complete = self.filled;
-        }
-        Ok(self.complete > 0)
     }
 
-    fn read(&mut self) -> Result<usize, TraceError> {
-        loop {
+    /// Finds where the last whole line ends; the first `looked_at` bytes hold no newline.
+    fn find_lines(&mut self, looked_at: usize) {
+        self.complete = memchr::memrchr(b'\n', &self.buffer[looked_at..self.filled]).map_or(0, |last| looked_at + last + 1);
+    }
+
+    /// Moves what is not parsed to the front and reads more behind it, for which there must be room; returns how much.
+    fn fill(&mut self) -> Result<usize, TraceError> {
+        if self.is_at_end {
+            return Ok(0);
+        }
+        self.buffer.copy_within(self.position..self.filled, 0);
+        self.filled -= self.position;
+        (self.position, self.complete) = (0, 0);
+        let length = loop {
             match self.decoder.read(&mut self.buffer[self.filled..BUFFER_BYTES]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => return Err(self.read_error(source)),
-                Ok(length) => return Ok(length),
+                Ok(length) => break length,
             }
-        }
+        };
+        self.is_at_end = length == 0;
+        self.filled += length;
+        Ok(length)
     }
 
     /// A decoder's own errors carry no system error code.

@@ -7,19 +7,28 @@
 mod digits;
 mod error;
 pub mod formats;
+mod gate;
 mod info;
 mod input;
 mod line;
+mod options;
 mod pages;
+mod parser;
 mod random;
 mod recency;
 mod synth;
 mod trace;
+mod unit;
 mod write;
 
 pub use error::TraceError;
-pub use info::{Burstiness, DeviceFigures, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, TraceInfo, TraceStatistics, WorkingSet, trace_info};
+pub use info::{
+    Burstiness, DeviceFigures, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, TraceInfo, TraceStatistics, WorkingSet,
+    trace_info,
+};
+pub use options::{Layout, MissingOp, OnError, TraceOptions};
 pub use random::SplitMix64;
 pub use synth::{Arrivals, Synth, SynthError, SynthRequests};
-pub use trace::{Trace, TraceOptions, TraceSummary};
+pub use trace::{DeviceSummary, Trace, TraceSummary};
+pub use unit::TimeUnit;
 pub use write::{write_requests, write_trace};

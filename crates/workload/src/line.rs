@@ -2,6 +2,8 @@
 
 use crate::digits::{POWERS_OF_TEN, leading_digits};
 use crate::error::Fault;
+use crate::gate::Place;
+use crate::unit::TimeUnit;
 
 /// Bytes that must follow the last newline of the text a `Line` is laid over, whatever they hold.
 pub const PADDING: usize = 8;
@@ -78,18 +80,16 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         self.digits()
     }
 
-    /// A time in units of `unit_ns`, in nanoseconds.
+    /// A time, in nanoseconds. It may have a decimal point, but not if it counts nanoseconds; digits below a nanosecond are cut off.
     #[inline(always)]
-    pub fn time(&mut self, name: &'static str, unit_ns: u64) -> Result<u64, Box<Fault>> {
-        self.scaled(name, unit_ns)
-    }
-
-    /// A time in units of 10^`decimals` ns, written as a decimal number, in nanoseconds: exact or a fault.
-    #[inline(always)]
-    pub fn decimal_time(&mut self, name: &'static str, decimals: u32) -> Result<u64, Box<Fault>> {
-        let whole = self.scaled(name, 10_u64.pow(decimals))?;
+    pub fn time(&mut self, name: &'static str, unit: TimeUnit) -> Result<u64, Box<Fault>> {
+        let decimals = unit.decimals();
+        let whole = self.scaled(name, POWERS_OF_TEN[decimals as usize])?;
         if self.text[self.position] != b'.' {
             return Ok(whole);
+        }
+        if decimals == 0 {
+            return Err(self.unexpected("whole nanoseconds (--time-unit names another unit)"));
         }
         self.position += 1;
         let fraction = self.fraction(decimals)?;
@@ -135,29 +135,24 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         Ok(&self.text[self.field..self.position])
     }
 
+    /// Passes over the rest of the line, whatever it holds; returns where the next one begins.
+    #[inline(always)]
+    pub fn skip(&self) -> usize {
+        let rest = &self.text[self.position..];
+        self.position + memchr::memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1)
+    }
+
+    /// The whole line, without blanks around it.
+    pub fn whole_line(&self) -> &'a [u8] {
+        let rest = &self.text[self.start..];
+        rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())].trim_ascii()
+    }
+
     /// The fault that the current field is not what it should be.
     #[cold]
     pub fn unexpected(self, expected: &str) -> Box<Fault> {
         let token = self.token();
         self.fault(self.field, format!("{} is '{token}'", self.name), expected)
-    }
-
-    /// A fault of the device number.
-    #[cold]
-    pub fn device_fault(self, what: String, expected: &str) -> Box<Fault> {
-        self.fault(self.device_at, what, expected)
-    }
-
-    /// A fault of the length.
-    #[cold]
-    pub fn size_fault(self, what: String, expected: &str) -> Box<Fault> {
-        self.fault(self.size_at, what, expected)
-    }
-
-    /// A fault of the line as a whole.
-    #[cold]
-    pub fn line_fault(self, what: String, expected: &str) -> Box<Fault> {
-        self.fault(self.start, what, expected)
     }
 
     #[inline(always)]
@@ -246,16 +241,13 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         self.long_fraction(decimals)
     }
 
-    /// Many decimals: those below a nanosecond must be zeros.
+    /// Many decimals.
     fn long_fraction(&mut self, decimals: u32) -> Result<u64, Box<Fault>> {
         let (mut count, mut value) = (0, 0);
         while self.text[self.position].is_ascii_digit() {
-            let digit = u64::from(self.text[self.position] - b'0');
             if count < decimals {
-                value = value * 10 + digit;
+                value = value * 10 + u64::from(self.text[self.position] - b'0');
                 count += 1;
-            } else if digit != 0 {
-                return Err(self.unexpected("a time of whole nanoseconds"));
             }
             self.position += 1;
         }
@@ -301,6 +293,23 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     }
 
     fn fault(self, at: usize, what: String, expected: &str) -> Box<Fault> {
-        Box::new(Fault { column: (at - self.start + 1) as u64, what, expected: expected.to_owned() })
+        Fault::malformed((at - self.start + 1) as u64, what, expected)
+    }
+}
+
+impl<const SEPARATOR: u8> Place for Line<'_, SEPARATOR> {
+    #[cold]
+    fn device_fault(self, what: String, expected: &str) -> Box<Fault> {
+        self.fault(self.device_at, what, expected)
+    }
+
+    #[cold]
+    fn size_fault(self, what: String, expected: &str) -> Box<Fault> {
+        self.fault(self.size_at, what, expected)
+    }
+
+    #[cold]
+    fn line_fault(self, what: String, expected: &str) -> Box<Fault> {
+        self.fault(self.start, what, expected)
     }
 }

@@ -17,14 +17,14 @@ pub fn write_requests(
     format: &Format,
     requests: impl IntoIterator<Item = HostRequest>,
 ) -> Result<u64, TraceError> {
-    let writer = writer_of(format)?;
+    let mut writer = writer_of(format)?;
     let io_error = |source| TraceError::Io { path: path.to_owned(), source };
     let mut text = Vec::with_capacity(2 * CHUNK_BYTES);
-    text.extend_from_slice(writer.header.as_bytes());
+    writer.begin(&mut text);
     let mut number = 0;
     for request in requests {
         number += 1;
-        let written = (writer.line)(&request, &mut text);
+        let written = writer.request(&request, &mut text);
         written.map_err(|reason| TraceError::Unwritable { number, format: format.name, what: reason.what, expected: reason.expected })?;
         if text.len() >= CHUNK_BYTES {
             output.write_all(&text).map_err(io_error)?;
@@ -54,8 +54,8 @@ pub fn write_trace(path: &Path, format: &Format, requests: impl IntoIterator<Ite
     written
 }
 
-fn writer_of(format: &Format) -> Result<&Writer, TraceError> {
-    format.writer.as_ref().ok_or(TraceError::ReadOnlyFormat { name: format.name })
+fn writer_of(format: &Format) -> Result<Box<dyn Writer>, TraceError> {
+    format.writer.map(|writer| writer()).ok_or(TraceError::ReadOnlyFormat { name: format.name })
 }
 
 fn temporary_beside(path: &Path) -> io::Result<PathBuf> {

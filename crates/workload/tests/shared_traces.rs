@@ -16,7 +16,8 @@ fn shared(path: &str) -> Option<PathBuf> {
 }
 
 fn info(path: &Path, device_filter: Option<u32>) -> Result<TraceInfo, TraceError> {
-    let options = TraceOptions { device_filter, ..TraceOptions::default() };
+    let options =
+        TraceOptions { device_filter: device_filter.map(|device| device.to_string()).into_iter().collect(), ..TraceOptions::default() };
     trace_info(path, &options, NonZeroU64::new(4096).unwrap())
 }
 
@@ -35,10 +36,6 @@ struct Expected {
 fn check(expected: &Expected) {
     let Some(path) = shared(expected.path) else { return };
     let several = expected.devices > 1;
-    if several {
-        let error = info(&path, None).unwrap_err().to_string();
-        assert!(error.contains("a second device") && error.contains("--device-filter"), "{error}");
-    }
     let candidates: Vec<Option<u32>> = if several { (0..64).map(Some).collect() } else { vec![None] };
     let infos: Vec<TraceInfo> = candidates.into_iter().filter_map(|device| info(&path, device).ok()).collect();
     let sum = |figure: fn(&TraceInfo) -> u64| infos.iter().map(figure).sum::<u64>();

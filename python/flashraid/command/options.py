@@ -16,11 +16,18 @@ from ..sizes import parse_bytes
 ABOUT = {setting["key"]: setting["about"] for setting in json.loads(_native.settings())}
 
 # The option of each setting that has one: its key, what stands for its value in the help, and the help's heading.
+Option = tuple[str, str, str | None, str]
 WORKLOAD, DEVICE, CHECKS = "Workload", "State of the device", "Checks and randomness"
-OPTIONS = [
+READING: list[Option] = [
     ("--format", "format", "NAME", WORKLOAD),
-    ("--device-filter", "device_filter", "all|N", WORKLOAD),
+    ("--time-unit", "time_unit", "auto|UNIT", WORKLOAD),
+    ("--device-filter", "device_filter", "all|NAME,...", WORKLOAD),
+    ("--on-error", "on_error", "stop|skip", WORKLOAD),
+    ("--op", "op", "read|write|mix:X", WORKLOAD),
     ("--limit", "limit", "N", WORKLOAD),
+]
+OPTIONS: list[Option] = [
+    *READING,
     ("--speed", "speed", "X", WORKLOAD),
     ("--queue-depth", "queue_depth", "N", WORKLOAD),
     ("--fit", "fit", "wrap|error", WORKLOAD),
@@ -53,19 +60,32 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no warning
 
 def with_settings(command: Callable[..., int]) -> Callable[..., int]:
     """Gives a command the shared options; it gets what they and `--set` say as its parameter `settings`."""
+    return _with(command, "settings", OPTIONS, has_set=True)
+
+
+def with_reading(command: Callable[..., int]) -> Callable[..., int]:
+    """Gives a command the options of reading a trace; it gets what they say as its parameter `reading`."""
+    return _with(command, "reading", READING, has_set=False)
+
+
+def _with(command: Callable[..., int], name: str, options: list[Option], has_set: bool) -> Callable[..., int]:
     signature = inspect.signature(command)
-    own = [parameter for parameter in signature.parameters.values() if parameter.name != "settings"]
-    shared = [_parameter(*option) for option in OPTIONS]
+    own = [parameter for parameter in signature.parameters.values() if parameter.name != name]
+    shared = [_parameter(*option) for option in options]
+    if has_set:
+        shared = [
+            inspect.Parameter("set_values", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Set),
+            *shared,
+        ]
 
     @wraps(command)
     def wrapper(**values: Any) -> int:
-        given = {key: values.pop(key) for _, key, _, _ in OPTIONS}
-        values["settings"] = [*_given(given), *_assignments(values.pop("set_values"))]
+        given = {key: values.pop(key) for _, key, _, _ in options}
+        values[name] = [*_given(given, options), *_assignments(values.pop("set_values", None))]
         return command(**values)
 
-    set_values = inspect.Parameter("set_values", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Set)
     keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
-    wrapper.__signature__ = signature.replace(parameters=[*keyword, set_values, *shared])  # type: ignore[attr-defined]
+    wrapper.__signature__ = signature.replace(parameters=[*keyword, *shared])  # type: ignore[attr-defined]
     return wrapper
 
 
@@ -77,9 +97,9 @@ def _parameter(option: str, key: str, metavar: str | None, panel: str) -> inspec
     return inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _given(values: dict[str, Any]) -> Pairs:
+def _given(values: dict[str, Any], options: list[Option]) -> Pairs:
     settings = []
-    for option, key, metavar, _ in OPTIONS:
+    for option, key, metavar, _ in options:
         value = values[key]
         if value is True:
             settings.append((key, "true"))

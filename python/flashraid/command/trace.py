@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from .. import _native
+from ..settings import Pairs
 from ..sizes import parse_bytes
 from . import capture, synthetic, tables
-from .options import Json, Trace
+from .options import Json, Trace, with_reading
 from .output import Target
 
 trace_app = typer.Typer(help="Look at traces, and make synthetic ones.")
@@ -17,20 +18,17 @@ trace_app.command()(capture.capture)
 
 
 @trace_app.command()
+@with_reading
 def info(
     trace: Trace,
-    format_name: Annotated[str, typer.Option("--format", metavar="NAME", help="Format of the trace.")] = "auto",
-    device_filter: Annotated[
-        int | None, typer.Option("--device-filter", metavar="N", help="Keep the requests of this device.", min=0)
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Requests from the start; 0 for all.", min=0)] = 0,
+    reading: Pairs,
     page_bytes: Annotated[str, typer.Option("--page-bytes", metavar="SIZE", help="Unit of page counts.")] = "4096",
     json_target: Json = None,
 ) -> int:
     """Show what a trace is made of."""
     with Target(json_target) as target:
         page = parse_bytes("--page-bytes", page_bytes)
-        text = _native.trace_info(trace, format_name, device_filter, limit, page)
+        text = _native.trace_info(trace, reading, page)
         target.write(text + "\n")
     if json_target != "-":
         tables.show_trace_info(json.loads(text))

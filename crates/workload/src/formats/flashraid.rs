@@ -4,10 +4,12 @@
 //! `size` are bytes (0 for a flush), `flags` are the kernel's letters for the request and `latency_us` what the recorded
 //! device took. The last two may be empty; they are checked but not used.
 
-use super::{Format, NotExpressible, Writer};
+use super::{Format, NotExpressible, Writer, first_line, no_other_word};
 use crate::error::Fault;
+use crate::gate::{Gate, Traits};
 use crate::line::Line;
-use crate::trace::{LineFormat, LineParser};
+use crate::parser::{LineFormat, LineParser, Record};
+use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::io::Write;
 
@@ -17,20 +19,27 @@ const COLUMNS: &str = "ts_us,op,offset,size,flags,latency_us";
 pub const FORMAT: Format = Format {
     name: "flashraid",
     about: "CSV with the header ts_us,op,offset,size,flags,latency_us: microseconds, R W F D Z, bytes",
-    recognise: |_, first_line| first_line == COLUMNS.as_bytes(),
-    parser: || Box::new(LineParser::new(Csv)),
-    writer: Some(Writer { header: "ts_us,op,offset,size,flags,latency_us\n", line: write_line }),
+    unit: TimeUnit::Us,
+    words: &["flashraid"],
+    is_word: no_other_word,
+    endings: &[],
+    is_header: |head| first_line(head) == COLUMNS.as_bytes(),
+    traits: Traits::PLAIN,
+    parser: |setup| Box::new(LineParser::new(Csv { unit: setup.unit })),
+    writer: Some(|| Box::new(CsvWriter)),
 };
 
-struct Csv;
+struct Csv {
+    unit: TimeUnit,
+}
 
 impl LineFormat<b','> for Csv {
     const COLUMNS: &'static str = COLUMNS;
     const HAS_HEADER: bool = true;
 
     #[inline(always)]
-    fn request(&mut self, line: &mut Line<'_, b','>) -> Result<HostRequest, Box<Fault>> {
-        let arrival_ns = line.decimal_time("ts_us", 3)?;
+    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+        let arrival_ns = line.time("ts_us", self.unit)?;
         let op = match line.word("op")? {
             b"R" => HostOp::Read,
             b"W" => HostOp::Write,
@@ -45,26 +54,35 @@ impl LineFormat<b','> for Csv {
         if !line.word("latency_us")?.iter().all(u8::is_ascii_digit) {
             return Err(line.unexpected("a decimal number or nothing"));
         }
-        Ok(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 })
+        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
     }
 }
 
-fn write_line(request: &HostRequest, text: &mut Vec<u8>) -> Result<(), NotExpressible> {
-    if request.source != 0 {
-        return Err(NotExpressible { what: format!("it is of device {}", request.source), expected: "requests of one device, 0" });
+struct CsvWriter;
+
+impl Writer for CsvWriter {
+    fn begin(&mut self, text: &mut Vec<u8>) {
+        text.extend_from_slice(COLUMNS.as_bytes());
+        text.push(b'\n');
     }
-    let op = match request.op {
-        HostOp::Read => 'R',
-        HostOp::Write => 'W',
-        HostOp::Flush => 'F',
-        HostOp::Trim => 'D',
-        HostOp::WriteZeroes => 'Z',
-    };
-    let (whole_us, fraction_ns) = (request.arrival_ns / 1000, request.arrival_ns % 1000);
-    let written = match fraction_ns {
-        0 => writeln!(text, "{whole_us},{op},{},{},,", request.offset_bytes, request.size_bytes),
-        _ => writeln!(text, "{whole_us}.{fraction_ns:03},{op},{},{},,", request.offset_bytes, request.size_bytes),
-    };
-    written.expect("a vector takes every byte");
-    Ok(())
+
+    fn request(&mut self, request: &HostRequest, text: &mut Vec<u8>) -> Result<(), NotExpressible> {
+        if request.source != 0 {
+            return Err(NotExpressible { what: format!("it is of device {}", request.source), expected: "requests of one device, 0" });
+        }
+        let op = match request.op {
+            HostOp::Read => 'R',
+            HostOp::Write => 'W',
+            HostOp::Flush => 'F',
+            HostOp::Trim => 'D',
+            HostOp::WriteZeroes => 'Z',
+        };
+        let (whole_us, fraction_ns) = (request.arrival_ns / 1000, request.arrival_ns % 1000);
+        let written = match fraction_ns {
+            0 => writeln!(text, "{whole_us},{op},{},{},,", request.offset_bytes, request.size_bytes),
+            _ => writeln!(text, "{whole_us}.{fraction_ns:03},{op},{},{},,", request.offset_bytes, request.size_bytes),
+        };
+        written.expect("a vector takes every byte");
+        Ok(())
+    }
 }

@@ -3,12 +3,16 @@
 
 mod flashraid;
 mod msr;
+mod recognition;
 mod spc;
 mod ssdsim;
 
-use crate::trace::Parser;
+use crate::gate::Traits;
+use crate::options::MissingOp;
+use crate::parser::Parser;
+use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
-use std::path::Path;
+pub(crate) use recognition::{recognise, unit_in_name};
 
 /// One format.
 pub struct Format {
@@ -16,20 +20,36 @@ pub struct Format {
     pub name: &'static str,
     /// One sentence: columns and units.
     pub about: &'static str,
-    /// Whether a file is of this format, by its name (lower case, without compression suffix) or its first line.
-    pub(crate) recognise: fn(name: &str, first_line: &[u8]) -> bool,
+    /// What its times count, unless the user or the file's name says otherwise.
+    pub unit: TimeUnit,
+    /// Words in a file's name, lower case, that mean this format; `is_word` finds those that no list can hold.
+    pub(crate) words: &'static [&'static str],
+    pub(crate) is_word: fn(&str) -> bool,
+    /// Endings of file names, without the dot, that files of this format have; several formats may share one.
+    pub(crate) endings: &'static [&'static str],
+    /// Whether the first bytes of a file (all of them, or at least 64 KiB) can only be of this format.
+    pub(crate) is_header: fn(head: &[u8]) -> bool,
+    pub(crate) traits: Traits,
     /// A parser that stands at the start of a file.
-    pub(crate) parser: fn() -> Box<dyn Parser>,
+    pub(crate) parser: fn(&Setup) -> Box<dyn Parser>,
     /// How to write it, if it can be written.
-    pub(crate) writer: Option<Writer>,
+    pub(crate) writer: Option<fn() -> Box<dyn Writer>>,
 }
 
-/// How a format is written.
-pub(crate) struct Writer {
-    /// First line, with its newline; empty for none.
-    pub header: &'static str,
-    /// Appends the line of a request.
-    pub line: fn(&HostRequest, &mut Vec<u8>) -> Result<(), NotExpressible>,
+/// What a parser is told.
+pub(crate) struct Setup {
+    /// What the times count.
+    pub unit: TimeUnit,
+    /// What requests are if the format does not say.
+    pub missing_op: Option<MissingOp>,
+}
+
+/// A format being written: text for a header, then for each request.
+pub(crate) trait Writer {
+    /// What comes before the first request.
+    fn begin(&mut self, _text: &mut Vec<u8>) {}
+    /// Appends a request. Text of one that cannot be expressed must not be appended.
+    fn request(&mut self, request: &HostRequest, text: &mut Vec<u8>) -> Result<(), NotExpressible>;
 }
 
 /// A request that a format has no words for.
@@ -40,19 +60,12 @@ pub(crate) struct NotExpressible {
     pub expected: &'static str,
 }
 
-/// Every format. The one with a header line comes first: a header is better evidence than a file's name.
+/// Every format.
 pub const FORMATS: &[Format] = &[flashraid::FORMAT, ssdsim::FORMAT, spc::FORMAT, msr::FORMAT];
 
 /// The format called `name`.
 pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
-}
-
-/// The format of a file, by its first line or its name.
-pub(crate) fn recognise(path: &Path, first_line: &[u8]) -> Option<&'static Format> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let name = [".gz", ".zst", ".xz"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name);
-    FORMATS.iter().find(|format| (format.recognise)(name, first_line))
 }
 
 /// The names of all formats, for messages.
@@ -63,4 +76,19 @@ pub(crate) fn names() -> String {
 /// The names of the formats that can be written, for messages.
 pub(crate) fn writable_names() -> String {
     FORMATS.iter().filter(|format| format.writer.is_some()).map(|format| format.name).collect::<Vec<_>>().join(" or ")
+}
+
+/// For formats whose names are all in `words`.
+pub(crate) fn no_other_word(_: &str) -> bool {
+    false
+}
+
+/// For formats without a header.
+pub(crate) fn no_header(_: &[u8]) -> bool {
+    false
+}
+
+/// The first line of a file's head, without blanks around it.
+pub(crate) fn first_line(head: &[u8]) -> &[u8] {
+    head[..memchr::memchr(b'\n', head).unwrap_or(head.len())].trim_ascii()
 }

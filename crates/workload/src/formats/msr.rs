@@ -5,13 +5,13 @@
 //! ticks, checked but not used; Offset and Size are bytes. Host and disk together name an address space: a second host in
 //! a file is an error, a second disk needs a filter.
 
-use super::Format;
+use super::{Format, no_header};
 use crate::error::Fault;
+use crate::gate::{Gate, Traits};
 use crate::line::Line;
-use crate::trace::{LineFormat, LineParser};
+use crate::parser::{LineFormat, LineParser, Record};
+use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
-
-const TICK_NS: u64 = 100;
 
 /// The servers recorded, of which the files are named `<server>_<disk>.csv`.
 const SERVERS: [&str; 13] = ["hm", "mds", "prn", "proj", "prxy", "rsrch", "src1", "src2", "stg", "ts", "usr", "wdev", "web"];
@@ -20,30 +20,33 @@ const SERVERS: [&str; 13] = ["hm", "mds", "prn", "proj", "prxy", "rsrch", "src1"
 pub const FORMAT: Format = Format {
     name: "msr",
     about: "MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime: 100-ns ticks, Read or Write, bytes",
-    recognise: |name, _| name.strip_suffix(".csv").is_some_and(names_volume),
-    parser: || Box::new(LineParser::new(Msr { host: Vec::new() })),
+    unit: TimeUnit::Ticks,
+    words: &["msr"],
+    is_word: is_volume,
+    endings: &["csv"],
+    is_header: no_header,
+    traits: Traits::REBASED,
+    parser: |setup| Box::new(LineParser::new(Msr { unit: setup.unit, host: Vec::new() })),
     writer: None,
 };
 
-/// Whether a file's name says MSR, or is a server and a disk number.
-fn names_volume(stem: &str) -> bool {
-    let server_and_disk = stem.rsplit_once('_');
-    let is_volume = |(server, disk): (&str, &str)| SERVERS.contains(&server) && disk.parse::<u32>().is_ok();
-    stem.contains("msr") || server_and_disk.is_some_and(is_volume)
+/// Whether a word is a server and a disk number, as MSR's files are named.
+fn is_volume(word: &str) -> bool {
+    word.rsplit_once('_').is_some_and(|(server, disk)| SERVERS.contains(&server) && disk.parse::<u32>().is_ok())
 }
 
 struct Msr {
+    unit: TimeUnit,
     /// Host of the first row.
     host: Vec<u8>,
 }
 
 impl LineFormat<b','> for Msr {
     const COLUMNS: &'static str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
-    const IS_REBASED: bool = true;
 
     #[inline(always)]
-    fn request(&mut self, line: &mut Line<'_, b','>) -> Result<HostRequest, Box<Fault>> {
-        let arrival_ns = line.time("Timestamp", TICK_NS)?;
+    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+        let arrival_ns = line.time("Timestamp", self.unit)?;
         let host = line.word("Hostname")?;
         if host != self.host || host.is_empty() {
             if host.is_empty() || !self.host.is_empty() {
@@ -60,6 +63,6 @@ impl LineFormat<b','> for Msr {
         let offset_bytes = line.offset("Offset", 1)?;
         let size_bytes = line.size("Size", 1)?;
         line.whole("ResponseTime")?;
-        Ok(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source })
+        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }

@@ -4,28 +4,37 @@
 //! LBA counts blocks of 512 bytes, Size bytes, Timestamp seconds from the start as decimal text, which is taken exactly.
 //! Each application storage unit (ASU) is an address space of its own.
 
-use super::Format;
+use super::{Format, no_header, no_other_word};
 use crate::error::Fault;
+use crate::gate::{Gate, Traits};
 use crate::line::{Line, SECTOR_BYTES};
-use crate::trace::{LineFormat, LineParser};
+use crate::parser::{LineFormat, LineParser, Record};
+use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
     name: "spc",
     about: "SPC: ASU,LBA,Size,Opcode,Timestamp: 512-byte blocks, bytes, R or W, seconds",
-    recognise: |name, _| name.ends_with(".spc"),
-    parser: || Box::new(LineParser::new(Spc)),
+    unit: TimeUnit::S,
+    words: &["spc"],
+    is_word: no_other_word,
+    endings: &["spc"],
+    is_header: no_header,
+    traits: Traits::PLAIN,
+    parser: |setup| Box::new(LineParser::new(Spc { unit: setup.unit })),
     writer: None,
 };
 
-struct Spc;
+struct Spc {
+    unit: TimeUnit,
+}
 
 impl LineFormat<b','> for Spc {
     const COLUMNS: &'static str = "ASU,LBA,Size,Opcode,Timestamp";
 
     #[inline(always)]
-    fn request(&mut self, line: &mut Line<'_, b','>) -> Result<HostRequest, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
         let source = line.device("ASU")?;
         let offset_bytes = line.offset("LBA", SECTOR_BYTES)?;
         let size_bytes = line.size("Size", 1)?;
@@ -34,8 +43,8 @@ impl LineFormat<b','> for Spc {
             b"W" | b"w" => HostOp::Write,
             _ => return Err(line.unexpected("one of R r W w")),
         };
-        let arrival_ns = line.decimal_time("Timestamp", 9)?;
+        let arrival_ns = line.time("Timestamp", self.unit)?;
         line.skip_more_fields();
-        Ok(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source })
+        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }

@@ -9,7 +9,8 @@ pub use figures::{Burstiness, DeviceFigures, Figures, Quantiles, Sequentiality, 
 pub use statistics::TraceStatistics;
 
 use crate::error::TraceError;
-use crate::trace::{Trace, TraceOptions, TraceSummary};
+use crate::options::TraceOptions;
+use crate::trace::{Trace, TraceSummary};
 use serde::Serialize;
 use std::num::NonZeroU64;
 use std::ops::Deref;

@@ -225,8 +225,9 @@ impl TraceStatistics {
             update_request_share: ratio(self.updates, writes),
             working_set: self.working_sets(),
             cold_share: ratio(touched, self.page_uses),
-            reuse_distance_pages: (reuses > 0)
-                .then(|| Quantiles::at(&REUSE_PERCENTS, |share| quantile(self.distances.iter().copied().enumerate(), reuses, share) as u64)),
+            reuse_distance_pages: (reuses > 0).then(|| {
+                Quantiles::at(&REUSE_PERCENTS, |share| quantile(self.distances.iter().copied().enumerate(), reuses, share) as u64)
+            }),
             skew,
             max_address_bytes: self.max_address_bytes,
             sequential_share: ratio(self.sequential, transfers),
@@ -295,16 +296,16 @@ fn sizes(counts: &BTreeMap<u64, u64>, total: u64) -> Option<SizeFigures> {
     top.sort_by_key(|(bytes, count)| (std::cmp::Reverse(*count), *bytes));
     let share = |(bytes, count): &(u64, u64)| SizeShare { bytes: *bytes, share: *count as f64 / total as f64 };
     (total > 0).then(|| SizeFigures {
-        quantiles_bytes: Quantiles::at(&SIZE_PERCENTS, |share| quantile(counts.iter().map(|(bytes, count)| (*bytes, *count)), total, share)),
+        quantiles_bytes: Quantiles::at(&SIZE_PERCENTS, |share| {
+            quantile(counts.iter().map(|(bytes, count)| (*bytes, *count)), total, share)
+        }),
         top: top.iter().take(TOP_SIZES).map(share).collect(),
     })
 }
 
 fn sequentiality(sequential: u64, total: u64) -> Option<Sequentiality> {
-    (total > 0).then(|| Sequentiality {
-        share: sequential as f64 / total as f64,
-        mean_run_requests: total as f64 / (total - sequential) as f64,
-    })
+    (total > 0)
+        .then(|| Sequentiality { share: sequential as f64 / total as f64, mean_run_requests: total as f64 / (total - sequential) as f64 })
 }
 
 /// Sorts the uses of each page; 0 stands for a page never used.

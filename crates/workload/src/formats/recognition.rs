@@ -1,0 +1,62 @@
+//! Which format a file has: by its header, else by its name; never by the values in it. A name that fits several is refused.
+//!
+//! A name is looked at from its end, one dotted part after the other (compression suffix aside). The first part that means
+//! formats decides: a word of one format (`disksim`, also with a unit, `disksim-ms`), or an ending that formats share (`csv`),
+//! which words elsewhere in the name may narrow down (`alibaba-2020.csv`). A name without any such part is searched for words.
+
+use super::{FORMATS, Format};
+use crate::error::TraceError;
+use crate::unit::TimeUnit;
+use std::path::Path;
+
+/// The format of a file that begins with `head`.
+pub(crate) fn recognise(path: &Path, head: &[u8]) -> Result<&'static Format, TraceError> {
+    if let Some(format) = FORMATS.iter().find(|format| (format.is_header)(head)) {
+        return Ok(format);
+    }
+    let name = plain_name(path);
+    let by_words: Vec<&Format> = FORMATS.iter().filter(|format| words(&name).any(|word| is_of(format, word))).collect();
+    let parts = name.rsplit('.').map(|part| with_ending_or_word(part));
+    let candidates = match parts.into_iter().find(|formats| !formats.is_empty()) {
+        Some(formats) if formats.len() > 1 => {
+            let narrowed: Vec<_> =
+                formats.iter().copied().filter(|format| by_words.iter().any(|other| other.name == format.name)).collect();
+            if narrowed.is_empty() { formats } else { narrowed }
+        }
+        Some(formats) => formats,
+        None => by_words,
+    };
+    match candidates[..] {
+        [] => Err(TraceError::Unrecognised { path: path.to_owned() }),
+        [format] => Ok(format),
+        _ => Err(TraceError::Ambiguous { path: path.to_owned(), candidates: candidates.iter().map(|format| format.name).collect() }),
+    }
+}
+
+/// The unit of time that the file's name gives behind a word of its format, as in `disksim-us`.
+pub(crate) fn unit_in_name(path: &Path, format: &Format) -> Option<TimeUnit> {
+    let name = plain_name(path);
+    let words: Vec<&str> = words(&name).collect();
+    words.windows(2).find(|pair| is_of(format, pair[0])).and_then(|pair| TimeUnit::named(pair[1]))
+}
+
+/// The name in lower case, without folders and compression suffix.
+fn plain_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    [".gz", ".zst", ".xz"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name).to_owned()
+}
+
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    name.split(['.', '-'])
+}
+
+fn is_of(format: &Format, word: &str) -> bool {
+    format.words.contains(&word) || (format.is_word)(word)
+}
+
+/// The formats that a dotted part of a name means: those that have it as an ending, or those that a word in it names.
+fn with_ending_or_word(part: &str) -> Vec<&'static Format> {
+    let by_ending: Vec<_> = FORMATS.iter().filter(|format| format.endings.contains(&part)).collect();
+    let mut by_word = FORMATS.iter().filter(|format| part.split('-').any(|word| is_of(format, word)));
+    if by_ending.is_empty() { by_word.by_ref().collect() } else { by_ending }
+}

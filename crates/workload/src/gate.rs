@@ -1,0 +1,407 @@
+//! What holds for requests of every format: which are kept, in what order, at which address, and which cannot be.
+
+use crate::error::{Fault, TraceError};
+use crate::options::{Layout, OnError, TraceOptions};
+use crate::trace::{DeviceSummary, Trace};
+use crate::unit::TimeUnit;
+use flashraid_vocabulary::{HostOp, HostRequest};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A read or write longer than this cannot come from a host: the kernel counts the bytes of one in 32 bits.
+const LARGEST_TRANSFER_BYTES: u64 = u32::MAX as u64;
+
+/// Times and addresses end here: they are signed 64-bit numbers in every system that records traces, and sums of two of
+/// ours never overflow.
+const LARGEST: u64 = i64::MAX as u64;
+
+/// Requests recorded up to so many places too late are put where they belong; one that is later still stays that many behind.
+/// Traces are late by what was in flight (recorded at completion) or buffered (merged from several processors).
+const WINDOW: usize = 4096;
+
+/// Requests that a tick of a coarse clock may hold: all of them must be known before they are spread over it.
+const MOST_IN_A_TICK: usize = 1 << 22;
+
+/// Address spaces laid side by side begin at multiples of this, so that whole pages stay whole pages.
+const BASE_BYTES: u64 = 1 << 20;
+
+/// Messages of skipped records that are kept.
+const FAULTS_KEPT: usize = 3;
+
+/// Where in the file something is, for messages. Methods take a copy, so that nothing keeps a reference to a line's cursor and it
+/// can live in registers.
+pub(crate) trait Place: Copy {
+    /// A fault of the device number.
+    fn device_fault(self, what: String, expected: &str) -> Box<Fault>;
+    /// A fault of address or length.
+    fn size_fault(self, what: String, expected: &str) -> Box<Fault>;
+    /// A fault of the record as a whole.
+    fn line_fault(self, what: String, expected: &str) -> Box<Fault>;
+}
+
+/// How a format's devices are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeviceNames {
+    /// By their number.
+    Numbers,
+    /// Major and minor number in one, as the kernel has it: 20 bits for the minor.
+    MajorMinor,
+    /// By words, which get numbers in order of appearance.
+    Words,
+}
+
+/// What a format says of all its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Traits {
+    /// How devices are called.
+    pub names: DeviceNames,
+    /// Whether times count from an origin outside the trace, so that the first request's becomes 0.
+    pub is_rebased: bool,
+    /// Whether the clock is too coarse to order requests by: those of one tick (the time unit) are spread evenly over it.
+    pub is_coarse: bool,
+}
+
+impl Traits {
+    /// Numbered devices, times from the start, a good clock.
+    pub const PLAIN: Self = Self { names: DeviceNames::Numbers, is_rebased: false, is_coarse: false };
+    /// The same with times from another origin.
+    pub const REBASED: Self = Self { is_rebased: true, ..Self::PLAIN };
+}
+
+#[derive(Clone, Debug)]
+struct Device {
+    id: u32,
+    name: String,
+    is_kept: bool,
+    /// Where its address space begins in the common one.
+    base_bytes: u64,
+    /// Highest end of its requests.
+    end_bytes: u64,
+    requests: u64,
+}
+
+/// See the module.
+pub(crate) struct Gate {
+    path: PathBuf,
+    options: TraceOptions,
+    traits: Traits,
+    /// Tick of a coarse clock; 0 of a good one.
+    tick_ns: u64,
+    /// Requests still wanted.
+    left: u64,
+    admitted: u64,
+    filtered: u64,
+    out_of_order: u64,
+    ignored: BTreeMap<&'static str, u64>,
+    skipped: u64,
+    faults: Vec<String>,
+    devices: Vec<Device>,
+    device_of: FxHashMap<u32, usize>,
+    /// Devices that are known by words: the words by number, and back.
+    words: Vec<Vec<u8>>,
+    number_of_word: FxHashMap<Vec<u8>, u32>,
+    /// The device of the request before: its id and its place in `devices`.
+    current: Option<(u32, usize)>,
+    /// Whether all bases are known: one device needs none.
+    is_laid_out: bool,
+    /// Time of the first record if times are rebased, else 0; None before it.
+    first_ns: Option<u64>,
+    /// Time of the record before, as recorded.
+    previous_ns: u64,
+    /// Requests that are admitted and not delivered, from `head` on, in order of time.
+    pending: Vec<HostRequest>,
+    head: usize,
+    /// Recorded time that becomes 0.
+    origin_ns: Option<u64>,
+    latest_ns: u64,
+}
+
+impl Gate {
+    /// For a trace whose times count in `unit`.
+    pub fn new(path: &Path, options: &TraceOptions, traits: Traits, unit: TimeUnit) -> Self {
+        Self {
+            path: path.to_owned(),
+            left: if options.limit == 0 { u64::MAX } else { options.limit },
+            options: options.clone(),
+            traits,
+            tick_ns: if traits.is_coarse { unit.ns() } else { 0 },
+            admitted: 0,
+            filtered: 0,
+            out_of_order: 0,
+            ignored: BTreeMap::new(),
+            skipped: 0,
+            faults: Vec::new(),
+            devices: Vec::new(),
+            device_of: FxHashMap::default(),
+            words: Vec::new(),
+            number_of_word: FxHashMap::default(),
+            current: None,
+            is_laid_out: false,
+            first_ns: None,
+            previous_ns: 0,
+            pending: Vec::new(),
+            head: 0,
+            origin_ns: None,
+            latest_ns: 0,
+        }
+    }
+
+    /// Requests admitted so far.
+    pub fn admitted(&self) -> u64 {
+        self.admitted
+    }
+
+    /// Requests that may still be admitted.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Requests left out by the device filter.
+    pub fn filtered(&self) -> u64 {
+        self.filtered
+    }
+
+    /// Records that came with a time before that of the record before.
+    pub fn out_of_order(&self) -> u64 {
+        self.out_of_order
+    }
+
+    /// Records that could not be read, and the first messages.
+    pub fn skipped(&self) -> (u64, &[String]) {
+        (self.skipped, &self.faults)
+    }
+
+    /// What was recorded beside requests, and how often.
+    pub fn ignored(&self) -> &BTreeMap<&'static str, u64> {
+        &self.ignored
+    }
+
+    /// The devices met, in order of appearance.
+    pub fn devices(&self) -> impl Iterator<Item = DeviceSummary> + '_ {
+        self.devices.iter().map(|device| DeviceSummary {
+            name: device.name.clone(),
+            requests: device.requests,
+            is_kept: device.is_kept,
+            base_bytes: device.base_bytes,
+            end_bytes: device.end_bytes,
+        })
+    }
+
+    /// The number of a device that is known by a word.
+    pub fn number_of(&mut self, word: &[u8]) -> u32 {
+        if let Some(number) = self.number_of_word.get(word) {
+            return *number;
+        }
+        let number = self.words.len() as u32;
+        self.words.push(word.to_owned());
+        self.number_of_word.insert(word.to_owned(), number);
+        number
+    }
+
+    /// Counts a record that is no request.
+    pub fn ignore(&mut self, what: &'static str) {
+        *self.ignored.entry(what).or_default() += 1;
+    }
+
+    /// A record that cannot be read: counted if the user wants that, else the end. Errors of files always are.
+    #[cold]
+    pub fn refuse(&mut self, error: TraceError) -> Result<(), TraceError> {
+        let is_of_record = matches!(error, TraceError::Malformed { .. } | TraceError::MalformedRecord { .. });
+        if self.options.on_error == OnError::Stop || !is_of_record {
+            return Err(error);
+        }
+        self.skipped += 1;
+        if self.faults.len() < FAULTS_KEPT {
+            self.faults.push(error.to_string());
+        }
+        Ok(())
+    }
+
+    /// Takes in a request as recorded.
+    #[inline(always)]
+    pub fn admit(&mut self, request: &HostRequest, place: impl Place) -> Result<(), Box<Fault>> {
+        check_range(request, place)?;
+        let (id, index) = match self.current {
+            Some(current) if current.0 == request.source => current,
+            _ => self.change_device(request.source, place)?,
+        };
+        self.current = Some((id, index));
+        let first_ns = *self.first_ns.get_or_insert(if self.traits.is_rebased { request.arrival_ns } else { 0 });
+        if request.arrival_ns.saturating_sub(first_ns) > LARGEST {
+            return Err(place.line_fault(format!("a time of {} ns", request.arrival_ns - first_ns), "at most 292 years"));
+        }
+        let device = &mut self.devices[index];
+        self.out_of_order += u64::from(request.arrival_ns < self.previous_ns);
+        self.previous_ns = request.arrival_ns;
+        device.requests += 1;
+        device.end_bytes = device.end_bytes.max(request.offset_bytes + request.size_bytes);
+        if !device.is_kept {
+            self.filtered += 1;
+            return Ok(());
+        }
+        let offset_bytes = request.offset_bytes + if request.op == HostOp::Flush { 0 } else { device.base_bytes };
+        self.admitted += 1;
+        self.left -= 1;
+        let is_late = self.pending.last().is_some_and(|last| request.arrival_ns < last.arrival_ns);
+        self.pending.push(HostRequest { offset_bytes, ..*request });
+        if is_late {
+            self.put_in_order();
+        }
+        Ok(())
+    }
+
+    /// Moves the last pending request to where its time belongs, at most `WINDOW` places.
+    #[cold]
+    fn put_in_order(&mut self) {
+        let last = self.pending.len() - 1;
+        let first = self.head.max(last.saturating_sub(WINDOW));
+        let mut request = self.pending[last];
+        let place = first + self.pending[first..last].partition_point(|other| other.arrival_ns <= request.arrival_ns);
+        if place == first && first > self.head {
+            request.arrival_ns = request.arrival_ns.max(self.pending[first - 1].arrival_ns);
+        }
+        self.pending.copy_within(place..last, place + 1);
+        self.pending[place] = request;
+    }
+
+    /// Delivers at most `wanted` requests, in order of time, that no later record can come before. At the end of the file, all.
+    pub fn deliver(&mut self, batch: &mut Vec<HostRequest>, wanted: usize, is_at_end: bool) -> Result<(), TraceError> {
+        if self.tick_ns > 0 {
+            return self.deliver_ticks(batch, wanted, is_at_end);
+        }
+        let held = if is_at_end { 0 } else { WINDOW };
+        let count = (self.pending.len() - self.head).saturating_sub(held).min(wanted);
+        for index in self.head..self.head + count {
+            let request = self.pending[index];
+            let arrival_ns = self.arrival_ns(request.arrival_ns);
+            batch.push(HostRequest { arrival_ns, ..request });
+        }
+        self.drop_delivered(count);
+        Ok(())
+    }
+
+    /// The same for a coarse clock: whole ticks, the requests of each spread over it evenly. More than `wanted` if a tick has more.
+    fn deliver_ticks(&mut self, batch: &mut Vec<HostRequest>, wanted: usize, is_at_end: bool) -> Result<(), TraceError> {
+        let held = if is_at_end { 0 } else { WINDOW };
+        let mut count = 0;
+        while count < wanted {
+            let rest = &self.pending[self.head + count..];
+            let Some(first) = rest.first() else { break };
+            let of_tick = rest.partition_point(|request| request.arrival_ns == first.arrival_ns);
+            if of_tick > MOST_IN_A_TICK {
+                let what = format!("more than {MOST_IN_A_TICK} requests of one time in a trace with a clock of {} ns", self.tick_ns);
+                return Err(TraceError::Unusable { path: self.path.clone(), what });
+            }
+            if of_tick + held > rest.len() {
+                break;
+            }
+            let start_ns = first.arrival_ns;
+            for index in 0..of_tick {
+                let request = self.pending[self.head + count + index];
+                let within_ns = (u128::from(self.tick_ns) * index as u128 / of_tick as u128) as u64;
+                let arrival_ns = self.arrival_ns(start_ns.saturating_add(within_ns));
+                batch.push(HostRequest { arrival_ns, ..request });
+            }
+            count += of_tick;
+        }
+        self.drop_delivered(count);
+        Ok(())
+    }
+
+    /// The arrival of a request recorded at this time, never before that of the request delivered before.
+    #[inline(always)]
+    fn arrival_ns(&mut self, recorded_ns: u64) -> u64 {
+        let origin_ns = *self.origin_ns.get_or_insert(if self.traits.is_rebased { recorded_ns } else { 0 });
+        self.latest_ns = self.latest_ns.max(recorded_ns.saturating_sub(origin_ns));
+        self.latest_ns
+    }
+
+    fn drop_delivered(&mut self, count: usize) {
+        self.head += count;
+        if self.head == self.pending.len() {
+            self.pending.clear();
+            self.head = 0;
+        } else if self.head >= WINDOW {
+            self.pending.drain(..self.head);
+            self.head = 0;
+        }
+    }
+
+    /// Looks a device up that is not that of the request before; a new one is named and, if others are kept, gets its place.
+    #[inline(never)]
+    fn change_device(&mut self, id: u32, place: impl Place) -> Result<(u32, usize), Box<Fault>> {
+        if let Some(index) = self.device_of.get(&id) {
+            return Ok((id, *index));
+        }
+        let name = match self.traits.names {
+            DeviceNames::Numbers => id.to_string(),
+            DeviceNames::MajorMinor => format!("{}:{}", id >> 20, id & 0xF_FFFF),
+            DeviceNames::Words => String::from_utf8_lossy(&self.words[id as usize]).into_owned(),
+        };
+        let filter = &self.options.device_filter;
+        let is_kept = filter.is_empty() || filter.contains(&name);
+        if is_kept && self.is_laid_out {
+            // Not met when the file was read for its devices.
+            return Err(place.device_fault(format!("device {name} is new"), "a file that does not change while it is read"));
+        }
+        let index = self.devices.len();
+        self.devices.push(Device { id, name, is_kept, base_bytes: 0, end_bytes: 0, requests: 0 });
+        self.device_of.insert(id, index);
+        let has_company = is_kept && self.devices.iter().filter(|device| device.is_kept).count() > 1;
+        if has_company && self.options.layout == Layout::SideBySide {
+            self.lay_out().map_err(|error| Box::new(Fault::Error(error)))?;
+        }
+        Ok((id, index))
+    }
+
+    /// Reads the part of the trace that is asked for once more, for the extent of each device, and lays the address spaces side by
+    /// side in order of appearance. The first begins at 0, so what has been delivered stays right.
+    #[cold]
+    fn lay_out(&mut self) -> Result<(), TraceError> {
+        let mut trace = Trace::open(&self.path, &TraceOptions { layout: Layout::Apart, ..self.options.clone() })?;
+        let mut batch = Vec::new();
+        while trace.read_batch(&mut batch)? > 0 {
+            batch.clear();
+        }
+        let mut base_bytes = 0_u64;
+        for found in trace.gate().devices.iter().filter(|device| device.is_kept) {
+            let known = self.devices.iter().position(|device| device.id == found.id);
+            let index = known.unwrap_or_else(|| {
+                self.devices.push(Device { base_bytes: 0, end_bytes: 0, requests: 0, ..found.clone() });
+                self.device_of.insert(found.id, self.devices.len() - 1);
+                self.devices.len() - 1
+            });
+            self.devices[index].base_bytes = base_bytes;
+            base_bytes += found.end_bytes.next_multiple_of(BASE_BYTES);
+            if base_bytes > LARGEST {
+                let what = "the devices' address spaces together are longer than 2^63 bytes: choose some with --device-filter".to_owned();
+                return Err(TraceError::Unusable { path: self.path.clone(), what });
+            }
+        }
+        self.is_laid_out = true;
+        Ok(())
+    }
+}
+
+/// Lengths and addresses that no host can have.
+#[inline(always)]
+fn check_range(request: &HostRequest, place: impl Place) -> Result<(), Box<Fault>> {
+    let is_flush = request.op == HostOp::Flush;
+    if (request.size_bytes == 0) != is_flush || (is_flush && request.offset_bytes != 0) {
+        return Err(if is_flush {
+            place.size_fault("a flush with offset or size".to_owned(), "0 for both")
+        } else {
+            place.size_fault("a size of 0 bytes".to_owned(), "at least 1")
+        });
+    }
+    let is_transfer = matches!(request.op, HostOp::Read | HostOp::Write);
+    if is_transfer && request.size_bytes > LARGEST_TRANSFER_BYTES {
+        return Err(place.size_fault(format!("a transfer of {} bytes", request.size_bytes), "at most 4294967295"));
+    }
+    if request.offset_bytes.checked_add(request.size_bytes).is_none_or(|end| end > LARGEST) {
+        let what = format!("an address beyond 2^63 bytes ({} + {})", request.offset_bytes, request.size_bytes);
+        return Err(place.size_fault(what, "an address that a device can have"));
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! How a trace is read.
+
+use crate::error::TraceError;
+use crate::unit::TimeUnit;
+
+/// What becomes of the address spaces of several devices in one trace. They are never merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// One after the other in one address space, in order of appearance, each beginning at a multiple of 1 MiB.
+    #[default]
+    SideBySide,
+    /// Each as it is; `HostRequest::source` tells them apart.
+    Apart,
+}
+
+/// What becomes of a line or record that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// Reading ends with an error.
+    #[default]
+    Stop,
+    /// It is left out and counted.
+    Skip,
+}
+
+/// What requests are in a trace that records no operations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MissingOp {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Each a read with this probability, drawn from a fixed seed, else a write.
+    Mix(f64),
+}
+
+/// How to read a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceOptions {
+    /// Name of a format, or `auto`: by the first bytes or the file's name, never by looking at values.
+    pub format: String,
+    /// What the times count, if not what the format or the file's name says.
+    pub time_unit: Option<TimeUnit>,
+    /// Keep the requests of these devices (disk, volume, ASU, LUN, file) only, by name; empty keeps all.
+    pub device_filter: Vec<String>,
+    /// What becomes of the address spaces of several devices.
+    pub layout: Layout,
+    /// What becomes of a line or record that cannot be read.
+    pub on_error: OnError,
+    /// What requests are in a trace that records no operations. None refuses such a trace.
+    pub missing_op: Option<MissingOp>,
+    /// Stop after this many requests; 0 reads all.
+    pub limit: u64,
+}
+
+impl Default for TraceOptions {
+    fn default() -> Self {
+        Self {
+            format: "auto".to_owned(),
+            time_unit: None,
+            device_filter: Vec::new(),
+            layout: Layout::default(),
+            on_error: OnError::default(),
+            missing_op: None,
+            limit: 0,
+        }
+    }
+}
+
+impl TraceOptions {
+    /// Sets what a user gives as text: `format`, `time_unit` (`auto` or a unit), `device_filter` (`all` or names with commas between),
+    /// `on_error` (`stop` or `skip`), `op` (`none`, `read`, `write`, `mix:SHARE`), `limit`.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), TraceError> {
+        let refuse = |allowed| TraceError::Option { key: key.to_owned(), value: value.to_owned(), allowed };
+        match key {
+            "format" => self.format = value.to_owned(),
+            "time_unit" => {
+                let unit = (value != "auto").then(|| TimeUnit::named(value).ok_or_else(|| refuse("auto, ns, 100ns, us, ms, s")));
+                self.time_unit = unit.transpose()?;
+            }
+            "device_filter" => {
+                let names: Vec<String> = value.split(',').map(|name| name.trim().to_owned()).collect();
+                if names.iter().any(String::is_empty) {
+                    return Err(refuse("all, or names of devices with commas between"));
+                }
+                self.device_filter = if value == "all" { Vec::new() } else { names };
+            }
+            "on_error" => {
+                self.on_error = match value {
+                    "stop" => OnError::Stop,
+                    "skip" => OnError::Skip,
+                    _ => return Err(refuse("stop, skip")),
+                }
+            }
+            "op" => {
+                let share = || value.strip_prefix("mix:")?.parse().ok().filter(|share| (0.0..=1.0).contains(share)).map(MissingOp::Mix);
+                self.missing_op = match value {
+                    "none" => None,
+                    "read" => Some(MissingOp::Read),
+                    "write" => Some(MissingOp::Write),
+                    _ => Some(share().ok_or_else(|| refuse("none, read, write, or mix:X with the share of reads X from 0 to 1"))?),
+                }
+            }
+            "limit" => self.limit = value.parse().map_err(|_| refuse("a number of requests; 0 for all"))?,
+            _ => return Err(TraceError::UnknownOption { key: key.to_owned() }),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,201 @@
+//! From the bytes of a file to records: what a format must provide, and the two ways in which formats lie in a file (lines of
+//! text, records of one size).
+
+use crate::error::{Fault, TraceError};
+use crate::gate::{Gate, Place};
+use crate::input::{Input, Overlong};
+use crate::line::Line;
+use flashraid_vocabulary::HostRequest;
+
+/// What a line or record of a trace is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Record {
+    /// A request, with its time as recorded, in nanoseconds.
+    Request(HostRequest),
+    /// Something recorded that is no request; counted by what it is.
+    Ignored(&'static str),
+    /// A heading, a comment, a summary: nothing that was recorded.
+    Nothing,
+}
+
+/// A format at work: turns a file into requests, some a call, so that nothing is dispatched per record.
+pub(crate) trait Parser: Send {
+    /// Hands about `wanted` requests to the gate, or what is left. Returns whether there may be more.
+    fn parse(&mut self, input: &mut Input, gate: &mut Gate, wanted: usize) -> Result<bool, TraceError>;
+}
+
+/// A format of one record a line. `SEPARATOR` stands between the fields.
+pub(crate) trait LineFormat<const SEPARATOR: u8>: Send {
+    /// The columns, as a message names them.
+    const COLUMNS: &'static str;
+    /// Whether the first line must be the columns' names.
+    const HAS_HEADER: bool = false;
+    /// Whether lines may be empty anywhere, not only at the end.
+    const HAS_EMPTY_LINES: bool = false;
+
+    /// What one line is: its fields in order. What can be wrong with the requests of any format (order of times, range of
+    /// addresses, device) is checked by the caller. Of a line that is no request, the rest need not be read.
+    fn record(&mut self, line: &mut Line<'_, SEPARATOR>, gate: &mut Gate) -> Result<Record, Box<Fault>>;
+}
+
+/// Line by line through a `LineFormat`.
+pub(crate) struct LineParser<F, const SEPARATOR: u8> {
+    format: F,
+    is_started: bool,
+    /// The first of the empty lines before the cursor, if there are any: only the end of the file may follow them.
+    empty_line: Option<u64>,
+}
+
+impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
+    /// A parser that stands before the first line.
+    pub fn new(format: F) -> Self {
+        Self { format, is_started: false, empty_line: None }
+    }
+
+    /// The first line must be the header, whatever `on_error` says: without it this is another format.
+    fn check_header(&mut self, input: &mut Input) -> Result<(), TraceError> {
+        self.is_started = true;
+        if F::HAS_HEADER {
+            if input.line() != F::COLUMNS.as_bytes() {
+                let fault = Fault::malformed(1, "no header line".to_owned(), F::COLUMNS);
+                return Err(fault.at_line(input.path(), input.line_number()));
+            }
+            input.skip_line();
+        }
+        Ok(())
+    }
+
+    /// Parses the line at `start` and hands its request to the gate; returns where the next line begins.
+    #[inline(always)]
+    fn line(&mut self, text: &[u8], start: usize, line_number: u64, gate: &mut Gate) -> Result<usize, Box<Fault>> {
+        let mut line = Line::<SEPARATOR>::new(text, start, F::COLUMNS);
+        if line.is_at_end() && !F::HAS_EMPTY_LINES {
+            self.empty_line.get_or_insert(line_number);
+            return line.finish();
+        }
+        if self.empty_line.is_some() {
+            return Err(line.line_fault("an empty line inside the trace".to_owned(), F::COLUMNS));
+        }
+        match self.format.record(&mut line, gate)? {
+            Record::Request(request) => {
+                let next = line.finish()?;
+                gate.admit(&request, line)?;
+                Ok(next)
+            }
+            Record::Ignored(what) => {
+                gate.ignore(what);
+                Ok(line.skip())
+            }
+            Record::Nothing => Ok(line.skip()),
+        }
+    }
+}
+
+impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> Parser for LineParser<F, SEPARATOR> {
+    fn parse(&mut self, input: &mut Input, gate: &mut Gate, wanted: usize) -> Result<bool, TraceError> {
+        if !self.is_started {
+            self.check_header(input)?;
+        }
+        let end = gate.admitted() + wanted as u64;
+        while gate.admitted() < end {
+            match input.has_line()? {
+                Ok(true) => {}
+                Ok(false) => return Ok(false),
+                Err(Overlong(fault)) => {
+                    gate.refuse(fault.at_line(input.path(), input.line_number()))?;
+                    input.skip_overlong_line()?;
+                    continue;
+                }
+            }
+            let (text, start) = input.text();
+            match self.line(text, start, input.line_number(), gate) {
+                Ok(next) => input.advance(next),
+                Err(fault) => match self.empty_line.take() {
+                    // What is wrong is the empty line, and the one at the cursor is still to be read.
+                    Some(empty_line) => gate.refuse(fault.at_line(input.path(), empty_line))?,
+                    None => {
+                        gate.refuse(fault.at_line(input.path(), input.line_number()))?;
+                        input.skip_line();
+                    }
+                },
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// A format of records of one size.
+pub(crate) trait RecordFormat: Send {
+    /// Reads what comes before the first record, and returns the bytes of a record.
+    fn begin(&mut self, input: &mut Input) -> Result<usize, TraceError>;
+    /// What a record is.
+    fn record(&mut self, bytes: &[u8], gate: &mut Gate) -> Result<Record, Box<Fault>>;
+}
+
+/// Record by record through a `RecordFormat`.
+pub(crate) struct RecordParser<F> {
+    format: F,
+    /// Bytes of a record; 0 before the first one.
+    size: usize,
+    /// Records passed.
+    number: u64,
+}
+
+impl<F: RecordFormat> RecordParser<F> {
+    /// A parser that stands at the start of the file.
+    pub fn new(format: F) -> Self {
+        Self { format, size: 0, number: 0 }
+    }
+}
+
+impl<F: RecordFormat> Parser for RecordParser<F> {
+    fn parse(&mut self, input: &mut Input, gate: &mut Gate, wanted: usize) -> Result<bool, TraceError> {
+        if self.size == 0 {
+            self.size = self.format.begin(input)?;
+        }
+        let end = gate.admitted() + wanted as u64;
+        while gate.admitted() < end {
+            let bytes = input.bytes(self.size)?;
+            if bytes.is_empty() {
+                return Ok(false);
+            }
+            self.number += 1;
+            let length = bytes.len();
+            let found = if length < self.size {
+                Err(RecordPlace.line_fault(format!("the file ends inside a record ({length} of {} bytes)", self.size), "whole records"))
+            } else {
+                self.format.record(bytes, gate).and_then(|record| match record {
+                    Record::Request(request) => gate.admit(&request, RecordPlace),
+                    Record::Ignored(what) => {
+                        gate.ignore(what);
+                        Ok(())
+                    }
+                    Record::Nothing => Ok(()),
+                })
+            };
+            if let Err(fault) = found {
+                gate.refuse(fault.at_record(input.path(), self.number))?;
+            }
+            input.advance_bytes(length);
+        }
+        Ok(true)
+    }
+}
+
+/// Where faults of a record are: the record's number says it all.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordPlace;
+
+impl Place for RecordPlace {
+    fn device_fault(self, what: String, expected: &str) -> Box<Fault> {
+        Fault::malformed(1, what, expected)
+    }
+
+    fn size_fault(self, what: String, expected: &str) -> Box<Fault> {
+        Fault::malformed(1, what, expected)
+    }
+
+    fn line_fault(self, what: String, expected: &str) -> Box<Fault> {
+        Fault::malformed(1, what, expected)
+    }
+}
