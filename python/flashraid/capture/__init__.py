@@ -90,9 +90,9 @@ def _check_command(command: Sequence[str]) -> list[str]:
 
 def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"--dir {folder}: no folder")
+        raise InputError(f"--dir {folder}: no folder; allowed is an empty one, or a new one")
     if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"--dir {folder}: is not empty; allowed is an empty folder, or a new one")
+        raise InputError(f"--dir {folder}: not empty; allowed is an empty folder, or a new one")
 
 
 def _record(

@@ -51,12 +51,19 @@ def _run(tool: str, *arguments: str | Path) -> str:
     return done.stdout.strip()
 
 
+def _make_sparse(image: Path, size_bytes: int) -> None:
+    try:
+        with open(image, "xb") as file:
+            file.truncate(size_bytes)
+    except OSError as error:
+        raise InputError(f"{image.parent}: no room for a device of {size_bytes} bytes: {error.strerror}") from None
+
+
 @contextmanager
 def loop_device(image: Path, size_bytes: int) -> Iterator[Path]:
     """A block device of that size over a new sparse file; direct I/O keeps the file out of the page cache."""
     try:
-        with open(image, "xb") as file:
-            file.truncate(size_bytes)
+        _make_sparse(image, size_bytes)
         device = Path(_run("losetup", "--find", "--show", "--direct-io=on", image))
         try:
             if Path("/sys/block", device.name, "loop", "dio").read_text().strip() != "1":
