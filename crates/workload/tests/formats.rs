@@ -7,10 +7,16 @@ use flashraid_workload::{Synth, Trace, TraceOptions, formats, write_trace};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::Write;
+use std::path::PathBuf;
 use support::{file, in_repository, options, read};
 
 fn request(arrival_ns: u64, op: HostOp, offset_bytes: u64, size_bytes: u64, source: u32) -> HostRequest {
     HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }
+}
+
+/// The names of all formats, as messages list them.
+fn names() -> String {
+    formats::FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
 fn sample(name: &str) -> (Vec<HostRequest>, flashraid_workload::TraceSummary) {
@@ -252,6 +258,22 @@ fn a_binary_file_is_no_trace() {
     assert_eq!(message("ssdsim", &text), "FILE:1:1: a line of more than 262144 bytes; expected a text trace");
 }
 
+/// The samples of all formats.
+fn samples() -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(in_repository("samples/formats")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn every_format_has_a_sample() {
+    let of = |path: &PathBuf| Trace::open(path, &TraceOptions::default()).unwrap().format().name;
+    let sampled: Vec<&str> = samples().iter().map(of).collect();
+    for format in formats::FORMATS {
+        assert!(sampled.contains(&format.name), "no sample of {}", format.name);
+    }
+}
+
 /// Damage of any kind gives requests or one line of error, never a panic.
 #[test]
 fn damaged_text_never_panics() {
@@ -260,11 +282,11 @@ fn damaged_text_never_panics() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
-    let samples = [("flashraid", "example.csv"), ("ssdsim", "example.ssdsim.ascii"), ("spc", "example.spc"), ("msr", "example.msr.csv")];
     let (mut good, mut bad) = (0, 0);
-    for (format, name) in samples {
-        let original = fs::read(in_repository("samples/formats").join(name)).unwrap();
-        for _ in 0..500 {
+    for path in samples() {
+        let format = Trace::open(&path, &TraceOptions::default()).unwrap().format().name;
+        let original = fs::read(path).unwrap();
+        for _ in 0..200 {
             let mut text = original.clone();
             for _ in 0..=random(3) {
                 let position = random(text.len());
@@ -339,9 +361,9 @@ fn missing_files_and_unknown_formats() {
     assert!(error.ends_with("Is a directory (os error 21)"), "{error}");
     let sample = in_repository("samples/formats/example.spc");
     let error = read(&sample, &options("sdsim")).unwrap_err().to_string();
-    assert_eq!(error, "unknown trace format 'sdsim' (nearest: 'ssdsim'); expected auto, flashraid, ssdsim, spc, msr");
+    assert_eq!(error, format!("unknown trace format 'sdsim' (nearest: 'ssdsim'); expected auto, {}", names()));
     let error = read(&sample, &options("parquet")).unwrap_err().to_string();
-    assert_eq!(error, "unknown trace format 'parquet'; expected auto, flashraid, ssdsim, spc, msr");
+    assert_eq!(error, format!("unknown trace format 'parquet'; expected auto, {}", names()));
 }
 
 #[test]
@@ -372,8 +394,8 @@ fn recognition_is_by_header_or_name() {
                 assert_eq!(trace.read_batch(&mut Vec::new()).unwrap(), 1, "{name} is not read as {format}");
             }
             (Err(error), None) => {
-                let expected = "neither its first line nor its name tells the trace format; expected --format flashraid, ssdsim, spc, msr";
-                assert!(error.to_string().ends_with(expected), "{error}");
+                let expected = format!("neither its first line nor its name tells the trace format; expected --format {}", names());
+                assert!(error.to_string().ends_with(&expected), "{error}");
             }
             (opened, _) => panic!("{name}: {:?}", opened.err().map(|error| error.to_string())),
         }

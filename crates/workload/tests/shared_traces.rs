@@ -110,13 +110,3 @@ fn captured_traces() {
         assert!(info.max_address_bytes <= 4 << 30, "{}", path.display());
     }
 }
-
-/// Files whose shape is SSDsim's but whose times are not nanoseconds must not be taken for it.
-#[test]
-fn other_time_units_are_not_recognised() {
-    for path in ["traces/msps-dtrs-300s.ssdsim-us.trace.xz", "traces/msr-prxy_0-reads-29360.ssdsim-ms.trace.xz"] {
-        let Some(path) = shared(path) else { continue };
-        let error = info(&path, None).unwrap_err().to_string();
-        assert!(error.contains("neither its first line nor its name tells the trace format"), "{error}");
-    }
-}
