@@ -8,7 +8,7 @@ export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # What the extension is made of. Python files are used in place and need no build.
-SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates devices -name '*.rs' -o -name '*.toml')
+SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates devices profiles -name '*.rs' -o -name '*.toml')
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test prove bench validate clean

@@ -14,6 +14,7 @@ mod line;
 mod options;
 mod pages;
 mod parser;
+pub mod profile;
 mod random;
 mod recency;
 mod synth;
@@ -28,7 +29,8 @@ pub use info::{
 };
 pub use options::{Layout, MissingOp, OnError, TraceOptions};
 pub use random::SplitMix64;
-pub use synth::{Arrivals, Synth, SynthError, SynthRequests};
+pub use profile::{Profile, ProfileError};
+pub use synth::{Arrivals, Synth};
 pub use trace::{DeviceSummary, Trace, TraceSummary};
 pub use unit::TimeUnit;
 pub use write::{write_requests, write_trace};

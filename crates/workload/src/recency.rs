@@ -98,6 +98,11 @@ impl Recency {
         self.places.get(page).filter(|place| **place != NOWHERE).map(|place| *place as usize)
     }
 
+    /// How many places there are, taken or not, until the next `compact`.
+    pub fn places(&self) -> usize {
+        self.live.len() * 64
+    }
+
     /// Whether all places are taken: `compact` must come before the next `touch`.
     #[inline]
     pub fn is_full(&self) -> bool {

@@ -103,8 +103,8 @@ fn refused_parameters() {
     for (synth, expected) in [
         (Synth { requests: 0, ..good.clone() }, "requests = 0: allowed is at least 1"),
         (Synth { page_bytes: 1000, ..good.clone() }, "page_bytes = 1000: allowed is a power of two, at least 512"),
-        (Synth { read_share: 1.5, ..good.clone() }, "read_share = 1.5: allowed is 0 to 1, with at most 18 decimals"),
-        (Synth { read_share: f64::NAN, ..good.clone() }, "read_share = NaN: allowed is 0 to 1, with at most 18 decimals"),
+        (Synth { read_share: 1.5, ..good.clone() }, "read_share = 1.5: allowed is 0 to 1, with at most 9 decimals"),
+        (Synth { read_share: f64::NAN, ..good.clone() }, "read_share = NaN: allowed is 0 to 1, with at most 9 decimals"),
         (Synth { min_pages: 0, ..good.clone() }, "min_pages = 0: allowed is at least 1"),
         (Synth { min_pages: 3, max_pages: 2, ..good.clone() }, "max_pages = 2: allowed is at least min_pages, 3"),
         (Synth { max_pages: 1 << 20, ..good.clone() }, "max_pages = 1048576: allowed is at most 1048575, below 4 GiB"),

@@ -1,0 +1,226 @@
+//! A distribution as a short table: parts of it, each with its weight, where it begins, its mean and where it ends.
+//!
+//! A row is `[weight, value]`, or `[weight, low, mean, high]`: values that rise from low to high as `low + (high - low) t^a` for t from 0
+//! to 1, with the exponent a that gives the mean. So a table of ten rows keeps the mean exactly and the quantiles at its rows' ends.
+
+use super::ProfileError;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// One part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// How much of the distribution it is, against the other rows.
+    pub weight: f64,
+    /// Smallest value.
+    pub low: f64,
+    /// Mean value.
+    pub mean: f64,
+    /// Largest value.
+    pub high: f64,
+}
+
+/// Rows in the order of values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table(pub Vec<Row>);
+
+impl Serialize for Table {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|row| match row {
+            Row { weight, low, high, .. } if low == high => vec![Number(*weight), Number(*low)],
+            Row { weight, low, mean, high } => vec![Number(*weight), Number(*low), Number(*mean), Number(*high)],
+        }))
+    }
+}
+
+/// A number that is written without a point if it is whole.
+struct Number(f64);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.fract() == 0.0 && self.0.abs() < 9e15 { serializer.serialize_i64(self.0 as i64) } else { serializer.serialize_f64(self.0) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Table {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let rows = Vec::<Vec<f64>>::deserialize(deserializer)?;
+        let row = |numbers: Vec<f64>| match numbers[..] {
+            [weight, value] => Ok(Row { weight, low: value, mean: value, high: value }),
+            [weight, low, mean, high] => Ok(Row { weight, low, mean, high }),
+            _ => Err(serde::de::Error::custom(format!("a row of {} numbers: allowed is [weight, value] or [weight, low, mean, high]", numbers.len()))),
+        };
+        rows.into_iter().map(row).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl Row {
+    /// The value at `part` of the row, from 0 to 1.
+    fn at(&self, part: f64) -> f64 {
+        if self.high <= self.low {
+            return self.low;
+        }
+        let exponent = (self.high - self.low) / (self.mean - self.low) - 1.0;
+        if exponent.is_finite() { self.low + (self.high - self.low) * libm::pow(part, exponent) } else { self.low }
+    }
+}
+
+impl Table {
+    /// A table with one value.
+    pub fn of(value: f64) -> Self {
+        Self(vec![Row { weight: 1.0, low: value, mean: value, high: value }])
+    }
+
+    /// Whether there is nothing to draw.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Sum of the weights.
+    pub fn weight(&self) -> f64 {
+        self.0.iter().map(|row| row.weight).sum()
+    }
+
+    /// Mean of the distribution.
+    pub fn mean(&self) -> f64 {
+        self.0.iter().map(|row| row.weight * row.mean).sum::<f64>() / self.weight()
+    }
+
+    /// Largest value.
+    pub fn largest(&self) -> f64 {
+        self.0.iter().fold(0.0, |largest, row| largest.max(row.high))
+    }
+
+    /// Numbers that it takes to write it down.
+    pub fn numbers(&self) -> usize {
+        self.0.iter().map(|row| if row.low == row.high { 2 } else { 4 }).sum()
+    }
+
+    /// The value at `share` of the distribution, from 0 to 1.
+    pub fn at(&self, share: f64) -> f64 {
+        let mut left = share * self.weight();
+        for row in &self.0 {
+            if left < row.weight {
+                return row.at(left / row.weight);
+            }
+            left -= row.weight;
+        }
+        self.0.last().map_or(0.0, |row| row.high)
+    }
+
+    /// Every value changed by a rule that keeps their order.
+    pub fn map(&self, rule: impl Fn(f64) -> f64) -> Self {
+        let row = |row: &Row| {
+            let (low, high) = (rule(row.low), rule(row.high));
+            Row { weight: row.weight, low, mean: rule(row.mean).clamp(low, high), high }
+        };
+        Self(self.0.iter().map(row).collect())
+    }
+
+    /// Checks a table that somebody wrote; `key` names it.
+    pub(super) fn check(&self, key: &str, least: f64) -> Result<(), ProfileError> {
+        let mut last = least;
+        for row in &self.0 {
+            let is_ordered = last <= row.low && row.low <= row.mean && row.mean <= row.high && row.high <= 9e18;
+            if !(row.weight > 0.0 && row.weight.is_finite() && is_ordered) {
+                let value = format!("[{}, {}, {}, {}]", row.weight, row.low, row.mean, row.high);
+                let allowed = format!("a weight above 0, and values that rise from {least} from low to mean to high and from row to row");
+                return Err(ProfileError::value(key, value, allowed));
+            }
+            last = row.high;
+        }
+        if self.is_empty() { Err(ProfileError::value(key, "[]", "at least one row".to_owned())) } else { Ok(()) }
+    }
+
+    /// A table of at most `most` rows with the distribution of these values, which it sorts.
+    pub(crate) fn fit(values: &mut [f64], most: usize) -> Self {
+        values.sort_unstable_by(f64::total_cmp);
+        let mut parts = vec![Part::of(values, 0, values.len())];
+        while parts.len() < most {
+            // The first of the worst: equal errors must not depend on the machine.
+            let worst = (0..parts.len()).fold(0, |worst, index| if parts[index].error > parts[worst].error { index } else { worst });
+            let Part { start, end, split, error, .. } = parts[worst];
+            if error < 1e-9 {
+                break;
+            }
+            parts.splice(worst..=worst, [Part::of(values, start, split), Part::of(values, split, end)]);
+        }
+        Self(parts.into_iter().filter(|part| part.end > part.start).map(|part| part.row).collect())
+    }
+}
+
+/// A part of sorted values, the row that stands for it, and where it had best be split.
+struct Part {
+    start: usize,
+    end: usize,
+    split: usize,
+    /// How much the row is off, times how many values it stands for.
+    error: f64,
+    row: Row,
+}
+
+impl Part {
+    fn of(values: &[f64], start: usize, end: usize) -> Self {
+        let own = &values[start..end];
+        let (Some(low), Some(high)) = (own.first().copied(), own.last().copied()) else {
+            return Self { start, end, split: start, error: 0.0, row: Row { weight: 0.0, low: 0.0, mean: 0.0, high: 0.0 } };
+        };
+        let mean = (own.iter().sum::<f64>() / own.len() as f64).clamp(low, high);
+        let row = Row { weight: own.len() as f64, low, mean, high };
+        let (mut error, mut worst, mut split) = (0.0, 0.0, start);
+        let step = own.len().div_ceil(256);
+        for index in (step / 2..own.len()).step_by(step) {
+            let is = row.at((index as f64 + 0.5) / own.len() as f64);
+            // Relative, but not below one unit.
+            let off = libm::log((is + 1.0) / (own[index] + 1.0)).abs();
+            error += off * step as f64;
+            if off > worst {
+                (worst, split) = (off, start + index);
+            }
+        }
+        // Equal values stay together: split at the beginning or at the end of a run of them, whichever divides.
+        let value = values[split.min(end - 1)];
+        let (first, after) = (start + own.partition_point(|other| *other < value), start + own.partition_point(|other| *other <= value));
+        let split = if first == start || (after < end && after - split <= split - first) { after } else { first };
+        Self { start, end, split, error: if split >= end || split <= start { 0.0 } else { error }, row }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SplitMix64;
+
+    #[test]
+    fn a_fitted_table_has_mean_and_quantiles() {
+        let mut random = SplitMix64::new(8);
+        let mut values: Vec<f64> = (0..20_000)
+            .map(|_| match random.next_below(10) {
+                0..4 => 8.0,
+                4..6 => 4096.0,
+                _ => (1000.0 * random.next_exponential()).round(),
+            })
+            .collect();
+        let table = Table::fit(&mut values, 16);
+        assert!(table.0.len() <= 16);
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        assert!((table.mean() / mean - 1.0).abs() < 1e-12);
+        for percent in [1, 5, 10, 25, 50, 75, 90, 99] {
+            let (is, should) = (table.at(f64::from(percent) / 100.0), values[values.len() * percent as usize / 100]);
+            assert!((is - should).abs() <= 0.05 * should + 1.0, "p{percent}: {is} for {should}");
+        }
+        assert!(table.0.iter().any(|row| row.low == 8.0 && row.high == 8.0 && row.weight > 7900.0), "a frequent value stands alone: {table:?}");
+    }
+
+    #[test]
+    fn rows_in_both_forms() {
+        let table: Table = serde_json::from_str("[[1, 2], [3, 4, 5, 7.5]]").unwrap();
+        assert_eq!((table.weight(), table.mean(), table.largest(), table.numbers()), (4.0, 4.25, 7.5, 6));
+        assert_eq!(serde_json::to_string(&table).unwrap(), "[[1,2],[3,4,5,7.5]]");
+        assert_eq!((table.at(0.0), table.at(0.25), table.at(1.0)), (2.0, 4.0, 7.5));
+        let error = serde_json::from_str::<Table>("[[1, 2, 3]]").unwrap_err().to_string();
+        assert!(error.starts_with("a row of 3 numbers: allowed is [weight, value] or"), "{error}");
+        assert!(Table::default().check("sizes", 0.0).is_err());
+        let rows: Table = serde_json::from_str("[[1, 5], [1, 4]]").unwrap();
+        assert!(rows.check("sizes", 0.0).unwrap_err().to_string().contains("[1, 4, 4, 4]"));
+    }
+}
