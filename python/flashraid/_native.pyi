@@ -21,6 +21,13 @@ def run(
 def configuration(
     device: str | None, scheme: str | None, config: str | Path | None, settings: Sequence[tuple[str, str]]
 ) -> str: ...
+def sanity(
+    trace: str | Path,
+    device: str | None,
+    scheme: str | None,
+    config: str | Path | None,
+    settings: Sequence[tuple[str, str]],
+) -> str: ...
 def trace_info(trace: str | Path, reading: Sequence[tuple[str, str]], page_bytes: int) -> str: ...
 def synth(
     output: str | Path,

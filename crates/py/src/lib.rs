@@ -141,6 +141,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(configuration, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::sanity, module)?)?;
     module.add_function(wrap_pyfunction!(synthetic::synth, module)?)?;
     module.add_function(wrap_pyfunction!(devices, module)?)?;
     module.add_function(wrap_pyfunction!(device, module)?)?;

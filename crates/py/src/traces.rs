@@ -1,6 +1,7 @@
 //! Traces: their statistics.
 
-use crate::{InputError, json, trace_error};
+use crate::{InputError, config_error, json, to_python, trace_error};
+use flashraid_sim::Config;
 use flashraid_workload::TraceOptions;
 use pyo3::prelude::*;
 use std::num::NonZeroU64;
@@ -22,4 +23,19 @@ pub fn options(reading: &[(String, String)]) -> PyResult<TraceOptions> {
         options.set(key, value).map_err(trace_error)?;
     }
     Ok(options)
+}
+
+/// What the beginning of a trace would ask of a configured device, and what is almost certainly not meant, as JSON text.
+#[pyfunction]
+#[pyo3(signature = (trace, device, scheme, config, settings))]
+pub fn sanity(
+    py: Python<'_>,
+    trace: PathBuf,
+    device: Option<&str>,
+    scheme: Option<&str>,
+    config: Option<PathBuf>,
+    settings: Vec<(String, String)>,
+) -> PyResult<String> {
+    let config = Config::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?;
+    json(&py.detach(|| flashraid_sim::sanity(&trace, config)).map_err(to_python)?)
 }

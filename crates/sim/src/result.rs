@@ -8,8 +8,10 @@ use crate::verify::Verified;
 use flashraid_flash::{ACTIONS, CellOperation, Counts};
 use flashraid_redundancy::ParityUpdates;
 use flashraid_vocabulary::{Action, Cause, HostOp, HostRequest};
+use flashraid_workload::TraceSummary;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Version of the result's form.
@@ -111,14 +113,47 @@ pub struct Source {
     pub name: String,
     /// SHA-256 of its file.
     pub sha256: String,
-    /// Requests that the trace recorded out of order.
+    /// Format of the trace.
+    pub format: String,
+    /// What its times were taken to count.
+    pub time_unit: String,
+    /// Devices in the trace; the address spaces of those that the filter keeps lie side by side.
+    pub devices: u64,
+    /// Lines or records that could not be read (`on_error = skip`).
+    pub skipped: u64,
+    /// What the trace recorded beside requests, and how often.
+    pub ignored: BTreeMap<String, u64>,
+    /// Requests that the trace recorded with a time before that of the record before.
     pub out_of_order: u64,
     /// Requests of other devices, left out by the filter.
     pub filtered: u64,
+    /// Requests whose offset or size is not a whole number of pages.
+    pub unaligned: u64,
     /// Requests beyond the logical space, taken modulo it.
     pub wrapped: u64,
+    /// Requests beyond the logical space, left out (`on_error = skip`).
+    pub left_out: u64,
     /// Requests left out of the statistics at the start.
     pub warmup_requests: u64,
+}
+
+impl Source {
+    /// Takes over what is known of a trace that has been read.
+    pub(crate) fn read(&mut self, summary: TraceSummary) {
+        let TraceSummary { name, sha256, format, time_unit, filtered, out_of_order, skipped, ignored, devices, .. } = summary;
+        *self = Self {
+            name,
+            sha256,
+            format: format.to_owned(),
+            time_unit: time_unit.to_owned(),
+            devices,
+            skipped,
+            ignored: ignored.into_iter().map(|(what, count)| (what.to_owned(), count)).collect(),
+            out_of_order,
+            filtered,
+            ..std::mem::take(self)
+        };
+    }
 }
 
 /// What the machine needed; the only part of a result that may differ between equal runs.
@@ -249,9 +284,16 @@ impl Simulation {
                 "bytes_written": measured.bytes_written,
                 "offered_load": load.map(|load| load.mean),
                 "busiest_load": load.map(|load| load.busiest),
+                "format": source.format,
+                "time_unit": source.time_unit,
+                "devices": source.devices,
+                "skipped": source.skipped,
+                "ignored": source.ignored,
                 "out_of_order": source.out_of_order,
                 "filtered": source.filtered,
+                "unaligned": source.unaligned,
                 "wrapped": source.wrapped,
+                "left_out": source.left_out,
                 "warmup_requests": source.warmup_requests,
             },
             "capacity": {

@@ -7,7 +7,7 @@ use crate::result::{EngineCost, Inconsistent, Measured, Snapshot, Source, text};
 use crate::simulation::{LATEST_NS, Simulation, with_engine};
 use crate::verify::Verified;
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{Trace, TraceError};
+use flashraid_workload::{OnError, Trace, TraceError};
 use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -109,8 +109,11 @@ pub fn run(trace: &Path, config: Config, with_cost: bool, progress: &mut dyn FnM
     simulation.verified.add(&replay.verified);
     let mut source = replay.source;
     let summary = replay.trace.finish()?;
-    (source.name, source.sha256) = (summary.name, summary.sha256);
-    (source.out_of_order, source.filtered) = (summary.out_of_order, summary.filtered);
+    if summary.skipped > 0 {
+        let first = summary.faults.first().map(String::as_str).unwrap_or_default();
+        warnings.push(format!("{} lines or records were skipped, the first because of {first}", summary.skipped));
+    }
+    source.read(summary);
     if is_done && simulation.config.run.verify {
         progress(Stage::Verifying);
         simulation.verify();
@@ -179,7 +182,10 @@ struct Replay {
     speed: f64,
     queue_depth: u64,
     fit: Fit,
+    /// Whether requests that do not fit are left out and counted, instead of ending the run.
+    leaves_out: bool,
     space_bytes: u64,
+    page_mask: u64,
     warmup: Warmup,
     verify_every: u64,
     submitted: u64,
@@ -199,6 +205,8 @@ impl Replay {
             speed: run.speed,
             queue_depth: u64::from(run.queue_depth),
             fit: run.fit,
+            leaves_out: run.trace_options().is_ok_and(|options| options.on_error == OnError::Skip),
+            page_mask: u64::from(simulation.config().device.page_bytes) - 1,
             space_bytes: simulation.space_bytes(),
             is_measuring: matches!(warmup, Warmup::Requests(0) | Warmup::Ns(0)),
             warmup,
@@ -224,8 +232,9 @@ impl Replay {
             }
             for index in 0..batch.len() {
                 self.fetch_ahead(engine, &batch, index);
-                let request = self.fitted(&batch[index])?;
-                self.host_request(engine, measured, request)?;
+                if let Some(request) = self.fitted(&batch[index])? {
+                    self.host_request(engine, measured, request)?;
+                }
             }
             batch.clear();
             engine.completed.clear();
@@ -261,9 +270,9 @@ impl Replay {
         }
     }
 
-    /// The request, scaled to the replay's speed and fitted into the logical space.
+    /// The request, scaled to the replay's speed and fitted into the logical space. None: it does not fit, and is to be left out.
     #[inline]
-    fn fitted(&mut self, request: &HostRequest) -> Result<HostRequest, RunError> {
+    fn fitted(&mut self, request: &HostRequest) -> Result<Option<HostRequest>, RunError> {
         let mut request = *request;
         if self.speed != 1.0 {
             request.arrival_ns = (request.arrival_ns as f64 / self.speed) as u64;
@@ -276,16 +285,23 @@ impl Replay {
                 request.arrival_ns
             )));
         }
-        if request.offset_bytes + request.size_bytes > self.space_bytes {
-            self.fit_into_space(&mut request)?;
+        self.source.unaligned += u64::from((request.offset_bytes | request.size_bytes) & self.page_mask != 0);
+        if request.offset_bytes + request.size_bytes > self.space_bytes && !self.fit_into_space(&mut request)? {
+            self.source.left_out += 1;
+            return Ok(None);
         }
-        Ok(request)
+        Ok(Some(request))
     }
 
+    /// Wraps a request round at the end of the space. False: it is to be left out.
     #[cold]
-    fn fit_into_space(&mut self, request: &mut HostRequest) -> Result<(), RunError> {
+    fn fit_into_space(&mut self, request: &mut HostRequest) -> Result<bool, RunError> {
         let (end, space) = (request.offset_bytes + request.size_bytes, self.space_bytes);
-        let number = self.submitted + 1;
+        let number = self.submitted + self.source.left_out + 1;
+        let is_data = matches!(request.op, HostOp::Read | HostOp::Write);
+        if self.leaves_out && (self.fit == Fit::Error || (is_data && request.size_bytes > space)) {
+            return Ok(false);
+        }
         if self.fit == Fit::Error {
             return Err(RunError::Request(format!(
                 "{}: request {number} ends at byte {end}, and the logical space has {space}: use --fit wrap, or a larger device",
@@ -296,7 +312,7 @@ impl Replay {
         request.offset_bytes %= space;
         if request.size_bytes > space {
             // A discard of more than everything is a discard of everything; data longer than the space cannot be.
-            if !matches!(request.op, HostOp::Trim | HostOp::WriteZeroes) {
+            if is_data {
                 return Err(RunError::Request(format!(
                     "{}: request {number} has {} bytes, and the logical space has {space}: allowed is a request that fits at all",
                     self.path, request.size_bytes
@@ -304,7 +320,7 @@ impl Replay {
             }
             (request.offset_bytes, request.size_bytes) = (0, space);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// What came so far was warm-up.

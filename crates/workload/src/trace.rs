@@ -6,6 +6,7 @@ use crate::gate::Gate;
 use crate::input::Input;
 use crate::options::TraceOptions;
 use crate::parser::Parser;
+use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
 use std::path::Path;
 
@@ -36,6 +37,8 @@ pub struct TraceSummary {
     pub sha256: String,
     /// The format it was read as.
     pub format: &'static str,
+    /// What its times were taken to count.
+    pub time_unit: &'static str,
     /// Requests delivered.
     pub requests: u64,
     /// Requests left out by the device filter.
@@ -58,6 +61,7 @@ pub struct TraceSummary {
 pub struct Trace {
     input: Input,
     format: &'static Format,
+    unit: TimeUnit,
     parser: Box<dyn Parser>,
     gate: Gate,
     is_at_end: bool,
@@ -79,12 +83,22 @@ impl Trace {
         let unit = options.time_unit.or_else(|| formats::unit_in_name(path, format)).unwrap_or(format.unit);
         let parser = (format.parser)(&Setup { unit, missing_op: options.missing_op });
         let gate = Gate::new(path, options, format.traits, unit);
-        Ok(Self { input, format, parser, gate, is_at_end: false, delivered: 0 })
+        Ok(Self { input, format, unit, parser, gate, is_at_end: false, delivered: 0 })
     }
 
     /// The format it is read as.
     pub fn format(&self) -> &'static Format {
         self.format
+    }
+
+    /// What its times were taken to count.
+    pub fn unit(&self) -> TimeUnit {
+        self.unit
+    }
+
+    /// Devices met so far.
+    pub fn devices(&self) -> u64 {
+        self.gate.devices().count() as u64
     }
 
     /// Appends the next requests (about 1024) to `batch`, and returns how many. 0 is the end of the trace, or of the part
@@ -122,6 +136,7 @@ impl Trace {
         Ok(TraceSummary {
             name,
             format: self.format.name,
+            time_unit: self.unit.name(),
             requests: self.delivered,
             filtered: self.gate.filtered(),
             out_of_order: self.gate.out_of_order(),

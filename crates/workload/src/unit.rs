@@ -31,7 +31,7 @@ impl TimeUnit {
     }
 
     /// Its length.
-    pub(crate) fn ns(self) -> u64 {
+    pub fn ns(self) -> u64 {
         10_u64.pow(self.decimals())
     }
 

@@ -9,8 +9,8 @@ import typer
 
 from .. import __version__, _native
 from ..replay import compare_pairs, run_pairs
-from ..settings import Pairs
-from . import tables
+from ..settings import Pairs, for_each
+from . import sanity, tables
 from .options import Config, DeviceName, Json, NoEngine, Quiet, Trace, with_settings
 from .output import Target
 from .progress import Progress
@@ -50,6 +50,8 @@ def run(
 ) -> int:
     """Replay a trace under one scheme."""
     with Target(json_target) as target:
+        if not quiet:
+            sanity.show(trace, device, scheme, config, settings)
         with Progress(quiet=quiet) as progress:
             progress.begin(scheme or "run")
             result = run_pairs(trace, device, scheme, config, not no_engine, progress, settings)
@@ -75,6 +77,8 @@ def compare(
     """Replay a trace under several schemes, on the same device, logical space and filled bytes."""
     names = [name.strip() for name in schemes.split(",")]
     with Target(json_target) as target:
+        if not quiet:
+            sanity.show(trace, device, names[0], config, for_each(device, names, config, settings)[0])
         with Progress(quiet=quiet) as progress:
             comparison = compare_pairs(
                 trace, device, names, config, not no_engine, progress, settings, begin=progress.begin

@@ -1,0 +1,36 @@
+"""What a trace would ask of a device, said before the run: a wrong unit shows here, not in the result."""
+
+import json
+import sys
+from typing import Any
+
+from .. import _native
+from ..settings import Pairs
+from ..sizes import format_bytes
+
+
+def show(trace: str, device: str | None, scheme: str | None, config: str | None, settings: Pairs) -> None:
+    """Prints one line of figures and a line for each warning to standard error."""
+    found = json.loads(_native.sanity(trace, device, scheme, config, settings))
+    print(f"trace: {_figures(found)}", file=sys.stderr)
+    for warning in found["warnings"]:
+        print(f"warning: {warning}", file=sys.stderr)
+
+
+def _figures(found: dict[str, Any]) -> str:
+    count = f"{found['requests']:,} requests" if found["is_all"] else f"first {found['requests']:,} requests"
+    rate = found["requests_per_second"]
+    parts = [
+        f"{found['format']}, times in {found['time_unit']}",
+        f"{count} in {found['span_ns'] / 1e9:,.3f} s" + (f" ({rate:,.0f}/s)" if rate else ""),
+    ]
+    if found["mean_bytes"]:
+        parts.append(f"mean {format_bytes(found['mean_bytes'])}, {found['write_share']:.0%} writes")
+    if found["devices"] > 1:
+        parts.append(f"{found['devices']:,} devices")
+    parts.append(f"footprint {format_bytes(found['footprint_bytes'])}")
+    address, space = format_bytes(found["max_address_bytes"]), format_bytes(found["space_bytes"])
+    parts.append(f"highest address {address} of {space}")
+    if found["expected_load"] is not None:
+        parts.append(f"load {found['expected_load']:.2g} before redundancy and collection")
+    return "; ".join(parts)

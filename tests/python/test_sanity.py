@@ -1,0 +1,101 @@
+"""What is said of a trace before it is run: figures, and warnings of what is almost certainly a wrong unit."""
+
+import json
+
+import pytest
+from conftest import PAGE, SAMPLE, write_device, write_trace, writes
+
+from flashraid import _native
+
+
+def sanity(trace, device, **settings):
+    pairs = [(key, str(value)) for key, value in settings.items()]
+    return json.loads(_native.sanity(str(trace), str(device), "raid0", None, pairs))
+
+
+def test_figures_are_those_of_the_requests(tmp_path, device):
+    rows = [(0, "W", 0, 2 * PAGE), (500, "R", PAGE, PAGE), (1000, "R", 8 * PAGE + 512, 1024), (2000, "F", 0, 0)]
+    found = sanity(write_trace(tmp_path, rows), device)
+    assert (found["format"], found["time_unit"], found["requests"], found["is_all"]) == ("flashraid", "us", 4, True)
+    assert (found["span_ns"], found["requests_per_second"]) == (2_000_000, 2000)
+    assert (found["footprint_bytes"], found["max_address_bytes"]) == (3 * PAGE, 8 * PAGE + 1536)
+    assert found["mean_bytes"] == (3 * PAGE + 1024) / 3
+    assert (found["unaligned"], found["beyond_space"], found["write_share"]) == (1, 0, 1 / 3)
+    # Per channel: 2 programs and 2 reads of cells on 4 dies; the buses carry 25 ns a byte and 175 ns a command.
+    cells_ns = (2 * 20_000 + 2 * 200_000) / 4
+    buses_ns = ((3 * PAGE + 1024) * 25 + 4 * 175) / 4
+    assert found["expected_load"] == pytest.approx(max(cells_ns, buses_ns) / 2_000_000)
+    assert found["warnings"] == []
+    assert sanity(write_trace(tmp_path, rows), device, speed=4)["span_ns"] == 500_000
+    assert sanity(write_trace(tmp_path, rows), device, queue_depth=4)["expected_load"] is None
+
+
+def test_limit_and_sample(tmp_path, device):
+    trace = write_trace(tmp_path, writes(300))
+    assert (sanity(trace, device)["requests"], sanity(trace, device)["is_all"]) == (300, True)
+    assert (sanity(trace, device, limit=20)["requests"], sanity(trace, device, limit=20)["is_all"]) == (20, True)
+
+
+@pytest.mark.parametrize(
+    ("gap_us", "unit", "says"),
+    [
+        (1000, "auto", None),
+        (1000, "ns", "1005025 requests a second and 50.3 times what the device can do"),
+        (1000, "s", "requests a second: if its times are not in s, --time-unit"),
+        (10_000_000_000, "auto", "if its times are not in us, --time-unit ns"),
+    ],
+)
+def test_a_wrong_unit_is_noticed(tmp_path, device, gap_us, unit, says):
+    rows = [(index * gap_us, "W", index % 100 * PAGE, PAGE) for index in range(200)]
+    found = sanity(write_trace(tmp_path, rows), device, time_unit=unit)
+    assert bool(found["warnings"]) == (says is not None), found["warnings"]
+    if says:
+        assert says in found["warnings"][0]
+
+
+def test_a_wrong_unit_of_sizes_is_noticed(tmp_path):
+    device = write_device(tmp_path, blocks_per_plane=8192)
+    trace = tmp_path / "bytes.ssdsim.trace"
+    trace.write_text("".join(f"{index * 10_000_000} 0 0 65536 0\n" for index in range(200)))
+    (warning,) = [text for text in sanity(trace, device)["warnings"] if "counts sectors" in text]
+    assert "the mean request has 34 MB" in warning
+
+
+def test_addresses_beyond_the_space_are_announced(tmp_path, device):
+    rows = [(0, "W", 0, PAGE), (1000, "W", 1 << 40, PAGE)]
+    for fit, says in (("wrap", "they are wrapped"), ("error", "--fit wrap")):
+        (warning,) = sanity(write_trace(tmp_path, rows), device, fit=fit)["warnings"]
+        assert warning.startswith("1 of the 2 requests end beyond the logical space")
+        assert says in warning
+
+
+def test_said_before_the_run_and_not_when_quiet(command, device):
+    done = command("run", SAMPLE, "--device", "ssd1", "--scheme", "raid0", "--limit", "500", "--time-unit", "ns")
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("trace: flashraid, times in ns; 500 requests in ")
+    assert lines[1].startswith("warning: the trace asks for ")
+    assert "--time-unit 100ns or us" in lines[1]
+    done = command("run", SAMPLE, "--device", "ssd1", "--scheme", "raid0", "--limit", "500", "--quiet")
+    assert done.stderr == ""
+
+
+def test_requests_that_do_not_fit_can_be_left_out(tmp_path, command, device):
+    rows = [(0, "W", 0, PAGE), (1000, "W", 1 << 40, PAGE), (2000, "R", 0, PAGE), (3000, "R", 0, 1 << 31)]
+    trace = write_trace(tmp_path, rows)
+    options = ("run", trace, "--device", device, "--scheme", "raid0", "--json")
+    assert "request 2 ends at byte" in command(*options, status=2).stderr
+    work = json.loads(command(*options, "--on-error", "skip").stdout)["workload"]
+    assert (work["requests"], work["left_out"], work["wrapped"]) == (2, 2, 0)
+    work = json.loads(command(*options, "--on-error", "skip", "--fit", "wrap").stdout)["workload"]
+    assert (work["requests"], work["left_out"], work["wrapped"]) == (3, 1, 1)
+
+
+def test_lines_that_cannot_be_read_can_be_left_out(tmp_path, command, device):
+    trace = write_trace(tmp_path, writes(3))
+    trace.write_text(trace.read_text().replace("1000,W", "1000,X"))
+    options = ("run", trace, "--device", device, "--scheme", "raid0", "--json")
+    assert ":3:6: op is 'X'" in command(*options, status=2).stderr
+    done = command(*options, "--on-error", "skip")
+    work = json.loads(done.stdout)["workload"]
+    assert (work["requests"], work["skipped"]) == (2, 1)
+    assert "1 lines or records were skipped, the first because of " in done.stderr
