@@ -28,8 +28,8 @@ pub use info::{
     trace_info,
 };
 pub use options::{Layout, MissingOp, OnError, TraceOptions};
-pub use random::SplitMix64;
 pub use profile::{Profile, ProfileError};
+pub use random::SplitMix64;
 pub use synth::{Arrivals, Synth};
 pub use trace::{DeviceSummary, Trace, TraceSummary};
 pub use unit::TimeUnit;

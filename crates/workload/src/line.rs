@@ -67,9 +67,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     pub fn skip_more_fields(&mut self) {
         self.skip_blanks();
         if self.text[self.position] == SEPARATOR {
-            while self.text[self.position] != b'\n' {
-                self.position += 1;
-            }
+            self.position += self.length_of_rest();
         }
     }
 
@@ -135,6 +133,78 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         Ok(&self.text[self.field..self.position])
     }
 
+    /// A field whatever it holds, without the blanks around it. It may be empty, and hold blanks, where the separator is not a blank.
+    #[inline(always)]
+    pub fn field(&mut self, name: &'static str) -> Result<&'a [u8], Box<Fault>> {
+        self.next_field(name)?;
+        let rest = &self.text[self.position..];
+        let end = match SEPARATOR {
+            BLANKS => memchr::memchr3(b' ', b'\t', b'\n', rest),
+            _ => memchr::memchr2(SEPARATOR, b'\n', rest),
+        };
+        let length = end.unwrap_or(rest.len());
+        self.position += length;
+        Ok(rest[..length].trim_ascii_end())
+    }
+
+    /// A field that may hold the separator: it ends where `count` more fields follow. The separator must be blanks.
+    #[inline(always)]
+    pub fn field_before_last(&mut self, name: &'static str, count: usize) -> Result<&'a [u8], Box<Fault>> {
+        self.next_field(name)?;
+        let mut field = self.text[self.position..self.position + self.length_of_rest()].trim_ascii_end();
+        for _ in 0..count {
+            let end = memchr::memrchr2(b' ', b'\t', field).unwrap_or(0);
+            field = field[..end].trim_ascii_end();
+        }
+        if field.is_empty() {
+            return Err(self.fault(self.field, format!("fewer than {count} fields follow {name}"), self.columns));
+        }
+        self.position += field.len();
+        Ok(field)
+    }
+
+    /// A whole number in hexadecimal, behind `prefix`.
+    #[inline(always)]
+    pub fn hexadecimal(&mut self, name: &'static str, prefix: &'static str) -> Result<u64, Box<Fault>> {
+        let word = self.word(name)?;
+        let digits = word.strip_prefix(prefix.as_bytes()).unwrap_or_default();
+        let mut value = 0_u64;
+        for digit in digits {
+            let Some(digit) = char::from(*digit).to_digit(16) else {
+                return Err(self.not_hexadecimal(prefix));
+            };
+            if value >> 60 != 0 {
+                return Err(self.too_large());
+            }
+            value = value << 4 | u64::from(digit);
+        }
+        if digits.is_empty() { Err(self.not_hexadecimal(prefix)) } else { Ok(value) }
+    }
+
+    /// The same as a length in bytes.
+    #[inline(always)]
+    pub fn hexadecimal_size(&mut self, name: &'static str, prefix: &'static str) -> Result<u64, Box<Fault>> {
+        let size = self.hexadecimal(name, prefix)?;
+        self.size_at = self.field;
+        Ok(size)
+    }
+
+    /// The numbers of a Linux device in two fields, as one (`DeviceNames::MajorMinor`).
+    #[inline(always)]
+    pub fn major_minor(&mut self, major_name: &'static str, minor_name: &'static str) -> Result<u32, Box<Fault>> {
+        let major = self.device(major_name)?;
+        if major > 0xFFF {
+            return Err(self.unexpected("a major device number of at most 4095"));
+        }
+        let device_at = self.device_at;
+        let minor = self.device(minor_name)?;
+        if minor > 0xF_FFFF {
+            return Err(self.unexpected("a minor device number of at most 1048575"));
+        }
+        self.device_at = device_at;
+        Ok(major << 20 | minor)
+    }
+
     /// Passes over the rest of the line, whatever it holds; returns where the next one begins.
     #[inline(always)]
     pub fn skip(&self) -> usize {
@@ -153,6 +223,13 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     pub fn unexpected(self, expected: &str) -> Box<Fault> {
         let token = self.token();
         self.fault(self.field, format!("{} is '{token}'", self.name), expected)
+    }
+
+    /// Bytes from the cursor to the newline.
+    #[inline(always)]
+    fn length_of_rest(&self) -> usize {
+        let rest = &self.text[self.position..];
+        memchr::memchr(b'\n', rest).unwrap_or(rest.len())
     }
 
     #[inline(always)]
@@ -276,6 +353,15 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     #[cold]
     fn too_large(self) -> Box<Fault> {
         self.unexpected("a number that fits 64 bits in nanoseconds or bytes")
+    }
+
+    #[cold]
+    fn not_hexadecimal(self, prefix: &str) -> Box<Fault> {
+        self.unexpected(&if prefix.is_empty() {
+            "a hexadecimal number".to_owned()
+        } else {
+            format!("a hexadecimal number behind {prefix}")
+        })
     }
 
     #[cold]

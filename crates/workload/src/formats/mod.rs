@@ -1,11 +1,21 @@
 //! The formats of traces, one file each. A new one is its file, its `mod` line and its place in `FORMATS`; the command's
 //! help, recognition and error messages read that list.
 
+mod alibaba;
+mod cloudphysics;
+mod diskmon;
+mod disksim;
+mod etw;
+mod fiu;
 mod flashraid;
+mod heimdall;
 mod msr;
 mod recognition;
+mod scsi;
 mod spc;
 mod ssdsim;
+mod systor;
+mod tencent;
 
 use crate::gate::Traits;
 use crate::options::MissingOp;
@@ -61,7 +71,21 @@ pub(crate) struct NotExpressible {
 }
 
 /// Every format.
-pub const FORMATS: &[Format] = &[flashraid::FORMAT, ssdsim::FORMAT, spc::FORMAT, msr::FORMAT];
+pub const FORMATS: &[Format] = &[
+    flashraid::FORMAT,
+    ssdsim::FORMAT,
+    spc::FORMAT,
+    msr::FORMAT,
+    systor::FORMAT,
+    alibaba::FORMAT,
+    tencent::FORMAT,
+    etw::FORMAT,
+    fiu::FORMAT,
+    heimdall::FORMAT,
+    disksim::FORMAT,
+    diskmon::FORMAT,
+    cloudphysics::FORMAT,
+];
 
 /// The format called `name`.
 pub fn find(name: &str) -> Option<&'static Format> {

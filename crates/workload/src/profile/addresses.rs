@@ -98,7 +98,9 @@ impl Walk {
             Addresses::Zipf { theta, scrambled } => {
                 Law::Zipf { zipf: Zipf::new(positions, theta), order: scrambled.then(|| Permutation::new(positions, &mut random)) }
             }
-            Addresses::HotCold { hot_space, hot_accesses } => Law::HotCold { hot: (hot_space * positions as f64).round() as u64, hot_accesses },
+            Addresses::HotCold { hot_space, hot_accesses } => {
+                Law::HotCold { hot: (hot_space * positions as f64).round() as u64, hot_accesses }
+            }
             Addresses::Sequential { mean_run_requests } => Law::Sequential { mean_run_requests, next: 0 },
             Addresses::Strided { stride_bytes } => Law::Strided { stride: stride_bytes.div_ceil(align_bytes), next: 0 },
             Addresses::Growing { new_share, theta } => {

@@ -15,8 +15,8 @@ pub use arrivals::{Arrivals, Diurnal};
 pub use shipped::{SHIPPED, Shipped};
 pub use streams::{Ops, Sizes, Stream};
 pub use table::{Row, Table};
-pub use twin::{Phase, Twin};
 pub(crate) use twin::{DIRTY, Place, Places, STARTED};
+pub use twin::{Phase, Twin};
 
 use flashraid_vocabulary::HostRequest;
 use serde::{Deserialize, Serialize};
@@ -139,7 +139,8 @@ impl Profile {
             let nearest = nearest(name, names());
             return Err(ProfileError::Unknown { name: name.to_owned(), nearest, known: names().collect::<Vec<_>>().join(", ") });
         }
-        let text = std::fs::read_to_string(name).map_err(|error| ProfileError::File { path: name.to_owned(), reason: error.to_string() })?;
+        let text =
+            std::fs::read_to_string(name).map_err(|error| ProfileError::File { path: name.to_owned(), reason: error.to_string() })?;
         Self::parse(&text, name)
     }
 
@@ -152,7 +153,9 @@ impl Profile {
     pub fn requests(&self) -> Result<Requests, ProfileError> {
         self.check()?;
         let source = match (&self.twin, &self.arrivals) {
-            (Some(twin), _) => Source::Twin(Box::new(twin::Generator::new(twin, self.requests, self.space_bytes, self.page_bytes, self.seed))),
+            (Some(twin), _) => {
+                Source::Twin(Box::new(twin::Generator::new(twin, self.requests, self.space_bytes, self.page_bytes, self.seed)))
+            }
             (None, arrivals) => {
                 let arrivals = arrivals.clone().ok_or_else(|| ProfileError::value("arrivals", "nothing", "a law".to_owned()))?;
                 let clock = arrivals::Clock::new(arrivals, self.diurnal, self.seed);
@@ -185,7 +188,12 @@ impl Profile {
         arrivals.check()?;
         let end = arrivals.longest_ns() * self.requests.unwrap_or(1) as f64 + self.duration_ns.unwrap_or(0) as f64;
         let value = self.requests.or(self.duration_ns).unwrap_or(0);
-        check(end < LARGEST as f64, "arrivals", format!("{value} gaps of up to {:.0} ns", arrivals.longest_ns()), "less than 292 years in all")
+        check(
+            end < LARGEST as f64,
+            "arrivals",
+            format!("{value} gaps of up to {:.0} ns", arrivals.longest_ns()),
+            "less than 292 years in all",
+        )
     }
 }
 

@@ -18,6 +18,4 @@ macro_rules! shipped {
     };
 }
 
-shipped![
-    "cr5m-uniform",
-];
+shipped!["cr5m-uniform",];

@@ -153,7 +153,10 @@ pub(super) fn whole_weights(weights: &[f64], key: &str) -> Result<Vec<u64>, Prof
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
         let number: Result<u64, _> = format!("{whole}{part:0<decimals$}").parse();
         let is_weight = (0.0..=1e9).contains(weight) && decimals <= 9;
-        number.ok().filter(|_| is_weight).ok_or_else(|| ProfileError::value(key, weight, "0 to 1,000,000,000, with at most 9 decimals".to_owned()))
+        number
+            .ok()
+            .filter(|_| is_weight)
+            .ok_or_else(|| ProfileError::value(key, weight, "0 to 1,000,000,000, with at most 9 decimals".to_owned()))
     };
     let whole: Vec<u64> = weights.iter().zip(&texts).map(whole).collect::<Result<_, _>>()?;
     check(whole.iter().any(|weight| *weight > 0), key, "0", "a weight above 0 for at least one")?;
@@ -214,9 +217,15 @@ impl Streams {
         let weights = whole_weights(&streams.iter().map(|stream| stream.weight).collect::<Vec<_>>(), "weight")?;
         // The first stream's sequence is that of the seed itself.
         let mut seeds = SplitMix64::named(seed, "seeds");
-        let state = |(index, stream): (usize, &Stream)| stream.state(space_bytes, page_bytes, if index == 0 { seed } else { seeds.next_u64() });
+        let state =
+            |(index, stream): (usize, &Stream)| stream.state(space_bytes, page_bytes, if index == 0 { seed } else { seeds.next_u64() });
         let states = streams.iter().enumerate().map(state).collect::<Result<_, _>>()?;
-        Ok(Self { choice: Choice::new(weights.into_iter().zip(0..)), random: SplitMix64::named(seed, "streams"), streams: states, page_bytes })
+        Ok(Self {
+            choice: Choice::new(weights.into_iter().zip(0..)),
+            random: SplitMix64::named(seed, "streams"),
+            streams: states,
+            page_bytes,
+        })
     }
 
     #[inline]

@@ -37,7 +37,11 @@ struct Number(f64);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.0.fract() == 0.0 && self.0.abs() < 9e15 { serializer.serialize_i64(self.0 as i64) } else { serializer.serialize_f64(self.0) }
+        if self.0.fract() == 0.0 && self.0.abs() < 9e15 {
+            serializer.serialize_i64(self.0 as i64)
+        } else {
+            serializer.serialize_f64(self.0)
+        }
     }
 }
 
@@ -47,7 +51,10 @@ impl<'de> Deserialize<'de> for Table {
         let row = |numbers: Vec<f64>| match numbers[..] {
             [weight, value] => Ok(Row { weight, low: value, mean: value, high: value }),
             [weight, low, mean, high] => Ok(Row { weight, low, mean, high }),
-            _ => Err(serde::de::Error::custom(format!("a row of {} numbers: allowed is [weight, value] or [weight, low, mean, high]", numbers.len()))),
+            _ => Err(serde::de::Error::custom(format!(
+                "a row of {} numbers: allowed is [weight, value] or [weight, low, mean, high]",
+                numbers.len()
+            ))),
         };
         rows.into_iter().map(row).collect::<Result<_, _>>().map(Self)
     }
@@ -208,7 +215,10 @@ mod tests {
             let (is, should) = (table.at(f64::from(percent) / 100.0), values[values.len() * percent as usize / 100]);
             assert!((is - should).abs() <= 0.05 * should + 1.0, "p{percent}: {is} for {should}");
         }
-        assert!(table.0.iter().any(|row| row.low == 8.0 && row.high == 8.0 && row.weight > 7900.0), "a frequent value stands alone: {table:?}");
+        assert!(
+            table.0.iter().any(|row| row.low == 8.0 && row.high == 8.0 && row.weight > 7900.0),
+            "a frequent value stands alone: {table:?}"
+        );
     }
 
     #[test]

@@ -33,7 +33,9 @@ impl Frontiers {
     pub fn begin(&mut self, pages: u64) -> Option<u64> {
         let fits = self.slices.iter_mut().filter(|slice| slice.end - slice.next >= pages).min_by_key(|slice| slice.used);
         let page = fits.map(|slice| slice.next);
-        page.or_else(|| self.slices.iter().filter(|slice| slice.next < slice.end).max_by_key(|slice| slice.end - slice.next).map(|slice| slice.next))
+        page.or_else(|| {
+            self.slices.iter().filter(|slice| slice.next < slice.end).max_by_key(|slice| slice.end - slice.next).map(|slice| slice.next)
+        })
     }
 
     /// Pages up to below `end` were used, from `first` on.

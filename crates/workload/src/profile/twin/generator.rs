@@ -64,7 +64,11 @@ impl Deal {
         let others = phase.others.map(&mut stretch);
         let left = moves.iter().flatten().flatten().chain(&others).sum();
         let count = |op: usize, fits: &dyn Fn(Place) -> bool| -> u64 {
-            Place::ALL.into_iter().filter(|place| fits(*place)).map(|place| moves[READ][op][place as usize] + moves[WRITE][op][place as usize]).sum()
+            Place::ALL
+                .into_iter()
+                .filter(|place| fits(*place))
+                .map(|place| moves[READ][op][place as usize] + moves[WRITE][op][place as usize])
+                .sum()
         };
         let mut deck = |table: &Table, cards: u64| Deck::new(table.clone(), cards, random);
         let sizes = [&phase.read_bytes, &phase.write_bytes];

@@ -186,7 +186,11 @@ impl Twin {
                 let key = ["read_bytes", "write_bytes"][op];
                 for (class, table) in sizes.iter().enumerate() {
                     let count: u64 = Place::ALL.into_iter().filter(|place| place.size_class() == class).map(of).sum();
-                    if count > 0 { table.check(key, 1.0)? } else { table.check_if_any(key, 1.0)? }
+                    if count > 0 {
+                        table.check(key, 1.0)?
+                    } else {
+                        table.check_if_any(key, 1.0)?
+                    }
                     check(table.largest() < 4e9, key, table.largest(), "below 4 GB")?;
                 }
                 for table in [&phase.read_distances, &phase.write_distances][op] {

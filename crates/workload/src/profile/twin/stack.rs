@@ -51,13 +51,8 @@ pub(super) struct Found {
 
 impl Stack {
     pub fn new() -> Self {
-        let mut stack = Self {
-            numbers: PageNumbers::new(),
-            pages: Vec::new(),
-            recency: Recency::new(),
-            weights: Vec::new(),
-            sums: Default::default(),
-        };
+        let mut stack =
+            Self { numbers: PageNumbers::new(), pages: Vec::new(), recency: Recency::new(), weights: Vec::new(), sums: Default::default() };
         stack.weigh();
         stack
     }
@@ -140,7 +135,8 @@ impl Stack {
     fn weight_before(&self, state: usize, place: usize) -> u64 {
         let block = place / BLOCK;
         let rest = &self.weights[block * BLOCK..place];
-        self.sums[state].before(block) + rest.iter().filter(|(of, _)| *of as usize == state).map(|(_, weight)| u64::from(*weight)).sum::<u64>()
+        self.sums[state].before(block)
+            + rest.iter().filter(|(of, _)| *of as usize == state).map(|(_, weight)| u64::from(*weight)).sum::<u64>()
     }
 
     fn place_of_weight(&self, state: usize, weight: u64) -> usize {
@@ -167,7 +163,8 @@ impl Stack {
             self.weights[place] = (known.state, weight(known.due));
         }
         for (state, sums) in self.sums.iter_mut().enumerate() {
-            let sum = |block: &[(u8, u32)]| block.iter().filter(|(of, _)| *of as usize == state).map(|(_, weight)| u64::from(*weight)).sum();
+            let sum =
+                |block: &[(u8, u32)]| block.iter().filter(|(of, _)| *of as usize == state).map(|(_, weight)| u64::from(*weight)).sum();
             *sums = Fenwick::of(self.weights.chunks(BLOCK).map(sum));
         }
     }

@@ -1,0 +1,54 @@
+//! CloudPhysics traces as CSV (Waldspurger et al., "Efficient MRC Construction with SHARDS", FAST 2015): the header
+//! `version,time,op,size,lbn`, one virtual disk a file.
+//!
+//! Time is in microseconds from an origin of the recorder's and becomes 0 at the first request; op is a SCSI operation code in
+//! hexadecimal, size bytes, lbn sectors. A cache synchronisation is a flush; commands that neither transfer nor flush are no requests.
+
+use super::{Format, first_line, no_other_word, scsi};
+use crate::error::Fault;
+use crate::gate::{Gate, Traits};
+use crate::line::{Line, SECTOR_BYTES};
+use crate::parser::{LineFormat, LineParser, Record};
+use crate::unit::TimeUnit;
+use flashraid_vocabulary::{HostOp, HostRequest};
+
+const COLUMNS: &str = "version,time,op,size,lbn";
+
+/// This format's place in the list.
+pub const FORMAT: Format = Format {
+    name: "cloudphysics",
+    about: "CloudPhysics CSV with the header version,time,op,size,lbn: microseconds, SCSI codes in hexadecimal, bytes, 512-byte sectors",
+    unit: TimeUnit::Us,
+    words: &["cloudphysics"],
+    is_word: no_other_word,
+    endings: &[],
+    is_header: |head| first_line(head) == COLUMNS.as_bytes(),
+    traits: Traits::REBASED,
+    parser: |setup| Box::new(LineParser::new(CloudPhysics { unit: setup.unit })),
+    writer: None,
+};
+
+struct CloudPhysics {
+    unit: TimeUnit,
+}
+
+impl LineFormat<b','> for CloudPhysics {
+    const COLUMNS: &'static str = COLUMNS;
+    const HAS_HEADER: bool = true;
+
+    #[inline(always)]
+    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+        line.whole("version")?;
+        let arrival_ns = line.time("time", self.unit)?;
+        let Some(op) = scsi::op(line.hexadecimal("op", "")?) else {
+            return Ok(Record::Ignored("SCSI commands other than reads, writes and flushes"));
+        };
+        let mut size_bytes = line.size("size", 1)?;
+        let mut offset_bytes = line.offset("lbn", SECTOR_BYTES)?;
+        if op == HostOp::Flush {
+            // One of a range of addresses flushes these at least; ours flushes all.
+            (offset_bytes, size_bytes) = (0, 0);
+        }
+        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
+    }
+}

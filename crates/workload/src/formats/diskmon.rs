@@ -1,0 +1,49 @@
+//! Logs of Sysinternals DiskMon: `index time duration disk request sector length`, separated by tabs, the last often followed by one.
+//!
+//! Time and duration are seconds, sector and length sectors. Duration is not read.
+
+use super::{Format, no_header, no_other_word};
+use crate::error::Fault;
+use crate::gate::{Gate, Traits};
+use crate::line::{BLANKS, Line, SECTOR_BYTES};
+use crate::parser::{LineFormat, LineParser, Record};
+use crate::unit::TimeUnit;
+use flashraid_vocabulary::{HostOp, HostRequest};
+
+/// This format's place in the list.
+pub const FORMAT: Format = Format {
+    name: "diskmon",
+    about: "DiskMon: index time duration disk request sector length: seconds, Read or Write, 512-byte sectors",
+    unit: TimeUnit::S,
+    words: &["diskmon"],
+    is_word: no_other_word,
+    endings: &[],
+    is_header: no_header,
+    traits: Traits::PLAIN,
+    parser: |setup| Box::new(LineParser::new(DiskMon { unit: setup.unit })),
+    writer: None,
+};
+
+struct DiskMon {
+    unit: TimeUnit,
+}
+
+impl LineFormat<BLANKS> for DiskMon {
+    const COLUMNS: &'static str = "index time duration disk request sector length";
+
+    #[inline(always)]
+    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+        line.whole("index")?;
+        let arrival_ns = line.time("time", self.unit)?;
+        line.field("duration")?;
+        let source = line.device("disk")?;
+        let op = match line.word("request")? {
+            b"Read" => HostOp::Read,
+            b"Write" => HostOp::Write,
+            _ => return Err(line.unexpected("Read or Write")),
+        };
+        let offset_bytes = line.offset("sector", SECTOR_BYTES)?;
+        let size_bytes = line.size("length", SECTOR_BYTES)?;
+        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+    }
+}

@@ -1,0 +1,50 @@
+//! Tencent Cloud Block Storage traces (Zhang et al., "OSCA: An Online-Model Based Cache Allocation Scheme in Cloud Block Storage
+//! Systems", ATC 2020): `Timestamp,Offset,Size,IOType,VolumeID`, thousands of volumes interleaved.
+//!
+//! Offset and Size count sectors, IOType 0 is a read and 1 a write (SSDsim's codes are the other way round). Timestamp is in whole
+//! seconds since 1970, which become 0 at the first: the requests of a second are spread evenly over it, so arrivals within a second
+//! are invented, and the summary says so.
+
+use super::{Format, no_header, no_other_word};
+use crate::error::Fault;
+use crate::gate::{Gate, Traits};
+use crate::line::{Line, SECTOR_BYTES};
+use crate::parser::{LineFormat, LineParser, Record};
+use crate::unit::TimeUnit;
+use flashraid_vocabulary::{HostOp, HostRequest};
+
+/// This format's place in the list.
+pub const FORMAT: Format = Format {
+    name: "tencent",
+    about: "Tencent CBS: Timestamp,Offset,Size,IOType,VolumeID: whole seconds (requests are spread over theirs), 512-byte sectors, 0 = read",
+    unit: TimeUnit::S,
+    words: &["tencent"],
+    is_word: no_other_word,
+    endings: &["csv"],
+    is_header: no_header,
+    traits: Traits { is_coarse: true, ..Traits::REBASED },
+    parser: |setup| Box::new(LineParser::new(Tencent { unit: setup.unit })),
+    writer: None,
+};
+
+struct Tencent {
+    unit: TimeUnit,
+}
+
+impl LineFormat<b','> for Tencent {
+    const COLUMNS: &'static str = "Timestamp,Offset,Size,IOType,VolumeID";
+
+    #[inline(always)]
+    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+        let arrival_ns = line.time("Timestamp", self.unit)?;
+        let offset_bytes = line.offset("Offset", SECTOR_BYTES)?;
+        let size_bytes = line.size("Size", SECTOR_BYTES)?;
+        let op = match line.word("IOType")? {
+            b"0" => HostOp::Read,
+            b"1" => HostOp::Write,
+            _ => return Err(line.unexpected("0 (read) or 1 (write)")),
+        };
+        let source = line.device("VolumeID")?;
+        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+    }
+}
