@@ -4,6 +4,7 @@ import json
 import os
 
 from . import _native
+from .replay import Progress
 from .result import Record
 from .settings import pairs
 
@@ -34,12 +35,14 @@ def synth(
     max_pages: int = 1,
     arrivals: str = "fixed",
     seed: int = 1,
+    progress: Progress | None = None,
 ) -> int:
     """Writes a trace of uniformly random requests and returns their number; equal arguments give equal files.
 
     Addresses and sizes are whole pages; every size from `min_pages` to `max_pages` is as likely. Requests arrive every
-    `interval_ns` (`arrivals="fixed"`) or after exponential gaps of that mean (`"poisson"`).
+    `interval_ns` (`arrivals="fixed"`) or after exponential gaps of that mean (`"poisson"`). The file is compressed if its
+    name ends in .gz, .zst or .xz; `-` is standard output.
     """
     path = os.fspath(output)
     numbers = (requests, space_bytes, page_bytes, read_share, min_pages, max_pages, interval_ns)
-    return _native.synth(path, format, *numbers, arrivals, seed)
+    return _native.synth(path, format, *numbers, arrivals, seed, progress)

@@ -260,7 +260,12 @@ def test_trace_synth_and_info(command):
     assert len({tuple(each[key] for key in same) for each in info.values()}) == 1
     assert info["c.csv"]["duration_ns"] != info["a.csv"]["duration_ns"]
     assert "footprint" in command("trace", "info", "a.csv", "--page-bytes", "8KiB").stdout
-    assert "without .gz" in command("trace", "synth", "-o", "a.csv.gz", *options, "--interval-ns", "5", status=2).stderr
+    for name in ("a.csv.gz", "a.csv.zst", "a.csv.xz"):
+        command("trace", "synth", "-o", name, *options, "--interval-ns", "100000", "--seed", "2")
+        compressed = json.loads(command("trace", "info", name, "--json", "-").stdout)
+        assert [compressed[key] for key in same] == [info["a.csv"][key] for key in same]
+    text = command("trace", "synth", "-o", "-", *options, "--interval-ns", "100000", "--seed", "2").stdout
+    assert text == (command.folder / "a.csv").read_text()
 
 
 def test_devices(command):

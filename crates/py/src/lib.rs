@@ -7,7 +7,7 @@ mod synthetic;
 mod traces;
 
 use flashraid_sim::{Config, ConfigError, RunError, Stage, listing};
-use flashraid_workload::TraceError;
+use flashraid_workload::{GoOn, TraceError};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
@@ -31,7 +31,25 @@ fn config_error(error: ConfigError) -> PyErr {
 }
 
 fn trace_error(error: TraceError) -> PyErr {
-    InputError::new_err(error.to_string())
+    match error {
+        TraceError::Interrupted => PyKeyboardInterrupt::new_err(error.to_string()),
+        _ => InputError::new_err(error.to_string()),
+    }
+}
+
+/// Work on traces with the interpreter's lock released, which asks Python about ten times a second whether to go on.
+fn watched<T: Send>(
+    py: Python<'_>,
+    stage: &str,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut GoOn<'_>) -> Result<T, TraceError> + Send,
+) -> PyResult<T> {
+    let mut caller = Caller::new(progress);
+    let done = py.detach(|| work(&mut |count, share| caller.tell(stage, count, share)));
+    match caller.error {
+        Some(error) => Err(error),
+        None => done.map_err(trace_error),
+    }
 }
 
 fn json(value: &impl Serialize) -> PyResult<String> {
@@ -53,14 +71,18 @@ impl Caller {
 
     /// Whether to go on; once no, always no.
     fn go_on(&mut self, stage: Stage) -> bool {
+        match stage {
+            Stage::Preconditioning(pages) => self.tell("preconditioning", pages, None),
+            Stage::Replaying { requests, share } => self.tell("replaying", requests, Some(share)),
+            Stage::Verifying => self.tell("verifying", 0, None),
+        }
+    }
+
+    /// The same, told in words.
+    fn tell(&mut self, name: &str, count: u64, share: Option<f64>) -> bool {
         if !self.is_stopped {
             let answer = Python::attach(|py| {
                 py.check_signals()?;
-                let (name, count, share) = match stage {
-                    Stage::Preconditioning(pages) => ("preconditioning", pages, None),
-                    Stage::Replaying { requests, share } => ("replaying", requests, Some(share)),
-                    Stage::Verifying => ("verifying", 0, None),
-                };
                 self.progress.as_ref().map_or(Ok(true), |progress| progress.call1(py, (name, count, share))?.is_truthy(py))
             });
             self.is_stopped = !matches!(answer, Ok(true));

@@ -32,7 +32,7 @@ fn main() {
     let requests: Vec<HostRequest> = synth.requests().expect("a valid workload").collect();
     for format in formats::FORMATS {
         let path = folder.join(format.name);
-        match write_trace(&path, format, requests.iter().copied()) {
+        match write_trace(&path, format, requests.iter().copied(), &mut |_, _| true) {
             Ok(_) => {}
             Err(_) => fs::write(&path, text_of(format.name, &requests)).expect("the trace is written"),
         }

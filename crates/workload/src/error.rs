@@ -103,6 +103,15 @@ pub enum TraceError {
         /// What was found instead.
         what: String,
     },
+    /// The name of a file to be written does not tell the format.
+    #[error("{}: its name tells no format to write; expected --to {}", path.display(), crate::formats::writable_names())]
+    UnknownOutput {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The caller asked to stop; nothing is left of what was being written.
+    #[error("interrupted")]
+    Interrupted,
     /// A format that this crate reads only.
     #[error("traces cannot be written as '{name}'; expected {}", crate::formats::writable_names())]
     ReadOnlyFormat {

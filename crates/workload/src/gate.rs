@@ -180,6 +180,7 @@ impl Gate {
     /// The devices met, in order of appearance.
     pub fn devices(&self) -> impl Iterator<Item = DeviceSummary> + '_ {
         self.devices.iter().map(|device| DeviceSummary {
+            number: device.id,
             name: device.name.clone(),
             requests: device.requests,
             is_kept: device.is_kept,

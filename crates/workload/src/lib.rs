@@ -20,6 +20,7 @@ mod recency;
 mod synth;
 mod trace;
 mod unit;
+mod watch;
 mod write;
 
 pub use error::TraceError;
@@ -33,4 +34,5 @@ pub use random::SplitMix64;
 pub use synth::{Arrivals, Synth};
 pub use trace::{DeviceSummary, Trace, TraceSummary};
 pub use unit::TimeUnit;
-pub use write::{write_requests, write_trace};
+pub use watch::GoOn;
+pub use write::{TraceWriter, write_trace};

@@ -16,6 +16,8 @@ const BATCH: usize = 1024;
 /// One device of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct DeviceSummary {
+    /// Its number, `HostRequest::source`.
+    pub number: u32,
     /// What the trace calls it.
     pub name: String,
     /// Its requests.
@@ -29,11 +31,12 @@ pub struct DeviceSummary {
 }
 
 /// What is known of a trace once it has been read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct TraceSummary {
     /// Name of the file, without its folders.
     pub name: String,
-    /// SHA-256 of the whole file as it lies on disk, in hexadecimal.
+    /// SHA-256 of the whole file as it lies on disk, in hexadecimal; empty if reading ended early and nobody needs it.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub sha256: String,
     /// The format it was read as.
     pub format: &'static str,
@@ -50,11 +53,17 @@ pub struct TraceSummary {
     /// The messages of the first few of them.
     pub faults: Vec<String>,
     /// What was recorded beside requests: what it is, and how often.
+    #[serde(serialize_with = "as_map")]
     pub ignored: Vec<(&'static str, u64)>,
     /// Distinct devices met, filtered out or not.
     pub devices: u64,
     /// These devices, in order of appearance.
     pub device_list: Vec<DeviceSummary>,
+}
+
+/// Pairs as a map.
+fn as_map<S: serde::Serializer>(pairs: &[(&'static str, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().copied())
 }
 
 /// An open trace.
@@ -131,9 +140,15 @@ impl Trace {
 
     /// Ends reading. What has not been read is hashed all the same.
     pub fn finish(self) -> Result<TraceSummary, TraceError> {
+        let summary = self.so_far();
+        Ok(TraceSummary { sha256: self.input.sha256()?, ..summary })
+    }
+
+    /// What is known so far, without the hash, for which all of the file would have to be read.
+    pub(crate) fn so_far(&self) -> TraceSummary {
         let name = self.input.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (skipped, faults) = self.gate.skipped();
-        Ok(TraceSummary {
+        TraceSummary {
             name,
             format: self.format.name,
             time_unit: self.unit.name(),
@@ -145,8 +160,8 @@ impl Trace {
             ignored: self.gate.ignored().iter().map(|(what, count)| (*what, *count)).collect(),
             devices: self.gate.devices().count() as u64,
             device_list: self.gate.devices().collect(),
-            sha256: self.input.sha256()?,
-        })
+            sha256: String::new(),
+        }
     }
 
     pub(crate) fn gate(&self) -> &Gate {

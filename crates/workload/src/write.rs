@@ -2,7 +2,11 @@
 
 use crate::error::TraceError;
 use crate::formats::{Format, Writer};
+use crate::watch::{GoOn, Watch};
 use flashraid_vocabulary::HostRequest;
+use flate2::GzBuilder;
+use flate2::write::GzEncoder;
+use liblzma::write::XzEncoder;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,52 +14,176 @@ use std::path::{Path, PathBuf};
 /// Text gathered before it is handed on.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Writes requests as text of a format to `output`, and returns how many. `path` names the output in messages.
-pub fn write_requests(
-    output: &mut dyn Write,
-    path: &Path,
-    format: &Format,
-    requests: impl IntoIterator<Item = HostRequest>,
-) -> Result<u64, TraceError> {
-    let mut writer = writer_of(format)?;
-    let io_error = |source| TraceError::Io { path: path.to_owned(), source };
-    let mut text = Vec::with_capacity(2 * CHUNK_BYTES);
-    writer.begin(&mut text);
-    let mut number = 0;
-    for request in requests {
-        number += 1;
-        let written = writer.request(&request, &mut text);
-        written.map_err(|reason| TraceError::Unwritable { number, format: format.name, what: reason.what, expected: reason.expected })?;
-        if text.len() >= CHUNK_BYTES {
-            output.write_all(&text).map_err(io_error)?;
-            text.clear();
+/// The tools' own defaults.
+const GZIP_LEVEL: u32 = 6;
+const ZSTD_LEVEL: i32 = 3;
+const XZ_LEVEL: u32 = 6;
+
+/// Where bytes go.
+type Sink = Box<dyn Write + Send>;
+
+/// The compressions. None of them writes a time or a name, so equal requests make equal files.
+enum Encoder {
+    Plain(Sink),
+    Gzip(GzEncoder<Sink>),
+    Zstd(zstd::Encoder<'static, Sink>),
+    Xz(XzEncoder<Sink>),
+}
+
+impl Encoder {
+    /// As the file's name ends.
+    fn new(path: &Path, sink: Sink) -> io::Result<Self> {
+        Ok(match path.extension().and_then(|ending| ending.to_str()) {
+            Some("gz") => Self::Gzip(GzBuilder::new().write(sink, flate2::Compression::new(GZIP_LEVEL))),
+            Some("zst") => {
+                let mut encoder = zstd::Encoder::new(sink, ZSTD_LEVEL)?;
+                encoder.include_checksum(true)?;
+                Self::Zstd(encoder)
+            }
+            Some("xz") => Self::Xz(XzEncoder::new(sink, XZ_LEVEL)),
+            _ => Self::Plain(sink),
+        })
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Plain(sink) => sink.write_all(bytes),
+            Self::Gzip(encoder) => encoder.write_all(bytes),
+            Self::Zstd(encoder) => encoder.write_all(bytes),
+            Self::Xz(encoder) => encoder.write_all(bytes),
         }
     }
-    output.write_all(&text).and_then(|()| output.flush()).map_err(io_error)?;
-    Ok(number)
-}
 
-/// Writes requests as a trace file, and returns how many. The file appears complete or not at all: it is written under
-/// another name in the same folder and renamed.
-pub fn write_trace(path: &Path, format: &Format, requests: impl IntoIterator<Item = HostRequest>) -> Result<u64, TraceError> {
-    writer_of(format)?;
-    let io_error = |source| TraceError::Io { path: path.to_owned(), source };
-    let temporary = temporary_beside(path).map_err(io_error)?;
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary).map_err(io_error)?;
-    let written = write_requests(&mut file, path, format, requests).and_then(|count| {
-        drop(file);
-        fs::rename(&temporary, path).map_err(io_error)?;
-        Ok(count)
-    });
-    if written.is_err() {
-        // The first error is the one to report; if this fails too, a file that is clearly no trace is left.
-        let _ = fs::remove_file(&temporary);
+    fn finish(self) -> io::Result<()> {
+        let mut sink = match self {
+            Self::Plain(sink) => sink,
+            Self::Gzip(encoder) => encoder.finish()?,
+            Self::Zstd(encoder) => encoder.finish()?,
+            Self::Xz(encoder) => encoder.finish()?,
+        };
+        sink.flush()
     }
-    written
 }
 
-fn writer_of(format: &Format) -> Result<Box<dyn Writer>, TraceError> {
-    format.writer.map(|writer| writer()).ok_or(TraceError::ReadOnlyFormat { name: format.name })
+/// A file under another name in the same folder until it is complete; gone if it never is.
+struct Part {
+    part: PathBuf,
+    complete: PathBuf,
+}
+
+impl Part {
+    fn rename(self) -> io::Result<()> {
+        fs::rename(&self.part, &self.complete)
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // After `rename` there is nothing to remove. Else an error is on its way already; if this fails too, a file that is
+        // clearly no trace is left.
+        let _ = fs::remove_file(&self.part);
+    }
+}
+
+/// A trace being written: compressed if the name ends in `.gz`, `.zst` or `.xz`, plain to standard output if it is `-`. A file appears
+/// complete, by `finish`, or not at all.
+pub struct TraceWriter {
+    path: PathBuf,
+    format: &'static Format,
+    writer: Box<dyn Writer>,
+    encoder: Encoder,
+    part: Option<Part>,
+    text: Vec<u8>,
+    /// Requests handed over.
+    number: u64,
+}
+
+impl TraceWriter {
+    /// Begins a trace in this format.
+    pub fn create(path: &Path, format: &'static Format) -> Result<Self, TraceError> {
+        let mut writer = format.writer.map(|writer| writer()).ok_or(TraceError::ReadOnlyFormat { name: format.name })?;
+        let io_error = |source| TraceError::Io { path: path.to_owned(), source };
+        let (sink, part): (Sink, Option<Part>) = if path == Path::new("-") {
+            (Box::new(io::stdout()), None)
+        } else {
+            let complete = destination(path)?;
+            let part = temporary_beside(&complete).map_err(io_error)?;
+            let file = OpenOptions::new().write(true).create_new(true).open(&part).map_err(io_error)?;
+            (Box::new(file), Some(Part { part, complete }))
+        };
+        let encoder = Encoder::new(path, sink).map_err(io_error)?;
+        let mut text = Vec::with_capacity(2 * CHUNK_BYTES);
+        writer.begin(&mut text);
+        Ok(Self { path: path.to_owned(), format, writer, encoder, part, text, number: 0 })
+    }
+
+    /// Whether the format tells devices apart; if not, all requests must be of device 0.
+    pub fn keeps_devices(&self) -> bool {
+        self.writer.keeps_devices()
+    }
+
+    /// Appends a request. After `TraceError::Unwritable` it is left out, and others can follow.
+    #[inline]
+    pub fn write(&mut self, request: &HostRequest) -> Result<(), TraceError> {
+        self.number += 1;
+        if let Err(reason) = self.writer.request(request, &mut self.text) {
+            let (number, format) = (self.number, self.format.name);
+            return Err(TraceError::Unwritable { number, format, what: reason.what, expected: reason.expected });
+        }
+        if self.text.len() >= CHUNK_BYTES { self.hand_on() } else { Ok(()) }
+    }
+
+    /// Completes the trace.
+    pub fn finish(mut self) -> Result<(), TraceError> {
+        self.hand_on()?;
+        let Self { path, encoder, part, .. } = self;
+        encoder.finish().and_then(|()| part.map_or(Ok(()), Part::rename)).map_err(|source| TraceError::Io { path, source })
+    }
+
+    fn hand_on(&mut self) -> Result<(), TraceError> {
+        let written = self.encoder.write_all(&self.text);
+        self.text.clear();
+        written.map_err(|source| TraceError::Io { path: self.path.clone(), source })
+    }
+}
+
+/// Writes requests as a trace (`TraceWriter` says how), and returns how many.
+pub fn write_trace(
+    path: &Path,
+    format: &'static Format,
+    requests: impl IntoIterator<Item = HostRequest>,
+    go_on: &mut GoOn<'_>,
+) -> Result<u64, TraceError> {
+    let requests = requests.into_iter();
+    let total = requests.size_hint().1;
+    let mut watch = Watch::new(go_on);
+    let mut writer = TraceWriter::create(path, format)?;
+    let mut count = 0;
+    for request in requests {
+        writer.write(&request)?;
+        count += 1;
+        if count % 1024 == 0 {
+            watch.look(count, || total.map(|total| count as f64 / total as f64))?;
+        }
+    }
+    watch.look_last(count)?;
+    writer.finish()?;
+    Ok(count)
+}
+
+/// The file that is replaced: what a link points at, not the link.
+fn destination(path: &Path) -> Result<PathBuf, TraceError> {
+    let io_error = |source| TraceError::Io { path: path.to_owned(), source };
+    if fs::symlink_metadata(path).is_err() {
+        return Ok(path.to_owned());
+    }
+    let complete = fs::canonicalize(path).map_err(io_error)?;
+    if !fs::metadata(&complete).map_err(io_error)?.is_file() {
+        let what = "not a regular file; expected the name of one, or - for standard output".to_owned();
+        return Err(TraceError::Unusable { path: path.to_owned(), what });
+    }
+    OpenOptions::new().write(true).open(&complete).map_err(io_error)?;
+    Ok(complete)
 }
 
 fn temporary_beside(path: &Path) -> io::Result<PathBuf> {

@@ -1,24 +1,11 @@
 //! The generator: the reference workloads to the byte, its options, and what it refuses.
 
+mod support;
+
 use flashraid_vocabulary::HostOp;
-use flashraid_workload::{Arrivals, Synth, formats, write_requests};
-use sha2::{Digest, Sha256};
-use std::io;
-use std::path::Path;
-
-/// Takes text for its hash only.
-struct Hasher(Sha256);
-
-impl io::Write for Hasher {
-    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        self.0.update(text);
-        Ok(text.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use flashraid_workload::{Arrivals, Synth, Trace, formats, write_trace};
+use std::fs;
+use support::{file, options};
 
 fn workload(requests: u64, seed: u64, pages: u64, interval_ns: u64) -> Synth {
     Synth {
@@ -50,11 +37,11 @@ fn reference_workloads() {
         ("c", workload(1_000_000, 1, 393_216, 400_000), "421e8f12fc88"),
         ("d", workload(50_000, 1, 393_216, 100_000), "bcf3dad7792d"),
     ] {
-        let mut hasher = Hasher(Sha256::new());
-        let format = formats::find("ssdsim").unwrap();
-        write_requests(&mut hasher, Path::new(name), format, synth.requests().unwrap()).unwrap();
-        let hash: String = hasher.0.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(hash, expected, "workload {name}");
+        let path = file(&format!("reference-{name}"), b"");
+        write_trace(&path, formats::find("ssdsim").unwrap(), synth.requests().unwrap(), &mut |_, _| true).unwrap();
+        let summary = Trace::open(&path, &options("ssdsim")).unwrap().finish().unwrap();
+        assert!(summary.sha256.starts_with(expected), "workload {name}");
+        fs::remove_file(path).unwrap();
     }
 }
 

@@ -42,6 +42,12 @@ OPTIONS: list[Option] = [
 ]
 
 Trace = Annotated[str, typer.Argument(help="Trace file, plain or compressed with gzip, zstd or xz.")]
+Output = Annotated[
+    str,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Trace file to write; .gz, .zst, .xz compress, - is standard output."
+    ),
+]
 DeviceName = Annotated[str | None, typer.Option("--device", metavar="NAME|FILE", help="Preset, or a TOML file.")]
 Config = Annotated[
     str | None,

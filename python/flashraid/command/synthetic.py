@@ -6,11 +6,12 @@ import typer
 
 from .. import _native
 from ..sizes import parse_bytes
-from .output import Target
+from .options import Output, Quiet
+from .progress import Progress
 
 
 def synth(
-    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Trace file to write.")],
+    output: Output,
     requests: Annotated[int, typer.Option(metavar="N", help="How many requests.", min=0)],
     space: Annotated[str, typer.Option(metavar="SIZE", help="Address space, whole pages.")],
     interval_ns: Annotated[int, typer.Option(metavar="NS", help="Time between arrivals, or its mean.", min=0)],
@@ -21,16 +22,12 @@ def synth(
     page_bytes: Annotated[str, typer.Option(metavar="SIZE", help="Unit of addresses and sizes.")] = "4096",
     arrivals: Annotated[str, typer.Option(metavar="fixed|poisson", help="How requests arrive.")] = "fixed",
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything random.", min=0)] = 1,
+    quiet: Quiet = False,
 ) -> int:
     """Write a synthetic workload: uniformly random addresses."""
     sizes = (parse_bytes("--space", space), parse_bytes("--page-bytes", page_bytes))
-    if output.endswith((".gz", ".zst", ".xz")):
-        raise _native.InputError(
-            f"{output}: traces are written uncompressed; allowed is a name without {output[output.rindex('.') :]}"
-        )
-    if output == "-":
-        raise _native.InputError("-: a synthetic trace is written to a file; allowed is the name of one")
-    with Target(output):  # refuses what cannot be written; the engine itself replaces the file
-        pass
-    _native.synth(output, format_name, requests, *sizes, read_share, min_pages, max_pages, interval_ns, arrivals, seed)
+    numbers = (requests, *sizes, read_share, min_pages, max_pages, interval_ns)
+    with Progress(quiet=quiet) as progress:
+        progress.begin("synth")
+        _native.synth(output, format_name, *numbers, arrivals, seed, progress)
     return 0

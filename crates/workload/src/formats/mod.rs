@@ -22,6 +22,7 @@ use crate::options::MissingOp;
 use crate::parser::Parser;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
+pub use recognition::for_output;
 pub(crate) use recognition::{recognise, unit_in_name};
 
 /// One format.
@@ -55,9 +56,13 @@ pub(crate) struct Setup {
 }
 
 /// A format being written: text for a header, then for each request.
-pub(crate) trait Writer {
+pub(crate) trait Writer: Send {
     /// What comes before the first request.
     fn begin(&mut self, _text: &mut Vec<u8>) {}
+    /// Whether the format tells devices apart, by `HostRequest::source`. If not, it is given requests of device 0 only.
+    fn keeps_devices(&self) -> bool {
+        false
+    }
     /// Appends a request. Text of one that cannot be expressed must not be appended.
     fn request(&mut self, request: &HostRequest, text: &mut Vec<u8>) -> Result<(), NotExpressible>;
 }

@@ -33,6 +33,25 @@ pub(crate) fn recognise(path: &Path, head: &[u8]) -> Result<&'static Format, Tra
     }
 }
 
+/// The format in which to write a file of this name: that of a word in it or of its ending, among those that can be written. A bare
+/// `.csv`, and standard output (`-`), stand for our own.
+pub fn for_output(path: &Path) -> Result<&'static Format, TraceError> {
+    let name = plain_name(path);
+    let own = || super::find("flashraid").ok_or(TraceError::UnknownOutput { path: path.to_owned() });
+    if let Some(format) = FORMATS.iter().find(|format| words(&name).any(|word| is_of(format, word))) {
+        return Ok(format);
+    }
+    if name == "-" || name.ends_with(".csv") {
+        return own();
+    }
+    let ending = name.rsplit('.').next().unwrap_or_default();
+    let by_ending: Vec<_> = FORMATS.iter().filter(|format| format.writer.is_some() && format.endings.contains(&ending)).collect();
+    match by_ending[..] {
+        [format] => Ok(format),
+        _ => Err(TraceError::UnknownOutput { path: path.to_owned() }),
+    }
+}
+
 /// The unit of time that the file's name gives behind a word of its format, as in `disksim-us`.
 pub(crate) fn unit_in_name(path: &Path, format: &Format) -> Option<TimeUnit> {
     let name = plain_name(path);

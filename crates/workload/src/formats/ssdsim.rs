@@ -50,6 +50,10 @@ impl LineFormat<BLANKS> for Ascii {
 struct AsciiWriter;
 
 impl Writer for AsciiWriter {
+    fn keeps_devices(&self) -> bool {
+        true
+    }
+
     fn request(&mut self, request: &HostRequest, text: &mut Vec<u8>) -> Result<(), NotExpressible> {
         let kind = match request.op {
             HostOp::Write => 0,
