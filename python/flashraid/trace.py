@@ -40,8 +40,8 @@ def synth(
     """Writes a trace of uniformly random requests and returns their number; equal arguments give equal files.
 
     Addresses and sizes are whole pages; every size from `min_pages` to `max_pages` is as likely. Requests arrive every
-    `interval_ns` (`arrivals="fixed"`) or after exponential gaps of that mean (`"poisson"`). The file is compressed if its
-    name ends in .gz, .zst or .xz; `-` is standard output.
+    `interval_ns` (`arrivals="fixed"`) or after exponential gaps of that mean (`"poisson"`). The file is
+    compressed if its name ends in .gz, .zst or .xz; `-` is standard output.
     """
     path = os.fspath(output)
     numbers = (requests, space_bytes, page_bytes, read_share, min_pages, max_pages, interval_ns)
