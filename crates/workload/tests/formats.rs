@@ -8,19 +8,11 @@ use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use support::{file, in_repository, options, read};
-
-fn request(arrival_ns: u64, op: HostOp, offset_bytes: u64, size_bytes: u64, source: u32) -> HostRequest {
-    HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }
-}
+use support::{file, hex, in_repository, message, options, read, request, sample};
 
 /// The names of all formats, as messages list them.
 fn names() -> String {
     formats::FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
-}
-
-fn sample(name: &str) -> (Vec<HostRequest>, flashraid_workload::TraceSummary) {
-    read(&in_repository("samples/formats").join(name), &TraceOptions::default()).unwrap()
 }
 
 #[test]
@@ -133,20 +125,6 @@ fn lines_across_buffers() {
     }
     let requests = read(&file("long.ascii", text.as_bytes()), &options("ssdsim")).unwrap().0;
     assert!(requests.iter().map(|request| request.arrival_ns).eq(expected));
-}
-
-fn message(format: &str, text: &[u8]) -> String {
-    let path = file(&format!("malformed-{}", hex(&Sha256::digest(text))), text);
-    let error = match read(&path, &options(format)) {
-        Err(error) => error.to_string(),
-        Ok((requests, _)) => panic!("{:?} was read as {requests:?}", text.escape_ascii().to_string()),
-    };
-    assert!(!error.contains('\n'), "more than a line: {error}");
-    error.replace(&path.display().to_string(), "FILE")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! What the tests of this crate share.
 #![allow(dead_code)] // each test file uses its part
 
-use flashraid_vocabulary::HostRequest;
+use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{Trace, TraceError, TraceOptions, TraceSummary};
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,4 +29,30 @@ pub fn read(path: &Path, options: &TraceOptions) -> Result<(Vec<HostRequest>, Tr
     let mut requests = Vec::new();
     while trace.read_batch(&mut requests)? > 0 {}
     Ok((requests, trace.finish()?))
+}
+
+/// A request of stream 0.
+pub fn request(arrival_ns: u64, op: HostOp, offset_bytes: u64, size_bytes: u64, source: u32) -> HostRequest {
+    HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }
+}
+
+/// The requests of a sample, recognised by its name or header.
+pub fn sample(name: &str) -> (Vec<HostRequest>, TraceSummary) {
+    read(&in_repository("samples/formats").join(name), &TraceOptions::default()).unwrap()
+}
+
+/// The one line that says what is wrong with this text, with FILE for the file's path.
+pub fn message(format: &str, text: &[u8]) -> String {
+    let path = file(&format!("malformed-{}", hex(&Sha256::digest(text))), text);
+    let error = match read(&path, &options(format)) {
+        Err(error) => error.to_string(),
+        Ok((requests, _)) => panic!("{:?} was read as {requests:?}", text.escape_ascii().to_string()),
+    };
+    assert!(!error.contains('\n'), "more than a line: {error}");
+    error.replace(&path.display().to_string(), "FILE")
+}
+
+/// In hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
