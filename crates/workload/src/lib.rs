@@ -6,6 +6,7 @@
 
 mod digits;
 mod error;
+pub mod fit;
 pub mod formats;
 mod gate;
 mod info;

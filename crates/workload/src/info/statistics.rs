@@ -186,6 +186,23 @@ impl TraceStatistics {
         seen & WRITTEN != 0
     }
 
+    /// Reuse distances at these shares of all reuses; empty if there are none.
+    pub(crate) fn reuse_distances(&self, shares: &[f64]) -> Vec<f64> {
+        let reuses = self.distances.iter().sum();
+        let at = |share: &f64| quantile(self.distances.iter().copied().enumerate(), reuses, *share) as f64;
+        if reuses == 0 { Vec::new() } else { shares.iter().map(at).collect() }
+    }
+
+    /// How often each page was used, in no useful order; 0 for pages that were not.
+    pub(crate) fn uses(&self) -> &[u32] {
+        &self.uses
+    }
+
+    /// Pages that transfers touch, each time counted.
+    pub(crate) fn page_uses(&self) -> u64 {
+        self.page_uses
+    }
+
     /// The figures.
     pub fn figures(mut self) -> Figures {
         let count = |op: HostOp| self.counts[op as usize];

@@ -138,20 +138,28 @@ impl Table {
         if self.is_empty() { Err(ProfileError::value(key, "[]", "at least one row".to_owned())) } else { Ok(()) }
     }
 
-    /// A table of at most `most` rows with the distribution of these values, which it sorts.
-    pub(crate) fn fit(values: &mut [f64], most: usize) -> Self {
+    /// A table of at most `most` rows with the distribution of these values, which it sorts. It is exact at the shares in `cuts`.
+    pub(crate) fn fit(values: &mut [f64], cuts: &[f64], most: usize) -> Self {
         values.sort_unstable_by(f64::total_cmp);
-        let mut parts = vec![Part::of(values, 0, values.len())];
+        let bounds = std::iter::once(0.0).chain(cuts.iter().copied()).chain([1.0]).map(|cut| (cut * values.len() as f64).round() as usize);
+        let mut bounds: Vec<usize> = bounds.collect();
+        bounds.dedup();
+        let mut parts: Vec<Part> = bounds.windows(2).map(|bounds| Part::of(values, bounds[0], bounds[1])).collect();
         while parts.len() < most {
             // The first of the worst: equal errors must not depend on the machine.
             let worst = (0..parts.len()).fold(0, |worst, index| if parts[index].error > parts[worst].error { index } else { worst });
-            let Part { start, end, split, error, .. } = parts[worst];
-            if error < 1e-9 {
-                break;
-            }
+            let Some(&Part { start, end, split, error, .. }) = parts.get(worst).filter(|part| part.error > 1e-9) else { break };
+            debug_assert!(start < split && split < end && error > 0.0);
             parts.splice(worst..=worst, [Part::of(values, start, split), Part::of(values, split, end)]);
         }
-        Self(parts.into_iter().filter(|part| part.end > part.start).map(|part| part.row).collect())
+        let mut rows: Vec<Row> = Vec::with_capacity(parts.len());
+        for Part { row, .. } in parts {
+            match rows.last_mut().filter(|last| last.low == row.high) {
+                Some(last) => last.weight += row.weight,
+                None => rows.push(row),
+            }
+        }
+        Self(rows)
     }
 }
 
@@ -207,7 +215,7 @@ mod tests {
                 _ => (1000.0 * random.next_exponential()).round(),
             })
             .collect();
-        let table = Table::fit(&mut values, 16);
+        let table = Table::fit(&mut values, &[0.99], 16);
         assert!(table.0.len() <= 16);
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         assert!((table.mean() / mean - 1.0).abs() < 1e-12);
