@@ -15,9 +15,10 @@ def run(
     scheme: str | None,
     config: str | Path | None,
     settings: Sequence[tuple[str, str]],
+    outputs: Sequence[tuple[str, str]],
     with_cost: bool,
     progress: Callable[[str, int, float | None], object] | None,
-) -> tuple[str, list[str], int]: ...
+) -> tuple[str, str | None, list[str], int]: ...
 def configuration(
     device: str | None, scheme: str | None, config: str | Path | None, settings: Sequence[tuple[str, str]]
 ) -> str: ...

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from . import fio
 from .result import Result
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ class Comparison:
         """One JSON object: `schema`, and `results`, each as `run` writes it."""
         each = ",\n".join(result.json.rstrip("\n").replace("\n", "\n    ") for result in self.results)
         return f'{{\n  "schema": {self.results[0].schema},\n  "results": [\n    {each}\n  ]\n}}\n'
+
+    @property
+    def fio_json(self) -> str:
+        """The results in the form of fio's JSON, a job for each scheme, of a comparison with `fio=True`."""
+        return fio.merged([result.fio_json for result in self.results])
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object as plain dicts, lists, numbers and strings."""

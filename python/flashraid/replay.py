@@ -3,9 +3,11 @@
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 from . import _native
 from .comparison import Comparison
+from .outputs import OpenOutputs, Outputs
 from .result import Result
 from .settings import Pairs, Path, for_each, pairs, path_text
 
@@ -39,8 +41,15 @@ def run(
     `device` is a preset or a TOML file, `config` a TOML file or the JSON of a result; `settings` are those of
     docs/configuration.md and come last. Without `engine` the result leaves out what the machine needed, and equal runs
     give equal results, byte for byte. Raises InputError, or Interrupted with what there is so far.
+
+    Written beside the result are the files `latency_log` and `series` (.csv or .parquet), `hdr_log` and `timeline`
+    (.json) among the keyword arguments; `series_interval="250us"` and `timeline_window="1.5s..1.6s"` go with them, and
+    `fio=True` makes `Result.fio_json`. See docs/outputs.md.
     """
-    result = run_pairs(trace, path_text(device), scheme, path_text(config), engine, progress, pairs(settings))
+    outputs, settings = Outputs.split(settings)
+    with outputs.open(trace=trace, config=config) as opened:
+        given = pairs(settings)
+        result = run_pairs(trace, path_text(device), scheme, path_text(config), engine, progress, given, opened)
     for text in result.warnings:
         warnings.warn(text, stacklevel=2)
     if result.status == INTERRUPTED:
@@ -61,11 +70,15 @@ def compare(
     """Replays a trace under each of the schemes, on the same device, logical space and filled bytes.
 
     The space is `space_bytes` if given, else the smallest capacity of the schemes. The other arguments are those of
-    `run`; a scheme's parameter goes to the schemes that have it. `schemes` may be one text with commas.
+    `run`; a scheme's parameter goes to the schemes that have it. `schemes` may be one text with commas. The files of
+    `run` are written for each scheme, with its name before the ending: series-raid5.parquet.
     """
     if isinstance(schemes, str):
         schemes = [name.strip() for name in schemes.split(",")]
-    comparison = compare_pairs(trace, path_text(device), schemes, path_text(config), engine, progress, pairs(settings))
+    outputs, settings = Outputs.split(settings)
+    comparison = compare_pairs(
+        trace, path_text(device), schemes, path_text(config), engine, progress, pairs(settings), outputs
+    )
     for result in comparison.results:
         for text in result.warnings:
             warnings.warn(f"{result.scheme}: {text}", stacklevel=2)
@@ -82,9 +95,11 @@ def run_pairs(
     engine: bool,
     progress: Progress | None,
     settings: Pairs,
+    outputs: OpenOutputs,
 ) -> Result:
-    """`run` with settings as pairs. Returns what there is, interrupted or not."""
-    return Result(*_native.run(os.fspath(trace), device, scheme, config, settings, engine, progress))
+    """`run` with settings as pairs and its files open. Returns what there is, interrupted or not."""
+    found = _native.run(os.fspath(trace), device, scheme, config, settings, outputs.pairs, engine, progress)
+    return Result(*found, outputs.finish())
 
 
 def compare_pairs(
@@ -95,16 +110,23 @@ def compare_pairs(
     engine: bool,
     progress: Progress | None,
     settings: Pairs,
+    outputs: Outputs,
     begin: Callable[[str], bool] = lambda scheme: True,
 ) -> Comparison:
     """`compare` with settings as pairs; `begin` is asked before each run. Returns what there is, interrupted or not."""
     results: list[Result] = []
-    for scheme, own in zip(schemes, for_each(device, schemes, config, settings), strict=True):
-        if not begin(scheme):
-            break
-        results.append(run_pairs(trace, device, scheme, config, engine, progress, own))
-        if results[-1].status == INTERRUPTED:
-            break
+    settings_of = for_each(device, schemes, config, settings)
+    with ExitStack() as exit_stack:
+        # All files are checked before the first run.
+        opened = [
+            exit_stack.enter_context(outputs.of_scheme(scheme).open(trace=trace, config=config)) for scheme in schemes
+        ]
+        for scheme, own, files in zip(schemes, settings_of, opened, strict=True):
+            if not begin(scheme):
+                break
+            results.append(run_pairs(trace, device, scheme, config, engine, progress, own, files))
+            if results[-1].status == INTERRUPTED:
+                break
     if not results:
         raise KeyboardInterrupt
     return Comparison(results)

@@ -3,7 +3,11 @@
 import difflib
 import json
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from ._native import InputError
+from .outputs import read_table
 
 if TYPE_CHECKING:
     import polars
@@ -64,13 +68,37 @@ class Result(Record):
 
     `json` is the text that the command writes, `warnings` what is likely to surprise in it, `status` the command's exit
     status: 0 done, 1 verification found a violation, 3 requests failed or unfinished, 130 stopped before the end.
+    `files` names what was written beside the result, by output (`latency_log`, `series`, `hdr_log`, `timeline`).
     """
 
-    def __init__(self, json_text: str, warnings: list[str], status: int) -> None:
+    def __init__(
+        self,
+        json_text: str,
+        fio_json: str | None,
+        warnings: list[str],
+        status: int,
+        files: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         super().__init__(json.loads(json_text))
         self.json = json_text
+        self._fio_json = fio_json
         self.warnings = warnings
         self.status = status
+        self.files = files
+
+    @property
+    def fio_json(self) -> str:
+        """The result in the form of fio's JSON, of a run with `fio=True`."""
+        if self._fio_json is None:
+            raise InputError("fio_json: this run did not ask for it; allowed is with fio=True")
+        return self._fio_json
+
+    def frame(self, output: str) -> "polars.DataFrame":
+        """The table that the run wrote as `latency_log` or `series`."""
+        if output not in self.files or output not in ("latency_log", "series"):
+            tables = [name for name in self.files if name in ("latency_log", "series")]
+            raise InputError(f"{output}: allowed is a table that this run wrote ({', '.join(tables) or 'none'})")
+        return read_table(self.files[output])
 
     @property
     def latency(self) -> Record:

@@ -95,4 +95,4 @@ class Simulation:
 
     def result(self) -> Result:
         """The result so far; requests still under way count as unfinished."""
-        return Result(self._native.result(), [], 0)
+        return Result(self._native.result(), None, [], 0)

@@ -21,6 +21,7 @@ use mapping::space::{Domain, NIL};
 use nand::events::EventQueue;
 pub use nand::records::About;
 use nand::records::Record;
+pub use nand::slices::{Activity, Slice, Track};
 use nand::units::{Channel, Unit};
 pub use settings::{Blocking, CellOperation, CellTimes, Placement, Settings};
 pub use topology::ppn_limit;
@@ -94,6 +95,8 @@ pub struct Flash {
     pub(crate) victims_now: u64,
     pub(crate) loads: Vec<MemberLoad>,
     pub(crate) completed_requests: u64,
+    pub(crate) records_slices: bool,
+    pub(crate) slices: Vec<Slice>,
     /// What page operations were started, by action and cause.
     pub counts: Counts,
     /// Deliberate faults, only for tests of the checkers.
@@ -151,6 +154,8 @@ impl Flash {
             victims_now: 0,
             loads: vec![MemberLoad::default(); members as usize],
             completed_requests: 0,
+            records_slices: false,
+            slices: Vec::new(),
             counts: [[0; Cause::COUNT]; ACTIONS],
             #[cfg(feature = "mutants")]
             mutants: Mutants::default(),
@@ -383,10 +388,30 @@ impl Flash {
 
     /// Erased blocks of a member.
     pub fn free_blocks(&self, member: u32) -> u64 {
-        (0..self.blocks.planes.len() as u32)
-            .filter(|plane| self.member_of_unit(self.unit_of_plane(*plane)) == member)
-            .map(|plane| u64::from(self.blocks.planes[plane as usize].free_blocks))
-            .sum()
+        (0..self.units.len() as u32).filter(|unit| self.member_of_unit(*unit) == member).map(|unit| self.free_blocks_of_unit(unit)).sum()
+    }
+
+    /// Erased blocks of an array unit.
+    pub fn free_blocks_of_unit(&self, unit: u32) -> u64 {
+        self.free_blocks_of_planes(unit).map(u64::from).sum()
+    }
+
+    /// Erased blocks of each plane of an array unit.
+    pub fn free_blocks_of_planes(&self, unit: u32) -> impl Iterator<Item = u32> {
+        let first = (unit * self.planes_per_unit) as usize;
+        self.blocks.planes[first..first + self.planes_per_unit as usize].iter().map(|plane| plane.free_blocks)
+    }
+
+    /// Time that a channel's bus was in use before `time_ns`, which no transfer after the one under way began before.
+    pub fn bus_busy_ns(&self, channel: u32, time_ns: u64) -> u64 {
+        let channel = &self.channels[channel as usize];
+        channel.busy_ns.iter().sum::<u64>() - channel.free_ns.saturating_sub(time_ns)
+    }
+
+    /// Time that an array unit was at work before `time_ns`, which no event is before that is still to come.
+    pub fn unit_busy_ns(&self, unit: u32, time_ns: u64) -> u64 {
+        let unit = &self.units[unit as usize];
+        unit.busy_ns.iter().sum::<u64>() + if unit.is_idle() { 0 } else { time_ns.saturating_sub(unit.since_ns) }
     }
 
     /// Erase count of each block.

@@ -6,7 +6,7 @@ mod simulation;
 mod synthetic;
 mod traces;
 
-use flashraid_sim::{Config, ConfigError, RunError, Stage, listing};
+use flashraid_sim::{Config, ConfigError, Outputs, RunError, Stage, listing};
 use flashraid_workload::{GoOn, TraceError};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
@@ -93,9 +93,10 @@ impl Caller {
 }
 
 /// Replays a trace. `progress(stage, count, share)` is called about ten times a second and stops the run by returning false; so does
-/// Ctrl-C. Returns the result as JSON text, warnings, and the exit status of the command, 130 if the run was stopped.
+/// Ctrl-C. `outputs` are pairs of key and text: files to write beside the result, and how. Returns the result as JSON text, the same in
+/// the form of fio's JSON if `outputs` asks for it, warnings, and the exit status of the command, 130 if the run was stopped.
 #[pyfunction]
-#[pyo3(signature = (trace, device, scheme, config, settings, with_cost, progress))]
+#[pyo3(signature = (trace, device, scheme, config, settings, outputs, with_cost, progress))]
 #[allow(clippy::too_many_arguments)] // one call with everything, so that nothing is kept between calls
 fn run(
     py: Python<'_>,
@@ -104,19 +105,22 @@ fn run(
     scheme: Option<&str>,
     config: Option<PathBuf>,
     settings: Vec<(String, String)>,
+    outputs: Vec<(String, String)>,
     with_cost: bool,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(String, Vec<String>, u8)> {
+) -> PyResult<(String, Option<String>, Vec<String>, u8)> {
     let config = Config::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?;
+    let outputs = Outputs::from_pairs(&outputs).map_err(config_error)?;
     let mut caller = Caller::new(progress);
-    let finished = py.detach(|| flashraid_sim::run(&trace, config, with_cost, &mut |stage| caller.go_on(stage)));
+    let finished = py.detach(|| flashraid_sim::run(&trace, config, &outputs, with_cost, &mut |stage| caller.go_on(stage)));
     let finished = finished.map_err(to_python)?;
     // Ctrl-C after the last call must not lose the result either.
-    match caller.error.or(py.check_signals().err()) {
-        Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Ok((finished.json, finished.warnings, INTERRUPTED)),
-        Some(error) => Err(error),
-        None => Ok((finished.json, finished.warnings, finished.status)),
-    }
+    let status = match caller.error.or(py.check_signals().err()) {
+        Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => INTERRUPTED,
+        Some(error) => return Err(error),
+        None => finished.status,
+    };
+    Ok((finished.json, finished.fio, finished.warnings, status))
 }
 
 /// The complete configuration that these sources make, with the space that it gives the host, as JSON text.

@@ -1,6 +1,7 @@
-//! Replays a trace without Python: `replay TRACE DEVICE SCHEME [key=value ...]`; prints the result. For profiling.
+//! Replays a trace without Python: `replay TRACE DEVICE SCHEME [key=value ...]`; prints the result. For profiling. Outputs are keys
+//! with a colon before them, as in `:series=FILE.csv`.
 
-use flashraid_sim::{Config, run};
+use flashraid_sim::{Config, Outputs, run};
 use std::path::Path;
 
 fn main() {
@@ -9,11 +10,14 @@ fn main() {
         eprintln!("replay TRACE DEVICE SCHEME [key=value ...]");
         std::process::exit(2);
     };
-    let settings: Vec<_> =
-        settings.iter().filter_map(|setting| setting.split_once('=')).map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let pairs = settings.iter().filter_map(|setting| setting.split_once('='));
+    let (outputs, settings): (Vec<_>, Vec<_>) =
+        pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).partition(|(key, _)| key.starts_with(':'));
+    let outputs: Vec<_> = outputs.into_iter().map(|(key, value)| (key[1..].to_owned(), value)).collect();
     let finished = Config::assemble(Some(device), Some(scheme), None, &settings)
+        .and_then(|config| Ok((config, Outputs::from_pairs(&outputs)?)))
         .map_err(Into::into)
-        .and_then(|config| run(Path::new(trace), config, true, &mut |_| true));
+        .and_then(|(config, outputs)| run(Path::new(trace), config, &outputs, true, &mut |_| true));
     match finished {
         Ok(finished) => {
             print!("{}", finished.json);

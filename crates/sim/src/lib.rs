@@ -9,6 +9,7 @@ pub mod engine;
 pub mod listing;
 #[cfg(feature = "mutants")]
 pub mod mutants;
+pub mod outputs;
 pub mod presets;
 mod result;
 mod run;
@@ -18,6 +19,7 @@ pub mod statistics;
 pub mod verify;
 
 pub use config::{Config, ConfigError};
+pub use outputs::Outputs;
 pub use result::{EngineCost, Inconsistent, Load, SCHEMA, Source, text};
 pub use run::{Finished, RunError, Stage, run};
 pub use sanity::{Sanity, sanity};

@@ -3,12 +3,14 @@
 use crate::config::{Config, ConfigError, Fit, Warmup};
 use crate::engine::content::Content;
 use crate::engine::{Engine, Stalled};
+use crate::outputs::{Outputs, Writers};
 use crate::result::{EngineCost, Inconsistent, Measured, Snapshot, Source, text};
 use crate::simulation::{LATEST_NS, Simulation, with_engine};
 use crate::verify::Verified;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{OnError, Trace, TraceError};
 use std::fmt;
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -37,6 +39,13 @@ pub enum RunError {
     Trace(TraceError),
     /// A request that the device cannot be asked.
     Request(String),
+    /// An output cannot be written.
+    Output {
+        /// The option that asked for it.
+        option: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
     /// A defect of the program: unfinished work and nothing to do.
     Stalled(Stalled),
     /// A defect of the program: counts contradict each other.
@@ -46,7 +55,7 @@ pub enum RunError {
 impl RunError {
     /// Whether the user's input is at fault (exit status 2), not the program (1).
     pub fn is_input(&self) -> bool {
-        matches!(self, Self::Config(_) | Self::Trace(_) | Self::Request(_))
+        matches!(self, Self::Config(_) | Self::Trace(_) | Self::Request(_) | Self::Output { .. })
     }
 }
 
@@ -56,6 +65,7 @@ impl fmt::Display for RunError {
             Self::Config(error) => error.fmt(formatter),
             Self::Trace(error) => error.fmt(formatter),
             Self::Request(text) => formatter.write_str(text),
+            Self::Output { option, source } => write!(formatter, "{option} cannot be written: {source}"),
             Self::Stalled(error) => error.fmt(formatter),
             Self::Inconsistent(error) => error.fmt(formatter),
         }
@@ -80,6 +90,8 @@ from!(ConfigError => Config, TraceError => Trace, Stalled => Stalled, Inconsiste
 pub struct Finished {
     /// The result, as text.
     pub json: String,
+    /// The result in the form of fio's JSON, if it was asked for.
+    pub fio: Option<String>,
     /// What the user should be told beside the result, one line each.
     pub warnings: Vec<String>,
     /// Exit status of the command: 0 done, 1 violation, 3 requests failed or unfinished, 130 interrupted.
@@ -91,15 +103,22 @@ const LOOK_AHEAD_MAP: usize = 24;
 const LOOK_AHEAD_BLOCK: usize = 12;
 
 /// Replays a trace on the configured device. `progress` is called about ten times a second; when it returns false the run stops
-/// and the result says that it is partial. `with_cost` adds what the machine needed.
-pub fn run(trace: &Path, config: Config, with_cost: bool, progress: &mut dyn FnMut(Stage) -> bool) -> Result<Finished, RunError> {
+/// and the result says that it is partial; outputs hold what there is up to then. `with_cost` adds what the machine needed.
+pub fn run(
+    trace: &Path,
+    config: Config,
+    outputs: &Outputs,
+    with_cost: bool,
+    progress: &mut dyn FnMut(Stage) -> bool,
+) -> Result<Finished, RunError> {
     // The trace is opened before the device is built, so that a wrong name costs no waiting.
     let options = config.run.trace_options()?;
     let opened = Trace::open(trace, &options)?;
     let mut warnings = config.warnings()?;
     let mut simulation = Simulation::new(config, |pages| progress(Stage::Preconditioning(pages)))?;
     let began = Instant::now();
-    let mut replay = Replay::new(&simulation, opened, trace)?;
+    let writers = Writers::open(outputs, &mut simulation)?;
+    let mut replay = Replay::new(&simulation, opened, trace, writers)?;
     let is_done =
         simulation.is_prepared && with_engine!(&mut simulation.engine, engine => replay.all(engine, &mut simulation.measured, progress))?;
     if is_done && !replay.is_measuring {
@@ -107,7 +126,7 @@ pub fn run(trace: &Path, config: Config, with_cost: bool, progress: &mut dyn FnM
         with_engine!(&mut simulation.engine, engine => replay.start_measuring(engine, &mut simulation.measured));
     }
     simulation.verified.add(&replay.verified);
-    let mut source = replay.source;
+    let (mut source, writers) = (replay.source, replay.writers);
     let summary = replay.trace.finish()?;
     if summary.skipped > 0 {
         let first = summary.faults.first().map(String::as_str).unwrap_or_default();
@@ -122,6 +141,12 @@ pub fn run(trace: &Path, config: Config, with_cost: bool, progress: &mut dyn FnM
     let cost = with_cost.then(|| cost(&simulation, wall_seconds));
     let result = simulation.result(&source, !is_done, cost)?;
     warnings.extend(warnings_after(&simulation, &result));
+    let mut fio = None;
+    if let Some(writers) = writers {
+        let (document, more) = writers.finish(&mut simulation, &result)?;
+        fio = document;
+        warnings.extend(more);
+    }
     let is_clean = result["verify"].is_null() || (result["verify"]["mismatches"] == 0 && result["verify"]["pages_lost"] == 0);
     let all_completed = result["requests"]["failed"]["no_space"] == 0 && result["requests"]["unfinished"] == 0;
     let status = match (is_clean, is_done, all_completed) {
@@ -130,7 +155,7 @@ pub fn run(trace: &Path, config: Config, with_cost: bool, progress: &mut dyn FnM
         (_, _, false) => 3,
         _ => 0,
     };
-    Ok(Finished { json: text(&result), warnings, status })
+    Ok(Finished { json: text(&result), fio, warnings, status })
 }
 
 /// What is likely to surprise in the result.
@@ -191,11 +216,13 @@ struct Replay {
     submitted: u64,
     is_measuring: bool,
     verified: Verified,
+    /// Outputs beside the result, if there are any.
+    writers: Option<Writers>,
     last_report: Instant,
 }
 
 impl Replay {
-    fn new(simulation: &Simulation, trace: Trace, path: &Path) -> Result<Self, ConfigError> {
+    fn new(simulation: &Simulation, trace: Trace, path: &Path, writers: Option<Writers>) -> Result<Self, ConfigError> {
         let run = &simulation.config().run;
         let warmup: Warmup = run.warmup.parse()?;
         Ok(Self {
@@ -213,6 +240,7 @@ impl Replay {
             verify_every: run.verify_every,
             submitted: 0,
             verified: Verified::default(),
+            writers,
             last_report: Instant::now(),
         })
     }
@@ -224,6 +252,9 @@ impl Replay {
         measured: &mut Measured,
         progress: &mut dyn FnMut(Stage) -> bool,
     ) -> Result<bool, RunError> {
+        if let Some(writers) = self.writers.as_mut().filter(|_| self.is_measuring) {
+            writers.begin(engine);
+        }
         let mut batch = Vec::new();
         loop {
             // What is left of the former batch goes first, so that the look-ahead never runs dry.
@@ -247,7 +278,7 @@ impl Replay {
             }
         }
         let mut steps = 0u64;
-        while engine.advance()? {
+        while self.advance(engine)? {
             steps += 1;
             if steps.is_multiple_of(65_536) {
                 engine.completed.clear();
@@ -328,6 +359,18 @@ impl Replay {
         self.source.warmup_requests = self.submitted;
         engine.statistics.begin();
         *measured = Measured::from(Snapshot::of(engine));
+        if let Some(writers) = &mut self.writers {
+            writers.begin(engine);
+        }
+    }
+
+    /// Processes the next event.
+    #[inline]
+    fn advance<C: Content>(&mut self, engine: &mut Engine<C>) -> Result<bool, RunError> {
+        match &mut self.writers {
+            None => Ok(engine.advance()?),
+            Some(writers) => writers.advance(engine),
+        }
     }
 
     #[inline]
@@ -339,11 +382,14 @@ impl Replay {
     ) -> Result<(), RunError> {
         if self.queue_depth > 0 {
             while engine.outstanding() >= self.queue_depth {
-                engine.advance()?;
+                self.advance(engine)?;
             }
             request.arrival_ns = engine.now_ns();
         } else {
-            engine.advance_until(request.arrival_ns)?;
+            match &mut self.writers {
+                None => engine.advance_until(request.arrival_ns)?,
+                Some(writers) => writers.advance_until(engine, request.arrival_ns)?,
+            }
         }
         if !self.is_measuring {
             self.is_measuring = match self.warmup {

@@ -36,6 +36,17 @@ impl Latency {
         self.histogram.saturating_record(latency_ns);
     }
 
+    /// Forgets all, keeping the memory.
+    pub fn clear(&mut self) {
+        self.histogram.reset();
+        (self.count, self.sum_ns, self.sum_of_squares, self.min_ns, self.max_ns) = (0, 0, 0, u64::MAX, 0);
+    }
+
+    /// The histogram: latencies in nanoseconds to three significant digits.
+    pub fn histogram(&self) -> &Histogram<u64> {
+        &self.histogram
+    }
+
     /// Adds those of another.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
@@ -71,7 +82,8 @@ impl Latency {
 /// The kinds of requests that latencies are kept for.
 pub const KINDS: [&str; 4] = ["read", "write", "trim", "flush"];
 
-fn kind(op: HostOp) -> usize {
+/// Position of a kind of request in `KINDS`.
+pub(crate) fn kind(op: HostOp) -> usize {
     match op {
         HostOp::Read => 0,
         HostOp::Write => 1,

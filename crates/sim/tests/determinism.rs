@@ -5,7 +5,7 @@
 
 mod support;
 
-use flashraid_sim::{Config, Simulation, Source, run, text};
+use flashraid_sim::{Config, Outputs, Simulation, Source, run, text};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ fn write_trace(path: &Path) {
 }
 
 fn replay(scheme: &str) -> String {
-    let finished = run(&golden("trace.csv"), small(scheme, &[]), false, &mut |_| true).unwrap();
+    let finished = run(&golden("trace.csv"), small(scheme, &[]), &Outputs::default(), false, &mut |_| true).unwrap();
     assert_eq!(finished.status, 0);
     finished.json
 }
@@ -93,7 +93,7 @@ fn results_are_those_of_every_build() {
 fn equal_runs_give_equal_results() {
     assert_eq!(replay("raid5"), replay("raid5"));
     // What the machine needed comes last and is the only addition.
-    let with_cost = run(&golden("trace.csv"), small("raid5", &[]), true, &mut |_| true).unwrap().json;
+    let with_cost = run(&golden("trace.csv"), small("raid5", &[]), &Outputs::default(), true, &mut |_| true).unwrap().json;
     let mut with_cost: serde_json::Value = serde_json::from_str(&with_cost).unwrap();
     assert!(with_cost.as_object_mut().unwrap().remove("engine").is_some());
     assert_eq!(text(&with_cost), replay("raid5"));
@@ -103,7 +103,7 @@ fn equal_runs_give_equal_results() {
 fn a_result_can_be_run_again_from_its_own_configuration() {
     let path = golden("raid5.json");
     let config = Config::assemble(None, None, Some(&path), &[]).unwrap();
-    let again = run(&golden("trace.csv"), config, false, &mut |_| true).unwrap().json;
+    let again = run(&golden("trace.csv"), config, &Outputs::default(), false, &mut |_| true).unwrap().json;
     assert_eq!(again, std::fs::read_to_string(&path).unwrap());
 }
 

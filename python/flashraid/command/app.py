@@ -8,11 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__, _native
+from ..files import refuse_same
+from ..outputs import Outputs
 from ..replay import compare_pairs, run_pairs
 from ..settings import Pairs, for_each
 from . import sanity, tables
 from .options import Config, DeviceName, Json, NoEngine, Quiet, Trace, with_settings
 from .output import Target
+from .outputs import with_outputs
 from .progress import Progress
 from .trace import trace_app
 
@@ -38,9 +41,11 @@ def flashraid(
 
 @app.command()
 @with_settings
+@with_outputs
 def run(
     trace: Trace,
     settings: Pairs,
+    outputs: Outputs,
     device: DeviceName = None,
     scheme: Annotated[str | None, typer.Option("--scheme", metavar="NAME", help="Redundancy scheme.")] = None,
     config: Config = None,
@@ -49,13 +54,15 @@ def run(
     quiet: Quiet = False,
 ) -> int:
     """Replay a trace under one scheme."""
-    with Target(json_target) as target:
+    json_target = _json_target(json_target, outputs)
+    refuse_same({"trace": trace, "json": json_target, **outputs.files})
+    with Target(json_target) as target, outputs.open(config=config) as opened:
         if not quiet:
             sanity.show(trace, device, scheme, config, settings)
         with Progress(quiet=quiet) as progress:
             progress.begin(scheme or "run")
-            result = run_pairs(trace, device, scheme, config, not no_engine, progress, settings)
-        target.write(result.json)
+            result = run_pairs(trace, device, scheme, config, not no_engine, progress, settings, opened)
+        target.write(result.fio_json if outputs.fio else result.json)
     if json_target != "-":
         tables.show_result(result)
     _warn([] if quiet else result.warnings)
@@ -64,9 +71,11 @@ def run(
 
 @app.command()
 @with_settings
+@with_outputs
 def compare(
     trace: Trace,
     settings: Pairs,
+    outputs: Outputs,
     schemes: Annotated[str, typer.Option("--schemes", metavar="A,B,C", help="Redundancy schemes.")],
     device: DeviceName = None,
     config: Config = None,
@@ -76,14 +85,15 @@ def compare(
 ) -> int:
     """Replay a trace under several schemes, on the same device, logical space and filled bytes."""
     names = [name.strip() for name in schemes.split(",")]
+    json_target = _json_target(json_target, outputs)
     with Target(json_target) as target:
         if not quiet:
             sanity.show(trace, device, names[0], config, for_each(device, names, config, settings)[0])
         with Progress(quiet=quiet) as progress:
             comparison = compare_pairs(
-                trace, device, names, config, not no_engine, progress, settings, begin=progress.begin
+                trace, device, names, config, not no_engine, progress, settings, outputs, begin=progress.begin
             )
-        target.write(comparison.json)
+        target.write(comparison.fio_json if outputs.fio else comparison.json)
     if json_target != "-":
         tables.show_comparison(comparison)
     _warn([] if quiet else [f"{each.scheme}: {text}" for each in comparison.results for text in each.warnings])
@@ -121,6 +131,11 @@ def _show(text: str, json_target: str | None, table: Callable[[Any], None]) -> N
         target.write(text + "\n")
     if json_target != "-":
         table(json.loads(text))
+
+
+def _json_target(json_target: str | None, outputs: Outputs) -> str | None:
+    """Where the JSON goes: who asks for fio's form wants to see it."""
+    return "-" if outputs.fio and json_target is None else json_target
 
 
 def _warn(texts: list[str]) -> None:

@@ -4,4 +4,5 @@ mod arbitration;
 pub mod events;
 pub mod records;
 mod service;
+pub(crate) mod slices;
 pub mod units;

@@ -6,7 +6,7 @@ use super::units::{State, URGENT_QUEUES, Unit, after};
 use crate::mapping::blocks::Stream;
 use crate::mapping::space::NIL;
 use crate::{CellOperation, Completion, Flash, Progress, action_index, memory};
-use flashraid_vocabulary::{Action, Cause, Observer, Ppn};
+use flashraid_vocabulary::{Action, Observer, Ppn};
 
 impl Flash {
     pub(super) fn set_state(&mut self, unit_id: u32, state: State) {
@@ -18,8 +18,14 @@ impl Flash {
         self.refresh_want(unit_id);
     }
 
-    pub(super) fn occupy_bus(&mut self, unit_id: u32, duration_ns: u64, cause: Cause) -> u64 {
+    /// Moves commands or data of the record, or of those behind it too, between bus and unit.
+    #[inline(always)]
+    pub(super) fn occupy_bus(&mut self, unit_id: u32, duration_ns: u64, id: u32) -> u64 {
+        if self.records_slices {
+            self.note_bus(unit_id, duration_ns, id);
+        }
         let Unit { channel, number: turn, .. } = self.units[unit_id as usize];
+        let cause = self.records[id as usize].cause;
         let channel = &mut self.channels[channel as usize];
         channel.free_ns = self.now_ns + duration_ns;
         channel.busy_ns[cause as usize] += duration_ns;
@@ -138,7 +144,7 @@ impl Flash {
         let action = if work == Work::Erase { 2 } else { action_index(Action::Program) };
         self.count(action, cause);
         self.units[unit_id as usize].operations[action] += 1;
-        let bus_end = self.occupy_bus(unit_id, bus_ns, cause);
+        let bus_end = self.occupy_bus(unit_id, bus_ns, id);
         self.units[unit_id as usize].current = id;
         self.unit_at(unit_id, bus_end + cell_ns);
         self.set_state(unit_id, State::Working);
@@ -177,7 +183,7 @@ impl Flash {
             self.records[last as usize].next = next;
             last = next;
         }
-        let bus_end = self.occupy_bus(unit_id, bus_ns, self.records[first as usize].cause);
+        let bus_end = self.occupy_bus(unit_id, bus_ns, first);
         self.units[unit_id as usize].current = first;
         self.unit_at(unit_id, bus_end + cell_ns);
         self.set_state(unit_id, State::Reading);
@@ -228,7 +234,7 @@ impl Flash {
             self.records[last as usize].next = candidate;
             last = candidate;
         }
-        let bus_end = self.occupy_bus(unit_id, bus_ns, self.records[first as usize].cause);
+        let bus_end = self.occupy_bus(unit_id, bus_ns, first);
         self.units[unit_id as usize].current = first;
         if self.settings.report_data_in {
             self.units[unit_id as usize].cell_after_ns = cell_ns;
@@ -299,8 +305,8 @@ impl Flash {
 
     pub(super) fn start_data_out(&mut self, unit_id: u32) {
         let id = self.units[unit_id as usize].current;
-        let Record { bytes, cause, .. } = self.records[id as usize];
-        let end = self.occupy_bus(unit_id, self.settings.transfer_ns(bytes), cause);
+        let bytes = self.records[id as usize].bytes;
+        let end = self.occupy_bus(unit_id, self.settings.transfer_ns(bytes), id);
         self.unit_at(unit_id, end);
         self.set_state(unit_id, State::DataOut);
     }
@@ -317,7 +323,7 @@ impl Flash {
                 let next = self.records[id as usize].next;
                 self.units[unit_id as usize].current = next;
                 if next == NIL {
-                    self.end_of_work(unit_id, self.records[id as usize].cause);
+                    self.end_of_work(unit_id, id);
                 } else {
                     self.set_state(unit_id, State::DataReady);
                 }
@@ -336,7 +342,7 @@ impl Flash {
             }
             State::Working => {
                 let mut id = self.units[unit_id as usize].current;
-                self.end_of_work(unit_id, self.records[id as usize].cause);
+                self.end_of_work(unit_id, id);
                 while id != NIL {
                     let next = self.records[id as usize].next;
                     self.finish(id, observer);
@@ -348,7 +354,12 @@ impl Flash {
         }
     }
 
-    pub(super) fn end_of_work(&mut self, unit_id: u32, cause: Cause) {
+    #[inline(always)]
+    pub(super) fn end_of_work(&mut self, unit_id: u32, id: u32) {
+        if self.records_slices {
+            self.note_unit(unit_id, id);
+        }
+        let cause = self.records[id as usize].cause;
         let now_ns = self.now_ns;
         let unit = &mut self.units[unit_id as usize];
         unit.busy_ns[cause as usize] += now_ns - unit.since_ns;

@@ -57,7 +57,7 @@ pub struct Unit {
     pub(crate) queued: u32,
     /// Planes in which a host program finds a page.
     pub(crate) writable: u64,
-    pub(super) since_ns: u64,
+    pub(crate) since_ns: u64,
     /// Array time that follows the reported data-in.
     pub(super) cell_after_ns: u64,
     /// Operations started: reads, programs, erases.
@@ -97,7 +97,7 @@ impl Unit {
 #[derive(Clone, Debug)]
 pub struct Channel {
     pub(crate) first_unit: u32,
-    pub(super) free_ns: u64,
+    pub(crate) free_ns: u64,
     pub(super) has_event: bool,
     /// Which entries of `wants` are not empty. This and the turns are whole words, lest the processor has to load together what
     /// was just stored apart.

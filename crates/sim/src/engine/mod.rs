@@ -8,6 +8,7 @@ pub mod content;
 mod instant;
 pub mod locks;
 mod operations;
+pub mod recorder;
 pub mod tags;
 
 use crate::statistics::Statistics;
@@ -19,6 +20,7 @@ use flashraid_vocabulary::{Change, HostOp, HostRequest, Lpn, MemberId, MemberPag
 pub use instant::Reached;
 use locks::Locks;
 use operations::Slot;
+use recorder::Recorder;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::fmt;
@@ -110,6 +112,8 @@ pub struct Engine<C: Content> {
     /// The contents; public for checks.
     pub content: C,
     jobs: Vec<Box<dyn Job>>,
+    /// Whether there are jobs or a recorder.
+    has_watchers: bool,
     requests: Vec<Request>,
     free_requests: u32,
     outstanding: u64,
@@ -137,6 +141,8 @@ pub struct Engine<C: Content> {
     pages_per_row: u64,
     /// What was counted.
     pub statistics: Statistics,
+    /// What is kept for outputs beside the result, if anything.
+    pub recorder: Option<Box<Recorder>>,
     wave: Wave,
     decisions: Decisions,
     granted: Vec<u32>,
@@ -187,11 +193,13 @@ impl<C: Content> Engine<C> {
             page_bytes: flash.geometry().page_bytes,
             page_shift: flash.geometry().page_bytes.trailing_zeros(),
             statistics: Statistics::new(members as usize),
+            recorder: None,
             options,
             scheme,
             flash,
             content,
             jobs: Vec::new(),
+            has_watchers: false,
             requests: reserved(ROOM),
             free_requests: NIL,
             outstanding: 0,
@@ -222,6 +230,7 @@ impl<C: Content> Engine<C> {
     /// Adds background work and offers it every member that is idle.
     pub fn add_job(&mut self, job: Box<dyn Job>) {
         self.jobs.push(job);
+        self.has_watchers = true;
         self.offer_jobs();
     }
 
@@ -288,6 +297,9 @@ impl<C: Content> Engine<C> {
                 let target = self.first_write + self.write_window.len() as u64;
                 if target > self.first_write {
                     self.flushes.push_back((target, id));
+                    if self.recorder.is_some() {
+                        self.note_submitted_request(measured);
+                    }
                     return sequence;
                 }
             }
@@ -305,6 +317,9 @@ impl<C: Content> Engine<C> {
         self.answered(id);
         self.ended_part(id);
         self.run_ready();
+        if self.recorder.is_some() {
+            self.note_submitted_request(measured);
+        }
         sequence
     }
 
@@ -452,6 +467,9 @@ impl<C: Content> Engine<C> {
         self.flash.request_completed();
         if request.measured {
             self.statistics.completed(request.op, now_ns - request.arrival_ns, request.size_bytes, request.failed);
+            if self.recorder.is_some() {
+                self.record_request(id, &request);
+            }
         }
         if C::TRACKED {
             self.acknowledge(&request);
@@ -563,6 +581,9 @@ impl<C: Content> Engine<C> {
     #[inline]
     fn process_event(&mut self) {
         self.flash.advance(&mut self.content);
+        if self.recorder.is_some() {
+            self.note_slices();
+        }
         self.fetch_started();
         let mut next = 0;
         while let Some(&completion) = self.flash.completions().get(next) {
@@ -571,9 +592,16 @@ impl<C: Content> Engine<C> {
         }
         self.flash.forget_completions();
         self.run_ready();
-        if !self.jobs.is_empty() {
-            self.offer_jobs();
+        if self.has_watchers {
+            self.tell_watchers();
         }
+    }
+
+    /// An event was processed.
+    #[cold]
+    fn tell_watchers(&mut self) {
+        self.offer_jobs();
+        self.note_queues();
     }
 
     /// Asks the processor for what the ends of the page operations just started will touch, which under overload was last used

@@ -369,6 +369,10 @@ impl<C: Content> Engine<C> {
             self.keep_changes(id, &wave.changes);
         }
         let slot = &self.slots[id as usize];
+        if self.recorder.is_some() && slot.last {
+            self.note_method(slot.request, slot.operation);
+        }
+        let slot = &self.slots[id as usize];
         if slot.operation.kind == OperationKind::Read {
             self.serve_without_flash(id, &mut wave.operations);
         }

@@ -1,0 +1,136 @@
+//! What buses and array units do, slice by slice: for timelines, and to tell when a request first reached the flash. Recorded only
+//! while somebody asks for it.
+
+use super::records::{Record, Work};
+use super::units::State;
+use crate::Flash;
+use crate::mapping::space::NIL;
+use flashraid_vocabulary::{Cause, MemberPage, Ppn};
+
+/// Where a slice was spent. Slices of one track never overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Track {
+    /// The bus of a channel.
+    Bus(u32),
+    /// An array unit, from the command on until its register is empty again.
+    Unit(u32),
+}
+
+/// What was done in a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// Bus: command and address of a read.
+    ReadCommand,
+    /// Bus: data of a read.
+    DataOut,
+    /// Bus: command, address and data of a program.
+    DataIn,
+    /// Bus: commands of a move inside the plane.
+    CopyBackCommand,
+    /// Bus: command of an erase.
+    EraseCommand,
+    /// Unit: read, until its data have left.
+    Read,
+    /// Unit: data in and program.
+    Program,
+    /// Unit: move inside the plane.
+    CopyBack,
+    /// Unit: erase.
+    Erase,
+}
+
+impl Activity {
+    /// Name in timelines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Activity::ReadCommand => "read_command",
+            Activity::DataOut => "data_out",
+            Activity::DataIn => "data_in",
+            Activity::CopyBackCommand => "copy_back_command",
+            Activity::EraseCommand => "erase_command",
+            Activity::Read => "read",
+            Activity::Program => "program",
+            Activity::CopyBack => "copy_back",
+            Activity::Erase => "erase",
+        }
+    }
+}
+
+/// A time in which a bus or an array unit was in use, charged to one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// When it began.
+    pub start_ns: u64,
+    /// When it ended: for a bus, when it will end.
+    pub end_ns: u64,
+    /// Where.
+    pub track: Track,
+    /// The array unit that was served.
+    pub unit: u32,
+    /// What was done.
+    pub activity: Activity,
+    /// Why. Of several page operations done at once in several planes, the one that the time is charged to.
+    pub cause: Cause,
+    /// The operation whose plan it was; `None` for the collector's work.
+    pub operation: Option<u32>,
+    /// The physical page; of an erase, the first of its block.
+    pub ppn: Ppn,
+    /// The member's logical page; `None` for the collector's work.
+    pub page: Option<MemberPage>,
+}
+
+impl Flash {
+    /// Begins or ends recording.
+    pub fn record_slices(&mut self, records: bool) {
+        self.records_slices = records;
+    }
+
+    /// Slices recorded since they were last forgotten. Those of buses come when they begin, those of array units when they end.
+    pub fn slices(&self) -> &[Slice] {
+        &self.slices
+    }
+
+    /// See `slices`.
+    pub fn forget_slices(&mut self) {
+        self.slices.clear();
+    }
+
+    /// Whether an array unit that began its work before `time_ns` is still at it.
+    pub fn is_at_work_since_before(&self, time_ns: u64) -> bool {
+        self.units.iter().any(|unit| !unit.is_idle() && unit.since_ns < time_ns)
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_bus(&mut self, unit_id: u32, duration_ns: u64, id: u32) {
+        let unit = &self.units[unit_id as usize];
+        let activity = match self.records[id as usize].work {
+            Work::Read | Work::MoveRead if unit.state == State::DataReady => Activity::DataOut,
+            Work::Read | Work::MoveRead => Activity::ReadCommand,
+            Work::Program | Work::MoveProgram => Activity::DataIn,
+            Work::CopyBack => Activity::CopyBackCommand,
+            Work::Erase => Activity::EraseCommand,
+        };
+        self.note(Track::Bus(unit.channel), unit_id, activity, (self.now_ns, self.now_ns + duration_ns), id);
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_unit(&mut self, unit_id: u32, id: u32) {
+        let activity = match self.records[id as usize].work {
+            Work::Read | Work::MoveRead => Activity::Read,
+            Work::Program | Work::MoveProgram => Activity::Program,
+            Work::CopyBack => Activity::CopyBack,
+            Work::Erase => Activity::Erase,
+        };
+        self.note(Track::Unit(unit_id), unit_id, activity, (self.units[unit_id as usize].since_ns, self.now_ns), id);
+    }
+
+    fn note(&mut self, track: Track, unit: u32, activity: Activity, (start_ns, end_ns): (u64, u64), id: u32) {
+        let Record { work, cause, owner, ppn, slot, .. } = self.records[id as usize];
+        let is_planned = matches!(work, Work::Read | Work::Program);
+        let page = (slot != NIL).then(|| self.address(slot));
+        let operation = is_planned.then_some(owner);
+        self.slices.push(Slice { start_ns, end_ns, track, unit, activity, cause, operation, ppn: Ppn(ppn), page });
+    }
+}

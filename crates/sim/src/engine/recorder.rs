@@ -1,0 +1,276 @@
+//! What the outputs beside the result are made of: plain records that the engine appends while a recorder is set, and that
+//! whoever drives the engine takes away now and then. Without a recorder nothing is kept.
+
+use super::content::Content;
+use super::{Engine, NIL, Request};
+use flashraid_flash::{Activity, Slice, Track};
+use flashraid_redundancy::{Method, Operation, OperationKind};
+use flashraid_vocabulary::{HostOp, Lpn, MemberId};
+use std::ops::Range;
+
+/// Bounds of the classes in which requests are counted by how many were outstanding at their arrival, they themselves included.
+pub const DEPTHS: [u64; 6] = [2, 4, 8, 16, 32, 64];
+
+/// How the operations of a request kept its redundancy up to date.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Methods(u8);
+
+impl Methods {
+    const NAMES: [&str; 4] = ["full_stripe", "rmw", "rcw", "mirrored"];
+
+    fn of(operation: &Operation) -> Self {
+        match operation.method {
+            Method::FullStripe => Self(1),
+            Method::Rmw => Self(2),
+            Method::Rcw => Self(4),
+            // Copies are programs beyond one for each strip.
+            Method::None if operation.kind == OperationKind::Write && operation.space.count_ones() > operation.strips.count_ones() => {
+                Self(8)
+            }
+            Method::None => Self(0),
+        }
+    }
+
+    /// The one method, `mixed` for several, `none` where no redundancy changed.
+    pub fn name(self) -> &'static str {
+        match self.0.count_ones() {
+            0 => "none",
+            1 => Self::NAMES[self.0.trailing_zeros() as usize],
+            _ => "mixed",
+        }
+    }
+}
+
+/// A measured request that has completed or failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestRecord {
+    /// Its number, counted from 0 in order of submission.
+    pub sequence: u64,
+    /// When it arrived.
+    pub arrival_ns: u64,
+    /// When its first page operation started on a bus; `end_ns` if it needed none.
+    pub start_ns: u64,
+    /// When the host was answered.
+    pub end_ns: u64,
+    /// First byte.
+    pub offset_bytes: u64,
+    /// Length.
+    pub size_bytes: u64,
+    /// Its kind.
+    pub op: HostOp,
+    /// The stripe that holds its first byte; `None` for a flush.
+    pub stripe: Option<u32>,
+    /// How redundancy was kept up to date.
+    pub methods: Methods,
+    /// Whether it failed for lack of space.
+    pub failed: bool,
+}
+
+/// What a timeline shows beside requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A bus or an array unit was in use, on behalf of a request if it is known.
+    Slice(Slice, Option<u64>),
+    /// A member has so many reads and programs queued and not started from this time on.
+    Queued {
+        /// When.
+        time_ns: u64,
+        /// Whose.
+        member: u32,
+        /// Reads.
+        reads: u32,
+        /// Programs.
+        programs: u32,
+    },
+    /// A member has so many erased blocks from this time on.
+    FreeBlocks {
+        /// When.
+        time_ns: u64,
+        /// Whose.
+        member: u32,
+        /// Blocks.
+        blocks: u64,
+    },
+}
+
+/// What is known of a request in flight; `sequence` tells whether it is still that request.
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    sequence: u64,
+    start_ns: u64,
+    methods: Methods,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    /// Measured requests that completed or failed since the caller last emptied it, in order of completion.
+    pub requests: Vec<RequestRecord>,
+    /// What happened in `window` since the caller last emptied it. Slices of array units come when they end.
+    pub moments: Vec<Moment>,
+    /// Measured requests by how many were outstanding at their arrival; see `DEPTHS`. The last class has the rest.
+    pub depths: [u64; DEPTHS.len() + 1],
+    /// Simulated time of which moments are kept; empty for none.
+    pub window: Range<u64>,
+    notes: Vec<Note>,
+    /// Whether the window's first moment has come, from which on the following are kept up to date.
+    is_open: bool,
+    queued: Vec<(u32, u32)>,
+    blocks_of_units: Vec<u64>,
+    blocks: Vec<u64>,
+}
+
+impl Recorder {
+    /// Records that wait to be taken.
+    pub fn waiting(&self) -> usize {
+        self.requests.len() + self.moments.len()
+    }
+
+    /// The note about a request in flight, as it is so far.
+    fn note(&mut self, id: u32, sequence: u64) -> &mut Note {
+        const UNKNOWN: Note = Note { sequence: u64::MAX, start_ns: u64::MAX, methods: Methods(0) };
+        if self.notes.len() <= id as usize {
+            self.notes.resize(id as usize + 1, UNKNOWN);
+        }
+        let note = &mut self.notes[id as usize];
+        if note.sequence != sequence {
+            *note = Note { sequence, ..UNKNOWN };
+        }
+        note
+    }
+}
+
+impl<C: Content> Engine<C> {
+    /// Begins recording. `slices` says whether it matters when page operations start: for first starts, and for a timeline.
+    pub fn record(&mut self, slices: bool) {
+        let members = self.flash.settings().members() as usize;
+        self.flash.record_slices(slices);
+        self.has_watchers = true;
+        self.recorder = Some(Box::new(Recorder {
+            requests: Vec::new(),
+            moments: Vec::new(),
+            depths: Default::default(),
+            window: 0..0,
+            notes: Vec::new(),
+            is_open: false,
+            queued: vec![(0, 0); members],
+            blocks_of_units: vec![0; self.flash.units().len()],
+            blocks: vec![0; members],
+        }));
+    }
+
+    /// Keeps moments of this time, if recording has begun.
+    pub fn record_moments(&mut self, window: Range<u64>) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.window = window;
+        }
+    }
+
+    /// Keeps no more moments. `slices` as in `record`.
+    pub fn stop_moments(&mut self, slices: bool) {
+        self.record_moments(0..0);
+        self.flash.record_slices(slices);
+    }
+
+    /// The request was submitted at this moment.
+    #[cold]
+    pub(super) fn note_submitted_request(&mut self, measured: bool) {
+        let Some(recorder) = &mut self.recorder else { return };
+        if measured {
+            let class = DEPTHS.iter().position(|bound| self.outstanding < *bound).unwrap_or(DEPTHS.len());
+            recorder.depths[class] += 1;
+        }
+        self.note_queues();
+    }
+
+    /// The method of an operation is settled.
+    #[cold]
+    pub(super) fn note_method(&mut self, request: u32, operation: Operation) {
+        let Some(recorder) = self.recorder.as_mut().filter(|_| request != NIL) else { return };
+        let note = recorder.note(request, self.requests[request as usize].sequence);
+        note.methods.0 |= Methods::of(&operation).0;
+    }
+
+    /// Takes over what the flash recorded, while operations that end now are still there.
+    #[cold]
+    pub(super) fn note_slices(&mut self) {
+        let Some(recorder) = &mut self.recorder else { return };
+        for slice in self.flash.slices() {
+            let request = slice.operation.map(|id| self.slots[id as usize].request()).filter(|request| *request != NIL);
+            let sequence = request.map(|request| self.requests[request as usize].sequence);
+            if let (Track::Bus(_), Some(request), Some(sequence)) = (slice.track, request, sequence) {
+                let note = recorder.note(request, sequence);
+                note.start_ns = note.start_ns.min(slice.start_ns);
+            }
+            if slice.start_ns < recorder.window.end && slice.end_ns > recorder.window.start {
+                recorder.moments.push(Moment::Slice(*slice, sequence));
+            }
+            // A program that begins may have opened a block, an erase that ends has freed one.
+            let time_ns = match slice.activity {
+                Activity::DataIn | Activity::CopyBackCommand => slice.start_ns,
+                Activity::Erase => slice.end_ns,
+                _ => continue,
+            };
+            if recorder.is_open && time_ns < recorder.window.end {
+                let blocks = self.flash.free_blocks_of_unit(slice.unit);
+                let former = std::mem::replace(&mut recorder.blocks_of_units[slice.unit as usize], blocks);
+                if blocks != former {
+                    let member = self.flash.member_of_unit(slice.unit);
+                    let all = &mut recorder.blocks[member as usize];
+                    *all = *all + blocks - former;
+                    recorder.moments.push(Moment::FreeBlocks { time_ns, member, blocks: *all });
+                }
+            }
+        }
+        self.flash.forget_slices();
+    }
+
+    /// Notes queues that changed at this moment.
+    #[cold]
+    pub(super) fn note_queues(&mut self) {
+        let Some(recorder) = &mut self.recorder else { return };
+        let time_ns = self.flash.now_ns();
+        if !recorder.window.contains(&time_ns) {
+            return;
+        }
+        if !recorder.is_open {
+            recorder.is_open = true;
+            recorder.queued.fill((u32::MAX, u32::MAX)); // all are news
+            for (unit, blocks) in recorder.blocks_of_units.iter_mut().enumerate() {
+                *blocks = self.flash.free_blocks_of_unit(unit as u32);
+                recorder.blocks[self.flash.member_of_unit(unit as u32) as usize] += *blocks;
+            }
+            let all = recorder.blocks.iter().enumerate();
+            recorder.moments.extend(all.map(|(member, blocks)| Moment::FreeBlocks { time_ns, member: member as u32, blocks: *blocks }));
+        }
+        for (member, former) in recorder.queued.iter_mut().enumerate() {
+            let load = self.flash.load(MemberId(member as u16));
+            let now = (load.reads, load.programs);
+            if now != *former {
+                *former = now;
+                recorder.moments.push(Moment::Queued { time_ns, member: member as u32, reads: now.0, programs: now.1 });
+            }
+        }
+    }
+
+    /// A measured request was answered.
+    #[cold]
+    pub(super) fn record_request(&mut self, id: u32, request: &Request) {
+        let Some(recorder) = &mut self.recorder else { return };
+        let end_ns = self.flash.now_ns();
+        let note = *recorder.note(id, request.sequence);
+        let stripe = (request.op != HostOp::Flush).then(|| self.scheme.stripe_of(Lpn(request.offset_bytes >> self.page_shift)).0);
+        recorder.requests.push(RequestRecord {
+            sequence: request.sequence,
+            arrival_ns: request.arrival_ns,
+            start_ns: note.start_ns.min(end_ns),
+            end_ns,
+            offset_bytes: request.offset_bytes,
+            size_bytes: request.size_bytes,
+            op: request.op,
+            stripe,
+            methods: note.methods,
+            failed: request.failed,
+        });
+    }
+}

@@ -1,0 +1,153 @@
+//! Which outputs a run is asked for beside its result, and what the options say.
+
+use crate::config::ConfigError;
+use crate::simulation::LATEST_NS;
+use std::ops::Range;
+use std::path::PathBuf;
+
+const DEFAULT_INTERVAL_NS: u64 = 100_000_000;
+const DEFAULT_WINDOW_NS: u64 = 100_000_000;
+/// Below this, intervals would cost more than the simulation.
+const LEAST_INTERVAL_NS: u64 = 1000;
+
+/// What a run writes beside its result. Nothing by default, which costs nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outputs {
+    /// CSV of all measured requests.
+    pub latency_log: Option<PathBuf>,
+    /// CSV of intervals of simulated time.
+    pub series: Option<PathBuf>,
+    /// Length of intervals, for the series and for the log of histograms.
+    pub series_interval_ns: u64,
+    /// HdrHistogram interval log, version 2.
+    pub hdr_log: Option<PathBuf>,
+    /// Timeline as Chrome trace events.
+    pub timeline: Option<PathBuf>,
+    /// Simulated time that the timeline shows; `None` for its first 100 ms from when measuring begins.
+    pub timeline_window: Option<Range<u64>>,
+    /// The result in the form of fio's JSON too.
+    pub fio: bool,
+}
+
+impl Default for Outputs {
+    fn default() -> Self {
+        Self {
+            latency_log: None,
+            series: None,
+            series_interval_ns: DEFAULT_INTERVAL_NS,
+            hdr_log: None,
+            timeline: None,
+            timeline_window: None,
+            fio: false,
+        }
+    }
+}
+
+impl Outputs {
+    /// What pairs of key and text ask for: files by `latency_log`, `series`, `hdr_log` and `timeline`; `series_interval`,
+    /// `timeline_window`, `fio`.
+    pub fn from_pairs(pairs: &[(String, String)]) -> Result<Self, ConfigError> {
+        let mut asked = Self::default();
+        let mut interval = None;
+        for (key, value) in pairs {
+            match key.as_str() {
+                "latency_log" => asked.latency_log = Some(value.into()),
+                "series" => asked.series = Some(value.into()),
+                "hdr_log" => asked.hdr_log = Some(value.into()),
+                "timeline" => asked.timeline = Some(value.into()),
+                "series_interval" => interval = Some(parse_interval(value)?),
+                "timeline_window" => asked.timeline_window = Some(parse_window(value)?),
+                "fio" => asked.fio = value == "true",
+                _ => {
+                    let keys = "latency_log, series, series_interval, hdr_log, timeline, timeline_window, fio";
+                    return Err(ConfigError(format!("there is no output {key}: there are {keys}")));
+                }
+            }
+        }
+        if interval.is_some() && asked.series.is_none() && asked.hdr_log.is_none() {
+            return Err(ConfigError("series_interval without an output that has intervals: allowed is with series or hdr_log".into()));
+        }
+        if asked.timeline_window.is_some() && asked.timeline.is_none() {
+            return Err(ConfigError("timeline_window without timeline: allowed is with it".into()));
+        }
+        asked.series_interval_ns = interval.unwrap_or(DEFAULT_INTERVAL_NS);
+        Ok(asked)
+    }
+
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        *self == Self { series_interval_ns: self.series_interval_ns, ..Self::default() }
+    }
+
+    /// The time that a timeline shows if measuring begins at `start_ns`.
+    pub(super) fn window(&self, start_ns: u64) -> Range<u64> {
+        self.timeline_window.clone().unwrap_or(start_ns..start_ns + DEFAULT_WINDOW_NS)
+    }
+}
+
+fn parse_interval(text: &str) -> Result<u64, ConfigError> {
+    parse_time(text)
+        .filter(|time| *time >= LEAST_INTERVAL_NS)
+        .ok_or_else(|| ConfigError(format!("series_interval = {text}: allowed is a time of at least 1us, as in 250us, 100ms or 1.5s")))
+}
+
+/// `START..END`; without START from 0 on, without END up to the end of the run.
+fn parse_window(text: &str) -> Result<Range<u64>, ConfigError> {
+    let parsed = text.split_once("..").and_then(|(start, end)| {
+        let start = if start.is_empty() { Some(0) } else { parse_time(start) };
+        let end = if end.is_empty() { Some(u64::MAX) } else { parse_time(end) };
+        Some(start?..end?)
+    });
+    parsed.filter(|window| window.start < window.end).ok_or_else(|| {
+        let allowed = "START..END with START before END, as in 1.5s..1.6s, ..250us or 10ms.. (units ns, us, ms, s)";
+        ConfigError(format!("timeline_window = {text}: allowed is {allowed}"))
+    })
+}
+
+/// A decimal number with a unit, exact to the nanosecond.
+fn parse_time(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, unit) = text.split_at(end);
+    let places = match unit {
+        "ns" => 0,
+        "us" => 3,
+        "ms" => 6,
+        "s" => 9,
+        _ => return None,
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = fraction.trim_end_matches('0');
+    if fraction.is_empty() || digits.len() > places {
+        return None;
+    }
+    let fraction = if digits.is_empty() { 0 } else { digits.parse::<u64>().ok()? * 10u64.pow((places - digits.len()) as u32) };
+    let whole = whole.parse::<u64>().ok()?.checked_mul(10u64.pow(places as u32))?;
+    whole.checked_add(fraction).filter(|time| *time <= LATEST_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse_time, parse_window};
+
+    #[test]
+    fn times_are_exact_or_refused() {
+        let good = [("0s", 0), ("1ns", 1), ("1.5us", 1500), ("100ms", 100_000_000), ("1.000000001s", 1_000_000_001), ("2.50ms", 2_500_000)];
+        for (text, expected) in good {
+            assert_eq!(parse_time(text), Some(expected), "{text}");
+        }
+        for text in ["", "1", "s", ".5s", "1.s", "1.5ns", "0.0000000001s", "1m", "-1s", "1e3s", "1..2s", "99999999999s", "1 s", "1.2.3s"] {
+            assert_eq!(parse_time(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn windows_may_be_open() {
+        assert_eq!(parse_window("1.5s..1.6s").unwrap(), 1_500_000_000..1_600_000_000);
+        assert_eq!(parse_window("..2us").unwrap(), 0..2000);
+        assert_eq!(parse_window("7ns..").unwrap(), 7..u64::MAX);
+        assert_eq!(parse_window("..").unwrap(), 0..u64::MAX);
+        for text in ["", "1s", "2s..1s", "1s..1s", "a..b", "1..2", "1s..2s..3s"] {
+            assert!(parse_window(text).is_err(), "{text}");
+        }
+    }
+}

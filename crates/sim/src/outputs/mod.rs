@@ -1,0 +1,230 @@
+//! What a run writes beside its result: a log of requests, a series of intervals, a log of histograms, a timeline, fio's JSON.
+//!
+//! The engine appends plain records (`engine::recorder`); here they are taken away again and again and written, so that memory stays
+//! bounded however long the trace is. All outputs cover what the result covers: the measured requests, and the time from when
+//! measuring begins.
+
+mod asked;
+mod fio;
+mod hdr_log;
+mod interval;
+mod latency_log;
+mod series;
+mod sink;
+mod timeline;
+
+pub use asked::Outputs;
+pub use interval::INTERVALS_OF_A_LENGTH;
+pub use timeline::MOST_EVENTS;
+
+use crate::config::Config;
+use crate::engine::Engine;
+use crate::engine::content::Content;
+use crate::engine::recorder::DEPTHS;
+use crate::result::text;
+use crate::run::RunError;
+use crate::simulation::{Simulation, with_engine};
+use fio::{Job, Rates};
+use hdr_log::HdrLog;
+use interval::Interval;
+use latency_log::LatencyLog;
+use serde_json::{Value, json};
+use series::Series;
+use std::path::{Path, PathBuf};
+use timeline::Timeline;
+
+/// Records that may wait to be written.
+const MOST_WAITING: usize = 4096;
+
+/// The outputs under way.
+pub(crate) struct Writers {
+    asked: Outputs,
+    latency_log: Option<LatencyLog>,
+    series: Option<Series>,
+    hdr_log: Option<HdrLog>,
+    timeline: Option<Timeline>,
+    rates: Option<Rates>,
+    /// The interval under way. It sets the pace of writing even if nobody asked for intervals.
+    interval: Interval,
+    is_measuring: bool,
+    has_longer_intervals: bool,
+}
+
+impl Writers {
+    /// Creates the files and begins recording; `None` if nothing is asked for.
+    pub(crate) fn open(asked: &Outputs, simulation: &mut Simulation) -> Result<Option<Self>, RunError> {
+        if asked.is_empty() {
+            return Ok(None);
+        }
+        fn create<T>(path: &Option<PathBuf>, create: impl FnOnce(&Path) -> Result<T, RunError>) -> Result<Option<T>, RunError> {
+            path.as_deref().map(create).transpose()
+        }
+        with_engine!(&mut simulation.engine, engine => {
+            let writers = Self {
+                latency_log: create(&asked.latency_log, LatencyLog::create)?,
+                series: create(&asked.series, Series::create)?,
+                hdr_log: create(&asked.hdr_log, HdrLog::create)?,
+                timeline: create(&asked.timeline, |path| Timeline::create(path, engine))?,
+                rates: asked.fio.then(|| Rates::new(0)),
+                interval: Interval::new(asked.series_interval_ns),
+                is_measuring: false,
+                has_longer_intervals: false,
+                asked: asked.clone(),
+            };
+            engine.record(writers.latency_log.is_some() || writers.timeline.is_some());
+            // A window of its own may begin before measuring does.
+            engine.record_moments(asked.timeline_window.clone().unwrap_or(0..0));
+            Ok(Some(writers))
+        })
+    }
+
+    /// Measuring begins now.
+    pub(crate) fn begin<C: Content>(&mut self, engine: &mut Engine<C>) {
+        let now_ns = engine.now_ns();
+        self.is_measuring = true;
+        self.interval.start_ns = now_ns;
+        if let Some(series) = &mut self.series {
+            series.begin(engine, now_ns);
+        }
+        if let Some(rates) = &mut self.rates {
+            *rates = Rates::new(now_ns);
+        }
+        if let Some(timeline) = &mut self.timeline {
+            timeline.window = self.asked.window(now_ns);
+            engine.record_moments(timeline.window.clone());
+        }
+    }
+
+    /// Moves the clock as `Engine::advance_until` does, writing on the way. Recording changes nothing: what happens between two
+    /// stops of the clock does not depend on them.
+    pub(crate) fn advance_until<C: Content>(&mut self, engine: &mut Engine<C>, time_ns: u64) -> Result<(), RunError> {
+        while self.is_measuring && self.interval.end_ns() <= time_ns {
+            engine.advance_until(self.interval.end_ns() - 1)?;
+            self.end_interval(engine)?;
+        }
+        engine.advance_until(time_ns)?;
+        if engine.recorder.as_ref().is_some_and(|recorder| recorder.waiting() >= MOST_WAITING) { self.write(engine) } else { Ok(()) }
+    }
+
+    /// Processes the next event as `Engine::advance` does, writing before.
+    pub(crate) fn advance<C: Content>(&mut self, engine: &mut Engine<C>) -> Result<bool, RunError> {
+        while self.is_measuring && engine.next_event_ns().is_some_and(|time_ns| self.interval.end_ns() <= time_ns) {
+            self.end_interval(engine)?;
+        }
+        if engine.recorder.as_ref().is_some_and(|recorder| recorder.waiting() >= MOST_WAITING) {
+            self.write(engine)?;
+        }
+        Ok(engine.advance()?)
+    }
+
+    /// The interval under way ends; every event before its end is processed.
+    fn end_interval<C: Content>(&mut self, engine: &mut Engine<C>) -> Result<(), RunError> {
+        self.write(engine)?;
+        self.write_interval(engine, self.interval.end_ns())?;
+        self.has_longer_intervals |= self.interval.next();
+        Ok(())
+    }
+
+    fn write_interval<C: Content>(&mut self, engine: &Engine<C>, end_ns: u64) -> Result<(), RunError> {
+        if let Some(series) = &mut self.series {
+            series.add(engine, &self.interval, end_ns)?;
+        }
+        if let Some(hdr_log) = &mut self.hdr_log {
+            hdr_log.add(&self.interval, end_ns)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what the engine recorded.
+    fn write<C: Content>(&mut self, engine: &mut Engine<C>) -> Result<(), RunError> {
+        let Some(recorder) = &mut engine.recorder else { return Ok(()) };
+        let has_intervals = self.series.is_some() || self.hdr_log.is_some();
+        for request in &recorder.requests {
+            if let Some(log) = &mut self.latency_log {
+                log.add(request)?;
+            }
+            if let Some(timeline) = &mut self.timeline {
+                timeline.add_request(request)?;
+            }
+            if let Some(rates) = &mut self.rates {
+                rates.add(request);
+            }
+            if has_intervals {
+                self.interval.add(request);
+            }
+        }
+        recorder.requests.clear();
+        let Some(timeline) = &mut self.timeline else { return Ok(()) };
+        for moment in &recorder.moments {
+            timeline.add_moment(moment)?;
+        }
+        recorder.moments.clear();
+        let window_end_ns = timeline.window.end;
+        let is_over = engine.now_ns() >= window_end_ns && !engine.flash.is_at_work_since_before(window_end_ns);
+        if self.is_measuring && (is_over || timeline.truncated_ns.is_some()) {
+            engine.stop_moments(self.latency_log.is_some());
+        }
+        Ok(())
+    }
+
+    /// The run has ended, or was stopped: writes what is left. Returns fio's document if it was asked for, and what the user
+    /// should be told.
+    pub(crate) fn finish(mut self, simulation: &mut Simulation, result: &Value) -> Result<(Option<String>, Vec<String>), RunError> {
+        let mut fio = None;
+        with_engine!(&mut simulation.engine, engine => {
+            self.write(engine)?;
+            let now_ns = engine.now_ns();
+            if self.is_measuring {
+                // What happens at the very end belongs to the last interval, if need be to one of a nanosecond.
+                self.write_interval(engine, now_ns.max(self.interval.start_ns + 1))?;
+            }
+            if let (Some(rates), Some(recorder)) = (&mut self.rates, &engine.recorder) {
+                let job = job(&simulation.config, result, recorder.depths);
+                fio = Some(text(&fio::document(&job, rates, &engine.statistics, now_ns)));
+            }
+        });
+        self.latency_log.as_mut().map_or(Ok(()), LatencyLog::finish)?;
+        self.series.as_mut().map_or(Ok(()), Series::finish)?;
+        self.hdr_log.as_mut().map_or(Ok(()), HdrLog::finish)?;
+        let warnings = self.warnings();
+        if let Some(timeline) = &mut self.timeline {
+            let of = |key: &str| result[key].clone();
+            let about = json!({
+                "flashraid": of("version"), "device": of("device"), "scheme": of("scheme"), "trace": result["workload"]["name"],
+                "partial": of("partial"), "config": of("config"),
+            });
+            timeline.finish(about)?;
+        }
+        Ok((fio, warnings))
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.has_longer_intervals && (self.series.is_some() || self.hdr_log.is_some()) {
+            warnings.push(format!(
+                "intervals of {} ns would have been too many: from {INTERVALS_OF_A_LENGTH} intervals on they are longer, at last {} ns",
+                self.asked.series_interval_ns, self.interval.length_ns
+            ));
+        }
+        if let Some(time_ns) = self.timeline.as_ref().and_then(|timeline| timeline.truncated_ns) {
+            warnings.push(format!(
+                "the timeline ends at {MOST_EVENTS} events: what comes after {time_ns} ns is left out, and a shorter timeline_window shows all of it"
+            ));
+        }
+        warnings
+    }
+}
+
+/// What fio's document says about the job.
+fn job<'a>(config: &'a Config, result: &'a Value, depths: [u64; DEPTHS.len() + 1]) -> Job<'a> {
+    let of_members: Vec<f64> = result["members"].as_array().into_iter().flatten().filter_map(|of| of["busy_fraction"].as_f64()).collect();
+    Job {
+        scheme: &config.scheme.name,
+        device: &config.device.name,
+        trace: result["workload"]["name"].as_str().unwrap_or_default(),
+        queue_depth: u64::from(config.run.queue_depth),
+        simulated_ns: result["simulated_ns"].as_u64().unwrap_or(0),
+        busy_share: of_members.iter().sum::<f64>() / of_members.len().max(1) as f64,
+        depths,
+    }
+}

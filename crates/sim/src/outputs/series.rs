@@ -1,0 +1,198 @@
+//! One row for each interval of simulated time: what completed in it, what the flash did, and how things stand at its end.
+
+use super::interval::Interval;
+use super::sink::{Sink, push_number};
+use crate::engine::Engine;
+use crate::engine::content::Content;
+use crate::run::RunError;
+use crate::statistics::{KINDS, Latency};
+use flashraid_flash::Counts;
+use flashraid_vocabulary::{Action, Cause, MemberId};
+use std::fmt::Display;
+use std::io::Write;
+use std::path::Path;
+
+/// Erases follow reads and programs in counts.
+const ERASE: usize = 2;
+
+/// Groups of causes that have columns of their own; together they are all causes.
+const GROUPS: [(&str, &[Cause]); 5] = [
+    ("host", &[Cause::Host, Cause::UpdateRead]),
+    ("redundancy", &[Cause::PreRead, Cause::Parity, Cause::Mirror, Cause::Commit]),
+    ("gc", &[Cause::Gc, Cause::Wear]),
+    ("recovery", &[Cause::Reconstruct, Cause::Rebuild, Cause::Retry]),
+    ("other", &[Cause::Migration, Cause::Metadata]),
+];
+
+/// Sums at one moment; a row has the difference of two.
+struct Totals {
+    counts: Counts,
+    bus_busy_ns: Vec<u64>,
+    unit_busy_ns: Vec<u64>,
+}
+
+impl Totals {
+    fn of<C: Content>(engine: &Engine<C>, time_ns: u64) -> Self {
+        let flash = &engine.flash;
+        Self {
+            counts: flash.counts,
+            bus_busy_ns: (0..flash.channels().len()).map(|channel| flash.bus_busy_ns(channel as u32, time_ns)).collect(),
+            unit_busy_ns: (0..flash.units().len()).map(|unit| flash.unit_busy_ns(unit as u32, time_ns)).collect(),
+        }
+    }
+}
+
+pub(super) struct Series {
+    sink: Sink,
+    former: Option<Totals>,
+}
+
+impl Series {
+    pub(super) fn create(path: &Path) -> Result<Self, RunError> {
+        Ok(Self { sink: Sink::create("series", path)?, former: None })
+    }
+
+    /// The first interval begins.
+    pub(super) fn begin<C: Content>(&mut self, engine: &Engine<C>, start_ns: u64) {
+        self.former = Some(Totals::of(engine, start_ns));
+        let header = header(engine.flash.settings().members(), engine.flash.channels().len());
+        self.sink.text.extend_from_slice(header.join(",").as_bytes());
+        self.sink.text.push(b'\n');
+    }
+
+    /// The interval has ended at `end_ns`; every event before that is processed.
+    pub(super) fn add<C: Content>(&mut self, engine: &Engine<C>, interval: &Interval, end_ns: u64) -> Result<(), RunError> {
+        let now = Totals::of(engine, end_ns);
+        let former = self.former.replace(now).expect("measuring has begun");
+        let now = self.former.as_ref().expect("just set");
+        let length_ns = end_ns - interval.start_ns;
+        let mut row = Row(&mut self.sink.text);
+        row.number(interval.start_ns);
+        row.number(length_ns);
+        interval.latency.iter().for_each(|latency| row.number(latency.count));
+        row.number(interval.failed);
+        row.number(engine.outstanding());
+        row.number(interval.bytes_read);
+        row.number(interval.bytes_written);
+        interval.latency[..2].iter().for_each(|latency| row.latency(latency));
+        let count = |action: usize, causes: &[Cause]| -> u64 {
+            causes.iter().map(|cause| now.counts[action][*cause as usize] - former.counts[action][*cause as usize]).sum()
+        };
+        for action in [Action::Read as usize, Action::Program as usize] {
+            GROUPS.iter().for_each(|(_, causes)| row.number(count(action, causes)));
+        }
+        row.number(count(ERASE, &Cause::ALL));
+        let programmed_bytes = count(Action::Program as usize, &Cause::ALL) * u64::from(engine.flash.geometry().page_bytes);
+        row.share(programmed_bytes, interval.bytes_written);
+        let bus = difference(&now.bus_busy_ns, &former.bus_busy_ns);
+        let unit = difference(&now.unit_busy_ns, &former.unit_busy_ns);
+        for busy_ns in [&bus, &unit] {
+            row.share(busy_ns.iter().sum(), length_ns * busy_ns.len() as u64);
+            row.share(busy_ns.iter().copied().max().unwrap_or(0), length_ns);
+        }
+        let flash = &engine.flash;
+        let members = flash.settings().members() as usize;
+        let mut blocks = vec![(0, u32::MAX); members];
+        let mut busy_ns = vec![(0, 0); members];
+        for (id, unit_busy_ns) in unit.iter().enumerate() {
+            let member = flash.member_of_unit(id as u32) as usize;
+            busy_ns[member] = (busy_ns[member].0 + unit_busy_ns, busy_ns[member].1 + 1);
+            for free in flash.free_blocks_of_planes(id as u32) {
+                blocks[member] = (blocks[member].0 + u64::from(free), blocks[member].1.min(free));
+            }
+        }
+        row.number(blocks.iter().map(|(sum, _)| sum).sum());
+        row.number(blocks.iter().map(|(_, least)| u64::from(*least)).min().unwrap_or(0));
+        for member in 0..members {
+            let load = flash.load(MemberId(member as u16));
+            row.number(u64::from(load.reads + load.programs));
+            row.number(blocks[member].0);
+            row.number(u64::from(blocks[member].1));
+            row.share(busy_ns[member].0, busy_ns[member].1 * length_ns);
+        }
+        bus.iter().for_each(|busy_ns| row.share(*busy_ns, length_ns));
+        row.end();
+        self.sink.spill()
+    }
+
+    pub(super) fn finish(&mut self) -> Result<(), RunError> {
+        self.sink.flush()
+    }
+}
+
+fn difference(now: &[u64], former: &[u64]) -> Vec<u64> {
+    now.iter().zip(former).map(|(now, former)| now - former).collect()
+}
+
+/// Names of the columns, in the order in which `add` fills them.
+fn header(members: u32, channels: usize) -> Vec<String> {
+    let mut names: Vec<String> = vec!["start_ns".into(), "length_ns".into()];
+    names.extend(KINDS.map(|kind| format!("{kind}_requests")));
+    names.extend(["failed_requests", "outstanding_requests", "bytes_read", "bytes_written"].map(Into::into));
+    for kind in &KINDS[..2] {
+        names.extend(["mean", "p50", "p90", "p99", "p99_9", "max"].map(|figure| format!("{kind}_{figure}_ns")));
+    }
+    for action in ["reads", "programs"] {
+        names.extend(GROUPS.map(|(group, _)| format!("flash_{action}_{group}")));
+    }
+    names.extend(["flash_erases", "write_amplification"].map(Into::into));
+    names.extend(["bus_mean_busy", "bus_max_busy", "die_mean_busy", "die_max_busy"].map(Into::into));
+    names.extend(["free_blocks", "plane_min_free_blocks"].map(Into::into));
+    for member in 0..members {
+        names.extend(["queue", "free_blocks", "plane_min_free_blocks", "busy"].map(|what| format!("member{member}_{what}")));
+    }
+    names.extend((0..channels).map(|channel| format!("bus{channel}_busy")));
+    names
+}
+
+/// A row under way; each value is followed by a comma, the last by the end of the line.
+struct Row<'a>(&'a mut Vec<u8>);
+
+impl Row<'_> {
+    fn number(&mut self, number: u64) {
+        push_number(self.0, number);
+        self.0.push(b',');
+    }
+
+    fn real(&mut self, number: impl Display) {
+        write!(self.0, "{number},").expect("memory takes everything");
+    }
+
+    /// A quotient; nothing where there is nothing to divide by.
+    fn share(&mut self, numerator: u64, denominator: u64) {
+        if denominator > 0 {
+            self.real(numerator as f64 / denominator as f64);
+        } else {
+            self.0.push(b',');
+        }
+    }
+
+    /// The figures of a latency; nothing if there was no request.
+    fn latency(&mut self, latency: &Latency) {
+        if latency.count == 0 {
+            self.0.extend_from_slice(b",,,,,,");
+            return;
+        }
+        self.real(latency.mean_ns());
+        [0.5, 0.9, 0.99, 0.999].into_iter().for_each(|quantile| self.number(latency.quantile_ns(quantile)));
+        self.number(latency.max_ns);
+    }
+
+    fn end(&mut self) {
+        self.0.pop();
+        self.0.push(b'\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GROUPS;
+    use flashraid_vocabulary::Cause;
+
+    #[test]
+    fn every_cause_is_in_one_group() {
+        let mut causes: Vec<usize> = GROUPS.iter().flat_map(|(_, causes)| *causes).map(|cause| *cause as usize).collect();
+        causes.sort_unstable();
+        assert_eq!(causes, Cause::ALL.map(|cause| cause as usize));
+    }
+}

@@ -1,0 +1,170 @@
+//! Timeline as Chrome trace events (JSON object form), for Perfetto and chrome://tracing: one track for each bus and each array
+//! unit with slices named by cause, counters of queues and erased blocks for each member, and requests as asynchronous slices.
+//! Times are microseconds with three decimals, which is to the nanosecond.
+
+use super::latency_log::op_name;
+use super::sink::{Sink, push_number, push_us};
+use crate::engine::Engine;
+use crate::engine::content::Content;
+use crate::engine::recorder::{Moment, RequestRecord};
+use crate::run::RunError;
+use flashraid_flash::{Flash, Slice, Track};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::ops::Range;
+use std::path::Path;
+
+/// Most events of a timeline, some 150 bytes each: what a browser opens with ease.
+pub const MOST_EVENTS: u64 = 1_000_000;
+
+const DEVICE: u32 = 1;
+const HOST: u32 = 2;
+
+pub(super) struct Timeline {
+    sink: Sink,
+    pub(super) window: Range<u64>,
+    units_per_channel: u32,
+    events: u64,
+    /// The first time of which something was left out because there were too many events.
+    pub(super) truncated_ns: Option<u64>,
+}
+
+impl Timeline {
+    pub(super) fn create<C: Content>(path: &Path, engine: &Engine<C>) -> Result<Self, RunError> {
+        let units_per_channel = (engine.flash.units().len() / engine.flash.channels().len()) as u32;
+        let mut timeline = Self { sink: Sink::create("timeline", path)?, window: 0..0, units_per_channel, events: 0, truncated_ns: None };
+        timeline.sink.text.extend_from_slice(b"{\"traceEvents\":[");
+        timeline.name_tracks(&engine.flash);
+        Ok(timeline)
+    }
+
+    fn name_tracks(&mut self, flash: &Flash) {
+        let geometry = flash.geometry();
+        self.metadata("process_name", DEVICE, 0, json!({ "name": "device" }));
+        self.metadata("process_name", HOST, 0, json!({ "name": "host requests" }));
+        for channel in 0..geometry.channels {
+            self.name_thread(self.thread(Track::Bus(channel)), format!("channel {channel}: bus"));
+            for number in 0..self.units_per_channel {
+                let (chip, die) = (number % geometry.chips_per_channel, number / geometry.chips_per_channel);
+                let die = if flash.settings().chip_serial { String::new() } else { format!(", die {die}") };
+                let unit = channel * self.units_per_channel + number;
+                self.name_thread(self.thread(Track::Unit(unit)), format!("channel {channel}: chip {chip}{die}"));
+            }
+        }
+    }
+
+    fn name_thread(&mut self, thread: u32, name: String) {
+        self.metadata("thread_name", DEVICE, thread, json!({ "name": name }));
+        self.metadata("thread_sort_index", DEVICE, thread, json!({ "sort_index": thread }));
+    }
+
+    fn metadata(&mut self, name: &str, process: u32, thread: u32, arguments: Value) {
+        self.begin_event();
+        self.push(format_args!("{{\"name\":\"{name}\",\"ph\":\"M\",\"pid\":{process},\"tid\":{thread},\"args\":{arguments}}}"));
+    }
+
+    /// Threads are numbered as they are shown: each bus before its units.
+    fn thread(&self, track: Track) -> u32 {
+        match track {
+            Track::Bus(channel) => 1 + channel * (1 + self.units_per_channel),
+            Track::Unit(unit) => 2 + unit + unit / self.units_per_channel,
+        }
+    }
+
+    fn push(&mut self, text: std::fmt::Arguments<'_>) {
+        self.sink.text.write_fmt(text).expect("memory takes everything");
+    }
+
+    fn begin_event(&mut self) {
+        let text = &mut self.sink.text;
+        text.extend_from_slice(if self.events == 0 { b"\n" } else { b",\n" });
+        self.events += 1;
+    }
+
+    /// Whether there is room for so many more events; once there was none, there is none.
+    fn has_room(&mut self, events: u64, time_ns: u64) -> bool {
+        if self.events + events > MOST_EVENTS {
+            self.truncated_ns.get_or_insert(time_ns);
+        }
+        self.truncated_ns.is_none()
+    }
+
+    pub(super) fn add_moment(&mut self, moment: &Moment) -> Result<(), RunError> {
+        match *moment {
+            Moment::Slice(ref slice, request) => self.add_slice(slice, request),
+            Moment::Queued { time_ns, member, reads, programs } => {
+                self.add_counter(
+                    time_ns,
+                    format_args!("queue of member {member}"),
+                    format_args!("\"reads\":{reads},\"programs\":{programs}"),
+                );
+            }
+            Moment::FreeBlocks { time_ns, member, blocks } => {
+                self.add_counter(time_ns, format_args!("free blocks of member {member}"), format_args!("\"blocks\":{blocks}"));
+            }
+        }
+        self.sink.spill()
+    }
+
+    fn add_slice(&mut self, slice: &Slice, request: Option<u64>) {
+        if slice.end_ns == slice.start_ns || !self.has_room(1, slice.start_ns) {
+            return;
+        }
+        self.begin_event();
+        let (cause, thread) = (slice.cause.name(), self.thread(slice.track));
+        let category = if matches!(slice.track, Track::Bus(_)) { "bus" } else { "die" };
+        self.push(format_args!("{{\"name\":\"{cause}\",\"cat\":\"{category}\",\"ph\":\"X\",\"pid\":{DEVICE},\"tid\":{thread},\"ts\":"));
+        push_us(&mut self.sink.text, slice.start_ns);
+        self.sink.text.extend_from_slice(b",\"dur\":");
+        push_us(&mut self.sink.text, slice.end_ns - slice.start_ns);
+        self.push(format_args!(",\"args\":{{\"action\":\"{}\",\"ppn\":{}", slice.activity.name(), slice.ppn.0));
+        if let Some(page) = slice.page {
+            self.push(format_args!(",\"member\":{},\"page\":{}", page.member.0, page.page.0));
+        }
+        if let Some(request) = request {
+            self.push(format_args!(",\"request\":{request}"));
+        }
+        self.sink.text.extend_from_slice(b"}}");
+    }
+
+    fn add_counter(&mut self, time_ns: u64, name: std::fmt::Arguments<'_>, values: std::fmt::Arguments<'_>) {
+        if !self.has_room(1, time_ns) {
+            return;
+        }
+        self.begin_event();
+        self.push(format_args!("{{\"name\":\"{name}\",\"ph\":\"C\",\"pid\":{DEVICE},\"tid\":0,\"ts\":"));
+        push_us(&mut self.sink.text, time_ns);
+        self.push(format_args!(",\"args\":{{{values}}}}}"));
+    }
+
+    /// A request, if any of its time is in the window.
+    pub(super) fn add_request(&mut self, request: &RequestRecord) -> Result<(), RunError> {
+        let RequestRecord { arrival_ns, end_ns, .. } = *request;
+        if arrival_ns >= self.window.end || end_ns < self.window.start || !self.has_room(2, arrival_ns) {
+            return Ok(());
+        }
+        for (phase, time_ns) in [("b", arrival_ns), ("e", end_ns)] {
+            self.begin_event();
+            let name = op_name(request.op);
+            self.push(format_args!("{{\"name\":\"{name}\",\"cat\":\"request\",\"ph\":\"{phase}\",\"pid\":{HOST},\"tid\":0,\"id\":\""));
+            push_number(&mut self.sink.text, request.sequence);
+            self.sink.text.extend_from_slice(b"\",\"ts\":");
+            push_us(&mut self.sink.text, time_ns);
+            if phase == "b" {
+                let (offset, size, method) = (request.offset_bytes, request.size_bytes, request.methods.name());
+                self.push(format_args!(",\"args\":{{\"offset_bytes\":{offset},\"size_bytes\":{size},\"method\":\"{method}\"}}"));
+            }
+            self.sink.text.push(b'}');
+        }
+        self.sink.spill()
+    }
+
+    /// The end, with what tells where it comes from.
+    pub(super) fn finish(&mut self, mut about: Value) -> Result<(), RunError> {
+        about["window_start_ns"] = self.window.start.into();
+        about["window_end_ns"] = if self.window.end == u64::MAX { Value::Null } else { self.window.end.into() };
+        about["truncated_ns"] = self.truncated_ns.into();
+        self.push(format_args!("\n],\n\"displayTimeUnit\":\"ns\",\n\"otherData\":{about}}}\n"));
+        self.sink.flush()
+    }
+}

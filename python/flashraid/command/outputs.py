@@ -1,0 +1,54 @@
+"""The options of what `run` and `compare` write beside the result (docs/outputs.md)."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from .._native import InputError
+from ..outputs import Outputs
+
+FORMATS = ("flashraid", "fio-json")
+
+# Option, field of Outputs, what stands for its value in the help, help.
+OPTIONS = [
+    ("--log-latency", "latency_log", "FILE", "A row for each request: arrival, start, end, method. CSV or Parquet."),
+    ("--series", "series", "FILE", "A row for each interval of simulated time. CSV or Parquet, by the name's ending."),
+    ("--series-interval", "series_interval", "TIME", "Length of intervals, as in 250us or 1.5s; by default 100ms."),
+    ("--hdr-log", "hdr_log", "FILE", "HdrHistogram interval log (version 2) of latencies, tagged by kind of request."),
+    ("--timeline", "timeline", "FILE.json", "Timeline of buses and dies as Chrome trace events, for Perfetto."),
+    (
+        "--timeline-window",
+        "timeline_window",
+        "START..END",
+        "Simulated time to show; by default the first 100ms measured.",
+    ),
+]
+FORMAT_HELP = "Form of --json: fio-json is as fio's JSON output, and goes to standard output without --json."
+
+
+def with_outputs(command: Callable[..., int]) -> Callable[..., int]:
+    """Gives a command these options; it gets what they say as its parameter `outputs`."""
+    signature = inspect.signature(command)
+    own = [parameter for parameter in signature.parameters.values() if parameter.name != "outputs"]
+    options = [*OPTIONS, ("--output-format", "output_format", "|".join(FORMATS), FORMAT_HELP)]
+
+    @wraps(command)
+    def wrapper(**values: Any) -> int:
+        given = {name: values.pop(name) for _, name, _, _ in options}
+        output_format = given.pop("output_format") or FORMATS[0]
+        if output_format not in FORMATS:
+            raise InputError(f"--output-format {output_format}: allowed is {' or '.join(FORMATS)}")
+        return command(outputs=Outputs(**given, fio=output_format == "fio-json"), **values)
+
+    shared = [_parameter(*option) for option in options]
+    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+    wrapper.__signature__ = signature.replace(parameters=[*keyword, *shared])  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _parameter(option: str, name: str, metavar: str, about: str) -> inspect.Parameter:
+    annotation = Annotated[str | None, typer.Option(option, metavar=metavar, help=about, rich_help_panel="Outputs")]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
