@@ -167,6 +167,11 @@ impl Gate {
         self.out_of_order
     }
 
+    /// Tick of a coarse clock, over which its requests are spread.
+    pub fn spread_tick_ns(&self) -> Option<u64> {
+        (self.tick_ns > 0).then_some(self.tick_ns)
+    }
+
     /// Records that could not be read, and the first messages.
     pub fn skipped(&self) -> (u64, &[String]) {
         (self.skipped, &self.faults)

@@ -48,6 +48,8 @@ pub struct TraceSummary {
     pub filtered: u64,
     /// Requests that were recorded with a time before that of the record before.
     pub out_of_order: u64,
+    /// Tick of the trace's clock if it is too coarse to order requests by: those of a tick were spread over it evenly.
+    pub spread_tick_ns: Option<u64>,
     /// Lines or records that could not be read (`OnError::Skip`).
     pub skipped: u64,
     /// The messages of the first few of them.
@@ -155,6 +157,7 @@ impl Trace {
             requests: self.delivered,
             filtered: self.gate.filtered(),
             out_of_order: self.gate.out_of_order(),
+            spread_tick_ns: self.gate.spread_tick_ns(),
             skipped,
             faults: faults.to_vec(),
             ignored: self.gate.ignored().iter().map(|(what, count)| (*what, *count)).collect(),

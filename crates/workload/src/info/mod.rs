@@ -32,6 +32,9 @@ pub struct TraceInfo {
     pub filtered: u64,
     /// Requests recorded with a time before their predecessor's.
     pub out_of_order: u64,
+    /// Tick of the trace's clock if it is too coarse to order requests by: those of a tick were spread over it evenly, so that
+    /// inter-arrival times below it are invented.
+    pub spread_tick_ns: Option<u64>,
 }
 
 impl Deref for TraceInfo {
@@ -45,8 +48,8 @@ impl Deref for TraceInfo {
 impl TraceStatistics {
     /// The figures, with what is known of the file.
     pub fn finish(self, summary: TraceSummary) -> TraceInfo {
-        let TraceSummary { name, sha256, filtered, out_of_order, devices, .. } = summary;
-        TraceInfo { name, sha256, figures: self.figures(), devices, filtered, out_of_order }
+        let TraceSummary { name, sha256, filtered, out_of_order, spread_tick_ns, devices, .. } = summary;
+        TraceInfo { name, sha256, figures: self.figures(), devices, filtered, out_of_order, spread_tick_ns }
     }
 }
 
