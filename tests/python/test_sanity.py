@@ -99,3 +99,15 @@ def test_lines_that_cannot_be_read_can_be_left_out(tmp_path, command, device):
     work = json.loads(done.stdout)["workload"]
     assert (work["requests"], work["skipped"]) == (2, 1)
     assert "1 lines or records were skipped, the first because of " in done.stderr
+
+
+def test_a_coarse_clock_is_said(tmp_path, command, device):
+    trace = tmp_path / "clock.tencent.csv"
+    trace.write_text("1538400000,0,8,1,7\n1538400000,8,8,1,7\n1538400001,0,8,0,7\n")
+    assert "ticks of 1 s, requests spread evenly over each" in command("trace", "info", trace).stdout
+    info = json.loads(command("trace", "info", trace, "--json", "-").stdout)
+    assert (info["spread_tick_ns"], info["interarrival_mean_ns"]) == (1_000_000_000, 500_000_000)
+    options = ("run", trace, "--device", device, "--scheme", "raid0")
+    said = "the trace's clock ticks every 1 s: the requests of a tick were spread evenly over it"
+    assert said in command(*options).stderr
+    assert said not in command(*options, "--queue-depth", "2").stderr

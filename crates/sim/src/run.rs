@@ -132,6 +132,14 @@ pub fn run(
         let first = summary.faults.first().map(String::as_str).unwrap_or_default();
         warnings.push(format!("{} lines or records were skipped, the first because of {first}", summary.skipped));
     }
+    if let Some(tick_ns) = summary.spread_tick_ns
+        && simulation.config.run.queue_depth == 0
+    {
+        let tick_s = tick_ns as f64 / 1e9;
+        warnings.push(format!(
+            "the trace's clock ticks every {tick_s} s: the requests of a tick were spread evenly over it, so shorter bursts are lost"
+        ));
+    }
     source.read(summary);
     if is_done && simulation.config.run.verify {
         progress(Stage::Verifying);

@@ -134,6 +134,8 @@ def show_trace_info(info: dict[str, Any]) -> None:
     table.add_row("unaligned transfers", _percent(of.unaligned_share))
     table.add_row("devices", f"{of.devices:,} (requests filtered out {of.filtered:,})")
     table.add_row("recorded out of order", f"{of.out_of_order:,}")
+    if of.spread_tick_ns:
+        table.add_row("clock", f"ticks of {of.spread_tick_ns / 1e9:g} s, requests spread evenly over each")
     table.add_row("SHA-256", of.sha256)
     table.columns[1].justify = "left"
     _print(table)

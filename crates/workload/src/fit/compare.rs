@@ -48,7 +48,8 @@ impl Comparison {
     pub fn new(original: &Figures, twin: &Figures, profile_numbers: usize) -> Self {
         let (first, second) = (listed(original), listed(twin));
         let value = |name: &str| second.iter().find(|(other, _, _)| other == name).map_or(0.0, |(_, _, value)| *value);
-        let figures: Vec<Difference> = first.iter().map(|(name, unit, original)| Difference::new(name, *unit, *original, value(name))).collect();
+        let figures: Vec<Difference> =
+            first.iter().map(|(name, unit, original)| Difference::new(name, *unit, *original, value(name))).collect();
         Self { profile_numbers, beyond: figures.iter().filter(|figure| !figure.is_within).count(), figures }
     }
 

@@ -4,9 +4,8 @@ use crate::info::{Figures, TraceStatistics};
 use crate::profile::{Table, Twin};
 
 /// Shares of the reuses at which distances are compared.
-const SHARES: [f64; 23] = [
-    0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99,
-];
+const SHARES: [f64; 23] =
+    [0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99];
 
 /// What is changed in a measured model before it is written down.
 pub(super) struct Correction {

@@ -179,7 +179,9 @@ pub(super) fn measure(requests: &[HostRequest], page_bytes: u64, statistics: &Tr
 
 fn pages(request: &HostRequest, page_bytes: u64) -> f64 {
     match request.op {
-        HostOp::Read | HostOp::Write => ((request.offset_bytes + request.size_bytes - 1) / page_bytes - request.offset_bytes / page_bytes + 1) as f64,
+        HostOp::Read | HostOp::Write => {
+            ((request.offset_bytes + request.size_bytes - 1) / page_bytes - request.offset_bytes / page_bytes + 1) as f64
+        }
         _ => 0.0,
     }
 }

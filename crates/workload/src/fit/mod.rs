@@ -34,7 +34,12 @@ pub struct Fit {
 }
 
 /// Fits a profile to a trace file. Its requests are held in memory.
-pub fn fit_trace(path: &Path, options: &TraceOptions, page_bytes: NonZeroU64, go_on: &mut dyn FnMut(usize) -> bool) -> Result<Fit, TraceError> {
+pub fn fit_trace(
+    path: &Path,
+    options: &TraceOptions,
+    page_bytes: NonZeroU64,
+    go_on: &mut dyn FnMut(usize) -> bool,
+) -> Result<Fit, TraceError> {
     let mut trace = Trace::open(path, options)?;
     let mut requests = Vec::new();
     while trace.read_batch(&mut requests)? > 0 {}
