@@ -80,6 +80,7 @@ fn out_of_space_fails_requests_and_nothing_else() {
     // A member has 2 planes of 8 blocks of 8 pages, 128 physical pages, of which 112 are outside the reserve.
     for (scheme, pages_per_member) in [("raid0", 128), ("raid1", 120), ("raid4", 112), ("raid5", 128), ("raid5", 97)] {
         let mut engine = overfull(scheme, pages_per_member, &[("pages_per_block", "8")]);
+        engine.record(true);
         let space = engine.space_pages();
         let mut random = SplitMix64::new(7);
         let mut submitted = 0;
@@ -101,6 +102,9 @@ fn out_of_space_fails_requests_and_nothing_else() {
         assert_eq!(engine.completed.len() as u64, submitted, "{scheme}: every request completes or fails");
         assert!(failed > 0, "{scheme} {pages_per_member}: it must run out of space");
         assert_eq!(engine.statistics.failed_no_space, failed);
+        let recorded = &engine.recorder.as_ref().unwrap().requests;
+        assert_eq!(recorded.len() as u64, submitted);
+        assert_eq!(recorded.iter().filter(|request| request.failed).count() as u64, failed);
         assert_eq!(engine.outstanding(), 0);
         // Those that failed changed nothing: what is stored is still explained, and recoverable.
         assert_eq!(engine.content.mismatches, 0, "{scheme}");

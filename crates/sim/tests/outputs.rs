@@ -1,0 +1,499 @@
+//! Outputs beside the result agree with it, change nothing, and are equal in equal runs.
+
+mod support;
+
+use flashraid_sim::{Config, Outputs, Stage, run};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use support::config;
+
+const SCHEMES: [&str; 4] = ["raid0", "raid1", "raid4", "raid5"];
+const KINDS: [&str; 4] = ["read", "write", "trim", "flush"];
+
+/// The drive of the golden results: collections, static wear levelling, sub-page writes, every kind of request.
+fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
+    let mut all = vec![
+        ("blocks_per_plane", "12"),
+        ("pages_per_block", "8"),
+        ("over_provisioning", "0.3"),
+        ("wear_leveling", "static"),
+        ("wear_spread", "3"),
+        ("fill", "0.9"),
+        ("fit", "wrap"),
+    ];
+    all.extend(pairs);
+    config("tiny", scheme, &all)
+}
+
+fn golden_trace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/trace.csv")
+}
+
+/// A run with every output, in a folder of its own.
+struct Run {
+    folder: PathBuf,
+    json: String,
+    result: Value,
+    fio: Value,
+    status: u8,
+}
+
+impl Run {
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).unwrap()
+    }
+
+    /// A CSV file as rows of cells by column.
+    fn table(&self, name: &str) -> Vec<BTreeMap<String, String>> {
+        let text = self.text(name);
+        let mut lines = text.lines();
+        let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+        let row = |line: &str| {
+            let cells: Vec<&str> = line.split(',').collect();
+            assert_eq!(cells.len(), names.len(), "{line}");
+            names.iter().zip(cells).map(|(name, cell)| (name.to_string(), cell.to_owned())).collect()
+        };
+        lines.map(row).collect()
+    }
+
+    fn timeline(&self) -> Value {
+        serde_json::from_str(&self.text("timeline.json")).unwrap()
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn replay(name: &str, trace: &Path, config: Config, more: &[(&str, &str)], go_on: impl Fn(Stage) -> bool) -> Run {
+    let folder = std::env::temp_dir().join(format!("flashraid-outputs-{}-{name}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let path = |name: &str| folder.join(name).display().to_string();
+    let mut pairs = vec![
+        ("latency_log".to_owned(), path("latency.csv")),
+        ("series".to_owned(), path("series.csv")),
+        ("hdr_log".to_owned(), path("latency.hlog")),
+        ("timeline".to_owned(), path("timeline.json")),
+        ("fio".to_owned(), "true".to_owned()),
+    ];
+    pairs.extend(more.iter().map(|(key, value)| (key.to_string(), value.to_string())));
+    let outputs = Outputs::from_pairs(&pairs).unwrap();
+    let finished = run(trace, config, &outputs, false, &mut |stage| go_on(stage)).unwrap();
+    Run {
+        folder,
+        result: serde_json::from_str(&finished.json).unwrap(),
+        json: finished.json,
+        fio: serde_json::from_str(&finished.fio.unwrap()).unwrap(),
+        status: finished.status,
+    }
+}
+
+fn whole(name: &str, scheme: &str, pairs: &[(&str, &str)]) -> Run {
+    replay(name, &golden_trace(), small(scheme, pairs), &[("timeline_window", ".."), ("series_interval", "3ms")], |_| true)
+}
+
+fn number(cell: &str) -> u64 {
+    cell.parse().unwrap_or_else(|_| panic!("{cell} is no number"))
+}
+
+/// Devices and options that take different ways through the flash.
+fn variants() -> Vec<Vec<(&'static str, &'static str)>> {
+    vec![
+        vec![],
+        vec![("write_completes", "data_in"), ("parity_in_response", "false"), ("copyback", "true")],
+        vec![("multi_plane", "true"), ("planes_per_die", "2"), ("scheduling", "fifo")],
+        vec![("chips_per_channel", "2"), ("dies_per_chip", "2"), ("array_unit", "chip"), ("gc_blocks", "none")],
+        vec![("queue_depth", "5")],
+        vec![("warmup", "100")],
+        vec![("verify", "true"), ("unwritten", "prefill"), ("fill", "0.3")],
+    ]
+}
+
+#[test]
+fn outputs_change_no_result() {
+    for (index, pairs) in variants().iter().enumerate() {
+        for scheme in SCHEMES {
+            let with = whole(&format!("same-{index}-{scheme}"), scheme, pairs);
+            let without = run(&golden_trace(), small(scheme, pairs), &Outputs::default(), false, &mut |_| true).unwrap();
+            assert!(with.json == without.json && with.status == without.status, "{scheme} {pairs:?}");
+            assert!(without.fio.is_none());
+        }
+    }
+}
+
+#[test]
+fn equal_runs_give_equal_bytes() {
+    let (first, second) = (whole("bytes-1", "raid5", &[]), whole("bytes-2", "raid5", &[]));
+    for name in ["latency.csv", "series.csv", "latency.hlog", "timeline.json"] {
+        assert!(first.text(name) == second.text(name), "{name}");
+        assert!(!first.text(name).is_empty(), "{name}");
+    }
+    assert_eq!(first.fio, second.fio);
+}
+
+#[test]
+fn the_latency_log_has_the_requests_of_the_result() {
+    for (index, pairs) in variants().iter().enumerate() {
+        for scheme in SCHEMES {
+            let run = whole(&format!("latency-{index}-{scheme}"), scheme, pairs);
+            let rows = run.table("latency.csv");
+            assert_eq!(rows.len() as u64, run.result["workload"]["requests"].as_u64().unwrap());
+            let requests: BTreeSet<u64> = rows.iter().map(|row| number(&row["request"])).collect();
+            assert_eq!(requests.len(), rows.len());
+            for kind in KINDS {
+                let of_kind = |row: &&BTreeMap<String, String>| row["op"] == kind || (kind == "trim" && row["op"] == "write_zeroes");
+                let latencies: Vec<u64> = rows.iter().filter(of_kind).map(|row| number(&row["latency_ns"])).collect();
+                let expected = &run.result["latency_ns"][kind];
+                assert_eq!(latencies.len() as u64, expected["count"].as_u64().unwrap());
+                assert_eq!(latencies.iter().copied().max().unwrap_or(0), expected["max"].as_u64().unwrap());
+                let mean = latencies.iter().sum::<u64>() as f64 / latencies.len().max(1) as f64;
+                assert!((mean - expected["mean"].as_f64().unwrap()).abs() <= 1e-9 * mean);
+            }
+            let mut former_end = 0;
+            for row in &rows {
+                let [arrival, start, end, latency] = ["arrival_ns", "start_ns", "end_ns", "latency_ns"].map(|name| number(&row[name]));
+                assert!(arrival <= start && start <= end && end - arrival == latency && former_end <= end, "{row:?}");
+                former_end = end;
+                assert_eq!(row["failed"], "false");
+                assert_eq!(row["stripe"].is_empty(), row["op"] == "flush");
+                let allowed: &[&str] = match (scheme, row["op"].as_str()) {
+                    (_, "read" | "flush") | ("raid0", _) => &["none"],
+                    ("raid1", "write") => &["mirrored"],
+                    ("raid1", _) => &["none", "mirrored"],
+                    (_, "write") => &["full_stripe", "rmw", "rcw", "mixed"],
+                    _ => &["none", "full_stripe", "rmw", "rcw", "mixed"],
+                };
+                assert!(allowed.contains(&row["method"].as_str()), "{scheme}: {row:?}");
+            }
+            check_starts(&run, &rows);
+        }
+    }
+}
+
+/// A request starts with its first slice on a bus; without any it starts when it ends.
+fn check_starts(run: &Run, rows: &[BTreeMap<String, String>]) {
+    let timeline = run.timeline();
+    let mut first: BTreeMap<u64, u64> = BTreeMap::new();
+    for event in timeline["traceEvents"].as_array().unwrap().iter().filter(|event| event["cat"] == "bus") {
+        if let Some(request) = event["args"]["request"].as_u64() {
+            let start = nanoseconds(&event["ts"]);
+            first.entry(request).and_modify(|first| *first = start.min(*first)).or_insert(start);
+        }
+    }
+    assert!(first.len() > 100);
+    for row in rows {
+        let start = first.get(&number(&row["request"])).copied().unwrap_or(u64::MAX).min(number(&row["end_ns"]));
+        assert_eq!(number(&row["start_ns"]), start, "{row:?}");
+    }
+}
+
+#[test]
+fn the_series_sums_to_the_result() {
+    for (index, pairs) in variants().iter().enumerate() {
+        for scheme in SCHEMES {
+            let run = whole(&format!("series-{index}-{scheme}"), scheme, pairs);
+            let (rows, result) = (run.table("series.csv"), &run.result);
+            let sum = |name: &str| rows.iter().map(|row| number(&row[name])).sum::<u64>();
+            let value = |pointer: &str| result.pointer(pointer).unwrap().as_u64().unwrap();
+            for kind in KINDS {
+                assert_eq!(sum(&format!("{kind}_requests")), value(&format!("/latency_ns/{kind}/count")), "{kind}");
+            }
+            assert_eq!(sum("failed_requests"), value("/requests/failed/no_space"));
+            if !pairs.contains(&("warmup", "100")) {
+                // Requests of the warm-up that end later count in the result's bytes only if they were measured.
+                assert_eq!(sum("bytes_read"), value("/workload/bytes_read"));
+                assert_eq!(sum("bytes_written"), value("/workload/bytes_written"));
+            }
+            for (action, key) in [("reads", "flash_reads"), ("programs", "flash_programs")] {
+                let groups = ["host", "redundancy", "gc", "recovery", "other"];
+                let all: u64 = groups.iter().map(|group| sum(&format!("{key}_{group}"))).sum();
+                assert_eq!(all, value(&format!("/flash_ops/{action}/total")), "{scheme} {pairs:?}");
+                let gc = value(&format!("/flash_ops/{action}/gc")) + value(&format!("/flash_ops/{action}/wear"));
+                assert_eq!(sum(&format!("{key}_gc")), gc);
+            }
+            assert_eq!(sum("flash_erases"), value("/flash_ops/erases/total"));
+            check_intervals(&rows, result);
+        }
+    }
+}
+
+/// Intervals follow each other, shares are shares, and each member's and bus's busy time is the result's.
+fn check_intervals(rows: &[BTreeMap<String, String>], result: &Value) {
+    let real = |row: &BTreeMap<String, String>, name: &str| row[name].parse::<f64>().unwrap();
+    for pair in rows.windows(2) {
+        assert_eq!(number(&pair[0]["start_ns"]) + number(&pair[0]["length_ns"]), number(&pair[1]["start_ns"]));
+        assert_eq!(number(&pair[0]["length_ns"]), 3_000_000);
+    }
+    let last = rows.last().unwrap();
+    for (member, of) in result["members"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(last[&format!("member{member}_free_blocks")], of["free_blocks"].to_string());
+        assert_eq!(last[&format!("member{member}_queue")], "0");
+    }
+    for row in rows {
+        for name in row.keys().filter(|name| name.ends_with("_busy")) {
+            assert!((0.0..=1.0 + 1e-12).contains(&real(row, name)), "{name} {row:?}");
+        }
+        let planes = (0..4).map(|member| number(&row[&format!("member{member}_plane_min_free_blocks")]));
+        assert_eq!(planes.min().unwrap(), number(&row["plane_min_free_blocks"]));
+        for kind in ["read", "write"] {
+            let quantiles = ["p50", "p90", "p99", "p99_9", "max"].map(|name| row[&format!("{kind}_{name}_ns")].clone());
+            assert_eq!(quantiles[0].is_empty(), row[&format!("{kind}_requests")] == "0");
+            if !quantiles[0].is_empty() {
+                assert!(quantiles.map(|cell| number(&cell)).is_sorted());
+            }
+        }
+    }
+    if result["workload"]["warmup_requests"] == 0 {
+        for (bus, of) in result["channels"].as_array().unwrap().iter().enumerate() {
+            let busy = |row| real(row, &format!("bus{bus}_busy")) * number(&row["length_ns"]) as f64;
+            let (busy_ns, expected) = (rows.iter().map(busy).sum::<f64>(), of["busy_ns"]["total"].as_f64().unwrap());
+            assert!((busy_ns - expected).abs() < 1.0, "bus {bus}: {busy_ns} instead of {expected}");
+        }
+    }
+}
+
+#[test]
+fn the_histogram_log_reads_back_as_the_result() {
+    for scheme in SCHEMES {
+        let run = whole(&format!("hdr-{scheme}"), scheme, &[]);
+        let text = run.text("latency.hlog");
+        let mut of_kind: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
+        let mut former = std::time::Duration::ZERO;
+        for entry in IntervalLogIterator::new(text.as_bytes()) {
+            let LogEntry::Interval(interval) = entry.unwrap() else { continue };
+            assert!(former <= interval.start_timestamp());
+            former = interval.start_timestamp();
+            let bytes = decoded(interval.encoded_histogram());
+            let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+            assert!(!histogram.is_empty());
+            let all = of_kind.entry(interval.tag().unwrap().as_str().to_owned()).or_insert_with(|| Histogram::new(3).unwrap());
+            all.add(&histogram).unwrap();
+        }
+        assert_eq!(of_kind.len(), KINDS.len());
+        for (kind, histogram) in &of_kind {
+            let expected = &run.result["latency_ns"][kind];
+            assert_eq!(histogram.len(), expected["count"].as_u64().unwrap());
+            let max = expected["max"].as_u64().unwrap();
+            for (quantile, key) in [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99_9")] {
+                assert_eq!(histogram.value_at_quantile(quantile).min(max), expected[key].as_u64().unwrap(), "{kind} {key}");
+            }
+        }
+    }
+}
+
+/// Base64, as the log has it.
+fn decoded(text: &str) -> Vec<u8> {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let value = |digit: u8| DIGITS.iter().position(|each| *each == digit).unwrap() as u32;
+    let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'=').collect();
+    let group = |digits: &[u8]| {
+        let word = digits.iter().fold(0, |word, digit| word << 6 | value(*digit)) << (6 * (4 - digits.len()));
+        word.to_be_bytes()[1..digits.len()].to_vec()
+    };
+    digits.chunks(4).flat_map(group).collect()
+}
+
+/// Slices of a timeline by thread: (start, end, cause), in nanoseconds.
+fn slices(timeline: &Value) -> BTreeMap<u64, Vec<(u64, u64, String)>> {
+    let mut slices: BTreeMap<u64, Vec<(u64, u64, String)>> = BTreeMap::new();
+    for event in timeline["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X") {
+        let (start, length) = (nanoseconds(&event["ts"]), nanoseconds(&event["dur"]));
+        let cause = event["name"].as_str().unwrap().to_owned();
+        slices.entry(event["tid"].as_u64().unwrap()).or_default().push((start, start + length, cause));
+    }
+    slices.values_mut().for_each(|slices| slices.sort());
+    slices
+}
+
+/// Microseconds of at most some hours with three decimals, exactly.
+fn nanoseconds(us: &Value) -> u64 {
+    (us.as_f64().unwrap() * 1000.0).round() as u64
+}
+
+#[test]
+fn slices_never_overlap_and_sum_to_the_busy_times_of_the_result() {
+    for (index, pairs) in variants().iter().enumerate().filter(|(_, pairs)| !pairs.contains(&("warmup", "100"))) {
+        for scheme in SCHEMES {
+            let run = whole(&format!("slices-{index}-{scheme}"), scheme, pairs);
+            let slices = slices(&run.timeline());
+            for pair in slices.values().flat_map(|slices| slices.windows(2)) {
+                assert!(pair[0].1 <= pair[1].0, "{scheme} {pairs:?}: {pair:?}");
+            }
+            let (buses, dies) = (run.result["channels"].as_array().unwrap(), run.result["dies"].as_array().unwrap());
+            let dies_of_bus = dies.len() / buses.len();
+            let mut by_track = Vec::new();
+            for (bus, busy) in buses.iter().enumerate() {
+                by_track.push(busy);
+                by_track.extend(&dies[bus * dies_of_bus..(bus + 1) * dies_of_bus]);
+            }
+            for (thread, busy) in (1u64..).zip(by_track) {
+                for (cause, expected) in busy["busy_ns"].as_object().unwrap().iter().filter(|(cause, _)| *cause != "total") {
+                    let of_thread = slices.get(&thread).into_iter().flatten();
+                    let sum: u64 = of_thread.filter(|slice| slice.2 == *cause).map(|(start, end, _)| end - start).sum();
+                    assert_eq!(sum, expected.as_u64().unwrap(), "{scheme} {pairs:?}: thread {thread}, {cause}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_timeline_follows_the_rules_of_trace_events() {
+    for scheme in ["raid0", "raid5"] {
+        let run = whole(&format!("rules-{scheme}"), scheme, &[]);
+        let timeline = run.timeline();
+        assert_eq!(timeline["displayTimeUnit"], "ns");
+        assert_eq!(timeline["otherData"]["partial"], false);
+        assert_eq!(timeline["otherData"]["config"], run.result["config"]);
+        let mut named = BTreeSet::new();
+        let mut open: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut counters: BTreeMap<&str, u64> = BTreeMap::new();
+        let (mut with_request, mut ended) = (0, 0);
+        for event in timeline["traceEvents"].as_array().unwrap() {
+            for key in ["pid", "tid"] {
+                assert!(event[key].is_u64(), "{event}");
+            }
+            let (name, phase) = (event["name"].as_str().unwrap(), event["ph"].as_str().unwrap());
+            let thread = (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap());
+            match phase {
+                "M" => {
+                    assert!(["process_name", "thread_name", "thread_sort_index"].contains(&name));
+                    assert!(event["args"].is_object() && event["ts"].is_null());
+                    named.insert(thread);
+                }
+                "X" => {
+                    assert!(named.contains(&thread), "{event}");
+                    assert!(event["ts"].is_number() && event["dur"].as_f64().unwrap() > 0.0);
+                    assert!(event["args"]["action"].is_string() && event["args"]["ppn"].is_u64());
+                    with_request += u64::from(event["args"]["request"].is_u64());
+                }
+                "C" => {
+                    assert!(event["args"].as_object().unwrap().values().all(Value::is_u64) && event["ts"].is_number());
+                    let former = counters.insert(name, nanoseconds(&event["ts"]));
+                    assert!(former <= Some(nanoseconds(&event["ts"])), "{event}");
+                }
+                "b" => assert!(open.insert(event["id"].as_str().unwrap(), nanoseconds(&event["ts"])).is_none()),
+                "e" => {
+                    let began = open.remove(event["id"].as_str().unwrap()).unwrap();
+                    assert!(began <= nanoseconds(&event["ts"]));
+                    ended += 1;
+                }
+                other => panic!("phase {other}"),
+            }
+        }
+        assert!(open.is_empty());
+        assert_eq!(ended, run.result["workload"]["requests"].as_u64().unwrap());
+        assert_eq!(counters.len(), 8, "queue and free blocks of each member");
+        assert!(with_request > 0);
+        for member in 0..4 {
+            let name = format!("free blocks of member {member}");
+            let last = timeline["traceEvents"].as_array().unwrap().iter().rfind(|event| event["name"] == name).unwrap();
+            assert_eq!(last["args"]["blocks"], run.result["members"][member]["free_blocks"]);
+        }
+    }
+}
+
+#[test]
+fn a_window_shows_what_is_in_it() {
+    let (start, end) = (20_000_000, 31_000_000);
+    let part = replay("window", &golden_trace(), small("raid5", &[]), &[("timeline_window", "20ms..31ms")], |_| true);
+    let all = whole("window-all", "raid5", &[]);
+    let inside = |slices: BTreeMap<u64, Vec<(u64, u64, String)>>| -> Vec<_> {
+        let overlaps = |slice: &(u64, u64, String)| slice.0 < end && slice.1 > start;
+        slices.into_iter().map(|(thread, slices)| (thread, slices.into_iter().filter(overlaps).collect::<Vec<_>>())).collect()
+    };
+    let (part, all) = (slices(&part.timeline()), slices(&all.timeline()));
+    let total: usize = part.values().map(Vec::len).sum();
+    assert!(total > 100 && total < all.values().map(Vec::len).sum());
+    assert_eq!(part.clone().into_iter().collect::<Vec<_>>(), inside(all));
+    let by_default = replay("window-default", &golden_trace(), small("raid5", &[("warmup", "100")]), &[], |_| true);
+    let about = &by_default.timeline()["otherData"];
+    let window = ["window_start_ns", "window_end_ns"].map(|key| about[key].as_u64().unwrap());
+    let first = by_default.table("series.csv")[0]["start_ns"].clone();
+    assert_eq!(window, [number(&first), number(&first) + 100_000_000]);
+}
+
+#[test]
+fn fio_has_its_keys_and_the_numbers_of_the_result() {
+    let run = whole("fio", "raid5", &[]);
+    let mut keys = BTreeSet::new();
+    paths(&run.fio, "", &mut keys);
+    let expected: BTreeSet<String> = include_str!("fio-keys.txt").lines().map(str::to_owned).collect();
+    let missing: Vec<_> = expected.difference(&keys).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let job = &run.fio["jobs"][0];
+    assert_eq!(job["jobname"], "raid5");
+    for kind in ["read", "write", "trim"] {
+        let (of, expected) = (&job[kind], &run.result["latency_ns"][kind]);
+        assert_eq!(of["total_ios"], expected["count"]);
+        for (percentile, key) in [("50.000000", "p50"), ("99.000000", "p99"), ("99.900000", "p99_9"), ("99.990000", "p99_99")] {
+            assert_eq!(of["clat_ns"]["percentile"][percentile], expected[key]);
+        }
+        for (key, in_result) in [("min", "min"), ("max", "max"), ("mean", "mean"), ("stddev", "stddev"), ("N", "count")] {
+            assert_eq!(of["lat_ns"][key], expected[in_result]);
+        }
+    }
+    assert_eq!(job["read"]["io_bytes"], run.result["workload"]["bytes_read"]);
+    assert_eq!(job["write"]["io_bytes"], run.result["workload"]["bytes_written"]);
+    assert_eq!(job["sync"]["total_ios"], run.result["latency_ns"]["flush"]["count"]);
+    let share = |table: &str| job[table].as_object().unwrap().values().map(|share| share.as_f64().unwrap()).sum::<f64>();
+    assert!((share("latency_ns") + share("latency_us") + share("latency_ms") - 100.0).abs() < 1e-9);
+    assert!((share("iodepth_level") - 100.0).abs() < 1e-9);
+}
+
+/// Every path of keys; of percentiles too.
+fn paths(value: &Value, prefix: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => object.iter().for_each(|(key, value)| {
+            found.insert(format!("{prefix}/{key}"));
+            paths(value, &format!("{prefix}/{key}"), found);
+        }),
+        Value::Array(list) => list.iter().for_each(|value| paths(value, prefix, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_leaves_complete_files() {
+    let trace = std::env::temp_dir().join(format!("flashraid-outputs-{}.csv", std::process::id()));
+    let mut text = String::from("ts_us,op,offset,size,flags,latency_us\n");
+    (0..400_000).for_each(|index| text += &format!("{},{},{},4096,,\n", index * 500, ["R", "W"][index % 2], index * 7 % 1000 * 4096));
+    fs::write(&trace, text).unwrap();
+    let is_preparing = |stage| !matches!(stage, Stage::Replaying { .. });
+    let run = replay("stopped", &trace, small("raid5", &[]), &[], is_preparing);
+    fs::remove_file(&trace).unwrap();
+    assert_eq!(run.status, 130);
+    assert_eq!(run.result["partial"], true);
+    let timeline = run.timeline();
+    assert_eq!(timeline["otherData"]["partial"], true);
+    let completed = run.result["requests"]["completed"].as_u64().unwrap();
+    assert_eq!(run.table("latency.csv").len() as u64, completed);
+    let requests = |name: &str| run.table("series.csv").iter().map(|row| number(&row[name])).sum::<u64>();
+    assert_eq!(KINDS.iter().map(|kind| requests(&format!("{kind}_requests"))).sum::<u64>(), completed);
+    assert!(run.fio["jobs"][0]["read"]["total_ios"].is_u64());
+}
+
+#[test]
+fn what_cannot_be_asked_for_is_refused() {
+    for (pairs, expected) in [
+        (vec![("serie", "x.csv")], "there is no output serie"),
+        (vec![("series_interval", "1s")], "without an output that has intervals"),
+        (vec![("timeline_window", "1s..2s")], "timeline_window without timeline"),
+        (vec![("series", "x.csv"), ("series_interval", "999ns")], "series_interval = 999ns: allowed is"),
+        (vec![("timeline", "x.json"), ("timeline_window", "2s..1s")], "timeline_window = 2s..1s: allowed is START..END"),
+    ] {
+        let pairs: Vec<_> = pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let error = Outputs::from_pairs(&pairs).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let outputs = Outputs { series: Some("/no such folder/series.csv".into()), ..Outputs::default() };
+    let error = run(&golden_trace(), small("raid0", &[]), &outputs, false, &mut |_| true).unwrap_err();
+    assert!(error.is_input() && error.to_string().starts_with("series cannot be written: "), "{error}");
+}
