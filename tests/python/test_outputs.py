@@ -1,0 +1,203 @@
+"""Outputs beside the result: files by command and library, their forms, what is refused, what trouble leaves behind."""
+
+import csv
+import json
+import re
+import signal
+import subprocess
+import time
+
+import polars
+import pytest
+from conftest import COMMAND, ROOT, SAMPLE, write_trace
+
+import flashraid as fr
+
+RUN = ["run", SAMPLE, "--device", "ssd1", "--scheme", "raid5", "--limit", "3000", "--fill", "0.05", "--quiet"]
+SETTINGS = {"device": "ssd1", "limit": 3000, "fill": 0.05, "engine": False}
+FILES = ["--log-latency", "l.parquet", "--series", "s.parquet", "--hdr-log", "h.hlog", "--timeline", "t.json"]
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_all_files_by_command_equal_in_equal_runs_and_beside_an_equal_result(command):
+    plain = command(*RUN, "--no-engine", "--json", "-").stdout
+    first = command(*RUN, "--no-engine", *FILES, "--json", "-").stdout
+    files = {name: (command.folder / name).read_bytes() for name in ["l.parquet", "s.parquet", "h.hlog", "t.json"]}
+    assert names(command.folder) == sorted(files)
+    second = command(*RUN, "--no-engine", *FILES, "--json", "-").stdout
+    assert plain == first == second
+    assert files == {name: (command.folder / name).read_bytes() for name in files}
+
+
+def test_parquet_and_csv_have_the_same_typed_rows(tmp_path):
+    paths = {
+        form: {name: tmp_path / f"{name}.{form}" for name in ("latency_log", "series")} for form in ("csv", "parquet")
+    }
+    results = {form: fr.run(SAMPLE, scheme="raid5", **SETTINGS, **paths[form]) for form in paths}
+    for name in ("latency_log", "series"):
+        frame = results["csv"].frame(name)
+        assert frame.equals(results["parquet"].frame(name))
+        assert frame.equals(polars.read_parquet(paths["parquet"][name]))
+        with paths["csv"][name].open() as file:
+            assert frame.columns == next(csv.reader(file))
+    requests = results["csv"].frame("latency_log")
+    assert requests.schema["op"] == polars.String
+    assert requests.schema["failed"] == polars.Boolean
+    assert all(requests.schema[name] == polars.Int64 for name in requests.columns if name.endswith("_ns"))
+    series = results["csv"].frame("series")
+    assert all(series.schema[name] == polars.Float64 for name in series.columns if name.endswith("_busy"))
+    assert series.schema["member0_queue"] == polars.Int64
+    latency = results["csv"].latency.write
+    writes = requests.filter(polars.col("op") == "write")["latency_ns"]
+    assert (writes.len(), writes.max()) == (latency.count, latency.max)
+    assert writes.mean() == pytest.approx(latency.mean)
+    assert series["write_requests"].sum() == latency.count
+    assert results["csv"].files == {name: str(path) for name, path in paths["csv"].items()}
+
+
+def test_a_frame_that_was_not_written_is_refused(tmp_path):
+    result = fr.run(SAMPLE, scheme="raid0", **SETTINGS, series=tmp_path / "s.csv")
+    with pytest.raises(fr.InputError, match=r"latency_log: allowed is a table that this run wrote \(series\)"):
+        result.frame("latency_log")
+    with pytest.raises(fr.InputError, match="fio=True"):
+        result.fio_json  # noqa: B018
+
+
+def test_fio_json_goes_where_json_goes(command):
+    shown = command(*RUN, "--output-format", "fio-json").stdout
+    command(*RUN, "--output-format", "fio-json", "--json", "f.json")
+    assert shown == (command.folder / "f.json").read_text()
+    job = json.loads(shown)["jobs"][0]
+    result = fr.run(SAMPLE, scheme="raid5", fio=True, **SETTINGS)
+    assert json.loads(result.fio_json)["jobs"][0] == job
+    assert job["write"]["clat_ns"]["percentile"]["99.000000"] == result.latency.write.p99
+    assert job["write"]["iops"] == pytest.approx(result.latency.write.count * 1e9 / result.simulated_ns)
+    # What fio-plot reads of a job, with the types that it needs.
+    options = job["job options"]
+    assert (int(options["iodepth"]), int(options["numjobs"]), options["rw"]) == (1, 1, "randrw")
+    assert float(job["read"]["iops_stddev"]) >= 0
+
+
+def test_compare_writes_a_file_and_a_fio_job_for_each_scheme(command):
+    arguments = ["compare", *RUN[1:4], "--schemes", "raid0,raid5", *RUN[6:], "--series", "s.csv"]
+    document = json.loads(command(*arguments, "--output-format", "fio-json").stdout)
+    assert [(job["jobname"], job["groupid"]) for job in document["jobs"]] == [("raid0", 0), ("raid5", 1)]
+    assert len(document["disk_util"]) == 2
+    assert names(command.folder) == ["s-raid0.csv", "s-raid5.csv"]
+    each = fr.compare(SAMPLE, schemes="raid0,raid5", fio=True, **SETTINGS, series=command.folder / "s.csv")
+    assert json.loads(each.fio_json)["jobs"] == document["jobs"]
+    assert [result.frame("series")["flash_programs_redundancy"].sum() > 0 for result in each.results] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--log-latency", "l.txt"], "latency_log: l.txt: allowed is a name that ends in .csv or .parquet"),
+        (["--timeline", "t.csv"], "timeline: t.csv: allowed is a name that ends in .json"),
+        (["--series", "none/s.csv"], "none/s.csv: cannot be written: No such file or directory"),
+        (["--hdr-log", "."], ".: allowed is the name of a regular file"),
+        (["--series", "s.csv", "--log-latency", "./s.csv"], "latency_log and series are both s.csv"),
+        (["--series", "s.csv", "--json", "s.csv"], "json and series are both s.csv"),
+        (["--timeline", "t.json", "--timeline-window", "2s..1s"], "timeline_window = 2s..1s: allowed is START..END"),
+        (["--timeline", "t.json", "--timeline-window", "1..2"], "timeline_window = 1..2: allowed is START..END"),
+        (["--timeline-window", "1s..2s"], "timeline_window without timeline"),
+        (["--series", "s.csv", "--series-interval", "10ns"], "series_interval = 10ns: allowed is a time of at least"),
+        (["--series-interval", "10ms"], "series_interval without an output that has intervals"),
+        (["--output-format", "xml"], "--output-format xml: allowed is flashraid or fio-json"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line_and_leaves_nothing(command, options, expected):
+    done = command(*RUN, *options, status=2)
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"error: {expected}"), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert names(command.folder) == []
+
+
+def test_the_trace_is_never_an_output(command):
+    trace = write_trace(command.folder, [(0, "W", 0, 4096)])
+    before = trace.read_text()
+    for verb in (["run", "--scheme", "raid0"], ["compare", "--schemes", "raid0"]):
+        # `compare` would write trace-raid0.csv, which is another file.
+        arguments = [verb[0], trace, "--device", "ssd1", *verb[1:], "--quiet", "--series", trace]
+        command(*arguments, status=2 if verb[0] == "run" else 0)
+        assert trace.read_text() == before
+    with pytest.raises(fr.InputError, match="trace and series are both"):
+        fr.run(trace, device="ssd1", scheme="raid0", series=trace)
+
+
+def test_an_error_in_the_middle_leaves_old_files_and_no_others(command):
+    trace = write_trace(command.folder, [(0, "W", 0, 4096), (5, "W", 0, "nothing")])
+    (command.folder / "s.csv").write_text("old")
+    command("run", trace, "--device", "ssd1", "--scheme", "raid0", "--series", "s.csv", "--hdr-log", "h", status=2)
+    assert names(command.folder) == ["s.csv", "trace.csv"]
+    assert (command.folder / "s.csv").read_text() == "old"
+
+
+@pytest.fixture(scope="module")
+def long_trace(tmp_path_factory):
+    path = tmp_path_factory.mktemp("long") / "long.csv"
+    fr.synth(path, requests=2_000_000, space_bytes=1 << 30, interval_ns=400_000)
+    return path
+
+
+def test_interrupted_runs_write_what_there_is(tmp_path, long_trace):
+    line = ["run", long_trace, "--device", "ssd1", "--scheme", "raid5", "--json", "r.json", *FILES]
+    process = subprocess.Popen([COMMAND, *map(str, line)], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not (files := list(tmp_path.glob(".t.json.*.part"))) or files[0].stat().st_size == 0:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert names(tmp_path) == ["h.hlog", "l.parquet", "r.json", "s.parquet", "t.json"]
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert result["partial"]
+    requests = polars.read_parquet(tmp_path / "l.parquet")
+    assert 0 < requests.height == result["requests"]["completed"] < 2_000_000
+    series = polars.read_parquet(tmp_path / "s.parquet")
+    assert series["length_ns"].sum() == result["simulated_ns"]
+    assert series.select(polars.sum_horizontal("read_requests", "write_requests").sum()).item() == requests.height
+    assert json.loads((tmp_path / "t.json").read_text())["otherData"]["partial"] is True
+
+
+def test_the_library_writes_files_before_it_says_interrupted(tmp_path, long_trace):
+    with pytest.raises(fr.Interrupted) as caught:
+        fr.run(
+            long_trace,
+            device="ssd1",
+            scheme="raid0",
+            progress=lambda stage, count, share: stage != "replaying",
+            latency_log=tmp_path / "l.csv",
+        )
+    result = caught.value.result
+    assert result.frame("latency_log").height == result.requests.completed
+    assert names(tmp_path) == ["l.csv"]
+
+
+def test_an_interrupted_comparison_leaves_files_of_what_ran(tmp_path, long_trace):
+    with pytest.raises(fr.Interrupted):
+        fr.compare(
+            long_trace,
+            device="ssd1",
+            schemes=["raid0", "raid5"],
+            progress=lambda stage, count, share: stage != "replaying",
+            series=tmp_path / "s.csv",
+        )
+    assert names(tmp_path) == ["s-raid0.csv"]
+
+
+def test_every_column_is_explained(tmp_path):
+    result = fr.run(SAMPLE, scheme="raid5", **SETTINGS, latency_log=tmp_path / "l.csv", series=tmp_path / "s.csv")
+    text = (ROOT / "docs" / "outputs.md").read_text()
+    for output in ("latency_log", "series"):
+        for column in result.frame(output).columns:
+            general = re.sub(
+                r"^(member|bus)\d+_", lambda found: {"member": "memberM_", "bus": "busC_"}[found[1]], column
+            )
+            assert f"`{general}`" in text, column
