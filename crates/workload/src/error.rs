@@ -69,7 +69,7 @@ pub enum TraceError {
         allowed: &'static str,
     },
     /// No option of this name.
-    #[error("{key}: no such option of a reader; allowed is format, time_unit, device_filter, on_error, op, limit")]
+    #[error("{key}: no such option of a reader; allowed is format, time_unit, device_filter, on_error, op, action, limit")]
     UnknownOption {
         /// The name given.
         key: String,

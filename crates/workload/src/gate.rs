@@ -40,12 +40,15 @@ pub(crate) trait Place: Copy {
     fn line_fault(self, what: String, expected: &str) -> Box<Fault>;
 }
 
+/// Bits of the minor number in a device number that holds both, as in the kernel's `dev_t`.
+pub const MINOR_BITS: u32 = 20;
+
 /// How a format's devices are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceNames {
     /// By their number.
     Numbers,
-    /// Major and minor number in one, as the kernel has it: 20 bits for the minor.
+    /// Major and minor number in one.
     MajorMinor,
     /// By words, which get numbers in order of appearance.
     Words,
@@ -67,6 +70,8 @@ impl Traits {
     pub const PLAIN: Self = Self { names: DeviceNames::Numbers, is_rebased: false, is_coarse: false };
     /// The same with times from another origin.
     pub const REBASED: Self = Self { is_rebased: true, ..Self::PLAIN };
+    /// A coarse clock with an origin of its own.
+    pub const COARSE: Self = Self { is_coarse: true, ..Self::REBASED };
 }
 
 #[derive(Clone, Debug)]
@@ -205,9 +210,10 @@ impl Gate {
         number
     }
 
-    /// Counts a record that is no request.
-    pub fn ignore(&mut self, what: &'static str) {
-        *self.ignored.entry(what).or_default() += 1;
+    /// Counts records that are no requests.
+    pub fn ignore(&mut self, what: &'static str, count: u64) {
+        let known = self.ignored.entry(what).or_default();
+        *known = known.saturating_add(count);
     }
 
     /// A record that cannot be read: counted if the user wants that, else the end. Errors of files always are.
@@ -342,7 +348,7 @@ impl Gate {
         }
         let name = match self.traits.names {
             DeviceNames::Numbers => id.to_string(),
-            DeviceNames::MajorMinor => format!("{}:{}", id >> 20, id & 0xF_FFFF),
+            DeviceNames::MajorMinor => format!("{}:{}", id >> MINOR_BITS, id & ((1 << MINOR_BITS) - 1)),
             DeviceNames::Words => String::from_utf8_lossy(&self.words[id as usize]).into_owned(),
         };
         let filter = &self.options.device_filter;

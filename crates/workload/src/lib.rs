@@ -29,7 +29,7 @@ pub use info::{
     Burstiness, DeviceFigures, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, TraceInfo, TraceStatistics, WorkingSet,
     trace_info,
 };
-pub use options::{Layout, MissingOp, OnError, TraceOptions};
+pub use options::{BlockAction, Layout, MissingOp, OnError, TraceOptions};
 pub use profile::{Profile, ProfileError};
 pub use random::SplitMix64;
 pub use synth::{Arrivals, Synth};

@@ -2,7 +2,7 @@
 
 use crate::digits::{POWERS_OF_TEN, leading_digits};
 use crate::error::Fault;
-use crate::gate::Place;
+use crate::gate::{MINOR_BITS, Place};
 use crate::unit::TimeUnit;
 
 /// Bytes that must follow the last newline of the text a `Line` is laid over, whatever they hold.
@@ -65,10 +65,27 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     /// Passes over further fields, whatever they hold.
     #[inline(always)]
     pub fn skip_more_fields(&mut self) {
+        let end = self.position;
         self.skip_blanks();
-        if self.text[self.position] == SEPARATOR {
-            self.position += self.length_of_rest();
+        let is_apart = if SEPARATOR == BLANKS { self.position > end } else { self.text[self.position] == SEPARATOR };
+        if is_apart {
+            self.position += self.rest().len();
         }
+    }
+
+    /// What is left of the line, blanks at the end included.
+    #[inline(always)]
+    pub fn rest(&self) -> &'a [u8] {
+        let rest = &self.text[self.position..];
+        &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]
+    }
+
+    /// Passes over `bytes` of what is left and blanks behind them; the next field begins there.
+    #[inline(always)]
+    pub fn advance(&mut self, bytes: usize) {
+        self.position += bytes;
+        self.is_first = true;
+        self.skip_blanks();
     }
 
     /// A whole number.
@@ -151,7 +168,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     #[inline(always)]
     pub fn field_before_last(&mut self, name: &'static str, count: usize) -> Result<&'a [u8], Box<Fault>> {
         self.next_field(name)?;
-        let mut field = self.text[self.position..self.position + self.length_of_rest()].trim_ascii_end();
+        let mut field = self.rest().trim_ascii_end();
         for _ in 0..count {
             let end = memchr::memrchr2(b' ', b'\t', field).unwrap_or(0);
             field = field[..end].trim_ascii_end();
@@ -193,16 +210,33 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     #[inline(always)]
     pub fn major_minor(&mut self, major_name: &'static str, minor_name: &'static str) -> Result<u32, Box<Fault>> {
         let major = self.device(major_name)?;
-        if major > 0xFFF {
+        if major >> (u32::BITS - MINOR_BITS) > 0 {
             return Err(self.unexpected("a major device number of at most 4095"));
         }
         let device_at = self.device_at;
         let minor = self.device(minor_name)?;
-        if minor > 0xF_FFFF {
+        if minor >> MINOR_BITS > 0 {
             return Err(self.unexpected("a minor device number of at most 1048575"));
         }
         self.device_at = device_at;
-        Ok(major << 20 | minor)
+        Ok(major << MINOR_BITS | minor)
+    }
+
+    /// The numbers of a Linux device in one field (`8,16`), as one.
+    #[inline(always)]
+    pub fn major_comma_minor(&mut self, name: &'static str) -> Result<u32, Box<Fault>> {
+        self.next_field(name)?;
+        self.device_at = self.field;
+        let major = self.digits()?;
+        if self.text[self.position] != b',' {
+            return Err(self.unexpected("MAJOR,MINOR"));
+        }
+        self.position += 1;
+        let minor = self.digits()?;
+        if major >> (u32::BITS - MINOR_BITS) > 0 || minor >> MINOR_BITS > 0 {
+            return Err(self.unexpected("a major device number of at most 4095 and a minor one of at most 1048575"));
+        }
+        Ok((major as u32) << MINOR_BITS | minor as u32)
     }
 
     /// Passes over the rest of the line, whatever it holds; returns where the next one begins.
@@ -223,13 +257,6 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     pub fn unexpected(self, expected: &str) -> Box<Fault> {
         let token = self.token();
         self.fault(self.field, format!("{} is '{token}'", self.name), expected)
-    }
-
-    /// Bytes from the cursor to the newline.
-    #[inline(always)]
-    fn length_of_rest(&self) -> usize {
-        let rest = &self.text[self.position..];
-        memchr::memchr(b'\n', rest).unwrap_or(rest.len())
     }
 
     #[inline(always)]

@@ -34,6 +34,29 @@ pub enum MissingOp {
     Mix(f64),
 }
 
+/// At which of its stations a request counts, in traces of the kernel's block layer that record several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum BlockAction {
+    /// Queued (`Q`): as the file system or application asked for it, before merging.
+    Queued,
+    /// Issued to the device (`D`): what a device is to serve.
+    #[default]
+    Issued,
+    /// Completed by the device (`C`).
+    Completed,
+}
+
+impl BlockAction {
+    /// The letter that blkparse prints.
+    pub fn letter(self) -> u8 {
+        match self {
+            Self::Queued => b'Q',
+            Self::Issued => b'D',
+            Self::Completed => b'C',
+        }
+    }
+}
+
 /// How to read a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceOptions {
@@ -49,6 +72,8 @@ pub struct TraceOptions {
     pub on_error: OnError,
     /// What requests are in a trace that records no operations. None refuses such a trace.
     pub missing_op: Option<MissingOp>,
+    /// At which of its stations a request counts (blkparse text).
+    pub action: BlockAction,
     /// Stop after this many requests; 0 reads all.
     pub limit: u64,
 }
@@ -62,6 +87,7 @@ impl Default for TraceOptions {
             layout: Layout::default(),
             on_error: OnError::default(),
             missing_op: None,
+            action: BlockAction::default(),
             limit: 0,
         }
     }
@@ -69,7 +95,7 @@ impl Default for TraceOptions {
 
 impl TraceOptions {
     /// Sets what a user gives as text: `format`, `time_unit` (`auto` or a unit), `device_filter` (`all` or names with commas between),
-    /// `on_error` (`stop` or `skip`), `op` (`none`, `read`, `write`, `mix:SHARE`), `limit`.
+    /// `on_error` (`stop` or `skip`), `op` (`none`, `read`, `write`, `mix:SHARE`), `action` (`Q`, `D`, `C`), `limit`.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), TraceError> {
         let refuse = |allowed| TraceError::Option { key: key.to_owned(), value: value.to_owned(), allowed };
         match key {
@@ -99,6 +125,14 @@ impl TraceOptions {
                     "read" => Some(MissingOp::Read),
                     "write" => Some(MissingOp::Write),
                     _ => Some(share().ok_or_else(|| refuse("none, read, write, or mix:X with the share of reads X from 0 to 1"))?),
+                }
+            }
+            "action" => {
+                self.action = match value {
+                    "Q" => BlockAction::Queued,
+                    "D" => BlockAction::Issued,
+                    "C" => BlockAction::Completed,
+                    _ => return Err(refuse("Q (queued), D (issued), C (completed)")),
                 }
             }
             "limit" => self.limit = value.parse().map_err(|_| refuse("a number of requests; 0 for all"))?,

@@ -83,7 +83,7 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
                 Ok(next)
             }
             Record::Ignored(what) => {
-                gate.ignore(what);
+                gate.ignore(what, 1);
                 Ok(line.skip())
             }
             Record::Nothing => Ok(line.skip()),
@@ -167,7 +167,7 @@ impl<F: RecordFormat> Parser for RecordParser<F> {
                 self.format.record(bytes, gate).and_then(|record| match record {
                     Record::Request(request) => gate.admit(&request, RecordPlace),
                     Record::Ignored(what) => {
-                        gate.ignore(what);
+                        gate.ignore(what, 1);
                         Ok(())
                     }
                     Record::Nothing => Ok(()),
@@ -180,6 +180,20 @@ impl<F: RecordFormat> Parser for RecordParser<F> {
         }
         Ok(true)
     }
+}
+
+/// `N` bytes of a record.
+#[inline(always)]
+pub(crate) fn bytes_at<const N: usize>(record: &[u8], position: usize) -> [u8; N] {
+    let mut bytes = [0; N];
+    bytes.copy_from_slice(&record[position..position + N]);
+    bytes
+}
+
+/// A fault of a record.
+#[cold]
+pub(crate) fn record_fault(what: String, expected: &str) -> Box<Fault> {
+    RecordPlace.line_fault(what, expected)
 }
 
 /// Where faults of a record are: the record's number says it all.

@@ -92,7 +92,7 @@ impl Trace {
             None => formats::recognise(path, input.head())?,
         };
         let unit = options.time_unit.or_else(|| formats::unit_in_name(path, format)).unwrap_or(format.unit);
-        let parser = (format.parser)(&Setup { unit, missing_op: options.missing_op });
+        let parser = (format.parser)(&Setup { unit, missing_op: options.missing_op, action: options.action });
         let gate = Gate::new(path, options, format.traits, unit);
         Ok(Self { input, format, unit, parser, gate, is_at_end: false, delivered: 0 })
     }
@@ -178,7 +178,9 @@ impl Trace {
         } else if let Some(fault) = self.gate.skipped().1.first() {
             format!("no line or record can be read, the first because of {fault}")
         } else {
-            "no request in the file".to_owned()
+            let ignored: Vec<String> = self.gate.ignored().iter().map(|(what, count)| format!("{count} {what}")).collect();
+            let beside = if ignored.is_empty() { String::new() } else { format!(", but {}", ignored.join(", ")) };
+            format!("no request in the file{beside}")
         };
         TraceError::Empty { path: self.input.path().to_owned(), what }
     }

@@ -135,6 +135,7 @@ impl TraceWriter {
 
     /// Completes the trace.
     pub fn finish(mut self) -> Result<(), TraceError> {
+        self.writer.end(&mut self.text);
         self.hand_on()?;
         let Self { path, encoder, part, .. } = self;
         encoder.finish().and_then(|()| part.map_or(Ok(()), Part::rename)).map_err(|source| TraceError::Io { path, source })

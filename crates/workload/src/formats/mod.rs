@@ -2,23 +2,32 @@
 //! help, recognition and error messages read that list.
 
 mod alibaba;
+mod blkparse;
+mod blkreplay;
 mod cloudphysics;
 mod diskmon;
 mod disksim;
 mod etw;
+mod fio;
 mod fiu;
 mod flashraid;
 mod heimdall;
+mod lcs;
+mod missing_op;
 mod msr;
+mod oracle_general;
 mod recognition;
+mod rwbs;
 mod scsi;
 mod spc;
 mod ssdsim;
 mod systor;
 mod tencent;
+mod tracefs;
+mod vscsi;
 
 use crate::gate::Traits;
-use crate::options::MissingOp;
+use crate::options::{BlockAction, MissingOp};
 use crate::parser::Parser;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
@@ -53,9 +62,11 @@ pub(crate) struct Setup {
     pub unit: TimeUnit,
     /// What requests are if the format does not say.
     pub missing_op: Option<MissingOp>,
+    /// At which of its stations a request counts.
+    pub action: BlockAction,
 }
 
-/// A format being written: text for a header, then for each request.
+/// A format being written: text for a header, then for each request, then for what ends a file.
 pub(crate) trait Writer: Send {
     /// What comes before the first request.
     fn begin(&mut self, _text: &mut Vec<u8>) {}
@@ -65,6 +76,8 @@ pub(crate) trait Writer: Send {
     }
     /// Appends a request. Text of one that cannot be expressed must not be appended.
     fn request(&mut self, request: &HostRequest, text: &mut Vec<u8>) -> Result<(), NotExpressible>;
+    /// What comes after the last request.
+    fn end(&mut self, _text: &mut Vec<u8>) {}
 }
 
 /// A request that a format has no words for.
@@ -90,6 +103,13 @@ pub const FORMATS: &[Format] = &[
     disksim::FORMAT,
     diskmon::FORMAT,
     cloudphysics::FORMAT,
+    blkparse::FORMAT,
+    tracefs::FORMAT,
+    fio::FORMAT,
+    blkreplay::FORMAT,
+    oracle_general::FORMAT,
+    lcs::FORMAT,
+    vscsi::FORMAT,
 ];
 
 /// The format called `name`.

@@ -38,13 +38,23 @@ pub fn request(arrival_ns: u64, op: HostOp, offset_bytes: u64, size_bytes: u64, 
 
 /// The requests of a sample, recognised by its name or header.
 pub fn sample(name: &str) -> (Vec<HostRequest>, TraceSummary) {
-    read(&in_repository("samples/formats").join(name), &TraceOptions::default()).unwrap()
+    sample_with(name, &TraceOptions::default())
+}
+
+/// The same with options.
+pub fn sample_with(name: &str, options: &TraceOptions) -> (Vec<HostRequest>, TraceSummary) {
+    read(&in_repository("samples/formats").join(name), options).unwrap()
 }
 
 /// The one line that says what is wrong with this text, with FILE for the file's path.
 pub fn message(format: &str, text: &[u8]) -> String {
+    message_with(&options(format), text)
+}
+
+/// The same with options.
+pub fn message_with(options: &TraceOptions, text: &[u8]) -> String {
     let path = file(&format!("malformed-{}", hex(&Sha256::digest(text))), text);
-    let error = match read(&path, &options(format)) {
+    let error = match read(&path, options) {
         Err(error) => error.to_string(),
         Ok((requests, _)) => panic!("{:?} was read as {requests:?}", text.escape_ascii().to_string()),
     };

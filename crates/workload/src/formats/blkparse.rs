@@ -1,0 +1,124 @@
+//! What blkparse prints of a trace of blktrace: `maj,min cpu sequence seconds pid action rwbs sector + sectors [process]`.
+//!
+//! A request gives several events; those of one action are read: `D` (issued to the device) unless `TraceOptions::action` says
+//! otherwise. Events of different processors may be out of order. The summary at the end is passed over; so are messages, plugs
+//! and other events without sectors. For the letters, see `rwbs`.
+//!
+//! Written are `D` events of processor 0 with times in nanoseconds. A flush is `FN`, as blkparse prints it; write zeroes are `N`,
+//! the kernel's letter.
+
+use super::{Format, NotExpressible, Writer, no_header, no_other_word, rwbs};
+use crate::error::Fault;
+use crate::gate::{DeviceNames, Gate, MINOR_BITS, Traits};
+use crate::line::{BLANKS, Line, SECTOR_BYTES};
+use crate::options::BlockAction;
+use crate::parser::{LineFormat, LineParser, Record};
+use crate::unit::TimeUnit;
+use flashraid_vocabulary::{HostOp, HostRequest};
+use std::io::Write;
+
+/// This format's place in the list.
+pub const FORMAT: Format = Format {
+    name: "blkparse",
+    about: "blkparse text: maj,min cpu sequence seconds pid action rwbs sector + sectors [process]; the events of one action",
+    unit: TimeUnit::S,
+    // "ssdtrace" and "ycsb": SNIA's traces of YCSB on RocksDB.
+    words: &["blktrace", "ssdtrace", "ycsb"],
+    is_word: no_other_word,
+    endings: &["blkparse"],
+    is_header: no_header,
+    traits: Traits { names: DeviceNames::MajorMinor, ..Traits::PLAIN },
+    parser: |setup| Box::new(LineParser::new(Blkparse { unit: setup.unit, action: setup.action })),
+    writer: Some(|| Box::new(BlkparseWriter { sequence: 0 })),
+};
+
+struct Blkparse {
+    unit: TimeUnit,
+    action: BlockAction,
+}
+
+impl LineFormat<BLANKS> for Blkparse {
+    const COLUMNS: &'static str = "maj,min cpu sequence seconds pid action rwbs sector + sectors [process]";
+    const HAS_EMPTY_LINES: bool = true;
+
+    #[inline(always)]
+    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+        if line.is_at_end() {
+            return Ok(Record::Nothing);
+        }
+        if !line.rest()[0].is_ascii_digit() {
+            return Ok(Record::Ignored("lines of blkparse's summary"));
+        }
+        let source = line.major_comma_minor("maj,min")?;
+        line.word("cpu")?;
+        line.word("sequence")?;
+        let arrival_ns = line.time("seconds", self.unit)?;
+        line.word("pid")?;
+        if line.word("action")? != [self.action.letter()] {
+            return Ok(Record::Ignored("blkparse events of other actions"));
+        }
+        let letters = line.word("rwbs")?;
+        let Some(op) = rwbs::operation(letters) else {
+            return Ok(Record::Ignored("blkparse events that are no read, write, discard or flush"));
+        };
+        let (mut offset_bytes, mut size_bytes) = (0, 0);
+        if op != HostOp::Flush && next_is(line, u8::is_ascii_digit) {
+            offset_bytes = line.offset("sector", SECTOR_BYTES)?;
+            if next_is(line, |byte| *byte == b'+') {
+                line.word("+")?;
+                size_bytes = line.size("sectors", SECTOR_BYTES)?;
+            }
+        }
+        line.skip_more_fields();
+        let request = HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source };
+        Ok(rwbs::request_or_flush(request, letters).map_or(Record::Ignored("blkparse events without sectors"), Record::Request))
+    }
+}
+
+/// Whether the next field begins with such a byte.
+#[inline(always)]
+fn next_is(line: &Line<'_, BLANKS>, is_such: impl Fn(&u8) -> bool) -> bool {
+    line.rest().trim_ascii_start().first().is_some_and(is_such)
+}
+
+struct BlkparseWriter {
+    /// Events written.
+    sequence: u64,
+}
+
+impl Writer for BlkparseWriter {
+    fn keeps_devices(&self) -> bool {
+        true
+    }
+
+    fn request(&mut self, request: &HostRequest, text: &mut Vec<u8>) -> Result<(), NotExpressible> {
+        let HostRequest { arrival_ns, offset_bytes, size_bytes, op, source, .. } = *request;
+        if offset_bytes % SECTOR_BYTES != 0 || size_bytes % SECTOR_BYTES != 0 {
+            let what = format!("{size_bytes} bytes at {offset_bytes}");
+            return Err(NotExpressible { what, expected: "whole sectors of 512 bytes" });
+        }
+        self.sequence += 1;
+        let letters = match op {
+            HostOp::Read => "R",
+            HostOp::Write => "W",
+            HostOp::Trim => "D",
+            HostOp::WriteZeroes => "N",
+            HostOp::Flush => "FN",
+        };
+        let (major, minor) = (source >> MINOR_BITS, source & ((1 << MINOR_BITS) - 1));
+        let (seconds, ns) = (arrival_ns / 1_000_000_000, arrival_ns % 1_000_000_000);
+        let sequence = self.sequence;
+        let written = match op {
+            HostOp::Flush => writeln!(text, "{major:>3},{minor:<3}  0 {sequence:>8} {seconds:>5}.{ns:09}     0  D  {letters} [flashraid]"),
+            _ => {
+                let (sector, sectors) = (offset_bytes / SECTOR_BYTES, size_bytes / SECTOR_BYTES);
+                writeln!(
+                    text,
+                    "{major:>3},{minor:<3}  0 {sequence:>8} {seconds:>5}.{ns:09}     0  D {letters:>3} {sector} + {sectors} [flashraid]"
+                )
+            }
+        };
+        written.expect("a vector takes every byte");
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! Loads of blkreplay (Schöbel-Theuer): a heading of free text, then `start ; sector ; length ; op` and two fields for results of a
+//! replay, which are not read. `start` is in seconds, sector and length count 512 bytes, op is `R` or `W`.
+//!
+//! The heading ends with the line of the columns' names or with the first line that begins with a digit.
+
+use super::{Format, no_header, no_other_word};
+use crate::error::Fault;
+use crate::gate::{Gate, Traits};
+use crate::line::{Line, SECTOR_BYTES};
+use crate::parser::{LineFormat, LineParser, Record};
+use crate::unit::TimeUnit;
+use flashraid_vocabulary::{HostOp, HostRequest};
+
+/// This format's place in the list.
+pub const FORMAT: Format = Format {
+    name: "blkreplay",
+    about: "blkreplay load: free text, then start ; sector ; length ; op: seconds, 512-byte sectors, R or W",
+    unit: TimeUnit::S,
+    words: &["blkreplay"],
+    is_word: no_other_word,
+    endings: &["load"],
+    is_header: no_header,
+    traits: Traits::PLAIN,
+    parser: |setup| Box::new(LineParser::new(Load { unit: setup.unit, is_in_heading: true })),
+    writer: None,
+};
+
+struct Load {
+    unit: TimeUnit,
+    is_in_heading: bool,
+}
+
+impl LineFormat<b';'> for Load {
+    const COLUMNS: &'static str = "start ; sector ; length ; op";
+    const HAS_EMPTY_LINES: bool = true;
+
+    #[inline(always)]
+    fn record(&mut self, line: &mut Line<'_, b';'>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+        if line.is_at_end() {
+            return Ok(Record::Nothing);
+        }
+        if self.is_in_heading && !line.rest()[0].is_ascii_digit() {
+            self.is_in_heading = !line.rest().starts_with(b"start ;");
+            return Ok(Record::Nothing);
+        }
+        self.is_in_heading = false;
+        let arrival_ns = line.time("start", self.unit)?;
+        let offset_bytes = line.offset("sector", SECTOR_BYTES)?;
+        let size_bytes = line.size("length", SECTOR_BYTES)?;
+        let op = match line.word("op")? {
+            b"R" | b"r" => HostOp::Read,
+            b"W" | b"w" => HostOp::Write,
+            _ => return Err(line.unexpected("one of R r W w")),
+        };
+        line.skip_more_fields();
+        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
+    }
+}
