@@ -449,7 +449,7 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
     let error = write_trace(&path, formats::find("ssdsim").unwrap(), kinds, &mut |_, _| true).unwrap_err().to_string();
     assert_eq!(error, "request 1 cannot be written as 'ssdsim': it is a WriteZeroes; expected reads and writes");
     let error = write_trace(&path, formats::find("spc").unwrap(), [], &mut |_, _| true).unwrap_err().to_string();
-    assert_eq!(error, "traces cannot be written as 'spc'; expected flashraid or ssdsim");
+    assert_eq!(error, "traces cannot be written as 'spc'; expected flashraid or ssdsim or blkparse or fio");
     assert_eq!(fs::read_to_string(&path).unwrap(), "old");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
 }

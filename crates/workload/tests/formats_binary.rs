@@ -203,7 +203,7 @@ fn malformed_vscsi() {
     assert_eq!(message("vscsi", &[0x55; 400]), expected);
     let mut block = good.clone();
     block[16 + 7] = 0xFF;
-    assert!(message("vscsi", &block).starts_with("FILE: record 1: block 18374686479714538377; expected at most 2^54"));
+    assert!(message("vscsi", &block).starts_with("FILE: record 1: block 18374686479714556425; expected at most 2^54"));
     let mut time = good.clone();
     time[24 + 7] = 0xFF;
     assert!(message("vscsi", &time).ends_with("; expected a time that fits 64 bits in nanoseconds"));

@@ -190,7 +190,7 @@ fn malformed_systor() {
         assert_eq!(message("systor", format!("{columns}\n{row}\n").as_bytes()), expected, "{row:?}");
     }
     assert_eq!(message("systor", b"1.5,0.1,R,0,512,512\n"), format!("FILE:1:1: no header line; expected {columns}"));
-    let nothing = "FILE: no request in the file; expected at least one request";
+    let nothing = "FILE: no request in the file, but 1 rows without an IOType (no response was seen); expected at least one request";
     assert_eq!(message("systor", format!("{columns}\n1.5,,,0,512,512\n").as_bytes()), nothing);
 }
 
@@ -253,7 +253,11 @@ fn malformed_etw() {
             "FILE:5:21: ByteOffset is '0x10000000000000000'; expected a number that fits 64 bits in nanoseconds or bytes".to_owned(),
         ),
         ("DiskWrite, 9, a (1), 0x0, 0x200, 1, 0", "FILE:5:1: event is 'DiskWrite'; expected an event of the header".to_owned()),
-        ("BeginHeader", "FILE: no request in the file; expected at least one request".to_owned()),
+        (
+            "BeginHeader",
+            "FILE: no request in the file, but 1 events other than DiskRead, DiskWrite and DiskFlush; expected at least one request"
+                .to_owned(),
+        ),
     ] {
         assert_eq!(message("etw", format!("{ETW_HEADER}{row}\n").as_bytes()), expected, "{row:?}");
     }

@@ -62,10 +62,10 @@ impl LineFormat<BLANKS> for Blkparse {
             return Ok(Record::Ignored("blkparse events that are no read, write, discard or flush"));
         };
         let (mut offset_bytes, mut size_bytes) = (0, 0);
-        if op != HostOp::Flush && next_is(line, u8::is_ascii_digit) {
+        // Without sectors, the name of the process follows at once or behind the sector.
+        if op != HostOp::Flush && line.rest().trim_ascii_start().first().is_some_and(u8::is_ascii_digit) {
             offset_bytes = line.offset("sector", SECTOR_BYTES)?;
-            if next_is(line, |byte| *byte == b'+') {
-                line.word("+")?;
+            if !line.rest().trim_ascii_start().is_empty() && line.word("+")? == b"+" {
                 size_bytes = line.size("sectors", SECTOR_BYTES)?;
             }
         }
@@ -73,12 +73,6 @@ impl LineFormat<BLANKS> for Blkparse {
         let request = HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source };
         Ok(rwbs::request_or_flush(request, letters).map_or(Record::Ignored("blkparse events without sectors"), Record::Request))
     }
-}
-
-/// Whether the next field begins with such a byte.
-#[inline(always)]
-fn next_is(line: &Line<'_, BLANKS>, is_such: impl Fn(&u8) -> bool) -> bool {
-    line.rest().trim_ascii_start().first().is_some_and(is_such)
 }
 
 struct BlkparseWriter {
