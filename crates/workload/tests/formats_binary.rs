@@ -209,5 +209,5 @@ fn malformed_vscsi() {
     assert!(message("vscsi", &time).ends_with("; expected a time that fits 64 bits in nanoseconds"));
     let skip = TraceOptions { on_error: OnError::Skip, ..options("vscsi") };
     let (requests, summary) = read(&file("skip.vscsi", &[block, version].concat()), &skip).unwrap();
-    assert_eq!((requests.len(), summary.skipped), (4, 2));
+    assert_eq!((requests.len(), summary.skipped), (5, 2));
 }

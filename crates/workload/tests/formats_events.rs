@@ -180,7 +180,7 @@ fn blkreplay_sample() {
         ]
     );
     assert_eq!((summary.format, summary.ignored.len()), ("blkreplay", 0));
-    let bare = b"0.5;8;8;r\n0.75 ; 16;8 ;w;0.0;0.0\n";
+    let bare = b"0.5;8;8;RA\n0.75 ; 16;8 ;W;0.0;0.0\n";
     let (requests, _) = read(&file("bare.load", bare), &options("auto")).unwrap();
     assert_eq!(requests, [request(500_000_000, Read, 4096, 4096, 0), request(750_000_000, Write, 8192, 4096, 0)]);
 }
@@ -263,7 +263,7 @@ fn malformed_lines() {
         (
             "blkreplay",
             "start ; sector; length ; op\n0.0 ; 8 ; 8 ; X ; 0.0\n".to_owned(),
-            "FILE:2:15: op is 'X'; expected one of R r W w".to_owned(),
+            "FILE:2:15: op is 'X'; expected R or W".to_owned(),
         ),
         ("blkreplay", "0.0 ; 8 ; 8 ; R\nend\n".to_owned(), "FILE:2:1: start is 'end'; expected a decimal number".to_owned()),
         (

@@ -23,6 +23,11 @@ fn info(path: &Path, options: &TraceOptions) -> TraceInfo {
 /// MiB of 4-KiB pages touched (of all devices together), highest address of a device in GiB, percent of transfers not aligned to 4 KiB,
 /// devices. Figures are rounded to the last digit given. `out_of_order` counts records earlier than the record before.
 fn check(row: &str, out_of_order: u64) {
+    check_events(row, out_of_order, &[]);
+}
+
+/// The same for a file that also records what is no request: what, and how often.
+fn check_events(row: &str, out_of_order: u64, ignored: &[(&str, u64)]) {
     let fields: Vec<&str> = row.split('|').map(str::trim).collect();
     let [file, requests, writes, mean, duration, footprint, end, unaligned, devices] = fields[..] else {
         panic!("{row}: a column is missing or too many");
@@ -56,7 +61,7 @@ fn check(row: &str, out_of_order: u64) {
     let end_bytes = summary.device_list.iter().map(|device| device.end_bytes).max().unwrap();
     near(Some(end_bytes as f64 / f64::from(1 << 30)), end, "highest address GiB");
     near(info.unaligned_share.map(|share| 100.0 * share), unaligned, "percent unaligned");
-    assert!(summary.ignored.is_empty() && summary.skipped == 0, "{file}: {:?}", summary.ignored);
+    assert_eq!((summary.skipped, &summary.ignored[..]), (0, ignored), "{file}");
 }
 
 #[test]
@@ -83,6 +88,18 @@ fn published_collections() {
     check("fiu-cheetah-9998.blkparse.xz | 9,998 | 11.0 | 4.00 (4.00 / 4.00) | 23.571 s | 35.9 | 277.1 | 0.0 | 1", 0);
     check("fiu-homes-1000.blkparse.xz | 1,000 | 91.2 | 5.27 (18.41 / 4.00) | 443 s | 4.3 | 126.3 | 0.0 | 1", 0);
     check("windows-pc-sys1.diskmon.txt.xz | 58,818 | 49.7 | 23.30 (16.42 / 30.27) | 1205 s | 682.6 | 3.1 | 16.8 | 1", 64);
+}
+
+#[test]
+fn recorded_events() {
+    let others = "blkparse events of other actions";
+    let row = "ycsb-rocksdb-10000.blkparse.xz | 1,694 | 0.0 | 114.16 (114.16 / -) | 0.680 s | 188.9 | 476.9 | 0.0 | 1";
+    check_events(row, 0, &[(others, 8306)]);
+    let row = "ycsb-f2fs.blkparse.xz | 5,727 | 17.5 | 166.60 (111.09 / 427.40) | 1651 s | 908.2 | 2.6 | 0.0 | 1";
+    check_events(row, 392, &[(others, 11_454), ("lines of blkparse's summary", 42)]);
+    check("linux-webserver-2.load.gz | 268,663 | 44.7 | 17.05 (23.48 / 9.08) | 3601 s | 1905.8 | 720.6 | 7.4 | 1", 0);
+    check("windows-mssql.load.gz | 42,976 | 94.1 | 24.03 (20.53 / 24.25) | 3062 s | 604.5 | 24.1 | 37.8 | 1", 0);
+    check("windows-shared-server.load.gz | 1,371 | 100.0 | 3.85 (- / 3.85) | 3597 s | 1.0 | 3.0 | 9.6 | 1", 0);
 }
 
 /// Devices taken one by one have together what they have side by side.

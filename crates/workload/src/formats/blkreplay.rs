@@ -1,9 +1,10 @@
 //! Loads of blkreplay (Schöbel-Theuer): a heading of free text, then `start ; sector ; length ; op` and two fields for results of a
-//! replay, which are not read. `start` is in seconds, sector and length count 512 bytes, op is `R` or `W`.
+//! replay, which are not read. `start` is in seconds, sector and length count 512 bytes, op is `R` or `W`, with further letters of
+//! blkparse (`rwbs`) where the load was made from its output (`RA`).
 //!
 //! The heading ends with the line of the columns' names or with the first line that begins with a digit.
 
-use super::{Format, no_header, no_other_word};
+use super::{Format, no_header, no_other_word, rwbs};
 use crate::error::Fault;
 use crate::gate::{Gate, Traits};
 use crate::line::{Line, SECTOR_BYTES};
@@ -47,10 +48,9 @@ impl LineFormat<b';'> for Load {
         let arrival_ns = line.time("start", self.unit)?;
         let offset_bytes = line.offset("sector", SECTOR_BYTES)?;
         let size_bytes = line.size("length", SECTOR_BYTES)?;
-        let op = match line.word("op")? {
-            b"R" | b"r" => HostOp::Read,
-            b"W" | b"w" => HostOp::Write,
-            _ => return Err(line.unexpected("one of R r W w")),
+        let op = match rwbs::operation(line.word("op")?) {
+            Some(op @ (HostOp::Read | HostOp::Write)) => op,
+            _ => return Err(line.unexpected("R or W")),
         };
         line.skip_more_fields();
         Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
