@@ -5,7 +5,7 @@
 //! disturbs a pass can only slow it down. MB are of text, unpacked; targets are for files that are not packed.
 
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{Arrivals, Synth, Trace, TraceOptions, formats, write_trace};
+use flashraid_workload::{Arrivals, MissingOp, Synth, Trace, TraceOptions, formats, write_trace};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -63,15 +63,15 @@ fn is_chosen(format: &str, compression: &str) -> bool {
 
 /// The formats that flashraid only reads.
 fn text_of(format: &str, requests: &[HostRequest]) -> Vec<u8> {
-    let mut text = header_of(format).as_bytes().to_vec();
+    let mut text = header_of(format);
     for request in requests {
         write_line(&mut text, format, request).expect("a vector takes every byte");
     }
     text
 }
 
-fn header_of(format: &str) -> &'static str {
-    match format {
+fn header_of(format: &str) -> Vec<u8> {
+    let header = match format {
         "systor" => "Timestamp,Response,IOType,LUN,Offset,Size\n",
         "cloudphysics" => "version,time,op,size,lbn\n",
         "etw" => {
@@ -80,8 +80,13 @@ fn header_of(format: &str) -> &'static str {
              DiskWrite, TimeStamp, Process Name ( PID), ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum, IrpFlags, FileName\n\
              EndHeader\n"
         }
+        "lcs" => {
+            let magic = 0x1234_5678_9ABC_DEF0_u64.to_le_bytes();
+            return [&magic[..], &2_u64.to_le_bytes(), &[0; 1000], &magic].concat();
+        }
         _ => "",
-    }
+    };
+    header.as_bytes().to_vec()
 }
 
 fn write_line(text: &mut Vec<u8>, format: &str, request: &HostRequest) -> io::Result<()> {
@@ -119,6 +124,35 @@ fn write_line(text: &mut Vec<u8>, format: &str, request: &HostRequest) -> io::Re
         "cloudphysics" => {
             writeln!(text, "1,{},{},{size_bytes},{lba}", 5_633_000_000_000 + micros, if is_read { "28" } else { "2a" })
         }
+        "blkreplay" => writeln!(text, "{seconds:>7}.{nanos:09} ; {lba:>12} ; {sectors:>4} ; {letter} ; 0.0 ; 0.0"),
+        "tracefs" => writeln!(
+            text,
+            "        postgres-1201    [001] ..... {:>5}.{:06}: block_rq_issue: 7,0 {letter}S {size_bytes} () {lba} + {sectors} none,0,0 [postgres]",
+            81_233 + seconds,
+            nanos / 1000
+        ),
+        "oracle-general" => {
+            text.write_all(&(seconds as u32).to_le_bytes())?;
+            text.write_all(&(lba / 8).to_le_bytes())?;
+            text.write_all(&4096_u32.to_le_bytes())?;
+            text.write_all(&(-1_i64).to_le_bytes())
+        }
+        "lcs" => {
+            text.write_all(&(seconds as u32).to_le_bytes())?;
+            text.write_all(&(lba / 8).to_le_bytes())?;
+            text.write_all(&4096_u32.to_le_bytes())?;
+            text.write_all(&if is_read { 12_u32 } else { 13 }.to_le_bytes())?;
+            text.write_all(&(-1_i64).to_le_bytes())
+        }
+        "vscsi" => {
+            text.write_all(&(lba as u32).to_le_bytes())?;
+            text.write_all(&(size_bytes as u32).to_le_bytes())?;
+            text.write_all(&1_u32.to_le_bytes())?;
+            text.write_all(&if is_read { 0x28_u16 } else { 0x2A }.to_le_bytes())?;
+            text.write_all(&0x0100_u16.to_le_bytes())?;
+            text.write_all(&lba.to_le_bytes())?;
+            text.write_all(&(5_633_000_000_000 + micros).to_le_bytes())
+        }
         other => panic!("no writer for {other}: add one here"),
     }
 }
@@ -129,7 +163,7 @@ fn target_of(format: &str) -> u32 {
 }
 
 fn measure(path: &Path, text_bytes: u64, format: &str, compression: &str) {
-    let options = TraceOptions { format: format.to_owned(), ..TraceOptions::default() };
+    let options = TraceOptions { format: format.to_owned(), missing_op: Some(MissingOp::Mix(0.7)), ..TraceOptions::default() };
     let mut batch = Vec::new();
     let mut best_ns = u128::MAX;
     for _ in 0..PASSES {

@@ -97,7 +97,8 @@ fn recorded_events() {
     check_events(row, 0, &[(others, 8306)]);
     let row = "ycsb-f2fs.blkparse.xz | 5,727 | 17.5 | 166.60 (111.09 / 427.40) | 1651 s | 908.2 | 2.6 | 0.0 | 1";
     check_events(row, 392, &[(others, 11_454), ("lines of blkparse's summary", 42)]);
-    check("linux-webserver-2.load.gz | 268,663 | 44.7 | 17.05 (23.48 / 9.08) | 3601 s | 1905.8 | 720.6 | 7.4 | 1", 0);
+    let row = "linux-webserver-2.load.gz | 268,663 | 44.7 | 17.05 (23.48 / 9.08) | 3601 s | 1905.8 | 720.6 | 7.4 | 1";
+    check_events(row, 0, &[("blkreplay records other than plain R and W", 344)]);
     check("windows-mssql.load.gz | 42,976 | 94.1 | 24.03 (20.53 / 24.25) | 3062 s | 604.5 | 24.1 | 37.8 | 1", 0);
     check("windows-shared-server.load.gz | 1,371 | 100.0 | 3.85 (- / 3.85) | 3597 s | 1.0 | 3.0 | 9.6 | 1", 0);
 }

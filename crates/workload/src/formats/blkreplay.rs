@@ -1,8 +1,9 @@
 //! Loads of blkreplay (Schöbel-Theuer): a heading of free text, then `start ; sector ; length ; op` and two fields for results of a
-//! replay, which are not read. `start` is in seconds, sector and length count 512 bytes, op is `R` or `W`, with further letters of
-//! blkparse (`rwbs`) where the load was made from its output (`RA`).
+//! replay, which are not read. `start` is in seconds, sector and length count 512 bytes, op is `R` or `W`. Loads made from
+//! blkparse's output can hold a few records with more letters (`RA`, read-ahead). blkreplay's converter meant to leave these out: they are
+//! counted and left out.
 //!
-//! The heading ends with the line of the columns' names or with the first line that begins with a digit.
+//! The heading ends with the first line that begins with a digit (in some files more text follows the line of the columns' names).
 
 use super::{Format, no_header, no_other_word, rwbs};
 use crate::error::Fault;
@@ -41,15 +42,16 @@ impl LineFormat<b';'> for Load {
             return Ok(Record::Nothing);
         }
         if self.is_in_heading && !line.rest()[0].is_ascii_digit() {
-            self.is_in_heading = !line.rest().starts_with(b"start ;");
             return Ok(Record::Nothing);
         }
         self.is_in_heading = false;
         let arrival_ns = line.time("start", self.unit)?;
         let offset_bytes = line.offset("sector", SECTOR_BYTES)?;
         let size_bytes = line.size("length", SECTOR_BYTES)?;
-        let op = match rwbs::operation(line.word("op")?) {
-            Some(op @ (HostOp::Read | HostOp::Write)) => op,
+        let op = match line.word("op")? {
+            b"R" | b"r" => HostOp::Read,
+            b"W" | b"w" => HostOp::Write,
+            letters if rwbs::operation(letters).is_some() => return Ok(Record::Ignored("blkreplay records other than plain R and W")),
             _ => return Err(line.unexpected("R or W")),
         };
         line.skip_more_fields();
