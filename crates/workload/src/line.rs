@@ -400,7 +400,8 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     #[cold]
     fn trailing(self) -> Box<Fault> {
         if self.is_field_end(self.position) || self.is_field_end(self.position - 1) {
-            return self.fault(self.position, format!("something follows {}", self.name), self.columns);
+            let name = if self.name.is_empty() { "a carriage return" } else { self.name };
+            return self.fault(self.position, format!("something follows {name}"), self.columns);
         }
         self.unexpected("a decimal number")
     }

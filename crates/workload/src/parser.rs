@@ -70,11 +70,9 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
     fn line(&mut self, text: &[u8], start: usize, line_number: u64, gate: &mut Gate) -> Result<usize, Box<Fault>> {
         let mut line = Line::<SEPARATOR>::new(text, start, F::COLUMNS);
         if line.is_at_end() && !F::HAS_EMPTY_LINES {
+            let next = line.finish()?;
             self.empty_line.get_or_insert(line_number);
-            return line.finish();
-        }
-        if self.empty_line.is_some() {
-            return Err(line.line_fault("an empty line inside the trace".to_owned(), F::COLUMNS));
+            return Ok(next);
         }
         match self.format.record(&mut line, gate)? {
             Record::Request(request) => {
@@ -108,16 +106,16 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> Parser for LineParser<F, SEP
                 }
             }
             let (text, start) = input.text();
+            if self.empty_line.is_some() && !Line::<SEPARATOR>::new(text, start, F::COLUMNS).is_at_end() {
+                let fault = Fault::malformed(1, "an empty line inside the trace".to_owned(), F::COLUMNS);
+                gate.refuse(fault.at_line(input.path(), self.empty_line.take().unwrap_or_default()))?;
+            }
             match self.line(text, start, input.line_number(), gate) {
                 Ok(next) => input.advance(next),
-                Err(fault) => match self.empty_line.take() {
-                    // What is wrong is the empty line, and the one at the cursor is still to be read.
-                    Some(empty_line) => gate.refuse(fault.at_line(input.path(), empty_line))?,
-                    None => {
-                        gate.refuse(fault.at_line(input.path(), input.line_number()))?;
-                        input.skip_line();
-                    }
-                },
+                Err(fault) => {
+                    gate.refuse(fault.at_line(input.path(), input.line_number()))?;
+                    input.skip_line();
+                }
             }
         }
         Ok(true)

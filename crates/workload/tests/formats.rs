@@ -3,7 +3,7 @@
 mod support;
 
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{Synth, Trace, TraceOptions, formats, write_trace};
+use flashraid_workload::{OnError, Synth, Trace, TraceOptions, formats, write_trace};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::Write;
@@ -458,4 +458,19 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
 fn traces_can_move_to_another_thread() {
     fn is_send<T: Send>() {}
     is_send::<Trace>();
+}
+
+/// A line that begins like an empty one and is none was once read for ever.
+#[test]
+fn a_line_is_either_empty_or_a_fault() {
+    let skip = TraceOptions { on_error: OnError::Skip, ..options("ssdsim") };
+    let path = file("carriage-return.ascii", b"0 0 8 8 0\n\r7\n5 0 16 8 1\n\n\r9 \n6 0 8 8 1\n\n7 0 8 8 1\n");
+    let (requests, summary) = read(&path, &skip).unwrap();
+    assert_eq!(requests.iter().map(|request| request.arrival_ns).collect::<Vec<_>>(), [0, 5, 6, 7]);
+    assert_eq!(summary.skipped, 4, "two lines and two empty ones: {:?}", summary.faults);
+    assert!(
+        summary.faults[0].ends_with(":2:2: something follows a carriage return; expected time_ns dev lba_sectors sectors type"),
+        "{}",
+        summary.faults[0]
+    );
 }
