@@ -201,7 +201,7 @@ def test_full_disk_is_no_success(command):
 def test_status_of_the_engine_is_the_status_of_the_command(monkeypatch, capsys, status, how):
     """Violations (1) and requests failed for lack of space (3) do not happen here: the engine's answer is made up."""
     result = fr.run(SAMPLE, device="ssd1", scheme="raid5", limit=200, fill=0.1, verify=True)
-    answers = iter([(result.json, ["made up"], status), (result.json, [], 0)])
+    answers = iter([(result.json, None, ["made up"], status), (result.json, None, [], 0)])
     monkeypatch.setattr(_native, "run", lambda *arguments: next(answers))
     assert flashraid.command.run([how[0], str(SAMPLE), "--device", "ssd1", *how[1:]]) == status
     assert "made up" in capsys.readouterr().err
