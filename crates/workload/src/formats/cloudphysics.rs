@@ -44,6 +44,9 @@ impl LineFormat<b','> for CloudPhysics {
             return Ok(Record::Ignored("SCSI commands other than reads, writes and flushes"));
         };
         let mut size_bytes = line.size("size", 1)?;
+        if size_bytes == 0 && op != HostOp::Flush {
+            return Ok(Record::Ignored("SCSI reads and writes of no length"));
+        }
         let mut offset_bytes = line.offset("lbn", SECTOR_BYTES)?;
         if op == HostOp::Flush {
             // One of a range of addresses flushes these at least; ours flushes all.

@@ -22,7 +22,7 @@ pub const FORMAT: Format = Format {
     is_word: no_other_word,
     endings: &["csv"],
     is_header: no_header,
-    traits: Traits { is_coarse: true, ..Traits::REBASED },
+    traits: Traits::COARSE,
     parser: |setup| Box::new(LineParser::new(Tencent { unit: setup.unit })),
     writer: None,
 };

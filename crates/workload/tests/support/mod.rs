@@ -15,6 +15,8 @@ pub fn in_repository(path: &str) -> PathBuf {
 /// A file of this content, named so that tests do not meet.
 pub fn file(name: &str, content: &[u8]) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // A file that is cut to nothing and written anew goes to disk at once on some file systems, which takes milliseconds.
+    let _ = fs::remove_file(&path);
     fs::write(&path, content).unwrap();
     path
 }
