@@ -30,7 +30,8 @@ fn main() {
         arrivals: Arrivals::Fixed,
     };
     let requests: Vec<HostRequest> = synth.requests().expect("a valid workload").collect();
-    for format in formats::FORMATS {
+    // A profile is no file of requests.
+    for format in formats::FORMATS.iter().filter(|format| format.name != "profile") {
         let path = folder.join(format.name);
         match write_trace(&path, format, requests.iter().copied(), &mut |_, _| true) {
             Ok(_) => {}

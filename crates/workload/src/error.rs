@@ -68,6 +68,9 @@ pub enum TraceError {
         /// What it may be.
         allowed: &'static str,
     },
+    /// A profile that makes no workload, or a name that is none.
+    #[error("{0}")]
+    Profile(String),
     /// No option of this name.
     #[error("{key}: no such option of a reader; allowed is format, time_unit, device_filter, on_error, op, action, limit")]
     UnknownOption {

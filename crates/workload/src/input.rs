@@ -2,6 +2,7 @@
 
 use crate::error::{Fault, TraceError};
 use crate::line::PADDING;
+use crate::profile::Shipped;
 use flate2::read::MultiGzDecoder;
 use liblzma::read::XzDecoder;
 use sha2::{Digest, Sha256};
@@ -12,12 +13,15 @@ use std::path::{Path, PathBuf};
 /// Bytes of text held at a time: far above a line, small enough for the second-level cache.
 const BUFFER_BYTES: usize = 256 << 10;
 
+/// What a trace's name begins with that is no file but a profile that comes with flashraid.
+pub(crate) const PROFILE_PREFIX: &str = "profile:";
+
 /// Longest of the magic numbers below.
 const MAGIC_BYTES: usize = 6;
 
-/// A file that is hashed while it is read.
+/// A file, or text that stands for one, that is hashed while it is read.
 struct HashedFile {
-    file: File,
+    file: Box<dyn Read + Send>,
     /// Size of the file, and how much of it has been read.
     size_bytes: u64,
     read_bytes: u64,
@@ -30,9 +34,13 @@ struct HashedFile {
 
 impl HashedFile {
     fn open(path: &Path) -> io::Result<Self> {
-        let mut head = [0; MAGIC_BYTES];
-        let mut file = File::open(path)?;
+        let file = File::open(path)?;
         let size_bytes = file.metadata()?.len();
+        Self::new(Box::new(file), size_bytes)
+    }
+
+    fn new(mut file: Box<dyn Read + Send>, size_bytes: u64) -> io::Result<Self> {
+        let mut head = [0; MAGIC_BYTES];
         let head_length = file.by_ref().take(MAGIC_BYTES as u64).read(&mut head)?;
         let hash = Sha256::new_with_prefix(&head[..head_length]);
         Ok(Self { file, size_bytes, read_bytes: head_length as u64, hash, head, head_length, head_used: 0 })
@@ -117,13 +125,25 @@ pub struct Input {
     line_number: u64,
 }
 
+/// The shipped profile that a path of the form `profile:NAME` means. None for any other path.
+fn shipped(path: &Path) -> Result<Option<&'static Shipped>, TraceError> {
+    match path.to_str().and_then(|text| text.strip_prefix(PROFILE_PREFIX)) {
+        Some(name) => Shipped::find(name).map(Some).map_err(|error| TraceError::Profile(error.to_string())),
+        None => Ok(None),
+    }
+}
+
 /// A line that is longer than what is held at a time.
 pub(crate) struct Overlong(pub Box<Fault>);
 
 impl Input {
-    /// Opens the file and reads its beginning.
+    /// Opens the file, or the shipped profile that `profile:NAME` stands for, and reads its beginning.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
-        let decoder = HashedFile::open(path).and_then(Decoder::new);
+        let file = match shipped(path)? {
+            Some(profile) => HashedFile::new(Box::new(profile.text.as_bytes()), profile.text.len() as u64),
+            None => HashedFile::open(path),
+        };
+        let decoder = file.and_then(Decoder::new);
         let decoder = decoder.map_err(|source| TraceError::Io { path: path.to_owned(), source })?;
         let buffer = vec![0; BUFFER_BYTES + PADDING];
         let path = path.to_owned();

@@ -16,6 +16,7 @@ mod lcs;
 mod missing_op;
 mod msr;
 mod oracle_general;
+mod profile;
 mod recognition;
 mod rwbs;
 mod scsi;
@@ -103,6 +104,7 @@ pub const FORMATS: &[Format] = &[
     disksim::FORMAT,
     diskmon::FORMAT,
     cloudphysics::FORMAT,
+    profile::FORMAT,
     blkparse::FORMAT,
     tracefs::FORMAT,
     fio::FORMAT,

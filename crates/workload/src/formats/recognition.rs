@@ -6,6 +6,7 @@
 
 use super::{FORMATS, Format};
 use crate::error::TraceError;
+use crate::input::PROFILE_PREFIX;
 use crate::unit::TimeUnit;
 use std::path::Path;
 
@@ -15,6 +16,9 @@ pub(crate) fn recognise(path: &Path, head: &[u8]) -> Result<&'static Format, Tra
         return Ok(format);
     }
     let name = plain_name(path);
+    if path.to_str().is_some_and(|text| text.starts_with(PROFILE_PREFIX)) {
+        return Ok(&super::profile::FORMAT);
+    }
     let by_words: Vec<&Format> = FORMATS.iter().filter(|format| words(&name).any(|word| is_of(format, word))).collect();
     let parts = name.rsplit('.').map(|part| with_ending_or_word(part));
     let candidates = match parts.into_iter().find(|formats| !formats.is_empty()) {

@@ -131,13 +131,8 @@ impl Profile {
 
     /// A shipped profile by its name, or one in a TOML file.
     pub fn load(name: &str) -> Result<Self, ProfileError> {
-        if let Some(shipped) = SHIPPED.iter().find(|shipped| shipped.name == name) {
-            return Self::parse(shipped.text, name);
-        }
         if !name.ends_with(".toml") && !Path::new(name).exists() {
-            let names = || SHIPPED.iter().map(|shipped| shipped.name);
-            let nearest = nearest(name, names());
-            return Err(ProfileError::Unknown { name: name.to_owned(), nearest, known: names().collect::<Vec<_>>().join(", ") });
+            return Self::parse(Shipped::find(name)?.text, name);
         }
         let text =
             std::fs::read_to_string(name).map_err(|error| ProfileError::File { path: name.to_owned(), reason: error.to_string() })?;

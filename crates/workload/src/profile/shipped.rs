@@ -1,5 +1,7 @@
 //! The profiles that come with flashraid: files under profiles/, each shaped by a published table.
 
+use super::{ProfileError, nearest};
+
 /// One of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Shipped {
@@ -7,6 +9,18 @@ pub struct Shipped {
     pub name: &'static str,
     /// Its file.
     pub text: &'static str,
+}
+
+impl Shipped {
+    /// The one of this name.
+    pub fn find(name: &str) -> Result<&'static Self, ProfileError> {
+        let names = || SHIPPED.iter().map(|shipped| shipped.name);
+        SHIPPED.iter().find(|shipped| shipped.name == name).ok_or_else(|| ProfileError::Unknown {
+            name: name.to_owned(),
+            nearest: nearest(name, names()),
+            known: names().collect::<Vec<_>>().join(", "),
+        })
+    }
 }
 
 macro_rules! shipped {
