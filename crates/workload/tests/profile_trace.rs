@@ -15,7 +15,7 @@ arrivals = { law = "poisson", mean_ns = 1000 }
 
 [[streams]]
 ops = { read = 1, write = 1 }
-sizes = { law = "fixed", pages = 2 }
+sizes = { law = "fixed", bytes = 8192 }
 "#;
 
 #[test]
@@ -55,5 +55,7 @@ fn what_is_wrong_is_said_in_a_line() {
     );
     assert!(of_text("value.toml", &TEXT.replace("3000", "0")).starts_with("FILE: requests = 0: allowed is at least 1"));
     assert!(message(Path::new("profile:cr5m-unform")).starts_with("unknown profile cr5m-unform; the nearest is cr5m-uniform"));
-    assert!(of_text("bytes.toml", "\u{0}").starts_with("FILE:1:1: "));
+    assert!(of_text("nul.toml", "\u{0}").starts_with("FILE:1:"));
+    let path = file("bytes.toml", b"\xff");
+    assert_eq!(message(&path), format!("{}: not UTF-8 text, as TOML is", path.display()));
 }
