@@ -13,11 +13,11 @@ pub fn check(data: &[u8]) {
     fs::write(&path, data).expect("the temporary folder takes a file");
     match Config::assemble(Some("tiny"), Some("raid5"), Some(&path), &[]) {
         Ok(config) => {
-            let text = serde_json::to_string(&config).expect("a configuration is text");
+            let text = serde_json::json!({ "config": config }).to_string();
             let again = path.with_extension("json");
             fs::write(&again, &text).expect("the temporary folder takes a file");
             let same = Config::assemble(None, None, Some(&again), &[]).expect("an accepted configuration is accepted again");
-            assert_eq!(serde_json::to_string(&same).expect("a configuration is text"), text);
+            assert_eq!(serde_json::json!({ "config": same }).to_string(), text);
             fs::remove_file(&again).expect("the file is still there");
             if let Err(error) = listing::config(config) {
                 assert!(error.to_string().len() < 2000, "{error}");

@@ -289,8 +289,7 @@ impl Gate {
             let arrival_ns = self.arrival_ns(request.arrival_ns);
             batch.push(HostRequest { arrival_ns, ..request });
         }
-        self.drop_delivered(count);
-        Ok(())
+        self.drop_delivered(count)
     }
 
     /// The same for a coarse clock: whole ticks, the requests of each spread over it evenly. More than `wanted` if a tick has more.
@@ -317,8 +316,7 @@ impl Gate {
             }
             count += of_tick;
         }
-        self.drop_delivered(count);
-        Ok(())
+        self.drop_delivered(count)
     }
 
     /// The arrival of a request recorded at this time, never before that of the request delivered before.
@@ -329,7 +327,11 @@ impl Gate {
         self.latest_ns
     }
 
-    fn drop_delivered(&mut self, count: usize) {
+    fn drop_delivered(&mut self, count: usize) -> Result<(), TraceError> {
+        if self.latest_ns > LARGEST {
+            let what = "times that are more than 292 years apart".to_owned();
+            return Err(TraceError::Unusable { path: self.path.clone(), what });
+        }
         self.head += count;
         if self.head == self.pending.len() {
             self.pending.clear();
@@ -338,6 +340,7 @@ impl Gate {
             self.pending.drain(..self.head);
             self.head = 0;
         }
+        Ok(())
     }
 
     /// Looks a device up that is not that of the request before; a new one is named and, if others are kept, gets its place.
