@@ -75,6 +75,8 @@ class OpenOutputs:
             for name, path in outputs.files.items():
                 if path is None:
                     continue
+                if path == "-":
+                    raise InputError(f"{name}: -: allowed is the name of a file")
                 allowed, ending = ENDINGS[name], PurePath(path).suffix
                 if allowed is not None and ending not in allowed:
                     endings = " or ".join(allowed)

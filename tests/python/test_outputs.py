@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -99,6 +100,7 @@ def test_compare_writes_a_file_and_a_fio_job_for_each_scheme(command):
         (["--timeline", "t.csv"], "timeline: t.csv: allowed is a name that ends in .json"),
         (["--series", "none/s.csv"], "none/s.csv: cannot be written: No such file or directory"),
         (["--hdr-log", "."], ".: allowed is the name of a regular file"),
+        (["--hdr-log", "-"], "hdr_log: -: allowed is the name of a file"),
         (["--series", "s.csv", "--log-latency", "./s.csv"], "latency_log and series are both s.csv"),
         (["--series", "s.csv", "--json", "s.csv"], "json and series are both s.csv"),
         (["--timeline", "t.json", "--timeline-window", "2s..1s"], "timeline_window = 2s..1s: allowed is START..END"),
@@ -135,6 +137,16 @@ def test_an_error_in_the_middle_leaves_old_files_and_no_others(command):
     command("run", trace, "--device", "ssd1", "--scheme", "raid0", "--series", "s.csv", "--hdr-log", "h", status=2)
     assert names(command.folder) == ["s.csv", "trace.csv"]
     assert (command.folder / "s.csv").read_text() == "old"
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(command):
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+
+    done = command(*RUN, "--log-latency", "l.csv", "--series", "s.csv", status=2, preexec_fn=small_files)
+    assert done.stderr.startswith("error: latency_log cannot be written: File too large")
+    assert done.stderr.count("\n") == 1
+    assert names(command.folder) == []
 
 
 @pytest.fixture(scope="module")

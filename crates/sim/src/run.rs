@@ -372,8 +372,8 @@ impl Replay {
         }
     }
 
-    /// Processes the next event.
-    #[inline]
+    /// Processes the next event. Always inlined: its result is large, and most runs have no writers.
+    #[inline(always)]
     fn advance<C: Content>(&mut self, engine: &mut Engine<C>) -> Result<bool, RunError> {
         match &mut self.writers {
             None => Ok(engine.advance()?),

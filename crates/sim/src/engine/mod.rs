@@ -468,7 +468,7 @@ impl<C: Content> Engine<C> {
         if request.measured {
             self.statistics.completed(request.op, now_ns - request.arrival_ns, request.size_bytes, request.failed);
             if self.recorder.is_some() {
-                self.record_request(id, &request);
+                self.record_request(id);
             }
         }
         if C::TRACKED {

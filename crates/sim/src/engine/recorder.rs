@@ -2,7 +2,7 @@
 //! whoever drives the engine takes away now and then. Without a recorder nothing is kept.
 
 use super::content::Content;
-use super::{Engine, NIL, Request};
+use super::{Engine, NIL};
 use flashraid_flash::{Activity, Slice, Track};
 use flashraid_redundancy::{Method, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, Lpn, MemberId};
@@ -255,7 +255,8 @@ impl<C: Content> Engine<C> {
 
     /// A measured request was answered.
     #[cold]
-    pub(super) fn record_request(&mut self, id: u32, request: &Request) {
+    pub(super) fn record_request(&mut self, id: u32) {
+        let request = self.requests[id as usize];
         let Some(recorder) = &mut self.recorder else { return };
         let end_ns = self.flash.now_ns();
         let note = *recorder.note(id, request.sequence);
