@@ -3,7 +3,7 @@
 mod support;
 
 use flashraid_vocabulary::HostOp::{Flush, Read, Trim, Write, WriteZeroes};
-use flashraid_workload::{BlockAction, Layout, OnError, TraceOptions};
+use flashraid_workload::{BlockAction, Layout, OnError, Trace, TraceOptions};
 use support::{file, message, options, read, request, sample};
 
 #[test]
@@ -94,7 +94,7 @@ fn letters() {
     }
 }
 
-/// Before Linux 4.8 a flush was a write without sectors.
+/// Where a flush is queued, it is a write without sectors.
 #[test]
 fn empty_writes_with_preflush_are_flushes() {
     let text = b"1,0 0 1 0.0 1 D FWS [jbd2/sda-8]\n1,0 0 1 0.1 1 D FWS 0 + 0 [a]\n1,0 0 1 0.2 1 D WS 0 + 0 [a]\n1,0 0 1 0.3 1 D R [a]\n";
@@ -291,5 +291,54 @@ fn malformed_lines_can_be_counted() {
         let skip = TraceOptions { on_error: OnError::Skip, ..options(format) };
         let (requests, summary) = read(&file(&format!("skip.{format}"), text.as_bytes()), &skip).unwrap();
         assert_eq!((requests.len(), summary.skipped, summary.faults.len()), (2, 1, 1), "{format}: {:?}", summary.faults);
+    }
+}
+
+#[test]
+fn recognition_is_by_header_or_name() {
+    let rows = "0 0 8 8 1\n";
+    for (name, text, expected) in [
+        ("ycsb-rocksdb-10000.blkparse.xz", rows, Ok("blkparse")),
+        ("ssdtrace-00.blkparse", rows, Ok("blkparse")),
+        ("sda.blktrace.txt", rows, Ok("blkparse")),
+        ("sda.blkparse", rows, Err("fiu or blkparse")),
+        ("app.tracefs.txt.zst", rows, Ok("tracefs")),
+        ("events.txt", "# tracer: nop\n#\n", Ok("tracefs")),
+        ("log", "fio version 2 iolog\r\n", Ok("fio")),
+        ("log.csv", "fio version 3 iolog\n", Ok("fio")),
+        ("job.iolog", rows, Ok("fio")),
+        ("linux-webserver-2.load.gz", rows, Ok("blkreplay")),
+        ("w01.oracleGeneral.bin.zst", rows, Ok("oracle-general")),
+        ("msr_hm_0.oracleGeneral", rows, Ok("oracle-general")),
+        ("any.bin", "\u{f0}", Err("")),
+        ("w01.lcs", rows, Ok("lcs")),
+        ("trace.vscsi", rows, Ok("vscsi")),
+        ("w01.vscsi2.zst", rows, Ok("vscsi")),
+        ("cloudphysics.vscsitrace", rows, Ok("vscsi")),
+    ] {
+        let opened = Trace::open(&file(name, text.as_bytes()), &TraceOptions::default());
+        match (opened.map(|trace| trace.format().name).map_err(|error| error.to_string()), expected) {
+            (Ok(format), Ok(expected)) => assert_eq!(format, expected, "{name}"),
+            (Err(error), Err("")) => assert!(error.contains("neither its first line nor its name tells"), "{name}: {error}"),
+            (Err(error), Err(candidates)) => {
+                assert!(
+                    error.ends_with(&format!("its name fits several trace formats; expected --format {candidates}")),
+                    "{name}: {error}"
+                );
+            }
+            (opened, _) => panic!("{name}: {opened:?}"),
+        }
+    }
+}
+
+/// Bytes that are no text end in one line of error, or are counted.
+#[test]
+fn garbage_is_no_trace() {
+    let garbage: Vec<u8> = (0..200_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    for format in ["blkparse", "tracefs", "fio", "blkreplay"] {
+        let error = message(format, &garbage);
+        assert!(error.starts_with("FILE"), "{format}: {error}");
+        let skip = TraceOptions { on_error: OnError::Skip, ..options(format) };
+        assert!(read(&file(&format!("garbage.{format}"), &garbage), &skip).is_err());
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! - Version 3 (`write_iolog` since fio 3.31): `time file action [offset length]`, time in microseconds from the start.
 //! - Version 2: `file action [offset length]`, no times but `file wait microseconds`, which by the HOWTO counts from the wait before,
-//!   so the waits are added up. (fio itself, 3.33 and newer, takes it for milliseconds from its own start:
-//!   `read_iolog_get` in iolog.c.) Without waits, all requests come at once.
+//!   so the waits are added up. (fio 3.33 itself takes it for milliseconds from its own start: `read_iolog_get` in iolog.c.) Without
+//!   waits, all requests come at once.
 //!
 //! Offsets and lengths are bytes. `sync` and `datasync` are flushes, whatever their offset and length, which fio fills with those of
 //! the request before. Each file is a device of its own.

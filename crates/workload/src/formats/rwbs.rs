@@ -2,8 +2,9 @@
 //! and in the output of blkparse (`fill_rwbs` in its blkparse_fmt.c): `F` if a flush goes before, the operation, then `F` for
 //! forced unit access, `A` read-ahead, `S` synchronous, `M` metadata, `U` atomic.
 //!
-//! The two differ in the operations. A flush is `FF` for the kernel and `FN` for blkparse (`FWS` without sectors before Linux 4.8).
-//! Write zeroes are `N` for the kernel, since Linux 6.17 `WZ`, and `W` for blkparse, which cannot tell them from writes.
+//! The two differ in the operations. A flush is `FF` for the kernel and `FN` for blkparse; where it is queued, and in old kernels, it is
+//! a write with a flush before it that has no sectors (`FWS`). Write zeroes are `N` for the kernel, `WZ` for the newest, and `W` for
+//! blkparse, which does not tell them from writes.
 //!
 //! A write with a flush before it (`FWS` with sectors) is read as the write: the order that the flush asks for is not kept.
 

@@ -1,7 +1,7 @@
 //! Text of the kernel's tracepoints for block requests, as `trace` and `trace_pipe` in /sys/kernel/tracing give it:
 //! `process-pid [cpu] flags seconds: block_rq_issue: maj,min rwbs bytes (command) sector + sectors priority [process]`.
 //!
-//! Requests are the `block_rq_issue` events (include/trace/events/block.h; the priority came with Linux 6.8 and is not read).
+//! Requests are the `block_rq_issue` events (include/trace/events/block.h; the priority, which old kernels lack, is not read).
 //! Times count from the start of the machine. For the letters, see `rwbs`. A process name may hold blanks and brackets, so
 //! lines are read from the event's name on, which is longer than a process name can be.
 
