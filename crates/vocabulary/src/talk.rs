@@ -33,8 +33,7 @@ pub trait Guardian {
     fn rule(&self, address: MemberPage) -> Ruling;
 }
 
-/// Who watches what the flash does by itself: verification now; time series and timelines have their place here. Methods are
-/// called in simulated-time order.
+/// Who watches what the flash does to contents by itself: verification. Methods are called in simulated-time order.
 pub trait Observer {
     /// The collector has programmed the content of `from` at `to`.
     fn moved(&mut self, _from: Ppn, _to: Ppn) {}
