@@ -166,7 +166,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(configuration, module)?)?;
+    module.add_class::<traces::TraceRowReader>()?;
     module.add_function(wrap_pyfunction!(traces::trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::convert, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::anonymise, module)?)?;
     module.add_function(wrap_pyfunction!(traces::sanity, module)?)?;
     module.add_function(wrap_pyfunction!(synthetic::synth, module)?)?;
     module.add_function(wrap_pyfunction!(devices, module)?)?;

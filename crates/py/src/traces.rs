@@ -1,19 +1,97 @@
-//! Traces: their statistics.
+//! Traces: their statistics, other formats, and their rows.
 
-use crate::{InputError, config_error, json, to_python, trace_error};
+use crate::{DefectError, InputError, config_error, json, to_python, trace_error, watched};
 use flashraid_sim::Config;
-use flashraid_workload::TraceOptions;
+use flashraid_workload::formats::{self, Format};
+use flashraid_workload::{Slice, TraceError, TraceOptions, TraceRows};
 use pyo3::prelude::*;
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
-/// Statistics of a trace as JSON text.
+/// Statistics of a trace as JSON text. Here and below, `progress(stage, count, share)` is called about ten times a second and stops the
+/// work by returning false; so does Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (trace, reading, page_bytes))]
-pub fn trace_info(py: Python<'_>, trace: PathBuf, reading: Vec<(String, String)>, page_bytes: u64) -> PyResult<String> {
+#[pyo3(signature = (trace, reading, page_bytes, capacity_bytes, progress))]
+pub fn trace_info(
+    py: Python<'_>,
+    trace: PathBuf,
+    reading: Vec<(String, String)>,
+    page_bytes: u64,
+    capacity_bytes: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let page_bytes = NonZeroU64::new(page_bytes).ok_or_else(|| InputError::new_err("page_bytes = 0: allowed is at least 1"))?;
     let options = options(&reading)?;
-    json(&py.detach(|| flashraid_workload::trace_info(&trace, &options, page_bytes)).map_err(trace_error)?)
+    json(&watched(py, "reading", progress, |go_on| {
+        flashraid_workload::trace_info_within(&trace, &options, page_bytes, capacity_bytes, go_on)
+    })?)
+}
+
+/// Writes a part of a trace in a format, by default that of the output's name; what became of it as JSON text.
+#[pyfunction]
+#[pyo3(signature = (trace, reading, output, format, time_ns, address_bytes, skip, limit, rebase_time, rebase_address, progress))]
+#[allow(clippy::too_many_arguments)] // all given by name in Python
+pub fn convert(
+    py: Python<'_>,
+    trace: PathBuf,
+    reading: Vec<(String, String)>,
+    output: PathBuf,
+    format: Option<&str>,
+    time_ns: (u64, u64),
+    address_bytes: (u64, u64),
+    skip: u64,
+    limit: u64,
+    rebase_time: bool,
+    rebase_address: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let (options, format) = (options(&reading)?, output_format(&output, format)?);
+    let (time_ns, address_bytes) = (time_ns.0..time_ns.1, address_bytes.0..address_bytes.1);
+    let slice = Slice { time_ns, address_bytes, skip, limit, rebase_time, rebase_address };
+    json(&watched(py, "converting", progress, |go_on| flashraid_workload::convert(&trace, &options, &slice, &output, format, go_on))?)
+}
+
+/// Writes a trace without what identifies it; what became of it as JSON text.
+#[pyfunction]
+#[pyo3(signature = (trace, reading, output, format, seed, progress))]
+pub fn anonymise(
+    py: Python<'_>,
+    trace: PathBuf,
+    reading: Vec<(String, String)>,
+    output: PathBuf,
+    format: Option<&str>,
+    seed: u64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let (options, format) = (options(&reading)?, output_format(&output, format)?);
+    json(&watched(py, "anonymising", progress, |go_on| flashraid_workload::anonymise(&trace, &options, seed, &output, format, go_on))?)
+}
+
+fn output_format(output: &Path, name: Option<&str>) -> PyResult<&'static Format> {
+    match name {
+        Some(name) => formats::find(name).ok_or_else(|| trace_error(TraceError::UnknownFormat { name: name.to_owned() })),
+        None => formats::for_output(output).map_err(trace_error),
+    }
+}
+
+/// The rows of a trace as CSV, some at a time.
+#[pyclass(frozen, module = "flashraid._native")]
+pub struct TraceRowReader(Mutex<TraceRows>);
+
+#[pymethods]
+impl TraceRowReader {
+    #[new]
+    #[pyo3(signature = (trace, reading))]
+    fn new(trace: PathBuf, reading: Vec<(String, String)>) -> PyResult<Self> {
+        Ok(Self(Mutex::new(TraceRows::open(&trace, &options(&reading)?).map_err(trace_error)?)))
+    }
+
+    /// About as many rows as asked for; none at the end of the trace.
+    fn read(&self, py: Python<'_>, rows: usize) -> PyResult<Vec<u8>> {
+        let text = py.detach(|| self.0.lock().map(|mut reader| reader.read(rows)).ok());
+        text.ok_or_else(|| DefectError::new_err("an earlier call on this reader panicked"))?.map_err(trace_error)
+    }
 }
 
 /// How a trace is read, from pairs of option and value.

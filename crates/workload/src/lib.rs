@@ -4,6 +4,8 @@
 //! A trace is streamed: memory does not grow with it. Every row is either a request or an error that names file, line and
 //! column; nothing is skipped silently.
 
+mod anonymise;
+mod convert;
 mod digits;
 mod error;
 pub mod fit;
@@ -18,20 +20,26 @@ mod parser;
 pub mod profile;
 mod random;
 mod recency;
+mod rows;
+mod slice;
 mod synth;
 mod trace;
 mod unit;
 mod watch;
 mod write;
 
+pub use anonymise::{Anonymised, UNIT_BYTES, anonymise};
+pub use convert::{Converted, convert};
 pub use error::TraceError;
 pub use info::{
     Burstiness, DeviceFigures, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, TraceInfo, TraceStatistics, WorkingSet,
-    trace_info,
+    trace_info, trace_info_within,
 };
 pub use options::{BlockAction, Layout, MissingOp, OnError, TraceOptions};
 pub use profile::{Profile, ProfileError};
 pub use random::SplitMix64;
+pub use rows::TraceRows;
+pub use slice::{LeftOut, Slice};
 pub use synth::{Arrivals, Synth};
 pub use trace::{DeviceSummary, Trace, TraceSummary};
 pub use unit::TimeUnit;

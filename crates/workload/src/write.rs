@@ -117,11 +117,6 @@ impl TraceWriter {
         Ok(Self { path: path.to_owned(), format, writer, encoder, part, text, number: 0 })
     }
 
-    /// Whether the format tells devices apart; if not, all requests must be of device 0.
-    pub fn keeps_devices(&self) -> bool {
-        self.writer.keeps_devices()
-    }
-
     /// Appends a request. After `TraceError::Unwritable` it is left out, and others can follow.
     #[inline]
     pub fn write(&mut self, request: &HostRequest) -> Result<(), TraceError> {

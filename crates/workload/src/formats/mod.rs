@@ -57,6 +57,18 @@ pub struct Format {
     pub(crate) writer: Option<fn() -> Box<dyn Writer>>,
 }
 
+impl Format {
+    /// Whether requests can be written in it.
+    pub fn is_writable(&self) -> bool {
+        self.writer.is_some()
+    }
+
+    /// Whether what is written in it tells devices apart.
+    pub(crate) fn keeps_devices(&self) -> bool {
+        self.writer.is_some_and(|writer| writer().keeps_devices())
+    }
+}
+
 /// What a parser is told.
 pub(crate) struct Setup {
     /// What the times count.

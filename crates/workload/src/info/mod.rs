@@ -10,8 +10,10 @@ pub use statistics::TraceStatistics;
 
 use crate::error::TraceError;
 use crate::options::TraceOptions;
-use crate::trace::{Trace, TraceSummary};
+use crate::trace::{DeviceSummary, Trace, TraceSummary};
+use crate::watch::{GoOn, Watch};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::ops::Deref;
 use std::path::Path;
@@ -35,6 +37,22 @@ pub struct TraceInfo {
     /// Tick of the trace's clock if it is too coarse to order requests by: those of a tick were spread over it evenly, so that
     /// inter-arrival times below it are invented.
     pub spread_tick_ns: Option<u64>,
+    /// The format it was read as.
+    pub format: &'static str,
+    /// What its times were taken to count.
+    pub time_unit: &'static str,
+    /// Lines or records that could not be read.
+    pub skipped: u64,
+    /// The messages of the first few of them.
+    pub faults: Vec<String>,
+    /// What was recorded beside requests, and how often.
+    pub ignored: BTreeMap<&'static str, u64>,
+    /// The devices, in order of appearance, and where in the common address space each lies.
+    pub device_list: Vec<DeviceSummary>,
+    /// A capacity to compare addresses with.
+    pub capacity_bytes: Option<u64>,
+    /// Requests that end beyond it.
+    pub beyond_capacity: Option<u64>,
 }
 
 impl Deref for TraceInfo {
@@ -48,18 +66,51 @@ impl Deref for TraceInfo {
 impl TraceStatistics {
     /// The figures, with what is known of the file.
     pub fn finish(self, summary: TraceSummary) -> TraceInfo {
-        let TraceSummary { name, sha256, filtered, out_of_order, spread_tick_ns, devices, .. } = summary;
-        TraceInfo { name, sha256, figures: self.figures(), devices, filtered, out_of_order, spread_tick_ns }
+        TraceInfo {
+            name: summary.name,
+            sha256: summary.sha256,
+            figures: self.figures(),
+            devices: summary.devices,
+            filtered: summary.filtered,
+            out_of_order: summary.out_of_order,
+            spread_tick_ns: summary.spread_tick_ns,
+            format: summary.format,
+            time_unit: summary.time_unit,
+            skipped: summary.skipped,
+            faults: summary.faults,
+            ignored: summary.ignored.into_iter().collect(),
+            device_list: summary.device_list,
+            capacity_bytes: None,
+            beyond_capacity: None,
+        }
     }
 }
 
 /// Reads a trace and returns its statistics, with page counts in units of `page_bytes`.
 pub fn trace_info(path: &Path, options: &TraceOptions, page_bytes: NonZeroU64) -> Result<TraceInfo, TraceError> {
+    trace_info_within(path, options, page_bytes, None, &mut |_, _| true)
+}
+
+/// The same for a device of `capacity_bytes`; `go_on` can stop it.
+pub fn trace_info_within(
+    path: &Path,
+    options: &TraceOptions,
+    page_bytes: NonZeroU64,
+    capacity_bytes: Option<u64>,
+    go_on: &mut GoOn<'_>,
+) -> Result<TraceInfo, TraceError> {
+    let mut watch = Watch::new(go_on);
+    let capacity = capacity_bytes.unwrap_or(u64::MAX);
+    let (mut read, mut beyond_capacity) = (0, 0);
     let mut trace = Trace::open(path, options)?;
     let mut statistics = TraceStatistics::new(page_bytes);
     let mut batch = Vec::new();
     while trace.read_batch(&mut batch)? > 0 {
+        read += batch.len() as u64;
+        beyond_capacity += batch.iter().filter(|request| request.offset_bytes + request.size_bytes > capacity).count() as u64;
         batch.drain(..).for_each(|request| statistics.add(&request));
+        watch.look(read, || Some(trace.share_read()))?;
     }
-    Ok(statistics.finish(trace.finish()?))
+    let info = statistics.finish(trace.finish()?);
+    Ok(TraceInfo { capacity_bytes, beyond_capacity: capacity_bytes.map(|_| beyond_capacity), ..info })
 }

@@ -1,0 +1,113 @@
+//! A trace, or a part of it, in another format.
+
+use crate::error::TraceError;
+use crate::formats::Format;
+use crate::options::{Layout, OnError, TraceOptions};
+use crate::slice::{LeftOut, Slice, Slicer};
+use crate::trace::{Trace, TraceSummary};
+use crate::watch::{GoOn, Watch};
+use crate::write::TraceWriter;
+use flashraid_vocabulary::HostRequest;
+use serde::Serialize;
+use std::path::Path;
+
+/// What became of a trace that was converted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Converted {
+    /// What was read: as far as the slice reaches.
+    #[serde(flatten)]
+    pub source: TraceSummary,
+    /// The format written.
+    pub output_format: &'static str,
+    /// Requests written.
+    pub written: u64,
+    /// Requests outside the slice.
+    pub left_out: LeftOut,
+    /// Requests that the format has no words for (`OnError::Skip`).
+    pub unwritable: u64,
+    /// The first of them.
+    pub first_unwritable: Option<String>,
+    /// Whether devices keep address spaces of their own; else these are laid side by side, as `source.device_list` says.
+    pub devices_apart: bool,
+}
+
+/// Writes the part of a trace that `slice` asks for to `output` in `format`. Devices stay apart if the format tells them apart. With
+/// `OnError::Skip`, requests that the format cannot express are counted and left out. A part without any request is an error.
+pub fn convert(
+    input: &Path,
+    reading: &TraceOptions,
+    slice: &Slice,
+    output: &Path,
+    format: &'static Format,
+    go_on: &mut GoOn<'_>,
+) -> Result<Converted, TraceError> {
+    slice.check()?;
+    let mut watch = Watch::new(go_on);
+    let devices_apart = format.keeps_devices();
+    let layout = if devices_apart { Layout::Apart } else { Layout::SideBySide };
+    let mut trace = Trace::open(input, &TraceOptions { layout, ..reading.clone() })?;
+    let mut writing = Writing::create(output, format, reading.on_error)?;
+    let mut slicer = Slicer::new(slice);
+    let mut batch = Vec::new();
+    let mut is_at_end = false;
+    while !slicer.is_done() && !is_at_end {
+        batch.clear();
+        is_at_end = trace.read_batch(&mut batch)? == 0;
+        for request in &batch {
+            if slicer.is_done() {
+                break;
+            }
+            if let Some(request) = slicer.take(request) {
+                writing.write(&request)?;
+            }
+        }
+        watch.look(slicer.looked_at(), || Some(trace.share_read()))?;
+    }
+    let mut source = if is_at_end { trace.finish()? } else { trace.so_far() };
+    let read = slicer.looked_at();
+    source.requests = read;
+    if writing.written == 0 {
+        let why = writing.first_unwritable.map_or(String::new(), |first| format!("; {first}"));
+        let what = format!("none of the {read} requests read is written{why}; expected a part of the trace with at least one");
+        return Err(TraceError::Unusable { path: input.to_owned(), what });
+    }
+    watch.look_last(read)?;
+    let Writing { writer, written, unwritable, first_unwritable, .. } = writing;
+    writer.finish()?;
+    Ok(Converted { source, output_format: format.name, written, left_out: slicer.left_out, unwritable, first_unwritable, devices_apart })
+}
+
+/// A trace being written, of which requests may be left out that the format has no words for.
+pub(crate) struct Writing {
+    pub writer: TraceWriter,
+    on_error: OnError,
+    keeps_devices: bool,
+    pub written: u64,
+    pub unwritable: u64,
+    pub first_unwritable: Option<String>,
+}
+
+impl Writing {
+    pub fn create(path: &Path, format: &'static Format, on_error: OnError) -> Result<Self, TraceError> {
+        let writer = TraceWriter::create(path, format)?;
+        Ok(Self { writer, on_error, keeps_devices: format.keeps_devices(), written: 0, unwritable: 0, first_unwritable: None })
+    }
+
+    /// A format without devices gets the common address space as that of one device.
+    #[inline]
+    pub fn write(&mut self, request: &HostRequest) -> Result<(), TraceError> {
+        let source = if self.keeps_devices { request.source } else { 0 };
+        match self.writer.write(&HostRequest { source, ..*request }) {
+            Ok(()) => {
+                self.written += 1;
+                Ok(())
+            }
+            Err(error @ TraceError::Unwritable { .. }) if self.on_error == OnError::Skip => {
+                self.unwritable += 1;
+                self.first_unwritable.get_or_insert_with(|| error.to_string());
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
