@@ -1,8 +1,8 @@
 //! A trace to give away: what it does stays, what says where it comes from goes.
 //!
-//! Reads and writes, and discards and writes of zeroes of at most `LONGEST_TIE_BYTES`, touch units of 64 KiB. Each maximal run of
-//! touched units of a device is a *region*. A first pass over the trace finds the regions; they are put in seeded random order, one
-//! untouched unit between any two, from address 0 on; a second pass moves each request with its region.
+//! Reads and writes, and discards and writes of zeroes below 128 MiB, touch units of 64 KiB. Each maximal run of touched units of a
+//! device is a *region*. A first pass over the trace finds the regions; they are put in seeded random order, one untouched unit
+//! between any two, from address 0 on; a second pass moves each request with its region.
 //!
 //! What follows: requests that overlap, touch each other or share a unit still do, at the same distance; no others do. So every figure
 //! of `TraceInfo` that does not tell an address is the same for each page size that divides a unit. As at least one untouched unit lay
@@ -26,9 +26,9 @@ use std::path::Path;
 /// What moves as a whole. At least the page of any flash memory; larger ones hide less.
 pub const UNIT_BYTES: u64 = 64 << 10;
 
-/// The longest discard that joins what it covers. File systems discard free space by block groups, of 128 MiB for the most
-/// common one, and whole devices in pieces of gigabytes.
-const LONGEST_TIE_BYTES: u64 = 64 << 20;
+/// The shortest discard that is cut. ext4 discards free space by block groups, of 128 MiB each, and new file systems are discarded in
+/// pieces of gigabytes.
+const SHORTEST_CUT_BYTES: u64 = 128 << 20;
 
 /// Address spaces laid side by side begin at multiples of this, as readers lay them.
 const BASE_BYTES: u64 = 1 << 20;
@@ -145,7 +145,7 @@ fn each(
 fn ties(request: &HostRequest) -> bool {
     match request.op {
         HostOp::Read | HostOp::Write => true,
-        HostOp::Trim | HostOp::WriteZeroes => request.size_bytes <= LONGEST_TIE_BYTES,
+        HostOp::Trim | HostOp::WriteZeroes => request.size_bytes < SHORTEST_CUT_BYTES,
         HostOp::Flush => false,
     }
 }
