@@ -13,7 +13,7 @@ from .comparison import Comparison
 from .replay import Interrupted, compare, run
 from .result import Record, Result
 from .simulation import Completion, Simulation
-from .trace import synth, trace_info
+from .trace import anonymise, convert, read_trace, synth, trace_info
 
 __all__ = [
     "Comparison",
@@ -26,7 +26,10 @@ __all__ = [
     "Result",
     "Simulation",
     "__version__",
+    "anonymise",
     "compare",
+    "convert",
+    "read_trace",
     "run",
     "synth",
     "trace_info",

@@ -29,7 +29,34 @@ def sanity(
     config: str | Path | None,
     settings: Sequence[tuple[str, str]],
 ) -> str: ...
-def trace_info(trace: str | Path, reading: Sequence[tuple[str, str]], page_bytes: int) -> str: ...
+def trace_info(
+    trace: str | Path,
+    reading: Sequence[tuple[str, str]],
+    page_bytes: int,
+    capacity_bytes: int | None,
+    progress: Callable[[str, int, float | None], object] | None,
+) -> str: ...
+def convert(
+    trace: str | Path,
+    reading: Sequence[tuple[str, str]],
+    output: str | Path,
+    format: str | None,
+    time_ns: tuple[int, int],
+    address_bytes: tuple[int, int],
+    skip: int,
+    limit: int,
+    rebase_time: bool,
+    rebase_address: bool,
+    progress: Callable[[str, int, float | None], object] | None,
+) -> str: ...
+def anonymise(
+    trace: str | Path,
+    reading: Sequence[tuple[str, str]],
+    output: str | Path,
+    format: str | None,
+    seed: int,
+    progress: Callable[[str, int, float | None], object] | None,
+) -> str: ...
 def synth(
     output: str | Path,
     format: str,
@@ -48,6 +75,10 @@ def devices() -> str: ...
 def device(name: str, scheme: str | None) -> str: ...
 def schemes(name: str | None) -> str: ...
 def settings() -> str: ...
+
+class TraceRowReader:
+    def __new__(cls, trace: str | Path, reading: Sequence[tuple[str, str]]) -> TraceRowReader: ...
+    def read(self, rows: int) -> bytes: ...
 
 class Simulation:
     def __new__(

@@ -1,29 +1,104 @@
-"""What a trace is made of, and synthetic ones."""
+"""What a trace is made of, its rows, other formats, and synthetic ones."""
 
 import json
 import os
+from typing import TYPE_CHECKING
 
 from . import _native
 from .replay import Progress
 from .result import Record
-from .settings import pairs
+from .settings import Path, pairs
+
+if TYPE_CHECKING:
+    import polars as pl
+
+END = 2**64 - 1  # beyond every time and address
+ROWS_AT_A_TIME = 1 << 18
 
 
 def trace_info(
-    trace: str | os.PathLike[str],
+    trace: Path,
     *,
     page_bytes: int = 4096,
+    capacity_bytes: int | None = None,
+    progress: Progress | None = None,
     **reading: object,
 ) -> Record:
-    """Statistics of a trace: requests, footprint in pages of `page_bytes`, shares, inter-arrival times.
+    """Statistics of a trace: requests, footprint in pages of `page_bytes`, inter-arrival times, how it was read.
 
-    `reading` says how the trace is read: `format`, `time_unit`, `device_filter`, `on_error`, `op`, `limit`.
+    With `capacity_bytes`, the requests that end beyond it are counted. `reading` says how the trace is read: `format`,
+    `time_unit`, `device_filter`, `on_error`, `op`, `limit`.
     """
-    return Record(json.loads(_native.trace_info(os.fspath(trace), pairs(reading), page_bytes)))
+    text = _native.trace_info(os.fspath(trace), pairs(reading), page_bytes, capacity_bytes, progress)
+    return Record(json.loads(text))
+
+
+def read_trace(trace: Path, **reading: object) -> "pl.DataFrame":
+    """The requests of a trace as a frame: `arrival_ns`, `op`, `offset_bytes`, `size_bytes`, `device`.
+
+    Offsets count in the device's own address space, and `device` is what the trace calls it. `reading` is that of
+    `trace_info`; only as much is read as `limit` asks for, and a row takes about 50 bytes.
+    """
+    import polars as pl
+
+    number, ops = pl.UInt64(), pl.Enum(["read", "write", "trim", "write_zeroes", "flush"])
+    columns = {"arrival_ns": number, "op": ops, "offset_bytes": number, "size_bytes": number, "device": pl.String()}
+    as_text = columns | {"op": pl.String()}
+    reader = _native.TraceRowReader(os.fspath(trace), pairs(reading))
+    frames = [pl.DataFrame(schema=columns)]
+    while rows := reader.read(ROWS_AT_A_TIME):
+        frames.append(pl.read_csv(rows, has_header=False, schema=as_text).cast({"op": ops}))
+    return pl.concat(frames)
+
+
+def convert(
+    trace: Path,
+    output: Path,
+    *,
+    to: str | None = None,
+    from_ns: int = 0,
+    to_ns: int = END,
+    from_bytes: int = 0,
+    to_bytes: int = END,
+    skip: int = 0,
+    limit: int = 0,
+    rebase_time: bool = False,
+    rebase_address: bool = False,
+    progress: Progress | None = None,
+    **reading: object,
+) -> Record:
+    """Writes a trace, or a part of it, in the format `to`, by default that of the output's name.
+
+    Taken are requests that arrive from `from_ns` on and before `to_ns`, and lie wholly between `from_bytes` and
+    `to_bytes` (a flush always does); of these not the first `skip`, and at most `limit` (0 for all). With
+    `rebase_time`, the first one taken arrives at 0; with `rebase_address`, `from_bytes` becomes the address 0.
+    `reading` is that of `trace_info`. Returns what became of the requests; raises KeyboardInterrupt if `progress`
+    returns False, and then nothing is written.
+    """
+    part = ((from_ns, to_ns), (from_bytes, to_bytes), skip, limit, rebase_time, rebase_address)
+    text = _native.convert(os.fspath(trace), pairs(reading), os.fspath(output), to, *part, progress)
+    return Record(json.loads(text))
+
+
+def anonymise(
+    trace: Path,
+    output: Path,
+    *,
+    seed: int,
+    to: str | None = None,
+    progress: Progress | None = None,
+    **reading: object,
+) -> Record:
+    """Writes a trace without what identifies it: times begin at 0, devices are numbered, addresses move.
+
+    docs/traces.md says what stays and what that does not hide. The other arguments are those of `convert`.
+    """
+    text = _native.anonymise(os.fspath(trace), pairs(reading), os.fspath(output), to, seed, progress)
+    return Record(json.loads(text))
 
 
 def synth(
-    output: str | os.PathLike[str],
+    output: Path,
     *,
     requests: int,
     space_bytes: int,

@@ -77,6 +77,7 @@ def with_reading(command: Callable[..., int]) -> Callable[..., int]:
 def _with(command: Callable[..., int], name: str, options: list[Option], has_set: bool) -> Callable[..., int]:
     signature = inspect.signature(command)
     own = [parameter for parameter in signature.parameters.values() if parameter.name != name]
+    options = [option for option in options if option[1] not in signature.parameters]  # a command's own come first
     shared = [_parameter(*option) for option in options]
     if has_set:
         shared = [

@@ -36,8 +36,10 @@ class Progress:
     def _interrupt(self, number: int, frame: object) -> None:
         self.interrupted = True
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         self._exit.close()
+        if kind is KeyboardInterrupt:  # which typer turns into the status 130 without a word
+            print("interrupted: there is no result", file=sys.stderr)
 
     def begin(self, scheme: str) -> bool:
         """A run under this scheme is to begin; the one before is complete. Returns whether to begin it."""

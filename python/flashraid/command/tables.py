@@ -10,6 +10,7 @@ from .. import _native
 from ..comparison import Comparison
 from ..result import Record, Result
 from ..sizes import format_bytes
+from . import reader
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -132,10 +133,10 @@ def show_trace_info(info: dict[str, Any]) -> None:
     table.add_row("highest address", format_bytes(of.max_address_bytes))
     table.add_row("sequential transfers", _percent(of.sequential_share))
     table.add_row("unaligned transfers", _percent(of.unaligned_share))
-    table.add_row("devices", f"{of.devices:,} (requests filtered out {of.filtered:,})")
-    table.add_row("recorded out of order", f"{of.out_of_order:,}")
-    if of.spread_tick_ns:
-        table.add_row("clock", f"ticks of {of.spread_tick_ns / 1e9:g} s, requests spread evenly over each")
+    if of.capacity_bytes is not None:
+        table.add_row(f"beyond {format_bytes(of.capacity_bytes)}", f"{of.beyond_capacity:,} requests")
+    for row in reader.rows(of):
+        table.add_row(*row)
     table.add_row("SHA-256", of.sha256)
     table.columns[1].justify = "left"
     _print(table)

@@ -1,20 +1,28 @@
 """The commands `flashraid trace ...`: looking at traces. Each returns its exit status."""
 
 import json
+import sys
 from typing import Annotated
 
 import typer
 
 from .. import _native
+from ..result import Record
 from ..settings import Pairs
-from ..sizes import parse_bytes
-from . import capture, synthetic, tables
-from .options import Json, Trace, with_reading
+from ..sizes import parse_bytes, parse_time
+from ..trace import END
+from . import capture, reader, synthetic, tables
+from .options import Json, Output, Quiet, Trace, with_reading
 from .output import Target
+from .progress import Progress
 
-trace_app = typer.Typer(help="Look at traces, and make synthetic ones.")
+trace_app = typer.Typer(help="Look at traces, convert and anonymise them, and make synthetic ones.")
 trace_app.command()(synthetic.synth)
 trace_app.command()(capture.capture)
+
+To = Annotated[
+    str | None, typer.Option("--to", metavar="NAME", help="Format to write; by default what the output's name says.")
+]
 
 
 @trace_app.command()
@@ -23,13 +31,130 @@ def info(
     trace: Trace,
     reading: Pairs,
     page_bytes: Annotated[str, typer.Option("--page-bytes", metavar="SIZE", help="Unit of page counts.")] = "4096",
+    capacity: Annotated[
+        str | None, typer.Option("--capacity", metavar="SIZE", help="Count the requests that end beyond it.")
+    ] = None,
     json_target: Json = None,
+    quiet: Quiet = False,
 ) -> int:
-    """Show what a trace is made of."""
+    """Show what a trace is made of, and how it was read."""
+    page = parse_bytes("--page-bytes", page_bytes)
+    capacity_bytes = None if capacity is None else parse_bytes("--capacity", capacity)
     with Target(json_target) as target:
-        page = parse_bytes("--page-bytes", page_bytes)
-        text = _native.trace_info(trace, reading, page)
+        with Progress(quiet=quiet) as progress:
+            progress.begin("trace info")
+            text = _native.trace_info(trace, reading, page, capacity_bytes, progress)
         target.write(text + "\n")
     if json_target != "-":
         tables.show_trace_info(json.loads(text))
     return 0
+
+
+@trace_app.command()
+@with_reading
+def convert(
+    trace: Trace,
+    output: Output,
+    reading: Pairs,
+    to: To = None,
+    from_time: Annotated[
+        str, typer.Option("--from-time", metavar="TIME", help="Leave out what arrives before, as in 1.5s or 200ms.")
+    ] = "0s",
+    to_time: Annotated[
+        str | None, typer.Option("--to-time", metavar="TIME", help="Leave out what arrives then or later.")
+    ] = None,
+    address: Annotated[
+        str,
+        typer.Option(
+            "--address",
+            metavar="[START]..[END]",
+            help="Take requests that lie wholly inside, as in 4GiB..8GiB, and flushes.",
+        ),
+    ] = "..",
+    skip: Annotated[int, typer.Option("--skip", metavar="N", help="Of these, leave out the first N.", min=0)] = 0,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Of these, take at most N; 0 for all.", min=0)] = 0,
+    rebase_time: Annotated[
+        bool, typer.Option("--rebase-time/--keep-time", help="Whether the first request taken arrives at 0.")
+    ] = False,
+    rebase_address: Annotated[
+        bool, typer.Option("--rebase-address", help="Make the start of --address the address 0.")
+    ] = False,
+    quiet: Quiet = False,
+) -> int:
+    """Write a trace, or a part of it, in another format. What became of its requests goes to standard error."""
+    times = (parse_time("--from-time", from_time), END if to_time is None else parse_time("--to-time", to_time))
+    addresses = _addresses(address)
+    if rebase_address and addresses[0] == 0:
+        raise _native.InputError("--rebase-address: allowed is with an --address that has a start")
+    part = (times, addresses, skip, limit, rebase_time, rebase_address)
+    with Progress(quiet=quiet) as progress:
+        progress.begin("trace convert")
+        found = Record(json.loads(_native.convert(trace, reading, output, to, *part, progress)))
+    if not quiet:
+        _report(found, output)
+        reasons = {
+            "time": "arrive before --from-time",
+            "address": "lie outside --address",
+            "straddling": "lie partly outside --address",
+            "skipped": "are passed over by --skip",
+        }
+        for key, reason in reasons.items():
+            if found.left_out[key]:
+                _note("left out", f"{found.left_out[key]:,} requests that {reason}")
+        _note_devices(found)
+    return 0
+
+
+@trace_app.command()
+@with_reading
+def anonymise(
+    trace: Trace,
+    output: Output,
+    reading: Pairs,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Seed of the new order of addresses; keep it to yourself.", min=0)
+    ],
+    to: To = None,
+    quiet: Quiet = False,
+) -> int:
+    """Write a trace without what identifies it: times, addresses, devices and names. What it does stays as it is."""
+    with Progress(quiet=quiet) as progress:
+        progress.begin("trace anonymise")
+        found = Record(json.loads(_native.anonymise(trace, reading, output, to, seed, progress)))
+    if not quiet:
+        _report(found, output)
+        _note("put in random order", f"{found.regions:,} regions of addresses")
+        if found.cut:
+            pieces = f"cut to what else is used, {found.pieces:,} pieces"
+            _note("cut", f"{found.cut:,} discards or writes of zeroes of 128 MiB or more, {pieces}")
+        _note_devices(found)
+    return 0
+
+
+def _addresses(text: str) -> tuple[int, int]:
+    start, dots, end = text.partition("..")
+    if not dots:
+        raise _native.InputError(f"--address {text}: allowed is START..END, as in 4GiB..8GiB; either may be left out")
+    first = parse_bytes("--address", start) if start else 0
+    return first, parse_bytes("--address", end) if end else END
+
+
+def _report(found: Record, output: str) -> None:
+    """What was read and written, on standard error."""
+    _note("read", f"{found.requests:,} requests of {found.name}")
+    for name, text in reader.rows(found):
+        _note(name, text)
+    _note("written", f"{found.written:,} requests to {output} as {found.output_format}")
+    if found.unwritable:
+        _note("left out", f"{found.unwritable:,} requests that {found.output_format} cannot hold")
+        _note("", found.first_unwritable)
+
+
+def _note_devices(found: Record) -> None:
+    if found.devices > 1:
+        layout = "keeps them apart" if found.devices_apart else "has none: they lie side by side"
+        _note("devices written", f"{found.output_format} {layout}")
+
+
+def _note(name: str, text: str) -> None:
+    print(f"{name + ':' if name else '':<32} {text}", file=sys.stderr)

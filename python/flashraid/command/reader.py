@@ -1,0 +1,40 @@
+"""What the reader of a trace has to report, in words."""
+
+from collections.abc import Iterator
+
+from ..result import Record
+from ..sizes import format_bytes
+
+DEVICES_NAMED = 8
+FAULTS_SHOWN = 3
+
+
+def rows(of: Record) -> Iterator[tuple[str, str]]:
+    """Name and text of each thing to know of how a trace was read. What did not happen is left out."""
+    yield "read as", f"{of.format}, times in {of.time_unit}"
+    if of.spread_tick_ns:
+        yield "clock", f"ticks of {of.spread_tick_ns / 1e9:g} s, requests spread evenly over each"
+    yield "devices", devices(of)
+    if of.filtered:
+        yield "filtered out with their devices", f"{of.filtered:,} requests"
+    if of.out_of_order:
+        yield "recorded out of order", f"{of.out_of_order:,} requests, put in order"
+    for what, count in of.ignored.to_dict().items():
+        yield "no request, ignored", f"{count:,} x {what}"
+    if of.skipped:
+        yield "unreadable, skipped", f"{of.skipped:,} lines or records"
+        yield from (("", fault) for fault in of.faults[:FAULTS_SHOWN])
+
+
+def devices(of: Record) -> str:
+    """The first devices by name, with where each lies if there are several."""
+    found = [Record(each) for each in of.to_dict()["device_list"]]
+    if len(found) == 1:
+        return f"1 (called {found[0].name})"
+    texts = [
+        f"{each.name}: {each.requests:,} requests up to {format_bytes(each.end_bytes)}"
+        + (f", laid at {format_bytes(each.base_bytes)}" if each.is_kept else ", left out")
+        for each in found[:DEVICES_NAMED]
+    ]
+    more = [f"and {len(found) - DEVICES_NAMED:,} more"] if len(found) > DEVICES_NAMED else []
+    return "; ".join([f"{len(found):,}", *texts, *more])
