@@ -53,6 +53,10 @@ pub struct Anonymised {
     pub unwritable: u64,
     /// The first of them.
     pub first_unwritable: Option<String>,
+    /// Requests written at a time rounded down, to a multiple of the format's tick.
+    pub rounded: u64,
+    /// This tick.
+    pub tick_ns: u64,
     /// Whether devices keep address spaces of their own; else these are laid side by side.
     pub devices_apart: bool,
 }
@@ -106,7 +110,7 @@ pub fn anonymise(
         Ok(())
     })?;
     watch.look_last(source.requests)?;
-    let Writing { writer, written, unwritable, first_unwritable, .. } = writing;
+    let Writing { writer, written, unwritable, first_unwritable, rounded, tick_ns, .. } = writing;
     writer.finish()?;
     let regions = places.iter().map(|places| places.regions.len() as u64).sum();
     Ok(Anonymised {
@@ -118,6 +122,8 @@ pub fn anonymise(
         pieces,
         unwritable,
         first_unwritable,
+        rounded,
+        tick_ns,
         devices_apart,
     })
 }

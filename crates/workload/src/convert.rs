@@ -27,6 +27,10 @@ pub struct Converted {
     pub unwritable: u64,
     /// The first of them.
     pub first_unwritable: Option<String>,
+    /// Requests written at a time rounded down, to a multiple of the format's tick.
+    pub rounded: u64,
+    /// This tick.
+    pub tick_ns: u64,
     /// Whether devices keep address spaces of their own; else these are laid side by side, as `source.device_list` says.
     pub devices_apart: bool,
 }
@@ -72,9 +76,19 @@ pub fn convert(
         return Err(TraceError::Unusable { path: input.to_owned(), what });
     }
     watch.look_last(read)?;
-    let Writing { writer, written, unwritable, first_unwritable, .. } = writing;
+    let Writing { writer, written, unwritable, first_unwritable, rounded, tick_ns, .. } = writing;
     writer.finish()?;
-    Ok(Converted { source, output_format: format.name, written, left_out: slicer.left_out, unwritable, first_unwritable, devices_apart })
+    Ok(Converted {
+        source,
+        output_format: format.name,
+        written,
+        left_out: slicer.left_out,
+        unwritable,
+        first_unwritable,
+        rounded,
+        tick_ns,
+        devices_apart,
+    })
 }
 
 /// A trace being written, of which requests may be left out that the format has no words for.
@@ -82,6 +96,8 @@ pub(crate) struct Writing {
     pub writer: TraceWriter,
     on_error: OnError,
     keeps_devices: bool,
+    pub tick_ns: u64,
+    pub rounded: u64,
     pub written: u64,
     pub unwritable: u64,
     pub first_unwritable: Option<String>,
@@ -90,7 +106,8 @@ pub(crate) struct Writing {
 impl Writing {
     pub fn create(path: &Path, format: &'static Format, on_error: OnError) -> Result<Self, TraceError> {
         let writer = TraceWriter::create(path, format)?;
-        Ok(Self { writer, on_error, keeps_devices: format.keeps_devices(), written: 0, unwritable: 0, first_unwritable: None })
+        let (keeps_devices, tick_ns) = (format.keeps_devices(), format.tick_ns());
+        Ok(Self { writer, on_error, keeps_devices, tick_ns, rounded: 0, written: 0, unwritable: 0, first_unwritable: None })
     }
 
     /// A format without devices gets the common address space as that of one device.
@@ -100,6 +117,7 @@ impl Writing {
         match self.writer.write(&HostRequest { source, ..*request }) {
             Ok(()) => {
                 self.written += 1;
+                self.rounded += u64::from(!request.arrival_ns.is_multiple_of(self.tick_ns));
                 Ok(())
             }
             Err(error @ TraceError::Unwritable { .. }) if self.on_error == OnError::Skip => {

@@ -90,9 +90,8 @@ fn neighbours_stay_and_strangers_do_not_meet() {
     let output = file("anonymise-near.out", b"");
     anonymised(&original, &options("ssdsim"), 1, &output, "ssdsim");
     let (after, _) = read(&output, &options("ssdsim")).unwrap();
-    let units = |request: &HostRequest| {
-        (request.offset_bytes / UNIT_BYTES, (request.offset_bytes + request.size_bytes).div_ceil(UNIT_BYTES))
-    };
+    let units =
+        |request: &HostRequest| (request.offset_bytes / UNIT_BYTES, (request.offset_bytes + request.size_bytes).div_ceil(UNIT_BYTES));
     for (before_a, after_a) in requests.iter().zip(&after) {
         assert_eq!(before_a.offset_bytes % UNIT_BYTES, after_a.offset_bytes % UNIT_BYTES);
         for (before_b, after_b) in requests.iter().zip(&after) {

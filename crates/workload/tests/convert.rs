@@ -31,7 +31,7 @@ fn random_requests(seed: u64, count: usize) -> Vec<HostRequest> {
     (0..count).map(make).collect()
 }
 
-/// Writes what the format can hold, and returns that.
+/// Writes what the format can hold, and returns that, at the times that it can hold.
 fn write(path: &Path, format: &'static Format, requests: &[HostRequest]) -> Vec<HostRequest> {
     let mut writer = TraceWriter::create(path, format).unwrap();
     let is_written = |request: &&HostRequest| match writer.write(request) {
@@ -39,7 +39,8 @@ fn write(path: &Path, format: &'static Format, requests: &[HostRequest]) -> Vec<
         Err(TraceError::Unwritable { .. }) => false,
         Err(error) => panic!("{error}"),
     };
-    let written: Vec<HostRequest> = requests.iter().filter(is_written).copied().collect();
+    let held = |request: &HostRequest| HostRequest { arrival_ns: request.arrival_ns / format.tick_ns() * format.tick_ns(), ..*request };
+    let written: Vec<HostRequest> = requests.iter().filter(is_written).map(held).collect();
     writer.finish().unwrap();
     written
 }
@@ -186,6 +187,15 @@ fn what_a_format_cannot_hold() {
 }
 
 #[test]
+fn times_are_rounded_down_and_counted() {
+    let path = file("rounded.csv", b"ts_us,op,offset,size,flags,latency_us\n1,W,0,512,,\n2.999,R,512,512,,\n");
+    let output = file("rounded.fio", b"");
+    let report = converted(&path, &TraceOptions::default(), &Slice::default(), &output, "fio").unwrap();
+    assert_eq!((report.written, report.rounded, report.tick_ns), (2, 1, 1000));
+    assert_eq!(read(&output, &TraceOptions::default()).unwrap().0[1].arrival_ns, 2000);
+}
+
+#[test]
 fn names_of_outputs() {
     for (name, expected) in [
         ("x.csv", "flashraid"),
@@ -195,6 +205,8 @@ fn names_of_outputs() {
         ("x.ssdsim.trace.xz", "ssdsim"),
         ("x.ssdsim", "ssdsim"),
         ("x.spc", "spc"),
+        ("x.blkparse.txt.gz", "blkparse"),
+        ("x.fio.log", "fio"),
     ] {
         assert_eq!(formats::for_output(Path::new(name)).unwrap().name, expected, "{name}");
     }

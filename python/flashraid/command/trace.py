@@ -145,6 +145,8 @@ def _report(found: Record, output: str) -> None:
     for name, text in reader.rows(found):
         _note(name, text)
     _note("written", f"{found.written:,} requests to {output} as {found.output_format}")
+    if found.rounded:
+        _note("times rounded down", f"{found.rounded:,}, to whole multiples of {found.tick_ns:,} ns")
     if found.unwritable:
         _note("left out", f"{found.unwritable:,} requests that {found.output_format} cannot hold")
         _note("", found.first_unwritable)

@@ -126,6 +126,10 @@ impl Writer for IologWriter {
         true
     }
 
+    fn tick_ns(&self) -> u64 {
+        1000
+    }
+
     fn request(&mut self, request: &HostRequest, text: &mut Vec<u8>) -> Result<(), NotExpressible> {
         let HostRequest { arrival_ns, offset_bytes, size_bytes, op, source, .. } = *request;
         let action = match op {
@@ -140,7 +144,7 @@ impl Writer for IologWriter {
         if size_bytes > LONGEST {
             return Err(NotExpressible { what: format!("a length of {size_bytes} bytes"), expected: "at most 4294967295" });
         }
-        let time_us = arrival_ns / 1000;
+        let time_us = arrival_ns / self.tick_ns();
         self.latest_us = time_us;
         if self.devices.insert(source) {
             append(text, format_args!("{time_us} device{source} add\n{time_us} device{source} open\n"));

@@ -67,6 +67,11 @@ impl Format {
     pub(crate) fn keeps_devices(&self) -> bool {
         self.writer.is_some_and(|writer| writer().keeps_devices())
     }
+
+    /// What times are whole multiples of when they are written in it.
+    pub fn tick_ns(&self) -> u64 {
+        self.writer.map_or(1, |writer| writer().tick_ns())
+    }
 }
 
 /// What a parser is told.
@@ -86,6 +91,10 @@ pub(crate) trait Writer: Send {
     /// Whether the format tells devices apart, by `HostRequest::source`. If not, it is given requests of device 0 only.
     fn keeps_devices(&self) -> bool {
         false
+    }
+    /// What the times that it writes are whole multiples of; others are rounded down.
+    fn tick_ns(&self) -> u64 {
+        1
     }
     /// Appends a request. Text of one that cannot be expressed must not be appended.
     fn request(&mut self, request: &HostRequest, text: &mut Vec<u8>) -> Result<(), NotExpressible>;

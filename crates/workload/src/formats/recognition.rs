@@ -37,12 +37,12 @@ pub(crate) fn recognise(path: &Path, head: &[u8]) -> Result<&'static Format, Tra
     }
 }
 
-/// The format in which to write a file of this name: that of a word in it or of its ending, among those that can be written. A bare
-/// `.csv`, and standard output (`-`), stand for our own.
+/// The format in which to write a file of this name: one whose name or word is in it, else one that can be written and has this ending.
+/// A bare `.csv`, and standard output (`-`), stand for our own.
 pub fn for_output(path: &Path) -> Result<&'static Format, TraceError> {
     let name = plain_name(path);
     let own = || super::find("flashraid").ok_or(TraceError::UnknownOutput { path: path.to_owned() });
-    if let Some(format) = FORMATS.iter().find(|format| words(&name).any(|word| is_of(format, word))) {
+    if let Some(format) = FORMATS.iter().find(|format| words(&name).any(|word| word == format.name || is_of(format, word))) {
         return Ok(format);
     }
     if name == "-" || name.ends_with(".csv") {
