@@ -21,12 +21,8 @@ pub fn check(format: &str, data: &[u8]) {
 }
 
 fn check_file(format: &str, path: &Path) {
-    let options = TraceOptions {
-        format: format.to_owned(),
-        missing_op: Some(MissingOp::Mix(0.5)),
-        limit: LIMIT,
-        ..TraceOptions::default()
-    };
+    let options =
+        TraceOptions { format: format.to_owned(), missing_op: Some(MissingOp::Mix(0.5)), limit: LIMIT, ..TraceOptions::default() };
     let stopping = read(path, &options);
     let skipping = read(path, &TraceOptions { on_error: OnError::Skip, ..options.clone() });
     let apart = read(path, &TraceOptions { layout: Layout::Apart, ..options });
