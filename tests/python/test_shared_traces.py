@@ -1,4 +1,4 @@
-"""Real traces that are not part of the repository: each runs, verified, on a device that fits it. Skipped where they are absent.
+"""Real traces beside the repository: each runs, verified, on a device that fits it. Skipped where they are absent.
 
 What their requests are is compared with published counts in crates/workload/tests/shared_traces.rs.
 """
