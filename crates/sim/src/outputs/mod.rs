@@ -208,7 +208,8 @@ impl Writers {
         }
         if let Some(time_ns) = self.timeline.as_ref().and_then(|timeline| timeline.truncated_ns) {
             warnings.push(format!(
-                "the timeline ends at {MOST_EVENTS} events: what comes after {time_ns} ns is left out, and a shorter timeline_window shows all of it"
+                "the timeline ends at {MOST_EVENTS} events: what comes after {time_ns} ns is left out, \
+                 and a shorter timeline_window shows all of it"
             ));
         }
         warnings
