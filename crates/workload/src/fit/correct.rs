@@ -1,61 +1,98 @@
-//! Corrects a model by what its twin shows.
+//! Corrects a model by what its twin shows: the values of a table are moved so that the twin's distribution comes nearer to the original's.
 
-use crate::info::{Figures, TraceStatistics};
-use crate::profile::{Table, Twin};
+use crate::info::TraceStatistics;
+use crate::profile::Twin;
 
 /// Shares of the reuses at which distances are compared.
-const SHARES: [f64; 23] =
+const DISTANCE_SHARES: [f64; 23] =
     [0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99];
+/// Shares of the pages, from the least used, between which mean uses are compared.
+const USE_SHARES: [f64; 8] = [0.0, 0.5, 0.8, 0.9, 0.97, 0.99, 0.999, 1.0];
+/// Part of what is missing that is made up for at once.
+const STEP: f64 = 0.7;
+
+/// What becomes of a value: pairs of what is measured and what is written down, both ascending, as logarithms (of 1 more).
+#[derive(Clone)]
+struct Curve(Vec<(f64, f64)>);
+
+fn log(value: f64) -> f64 {
+    libm::log(value + 1.0)
+}
+
+impl Curve {
+    fn new(wanted: &[f64]) -> Self {
+        let mut knots: Vec<(f64, f64)> = wanted.iter().map(|value| (log(*value), log(*value))).collect();
+        knots.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        knots.dedup();
+        Self(knots)
+    }
+
+    fn at(&self, value: f64) -> f64 {
+        let value = log(value);
+        let after = self.0.partition_point(|(from, _)| *from < value);
+        let to = match (after.checked_sub(1).map(|before| self.0[before]), self.0.get(after).copied()) {
+            (Some((low, first)), Some((high, second))) => first + (second - first) * (value - low) / (high - low),
+            // Below the first and above the last, in proportion.
+            (None, Some((from, to))) => to * value / from.max(1e-9),
+            (Some((from, to)), None) => to + value - from,
+            (None, None) => value,
+        };
+        (libm::exp(to.min(40.0)) - 1.0).max(0.0)
+    }
+
+    /// Moves towards what is wanted from what came out.
+    fn learn(&mut self, wanted: &[f64], is: &[f64]) {
+        let mut last = 0.0;
+        for (from, to) in &mut self.0 {
+            // Several shares may have the same value.
+            let steps = is.iter().zip(wanted).filter(|(_, wanted)| log(**wanted) == *from);
+            let (sum, count) = steps.fold((0.0, 0), |(sum, count), (is, wanted)| (sum + log(*wanted) - log(*is), count + 1));
+            *to = (*to + STEP * sum / f64::from(count.max(1))).max(last);
+            last = *to;
+        }
+    }
+}
 
 /// What is changed in a measured model before it is written down.
 pub(super) struct Correction {
-    /// Distances of the original, at the shares.
-    wanted: Vec<f64>,
-    /// What becomes of a distance: pairs of what is measured and what is written down, both ascending, as logarithms (of 1 more).
-    distances: Vec<(f64, f64)>,
+    distances: Vec<f64>,
+    distance: Curve,
+    uses: Vec<f64>,
+    use_count: Curve,
 }
 
 impl Correction {
-    pub fn new(original: &TraceStatistics, _figures: &Figures) -> Self {
-        let wanted = original.reuse_distances(&SHARES);
-        let mut distances: Vec<(f64, f64)> = wanted.iter().map(|distance| libm::log(distance + 1.0)).map(|log| (log, log)).collect();
-        distances.dedup();
-        Self { wanted, distances }
+    pub fn new(original: &TraceStatistics) -> Self {
+        let distances = original.reuse_distances(&DISTANCE_SHARES);
+        let uses = mean_uses(original);
+        Self { distance: Curve::new(&distances), distances, use_count: Curve::new(&uses), uses }
     }
 
     /// The model with its corrections.
     pub fn apply(&self, measured: &Twin) -> Twin {
         let mut twin = measured.clone();
-        let correct = |table: &mut Table| *table = table.map(|distance| self.distance(distance));
         for phase in &mut twin.phases {
-            phase.read_distances.iter_mut().chain(&mut phase.write_distances).for_each(correct);
+            let moves = phase.reads.values_mut().chain(phase.writes.values_mut());
+            for part in moves.flat_map(|moves| &mut moves.parts) {
+                part.distance = part.distance.map(|distance| if distance == 0.0 { 0.0 } else { self.distance.at(distance).round() });
+            }
+            phase.uses = phase.uses.map(|uses| (self.use_count.at(uses) * 100.0).round() / 100.0);
         }
         twin
     }
 
-    fn distance(&self, distance: f64) -> f64 {
-        let log = libm::log(distance + 1.0);
-        let after = self.distances.partition_point(|(from, _)| *from < log);
-        let to = match (after.checked_sub(1).map(|before| self.distances[before]), self.distances.get(after).copied()) {
-            (Some((low, first)), Some((high, second))) => first + (second - first) * (log - low) / (high - low),
-            // Below the first and above the last, in proportion.
-            (None, Some((from, to))) => to * log / from.max(1e-9),
-            (Some((from, to)), None) => to + log - from,
-            (None, None) => log,
-        };
-        (libm::exp(to) - 1.0).max(0.0).round()
-    }
-
     /// Learns from the twin that came of it.
     pub fn learn(&mut self, twin: &TraceStatistics) {
-        let is = twin.reuse_distances(&SHARES);
-        let mut last = 0.0;
-        for (from, to) in &mut self.distances {
-            // Several shares may have the same distance.
-            let steps = is.iter().zip(&self.wanted).filter(|(_, wanted)| libm::log(*wanted + 1.0) == *from);
-            let (sum, count) = steps.fold((0.0, 0), |(sum, count), (is, wanted)| (sum + libm::log((wanted + 1.0) / (is + 1.0)), count + 1));
-            *to = (*to + 0.7 * sum / f64::from(count.max(1))).max(last);
-            last = *to;
-        }
+        self.distance.learn(&self.distances, &twin.reuse_distances(&DISTANCE_SHARES));
+        self.use_count.learn(&self.uses, &mean_uses(twin));
     }
+}
+
+/// Mean uses of the pages between two shares.
+fn mean_uses(statistics: &TraceStatistics) -> Vec<f64> {
+    let mut uses: Vec<u32> = statistics.uses().iter().copied().filter(|uses| *uses > 0).collect();
+    uses.sort_unstable();
+    let bound = |share: f64| (share * uses.len() as f64).round() as usize;
+    let bounds = USE_SHARES.windows(2).map(|shares| bound(shares[0])..bound(shares[1])).filter(|bounds| !bounds.is_empty());
+    bounds.map(|bounds| uses[bounds.clone()].iter().map(|uses| f64::from(*uses)).sum::<f64>() / bounds.len() as f64).collect()
 }

@@ -2,28 +2,30 @@
 
 use crate::info::TraceStatistics;
 use crate::pages::PageNumbers;
-use crate::profile::{DIRTY, Phase, Place, Places, STARTED, Table, Twin};
+use crate::profile::{DIRTY, End, Ends, Moves, PLACES, Part, Phase, Place, STARTED, TAIL_BYTES, Table, Twin};
 use crate::recency::Recency;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::BTreeMap;
 
-/// Phases of a long trace, and requests that a phase has at least.
+/// Phases of equal weight in a long trace, and requests that each has at least.
 const PHASES: usize = 16;
 const PHASE_REQUESTS: usize = 2000;
+/// Requests for each phase more, at the bounds of the busiest windows.
+const CUT_REQUESTS: usize = 500;
 
 /// Shares at which a table of gaps is exact.
 const GAP_CUTS: [f64; 7] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
-/// Shares of pages, from the least used, at which the table of uses is exact: the figures on skew ask for these.
-const USE_CUTS: [f64; 6] = [0.5, 0.8, 0.9, 0.99, 0.999, 0.9999];
+/// Shares of pages, from the least used, at which a table of uses is exact.
+const USE_CUTS: [f64; 3] = [0.8, 0.9, 0.99];
 
 /// What a transfer is, in the words of the model.
 struct Sample {
     op: usize,
     after: usize,
     place: Place,
-    size_bytes: u64,
-    /// LRU stack distance of its first page, if that was used.
-    distance: Option<usize>,
+    size_bytes: f64,
+    /// LRU stack distance of its first page, if it has one and the place is chosen by it.
+    distance: f64,
 }
 
 /// Where the trace stands.
@@ -32,104 +34,216 @@ struct Walker {
     numbers: PageNumbers,
     recency: Recency,
     states: Vec<u8>,
-    last_op: usize,
-    ends: [Option<u64>; 2],
+    /// By page: uses, and the phase of the first one.
+    uses: Vec<(u32, u32)>,
+    ends: Ends,
+    went_on: bool,
+    /// How far before an end requests began.
+    tails: Vec<f64>,
 }
 
 impl Walker {
+    fn new(page_bytes: u64) -> Self {
+        Self {
+            page_bytes,
+            numbers: PageNumbers::new(),
+            recency: Recency::new(),
+            states: Vec::new(),
+            uses: Vec::new(),
+            ends: Ends::new(),
+            went_on: false,
+            tails: Vec::new(),
+        }
+    }
+
     fn number(&mut self, page: u64) -> usize {
         let number = self.numbers.of(page);
         if number >= self.states.len() {
             self.states.resize(self.numbers.end(), 0);
+            self.uses.resize(self.numbers.end(), (0, 0));
         }
         number
     }
 
-    fn step(&mut self, request: &HostRequest) -> Sample {
+    fn depth(&mut self, page: u64) -> Option<usize> {
+        let number = self.number(page);
+        self.recency.place(number).map(|place| self.recency.distinct() - self.recency.count_before(place) - 1)
+    }
+
+    fn step(&mut self, request: &HostRequest, phase: u32) -> Sample {
         let op = usize::from(request.op == HostOp::Write);
         let (start, end) = (request.offset_bytes, request.offset_bytes + request.size_bytes);
         let (first, last) = (start / self.page_bytes, (end - 1) / self.page_bytes);
-        let (after, size_bytes) = (self.last_op, request.size_bytes);
-        let following = self.number(start.div_ceil(self.page_bytes));
-        let is_warm = self.recency.place(following).is_some();
-        let number = self.number(first);
-        let distance = self.recency.place(number).map(|place| self.recency.distinct() - self.recency.count_before(place) - 1);
-        let place = if self.ends[after] == Some(start) {
-            if is_warm { Place::NextWarm } else { Place::NextCold }
-        } else if self.ends[op] == Some(start) {
-            if is_warm { Place::OwnWarm } else { Place::OwnCold }
-        } else if distance.is_none() {
-            Place::Cold
-        } else {
-            Place::warm(self.states[number])
-        };
+        let after = 2 * self.ends.last_op + usize::from(self.went_on);
+        let (place, distance) = self.place(op, start, last);
         for page in first..=last {
             if self.recency.is_full() {
                 self.recency.compact();
             }
             let number = self.number(page);
-            self.recency.touch(number);
+            if self.recency.touch(number).is_none() {
+                self.uses[number].1 = phase;
+            }
+            self.uses[number].0 = self.uses[number].0.saturating_add(1);
             self.states[number] |= if op == 1 { DIRTY } else { 0 };
         }
+        let number = self.number(first);
         self.states[number] |= STARTED;
-        (self.last_op, self.ends[op]) = (op, Some(end));
-        Sample { op, after, place, size_bytes, distance }
+        self.ends.push(op, start, End { device: 0, bytes: end });
+        self.went_on = place.goes_on().is_some();
+        Sample { op, after, place, size_bytes: request.size_bytes as f64, distance: distance.unwrap_or(0) as f64 }
+    }
+
+    fn place(&mut self, op: usize, start: u64, last: u64) -> (Place, Option<usize>) {
+        let is_end = |end: Option<End>| end.is_some_and(|end| end.bytes == start);
+        let is_next = is_end(self.ends.last());
+        let is_own = is_end(self.ends.own(op));
+        let is_stream = self.ends.streams(op).iter().any(|end| is_end(Some(*end)));
+        let first = start / self.page_bytes;
+        let following = self.depth(start.div_ceil(self.page_bytes));
+        let goes_on = |new, used| if following.is_none() { (new, None) } else { (used, following) };
+        if is_next {
+            return goes_on(Place::NextNew, Place::NextUsed);
+        }
+        if is_own {
+            return goes_on(Place::OwnNew, Place::OwnUsed);
+        }
+        if is_stream {
+            return goes_on(Place::StreamNew, Place::StreamUsed);
+        }
+        let request_end = (last + 1) * self.page_bytes;
+        let tail = |end: &&End| (start + 1..=start + TAIL_BYTES).contains(&end.bytes) && end.bytes < request_end;
+        if let Some(end) = self.ends.all(op).iter().rev().find(tail).copied() {
+            let page = end.bytes.div_ceil(self.page_bytes);
+            let behind = self.depth(page);
+            if behind.is_some() && page <= last {
+                self.tails.push((end.bytes - start) as f64);
+                return (Place::Tail, behind);
+            }
+        }
+        let distance = self.depth(first);
+        let is_edge = distance.is_some() && last > first && self.depth(first + 1).is_none();
+        let number = self.number(first);
+        let place = match distance {
+            None => Place::New,
+            Some(_) if is_edge => Place::Edge,
+            Some(_) => Place::back(self.states[number]),
+        };
+        (place, distance)
     }
 }
 
-/// Values for the tables of one phase.
-#[derive(Default)]
+/// What becomes the tables of one phase.
 struct Values {
     gaps: Vec<f64>,
-    moves: [[Places; 2]; 2],
     others: [u64; 3],
-    sizes: [[Vec<f64>; 3]; 2],
-    distances: [[Vec<f64>; 2]; 2],
+    /// By kind and place: counts by the kind before, and pairs of distance and size.
+    moves: [[([u64; 4], Vec<(f64, f64)>); PLACES]; 2],
+    places: [Option<Place>; PLACES],
+    uses: Vec<f64>,
 }
 
 impl Values {
-    fn phase(mut self) -> Phase {
-        let [[read_after_read, write_after_read], [read_after_write, write_after_write]] = self.moves;
-        let [read_bytes, write_bytes] = self.sizes.map(|sizes| sizes.map(|mut sizes| Table::fit(&mut sizes, &[], 10)));
-        let [read_distances, write_distances] = self.distances.map(|of| of.map(|mut of| Table::fit(&mut of, &[0.5, 0.9], 10)));
-        let gaps_ns = gaps(&mut self.gaps);
-        Phase {
-            gaps_ns,
-            read_after_read,
-            write_after_read,
-            read_after_write,
-            write_after_write,
-            others: self.others,
-            read_bytes,
-            write_bytes,
-            read_distances,
-            write_distances,
-        }
+    fn new() -> Self {
+        let none = || std::array::from_fn(|_| ([0; 4], Vec::new()));
+        Self { gaps: Vec::new(), others: [0; 3], moves: [none(), none()], places: [None; PLACES], uses: Vec::new() }
     }
+
+    fn add(&mut self, sample: &Sample) {
+        let (after, pairs) = &mut self.moves[sample.op][sample.place as usize];
+        after[sample.after] += 1;
+        let distance = if sample.place.has_distance() { sample.distance } else { 0.0 };
+        pairs.push((distance, sample.size_bytes));
+        self.places[sample.place as usize] = Some(sample.place);
+    }
+
+    fn phase(mut self) -> Phase {
+        let places = self.places;
+        let [reads, writes] = self.moves.map(|moves| {
+            let known = moves.into_iter().zip(places).filter(|((_, pairs), _)| !pairs.is_empty());
+            known.filter_map(|((after, pairs), place)| Some((place?, Moves { after, parts: parts(pairs) }))).collect()
+        });
+        let uses = Table::fit(&mut self.uses, &USE_CUTS, 8);
+        let gap_persistence = persistence(&self.gaps);
+        Phase { gaps_ns: gaps(&mut self.gaps), gap_persistence, others: self.others, uses, reads, writes }
+    }
+}
+
+/// Rank correlation of each value with the next one, from 0 to 1, to three decimals.
+fn persistence(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    // Equal values share the middle of their ranks.
+    let rank = |value: &f64| (sorted.partition_point(|other| other < value) + sorted.partition_point(|other| other <= value)) as f64 / 2.0;
+    let ranks: Vec<f64> = values.iter().map(rank).collect();
+    let mean = values.len() as f64 / 2.0;
+    let variance: f64 = ranks.iter().map(|rank| (rank - mean) * (rank - mean)).sum();
+    let covariance: f64 = ranks.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    if variance > 0.0 { (1000.0 * covariance / variance).round().clamp(0.0, 1000.0) / 1000.0 } else { 0.0 }
+}
+
+/// Sizes by distance: as many ranges, and as many rows in each, as there are requests to fill them.
+fn parts(mut pairs: Vec<(f64, f64)>) -> Vec<Part> {
+    pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let mut distances: Vec<f64> = pairs.iter().map(|(distance, _)| *distance).collect();
+    let cuts: &[f64] = if pairs.len() > 1000 { &[0.5, 0.9] } else { &[] };
+    let ranges = Table::fit(&mut distances, cuts, (pairs.len() / 40).clamp(1, 8));
+    let mut rest = pairs.as_slice();
+    let part = |row: &crate::profile::Row| {
+        let (own, after) = rest.split_at(row.weight as usize);
+        rest = after;
+        let mut sizes: Vec<f64> = own.iter().map(|(_, size)| *size).collect();
+        let most = (own.len() / 40).clamp(1, 6);
+        Part { distance: Table(vec![*row]), bytes: sizes_of(&mut sizes, most) }
+    };
+    ranges.0.iter().map(part).collect()
+}
+
+/// A table of sizes. Where most are whole pages or sectors, the row's ends are made so, which makes all that is drawn from it so.
+fn sizes_of(sizes: &mut [f64], most: usize) -> Table {
+    let mut table = Table::fit(sizes, &[], most);
+    let mut last = 0.0_f64;
+    for row in &mut table.0 {
+        let own = || sizes.iter().filter(|size| (row.low..=row.high).contains(*size));
+        let unit = [4096.0, 512.0].into_iter().find(|unit| 2 * own().filter(|size| **size % unit == 0.0).count() > own().count());
+        if let Some(unit) = unit.filter(|_| row.low < row.high) {
+            let whole = |size: f64| (size / unit).round().max(1.0) * unit;
+            (row.low, row.high) = (whole(row.low), whole(row.high));
+        }
+        row.low = row.low.max(last);
+        row.high = row.high.max(row.low);
+        row.mean = row.mean.clamp(row.low, row.high);
+        last = row.high;
+    }
+    table
 }
 
 /// The largest one has a row of its own.
 fn gaps(values: &mut [f64]) -> Table {
     values.sort_unstable_by(f64::total_cmp);
     let Some((_, rest)) = values.split_last_mut() else { return Table::default() };
-    let mut table = Table::fit(rest, &GAP_CUTS, 16);
+    let mut table = Table::fit(rest, &GAP_CUTS, 28);
     table.0.extend(Table::of(values[values.len() - 1]).0);
     table
 }
 
 /// The model of these requests, whose statistics are given.
 pub(super) fn measure(requests: &[HostRequest], page_bytes: u64, statistics: &TraceStatistics) -> Twin {
-    let mut walker =
-        Walker { page_bytes, numbers: PageNumbers::new(), recency: Recency::new(), states: Vec::new(), last_op: 1, ends: [None; 2] };
-    let count = (requests.len() / PHASE_REQUESTS).clamp(1, PHASES);
-    // Phases have equal shares of requests and of pages, half of either, so that the busy parts of a trace have more of them.
-    let cost = |request: &HostRequest| 1.0 / requests.len() as f64 + pages(request, page_bytes) / statistics.page_uses().max(1) as f64;
-    let (mut phases, mut values, mut spent) = (Vec::new(), Values::default(), 0.0);
-    let (mut trims, mut zeroes, mut starts) = (Vec::new(), Vec::new(), Vec::new());
+    let cuts = cuts(requests, page_bytes, statistics);
+    let mut walker = Walker::new(page_bytes);
+    let mut phases = vec![Values::new()];
+    let (mut trims, mut zeroes, mut starts) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
     let mut device_starts = BTreeMap::<u32, f64>::new();
     let mut last_ns = requests.first().map_or(0, |request| request.arrival_ns);
-    for request in requests {
-        values.gaps.push((request.arrival_ns - last_ns) as f64);
+    for (index, request) in requests.iter().enumerate() {
+        if cuts.binary_search(&index).is_ok() {
+            phases.push(Values::new());
+        }
+        let phase = phases.len() - 1;
+        let values = &mut phases[phase];
+        if index > 0 {
+            values.gaps.push((request.arrival_ns - last_ns) as f64);
+        }
         last_ns = request.arrival_ns;
         let begun = device_starts.entry(request.source).or_default();
         match request.op {
@@ -143,38 +257,53 @@ pub(super) fn measure(requests: &[HostRequest], page_bytes: u64, statistics: &Tr
             }
             HostOp::Flush => values.others[2] += 1,
             HostOp::Read | HostOp::Write => {
-                let sample = walker.step(request);
-                values.moves[sample.after][sample.op][sample.place as usize] += 1;
-                values.sizes[sample.op][sample.place.size_class()].push(sample.size_bytes as f64);
-                if sample.place.size_class() != 0 {
-                    starts.push((request.offset_bytes % page_bytes) as f64);
-                }
-                if sample.place == Place::Cold {
-                    *begun += 1.0;
-                }
-                if let (Some(state), Some(distance)) = (sample.place.state(), sample.distance) {
-                    values.distances[sample.op][usize::from(state & DIRTY != 0)].push(distance as f64);
+                let sample = walker.step(request, phase as u32);
+                values.add(&sample);
+                *begun += f64::from(u8::from(sample.place == Place::New));
+                if sample.place.goes_on().is_none() {
+                    let is_whole = request.size_bytes.is_multiple_of(page_bytes);
+                    starts[usize::from(!is_whole)].push((request.offset_bytes % page_bytes) as f64);
                 }
             }
         }
-        spent += cost(request);
-        if spent * count as f64 > 2.0 * (phases.len() + 1) as f64 && phases.len() + 1 < count {
-            phases.push(std::mem::take(&mut values).phase());
-        }
     }
-    phases.push(values.phase());
-    let mut uses: Vec<f64> = statistics.uses().iter().filter(|uses| **uses > 0).map(|uses| f64::from(*uses)).collect();
+    for (uses, phase) in walker.uses.iter().filter(|(uses, _)| *uses > 0) {
+        phases[*phase as usize].uses.push(f64::from(*uses));
+    }
     let mut device_starts: Vec<f64> = device_starts.into_values().collect();
     let or_zero = |table: Table| if table.is_empty() { Table::of(0.0) } else { table };
     Twin {
+        slack: 0.12,
+        power: 1.0,
         devices: device_starts.len() as u32,
         device_starts: Table::fit(&mut device_starts, &[], 12),
-        uses: or_zero(Table::fit(&mut uses, &USE_CUTS, 24)),
-        start_bytes: or_zero(Table::fit(&mut starts, &[], 12)),
+        start_bytes: starts.map(|mut starts| or_zero(Table::fit(&mut starts, &[], 10))),
+        tail_bytes: sizes_of(&mut walker.tails, 8),
         trim_bytes: Table::fit(&mut trims, &[], 8),
         write_zeroes_bytes: Table::fit(&mut zeroes, &[], 8),
-        phases,
+        phases: phases.into_iter().map(Values::phase).collect(),
     }
+}
+
+/// First requests of all phases but the first: equal shares of requests and of pages, half of either, so that the busy parts of a trace
+/// have more phases; and the bounds of the busiest windows.
+fn cuts(requests: &[HostRequest], page_bytes: u64, statistics: &TraceStatistics) -> Vec<usize> {
+    let count = (requests.len() / PHASE_REQUESTS).clamp(1, PHASES);
+    let all_pages = statistics.page_uses().max(1) as f64;
+    let (mut cuts, mut spent) = (Vec::new(), 0.0);
+    for (index, request) in requests.iter().enumerate() {
+        if spent * count as f64 >= 2.0 * (cuts.len() + 1) as f64 {
+            cuts.push(index);
+        }
+        spent += 1.0 / requests.len() as f64 + pages(request, page_bytes) / all_pages;
+    }
+    let first_ns = requests.first().map_or(0, |request| request.arrival_ns);
+    let bounds = statistics.busiest_windows().flatten().take(requests.len() / CUT_REQUESTS);
+    cuts.extend(bounds.map(|time_ns| requests.partition_point(|request| request.arrival_ns - first_ns < time_ns)));
+    cuts.retain(|cut| (1..requests.len()).contains(cut));
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts
 }
 
 fn pages(request: &HostRequest, page_bytes: u64) -> f64 {

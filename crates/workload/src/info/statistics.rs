@@ -198,6 +198,12 @@ impl TraceStatistics {
         &self.uses
     }
 
+    /// Beginning and end of the window of each length that touches most pages, from the first arrival.
+    pub(crate) fn busiest_windows(&self) -> impl Iterator<Item = [u64; 2]> {
+        let ended = self.windows.iter().filter(|window| window.ended > 0);
+        ended.map(|window| [window.busiest * window.length_ns, (window.busiest + 1) * window.length_ns])
+    }
+
     /// Pages that transfers touch, each time counted.
     pub(crate) fn page_uses(&self) -> u64 {
         self.page_uses

@@ -14,13 +14,26 @@ pub(super) struct Window {
     /// Of all that have ended.
     pub pages_sum: u64,
     pub pages_max: u64,
+    /// Number of the window with the most pages.
+    pub busiest: u64,
     pub requests_sum: u64,
     pub requests_max: u64,
 }
 
 impl Window {
     pub fn new(length_ns: u64) -> Self {
-        Self { length_ns, ended: 0, first_place: 0, pages: 0, requests: 0, pages_sum: 0, pages_max: 0, requests_sum: 0, requests_max: 0 }
+        Self {
+            length_ns,
+            ended: 0,
+            first_place: 0,
+            pages: 0,
+            requests: 0,
+            pages_sum: 0,
+            pages_max: 0,
+            busiest: 0,
+            requests_sum: 0,
+            requests_max: 0,
+        }
     }
 
     /// A request arrives this long after the first one; its pages will take places from `next_place` on.
@@ -33,10 +46,12 @@ impl Window {
     }
 
     fn end(&mut self, window: u64, next_place: usize) {
+        if self.pages > self.pages_max {
+            (self.pages_max, self.busiest) = (self.pages, self.ended);
+        }
         self.ended = window;
         self.first_place = next_place;
         self.pages_sum += self.pages;
-        self.pages_max = self.pages_max.max(self.pages);
         self.requests_sum += self.requests;
         self.requests_max = self.requests_max.max(self.requests);
         (self.pages, self.requests) = (0, 0);

@@ -91,7 +91,7 @@ pub enum Sizes {
         /// The size.
         bytes: u64,
     },
-    /// Drawn from a table, rounded to whole sectors of 512 bytes.
+    /// Drawn from a table; between the ends of a row, whole pages of 4096 or sectors of 512 bytes if both ends are.
     Table {
         /// `[weight, bytes]` or `[weight, low, mean, high]`.
         bytes: Table,
@@ -116,7 +116,7 @@ impl Sizes {
             Self::Fixed { bytes } => check((1..=LARGEST_BYTES).contains(bytes), "bytes", bytes, "1 to below 4 GiB"),
             Self::Table { bytes } => {
                 bytes.check("bytes", 1.0)?;
-                check(bytes.largest() <= LARGEST_BYTES as f64 - 512.0, "bytes", bytes.largest(), "below 4 GiB")
+                check(bytes.largest() <= LARGEST_BYTES as f64, "bytes", bytes.largest(), "below 4 GiB")
             }
         }
     }
@@ -125,7 +125,7 @@ impl Sizes {
         match self {
             Self::Uniform { max_pages, .. } => max_pages * page_bytes,
             Self::Fixed { bytes } => *bytes,
-            Self::Table { bytes } => to_sectors(bytes.largest()),
+            Self::Table { bytes } => bytes.largest().ceil() as u64,
         }
     }
 
@@ -135,14 +135,9 @@ impl Sizes {
             Self::Uniform { min_pages, max_pages } if min_pages == max_pages => min_pages * page_bytes,
             Self::Uniform { min_pages, max_pages } => (min_pages + random.next_below(max_pages - min_pages + 1)) * page_bytes,
             Self::Fixed { bytes } => *bytes,
-            Self::Table { bytes } => to_sectors(bytes.at(random.next_unit())),
+            Self::Table { bytes } => bytes.size(random.next_unit()),
         }
     }
-}
-
-/// Whole sectors, at least one.
-pub(super) fn to_sectors(bytes: f64) -> u64 {
-    ((bytes / 512.0).round() as u64).max(1) * 512
 }
 
 /// Weights as whole numbers over the lowest power of ten: of 0.7 and 0.3, 7 and 3 of 10.

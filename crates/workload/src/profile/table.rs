@@ -104,14 +104,28 @@ impl Table {
 
     /// The value at `share` of the distribution, from 0 to 1.
     pub fn at(&self, share: f64) -> f64 {
+        self.find(share).1
+    }
+
+    /// The value as a size: whole pages or sectors, where the row's ends are.
+    pub(super) fn size(&self, share: f64) -> u64 {
+        let (row, value) = self.find(share);
+        let Row { low, high, .. } = self.0[row];
+        let unit = [4096, 512, 1].into_iter().find(|unit| (low as u64).is_multiple_of(*unit) && (high as u64).is_multiple_of(*unit));
+        let unit = unit.unwrap_or(1);
+        ((value / unit as f64).round() as u64).max(1) * unit
+    }
+
+    /// The value, and in which row it is.
+    pub(super) fn find(&self, share: f64) -> (usize, f64) {
         let mut left = share * self.weight();
-        for row in &self.0 {
+        for (index, row) in self.0.iter().enumerate() {
             if left < row.weight {
-                return row.at(left / row.weight);
+                return (index, row.at(left / row.weight));
             }
             left -= row.weight;
         }
-        self.0.last().map_or(0.0, |row| row.high)
+        (self.0.len().saturating_sub(1), self.0.last().map_or(0.0, |row| row.high))
     }
 
     /// Every value changed by a rule that keeps their order.

@@ -15,12 +15,25 @@ pub(super) struct Deck {
 impl Deck {
     /// A deck of so many cards.
     pub fn new(table: Table, cards: u64, random: &mut SplitMix64) -> Self {
-        Self { table, cards: cards.max(1), dealt: 0, order: Permutation::new(cards.max(1), random) }
+        let cards = cards.max(1);
+        Self { table, cards, dealt: 0, order: Permutation::new(cards, random) }
     }
 
-    pub fn next(&mut self) -> f64 {
+    /// The row and the value of the next card.
+    pub fn next(&mut self) -> (usize, f64) {
+        let share = self.share();
+        self.table.find(share)
+    }
+
+    /// The next card as a size.
+    pub fn next_size(&mut self) -> u64 {
+        let share = self.share();
+        self.table.size(share)
+    }
+
+    fn share(&mut self) -> f64 {
         let card = self.order.at(self.dealt % self.cards);
         self.dealt += 1;
-        self.table.at((card as f64 + 0.5) / self.cards as f64)
+        (card as f64 + 0.5) / self.cards as f64
     }
 }

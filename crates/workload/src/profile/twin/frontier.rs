@@ -3,10 +3,11 @@
 //! together stay neighbours.
 
 /// Slices of a device.
-const SLICES: u64 = 8;
+const SLICES: u64 = 64;
 
 #[derive(Clone, Copy, Debug)]
 struct Slice {
+    first: u64,
     /// First page not given yet, and the end.
     next: u64,
     end: u64,
@@ -25,25 +26,33 @@ impl Frontiers {
     pub fn new(first: u64, end: u64) -> Self {
         let slices = SLICES.min(end - first).max(1);
         let bound = |index: u64| first + (u128::from(end - first) * u128::from(index) / u128::from(slices)) as u64;
-        let slice = |index| Slice { next: bound(index), end: bound(index + 1), used: 0 };
+        let slice = |index| Slice { first: bound(index), next: bound(index), end: bound(index + 1), used: 0 };
         Self { slices: (0..slices).map(slice).collect(), uses: 0 }
     }
 
-    /// The first of so many new pages. None: all pages are used.
-    pub fn begin(&mut self, pages: u64) -> Option<u64> {
-        let fits = self.slices.iter_mut().filter(|slice| slice.end - slice.next >= pages).min_by_key(|slice| slice.used);
-        let page = fits.map(|slice| slice.next);
-        page.or_else(|| {
-            self.slices.iter().filter(|slice| slice.next < slice.end).max_by_key(|slice| slice.end - slice.next).map(|slice| slice.next)
-        })
+    /// The first of so many new pages, or of fewer if there are no more together. None: all pages are used.
+    pub fn begin(&self, pages: u64) -> Option<u64> {
+        let room = |slice: &&Slice| slice.end - slice.next;
+        let fits = self.slices.iter().filter(|slice| room(slice) >= pages).min_by_key(|slice| slice.used);
+        fits.or_else(|| self.slices.iter().filter(|slice| room(slice) > 0).max_by_key(room)).map(|slice| slice.next)
     }
 
-    /// Pages up to below `end` were used, from `first` on.
+    /// Pages from `first` to below `end` were used. A slice that is full takes over the one behind it, if nothing lies there yet.
     pub fn advance(&mut self, first: u64, end: u64) {
         self.uses += 1;
-        for slice in &mut self.slices {
-            if first <= slice.next && slice.next < end {
-                (slice.next, slice.used) = (end.min(slice.end), self.uses);
+        for index in 0..self.slices.len() {
+            let slice = &mut self.slices[index];
+            if !(first <= slice.next && slice.next < end) {
+                continue;
+            }
+            (slice.next, slice.used) = (end.min(slice.end), self.uses);
+            let (full, next) = (slice.end, slice.next);
+            let behind = self.slices.get_mut(index + 1).filter(|behind| next == full && behind.next == behind.first);
+            if let Some(behind) = behind {
+                let taken = behind.end;
+                (behind.first, behind.next) = (taken, taken);
+                self.slices[index].end = taken;
+                self.slices[index].next = end.min(taken);
             }
         }
     }

@@ -2,15 +2,26 @@
 
 use super::deck::Deck;
 use super::frontier::Frontiers;
-use super::stack::{Found, Stack};
-use super::{Phase, Place, Places, Twin};
-use crate::profile::Table;
-use crate::profile::streams::to_sectors;
+use super::stack::{Focus, Found, Stack};
+use super::streams::{End, Ends};
+use super::{DIRTY, Moves, PLACES, Phase, Place, STARTED, Twin};
 use crate::random::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
+use std::collections::VecDeque;
 
-/// Places drawn before one is made to fit that does not.
+/// Moves drawn before one is made to fit that does not.
 const DRAWS: u32 = 12;
+/// Pages looked at for one where a request of the same size began.
+const LOOKS: u32 = 6;
+/// Distances of which the one nearest to what is there is taken, and how far it may be off, as a logarithm.
+const HAND: usize = 8;
+const MISFIT: f64 = 1.0;
+/// Everything that can speak for a page.
+const MERITS: u32 = 15;
+/// Edges of what is used that are remembered.
+const EDGES: usize = 32;
+/// Sectors of a page are counted by these.
+const SECTOR_BYTES: u64 = 512;
 
 const READ: usize = 0;
 const WRITE: usize = 1;
@@ -29,101 +40,150 @@ pub(in crate::profile) struct Generator {
     random: SplitMix64,
     stack: Stack,
     devices: Vec<Frontiers>,
-    device_starts: Deck,
+    /// New places that requests are still to begin at, by device.
     starts_left: Vec<f64>,
-    start_bytes: Deck,
+    start_bytes: [Deck; 2],
+    tail_bytes: Deck,
     trims: Deck,
     zeroes: Deck,
     now_ns: u64,
     is_started: bool,
-    last: Last,
-}
-
-/// The last transfers: kind and end of the last one, device and end of the last of each kind.
-#[derive(Clone, Copy, Debug, Default)]
-struct Last {
-    op: usize,
-    ends: [Option<(u32, u64)>; 2],
+    last_gap_ns: f64,
+    ends: Ends,
+    /// Whether the last transfer began where one had ended.
+    went_on: bool,
+    /// Where new pages were used last.
+    edges: VecDeque<End>,
 }
 
 /// What a phase still has to give.
 #[derive(Clone, Debug)]
 struct Deal {
-    moves: [[Places; 2]; 2],
+    /// Requests by what the transfer before was (see `Moves::after`), kind and place.
+    counts: [[[u64; PLACES]; 2]; 4],
     others: [u64; 3],
     left: u64,
     gaps: Deck,
-    sizes: [[Deck; 3]; 2],
-    distances: [[Deck; 2]; 2],
+    gap_persistence: f64,
+    /// Gaps dealt of which one is chosen.
+    gap_hand: Vec<f64>,
+    /// When the phase is to end.
+    end_ns: f64,
+    uses: Deck,
+    /// By kind and place: distances, and sizes by row of distances.
+    moves: [[Option<MoveDecks>; PLACES]; 2],
+}
+
+#[derive(Clone, Debug)]
+struct MoveDecks {
+    place: Place,
+    mean_bytes: u64,
+    distances: Deck,
+    /// Cards dealt of which one is chosen: row and distance.
+    hand: Vec<(usize, f64)>,
+    sizes: Vec<Deck>,
 }
 
 impl Deal {
-    /// The phase's counts, stretched: `count` turns a sum of counts so far into what it is to be.
-    fn new(phase: &Phase, mut stretch: impl FnMut(u64) -> u64, random: &mut SplitMix64) -> Self {
-        let moves = phase.moves().map(|ops| ops.map(|places| places.map(&mut stretch)));
+    /// The phase's counts, each stretched.
+    fn new(phase: &Phase, start_ns: f64, mut stretch: impl FnMut(u64) -> u64, random: &mut SplitMix64) -> Self {
+        let mut counts = [[[0; PLACES]; 2]; 4];
+        let mut moves = [const { [const { None }; PLACES] }; 2];
+        for (op, of) in phase.moves().into_iter().enumerate() {
+            for (place, of) in of {
+                let after = of.after.map(&mut stretch);
+                counts.iter_mut().zip(after).for_each(|(counts, after)| counts[op][*place as usize] = after);
+                moves[op][*place as usize] = Some(MoveDecks::new(*place, of, after.iter().sum(), random));
+            }
+        }
         let others = phase.others.map(&mut stretch);
-        let left = moves.iter().flatten().flatten().chain(&others).sum();
-        let count = |op: usize, fits: &dyn Fn(Place) -> bool| -> u64 {
-            Place::ALL
-                .into_iter()
-                .filter(|place| fits(*place))
-                .map(|place| moves[READ][op][place as usize] + moves[WRITE][op][place as usize])
-                .sum()
-        };
-        let mut deck = |table: &Table, cards: u64| Deck::new(table.clone(), cards, random);
-        let sizes = [&phase.read_bytes, &phase.write_bytes];
-        let distances = [&phase.read_distances, &phase.write_distances];
-        let is_of = |class: usize| move |place: Place| place.size_class() == class;
-        let is_dirty = |dirty: bool| move |place: Place| place.state().is_some_and(|state| (state & super::DIRTY != 0) == dirty);
+        let left: u64 = counts.iter().flatten().flatten().chain(&others).sum();
+        // No gap comes before the first request of all.
+        let gap_count = left.saturating_sub(u64::from(start_ns < 0.0));
+        let gaps = Deck::new(phase.gaps_ns.clone(), gap_count, random);
+        let end_ns = if gap_count > 0 { start_ns.max(0.0) + phase.gaps_ns.mean() * gap_count as f64 } else { start_ns };
         Self {
-            gaps: deck(&phase.gaps_ns, left),
-            sizes: [READ, WRITE].map(|op| [0, 1, 2].map(|class| deck(&sizes[op][class], count(op, &is_of(class))))),
-            distances: [READ, WRITE].map(|op| [0, 1].map(|dirty| deck(&distances[op][dirty], count(op, &is_dirty(dirty == 1))))),
-            moves,
+            gap_persistence: phase.gap_persistence,
+            gap_hand: Vec::with_capacity(HAND),
+            end_ns,
+            counts,
             others,
             left,
+            gaps,
+            uses: Deck::new(phase.uses.clone(), left, random),
+            moves,
         }
     }
+}
+
+impl MoveDecks {
+    fn new(place: Place, moves: &Moves, cards: u64, random: &mut SplitMix64) -> Self {
+        let distances = moves.distances();
+        let weight = distances.weight();
+        let share = |row: usize| (moves.parts[row].distance.weight() / weight * cards as f64).round() as u64;
+        let sizes = (0..moves.parts.len()).map(|row| Deck::new(moves.parts[row].bytes.clone(), share(row), random)).collect();
+        Self {
+            place,
+            mean_bytes: moves.mean_bytes() as u64,
+            distances: Deck::new(distances, cards, random),
+            hand: Vec::with_capacity(HAND),
+            sizes,
+        }
+    }
+
+    /// Distance and size of the next request, near `depth` if the place leaves no other choice.
+    fn next(&mut self, depth: Option<f64>) -> (f64, u64) {
+        let (row, distance) = match depth {
+            None => self.hand.pop().unwrap_or_else(|| self.distances.next()),
+            Some(depth) => {
+                let (nearest, _) = self.nearest(depth);
+                self.hand.swap_remove(nearest)
+            }
+        };
+        (distance, self.sizes[row].next_size())
+    }
+
+    /// Which card in the hand is nearest to a depth, and how far it is off, as a logarithm.
+    fn nearest(&mut self, depth: f64) -> (usize, f64) {
+        while self.hand.len() < HAND {
+            self.hand.push(self.distances.next());
+        }
+        let off = self.hand.iter().map(|(_, distance)| (log(*distance) - log(depth)).abs());
+        off.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
+    }
+}
+
+fn log(distance: f64) -> f64 {
+    libm::log(distance + 1.0)
 }
 
 impl Generator {
     pub fn new(twin: &Twin, requests: Option<u64>, space_bytes: u64, page_bytes: u64, seed: u64) -> Self {
         let mut random = SplitMix64::named(seed, "twin");
-        let starts: u64 = twin.phases.iter().flat_map(|phase| phase.moves()).flatten().map(|places| places[Place::Cold as usize]).sum();
-        let count = twin.devices as usize;
-        let mut device_starts = Deck::new(twin.device_starts.clone(), count as u64, &mut random);
-        let weights: Vec<f64> = (0..count).map(|_| device_starts.next().max(1e-9)).collect();
-        let total: f64 = weights.iter().sum();
-        let (mut sum, mut first) = (0.0, 0);
-        let pages = space_bytes / page_bytes;
-        let slices = weights.iter().enumerate().map(|(index, weight)| {
-            sum += weight;
-            // At least a page for each device that follows.
-            let last = pages - (count - 1 - index) as u64;
-            let end = ((sum / total * pages as f64) as u64).clamp(first + 1, last.max(first + 1));
-            let slice = Frontiers::new(first, end);
-            first = end;
-            slice
-        });
         let has = twin.requests();
+        let count = |kind: usize| twin.phases.iter().map(|phase| phase.others[kind]).sum();
+        let starts = weights(twin, &mut random);
         let mut generator = Self {
             page_bytes,
             space_bytes,
             wanted: requests.unwrap_or(has),
             has,
             phase: 0,
-            devices: slices.collect(),
-            starts_left: weights.iter().map(|weight| weight / total * starts as f64).collect(),
-            device_starts,
-            start_bytes: Deck::new(twin.start_bytes.clone(), has, &mut random),
-            trims: Deck::new(twin.trim_bytes.clone(), twin.phases.iter().map(|phase| phase.others[0]).sum(), &mut random),
-            zeroes: Deck::new(twin.write_zeroes_bytes.clone(), twin.phases.iter().map(|phase| phase.others[1]).sum(), &mut random),
-            deal: Deal::new(&Phase::default(), |count| count, &mut random),
+            devices: slices(&starts, space_bytes / page_bytes),
+            starts_left: starts,
+            start_bytes: twin.start_bytes.clone().map(|table| Deck::new(table, has, &mut random)),
+            tail_bytes: Deck::new(twin.tail_bytes.clone(), has, &mut random),
+            trims: Deck::new(twin.trim_bytes.clone(), count(0), &mut random),
+            zeroes: Deck::new(twin.write_zeroes_bytes.clone(), count(1), &mut random),
+            deal: Deal::new(&Phase::default(), -1.0, |count| count, &mut random),
             random,
-            stack: Stack::new(),
+            stack: Stack::new(Focus { slack: twin.slack, power: twin.power }),
             now_ns: 0,
             is_started: false,
-            last: Last { op: WRITE, ends: [None; 2] },
+            last_gap_ns: 0.0,
+            ends: Ends::new(),
+            went_on: false,
+            edges: VecDeque::with_capacity(EDGES + 1),
             twin: twin.clone(),
         };
         generator.next_phase();
@@ -141,7 +201,7 @@ impl Generator {
                 sum += u128::from(count);
                 (sum * wanted / has - from) as u64
             };
-            self.deal = Deal::new(&self.twin.phases[self.phase], stretch, &mut self.random);
+            self.deal = Deal::new(&self.twin.phases[self.phase], self.deal.end_ns, stretch, &mut self.random);
             self.phase += 1;
         }
     }
@@ -152,102 +212,179 @@ impl Generator {
         if op == HostOp::Flush {
             return HostRequest { arrival_ns, offset_bytes: 0, size_bytes: 0, op, stream: 0, source: 0 };
         }
-        let bytes = if op == HostOp::Trim { self.trims.next() } else { self.zeroes.next() };
-        let size_bytes = to_sectors(bytes).min(self.space_bytes);
-        let share = self.random.next_unit();
-        let found = (0..4).find_map(|state| self.stack.find(state ^ 3, f64::INFINITY, share));
+        let sizes = if op == HostOp::Trim { &mut self.trims } else { &mut self.zeroes };
+        let size_bytes = sizes.next_size().min(self.space_bytes);
+        // Anywhere among the used pages, written ones first.
+        let (depth, share) = (self.random.next_unit() * self.stack.distinct() as f64, self.random.next_unit());
+        let found = [DIRTY | STARTED, DIRTY, STARTED, 0].into_iter().find_map(|state| self.stack.find(state, depth, share));
         let start = found.map_or(0, |found| found.page * self.page_bytes).min(self.space_bytes - size_bytes);
         HostRequest { arrival_ns, offset_bytes: start, size_bytes, op, stream: 0, source: found.map_or(0, |found| found.device) }
     }
 
-    /// A move of those left, and whether it fits the state of the space.
+    /// A move of those left, which fits the state of the space if one of some draws does: the best of them else.
     fn draw(&mut self) -> (usize, Place) {
-        let is_left = |places: &[Places; 2]| places.iter().flatten().any(|count| *count > 0);
-        let row = if is_left(&self.deal.moves[self.last.op]) { self.last.op } else { 1 - self.last.op };
-        let total: u64 = self.deal.moves[row].iter().flatten().sum();
-        let mut drawn = (row, READ, Place::Cold);
+        let wanted = 2 * self.ends.last_op + usize::from(self.went_on);
+        let is_left = |row: &usize| self.deal.counts[*row].iter().flatten().any(|count| *count > 0);
+        let row = [wanted, wanted ^ 1, wanted ^ 2, wanted ^ 3].into_iter().find(is_left).expect("a request is left");
+        let total: u64 = self.deal.counts[row].iter().flatten().sum();
+        let (mut best, mut least) = (0, f64::INFINITY);
         for _ in 0..DRAWS {
             let mut ticket = self.random.next_below(total);
-            let moves = (READ..=WRITE).flat_map(|op| Place::ALL.map(|place| (op, place)));
-            let mut found = moves.skip_while(|(op, place)| {
-                let count = self.deal.moves[row][*op][*place as usize];
-                let is_before = ticket >= count;
-                ticket = ticket.wrapping_sub(count);
-                is_before
+            let found = self.deal.counts[row].iter().flatten().position(|count| {
+                let is_here = ticket < *count;
+                ticket = ticket.wrapping_sub(*count);
+                is_here
             });
-            let (op, place) = found.next().expect("the ticket is below the sum");
-            drawn = (row, op, place);
-            if self.fits(op, place) {
+            let index = found.expect("the ticket is below the sum");
+            let misfit = self.misfit(index / PLACES, self.place((index / PLACES, index % PLACES)));
+            if misfit < least {
+                (best, least) = (index, misfit);
+            }
+            if misfit <= MISFIT {
                 break;
             }
         }
-        let (row, op, place) = drawn;
-        self.deal.moves[row][op][place as usize] -= 1;
-        (op, place)
+        self.deal.counts[row][best / PLACES][best % PLACES] -= 1;
+        (best / PLACES, self.place((best / PLACES, best % PLACES)))
     }
 
-    /// End of the transfer that a move goes on from.
-    fn end(&self, op: usize, place: Place) -> Option<(u32, u64)> {
+    /// How far a move is from what the space allows: 0 fits, infinity cannot be done.
+    fn misfit(&mut self, op: usize, place: Place) -> f64 {
+        let possible = |is_possible| if is_possible { 0.0 } else { f64::MAX };
         match place {
-            Place::NextCold | Place::NextWarm => self.last.ends[self.last.op],
-            Place::OwnCold | Place::OwnWarm => self.last.ends[op].filter(|_| op != self.last.op),
-            _ => None,
+            Place::Edge => possible(self.edges().next().is_some()),
+            Place::NextUsed | Place::OwnUsed => match self.depth(op, place) {
+                Some(depth) => self.deal.moves[op][place as usize].as_mut().map_or(0.0, |moves| moves.nearest(depth).1),
+                None => f64::MAX,
+            },
+            Place::Tail => possible(self.ends(op, place).next().is_some()),
+            _ => possible(place.goes_on().is_none() || self.ends(op, place).next().is_some()),
         }
     }
 
-    fn fits(&self, op: usize, place: Place) -> bool {
-        if place.size_class() != 0 {
-            return true;
+    /// Depth of the page that a move must begin at, if there is one.
+    fn depth(&self, op: usize, place: Place) -> Option<f64> {
+        let end = self.ends(op, place).next()?;
+        self.stack.depth(end.bytes.div_ceil(self.page_bytes)).map(|depth| depth as f64)
+    }
+
+    /// The next gap: with the phase's persistence, one like the last.
+    fn gap_ns(&mut self) -> u64 {
+        let deal = &mut self.deal;
+        while deal.gap_hand.len() < HAND && deal.gap_hand.len() as u64 <= deal.left {
+            deal.gap_hand.push(deal.gaps.next().1);
         }
-        let is_cold = matches!(place, Place::NextCold | Place::OwnCold);
-        self.end(op, place).is_some_and(|(_, end)| {
-            let page = end.div_ceil(self.page_bytes);
-            (page + 1) * self.page_bytes <= self.space_bytes && self.stack.is_warm(page) != is_cold
-        })
+        let off = |gap: &f64| (log(*gap) - log(self.last_gap_ns)).abs();
+        let nearest = deal.gap_hand.iter().map(off).enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+        let index = nearest.filter(|_| self.random.next_unit() < deal.gap_persistence).map_or(0, |(index, _)| index);
+        self.last_gap_ns = deal.gap_hand.swap_remove(index);
+        self.last_gap_ns.round() as u64
+    }
+
+    fn place(&self, (op, index): (usize, usize)) -> Place {
+        self.deal.moves[op][index].as_ref().map_or(Place::New, |moves| moves.place)
+    }
+
+    /// Ends from which a move may go on, as far as pages there are as it asks.
+    fn ends(&self, op: usize, place: Place) -> impl Iterator<Item = End> {
+        let of = match place {
+            Place::NextNew | Place::NextUsed => [self.ends.last(), None],
+            Place::OwnNew | Place::OwnUsed => [self.ends.own(op).filter(|_| op != self.ends.last_op), None],
+            _ => [None, None],
+        };
+        let streams = if matches!(place, Place::StreamNew | Place::StreamUsed) { self.ends.streams(op) } else { &[] };
+        let streams = if place == Place::Tail { self.ends.all(op) } else { streams };
+        let is_new = place.goes_on() == Some(true);
+        // The whole of a request of mean size is to lie in used pages.
+        let mean_bytes = self.deal.moves[op][place as usize].as_ref().map_or(0, |moves| moves.mean_bytes);
+        let fits = move |end: &End| {
+            let page = end.bytes.div_ceil(self.page_bytes);
+            let last = (end.bytes + mean_bytes).saturating_sub(1) / self.page_bytes;
+            let is_within = (page.max(last) + 1) * self.page_bytes <= self.space_bytes;
+            is_within && self.stack.is_used(page) != is_new && (is_new || last <= page || self.stack.is_used(last))
+        };
+        streams.iter().rev().copied().chain(of.into_iter().flatten()).filter(fits)
+    }
+
+    /// Edges behind which there are new pages.
+    fn edges(&self) -> impl Iterator<Item = End> {
+        let is_free = |end: &&End| {
+            let page = end.bytes.div_ceil(self.page_bytes);
+            (page + 1) * self.page_bytes <= self.space_bytes && !self.stack.is_used(page)
+        };
+        self.edges.iter().rev().filter(is_free).copied()
     }
 
     fn transfer(&mut self) -> HostRequest {
         let (op, place) = self.draw();
-        let size_bytes = to_sectors(self.deal.sizes[op][place.size_class()].next()).min(self.space_bytes);
-        let (device, start) = if self.fits(op, place) { self.place(op, place, size_bytes) } else { self.elsewhere(op, place, size_bytes) };
+        let depth = if matches!(place, Place::NextUsed | Place::OwnUsed) { self.depth(op, place) } else { None };
+        let moves = self.deal.moves[op][place as usize].as_mut().expect("a move that was drawn");
+        let (distance, size_bytes) = moves.next(depth);
+        let size_bytes = size_bytes.min(self.space_bytes);
+        let End { device, bytes: start } = self.start(op, place, distance, size_bytes);
         let start = start.min(self.space_bytes - size_bytes);
         self.touch(op, device, start, size_bytes);
-        self.last.op = op;
-        self.last.ends[op] = Some((device, start + size_bytes));
+        self.went_on = place.goes_on().is_some();
+        self.ends.push(op, start, End { device, bytes: start + size_bytes });
         let op = [HostOp::Read, HostOp::Write][op];
         HostRequest { arrival_ns: self.now_ns, offset_bytes: start, size_bytes, op, stream: 0, source: device }
     }
 
-    fn place(&mut self, op: usize, place: Place, size_bytes: u64) -> (u32, u64) {
-        match place.state() {
-            None if place == Place::Cold => self.begin(size_bytes),
-            None => self.end(op, place).unwrap_or((0, 0)),
-            Some(state) => self.back(op, state, size_bytes),
+    /// Where a request begins. What cannot go on begins elsewhere, at pages of the same state.
+    fn start(&mut self, op: usize, place: Place, distance: f64, size_bytes: u64) -> End {
+        let found = match place {
+            Place::New => None,
+            Place::Edge => self.nearest(self.edges(), distance).map(|end| self.before(end)),
+            Place::Tail => {
+                let overlap = self.tail_bytes.next_size();
+                let end = self.nearest(self.ends(op, place), distance);
+                end.map(|end| End { bytes: end.bytes - overlap.min(end.bytes), ..end })
+            }
+            Place::StreamUsed => self.nearest(self.ends(op, place), distance),
+            _ => self.ends(op, place).next(),
+        };
+        match (found, place.state(), place.goes_on()) {
+            (Some(end), _, _) => end,
+            (None, Some(state), _) => self.back(op, state, distance, size_bytes),
+            (None, None, Some(false)) => self.back(op, DIRTY, distance, size_bytes),
+            (None, None, None) if place == Place::Tail => self.back(op, DIRTY, distance, size_bytes),
+            (None, None, _) => self.begin(size_bytes),
         }
     }
 
-    /// What cannot go on goes to pages of the same state.
-    fn elsewhere(&mut self, op: usize, place: Place, size_bytes: u64) -> (u32, u64) {
-        if matches!(place, Place::NextCold | Place::OwnCold) { self.begin(size_bytes) } else { self.back(op, super::DIRTY, size_bytes) }
+    /// The end behind which the page has a distance nearest to this one.
+    fn nearest(&self, ends: impl Iterator<Item = End>, distance: f64) -> Option<End> {
+        let off = |end: &End| {
+            let depth =
+                self.stack.depth(end.bytes.div_ceil(self.page_bytes)).or_else(|| self.stack.depth((end.bytes - 1) / self.page_bytes));
+            (log(depth.unwrap_or(0) as f64) - log(distance)).abs()
+        };
+        ends.map(|end| (off(&end), end)).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, end)| end)
+    }
+
+    /// In the last used page before an edge.
+    fn before(&self, end: End) -> End {
+        let within = end.bytes % self.page_bytes;
+        End { bytes: if within == 0 { end.bytes - SECTOR_BYTES } else { end.bytes }, ..end }
     }
 
     /// Begins at new pages.
-    fn begin(&mut self, size_bytes: u64) -> (u32, u64) {
+    fn begin(&mut self, size_bytes: u64) -> End {
         let device = if self.devices.len() == 1 { 0 } else { self.choose_device() };
-        let within = self.start_within();
+        let within = self.start_within(size_bytes);
         let pages = (within + size_bytes).div_ceil(self.page_bytes);
         match self.devices[device].begin(pages) {
-            Some(page) => (device as u32, page * self.page_bytes + within),
-            None => self.back(WRITE, super::DIRTY, size_bytes),
+            Some(page) => End { device: device as u32, bytes: page * self.page_bytes + within },
+            None => self.back(WRITE, DIRTY, f64::INFINITY, size_bytes),
         }
     }
 
-    /// The device with the largest share of starts still to come, by lot.
+    /// A device by lot, weighted by the starts that it still is to have.
     fn choose_device(&mut self) -> usize {
-        let total: f64 = self.starts_left.iter().map(|left| left.max(1e-6)).sum();
-        let mut ticket = self.random.next_unit() * total;
+        let weight = |left: &f64| left.max(1e-6);
+        let mut ticket = self.random.next_unit() * self.starts_left.iter().map(weight).sum::<f64>();
         let chosen = self.starts_left.iter().position(|left| {
-            ticket -= left.max(1e-6);
+            ticket -= weight(left);
             ticket < 0.0
         });
         let chosen = chosen.unwrap_or(self.starts_left.len() - 1);
@@ -255,35 +392,87 @@ impl Generator {
         chosen
     }
 
-    fn start_within(&mut self) -> u64 {
-        (self.start_bytes.next() / 512.0).round() as u64 * 512 % self.page_bytes
+    fn start_within(&mut self, size_bytes: u64) -> u64 {
+        let kind = usize::from(!size_bytes.is_multiple_of(self.page_bytes));
+        (self.start_bytes[kind].next().1 / SECTOR_BYTES as f64).round() as u64 * SECTOR_BYTES % self.page_bytes
+    }
+
+    /// How much speaks for going back to a page: it does not look sequential by chance, a request of this size began there, and what lies
+    /// behind was used too, so that another request may go on.
+    fn merit(&self, found: &Found, op: usize, size_bytes: u64) -> u32 {
+        let first = found.page * self.page_bytes + u64::from(found.sector) * SECTOR_BYTES;
+        let is_next = [self.ends.last(), self.ends.own(op)].into_iter().flatten().any(|end| end.bytes == first);
+        let is_whole = |bytes: u64| bytes.is_multiple_of(self.page_bytes);
+        let is_same = found.size_bytes == size_bytes;
+        let is_alike = is_whole(found.size_bytes) == is_whole(size_bytes);
+        let goes_on = self.stack.is_used((first + size_bytes) / self.page_bytes);
+        8 * u32::from(!is_next) + 4 * u32::from(is_same) + 2 * u32::from(is_alike) + u32::from(goes_on)
     }
 
     /// Goes back to a used page in this state, else to one in a state like it.
-    fn back(&mut self, op: usize, state: u8, size_bytes: u64) -> (u32, u64) {
-        let depth = self.deal.distances[op][usize::from(state & super::DIRTY != 0)].next();
-        let share = self.random.next_unit();
-        let found = [0, super::STARTED, super::DIRTY, 3].into_iter().find_map(|change| self.stack.find(state ^ change, depth, share));
-        let Some(Found { page, device, sector }) = found else {
-            return (0, self.random.next_below(self.space_bytes / self.page_bytes) * self.page_bytes);
+    fn back(&mut self, op: usize, state: u8, distance: f64, size_bytes: u64) -> End {
+        let mut best = None;
+        for _ in 0..LOOKS {
+            let share = self.random.next_unit();
+            let found =
+                [0, STARTED, DIRTY, DIRTY | STARTED].into_iter().find_map(|change| self.stack.find(state ^ change, distance, share));
+            let Some(found) = found else { break };
+            let merit = self.merit(&found, op, size_bytes);
+            if best.as_ref().is_none_or(|(least, _)| merit > *least) {
+                best = Some((merit, found));
+            }
+            if merit == MERITS {
+                break;
+            }
+        }
+        let Some((merit, Found { page, device, sector, .. })) = best else {
+            return End { device: 0, bytes: self.random.next_below(self.space_bytes / self.page_bytes) * self.page_bytes };
         };
-        let within = if state & super::STARTED != 0 { u64::from(sector) * 512 } else { self.start_within() };
-        let start = page * self.page_bytes + within;
-        (device, start.min(self.space_bytes.saturating_sub(size_bytes)))
+        let within = if state & STARTED != 0 && merit & 6 != 0 { u64::from(sector) * SECTOR_BYTES } else { self.start_within(size_bytes) };
+        let pages = (within + size_bytes).div_ceil(self.page_bytes);
+        // Used pages alone: what would reach beyond them begins so much earlier.
+        let beyond = (page..page + pages).rev().take_while(|page| !self.stack.is_used(*page)).count() as u64;
+        let page = if self.stack.is_used(page.saturating_sub(beyond)) { page.saturating_sub(beyond) } else { page };
+        End { device, bytes: page * self.page_bytes + within }
     }
 
     fn touch(&mut self, op: usize, device: u32, start: u64, size_bytes: u64) {
         let (first, last) = (start / self.page_bytes, (start + size_bytes - 1) / self.page_bytes);
-        let due = (self.twin.uses.at(self.random.next_unit()).round() as u32).saturating_sub(1);
-        let mut is_new = false;
+        let mut due = None;
         for page in first..=last {
-            is_new |= self.stack.touch(page, device, op == WRITE, due);
+            if self.stack.touch(page, device, op == WRITE) {
+                let due = *due.get_or_insert_with(|| (self.deal.uses.next().1.round() as u32).saturating_sub(1));
+                self.stack.set_due(page, due);
+            }
         }
-        if is_new {
+        if due.is_some() {
             self.devices[device as usize].advance(first, last + 1);
+            if self.edges.len() == EDGES {
+                self.edges.pop_front();
+            }
+            self.edges.push_back(End { device, bytes: start + size_bytes });
         }
-        self.stack.start(first, (start % self.page_bytes / 512) as u8);
+        self.stack.start(first, (start % self.page_bytes / SECTOR_BYTES) as u8, size_bytes);
     }
+}
+
+/// New places that requests begin at on each device.
+fn weights(twin: &Twin, random: &mut SplitMix64) -> Vec<f64> {
+    let mut deck = Deck::new(twin.device_starts.clone(), u64::from(twin.devices), random);
+    (0..twin.devices).map(|_| deck.next().1.max(1e-6)).collect()
+}
+
+/// The space cut into parts by these weights, each at least a page.
+fn slices(weights: &[f64], pages: u64) -> Vec<Frontiers> {
+    let total: f64 = weights.iter().sum();
+    let (mut sum, mut first) = (0.0, 0);
+    let slice = |(index, weight): (usize, &f64)| {
+        sum += weight;
+        let last = pages - (weights.len() - 1 - index) as u64;
+        let end = ((sum / total * pages as f64) as u64).clamp(first + 1, last.max(first + 1));
+        Frontiers::new(std::mem::replace(&mut first, end), end)
+    };
+    weights.iter().enumerate().map(slice).collect()
 }
 
 impl Iterator for Generator {
@@ -293,20 +482,23 @@ impl Iterator for Generator {
         if self.deal.left == 0 {
             self.next_phase();
         }
+        let mut ticket = if self.deal.left > 0 { self.random.next_below(self.deal.left) } else { 0 };
         self.deal.left = self.deal.left.checked_sub(1)?;
-        let gap_ns = self.deal.gaps.next().round() as u64;
-        self.now_ns += if self.is_started { gap_ns } else { 0 };
+        let arrived_ns = self.now_ns;
+        if self.is_started {
+            self.now_ns += self.gap_ns();
+        }
+        if self.deal.left == 0 {
+            // The last gap of a phase makes up for what rounding has left.
+            self.now_ns = arrived_ns.max(self.deal.end_ns.round().max(0.0) as u64);
+        }
         self.is_started = true;
-        let others: u64 = self.deal.others.iter().sum();
-        if others > 0 {
-            let mut ticket = self.random.next_below(self.deal.left + 1);
-            for kind in 0..3 {
-                if ticket < self.deal.others[kind] {
-                    self.deal.others[kind] -= 1;
-                    return Some(self.other(kind));
-                }
-                ticket -= self.deal.others[kind];
+        for kind in 0..3 {
+            if ticket < self.deal.others[kind] {
+                self.deal.others[kind] -= 1;
+                return Some(self.other(kind));
             }
+            ticket -= self.deal.others[kind];
         }
         Some(self.transfer())
     }

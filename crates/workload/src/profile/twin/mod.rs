@@ -1,34 +1,42 @@
 //! The model of a measured trace: phases, each with its mix, its gaps, its sizes and its reuse of pages.
 //!
-//! A request goes to one of nine *places*: on from where a request ended (the last one, or the last of its kind; into new pages or used
-//! ones), to pages never used, or back to used pages. Used pages are taken by their LRU stack distance (Mattson et al., "Evaluation
-//! techniques for storage hierarchies", IBM Systems Journal 1970), among those near the distance drawn by how often they are still to be
-//! used; so reuse distances and skew are both kept. Every table is dealt like a deck of cards, without putting cards back: what a phase
-//! holds is what comes out.
+//! A request begins at one of thirteen *places*: where a request ended (the last one, the last of its kind, or a recent one; going on into
+//! new pages or used ones), shortly before such a place, at pages never used, at the edge of what is used, or back at used pages. Used pages are found by their LRU
+//! stack distance (Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 1970), among those near the
+//! distance drawn by how often they are still to be used; so reuse distances and skew are both kept. Every table is dealt like a deck of
+//! cards, without putting cards back: what a phase holds is what comes out.
 
 mod deck;
 mod frontier;
 mod generator;
 mod stack;
+mod streams;
 
 pub(super) use generator::Generator;
 pub(crate) use stack::{DIRTY, STARTED};
+pub(crate) use streams::{End, Ends, TAIL_BYTES};
 
 use super::{ProfileError, Table, check};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A model fitted to a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Twin {
+    /// How far from the distance drawn a page may be, of that distance.
+    pub slack: f64,
+    /// Power of the uses still to come by which pages near a distance are weighted.
+    pub power: f64,
     /// Devices that requests go to, numbered from 0.
     pub devices: u32,
     /// How many new places requests begin at on each device: a table over devices.
     pub device_starts: Table,
-    /// How often each page is used, in all.
-    pub uses: Table,
-    /// Where in their page requests begin that do not go on from another one, in bytes.
-    pub start_bytes: Table,
+    /// Where in their page requests begin that do not go on from another one, in bytes: those of whole pages, and others.
+    pub start_bytes: [Table; 2],
+    /// How much of what was used last is used again by requests that begin before its end.
+    #[serde(default, skip_serializing_if = "Table::is_empty")]
+    pub tail_bytes: Table,
     /// Sizes of discards.
     #[serde(default, skip_serializing_if = "Table::is_empty")]
     pub trim_bytes: Table,
@@ -40,44 +48,44 @@ pub struct Twin {
 }
 
 /// Where a request begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(usize)]
-pub(crate) enum Place {
-    /// Where the last transfer ended, pages never used.
-    NextCold,
-    /// The same, used pages.
-    NextWarm,
-    /// Where the last transfer of this kind ended, pages never used.
-    OwnCold,
-    /// The same, used pages.
-    OwnWarm,
-    /// Elsewhere, a page never used.
-    Cold,
-    /// A page used but never written, where no request has begun.
+pub enum Place {
+    /// Where the last transfer ended, going on into pages never used.
+    NextNew,
+    /// The same, into used pages.
+    NextUsed,
+    /// Where the last transfer of this kind ended, going on into pages never used.
+    OwnNew,
+    /// The same, into used pages.
+    OwnUsed,
+    /// Where a recent transfer of this kind ended, going on into pages never used.
+    StreamNew,
+    /// The same, into used pages.
+    StreamUsed,
+    /// Elsewhere, at a page never used.
+    New,
+    /// In a used page, going on into pages never used.
+    Edge,
+    /// Shortly before the place where a recent transfer of this kind ended, going on beyond it into used pages.
+    Tail,
+    /// At a page used but never written, where no request has begun.
     Clean,
     /// The same, where one has.
     CleanAgain,
-    /// A page written before, where no request has begun.
+    /// At a page written before, where no request has begun.
     Dirty,
     /// The same, where one has.
     DirtyAgain,
 }
 
-impl Place {
-    pub const ALL: [Self; 9] = [
-        Self::NextCold,
-        Self::NextWarm,
-        Self::OwnCold,
-        Self::OwnWarm,
-        Self::Cold,
-        Self::Clean,
-        Self::CleanAgain,
-        Self::Dirty,
-        Self::DirtyAgain,
-    ];
+/// How many places there are.
+pub(crate) const PLACES: usize = 13;
 
+impl Place {
     /// A used page in this state.
-    pub fn warm(state: u8) -> Self {
+    pub(crate) fn back(state: u8) -> Self {
         match (state & DIRTY != 0, state & STARTED != 0) {
             (false, false) => Self::Clean,
             (false, true) => Self::CleanAgain,
@@ -87,7 +95,7 @@ impl Place {
     }
 
     /// State of the page that it asks for; None if it does not go back to one.
-    pub fn state(self) -> Option<u8> {
+    pub(crate) fn state(self) -> Option<u8> {
         match self {
             Self::Clean => Some(0),
             Self::CleanAgain => Some(STARTED),
@@ -97,60 +105,110 @@ impl Place {
         }
     }
 
-    /// Which table of sizes is its own: 0 going on, 1 new, 2 used.
-    pub fn size_class(self) -> usize {
+    /// Whether its first page has a distance.
+    pub(crate) fn has_distance(self) -> bool {
+        matches!(self, Self::Edge | Self::Tail) || self.goes_on() == Some(false) || self.state().is_some()
+    }
+
+    /// Whether it goes on where a request ended; and whether into new pages.
+    pub(crate) fn goes_on(self) -> Option<bool> {
         match self {
-            Self::NextCold | Self::NextWarm | Self::OwnCold | Self::OwnWarm => 0,
-            Self::Cold => 1,
-            _ => 2,
+            Self::NextNew | Self::OwnNew | Self::StreamNew => Some(true),
+            Self::NextUsed | Self::OwnUsed | Self::StreamUsed => Some(false),
+            _ => None,
         }
     }
 }
 
-/// Requests by place.
-pub(crate) type Places = [u64; 9];
-
-/// One part of a trace. Each list of places is in the order: next new, next used, own new, own used, new, clean, clean again, dirty,
-/// dirty again.
+/// One part of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
     /// Times between arrivals.
     pub gaps_ns: Table,
-    /// Reads that follow on a read, by place.
-    pub read_after_read: Places,
-    /// Writes that follow on a read.
-    pub write_after_read: Places,
-    /// Reads that follow on a write.
-    pub read_after_write: Places,
-    /// Writes that follow on a write.
-    pub write_after_write: Places,
+    /// How often a time like the last one follows, of the times that could: 0 to 1.
+    #[serde(default)]
+    pub gap_persistence: f64,
     /// Discards, writes of zeroes, flushes.
+    #[serde(default)]
     pub others: [u64; 3],
-    /// Sizes of reads that go on, that begin at new pages, and at used ones.
-    pub read_bytes: [Table; 3],
-    /// The same of writes.
-    pub write_bytes: [Table; 3],
-    /// Distances of reads at used pages: clean ones, dirty ones.
-    pub read_distances: [Table; 2],
-    /// The same of writes.
-    pub write_distances: [Table; 2],
+    /// How often the pages first used in this phase are used in all.
+    #[serde(default, skip_serializing_if = "Table::is_empty")]
+    pub uses: Table,
+    /// Reads, by where they begin.
+    #[serde(default)]
+    pub reads: BTreeMap<Place, Moves>,
+    /// Writes, by where they begin.
+    #[serde(default)]
+    pub writes: BTreeMap<Place, Moves>,
+}
+
+/// Requests of one kind that begin at one place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Moves {
+    /// How many follow on a read that began elsewhere than a request had ended, on a read that went on from one, and on such writes.
+    pub after: [u64; 4],
+    /// Sizes, by distance.
+    pub parts: Vec<Part>,
+}
+
+/// Sizes of the requests that have a distance in one range.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// One row: LRU stack distance of the first page, in pages; 0 where the place leaves no choice.
+    pub distance: Table,
+    /// Sizes.
+    pub bytes: Table,
+}
+
+impl Moves {
+    /// Requests.
+    pub fn requests(&self) -> u64 {
+        self.after.iter().sum()
+    }
+
+    /// Mean size.
+    pub(crate) fn mean_bytes(&self) -> f64 {
+        let weighted = |part: &Part| part.distance.weight() * part.bytes.mean();
+        self.parts.iter().map(weighted).sum::<f64>() / self.parts.iter().map(|part| part.distance.weight()).sum::<f64>()
+    }
+
+    /// Distances of all parts.
+    pub(crate) fn distances(&self) -> Table {
+        Table(self.parts.iter().flat_map(|part| part.distance.0.iter().copied()).collect())
+    }
+
+    fn check(&self) -> Result<(), ProfileError> {
+        check(self.requests() > 0, "after", "[0, 0, 0, 0]", "at least one request")?;
+        self.distances().check("distance", 0.0)?;
+        for part in &self.parts {
+            check(part.distance.0.len() == 1, "distance", format!("{} rows", part.distance.0.len()), "one row a part")?;
+            part.bytes.check("bytes", 1.0)?;
+            check(part.bytes.largest() < 4e9, "bytes", part.bytes.largest(), "below 4 GB")?;
+        }
+        Ok(())
+    }
 }
 
 impl Phase {
     /// Requests of the phase.
     pub fn requests(&self) -> u64 {
-        self.moves().iter().flatten().flatten().chain(&self.others).sum()
+        self.reads.values().chain(self.writes.values()).map(Moves::requests).chain(self.others).sum()
     }
 
-    /// Requests by kind of the last transfer (0 read, 1 write), kind, and place.
-    pub(crate) fn moves(&self) -> [[Places; 2]; 2] {
-        [[self.read_after_read, self.write_after_read], [self.read_after_write, self.write_after_write]]
+    /// Its moves by kind, 0 for reads.
+    pub(crate) fn moves(&self) -> [&BTreeMap<Place, Moves>; 2] {
+        [&self.reads, &self.writes]
     }
 
-    fn tables(&self) -> impl Iterator<Item = &Table> {
-        let sizes = self.read_bytes.iter().chain(&self.write_bytes);
-        std::iter::once(&self.gaps_ns).chain(sizes).chain(&self.read_distances).chain(&self.write_distances)
+    fn numbers(&self) -> usize {
+        let others = self.others.iter().filter(|count| **count > 0).count();
+        let part = |part: &Part| part.distance.numbers() + part.bytes.numbers();
+        let moves = self.reads.values().chain(self.writes.values());
+        let moves = moves.map(|moves| 4 + moves.parts.iter().map(part).sum::<usize>());
+        1 + others + self.gaps_ns.numbers() + self.uses.numbers() + moves.sum::<usize>()
     }
 }
 
@@ -162,49 +220,37 @@ impl Twin {
 
     /// Numbers that the model holds.
     pub fn numbers(&self) -> usize {
-        let own = [&self.device_starts, &self.uses, &self.start_bytes, &self.trim_bytes, &self.write_zeroes_bytes];
-        let counts = |phase: &Phase| phase.moves().iter().flatten().flatten().chain(&phase.others).filter(|count| **count > 0).count();
-        let phase = |phase: &Phase| counts(phase) + phase.tables().map(Table::numbers).sum::<usize>();
-        own.iter().map(|table| table.numbers()).sum::<usize>() + self.phases.iter().map(phase).sum::<usize>()
+        let own =
+            [&self.device_starts, &self.start_bytes[0], &self.start_bytes[1], &self.tail_bytes, &self.trim_bytes, &self.write_zeroes_bytes];
+        3 + own.iter().map(|table| table.numbers()).sum::<usize>() + self.phases.iter().map(Phase::numbers).sum::<usize>()
     }
 
     pub(super) fn check(&self) -> Result<(), ProfileError> {
+        check((0.001..=1.0).contains(&self.slack), "slack", self.slack, "0.001 to 1")?;
+        check((0.0..=4.0).contains(&self.power), "power", self.power, "0 to 4")?;
         check((1..=1 << 20).contains(&self.devices), "devices", self.devices, "1 to 1,048,576")?;
         check(self.requests() > 0, "phases", self.requests(), "at least one request")?;
         self.device_starts.check("device_starts", 0.0)?;
-        self.uses.check("uses", 0.0)?;
-        self.start_bytes.check("start_bytes", 0.0)?;
-        for (key, table) in [("trim_bytes", &self.trim_bytes), ("write_zeroes_bytes", &self.write_zeroes_bytes)] {
-            table.check_if_any(key, 1.0)?;
+        self.start_bytes.iter().try_for_each(|table| table.check("start_bytes", 0.0))?;
+        let has_tails = |phase: &Phase| phase.moves().iter().any(|moves| moves.contains_key(&Place::Tail));
+        if self.phases.iter().any(has_tails) {
+            self.tail_bytes.check("tail_bytes", 1.0)?;
         }
-        for phase in &self.phases {
-            phase.gaps_ns.check("gaps_ns", 0.0)?;
-            let moves = phase.moves();
-            for op in 0..2 {
-                let of = |place: Place| moves[0][op][place as usize] + moves[1][op][place as usize];
-                let sizes = [&phase.read_bytes, &phase.write_bytes][op];
-                let key = ["read_bytes", "write_bytes"][op];
-                for (class, table) in sizes.iter().enumerate() {
-                    let count: u64 = Place::ALL.into_iter().filter(|place| place.size_class() == class).map(of).sum();
-                    if count > 0 {
-                        table.check(key, 1.0)?
-                    } else {
-                        table.check_if_any(key, 1.0)?
-                    }
-                    check(table.largest() < 4e9, key, table.largest(), "below 4 GB")?;
-                }
-                for table in [&phase.read_distances, &phase.write_distances][op] {
-                    table.check_if_any(["read_distances", "write_distances"][op], 0.0)?;
-                }
+        let sizes = [("trim_bytes", &self.trim_bytes, 0), ("write_zeroes_bytes", &self.write_zeroes_bytes, 1)];
+        for (key, table, kind) in sizes {
+            let is_needed = self.phases.iter().any(|phase| phase.others[kind] > 0);
+            if is_needed || !table.is_empty() {
+                table.check(key, 1.0)?;
             }
         }
+        for phase in self.phases.iter().filter(|phase| phase.requests() > 0) {
+            phase.gaps_ns.check("gaps_ns", 0.0)?;
+            check((0.0..=1.0).contains(&phase.gap_persistence), "gap_persistence", phase.gap_persistence, "0 to 1")?;
+            if !phase.uses.is_empty() {
+                phase.uses.check("uses", 0.0)?;
+            }
+            phase.reads.values().chain(phase.writes.values()).try_for_each(Moves::check)?;
+        }
         Ok(())
-    }
-}
-
-impl Table {
-    /// The same, of a table that may be empty.
-    fn check_if_any(&self, key: &str, least: f64) -> Result<(), ProfileError> {
-        if self.is_empty() { Ok(()) } else { self.check(key, least) }
     }
 }
