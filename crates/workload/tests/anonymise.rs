@@ -121,6 +121,35 @@ fn samples_keep_every_figure() {
     }
 }
 
+/// Recordings of many formats and devices, which are not part of the repository.
+#[test]
+fn real_traces_keep_every_figure() {
+    for name in [
+        "cloudphysics-113872.csv.xz",
+        "fin1-first10000.ssdsim-ns.ascii.xz",
+        "fiu-cheetah-9998.blkparse.xz",
+        "msr-hm_0-slice105-10000.heimdall-ms.trace.xz",
+        "pcmark-56088.disksim-ms.trace.xz",
+        "tencent-cbs-50000.csv.xz",
+        "tpcc-6999.mqsim-ns.trace.xz",
+        "windows-mssql.load.gz",
+        "ycsb-rocksdb-10000.blkparse.xz",
+    ] {
+        let original = in_repository("../shared/traces").join(name);
+        if !original.exists() {
+            eprintln!("skipped: {} is not there", original.display());
+            continue;
+        }
+        let output = file(&format!("anonymise-{name}.csv.gz"), b"");
+        let report = anonymised(&original, &TraceOptions::default(), 7, &output, "flashraid");
+        let figures = |path: &Path| {
+            let figures = trace_info(path, &TraceOptions::default(), NonZeroU64::new(4096).unwrap()).unwrap().figures;
+            Figures { by_device: Vec::new(), ..hidden(figures) } // our own format has one device
+        };
+        assert_eq!((report.cut, figures(&output)), (0, figures(&original)), "{name}");
+    }
+}
+
 #[test]
 fn long_discards_are_cut_to_regions() {
     let text = "ts_us,op,offset,size,flags,latency_us\n\

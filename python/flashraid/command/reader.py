@@ -30,7 +30,7 @@ def devices(of: Record) -> str:
     """The first devices by name, with where each lies if there are several."""
     found = [Record(each) for each in of.to_dict()["device_list"]]
     if len(found) == 1:
-        return f"1 (called {found[0].name})"
+        return "1" if found[0].name == "0" else f"1, called {found[0].name}"
     texts = [
         f"{each.name}: {each.requests:,} requests up to {format_bytes(each.end_bytes)}"
         + (f", laid at {format_bytes(each.base_bytes)}" if each.is_kept else ", left out")
