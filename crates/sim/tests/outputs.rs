@@ -260,6 +260,39 @@ fn check_intervals(rows: &[BTreeMap<String, String>], result: &Value) {
 }
 
 #[test]
+fn an_interval_has_what_happened_in_it() {
+    let first = whole("interval-first", "raid5", &[]).table("latency.csv")[0]["end_ns"].clone();
+    // Something happens exactly where intervals meet: the first completion begins the second one.
+    for interval_ns in [number(&first), 3_000_000] {
+        let interval = format!("{interval_ns}ns");
+        let asked = [("timeline_window", ".."), ("series_interval", interval.as_str())];
+        let run = replay("interval", &golden_trace(), small("raid5", &[]), &asked, |_| true);
+        let (rows, requests, slices) = (run.table("series.csv"), run.table("latency.csv"), slices(&run.timeline()));
+        assert!(rows.len() > 10);
+        let of_request = |time: u64| ((time / interval_ns) as usize).min(rows.len() - 1);
+        let mut reads = vec![0; rows.len()];
+        for row in requests.iter().filter(|row| row["op"] == "read") {
+            reads[of_request(number(&row["end_ns"]))] += 1;
+        }
+        for (row, reads) in rows.iter().zip(reads) {
+            assert_eq!(number(&row["read_requests"]), reads, "{row:?}");
+            let (start, length) = (number(&row["start_ns"]), number(&row["length_ns"]));
+            for bus in 0..4 {
+                // Each channel has one die here, so every second thread is a bus.
+                let of_bus = &slices[&(1 + 2 * bus)];
+                let inside = |slice: &(u64, u64, String)| slice.1.min(start + length).saturating_sub(slice.0.max(start));
+                let expected = of_bus.iter().map(inside).sum::<u64>() as f64 / length as f64;
+                let share: f64 = row[&format!("bus{bus}_busy")].parse().unwrap();
+                assert!((share - expected).abs() < 1e-9, "bus {bus}: {share} instead of {expected} in {row:?}");
+                let of_die = slices[&(2 + 2 * bus)].iter().map(inside).sum::<u64>() as f64 / length as f64;
+                let share: f64 = row[&format!("member{bus}_busy")].parse().unwrap();
+                assert!((share - of_die).abs() < 1e-9, "die {bus}: {share} instead of {of_die} in {row:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_histogram_log_reads_back_as_the_result() {
     for scheme in SCHEMES {
         let run = whole(&format!("hdr-{scheme}"), scheme, &[]);
