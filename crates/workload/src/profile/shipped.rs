@@ -32,4 +32,28 @@ macro_rules! shipped {
     };
 }
 
-shipped!["cr5m-uniform",];
+shipped![
+    "adaptive-ali_0",
+    "adaptive-ali_1",
+    "adaptive-hm_0",
+    "adaptive-lun0",
+    "adaptive-lun1",
+    "adaptive-lun2",
+    "cr5m-atto",
+    "cr5m-build",
+    "cr5m-exchange",
+    "cr5m-fin2",
+    "cr5m-radius",
+    "cr5m-uniform",
+    "hotswap-random",
+    "hotswap-reads",
+    "ppc-financial",
+    "ppc-iozone",
+    "ppc-osdb",
+    "ppc-postmark",
+    "sirf1-build",
+    "sirf1-exchange",
+    "sirf1-fin1",
+    "sirf1-fin2",
+    "sirf1-tpcc",
+];
