@@ -27,7 +27,7 @@ def trace_info(
     """Statistics of a trace: requests, footprint in pages of `page_bytes`, inter-arrival times, how it was read.
 
     With `capacity_bytes`, the requests that end beyond it are counted. `reading` says how the trace is read: `format`,
-    `time_unit`, `device_filter`, `on_error`, `op`, `limit`.
+    `time_unit`, `device_filter`, `on_error`, `op`, `action`, `object_bytes`, `limit`.
     """
     text = _native.trace_info(os.fspath(trace), pairs(reading), page_bytes, capacity_bytes, progress)
     return Record(json.loads(text))

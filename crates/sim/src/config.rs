@@ -358,6 +358,11 @@ table! {
         /// What the requests of a trace are that records no operations: `read`, `write`, or `mix:X` with the share of reads X; `none` refuses it.
         op: String = Some("none"), "",
             Kind::Text { allowed: "none, read, write, or mix:X with X from 0 to 1", valid: |text| is_option("op", text) };
+        /// The station at which a request of blkparse text counts: `Q` (queued), `D` (issued to the device) or `C` (completed).
+        action: String = Some("D"), "", Kind::Text { allowed: "Q, D, C", valid: |text| is_option("action", text) };
+        /// What the number of an object counts in the traces of caches (oracleGeneral, lcs); `auto`: 4096, and only for objects of that size.
+        object_bytes: String = Some("auto"), "bytes",
+            Kind::Text { allowed: "auto, or 1 to 1048576", valid: |text| is_option("object_bytes", text) };
         /// Requests to take from the start of the trace; 0 for all.
         limit: u64 = Some("0"), "requests", whole(0, MOST);
         /// Arrival times are divided by this.
@@ -417,6 +422,8 @@ impl Run {
             ("device_filter", &self.device_filter),
             ("on_error", &self.on_error),
             ("op", &self.op),
+            ("action", &self.action),
+            ("object_bytes", &self.object_bytes),
         ];
         texts.into_iter().try_for_each(|(key, value)| options.set(key, value))?;
         Ok(options)

@@ -131,6 +131,8 @@ fn every_value_has_its_limits() {
         ("time_unit", &["", "minutes"]),
         ("on_error", &["", "ignore"]),
         ("op", &["", "mix:2", "trim"]),
+        ("action", &["", "I"]),
+        ("object_bytes", &["0", "4k", ""]),
         ("limit", &["-1", "9223372036854775808"]),
         ("speed", &["0", "-1", "inf", "nan"]),
         ("queue_depth", &["-1"]),

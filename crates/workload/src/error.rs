@@ -72,7 +72,7 @@ pub enum TraceError {
     #[error("{0}")]
     Profile(String),
     /// No option of this name.
-    #[error("{key}: no such option of a reader; allowed is format, time_unit, device_filter, on_error, op, action, limit")]
+    #[error("{key}: no such option of a reader; allowed is format, time_unit, device_filter, on_error, op, action, object_bytes, limit")]
     UnknownOption {
         /// The name given.
         key: String,

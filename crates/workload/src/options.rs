@@ -74,6 +74,8 @@ pub struct TraceOptions {
     pub missing_op: Option<MissingOp>,
     /// At which of its stations a request counts (blkparse text).
     pub action: BlockAction,
+    /// Bytes that the number of an object counts in a trace of a cache. None: 4096, and only for objects of that size.
+    pub object_bytes: Option<u64>,
     /// Stop after this many requests; 0 reads all.
     pub limit: u64,
 }
@@ -88,6 +90,7 @@ impl Default for TraceOptions {
             on_error: OnError::default(),
             missing_op: None,
             action: BlockAction::default(),
+            object_bytes: None,
             limit: 0,
         }
     }
@@ -95,7 +98,8 @@ impl Default for TraceOptions {
 
 impl TraceOptions {
     /// Sets what a user gives as text: `format`, `time_unit` (`auto` or a unit), `device_filter` (`all` or names with commas between),
-    /// `on_error` (`stop` or `skip`), `op` (`none`, `read`, `write`, `mix:SHARE`), `action` (`Q`, `D`, `C`), `limit`.
+    /// `on_error` (`stop` or `skip`), `op` (`none`, `read`, `write`, `mix:SHARE`), `action` (`Q`, `D`, `C`),
+    /// `object_bytes` (`auto` or bytes), `limit`.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), TraceError> {
         let refuse = |allowed| TraceError::Option { key: key.to_owned(), value: value.to_owned(), allowed };
         match key {
@@ -134,6 +138,10 @@ impl TraceOptions {
                     "C" => BlockAction::Completed,
                     _ => return Err(refuse("Q (queued), D (issued), C (completed)")),
                 }
+            }
+            "object_bytes" => {
+                let bytes = value.parse().ok().filter(|bytes| (1..=1 << 20).contains(bytes));
+                self.object_bytes = (value != "auto").then(|| bytes.ok_or_else(|| refuse("auto, or 1 to 1048576 bytes"))).transpose()?;
             }
             "limit" => self.limit = value.parse().map_err(|_| refuse("a number of requests; 0 for all"))?,
             _ => return Err(TraceError::UnknownOption { key: key.to_owned() }),

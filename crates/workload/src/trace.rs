@@ -92,7 +92,8 @@ impl Trace {
             None => formats::recognise(path, input.head())?,
         };
         let unit = options.time_unit.or_else(|| formats::unit_in_name(path, format)).unwrap_or(format.unit);
-        let parser = (format.parser)(&Setup { unit, missing_op: options.missing_op, action: options.action });
+        let parser =
+            (format.parser)(&Setup { unit, missing_op: options.missing_op, action: options.action, object_bytes: options.object_bytes });
         let gate = Gate::new(path, options, format.traits, unit);
         Ok(Self { input, format, unit, parser, gate, is_at_end: false, delivered: 0 })
     }

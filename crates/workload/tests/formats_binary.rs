@@ -63,14 +63,19 @@ fn malformed_oracle_general() {
     let good = sample_bytes("example.oracleGeneral.bin");
     let mut size = good.clone();
     size[24 + 12] = 1;
-    let expected = "FILE: record 2: a size of 4097 bytes; expected 4096: a block trace, cut into blocks of 4 KiB";
+    let expected = "FILE: record 2: a size of 4097 bytes; expected 4096: a block trace, cut into blocks of 4 KiB \
+                    (--object-bytes says what objects count elsewhere)";
     let options = TraceOptions { missing_op: Some(MissingOp::Read), ..options("oracle-general") };
     assert_eq!(support::message_with(&options, &size), expected);
     let mut object = good.clone();
     object[24 + 11] = 0x80;
-    let expected = "FILE: record 2: object 9223372036855037953; expected the number of a block of 4 KiB below 2^51 (hashed keys are no \
+    let expected = "FILE: record 2: object 9223372036855037953; expected the number of a block, below 2^64 bytes (hashed keys are no \
                     addresses)";
     assert_eq!(support::message_with(&options, &object), expected);
+    let sectors = TraceOptions { object_bytes: Some(512), ..options.clone() };
+    let (requests, _) = read(&file("sectors.oracleGeneral", &size), &sectors).unwrap();
+    let (blocks, _) = read(&file("blocks.oracleGeneral", &good), &options).unwrap();
+    assert_eq!((requests[1].offset_bytes, requests[1].size_bytes), (blocks[1].offset_bytes / 8, 4097));
     let expected = "FILE: record 5: the file ends inside a record (23 of 24 bytes); expected whole records";
     assert_eq!(support::message_with(&options, &good[..119]), expected);
     assert_eq!(support::message_with(&options, b""), "FILE: no request in the file; expected at least one request");

@@ -24,6 +24,8 @@ READING: list[Option] = [
     ("--device-filter", "device_filter", "all|NAME,...", WORKLOAD),
     ("--on-error", "on_error", "stop|skip", WORKLOAD),
     ("--op", "op", "read|write|mix:X", WORKLOAD),
+    ("--action", "action", "Q|D|C", WORKLOAD),
+    ("--object-bytes", "object_bytes", "auto|N", WORKLOAD),
     ("--limit", "limit", "N", WORKLOAD),
 ]
 OPTIONS: list[Option] = [

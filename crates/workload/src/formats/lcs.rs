@@ -11,7 +11,7 @@
 
 use super::missing_op::Operations;
 use super::oracle_general::extent;
-use super::{Format, no_other_word};
+use super::{Format, Setup, no_other_word};
 use crate::error::{Fault, TraceError};
 use crate::gate::{Gate, Traits};
 use crate::input::Input;
@@ -34,14 +34,21 @@ pub const FORMAT: Format = Format {
     endings: &["lcs"],
     is_header: |head| head.starts_with(&MAGIC),
     traits: Traits::COARSE,
-    parser: |setup| Box::new(RecordParser::new(Lcs { unit: setup.unit, operations: Operations::new(setup.missing_op), version: 0 })),
+    parser: |setup| Box::new(RecordParser::new(Lcs::new(setup))),
     writer: None,
 };
 
 struct Lcs {
     unit: TimeUnit,
     operations: Operations,
+    object_bytes: Option<u64>,
     version: u64,
+}
+
+impl Lcs {
+    fn new(setup: &Setup) -> Self {
+        Self { unit: setup.unit, operations: Operations::new(setup.missing_op), object_bytes: setup.object_bytes, version: 0 }
+    }
 }
 
 impl RecordFormat for Lcs {
@@ -75,7 +82,7 @@ impl RecordFormat for Lcs {
             0 | 255 => self.operations.draw()?,
             _ => return Ok(Record::Ignored("lcs operations other than READ and WRITE")),
         };
-        let (offset_bytes, size_bytes) = extent(object, size)?;
+        let (offset_bytes, size_bytes) = extent(object, size, self.object_bytes)?;
         let source = operation_and_tenant >> 8;
         Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }

@@ -82,6 +82,8 @@ pub(crate) struct Setup {
     pub missing_op: Option<MissingOp>,
     /// At which of its stations a request counts.
     pub action: BlockAction,
+    /// Bytes that the number of an object counts.
+    pub object_bytes: Option<u64>,
 }
 
 /// A format being written: text for a header, then for each request, then for what ends a file.

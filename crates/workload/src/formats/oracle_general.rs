@@ -1,12 +1,12 @@
 //! libCacheSim's oracleGeneral: little-endian records of 24 bytes, `u32 seconds, u64 object, u32 size, i64 next access`.
 //!
 //! A block trace in this form is cut into blocks of 4 KiB: the object is the number of a block (libCacheSim's scripts/traceConv), and
-//! each block is a request of its own. Records of other sizes come from traces of other things, such as key-value caches, whose
-//! objects are no addresses: they are refused. There is no operation (`TraceOptions::missing_op`), and the clock has whole
+//! each block is a request of its own. Records of other sizes are refused unless the user says what the number counts
+//! (`TraceOptions::object_bytes`): some traces have sectors there, and key-value caches have keys, which are no addresses. There is no operation (`TraceOptions::missing_op`), and the clock has whole
 //! seconds: requests are spread evenly over theirs. The next access is not used.
 
 use super::missing_op::Operations;
-use super::{Format, no_header, no_other_word};
+use super::{Format, Setup, no_header, no_other_word};
 use crate::error::{Fault, TraceError};
 use crate::gate::{Gate, Traits};
 use crate::input::Input;
@@ -27,13 +27,20 @@ pub const FORMAT: Format = Format {
     endings: &["oraclegeneral"],
     is_header: no_header,
     traits: Traits::COARSE,
-    parser: |setup| Box::new(RecordParser::new(OracleGeneral { unit: setup.unit, operations: Operations::new(setup.missing_op) })),
+    parser: |setup| Box::new(RecordParser::new(OracleGeneral::new(setup))),
     writer: None,
 };
 
 struct OracleGeneral {
     unit: TimeUnit,
     operations: Operations,
+    object_bytes: Option<u64>,
+}
+
+impl OracleGeneral {
+    fn new(setup: &Setup) -> Self {
+        Self { unit: setup.unit, operations: Operations::new(setup.missing_op), object_bytes: setup.object_bytes }
+    }
 }
 
 impl RecordFormat for OracleGeneral {
@@ -45,21 +52,24 @@ impl RecordFormat for OracleGeneral {
     fn record(&mut self, bytes: &[u8], _: &mut Gate) -> Result<Record, Box<Fault>> {
         let time = u32::from_le_bytes(bytes_at(bytes, 0));
         let (offset_bytes, size_bytes) =
-            extent(u64::from_le_bytes(bytes_at(bytes, 4)), i64::from(u32::from_le_bytes(bytes_at(bytes, 12))))?;
+            extent(u64::from_le_bytes(bytes_at(bytes, 4)), i64::from(u32::from_le_bytes(bytes_at(bytes, 12))), self.object_bytes)?;
         let op = self.operations.draw()?;
         let arrival_ns = u64::from(time) * self.unit.ns();
         Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
     }
 }
 
-/// Where a block lies, and its size.
+/// Where an object lies, and its size.
 #[inline]
-pub(super) fn extent(object: u64, size: i64) -> Result<(u64, u64), Box<Fault>> {
-    if size != BLOCK_BYTES as i64 {
-        return Err(record_fault(format!("a size of {size} bytes"), "4096: a block trace, cut into blocks of 4 KiB"));
+pub(super) fn extent(object: u64, size: i64, object_bytes: Option<u64>) -> Result<(u64, u64), Box<Fault>> {
+    if object_bytes.is_none() && size != BLOCK_BYTES as i64 {
+        let expected = "4096: a block trace, cut into blocks of 4 KiB (--object-bytes says what objects count elsewhere)";
+        return Err(record_fault(format!("a size of {size} bytes"), expected));
     }
-    let offset_bytes = object.checked_mul(BLOCK_BYTES).ok_or_else(|| {
-        record_fault(format!("object {object}"), "the number of a block of 4 KiB below 2^51 (hashed keys are no addresses)")
+    let unit = object_bytes.unwrap_or(BLOCK_BYTES);
+    let offset_bytes = object.checked_mul(unit).ok_or_else(|| {
+        record_fault(format!("object {object}"), "the number of a block, below 2^64 bytes (hashed keys are no addresses)")
     })?;
-    Ok((offset_bytes, BLOCK_BYTES))
+    let size_bytes = u64::try_from(size).map_err(|_| record_fault(format!("a size of {size} bytes"), "at least 1"))?;
+    Ok((offset_bytes, size_bytes))
 }
