@@ -21,6 +21,7 @@ use crate::watch::{GoOn, Watch};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 /// What moves as a whole. At least the page of any flash memory; larger ones hide less.
@@ -71,6 +72,10 @@ pub fn anonymise(
     format: &'static Format,
     go_on: &mut GoOn<'_>,
 ) -> Result<Anonymised, TraceError> {
+    if fs::metadata(input).is_ok_and(|found| !found.is_file()) {
+        let what = "not a regular file, and the trace is read twice; expected one".to_owned();
+        return Err(TraceError::Unusable { path: input.to_owned(), what });
+    }
     let mut watch = Watch::new(go_on);
     let options = TraceOptions { layout: Layout::Apart, ..reading.clone() };
     let mut devices = Devices::default();
