@@ -13,7 +13,7 @@ from .comparison import Comparison
 from .replay import Interrupted, compare, run
 from .result import Record, Result
 from .simulation import Completion, Simulation
-from .trace import anonymise, convert, read_trace, synth, trace_info
+from .trace import anonymise, convert, fit, profiles, read_trace, synth, trace_info
 
 __all__ = [
     "Comparison",
@@ -29,6 +29,8 @@ __all__ = [
     "anonymise",
     "compare",
     "convert",
+    "fit",
+    "profiles",
     "read_trace",
     "run",
     "synth",

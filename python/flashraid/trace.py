@@ -5,6 +5,8 @@ import os
 from typing import TYPE_CHECKING
 
 from . import _native
+from ._native import InputError
+from .files import NewFile
 from .replay import Progress
 from .result import Record
 from .settings import Path, pairs
@@ -100,24 +102,59 @@ def anonymise(
 def synth(
     output: Path,
     *,
-    requests: int,
-    space_bytes: int,
-    interval_ns: int,
+    profile: Path | None = None,
+    requests: int | None = None,
+    space_bytes: int | None = None,
+    interval_ns: int | None = None,
     format: str = "flashraid",
     page_bytes: int = 4096,
     read_share: float = 0.0,
     min_pages: int = 1,
     max_pages: int = 1,
     arrivals: str = "fixed",
-    seed: int = 1,
+    seed: int | None = None,
     progress: Progress | None = None,
 ) -> int:
-    """Writes a trace of uniformly random requests and returns their number; equal arguments give equal files.
+    """Writes a synthetic trace and returns the number of its requests; equal arguments give equal files.
 
-    Addresses and sizes are whole pages; every size from `min_pages` to `max_pages` is as likely. Requests arrive every
-    `interval_ns` (`arrivals="fixed"`) or after exponential gaps of that mean (`"poisson"`). The file is
-    compressed if its name ends in .gz, .zst or .xz; `-` is standard output.
+    With `profile`, a shipped one (`profiles()`) or a TOML file, it is that workload, with the profile's own number of
+    requests, space and seed unless others are given. Else requests are uniformly random: addresses and sizes are whole
+    pages, every size from `min_pages` to `max_pages` is as likely, and requests arrive every `interval_ns`
+    (`arrivals="fixed"`) or after exponential gaps of that mean (`"poisson"`). The file is compressed if its name ends
+    in .gz, .zst or .xz; `-` is standard output.
     """
     path = os.fspath(output)
-    numbers = (requests, space_bytes, page_bytes, read_share, min_pages, max_pages, interval_ns)
-    return _native.synth(path, format, *numbers, arrivals, seed, progress)
+    if profile is not None:
+        uniform = (page_bytes, read_share, min_pages, max_pages, arrivals, interval_ns)
+        if uniform != (4096, 0.0, 1, 1, "fixed", None):
+            raise InputError("profile: it has its own laws; allowed beside it are requests, seed and space_bytes")
+        return _native.synth_profile(path, format, os.fspath(profile), requests, seed, space_bytes, progress)
+    given = {"requests": requests, "space_bytes": space_bytes, "interval_ns": interval_ns}
+    if missing := [name for name, value in given.items() if value is None]:
+        raise InputError(f"{', '.join(missing)}: needed without a profile")
+    numbers = (requests or 0, space_bytes or 0, page_bytes, read_share, min_pages, max_pages, interval_ns or 0)
+    return _native.synth(path, format, *numbers, arrivals, 1 if seed is None else seed, progress)
+
+
+def profiles() -> dict[str, str]:
+    """The shipped profiles: what each is, by name."""
+    return {profile["name"]: profile["about"] for profile in json.loads(_native.profiles())}
+
+
+def fit(
+    trace: Path, output: Path, *, page_bytes: int = 4096, progress: Progress | None = None, **reading: object
+) -> Record:
+    """Fits a profile to a trace and writes it as a TOML file. Returns the figures of the trace and of its twin.
+
+    `figures` holds each figure with `original`, `twin`, `difference` (of the original) and `is_within` (5 %);
+    `beyond` counts those that are not. `reading` is that of `trace_info`. The requests are held in memory.
+    """
+    file = NewFile(output)
+    try:
+        text, comparison = _native.fit(os.fspath(trace), pairs(reading), page_bytes, progress)
+        with open(file.temporary, "w", encoding="utf-8", newline="") as target:
+            target.write(text)
+        file.keep()
+    finally:
+        file.discard()
+    return Record(json.loads(comparison))

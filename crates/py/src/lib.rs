@@ -172,6 +172,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(traces::anonymise, module)?)?;
     module.add_function(wrap_pyfunction!(traces::sanity, module)?)?;
     module.add_function(wrap_pyfunction!(synthetic::synth, module)?)?;
+    module.add_function(wrap_pyfunction!(synthetic::synth_profile, module)?)?;
+    module.add_function(wrap_pyfunction!(synthetic::fit, module)?)?;
+    module.add_function(wrap_pyfunction!(synthetic::profiles, module)?)?;
+    module.add_function(wrap_pyfunction!(synthetic::profile, module)?)?;
     module.add_function(wrap_pyfunction!(devices, module)?)?;
     module.add_function(wrap_pyfunction!(device, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;

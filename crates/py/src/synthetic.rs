@@ -1,9 +1,23 @@
 //! Synthetic workloads.
 
-use crate::{InputError, trace_error, watched};
-use flashraid_workload::{Arrivals, Synth, TraceError, formats};
+use crate::traces::options;
+use crate::{InputError, json, trace_error, watched};
+use flashraid_workload::fit::Comparison;
+use flashraid_workload::formats::{self, Format};
+use flashraid_workload::profile::SHIPPED;
+use flashraid_workload::{Arrivals, Profile, ProfileError, Synth, TraceError};
 use pyo3::prelude::*;
+use serde::Serialize;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
+
+fn profile_error(error: ProfileError) -> PyErr {
+    InputError::new_err(error.to_string())
+}
+
+fn find_format(name: &str) -> PyResult<&'static Format> {
+    formats::find(name).ok_or_else(|| trace_error(TraceError::UnknownFormat { name: name.to_owned() }))
+}
 
 /// Writes a synthetic workload as a trace in `format`, a file complete or not at all. `progress(stage, count, share)` is called about ten
 /// times a second and stops it by returning false, as Ctrl-C does. Returns the number of requests.
@@ -25,13 +39,77 @@ pub fn synth(
     seed: u64,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    let format = formats::find(format).ok_or_else(|| trace_error(TraceError::UnknownFormat { name: format.to_owned() }))?;
+    let format = find_format(format)?;
     let arrivals = match arrivals {
         "fixed" => Arrivals::Fixed,
         "poisson" => Arrivals::Poisson,
         other => return Err(InputError::new_err(format!("arrivals = {other}: allowed is fixed, poisson"))),
     };
     let synth = Synth { requests, seed, space_bytes, page_bytes, read_share, min_pages, max_pages, interval_ns, arrivals };
-    let requests = synth.requests().map_err(|error| InputError::new_err(error.to_string()))?;
+    let requests = synth.requests().map_err(profile_error)?;
     watched(py, "writing", progress, |go_on| flashraid_workload::write_trace(&output, format, requests, go_on))
+}
+
+/// The same of a profile: a shipped one or a TOML file, with its own number of requests, seed and space unless others are given.
+#[pyfunction]
+#[pyo3(signature = (output, format, profile, requests, seed, space_bytes, progress))]
+#[allow(clippy::too_many_arguments)] // all given by name in Python
+pub fn synth_profile(
+    py: Python<'_>,
+    output: PathBuf,
+    format: &str,
+    profile: &str,
+    requests: Option<u64>,
+    seed: Option<u64>,
+    space_bytes: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<u64> {
+    let format = find_format(format)?;
+    let mut profile = Profile::load(profile).map_err(profile_error)?;
+    if requests.is_some() {
+        (profile.requests, profile.duration_ns) = (requests, None);
+    }
+    profile.seed = seed.unwrap_or(profile.seed);
+    profile.space_bytes = space_bytes.unwrap_or(profile.space_bytes);
+    let requests = profile.requests().map_err(profile_error)?;
+    watched(py, "writing", progress, |go_on| flashraid_workload::write_trace(&output, format, requests, go_on))
+}
+
+/// What a fit comes to.
+#[derive(Serialize)]
+struct Fitted<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+}
+
+/// Fits a profile to a trace. Returns the profile as TOML text, and its comparison with the trace as JSON text.
+#[pyfunction]
+#[pyo3(signature = (trace, reading, page_bytes, progress))]
+pub fn fit(
+    py: Python<'_>,
+    trace: PathBuf,
+    reading: Vec<(String, String)>,
+    page_bytes: u64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(String, String)> {
+    let page_bytes = NonZeroU64::new(page_bytes).ok_or_else(|| InputError::new_err("page_bytes = 0: allowed is at least 1"))?;
+    let options = options(&reading)?;
+    let fit = watched(py, "fitting", progress, |go_on| flashraid_workload::fit::fit_trace(&trace, &options, page_bytes, go_on))?;
+    let name = trace.file_name().unwrap_or_default().to_string_lossy();
+    Ok((fit.to_toml(), json(&Fitted { name: &name, comparison: &fit.comparison })?))
+}
+
+/// The names of the shipped profiles and what each is in a line, as JSON text.
+#[pyfunction]
+pub fn profiles() -> PyResult<String> {
+    let about = |text: &str, name: &str| Profile::parse(text, name).map(|profile| profile.about).map_err(profile_error);
+    let entry = |name: &str, text: &str| Ok(serde_json::json!({"name": name, "about": about(text, name)?}));
+    json(&SHIPPED.iter().map(|shipped| entry(shipped.name, shipped.text)).collect::<PyResult<Vec<_>>>()?)
+}
+
+/// The TOML text of a shipped profile.
+#[pyfunction]
+pub fn profile(name: &str) -> PyResult<&'static str> {
+    flashraid_workload::profile::Shipped::find(name).map(|shipped| shipped.text).map_err(profile_error)
 }

@@ -184,11 +184,6 @@ impl Recency {
     pub fn page(&self, place: usize) -> usize {
         self.pages[place] as usize
     }
-
-    /// Whether the place is some page's latest.
-    pub fn is_live(&self, place: usize) -> bool {
-        self.live[place / 64] >> (place % 64) & 1 == 1
-    }
 }
 
 /// The lowest `count` bits, at most all.
@@ -217,7 +212,6 @@ mod tests {
             let rank = (random.next_u64() % stack.len() as u64) as usize;
             let place = recency.place_of_rank(rank);
             assert_eq!((recency.page(place), recency.count_before(place)), (stack[rank], rank));
-            assert!(recency.is_live(place));
         }
         assert_eq!(recency.distinct(), stack.len());
     }

@@ -52,7 +52,7 @@ class Progress:
 
     def __call__(self, stage: str, count: int, share: float | None) -> bool:
         """Shows how far the run is. Returns whether to go on."""
-        what = {"preconditioning": f"{count:,} pages overwritten", "verifying": "verifying"}
+        what = {"preconditioning": f"{count:,} pages overwritten", "verifying": "verifying", "fitting": f"{count:,}"}
         text = what.get(stage, f"{count:,} requests")
         if self._bar:
             self._bar.update(self._task, total=None if share is None else 1, completed=share or 0, what=text)

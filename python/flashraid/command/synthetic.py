@@ -1,33 +1,110 @@
-"""The commands that make synthetic workloads. Each returns its exit status."""
+"""The commands that make synthetic workloads, and fit them to traces. Each returns its exit status."""
 
+import json
 from typing import Annotated
 
 import typer
 
 from .. import _native
+from .. import trace as library
+from .._native import InputError
+from ..settings import Pairs
 from ..sizes import parse_bytes
-from .options import Output, Quiet
+from . import tables
+from .options import Json, Output, Quiet, Trace
+from .output import Target
 from .progress import Progress
+
+UNIFORM = "Uniformly random requests, without a profile"
 
 
 def synth(
     output: Output,
-    requests: Annotated[int, typer.Option(metavar="N", help="How many requests.", min=0)],
-    space: Annotated[str, typer.Option(metavar="SIZE", help="Address space, whole pages.")],
-    interval_ns: Annotated[int, typer.Option(metavar="NS", help="Time between arrivals, or its mean.", min=0)],
-    format_name: Annotated[str, typer.Option("--format", metavar="NAME", help="flashraid or ssdsim.")] = "flashraid",
-    read_share: Annotated[float, typer.Option(metavar="SHARE", help="Share of reads, 0 to 1.")] = 0.0,
-    min_pages: Annotated[int, typer.Option(metavar="N", help="Pages of the smallest request.", min=0)] = 1,
-    max_pages: Annotated[int, typer.Option(metavar="N", help="Pages of the largest request.", min=0)] = 1,
-    page_bytes: Annotated[str, typer.Option(metavar="SIZE", help="Unit of addresses and sizes.")] = "4096",
-    arrivals: Annotated[str, typer.Option(metavar="fixed|poisson", help="How requests arrive.")] = "fixed",
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything random.", min=0)] = 1,
+    profile: Annotated[
+        str | None, typer.Option(metavar="NAME|FILE", help="A shipped profile (`trace profiles`), or a TOML file.")
+    ] = None,
+    requests: Annotated[int | None, typer.Option(metavar="N", help="How many requests.", min=0)] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of everything random.", min=0)] = None,
+    space: Annotated[str | None, typer.Option(metavar="SIZE", help="Address space, whole pages.")] = None,
+    format_name: Annotated[str, typer.Option("--format", metavar="NAME", help="Format to write.")] = "flashraid",
+    interval_ns: Annotated[
+        int | None,
+        typer.Option(metavar="NS", help="Time between arrivals, or its mean.", min=0, rich_help_panel=UNIFORM),
+    ] = None,
+    read_share: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of reads, 0 to 1.", rich_help_panel=UNIFORM)
+    ] = 0.0,
+    min_pages: Annotated[
+        int, typer.Option(metavar="N", help="Pages of the smallest request.", min=0, rich_help_panel=UNIFORM)
+    ] = 1,
+    max_pages: Annotated[
+        int, typer.Option(metavar="N", help="Pages of the largest request.", min=0, rich_help_panel=UNIFORM)
+    ] = 1,
+    page_bytes: Annotated[
+        str, typer.Option(metavar="SIZE", help="Unit of addresses and sizes.", rich_help_panel=UNIFORM)
+    ] = "4096",
+    arrivals: Annotated[
+        str, typer.Option(metavar="fixed|poisson", help="How requests arrive.", rich_help_panel=UNIFORM)
+    ] = "fixed",
     quiet: Quiet = False,
 ) -> int:
-    """Write a synthetic workload: uniformly random addresses."""
-    sizes = (parse_bytes("--space", space), parse_bytes("--page-bytes", page_bytes))
-    numbers = (requests, *sizes, read_share, min_pages, max_pages, interval_ns)
+    """Write a synthetic workload: a profile, or uniformly random requests."""
+    space_bytes = None if space is None else parse_bytes("--space", space)
+    if profile is None:
+        given = {"--requests": requests, "--space": space, "--interval-ns": interval_ns}
+        if missing := [option for option, value in given.items() if value is None]:
+            raise InputError(f"{', '.join(missing)}: needed without --profile")
     with Progress(quiet=quiet) as progress:
         progress.begin("synth")
-        _native.synth(output, format_name, *numbers, arrivals, seed, progress)
+        library.synth(
+            output,
+            profile=profile,
+            requests=requests,
+            space_bytes=space_bytes,
+            interval_ns=interval_ns,
+            format=format_name,
+            page_bytes=parse_bytes("--page-bytes", page_bytes),
+            read_share=read_share,
+            min_pages=min_pages,
+            max_pages=max_pages,
+            arrivals=arrivals,
+            seed=seed,
+            progress=progress,
+        )
+    return 0
+
+
+def profiles(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this one.")] = None,
+    json_target: Json = None,
+) -> int:
+    """List the shipped profiles, or print one."""
+    with Target(json_target) as target:
+        text = _native.profiles()
+        target.write(text + "\n")
+    if name is not None:
+        print(_native.profile(name), end="")
+    elif json_target != "-":
+        tables.show_profiles(json.loads(text))
+    return 0
+
+
+def fit(
+    trace: Trace,
+    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Profile to write, a TOML file.")],
+    reading: Pairs,
+    page_bytes: Annotated[str, typer.Option("--page-bytes", metavar="SIZE", help="Unit of page counts.")] = "4096",
+    json_target: Json = None,
+    quiet: Quiet = False,
+) -> int:
+    """Measure a trace and write a profile whose synthetic twin has the same figures; show both."""
+    page = parse_bytes("--page-bytes", page_bytes)
+    with Target(json_target) as target, Target(output) as profile:
+        with Progress(quiet=quiet) as progress:
+            progress.begin("fit")
+            text, comparison = _native.fit(trace, reading, page, progress)
+        profile.write(text)
+        target.write(comparison + "\n")
+    if json_target != "-":
+        tables.show_fit(json.loads(comparison))
     return 0

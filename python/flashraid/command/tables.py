@@ -3,7 +3,7 @@
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
@@ -129,9 +129,31 @@ def show_trace_info(info: dict[str, Any]) -> None:
         "footprint", f"{format_bytes(of.footprint_bytes)} ({of.pages_touched:,} pages of {of.page_bytes:,} bytes)"
     )
     table.add_row("pages read, written", f"{of.pages_read:,}, {of.pages_written:,}")
-    table.add_row("written pages written before", _percent(of.update_share))
+    updates = (of.update_share, of.update_request_share)
+    table.add_row("updates: pages, requests", ", ".join(_percent(share) for share in updates))
+    for sets in of.working_set:
+        row = f"{format_bytes(sets.mean_bytes)}, {format_bytes(sets.max_bytes)}"
+        table.add_row(f"working set of {sets.window_ns // 10**9} s: mean, max", row)
+    table.add_row("pages used for the first time", _percent(of.cold_share))
+    table.add_row("reuse distance in pages", _quantiles(of.reuse_distance_pages, "{:,}".format))
+    table.add_row("inter-arrival in us", _quantiles(of.interarrival_ns, _us))
+    cv, peak = of.burstiness.interarrival_cv, of.burstiness.peak_to_mean_1s
+    table.add_row("burstiness: CV, peak to mean of 1 s", f"{_number(cv, 2)}, {_number(peak, 2)}")
+    for kind, sizes in (("read", of.read_sizes), ("write", of.write_sizes)):
+        if sizes is not None:
+            table.add_row(f"{kind} sizes", _quantiles(sizes.quantiles_bytes, format_bytes))
+            top = ", ".join(f"{format_bytes(each.bytes)} {_percent(each.share)}" for each in sizes.top[:4])
+            table.add_row(f"{kind} sizes most frequent", top)
     table.add_row("highest address", format_bytes(of.max_address_bytes))
     table.add_row("sequential transfers", _percent(of.sequential_share))
+    for kind, runs in (("reads", of.sequential_reads), ("writes", of.sequential_writes)):
+        if runs is not None:
+            row = f"{_percent(runs.share)}, in runs of {runs.mean_run_requests:,.2f}"
+            table.add_row(f"sequential {kind}", row)
+    if of.skew is not None:
+        shares = (of.skew.top_1_percent, of.skew.top_10_percent, of.skew.top_20_percent)
+        row = ", ".join(_percent(share) for share in shares)
+        table.add_row("uses of the top 1, 10, 20 % of pages", f"{row} (Gini {of.skew.gini:.3f})")
     table.add_row("unaligned transfers", _percent(of.unaligned_share))
     if of.capacity_bytes is not None:
         table.add_row(f"beyond {format_bytes(of.capacity_bytes)}", f"{of.beyond_capacity:,} requests")
@@ -139,6 +161,28 @@ def show_trace_info(info: dict[str, Any]) -> None:
         table.add_row(*row)
     table.add_row("SHA-256", of.sha256)
     table.columns[1].justify = "left"
+    _print(table)
+
+
+def show_profiles(profiles: list[dict[str, Any]]) -> None:
+    """The shipped profiles."""
+    table = _table("profiles", ["name", "what it is"])
+    table.columns[1].justify = "left"
+    for profile in profiles:
+        table.add_row(profile["name"], profile["about"])
+    _print(table)
+
+
+def show_fit(fitted: dict[str, Any]) -> None:
+    """A trace and its twin, figure by figure."""
+    of = Record(fitted)
+    title = f"{of.name} and its twin, a model of {of.profile_numbers:,} numbers: "
+    title += f"{of.beyond} of {len(of.figures)} figures beyond 5 %" if of.beyond else "every figure within 5 %"
+    table = _table(title, ["", "original", "twin", "difference", ""])
+    for each in of.figures:
+        difference = "-" if each.difference is None else f"{each.difference:+.1%}"
+        values = (_figure(each.original), _figure(each.twin))
+        table.add_row(each.figure, *values, difference, "" if each.is_within else "beyond")
     _print(table)
 
 
@@ -217,6 +261,14 @@ def _print(*tables: "Table", width: int | None = None) -> None:
         console.print(title, style="bold", soft_wrap=True)
         console.print(table)
         console.print()
+
+
+def _quantiles(of: Record | None, text: Callable[[float], str]) -> str:
+    return "-" if of is None else ", ".join(f"{name} {text(of[name])}" for name in of)
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) or value >= 1000 else f"{value:.4g}"
 
 
 def _us(time_ns: float) -> str:

@@ -18,6 +18,8 @@ from .progress import Progress
 
 trace_app = typer.Typer(help="Look at traces, convert and anonymise them, and make synthetic ones.")
 trace_app.command()(synthetic.synth)
+trace_app.command()(synthetic.profiles)
+trace_app.command()(with_reading(synthetic.fit))
 trace_app.command()(capture.capture)
 
 To = Annotated[

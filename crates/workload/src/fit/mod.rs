@@ -12,6 +12,7 @@ use crate::info::{Figures, TraceStatistics};
 use crate::options::TraceOptions;
 use crate::profile::{Profile, Twin};
 use crate::trace::Trace;
+use crate::watch::GoOn;
 use correct::Correction;
 use flashraid_vocabulary::HostRequest;
 use std::num::NonZeroU64;
@@ -38,60 +39,86 @@ pub struct Fit {
     pub comparison: Comparison,
 }
 
-/// Fits a profile to a trace file. Its requests are held in memory.
-pub fn fit_trace(
-    path: &Path,
-    options: &TraceOptions,
-    page_bytes: NonZeroU64,
-    go_on: &mut dyn FnMut(usize) -> bool,
-) -> Result<Fit, TraceError> {
-    let mut trace = Trace::open(path, options)?;
-    let mut requests = Vec::new();
-    while trace.read_batch(&mut requests)? > 0 {}
-    let name = trace.finish()?.name;
-    Ok(fit(&requests, page_bytes, &name, go_on))
+impl Fit {
+    /// The profile as a TOML file that says how near its twin comes.
+    pub fn to_toml(&self) -> String {
+        let Comparison { profile_numbers, figures, .. } = &self.comparison;
+        let mut text = format!(
+            "# Synthetic: a model of {profile_numbers} numbers, fitted by `flashraid trace fit`. Its twin is within 5 % of the trace in\n"
+        );
+        let beyond: Vec<&Difference> = figures.iter().filter(|figure| !figure.is_within).collect();
+        text += &format!(
+            "# {} of {} figures{}\n",
+            figures.len() - beyond.len(),
+            figures.len(),
+            if beyond.is_empty() { "." } else { ", but for:" }
+        );
+        for Difference { figure, original, twin, .. } in beyond {
+            text += &format!("#   {figure}: {original} in the trace, {twin} in the twin\n");
+        }
+        text + "\n" + &self.profile.to_toml()
+    }
 }
 
-/// Fits a profile to requests in the order of arrivals; `name` says what they are. `go_on` is told each round and may end the
-/// corrections.
-pub fn fit(requests: &[HostRequest], page_bytes: NonZeroU64, name: &str, go_on: &mut dyn FnMut(usize) -> bool) -> Fit {
+/// Fits a profile to a trace file. Its requests are held in memory, 40 bytes each. `go_on` is asked between the parts of the work, with
+/// the requests read or the twins made so far.
+pub fn fit_trace(path: &Path, options: &TraceOptions, page_bytes: NonZeroU64, go_on: &mut GoOn<'_>) -> Result<Fit, TraceError> {
+    let mut trace = Trace::open(path, options)?;
+    let mut requests = Vec::new();
+    while trace.read_batch(&mut requests)? > 0 {
+        if !go_on(requests.len() as u64, Some(trace.share_read())) {
+            return Err(TraceError::Interrupted);
+        }
+    }
+    let name = trace.finish()?.name;
+    fit(&requests, page_bytes, &name, go_on).ok_or(TraceError::Interrupted)
+}
+
+/// Fits a profile to requests in the order of arrivals, at least one; `name` says what they are. `go_on` is told how many twins were
+/// made, and may end the search: then the best one counts. None: not one was made.
+pub fn fit(requests: &[HostRequest], page_bytes: NonZeroU64, name: &str, go_on: &mut GoOn<'_>) -> Option<Fit> {
     let statistics = statistics(requests.iter().copied(), page_bytes);
     let measured = measure::measure(requests, page_bytes.get(), &statistics);
     let original = statistics.clone().figures();
-    let mut search = Search { original, page_bytes, name, best: None, go_on, rounds: 0 };
+    let seeds = (SEED_PAGES / statistics.page_uses().max(1)).clamp(2, SEEDS);
+    let most = (FOCUS.len() * ROUNDS) as u64 + seeds;
+    let mut search = Search { original, page_bytes, name, best: None, go_on, rounds: 0, most };
     for (slack, power) in FOCUS {
         let focused = Twin { slack, power, ..measured.clone() };
         let mut correction = Correction::new(&statistics);
         for _ in 0..ROUNDS {
-            let Some(made) = search.round(correction.apply(&focused), 1) else { return search.end() };
+            let Some(made) = search.round(correction.apply(&focused), 1) else { return search.best };
             correction.learn(&made);
         }
     }
     // What is left are the accidents of one sequence: another one may have fewer.
     let best = search.best.as_ref().and_then(|best| best.profile.twin.clone()).unwrap_or(measured);
-    let pages = statistics.page_uses().max(1);
-    for seed in 2..2 + (SEED_PAGES / pages).clamp(2, SEEDS) {
+    for seed in 2..2 + seeds {
         if search.round(best.clone(), seed).is_none() {
             break;
         }
     }
-    search.end()
+    search.best
 }
 
 /// The best fit so far.
-struct Search<'a> {
+struct Search<'a, 'b> {
     original: Figures,
     page_bytes: NonZeroU64,
     name: &'a str,
     best: Option<Fit>,
-    go_on: &'a mut dyn FnMut(usize) -> bool,
-    rounds: usize,
+    go_on: &'a mut GoOn<'b>,
+    /// Twins made, and how many will be made at most.
+    rounds: u64,
+    most: u64,
 }
 
-impl Search<'_> {
+impl Search<'_, '_> {
     /// Makes a twin and compares it. None: no more is wanted.
     fn round(&mut self, twin: Twin, seed: u64) -> Option<TraceStatistics> {
-        if self.best.as_ref().is_some_and(|best| best.comparison.is_within()) || !(self.go_on)(self.rounds) {
+        if self.best.as_ref().is_some_and(|best| best.comparison.is_within())
+            || !(self.go_on)(self.rounds, Some(self.rounds as f64 / self.most as f64))
+        {
             return None;
         }
         self.rounds += 1;
@@ -103,10 +130,6 @@ impl Search<'_> {
             self.best = Some(Fit { profile, original: self.original.clone(), twin: figures, comparison });
         }
         Some(made)
-    }
-
-    fn end(self) -> Fit {
-        self.best.expect("there is a first round")
     }
 }
 

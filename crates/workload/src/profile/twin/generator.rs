@@ -23,7 +23,6 @@ const EDGES: usize = 32;
 /// Sectors of a page are counted by these.
 const SECTOR_BYTES: u64 = 512;
 
-const READ: usize = 0;
 const WRITE: usize = 1;
 
 /// The requests.

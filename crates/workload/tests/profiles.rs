@@ -1,0 +1,127 @@
+//! Each shipped profile against its table in the papers: within 2 %.
+
+use flashraid_workload::profile::{Profile, SHIPPED};
+use flashraid_workload::{Figures, TraceStatistics};
+use std::num::NonZeroU64;
+
+/// Requests generated of a profile that has more, unless FLASHRAID_PROVE asks for all.
+const QUICK: u64 = 400_000;
+
+/// What a table says. Sizes in KiB, times between arrivals in ns at 20, 40, 60 and 80 %; 0 where it says nothing.
+#[derive(Clone, Copy, Default)]
+struct Published {
+    requests: u64,
+    write_share: f64,
+    size_kib: f64,
+    write_size_kib: f64,
+    rate: f64,
+    minutes: f64,
+    update_share: f64,
+    gaps_ns: [u64; 4],
+    longest_gap_ns: u64,
+}
+
+fn published() -> Vec<(&'static str, Published)> {
+    let table = |requests, write_share, rate, size_kib| Published { requests, write_share, size_kib, rate, ..Published::default() };
+    // CR5M, Table 2, gives durations instead of counts.
+    let timed = |write_share, size_kib, rate, minutes| Published { minutes, ..table(0, write_share, rate, size_kib) };
+    // Adaptive, Tables III and IV.
+    let adaptive = |requests, write_share, write_size_kib, update_share, gaps_us: [f64; 4], longest_us: f64| Published {
+        requests,
+        write_share,
+        write_size_kib,
+        update_share,
+        gaps_ns: gaps_us.map(|gap| (gap * 1000.0) as u64),
+        longest_gap_ns: (longest_us * 1000.0) as u64,
+        ..Published::default()
+    };
+    vec![
+        ("cr5m-fin2", timed(0.177, 2.0, 90.0, 683.0)),
+        ("cr5m-build", timed(0.457, 6.5, 372.0, 15.0)),
+        ("cr5m-exchange", timed(0.464, 12.5, 166.0, 15.0)),
+        ("cr5m-radius", timed(0.885, 6.8, 57.0, 35.2)),
+        ("cr5m-atto", timed(0.475, 23.1, 792.4, 2.5)),
+        ("cr5m-uniform", table(100_000, 0.5, 100.0, 8.0)),
+        ("sirf1-exchange", table(67_087, 0.697, 14.0, 12.0)),
+        ("sirf1-build", table(209_020, 0.281, 28.0, 8.0)),
+        ("sirf1-tpcc", table(368_606, 0.335, 301.0, 8.0)),
+        ("sirf1-fin1", table(5_334_948, 0.768, 123.0, 3.0)),
+        ("sirf1-fin2", table(3_698_863, 0.177, 92.0, 4.0)),
+        ("adaptive-hm_0", adaptive(3_993_316, 0.645, 8.3, 0.978, [0.1, 0.3, 1.9, 200.0], 900_000.0)),
+        ("adaptive-lun0", adaptive(2_387_992, 0.141, 27.7, 0.793, [39.9, 385.8, 879.1, 2000.0], 11_400.0)),
+        // The table has less at 100 % than at 80 % for these two: the longest is not compared.
+        ("adaptive-lun1", adaptive(824_068, 0.454, 11.2, 0.798, [31.0, 397.1, 836.9, 4200.0], 0.0)),
+        ("adaptive-lun2", adaptive(948_330, 0.356, 11.9, 0.811, [32.3, 433.9, 888.1, 4000.0], 0.0)),
+        ("adaptive-ali_0", adaptive(623_524, 0.868, 13.4, 0.858, [1.0, 1.3, 1.5, 2.7], 9900.0)),
+        ("adaptive-ali_1", adaptive(398_009, 0.908, 12.7, 0.874, [1.9, 2.2, 2.6, 4.9], 200_000.0)),
+        ("ppc-osdb", Published::default()),
+        ("ppc-financial", Published { write_share: 0.768, ..table(0, 0.0, 123.0, 3.0) }),
+        ("ppc-iozone", Published::default()),
+        ("ppc-postmark", Published::default()),
+        ("hotswap-random", Published { write_share: 0.8, ..table(0, 0.0, 1000.0 / 3.0, 4.0) }),
+        ("hotswap-reads", Published { write_share: 0.6, ..table(0, 0.0, 1000.0 / 3.0, 5.6) }),
+    ]
+}
+
+fn figures(profile: &Profile) -> Figures {
+    let mut statistics = TraceStatistics::new(NonZeroU64::new(4096).unwrap());
+    profile.requests().unwrap().for_each(|request| statistics.add(&request));
+    statistics.figures()
+}
+
+#[track_caller]
+fn near(name: &str, what: &str, is: f64, should: f64) {
+    if should != 0.0 {
+        assert!((is / should - 1.0).abs() <= 0.02, "{name}: {what} is {is}, the table says {should}");
+    }
+}
+
+#[test]
+fn every_profile_meets_its_table() {
+    let all = published();
+    assert!(all.iter().map(|(name, _)| *name).collect::<std::collections::BTreeSet<_>>().into_iter().eq(SHIPPED.iter().map(|of| of.name)));
+    for (name, table) in all {
+        let mut profile = Profile::load(name).unwrap();
+        let requests = profile.requests.unwrap();
+        if table.requests > 0 {
+            assert_eq!(requests, table.requests, "{name}");
+        }
+        if table.minutes > 0.0 {
+            near(name, "minutes", requests as f64 / table.rate / 60.0, table.minutes);
+        }
+        if std::env::var_os("FLASHRAID_PROVE").is_none() {
+            profile.requests = Some(requests.min(QUICK));
+        }
+        let figures = figures(&profile);
+        near(name, "write share", figures.write_share.unwrap(), table.write_share);
+        near(name, "mean size", figures.mean_bytes.unwrap() / 1024.0, table.size_kib);
+        near(name, "mean size of writes", figures.mean_write_bytes.unwrap() / 1024.0, table.write_size_kib);
+        near(name, "rate", figures.requests_per_second.unwrap(), table.rate);
+        near(name, "updates", figures.update_request_share.unwrap(), table.update_share);
+        let gaps = figures.interarrival_ns.as_ref().unwrap();
+        for (percent, gap_ns) in [20, 40, 60, 80].into_iter().zip(table.gaps_ns) {
+            near(name, "time between arrivals", gaps.get(percent).unwrap() as f64, gap_ns as f64);
+        }
+        near(name, "longest time between arrivals", gaps.get(100).unwrap() as f64, table.longest_gap_ns as f64);
+    }
+}
+
+/// PPC says in words what its workloads are like.
+#[test]
+fn workloads_of_ppc_are_as_described() {
+    let of = |name: &str| figures(&Profile { requests: Some(50_000), ..Profile::load(name).unwrap() });
+    let osdb = of("ppc-osdb");
+    assert_eq!(osdb.write_sizes.as_ref().unwrap().top[0].bytes, 8192);
+    assert!(osdb.write_sizes.unwrap().top[0].share > 0.85 && osdb.sequential_share.unwrap() < 0.01);
+    let (financial, postmark) = (of("ppc-financial"), of("ppc-postmark"));
+    assert!(financial.skew.unwrap().top_1_percent > 3.0 * postmark.skew.unwrap().top_1_percent);
+    assert!(of("ppc-iozone").sequential_share.unwrap() > 0.75 && postmark.sequential_share.unwrap() < 0.25);
+}
+
+#[test]
+fn heads_say_what_is_chosen() {
+    for shipped in SHIPPED {
+        assert!(shipped.text.starts_with("# Synthetic: ") && shipped.text.to_lowercase().contains("chosen:"), "{}", shipped.name);
+        assert!(!Profile::load(shipped.name).unwrap().about.is_empty(), "{}", shipped.name);
+    }
+}
