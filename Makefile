@@ -30,7 +30,7 @@ $(if $(FOUND),$(error $(FOUND)))
 endif
 
 help:
-	@echo 'make demo      a real trace under four RAID layouts, compared'
+	@echo 'make demo      real traces under RAID layouts, compared'
 	@echo 'make test      every test and lint'
 	@echo 'make prove     the longer proofs'
 	@echo 'make bench     speed and memory'
@@ -39,6 +39,8 @@ help:
 
 demo: .venv/built
 	@.venv/bin/flashraid compare samples/pgbench-transactions.csv.gz --device ssd1 --schemes raid0,raid1,raid4,raid5 --fill 0.5
+	@.venv/bin/flashraid compare samples/postmark-transactions.csv.gz --device ssd1 --schemes raid0,raid5 --fill 0.5
+	@.venv/bin/flashraid compare samples/sqlite-transactions.csv.gz --device ssd1 --schemes raid0,raid5 --fill 0.5
 	@echo 'Next: .venv/bin/flashraid run samples/pgbench-transactions.csv.gz --device ssd1 --scheme raid5 --fill 0.5 --verify'
 
 test: .venv/built .venv/testing

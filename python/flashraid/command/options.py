@@ -43,7 +43,9 @@ OPTIONS: list[Option] = [
     ("--seed", "seed", "N", CHECKS),
 ]
 
-Trace = Annotated[str, typer.Argument(help="Trace file, plain or compressed with gzip, zstd or xz.")]
+Trace = Annotated[
+    str, typer.Argument(help="Trace file, plain or compressed (gzip, zstd, xz); a TOML profile; or profile:NAME.")
+]
 Output = Annotated[
     str,
     typer.Option(
