@@ -13,7 +13,7 @@ from .comparison import Comparison
 from .replay import Interrupted, compare, run
 from .result import Record, Result
 from .simulation import Completion, Simulation
-from .trace import anonymise, convert, fit, profiles, read_trace, synth, trace_info
+from .trace import anonymise, convert, fit, profiles, read_trace, sanity, synth, trace_info
 
 __all__ = [
     "Comparison",
@@ -33,6 +33,7 @@ __all__ = [
     "profiles",
     "read_trace",
     "run",
+    "sanity",
     "synth",
     "trace_info",
 ]

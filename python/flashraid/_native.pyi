@@ -28,7 +28,7 @@ def sanity(
     scheme: str | None,
     config: str | Path | None,
     settings: Sequence[tuple[str, str]],
-) -> str: ...
+) -> str | None: ...
 def trace_info(
     trace: str | Path,
     reading: Sequence[tuple[str, str]],

@@ -9,7 +9,7 @@ from ._native import InputError
 from .files import NewFile
 from .replay import Progress
 from .result import Record
-from .settings import Path, pairs
+from .settings import Path, pairs, path_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,6 +33,23 @@ def trace_info(
     """
     text = _native.trace_info(os.fspath(trace), pairs(reading), page_bytes, capacity_bytes, progress)
     return Record(json.loads(text))
+
+
+def sanity(
+    trace: Path,
+    *,
+    device: Path | None = None,
+    scheme: str | None = None,
+    config: Path | None = None,
+    **settings: object,
+) -> Record | None:
+    """What the beginning of a trace would ask of a device: rate, span, footprint, mean size, highest address, load.
+
+    `warnings` of it are what is almost certainly not meant, such as times in the wrong unit. The arguments are those of
+    `run`, which gives the same warnings. None if the trace can be read only once, as a pipe.
+    """
+    text = _native.sanity(os.fspath(trace), path_text(device), scheme, path_text(config), pairs(settings))
+    return None if text is None else Record(json.loads(text))
 
 
 def read_trace(trace: Path, **reading: object) -> "pl.DataFrame":

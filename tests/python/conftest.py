@@ -66,9 +66,9 @@ def command(tmp_path):
 
     def run(*arguments, status=0, **options):
         line = [str(COMMAND), *map(str, arguments)]
-        done = subprocess.run(
-            line, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, **options
-        )
+        if "input" not in options:
+            options["stdin"] = subprocess.DEVNULL
+        done = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=120, **options)
         assert done.returncode == status, (done.returncode, done.stdout[-2000:], done.stderr[-2000:])
         return done
 

@@ -5,6 +5,7 @@ import json
 import pytest
 from conftest import PAGE, SAMPLE, write_device, write_trace, writes
 
+import flashraid as fr
 from flashraid import _native
 
 
@@ -111,3 +112,26 @@ def test_a_coarse_clock_is_said(tmp_path, command, device):
     said = "the trace's clock ticks every 1 s: the requests of a tick were spread evenly over it"
     assert said in command(*options).stderr
     assert said not in command(*options, "--queue-depth", "2").stderr
+
+
+def test_a_pipe_is_read_once_and_whole(tmp_path, command, device):
+    rows = "".join(f"{index * 1000} 0 {index % 100 * 8} 8 0 {' ' * 30}\n" for index in range(20_000))
+    arguments = ("run", "/dev/stdin", "--format", "ssdsim", "--device", device, "--scheme", "raid0", "--json")
+    assert json.loads(command(*arguments, input=rows).stdout)["workload"]["requests"] == 20_000
+    several = "0 0 0 8 0\n1000 1 0 8 0\n"
+    done = command(*arguments, input=several, status=2)
+    assert "side by side only in a file that can be read twice" in done.stderr
+
+
+def test_the_library_looks_too(tmp_path, device):
+    trace = write_trace(tmp_path, [(index, "W", index % 100 * PAGE, PAGE) for index in range(200)])
+    found = fr.sanity(trace, device=device, scheme="raid0", time_unit="ns")
+    assert found.requests == 200
+    assert "--time-unit" in found.warnings[0]
+
+
+def test_left_out_requests_are_said_before_and_after(tmp_path, command, device):
+    trace = write_trace(tmp_path, [(0, "W", 0, PAGE), (1000, "W", 1 << 40, PAGE)])
+    done = command("run", trace, "--device", device, "--scheme", "raid0", "--on-error", "skip")
+    assert "they are left out (--fit wrap" in done.stderr
+    assert "1 requests do not fit into the logical space and were left out" in done.stderr

@@ -103,7 +103,8 @@ pub fn options(reading: &[(String, String)]) -> PyResult<TraceOptions> {
     Ok(options)
 }
 
-/// What the beginning of a trace would ask of a configured device, and what is almost certainly not meant, as JSON text.
+/// What the beginning of a trace would ask of a configured device, and what is almost certainly not meant, as JSON text;
+/// None if the trace can be read only once.
 #[pyfunction]
 #[pyo3(signature = (trace, device, scheme, config, settings))]
 pub fn sanity(
@@ -113,7 +114,7 @@ pub fn sanity(
     scheme: Option<&str>,
     config: Option<PathBuf>,
     settings: Vec<(String, String)>,
-) -> PyResult<String> {
+) -> PyResult<Option<String>> {
     let config = Config::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?;
-    json(&py.detach(|| flashraid_sim::sanity(&trace, config)).map_err(to_python)?)
+    py.detach(|| flashraid_sim::sanity(&trace, config)).map_err(to_python)?.as_ref().map(json).transpose()
 }

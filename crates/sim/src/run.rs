@@ -169,13 +169,19 @@ pub fn run(
 /// What is likely to surprise in the result.
 fn warnings_after(simulation: &Simulation, result: &serde_json::Value) -> Vec<String> {
     let mut warnings = Vec::new();
-    if let Some(load) = simulation.offered_load().filter(|load| load.busiest > 0.9) {
+    // A closed loop is there to saturate the device.
+    let is_open_loop = simulation.config().run.queue_depth == 0;
+    if let Some(load) = simulation.offered_load().filter(|load| is_open_loop && load.busiest > 0.9) {
         let what = if load.mean > 0.9 {
             format!("offered load is {:.2}: the device cannot keep up", load.mean)
         } else {
             format!("offered load is {:.2}, but {:.2} on the busiest bus or die: that one cannot keep up", load.mean, load.busiest)
         };
         warnings.push(format!("{what}, and latencies measure how long the trace is rather than the device"));
+    }
+    let left_out = result["workload"]["left_out"].as_u64().unwrap_or(0);
+    if left_out > 0 {
+        warnings.push(format!("{left_out} requests do not fit into the logical space and were left out (--on-error skip)"));
     }
     let unmapped = result["requests"]["unmapped_reads"].as_u64().unwrap_or(0);
     let pages = unmapped + result["flash_ops"]["reads"]["host"].as_u64().unwrap_or(0);

@@ -7,7 +7,7 @@ use crate::listing;
 use crate::run::RunError;
 use flashraid_flash::{CellOperation, Settings};
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{TimeUnit, Trace};
+use flashraid_workload::{OnError, TimeUnit, Trace, can_be_read_again};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::path::Path;
@@ -63,8 +63,11 @@ pub struct Sanity {
     pub warnings: Vec<String>,
 }
 
-/// Looks at the beginning of a trace with the eyes of a configured device.
-pub fn sanity(path: &Path, config: Config) -> Result<Sanity, RunError> {
+/// Looks at the beginning of a trace with the eyes of a configured device. None if the trace can be read only once, as a pipe.
+pub fn sanity(path: &Path, config: Config) -> Result<Option<Sanity>, RunError> {
+    if !can_be_read_again(path) {
+        return Ok(None);
+    }
     let mut options = config.run.trace_options()?;
     let wanted = if options.limit == 0 { SAMPLE } else { options.limit.min(SAMPLE) };
     let is_limited = options.limit > SAMPLE || options.limit == 0;
@@ -99,8 +102,8 @@ pub fn sanity(path: &Path, config: Config) -> Result<Sanity, RunError> {
             .then(|| sample.busy_ns(&config.device, &assemble::settings(&config.device)) / span_ns as f64),
         warnings: Vec::new(),
     };
-    sanity.warnings = warnings(&sanity, unit, &config);
-    Ok(sanity)
+    sanity.warnings = warnings(&sanity, unit, &config)?;
+    Ok(Some(sanity))
 }
 
 struct Sample {
@@ -180,7 +183,7 @@ impl Sample {
     }
 }
 
-fn warnings(found: &Sanity, unit: TimeUnit, config: &Config) -> Vec<String> {
+fn warnings(found: &Sanity, unit: TimeUnit, config: &Config) -> Result<Vec<String>, RunError> {
     let mut warnings = Vec::new();
     let is_open_loop = config.run.queue_depth == 0;
     let rate = found.requests_per_second.unwrap_or(f64::INFINITY);
@@ -220,13 +223,14 @@ fn warnings(found: &Sanity, unit: TimeUnit, config: &Config) -> Vec<String> {
             found.requests,
             found.space_bytes,
             found.max_address_bytes,
-            match config.run.fit {
-                Fit::Wrap => "they are wrapped, so that different addresses become one",
-                Fit::Error => "--fit wrap, --device-filter or a larger device would take them",
+            match (config.run.fit, config.run.trace_options()?.on_error) {
+                (Fit::Wrap, _) => "they are wrapped, so that different addresses become one",
+                (Fit::Error, OnError::Skip) => "they are left out (--fit wrap, --device-filter or a larger device would take them)",
+                (Fit::Error, OnError::Stop) => "--fit wrap, --device-filter or a larger device would take them",
             }
         ));
     }
-    warnings
+    Ok(warnings)
 }
 
 fn per_second(rate: f64) -> String {

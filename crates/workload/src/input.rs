@@ -6,7 +6,7 @@ use crate::profile::Shipped;
 use flate2::read::MultiGzDecoder;
 use liblzma::read::XzDecoder;
 use sha2::{Digest, Sha256};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -131,6 +131,12 @@ fn shipped(path: &Path) -> Result<Option<&'static Shipped>, TraceError> {
         Some(name) => Shipped::find(name).map(Some).map_err(|error| TraceError::Profile(error.to_string())),
         None => Ok(None),
     }
+}
+
+/// Whether a trace can be read a second time: a file can, and a profile that comes with flashraid, but no pipe.
+pub fn can_be_read_again(path: &Path) -> bool {
+    let is_shipped = path.to_str().is_some_and(|text| text.starts_with(PROFILE_PREFIX));
+    is_shipped || fs::metadata(path).is_ok_and(|found| found.is_file())
 }
 
 /// A line that is longer than what is held at a time.

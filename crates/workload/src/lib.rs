@@ -35,6 +35,7 @@ pub use info::{
     Burstiness, DeviceFigures, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, TraceInfo, TraceStatistics, WorkingSet,
     trace_info, trace_info_within,
 };
+pub use input::can_be_read_again;
 pub use options::{BlockAction, Layout, MissingOp, OnError, TraceOptions};
 pub use profile::{Profile, ProfileError};
 pub use random::SplitMix64;

@@ -10,6 +10,9 @@ use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
 use std::path::Path;
 
+/// Devices that a message names.
+const DEVICES_NAMED: usize = 20;
+
 /// Requests of one batch: 32 KiB, which stay in the first-level cache until they are used.
 const BATCH: usize = 1024;
 
@@ -108,9 +111,9 @@ impl Trace {
         self.unit
     }
 
-    /// Devices met so far.
+    /// Devices met so far whose requests are kept.
     pub fn devices(&self) -> u64 {
-        self.gate.devices().count() as u64
+        self.gate.devices().filter(|device| device.is_kept).count() as u64
     }
 
     /// Appends the next requests (about 1024) to `batch`, and returns how many. 0 is the end of the trace, or of the part
@@ -173,9 +176,12 @@ impl Trace {
     }
 
     fn empty(&self) -> TraceError {
-        let seen: Vec<String> = self.gate.devices().take(20).map(|device| device.name).collect();
         let what = if self.gate.filtered() > 0 {
-            format!("no request of the devices asked for (--device-filter); devices found: {}", seen.join(", "))
+            let seen: Vec<String> = self.gate.devices().map(|device| device.name).collect();
+            let more = seen.len().saturating_sub(DEVICES_NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let named = seen[..seen.len().min(DEVICES_NAMED)].join(", ");
+            format!("no request of the devices asked for (--device-filter); devices found: {named}{more}")
         } else if let Some(fault) = self.gate.skipped().1.first() {
             format!("no line or record can be read, the first because of {fault}")
         } else {

@@ -11,7 +11,10 @@ from ..sizes import format_bytes
 
 def show(trace: str, device: str | None, scheme: str | None, config: str | None, settings: Pairs) -> None:
     """Prints one line of figures and a line for each warning to standard error."""
-    found = json.loads(_native.sanity(trace, device, scheme, config, settings))
+    text = _native.sanity(trace, device, scheme, config, settings)
+    if text is None:  # a pipe, which the run itself will read
+        return
+    found = json.loads(text)
     print(f"trace: {_figures(found)}", file=sys.stderr)
     for warning in found["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
