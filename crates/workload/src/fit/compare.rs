@@ -78,7 +78,7 @@ impl Difference {
 
     fn badness(&self) -> f64 {
         let off = self.difference.map_or(1.0, f64::abs).min(2.0);
-        if self.is_within { 0.1 * off.min(TOLERANCE) } else { off }
+        if self.is_within { off.min(TOLERANCE) } else { 1.0 + off }
     }
 }
 

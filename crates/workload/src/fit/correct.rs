@@ -1,7 +1,7 @@
 //! Corrects a model by what its twin shows: the values of a table are moved so that the twin's distribution comes nearer to the original's.
 
 use crate::info::TraceStatistics;
-use crate::profile::Twin;
+use crate::profile::{Moves, Place, Twin};
 
 /// Shares of the reuses at which distances are compared.
 const DISTANCE_SHARES: [f64; 23] =
@@ -10,6 +10,9 @@ const DISTANCE_SHARES: [f64; 23] =
 const USE_SHARES: [f64; 8] = [0.0, 0.5, 0.8, 0.9, 0.97, 0.99, 0.999, 1.0];
 /// Part of what is missing that is made up for at once.
 const STEP: f64 = 0.7;
+/// By how much smaller each step is than the one before.
+const DAMPING: f64 = 0.85;
+const LEAST_STEP: f64 = 0.1;
 
 /// What becomes of a value: pairs of what is measured and what is written down, both ascending, as logarithms (of 1 more).
 #[derive(Clone)]
@@ -41,50 +44,92 @@ impl Curve {
     }
 
     /// Moves towards what is wanted from what came out.
-    fn learn(&mut self, wanted: &[f64], is: &[f64]) {
+    fn learn(&mut self, wanted: &[f64], is: &[f64], step: f64) {
         let mut last = 0.0;
         for (from, to) in &mut self.0 {
             // Several shares may have the same value.
             let steps = is.iter().zip(wanted).filter(|(_, wanted)| log(**wanted) == *from);
             let (sum, count) = steps.fold((0.0, 0), |(sum, count), (is, wanted)| (sum + log(*wanted) - log(*is), count + 1));
-            *to = (*to + STEP * sum / f64::from(count.max(1))).max(last);
+            *to = (*to + step * sum / f64::from(count.max(1))).max(last);
             last = *to;
         }
     }
 }
 
 /// What is changed in a measured model before it is written down.
+#[derive(Clone)]
 pub(super) struct Correction {
     distances: Vec<f64>,
     distance: Curve,
     uses: Vec<f64>,
     use_count: Curve,
+    /// Updates of the original: requests and pages.
+    updates: [f64; 2],
+    /// Writes that are turned from clean to dirty pages; below 0 from dirty to clean.
+    dirtied: f64,
+    /// Part of what is missing that is made up for next.
+    step: f64,
 }
 
 impl Correction {
     pub fn new(original: &TraceStatistics) -> Self {
         let distances = original.reuse_distances(&DISTANCE_SHARES);
         let uses = mean_uses(original);
-        Self { distance: Curve::new(&distances), distances, use_count: Curve::new(&uses), uses }
+        Self {
+            distance: Curve::new(&distances),
+            distances,
+            use_count: Curve::new(&uses),
+            uses,
+            updates: original.updates(),
+            dirtied: 0.0,
+            step: STEP,
+        }
     }
 
     /// The model with its corrections.
     pub fn apply(&self, measured: &Twin) -> Twin {
         let mut twin = measured.clone();
         for phase in &mut twin.phases {
-            let moves = phase.reads.values_mut().chain(phase.writes.values_mut());
-            for part in moves.flat_map(|moves| &mut moves.parts) {
+            let moves = phase.reads.iter_mut().chain(&mut phase.writes).filter(|(place, _)| place.has_distance());
+            for part in moves.flat_map(|(_, moves)| &mut moves.parts) {
                 part.distance = part.distance.map(|distance| if distance == 0.0 { 0.0 } else { self.distance.at(distance).round() });
             }
             phase.uses = phase.uses.map(|uses| (self.use_count.at(uses) * 100.0).round() / 100.0);
         }
+        for [clean, dirty] in [[Place::Clean, Place::Dirty], [Place::CleanAgain, Place::DirtyAgain]] {
+            self.dirty(&mut twin, clean, dirty);
+        }
         twin
+    }
+
+    /// Moves writes from one place to the other, in all phases alike.
+    fn dirty(&self, twin: &mut Twin, clean: Place, dirty: Place) {
+        let (from, to) = if self.dirtied > 0.0 { (clean, dirty) } else { (dirty, clean) };
+        let all: u64 = twin.phases.iter().flat_map(|phase| [clean, dirty].map(|of| phase.writes.get(&of).map_or(0, Moves::requests))).sum();
+        let share = self.dirtied.abs() / (all.max(1)) as f64;
+        for phase in &mut twin.phases {
+            let Some(mut source) = phase.writes.remove(&from) else { continue };
+            let target = phase.writes.entry(to).or_insert_with(|| Moves { after: [0; 4], parts: source.parts.clone() });
+            for (from, to) in source.after.iter_mut().zip(&mut target.after) {
+                let moved = ((*from + *to) as f64 * share).round().min(*from as f64) as u64;
+                (*from, *to) = (*from - moved, *to + moved);
+            }
+            if target.requests() == 0 {
+                phase.writes.remove(&to);
+            }
+            if source.requests() > 0 {
+                phase.writes.insert(from, source);
+            }
+        }
     }
 
     /// Learns from the twin that came of it.
     pub fn learn(&mut self, twin: &TraceStatistics) {
-        self.distance.learn(&self.distances, &twin.reuse_distances(&DISTANCE_SHARES));
-        self.use_count.learn(&self.uses, &mean_uses(twin));
+        self.distance.learn(&self.distances, &twin.reuse_distances(&DISTANCE_SHARES), self.step);
+        self.use_count.learn(&self.uses, &mean_uses(twin), self.step);
+        let [requests, pages] = twin.updates();
+        self.dirtied += self.step * (self.updates[0] - requests + self.updates[1] - pages) / 2.0;
+        self.step = (self.step * DAMPING).max(LEAST_STEP);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::info::TraceStatistics;
 use crate::pages::PageNumbers;
-use crate::profile::{DIRTY, End, Ends, Moves, PLACES, Part, Phase, Place, STARTED, TAIL_BYTES, Table, Twin};
+use crate::profile::{DIRTY, End, Ends, MID_PAGE, Moves, PLACES, Part, Phase, Place, STARTED, TAIL_BYTES, Table, Twin};
 use crate::recency::Recency;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::BTreeMap;
@@ -101,7 +101,8 @@ impl Walker {
         let is_stream = self.ends.streams(op).iter().any(|end| is_end(Some(*end)));
         let first = start / self.page_bytes;
         let following = self.depth(start.div_ceil(self.page_bytes));
-        let goes_on = |new, used| if following.is_none() { (new, None) } else { (used, following) };
+        let mid_page = if start.is_multiple_of(self.page_bytes) { 0 } else { MID_PAGE as usize };
+        let goes_on = |new, used| if following.is_none() { (new, Some(mid_page)) } else { (used, following) };
         if is_next {
             return goes_on(Place::NextNew, Place::NextUsed);
         }
@@ -116,9 +117,10 @@ impl Walker {
         if let Some(end) = self.ends.all(op).iter().rev().find(tail).copied() {
             let page = end.bytes.div_ceil(self.page_bytes);
             let behind = self.depth(page);
-            if behind.is_some() && page <= last {
+            if page <= last && self.depth(first).is_some() {
                 self.tails.push((end.bytes - start) as f64);
-                return (Place::Tail, behind);
+                let before = self.depth((end.bytes - 1) / self.page_bytes);
+                return if behind.is_some() { (Place::Tail, behind) } else { (Place::TailNew, before) };
             }
         }
         let distance = self.depth(first);
@@ -133,12 +135,15 @@ impl Walker {
     }
 }
 
+/// Requests of one kind and place: how many by what went before, and their distances and sizes.
+type Requests = ([u64; 4], Vec<(f64, f64)>);
+
 /// What becomes the tables of one phase.
 struct Values {
     gaps: Vec<f64>,
     others: [u64; 3],
-    /// By kind and place: counts by the kind before, and pairs of distance and size.
-    moves: [[([u64; 4], Vec<(f64, f64)>); PLACES]; 2],
+    /// By kind and place.
+    moves: [[Requests; PLACES]; 2],
     places: [Option<Place>; PLACES],
     uses: Vec<f64>,
 }
@@ -152,7 +157,7 @@ impl Values {
     fn add(&mut self, sample: &Sample) {
         let (after, pairs) = &mut self.moves[sample.op][sample.place as usize];
         after[sample.after] += 1;
-        let distance = if sample.place.has_distance() { sample.distance } else { 0.0 };
+        let distance = if sample.place == Place::New { 0.0 } else { sample.distance };
         pairs.push((distance, sample.size_bytes));
         self.places[sample.place as usize] = Some(sample.place);
     }

@@ -21,10 +21,10 @@ use std::path::Path;
 /// Rounds of correction with each focus.
 const ROUNDS: usize = 7;
 /// Slack and power that are tried.
-const FOCUS: [(f64, f64); 4] = [(0.12, 1.0), (0.25, 2.0), (0.4, 2.0), (0.06, 1.0)];
+const FOCUS: [(f64, f64); 5] = [(0.12, 1.0), (0.25, 2.0), (0.4, 2.0), (0.06, 1.0), (0.2, 1.5)];
 /// Seeds that are tried at most, and pages of all their twins.
 const SEEDS: u64 = 100;
-const SEED_PAGES: u64 = 4_000_000;
+const SEED_PAGES: u64 = 30_000_000;
 
 /// A fitted profile, and how near its twin comes.
 #[derive(Clone, Debug)]
@@ -83,20 +83,23 @@ pub fn fit(requests: &[HostRequest], page_bytes: NonZeroU64, name: &str, go_on: 
     let seeds = (SEED_PAGES / statistics.page_uses().max(1)).clamp(2, SEEDS);
     let most = (FOCUS.len() * ROUNDS) as u64 + seeds;
     let mut search = Search { original, page_bytes, name, best: None, go_on, rounds: 0, most };
+    // With each focus, corrections until they settle; from the best of them on, other sequences: what is left are the accidents of one.
+    let mut settled = (measured.clone(), Correction::new(&statistics));
     for (slack, power) in FOCUS {
         let focused = Twin { slack, power, ..measured.clone() };
         let mut correction = Correction::new(&statistics);
         for _ in 0..ROUNDS {
-            let Some(made) = search.round(correction.apply(&focused), 1) else { return search.best };
+            let Some((made, is_best)) = search.round(correction.apply(&focused), 1) else { return search.best };
+            if is_best {
+                settled = (focused.clone(), correction.clone());
+            }
             correction.learn(&made);
         }
     }
-    // What is left are the accidents of one sequence: another one may have fewer.
-    let best = search.best.as_ref().and_then(|best| best.profile.twin.clone()).unwrap_or(measured);
+    let (focused, mut correction) = settled;
     for seed in 2..2 + seeds {
-        if search.round(best.clone(), seed).is_none() {
-            break;
-        }
+        let Some((made, _)) = search.round(correction.apply(&focused), seed) else { break };
+        correction.learn(&made);
     }
     search.best
 }
@@ -114,8 +117,8 @@ struct Search<'a, 'b> {
 }
 
 impl Search<'_, '_> {
-    /// Makes a twin and compares it. None: no more is wanted.
-    fn round(&mut self, twin: Twin, seed: u64) -> Option<TraceStatistics> {
+    /// Makes a twin and compares it; whether it is the best so far. None: no more is wanted.
+    fn round(&mut self, twin: Twin, seed: u64) -> Option<(TraceStatistics, bool)> {
         if self.best.as_ref().is_some_and(|best| best.comparison.is_within())
             || !(self.go_on)(self.rounds, Some(self.rounds as f64 / self.most as f64))
         {
@@ -126,10 +129,11 @@ impl Search<'_, '_> {
         let made = statistics(profile.requests().expect("what is measured can be made"), self.page_bytes);
         let figures = made.clone().figures();
         let comparison = Comparison::new(&self.original, &figures, profile.twin.as_ref().map_or(0, Twin::numbers));
-        if self.best.as_ref().is_none_or(|best| comparison.badness() < best.comparison.badness()) {
+        let is_best = self.best.as_ref().is_none_or(|best| comparison.badness() < best.comparison.badness());
+        if is_best {
             self.best = Some(Fit { profile, original: self.original.clone(), twin: figures, comparison });
         }
-        Some(made)
+        Some((made, is_best))
     }
 }
 

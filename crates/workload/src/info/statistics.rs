@@ -204,6 +204,11 @@ impl TraceStatistics {
         ended.map(|window| [window.busiest * window.length_ns, (window.busiest + 1) * window.length_ns])
     }
 
+    /// Writes that touch pages written before, and how many such pages they touch.
+    pub(crate) fn updates(&self) -> [f64; 2] {
+        [self.updates as f64, self.page_updates as f64]
+    }
+
     /// Pages that transfers touch, each time counted.
     pub(crate) fn page_uses(&self) -> u64 {
         self.page_uses

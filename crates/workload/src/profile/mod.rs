@@ -15,7 +15,7 @@ pub use arrivals::{Arrivals, Diurnal};
 pub use shipped::{SHIPPED, Shipped};
 pub use streams::{Ops, Sizes, Stream};
 pub use table::{Row, Table};
-pub(crate) use twin::{DIRTY, End, Ends, PLACES, STARTED, TAIL_BYTES};
+pub(crate) use twin::{DIRTY, End, Ends, MID_PAGE, PLACES, STARTED, TAIL_BYTES};
 pub use twin::{Moves, Part, Phase, Place, Twin};
 
 use flashraid_vocabulary::HostRequest;

@@ -4,7 +4,7 @@ use super::deck::Deck;
 use super::frontier::Frontiers;
 use super::stack::{Focus, Found, Stack};
 use super::streams::{End, Ends};
-use super::{DIRTY, Moves, PLACES, Phase, Place, STARTED, Twin};
+use super::{DIRTY, MID_PAGE, Moves, PLACES, Phase, Place, STARTED, Twin};
 use crate::random::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::VecDeque;
@@ -12,12 +12,12 @@ use std::collections::VecDeque;
 /// Moves drawn before one is made to fit that does not.
 const DRAWS: u32 = 12;
 /// Pages looked at for one where a request of the same size began.
-const LOOKS: u32 = 6;
+const LOOKS: u32 = 8;
 /// Distances of which the one nearest to what is there is taken, and how far it may be off, as a logarithm.
 const HAND: usize = 8;
 const MISFIT: f64 = 1.0;
 /// Everything that can speak for a page.
-const MERITS: u32 = 15;
+const MERITS: u32 = 31;
 /// Edges of what is used that are remembered.
 const EDGES: usize = 32;
 /// Sectors of a page are counted by these.
@@ -252,11 +252,11 @@ impl Generator {
         let possible = |is_possible| if is_possible { 0.0 } else { f64::MAX };
         match place {
             Place::Edge => possible(self.edges().next().is_some()),
-            Place::NextUsed | Place::OwnUsed => match self.depth(op, place) {
+            Place::NextUsed | Place::OwnUsed | Place::NextNew | Place::OwnNew => match self.depth(op, place) {
                 Some(depth) => self.deal.moves[op][place as usize].as_mut().map_or(0.0, |moves| moves.nearest(depth).1),
                 None => f64::MAX,
             },
-            Place::Tail => possible(self.ends(op, place).next().is_some()),
+            Place::Tail | Place::TailNew => possible(self.ends(op, place).next().is_some()),
             _ => possible(place.goes_on().is_none() || self.ends(op, place).next().is_some()),
         }
     }
@@ -264,7 +264,15 @@ impl Generator {
     /// Depth of the page that a move must begin at, if there is one.
     fn depth(&self, op: usize, place: Place) -> Option<f64> {
         let end = self.ends(op, place).next()?;
+        if place.goes_on() == Some(true) {
+            return Some(self.mid_page(end));
+        }
         self.stack.depth(end.bytes.div_ceil(self.page_bytes)).map(|depth| depth as f64)
+    }
+
+    /// What stands for the distance of a request that goes on from here into new pages.
+    fn mid_page(&self, end: End) -> f64 {
+        if end.bytes.is_multiple_of(self.page_bytes) { 0.0 } else { MID_PAGE }
     }
 
     /// The next gap: with the phase's persistence, one like the last.
@@ -292,8 +300,8 @@ impl Generator {
             _ => [None, None],
         };
         let streams = if matches!(place, Place::StreamNew | Place::StreamUsed) { self.ends.streams(op) } else { &[] };
-        let streams = if place == Place::Tail { self.ends.all(op) } else { streams };
-        let is_new = place.goes_on() == Some(true);
+        let streams = if matches!(place, Place::Tail | Place::TailNew) { self.ends.all(op) } else { streams };
+        let is_new = place.goes_on() == Some(true) || place == Place::TailNew;
         // The whole of a request of mean size is to lie in used pages.
         let mean_bytes = self.deal.moves[op][place as usize].as_ref().map_or(0, |moves| moves.mean_bytes);
         let fits = move |end: &End| {
@@ -316,7 +324,8 @@ impl Generator {
 
     fn transfer(&mut self) -> HostRequest {
         let (op, place) = self.draw();
-        let depth = if matches!(place, Place::NextUsed | Place::OwnUsed) { self.depth(op, place) } else { None };
+        let depth =
+            if matches!(place, Place::NextUsed | Place::OwnUsed | Place::NextNew | Place::OwnNew) { self.depth(op, place) } else { None };
         let moves = self.deal.moves[op][place as usize].as_mut().expect("a move that was drawn");
         let (distance, size_bytes) = moves.next(depth);
         let size_bytes = size_bytes.min(self.space_bytes);
@@ -334,10 +343,14 @@ impl Generator {
         let found = match place {
             Place::New => None,
             Place::Edge => self.nearest(self.edges(), distance).map(|end| self.before(end)),
-            Place::Tail => {
+            Place::Tail | Place::TailNew => {
                 let overlap = self.tail_bytes.next_size();
                 let end = self.nearest(self.ends(op, place), distance);
                 end.map(|end| End { bytes: end.bytes - overlap.min(end.bytes), ..end })
+            }
+            Place::StreamNew => {
+                let alike = self.ends(op, place).find(|end| self.mid_page(*end) == distance);
+                alike.or_else(|| self.ends(op, place).next())
             }
             Place::StreamUsed => self.nearest(self.ends(op, place), distance),
             _ => self.ends(op, place).next(),
@@ -396,16 +409,19 @@ impl Generator {
         (self.start_bytes[kind].next().1 / SECTOR_BYTES as f64).round() as u64 * SECTOR_BYTES % self.page_bytes
     }
 
-    /// How much speaks for going back to a page: it does not look sequential by chance, a request of this size began there, and what lies
-    /// behind was used too, so that another request may go on.
-    fn merit(&self, found: &Found, op: usize, size_bytes: u64) -> u32 {
+    /// How much speaks for going back to a page: it does not look sequential by chance, the last page is in the state asked for too, a
+    /// request of this size began there, and what lies behind was used, so that another request may go on.
+    fn merit(&self, found: &Found, op: usize, state: u8, size_bytes: u64) -> u32 {
         let first = found.page * self.page_bytes + u64::from(found.sector) * SECTOR_BYTES;
         let is_next = [self.ends.last(), self.ends.own(op)].into_iter().flatten().any(|end| end.bytes == first);
         let is_whole = |bytes: u64| bytes.is_multiple_of(self.page_bytes);
         let is_same = found.size_bytes == size_bytes;
         let is_alike = is_whole(found.size_bytes) == is_whole(size_bytes);
         let goes_on = self.stack.is_used((first + size_bytes) / self.page_bytes);
-        8 * u32::from(!is_next) + 4 * u32::from(is_same) + 2 * u32::from(is_alike) + u32::from(goes_on)
+        let last = self.stack.state((first + size_bytes - 1) / self.page_bytes);
+        let is_whole_used = last.is_some_and(|last| (last ^ state) & DIRTY == 0);
+        let merits = [(16, !is_next), (8, is_whole_used), (4, is_same), (2, is_alike), (1, goes_on)];
+        merits.into_iter().filter(|(_, speaks)| *speaks).map(|(merit, _)| merit).sum()
     }
 
     /// Goes back to a used page in this state, else to one in a state like it.
@@ -416,7 +432,7 @@ impl Generator {
             let found =
                 [0, STARTED, DIRTY, DIRTY | STARTED].into_iter().find_map(|change| self.stack.find(state ^ change, distance, share));
             let Some(found) = found else { break };
-            let merit = self.merit(&found, op, size_bytes);
+            let merit = self.merit(&found, op, state, size_bytes);
             if best.as_ref().is_none_or(|(least, _)| merit > *least) {
                 best = Some((merit, found));
             }

@@ -1,10 +1,10 @@
 //! The model of a measured trace: phases, each with its mix, its gaps, its sizes and its reuse of pages.
 //!
-//! A request begins at one of thirteen *places*: where a request ended (the last one, the last of its kind, or a recent one; going on into
-//! new pages or used ones), shortly before such a place, at pages never used, at the edge of what is used, or back at used pages. Used pages are found by their LRU
-//! stack distance (Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 1970), among those near the
-//! distance drawn by how often they are still to be used; so reuse distances and skew are both kept. Every table is dealt like a deck of
-//! cards, without putting cards back: what a phase holds is what comes out.
+//! A request begins at one of fourteen *places*: where a request ended (the last one, the last of its kind, or a recent one; going on into
+//! new pages or used ones), shortly before such a place, at pages never used, at the edge of what is used, or back at used pages. Used
+//! pages are found by their LRU stack distance (Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 1970),
+//! among those near the distance drawn by how often they are still to be used; so reuse distances and skew are both kept. Every table is
+//! dealt like a deck of cards, without putting cards back: what a phase holds is what comes out.
 
 mod deck;
 mod frontier;
@@ -70,6 +70,8 @@ pub enum Place {
     Edge,
     /// Shortly before the place where a recent transfer of this kind ended, going on beyond it into used pages.
     Tail,
+    /// The same, into pages never used.
+    TailNew,
     /// At a page used but never written, where no request has begun.
     Clean,
     /// The same, where one has.
@@ -80,8 +82,11 @@ pub enum Place {
     DirtyAgain,
 }
 
+/// Distance of a request that goes on into new pages from the middle of a page; 0 if from the end of one.
+pub(crate) const MID_PAGE: f64 = 10.0;
+
 /// How many places there are.
-pub(crate) const PLACES: usize = 13;
+pub(crate) const PLACES: usize = 14;
 
 impl Place {
     /// A used page in this state.
@@ -107,7 +112,7 @@ impl Place {
 
     /// Whether its first page has a distance.
     pub(crate) fn has_distance(self) -> bool {
-        matches!(self, Self::Edge | Self::Tail) || self.goes_on() == Some(false) || self.state().is_some()
+        matches!(self, Self::Edge | Self::Tail | Self::TailNew) || self.goes_on() == Some(false) || self.state().is_some()
     }
 
     /// Whether it goes on where a request ended; and whether into new pages.
@@ -157,7 +162,8 @@ pub struct Moves {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// One row: LRU stack distance of the first page, in pages; 0 where the place leaves no choice.
+    /// One row: LRU stack distance of the first page, in pages. Of requests that go on into new pages, 10 if from the middle of a page,
+    /// else 0.
     pub distance: Table,
     /// Sizes.
     pub bytes: Table,
@@ -232,7 +238,8 @@ impl Twin {
         check(self.requests() > 0, "phases", self.requests(), "at least one request")?;
         self.device_starts.check("device_starts", 0.0)?;
         self.start_bytes.iter().try_for_each(|table| table.check("start_bytes", 0.0))?;
-        let has_tails = |phase: &Phase| phase.moves().iter().any(|moves| moves.contains_key(&Place::Tail));
+        let is_tail = |place: &Place| matches!(place, Place::Tail | Place::TailNew);
+        let has_tails = |phase: &Phase| phase.moves().iter().any(|moves| moves.keys().any(is_tail));
         if self.phases.iter().any(has_tails) {
             self.tail_bytes.check("tail_bytes", 1.0)?;
         }

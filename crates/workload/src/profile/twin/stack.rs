@@ -80,6 +80,12 @@ impl Stack {
         self.numbers.find(page).is_some_and(|number| self.recency.place(number).is_some())
     }
 
+    /// State of a page; None if it was not used.
+    pub fn state(&self, page: u64) -> Option<u8> {
+        let number = self.numbers.find(page)?;
+        self.recency.place(number).map(|_| self.pages[number].state)
+    }
+
     /// Pages used so far.
     pub fn distinct(&self) -> usize {
         self.recency.distinct()
