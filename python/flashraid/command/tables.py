@@ -157,8 +157,8 @@ def show_trace_info(info: dict[str, Any]) -> None:
     table.add_row("unaligned transfers", _percent(of.unaligned_share))
     if of.capacity_bytes is not None:
         table.add_row(f"beyond {format_bytes(of.capacity_bytes)}", f"{of.beyond_capacity:,} requests")
-    for row in reader.rows(of):
-        table.add_row(*row)
+    for cells in reader.rows(of):
+        table.add_row(*cells)
     table.add_row("SHA-256", of.sha256)
     table.columns[1].justify = "left"
     _print(table)
