@@ -54,12 +54,18 @@ def test_a_wrong_unit_is_noticed(tmp_path, device, gap_us, unit, says):
         assert says in found["warnings"][0]
 
 
-def test_a_wrong_unit_of_sizes_is_noticed(tmp_path):
-    device = write_device(tmp_path, blocks_per_plane=8192)
-    trace = tmp_path / "bytes.ssdsim.trace"
-    trace.write_text("".join(f"{index * 10_000_000} 0 0 65536 0\n" for index in range(200)))
-    (warning,) = [text for text in sanity(trace, device)["warnings"] if "counts sectors" in text]
-    assert "the mean request has 34 MB" in warning
+@pytest.mark.parametrize(
+    ("size", "warns"),
+    [(8, "counts sectors, a format that counts bytes"), (4096, "counts bytes, a format that counts sectors")],
+)
+def test_a_wrong_unit_of_sizes_is_noticed(tmp_path, size, warns):
+    device = write_device(tmp_path, blocks_per_plane=30_000)
+    name, kind = ("heimdall", "ms") if size == 8 else ("ssdsim", "ns")
+    trace = tmp_path / f"sizes.{name}-{kind}.trace"
+    step = 100 if kind == "ms" else 100_000_000
+    trace.write_text("".join(f"{index * step} 0 {index * size} {size} 0\n" for index in range(200)))
+    (warning,) = sanity(trace, device)["warnings"]
+    assert warns in warning
 
 
 def test_addresses_beyond_the_space_are_announced(tmp_path, device):

@@ -125,6 +125,8 @@ pub struct Source {
     pub ignored: BTreeMap<String, u64>,
     /// Requests that the trace recorded with a time before that of the record before.
     pub out_of_order: u64,
+    /// Of these, requests so late that they were given a later time.
+    pub displaced: u64,
     /// Requests of other devices, left out by the filter.
     pub filtered: u64,
     /// Requests whose offset or size is not a whole number of pages.
@@ -140,7 +142,7 @@ pub struct Source {
 impl Source {
     /// Takes over what is known of a trace that has been read.
     pub(crate) fn read(&mut self, summary: TraceSummary) {
-        let TraceSummary { name, sha256, format, time_unit, filtered, out_of_order, skipped, ignored, devices, .. } = summary;
+        let TraceSummary { name, sha256, format, time_unit, filtered, out_of_order, displaced, skipped, ignored, devices, .. } = summary;
         *self = Self {
             name,
             sha256,
@@ -150,6 +152,7 @@ impl Source {
             skipped,
             ignored: ignored.into_iter().map(|(what, count)| (what.to_owned(), count)).collect(),
             out_of_order,
+            displaced,
             filtered,
             ..std::mem::take(self)
         };
@@ -290,6 +293,7 @@ impl Simulation {
                 "skipped": source.skipped,
                 "ignored": source.ignored,
                 "out_of_order": source.out_of_order,
+                "displaced": source.displaced,
                 "filtered": source.filtered,
                 "unaligned": source.unaligned,
                 "wrapped": source.wrapped,

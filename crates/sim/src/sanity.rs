@@ -16,15 +16,17 @@ use std::path::Path;
 const SAMPLE: u64 = 100_000;
 
 /// No device serves, and hardly a host asks, more requests a second; over so many requests that a burst does not count.
-const MOST_PER_SECOND: f64 = 2e6;
+const MOST_PER_SECOND: f64 = 1e6;
 /// A trace worth replaying has more requests a second.
-const LEAST_PER_SECOND: f64 = 0.02;
+const LEAST_PER_SECOND: f64 = 0.1;
 /// Fewer requests say nothing about a rate.
 const FEWEST_FOR_A_RATE: u64 = 100;
 /// A device is never asked for so many times what it can do.
-const MOST_LOAD: f64 = 30.0;
-/// Hosts cut transfers into pieces smaller than this.
-const LARGEST_MEAN_BYTES: f64 = 16e6;
+const MOST_LOAD: f64 = 10.0;
+/// Hosts address whole sectors of this many bytes.
+const SECTOR_BYTES: u64 = 512;
+/// Transfers that look wrong among all from which on they are no exception.
+const MOST_SHARE: f64 = 0.9;
 
 /// What the first requests of a trace (all of a short one) are, and what they would ask of a device.
 #[derive(Clone, Debug, Serialize)]
@@ -102,7 +104,7 @@ pub fn sanity(path: &Path, config: Config) -> Result<Option<Sanity>, RunError> {
             .then(|| sample.busy_ns(&config.device, &assemble::settings(&config.device)) / span_ns as f64),
         warnings: Vec::new(),
     };
-    sanity.warnings = warnings(&sanity, unit, &config)?;
+    sanity.warnings = warnings(&sanity, &sample, unit, &config)?;
     Ok(Some(sanity))
 }
 
@@ -119,6 +121,9 @@ struct Sample {
     max_address_bytes: u64,
     beyond_space: u64,
     unaligned: u64,
+    /// Transfers that are not of whole sectors, and those that are of whole sectors of sectors.
+    unsectored: u64,
+    twice_sectored: u64,
     /// Pages touched, 64 a word. Only summed up: the order of a hash map does not show.
     words: FxHashMap<u64, u64>,
 }
@@ -138,6 +143,8 @@ impl Sample {
             max_address_bytes: 0,
             beyond_space: 0,
             unaligned: 0,
+            unsectored: 0,
+            twice_sectored: 0,
             words: FxHashMap::default(),
         }
     }
@@ -160,6 +167,8 @@ impl Sample {
         *if is_read { &mut self.pages_read } else { &mut self.pages_written } += last - first + 1;
         self.bytes += size_bytes;
         self.unaligned += u64::from(!(offset_bytes | size_bytes).is_multiple_of(self.page_bytes));
+        self.unsectored += u64::from(!(offset_bytes | size_bytes).is_multiple_of(SECTOR_BYTES));
+        self.twice_sectored += u64::from((offset_bytes | size_bytes).is_multiple_of(SECTOR_BYTES * SECTOR_BYTES));
         for word in first / 64..=last / 64 {
             let (from, to) = (first.max(word * 64) % 64, last.min(word * 64 + 63) % 64);
             *self.words.entry(word).or_default() |= u64::MAX >> (63 - (to - from)) << from;
@@ -183,7 +192,7 @@ impl Sample {
     }
 }
 
-fn warnings(found: &Sanity, unit: TimeUnit, config: &Config) -> Result<Vec<String>, RunError> {
+fn warnings(found: &Sanity, sample: &Sample, unit: TimeUnit, config: &Config) -> Result<Vec<String>, RunError> {
     let mut warnings = Vec::new();
     let is_open_loop = config.run.queue_depth == 0;
     let rate = found.requests_per_second.unwrap_or(f64::INFINITY);
@@ -209,10 +218,20 @@ fn warnings(found: &Sanity, unit: TimeUnit, config: &Config) -> Result<Vec<Strin
             warnings.push(format!("the trace asks for {what}: {advice}"));
         }
     }
-    if let Some(mean) = found.mean_bytes.filter(|mean| *mean > LARGEST_MEAN_BYTES) {
+    let transfers = sample.reads + sample.writes;
+    let is_most = |part: u64| transfers >= FEWEST_FOR_A_RATE && part as f64 >= MOST_SHARE * transfers as f64;
+    if is_most(sample.unsectored) {
         warnings.push(format!(
-            "the mean request has {:.0} MB: if sizes are bytes, a format that counts sectors was chosen (--format)",
-            mean / 1e6
+            "{} of {transfers} reads and writes are not of whole sectors of {SECTOR_BYTES} bytes: if the trace counts sectors, a format \
+             that counts bytes was chosen (--format)",
+            sample.unsectored
+        ));
+    }
+    if is_most(sample.twice_sectored) {
+        warnings.push(format!(
+            "{} of {transfers} reads and writes are of whole multiples of 256 KiB: if the trace counts bytes, a format that counts \
+             sectors was chosen (--format)",
+            sample.twice_sectored
         ));
     }
     if found.beyond_space > 0 {

@@ -99,6 +99,7 @@ pub(crate) struct Gate {
     admitted: u64,
     filtered: u64,
     out_of_order: u64,
+    displaced: u64,
     ignored: BTreeMap<&'static str, u64>,
     skipped: u64,
     faults: Vec<String>,
@@ -135,6 +136,7 @@ impl Gate {
             admitted: 0,
             filtered: 0,
             out_of_order: 0,
+            displaced: 0,
             ignored: BTreeMap::new(),
             skipped: 0,
             faults: Vec::new(),
@@ -176,6 +178,11 @@ impl Gate {
     /// Tick of a coarse clock, over which its requests are spread.
     pub fn spread_tick_ns(&self) -> Option<u64> {
         (self.tick_ns > 0).then_some(self.tick_ns)
+    }
+
+    /// Requests that came too late for their place, and were given a later time.
+    pub fn displaced(&self) -> u64 {
+        self.displaced
     }
 
     /// Records that could not be read, and the first messages.
@@ -272,7 +279,9 @@ impl Gate {
         let mut request = self.pending[last];
         let place = first + self.pending[first..last].partition_point(|other| other.arrival_ns <= request.arrival_ns);
         if place == first && first > self.head {
-            request.arrival_ns = request.arrival_ns.max(self.pending[first - 1].arrival_ns);
+            let before_ns = self.pending[first - 1].arrival_ns;
+            self.displaced += u64::from(request.arrival_ns < before_ns);
+            request.arrival_ns = request.arrival_ns.max(before_ns);
         }
         self.pending.copy_within(place..last, place + 1);
         self.pending[place] = request;
@@ -324,6 +333,7 @@ impl Gate {
     #[inline(always)]
     fn arrival_ns(&mut self, recorded_ns: u64) -> u64 {
         let origin_ns = *self.origin_ns.get_or_insert(if self.traits.is_rebased { recorded_ns } else { 0 });
+        self.displaced += u64::from(recorded_ns < origin_ns + self.latest_ns);
         self.latest_ns = self.latest_ns.max(recorded_ns.saturating_sub(origin_ns));
         self.latest_ns
     }

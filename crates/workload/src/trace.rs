@@ -53,6 +53,8 @@ pub struct TraceSummary {
     pub out_of_order: u64,
     /// Tick of the trace's clock if it is too coarse to order requests by: those of a tick were spread over it evenly.
     pub spread_tick_ns: Option<u64>,
+    /// Of these, requests so late (more than 4,096 places) that they were given a later time.
+    pub displaced: u64,
     /// Lines or records that could not be read (`OnError::Skip`).
     pub skipped: u64,
     /// The messages of the first few of them.
@@ -161,6 +163,7 @@ impl Trace {
             requests: self.delivered,
             filtered: self.gate.filtered(),
             out_of_order: self.gate.out_of_order(),
+            displaced: self.gate.displaced(),
             spread_tick_ns: self.gate.spread_tick_ns(),
             skipped,
             faults: faults.to_vec(),

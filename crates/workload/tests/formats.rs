@@ -474,3 +474,14 @@ fn a_line_is_either_empty_or_a_fault() {
         summary.faults[0]
     );
 }
+
+/// A request that belongs more than 4,096 places before is given a later time, and counted.
+#[test]
+fn very_late_requests_are_counted() {
+    let lines: String = (0..5000).map(|index| format!("{} 0 8 8 0\n", 1000 + index)).collect();
+    let (_, near) = read(&file("near.ascii", format!("{lines}1903 0 8 8 1\n").as_bytes()), &options("ssdsim")).unwrap();
+    assert_eq!((near.out_of_order, near.displaced), (1, 0));
+    let (requests, far) = read(&file("far.ascii", format!("{lines}7 0 8 8 1\n").as_bytes()), &options("ssdsim")).unwrap();
+    assert_eq!((far.out_of_order, far.displaced), (1, 1));
+    assert_eq!(requests.iter().find(|request| request.op == HostOp::Read).unwrap().arrival_ns, 1903);
+}

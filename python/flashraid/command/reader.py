@@ -18,7 +18,8 @@ def rows(of: Record) -> Iterator[tuple[str, str]]:
     if of.filtered:
         yield "filtered out with their devices", f"{of.filtered:,} requests"
     if of.out_of_order:
-        yield "recorded out of order", f"{of.out_of_order:,} requests, put in order"
+        moved = f"; {of.displaced:,} of them too late, and given a later time" if of.displaced else ""
+        yield "recorded out of order", f"{of.out_of_order:,} requests, put in order{moved}"
     for what, count in of.ignored.to_dict().items():
         yield "no request, ignored", f"{count:,} x {what}"
     if of.skipped:

@@ -20,12 +20,16 @@ def show(trace: str, device: str | None, scheme: str | None, config: str | None,
         print(f"warning: {warning}", file=sys.stderr)
 
 
+def _rate(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+
+
 def _figures(found: dict[str, Any]) -> str:
     count = f"{found['requests']:,} requests" if found["is_all"] else f"first {found['requests']:,} requests"
     rate = found["requests_per_second"]
     parts = [
         f"{found['format']}, times in {found['time_unit']}",
-        f"{count} in {found['span_ns'] / 1e9:,.3f} s" + (f" ({rate:,.0f}/s)" if rate else ""),
+        f"{count} in {found['span_ns'] / 1e9:,.3f} s" + (f" ({_rate(rate)}/s)" if rate else ""),
     ]
     if found["mean_bytes"]:
         parts.append(f"mean {format_bytes(found['mean_bytes'])}, {found['write_share']:.0%} writes")

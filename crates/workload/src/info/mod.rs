@@ -34,6 +34,8 @@ pub struct TraceInfo {
     pub filtered: u64,
     /// Requests recorded with a time before their predecessor's.
     pub out_of_order: u64,
+    /// Of these, requests so late that they were given a later time.
+    pub displaced: u64,
     /// Tick of the trace's clock if it is too coarse to order requests by: those of a tick were spread over it evenly, so that
     /// inter-arrival times below it are invented.
     pub spread_tick_ns: Option<u64>,
@@ -73,6 +75,7 @@ impl TraceStatistics {
             devices: summary.devices,
             filtered: summary.filtered,
             out_of_order: summary.out_of_order,
+            displaced: summary.displaced,
             spread_tick_ns: summary.spread_tick_ns,
             format: summary.format,
             time_unit: summary.time_unit,
