@@ -1,47 +1,82 @@
 """Files that appear complete or not at all."""
 
 import os
+import secrets
 import stat
+from collections.abc import Mapping
 
 from ._native import InputError
-from .settings import Path
+from .settings import Path, path_text
+
+# Most bytes of a file's own name that its temporary name repeats: with what is added it stays below 255.
+MOST_NAME_BYTES = 200
 
 
 class NewFile:
     """A file to be written: checked at once, under another name in the same folder until it is complete."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = os.fspath(path)
-        self._real = os.path.realpath(path)  # a link stays, and what it points at is replaced
-        folder, name = os.path.split(self._real)
+    def __init__(self, path: Path, option: str) -> None:
+        """`option` is what asked for the file, for messages about names that cannot be."""
+        self.path = path_text(path, option)
+        if not self.path:
+            raise InputError(f"{option}: no name: allowed is the name of a file")
+        self._real = os.path.realpath(self.path)  # a link stays, and what it points at is replaced
+        self._temporaries: list[str] = []
+        self._mode = 0o666
         try:
-            is_special = os.path.exists(self._real) and not stat.S_ISREG(os.stat(self._real).st_mode)
-            if os.path.isdir(self._real) or is_special:
+            if os.path.exists(self._real):
+                self._mode = stat.S_IMODE(os.stat(self._real).st_mode)
+            is_special = os.path.exists(self._real) and not os.path.isfile(self._real)
+            if is_special or self.path.endswith(os.sep):
                 raise InputError(f"{self.path}: allowed is the name of a regular file")
             if os.path.exists(self._real) and not os.access(self._real, os.W_OK):
                 raise InputError(f"{self.path}: cannot be written")
-            self.temporary = os.path.join(folder, f".{name}.{os.getpid()}.part")
-            os.close(os.open(self.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+            self.temporary = self.another_temporary()
+            if os.path.exists(self._real):
+                os.chmod(self.temporary, self._mode)
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be written: {error.strerror}") from None
-        self._is_kept = False
+            raise self.failure(error) from None
+
+    def another_temporary(self) -> str:
+        """A new, empty file in the same folder, which `discard` removes. No other run can have the same name."""
+        folder, name = os.path.split(self._real)
+        start = os.fsencode(name)[:MOST_NAME_BYTES].decode(errors="ignore")
+        temporary = os.path.join(folder, f".{start}.{secrets.token_hex(8)}.part")
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, self._mode))
+        self._temporaries.append(temporary)
+        return temporary
+
+    def failure(self, error: OSError) -> InputError:
+        """The error that says that this file cannot be written."""
+        return InputError(f"{self.path}: cannot be written: {error.strerror or error}")
+
+    def write(self, text: str) -> None:
+        """Writes all of it, and keeps it."""
+        try:
+            with open(self.temporary, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+        except OSError as error:
+            raise self.failure(error) from None
+        self.keep()
 
     def keep(self) -> None:
         """It is complete: it takes its name."""
-        os.replace(self.temporary, self._real)
-        self._is_kept = True
+        try:
+            os.replace(self.temporary, self._real)
+        except OSError as error:
+            raise self.failure(error) from None
+        self._temporaries.remove(self.temporary)
 
     def discard(self) -> None:
-        """Removes it unless it was kept."""
-        if not self._is_kept:
-            os.unlink(self.temporary)
-            self._is_kept = True
+        """Removes what is temporary."""
+        while self._temporaries:
+            os.unlink(self._temporaries.pop())
 
 
-def refuse_same(paths: dict[str, Path | None]) -> None:
-    """Refuses one file under two names of options."""
-    seen: dict[str, str] = {}
-    for option, path in paths.items():
+def refuse_same(inputs: Mapping[str, Path | None], outputs: Mapping[str, Path | None]) -> None:
+    """Refuses an output that would replace an input or another output; both by what asked for them."""
+    seen = {os.path.realpath(path): option for option, path in inputs.items() if path is not None and path != "-"}
+    for option, path in outputs.items():
         if path is None or path == "-":
             continue
         real = os.path.realpath(path)

@@ -1,16 +1,17 @@
 """What a run writes beside its result: docs/outputs.md explains every file and column."""
 
 import os
-from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields, replace
 from pathlib import PurePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ._native import InputError
 from .files import NewFile, refuse_same
-from .settings import Pairs, Path
+from .settings import Pairs, Path, utf8_path
 
 if TYPE_CHECKING:
     import polars
@@ -36,11 +37,13 @@ class Outputs:
     timeline: Path | None = None
     timeline_window: str | None = None
     fio: bool = False
+    # What messages call these and the inputs, where it is not the argument's name.
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def split(cls, keywords: Mapping[str, Any]) -> tuple["Outputs", dict[str, Any]]:
         """Outputs among keyword arguments, and the others."""
-        own = {field.name for field in fields(cls)}
+        own = {each.name for each in fields(cls)} - {"labels"}
         given = {key: value for key, value in keywords.items() if key in own}
         return cls(**given), {key: value for key, value in keywords.items() if key not in own}
 
@@ -55,55 +58,96 @@ class Outputs:
         own: dict[str, Any] = {name: path.with_stem(f"{path.stem}-{scheme}") for name, path in given.items()}
         return replace(self, **own)
 
-    def open(self, **inputs: Path | None) -> "OpenOutputs":
-        """Checks every file and creates them under other names. `inputs` are files that must not be replaced."""
-        return OpenOutputs(self, inputs)
+    def label(self, name: str) -> str:
+        """What messages call an argument."""
+        return self.labels.get(name, name)
+
+    def check(self, json: str | None = None, schemes: Sequence[str] = (), **inputs: Path | None) -> None:
+        """Refuses names that no file can have, and files that would replace each other or one of `inputs`."""
+        for name, path in self.files.items():
+            text = utf8_path(path, self.label(name))
+            if text is None:
+                continue
+            if text == "-" or not PurePath(text).name or text.endswith(os.sep):
+                raise InputError(f"{self.label(name)}: {text or 'no name'}: allowed is the name of a file")
+            allowed = ENDINGS[name]
+            if allowed is not None and _ending(text) not in allowed:
+                endings = " or ".join(allowed)
+                raise InputError(f"{self.label(name)}: {text}: allowed is a name that ends in {endings}")
+        of_schemes = {f" of {scheme}": self.of_scheme(scheme) for scheme in schemes} or {"": self}
+        written = {
+            self.label(name) + scheme: path for scheme, own in of_schemes.items() for name, path in own.files.items()
+        }
+        utf8_path(inputs.get("device"), self.label("device"))
+        read = {self.label(name): path for name, path in inputs.items() if path is not None and os.path.exists(path)}
+        refuse_same(read, {self.label("json"): json, **written})
+
+    def open(self) -> "OpenOutputs":
+        """Creates the files under other names. `check` has found nothing."""
+        return OpenOutputs(self)
 
 
-NO_OUTPUTS = Outputs()
+def _ending(path: Path) -> str:
+    return PurePath(path).suffix.lower()
 
 
 class OpenOutputs:
     """Outputs of a run under way: kept by `finish`, else removed."""
 
-    def __init__(self, outputs: Outputs, inputs: Mapping[str, Path | None]) -> None:
-        refuse_same({**inputs, **outputs.files})
+    def __init__(self, outputs: Outputs) -> None:
         self._outputs = outputs
         self._files: dict[str, NewFile] = {}
-        self._tables: dict[str, NewFile] = {}  # CSV on its way to Parquet
+        self._tables: dict[str, str] = {}  # CSV on its way to Parquet
         with ExitStack() as undo:
             for name, path in outputs.files.items():
                 if path is None:
                     continue
-                if path == "-":
-                    raise InputError(f"{name}: -: allowed is the name of a file")
-                allowed, ending = ENDINGS[name], PurePath(path).suffix
-                if allowed is not None and ending not in allowed:
-                    endings = " or ".join(allowed)
-                    raise InputError(f"{name}: {os.fspath(path)}: allowed is a name that ends in {endings}")
-                self._files[name] = NewFile(path)
-                undo.callback(self._files[name].discard)
-                if ending == ".parquet":
-                    self._tables[name] = NewFile(PurePath(path).with_name(f".{PurePath(path).name}.csv"))
-                    undo.callback(self._tables[name].discard)
+                self._files[name] = file = NewFile(path, outputs.label(name))
+                undo.callback(file.discard)
+                if _ending(path) == ".parquet":
+                    with self._said_of(name):
+                        self._tables[name] = file.another_temporary()
             self._undo = undo.pop_all()
 
     @property
     def pairs(self) -> Pairs:
         """What the engine is told."""
-        written = {**self._files, **self._tables}
+        written = {name: file.temporary for name, file in self._files.items()} | self._tables
         options = {"series_interval": self._outputs.series_interval, "timeline_window": self._outputs.timeline_window}
-        pairs = [(name, file.temporary) for name, file in written.items()]
+        pairs = list(written.items())
         pairs += [(key, str(value)) for key, value in options.items() if value is not None]
         return pairs + ([("fio", "true")] if self._outputs.fio else [])
 
     def finish(self) -> dict[str, str]:
         """The engine has written everything. Returns the files by output."""
         for name, table in self._tables.items():
-            _to_parquet(table.temporary, self._files[name].temporary)
+            with self._said_of(name):
+                _to_parquet(table, self._files[name].temporary)
         for file in self._files.values():
             file.keep()
         return {name: file.path for name, file in self._files.items()}
+
+    @contextmanager
+    def _said_of(self, name: str) -> Iterator[None]:
+        """Trouble with a file in one line."""
+        import polars
+
+        try:
+            yield
+        except (OSError, polars.exceptions.PolarsError) as error:
+            why = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+            raise InputError(f"{self._outputs.label(name)} cannot be written: {why}") from None
+
+    @contextmanager
+    def messages(self) -> Iterator[None]:
+        """The engine's messages about an output, which begin with its argument, name it as the user does."""
+        try:
+            yield
+        except InputError as error:
+            found = re.match(r"(\w+)(?= = | cannot be written: | without )", str(error))
+            if found is None or found[1] not in self._outputs.labels:
+                raise
+            raise InputError(self._outputs.labels[found[1]] + str(error)[found.end() :]) from None
 
     def __enter__(self) -> "OpenOutputs":
         return self
@@ -134,11 +178,13 @@ def _to_parquet(table: str, target: str) -> None:
     """A piece at a time, so that memory does not grow with the table."""
     import polars
 
-    polars.scan_csv(table, schema=_schema(table)).sink_parquet(target)
+    polars.scan_csv(table, schema=_schema(table), glob=False).sink_parquet(target)
 
 
 def read_table(path: str) -> "polars.DataFrame":
     """A table of requests or intervals as a frame."""
     import polars
 
-    return polars.read_parquet(path) if path.endswith(".parquet") else polars.read_csv(path, schema=_schema(path))
+    if _ending(path) == ".parquet":
+        return polars.read_parquet(path, glob=False)
+    return polars.read_csv(path, schema=_schema(path), glob=False)

@@ -1,15 +1,15 @@
 """Replaying a trace under one scheme, or under several to compare them."""
 
-import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 
 from . import _native
 from .comparison import Comparison
+from .interrupts import Interrupts
 from .outputs import OpenOutputs, Outputs
 from .result import Result
-from .settings import Pairs, Path, for_each, pairs, path_text
+from .settings import Pairs, Path, for_each, pairs, path_text, utf8_path
 
 # Called about ten times a second with the stage (preconditioning, replaying, verifying), the pages or requests done,
 # and the share of the trace that they are; returning False stops the run.
@@ -19,7 +19,11 @@ INTERRUPTED = 130
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C or the progress function ended a run early. `result` is what there is: a Result or a Comparison."""
+    """Ctrl-C or the progress function ended a run early. `result` is what there is: a Result or a Comparison.
+
+    If Ctrl-C came when everything was simulated and the files were being completed, they are complete, and `partial` of
+    the result is False.
+    """
 
     def __init__(self, result: Result | Comparison) -> None:
         super().__init__("interrupted")
@@ -47,9 +51,13 @@ def run(
     `fio=True` makes `Result.fio_json`. See docs/outputs.md.
     """
     outputs, settings = Outputs.split(settings)
-    with outputs.open(trace=trace, config=config) as opened:
-        given = pairs(settings)
-        result = run_pairs(trace, path_text(device), scheme, path_text(config), engine, progress, given, opened)
+    device, config, trace = _paths(device, config, trace)
+    outputs.check(trace=trace, device=device, config=config)
+    with outputs.open() as opened, Interrupts() as interrupts:
+        watched = _watched(interrupts, progress)
+        result = run_pairs(trace, device, scheme, config, engine, watched, pairs(settings), opened)
+        if interrupts.came:
+            result.status = INTERRUPTED
     for text in result.warnings:
         warnings.warn(text, stacklevel=2)
     if result.status == INTERRUPTED:
@@ -61,7 +69,7 @@ def compare(
     trace: Path,
     *,
     device: Path | None = None,
-    schemes: Sequence[str] | str,
+    schemes: Iterable[str] | str,
     config: Path | None = None,
     engine: bool = True,
     progress: Progress | None = None,
@@ -73,12 +81,25 @@ def compare(
     `run`; a scheme's parameter goes to the schemes that have it. `schemes` may be one text with commas. The files of
     `run` are written for each scheme, with its name before the ending: series-raid5.parquet.
     """
-    if isinstance(schemes, str):
-        schemes = [name.strip() for name in schemes.split(",")]
+    names = [name.strip() for name in schemes.split(",")] if isinstance(schemes, str) else list(schemes)
     outputs, settings = Outputs.split(settings)
-    comparison = compare_pairs(
-        trace, path_text(device), schemes, path_text(config), engine, progress, pairs(settings), outputs
-    )
+    device, config, trace = _paths(device, config, trace)
+    outputs.check(schemes=names, trace=trace, device=device, config=config)
+    with Interrupts() as interrupts:
+        watched = _watched(interrupts, progress)
+        comparison = compare_pairs(
+            trace,
+            device,
+            names,
+            config,
+            engine,
+            watched,
+            pairs(settings),
+            outputs,
+            lambda scheme: not interrupts.came,
+        )
+        if interrupts.came:
+            comparison.results[-1].status = INTERRUPTED
     for result in comparison.results:
         for text in result.warnings:
             warnings.warn(f"{result.scheme}: {text}", stacklevel=2)
@@ -87,8 +108,18 @@ def compare(
     return comparison
 
 
+def _paths(device: Path | None, config: Path | None, trace: Path) -> tuple[str | None, str | None, str]:
+    named = None if config is None else path_text(config, "config")
+    return utf8_path(device, "device"), named, path_text(trace, "trace")
+
+
+def _watched(interrupts: Interrupts, progress: Progress | None) -> Progress:
+    """Progress that Ctrl-C stops too."""
+    return lambda *told: not interrupts.came and (progress is None or progress(*told))
+
+
 def run_pairs(
-    trace: Path,
+    trace: str,
     device: str | None,
     scheme: str | None,
     config: str | None,
@@ -98,12 +129,13 @@ def run_pairs(
     outputs: OpenOutputs,
 ) -> Result:
     """`run` with settings as pairs and its files open. Returns what there is, interrupted or not."""
-    found = _native.run(os.fspath(trace), device, scheme, config, settings, outputs.pairs, engine, progress)
+    with outputs.messages():
+        found = _native.run(trace, device, scheme, config, settings, outputs.pairs, engine, progress)
     return Result(*found, outputs.finish())
 
 
 def compare_pairs(
-    trace: Path,
+    trace: str,
     device: str | None,
     schemes: Sequence[str],
     config: str | None,
@@ -117,10 +149,8 @@ def compare_pairs(
     results: list[Result] = []
     settings_of = for_each(device, schemes, config, settings)
     with ExitStack() as exit_stack:
-        # All files are checked before the first run.
-        opened = [
-            exit_stack.enter_context(outputs.of_scheme(scheme).open(trace=trace, config=config)) for scheme in schemes
-        ]
+        # All files are created before the first run.
+        opened = [exit_stack.enter_context(outputs.of_scheme(scheme).open()) for scheme in schemes]
         for scheme, own, files in zip(schemes, settings_of, opened, strict=True):
             if not begin(scheme):
                 break

@@ -17,9 +17,25 @@ def pairs(settings: Mapping[str, object]) -> Pairs:
     return [(key, _text(value)) for key, value in settings.items() if value is not None]
 
 
-def path_text(path: Path | None) -> str | None:
-    """A path as the engine takes it."""
-    return None if path is None else os.fspath(path)
+def path_text(path: Path, name: str) -> str:
+    """A path as text; `name` says in errors whose path it is."""
+    try:
+        text = os.fspath(path)
+    except TypeError:
+        text = None
+    if not isinstance(text, str):
+        raise InputError(f"{name} = {path!r}: allowed is a path as text or as pathlib.Path")
+    if "\0" in text:
+        raise InputError(f"{name} = {text!r}: allowed is a name without NUL")
+    return text
+
+
+def utf8_path(path: Path | None, name: str) -> str | None:
+    """The same of a path that crosses to the engine as text."""
+    text = None if path is None else path_text(path, name)
+    if text is not None and any("\ud800" <= character <= "\udfff" for character in text):
+        raise InputError(f"{name} = {text!r}: allowed is a name in UTF-8")
+    return text
 
 
 def _text(value: object) -> str:

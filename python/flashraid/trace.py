@@ -166,12 +166,10 @@ def fit(
     `figures` holds each figure with `original`, `twin`, `difference` (of the original) and `is_within` (5 %);
     `beyond` counts those that are not. `reading` is that of `trace_info`. The requests are held in memory.
     """
-    file = NewFile(output)
+    file = NewFile(output, "output")
     try:
         text, comparison = _native.fit(os.fspath(trace), pairs(reading), page_bytes, progress)
-        with open(file.temporary, "w", encoding="utf-8", newline="") as target:
-            target.write(text)
-        file.keep()
+        file.write(text)
     finally:
         file.discard()
     return Record(json.loads(comparison))

@@ -96,18 +96,18 @@ def test_compare_writes_a_file_and_a_fio_job_for_each_scheme(command):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--log-latency", "l.txt"], "latency_log: l.txt: allowed is a name that ends in .csv or .parquet"),
-        (["--timeline", "t.csv"], "timeline: t.csv: allowed is a name that ends in .json"),
+        (["--log-latency", "l.txt"], "--log-latency: l.txt: allowed is a name that ends in .csv or .parquet"),
+        (["--timeline", "t.csv"], "--timeline: t.csv: allowed is a name that ends in .json"),
         (["--series", "none/s.csv"], "none/s.csv: cannot be written: No such file or directory"),
-        (["--hdr-log", "."], ".: allowed is the name of a regular file"),
-        (["--hdr-log", "-"], "hdr_log: -: allowed is the name of a file"),
-        (["--series", "s.csv", "--log-latency", "./s.csv"], "latency_log and series are both s.csv"),
-        (["--series", "s.csv", "--json", "s.csv"], "json and series are both s.csv"),
-        (["--timeline", "t.json", "--timeline-window", "2s..1s"], "timeline_window = 2s..1s: allowed is START..END"),
-        (["--timeline", "t.json", "--timeline-window", "1..2"], "timeline_window = 1..2: allowed is START..END"),
-        (["--timeline-window", "1s..2s"], "timeline_window without timeline"),
-        (["--series", "s.csv", "--series-interval", "10ns"], "series_interval = 10ns: allowed is a time of at least"),
-        (["--series-interval", "10ms"], "series_interval without an output that has intervals"),
+        (["--hdr-log", "."], "--hdr-log: .: allowed is the name of a file"),
+        (["--hdr-log", "-"], "--hdr-log: -: allowed is the name of a file"),
+        (["--series", "s.csv", "--log-latency", "./s.csv"], "--log-latency and --series are both s.csv"),
+        (["--series", "s.csv", "--json", "s.csv"], "--json and --series are both s.csv"),
+        (["--timeline", "t.json", "--timeline-window", "2s..1s"], "--timeline-window = 2s..1s: allowed is START..END"),
+        (["--timeline", "t.json", "--timeline-window", "1..2"], "--timeline-window = 1..2: allowed is START..END"),
+        (["--timeline-window", "1s..2s"], "--timeline-window without a timeline"),
+        (["--series", "s.csv", "--series-interval", "10ns"], "--series-interval = 10ns: allowed is a time of at least"),
+        (["--series-interval", "10ms"], "--series-interval without an output that has intervals"),
         (["--output-format", "xml"], "--output-format xml: allowed is flashraid or fio-json"),
     ],
 )
@@ -144,7 +144,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(command):
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 
     done = command(*RUN, "--log-latency", "l.csv", "--series", "s.csv", status=2, preexec_fn=small_files)
-    assert done.stderr.startswith("error: latency_log cannot be written: File too large")
+    assert done.stderr.startswith("error: --log-latency cannot be written: File too large")
     assert done.stderr.count("\n") == 1
     assert names(command.folder) == []
 

@@ -402,18 +402,6 @@ impl Flash {
         self.blocks.planes[first..first + self.planes_per_unit as usize].iter().map(|plane| plane.free_blocks)
     }
 
-    /// Time that a channel's bus was in use before `time_ns`, which no transfer after the one under way began before.
-    pub fn bus_busy_ns(&self, channel: u32, time_ns: u64) -> u64 {
-        let channel = &self.channels[channel as usize];
-        channel.busy_ns.iter().sum::<u64>() - channel.free_ns.saturating_sub(time_ns)
-    }
-
-    /// Time that an array unit was at work before `time_ns`, which no event is before that is still to come.
-    pub fn unit_busy_ns(&self, unit: u32, time_ns: u64) -> u64 {
-        let unit = &self.units[unit as usize];
-        unit.busy_ns.iter().sum::<u64>() + if unit.is_idle() { 0 } else { time_ns.saturating_sub(unit.since_ns) }
-    }
-
     /// Erase count of each block.
     pub fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
         self.blocks.erase_counts()

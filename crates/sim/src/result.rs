@@ -23,6 +23,7 @@ pub struct Snapshot {
     now_ns: u64,
     counts: Counts,
     units: Vec<[u64; ACTIONS]>,
+    /// What lies before this moment of work and transfers under way included.
     unit_busy_ns: Vec<[u64; Cause::COUNT]>,
     channel_busy_ns: Vec<[u64; Cause::COUNT]>,
     blocked: Vec<u64>,
@@ -34,13 +35,13 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn of<C: Content>(engine: &Engine<C>) -> Self {
-        let flash = &engine.flash;
+        let (flash, now_ns) = (&engine.flash, engine.now_ns());
         Self {
-            now_ns: engine.now_ns(),
+            now_ns,
             counts: flash.counts,
             units: flash.units().iter().map(|unit| unit.operations).collect(),
-            unit_busy_ns: flash.units().iter().map(|unit| unit.busy_ns).collect(),
-            channel_busy_ns: flash.channels().iter().map(|channel| channel.busy_ns).collect(),
+            unit_busy_ns: (0..flash.units().len()).map(|unit| flash.unit_busy_ns(unit as u32, now_ns)).collect(),
+            channel_busy_ns: (0..flash.channels().len()).map(|channel| flash.bus_busy_ns(channel as u32, now_ns)).collect(),
             blocked: (0..flash.settings().members()).map(|member| flash.blocked_sum(member)).collect(),
             completed: flash.requests_completed(),
             parity: engine.scheme().parity_updates(),

@@ -121,8 +121,9 @@ pub fn run(
     let mut replay = Replay::new(&simulation, opened, trace, writers)?;
     let is_done =
         simulation.is_prepared && with_engine!(&mut simulation.engine, engine => replay.all(engine, &mut simulation.measured, progress))?;
-    if is_done && !replay.is_measuring {
-        warnings.push(format!("the warm-up took all {} requests: nothing was measured", replay.submitted));
+    if simulation.is_prepared && !replay.is_measuring {
+        let what = if is_done { "the warm-up took all" } else { "the run was stopped in the warm-up, after" };
+        warnings.push(format!("{what} {} requests: nothing was measured", replay.submitted));
         with_engine!(&mut simulation.engine, engine => replay.start_measuring(engine, &mut simulation.measured));
     }
     simulation.verified.add(&replay.verified);

@@ -7,11 +7,21 @@ import sys
 def main() -> None:
     """Runs the command and exits with its status."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough (`| head`) is no error
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, signal.default_int_handler)  # ends the command as Ctrl-C does, leaving nothing behind
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
     """Runs the command with these arguments and returns the exit status."""
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:  # before or after the command's own work
+        return _fail("interrupted", 130)
+
+
+def _run(arguments: list[str]) -> int:
     import typer
 
     from .. import DefectError, FlashraidError
@@ -23,7 +33,7 @@ def run(arguments: list[str]) -> int:
         return status or 0
     except typer.TyperException as error:
         return _fail(_usage(error), 2)
-    except (KeyboardInterrupt, typer.Abort):
+    except typer.Abort:
         return _fail("interrupted", 130)
     except FlashraidError as error:
         return _fail(str(error), 1 if isinstance(error, DefectError) else 2)

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__, _native
-from ..files import refuse_same
 from ..outputs import Outputs
 from ..replay import compare_pairs, run_pairs
 from ..settings import Pairs, for_each
@@ -31,7 +30,7 @@ def flashraid(
     """Simulate redundancy (RAID) inside flash storage.
 
     Exit status: 0 done; 1 verification found a violation; 2 bad usage, configuration or input; 3 requests failed
-    for lack of space or were left unfinished; 130 interrupted.
+    for lack of space or were left unfinished; 130 interrupted (Ctrl-C, SIGTERM or SIGHUP).
     """
     if context.invoked_subcommand is not None:
         return 0
@@ -55,18 +54,19 @@ def run(
 ) -> int:
     """Replay a trace under one scheme."""
     json_target = _json_target(json_target, outputs)
-    refuse_same({"trace": trace, "json": json_target, **outputs.files})
-    with Target(json_target) as target, outputs.open(config=config) as opened:
+    outputs.check(json_target, trace=trace, device=device, config=config)
+    with Target(json_target) as target, outputs.open() as opened:
         if not quiet:
             sanity.show(trace, device, scheme, config, settings)
         with Progress(quiet=quiet) as progress:
             progress.begin(scheme or "run")
             result = run_pairs(trace, device, scheme, config, not no_engine, progress, settings, opened)
-        target.write(result.fio_json if outputs.fio else result.json)
+            progress.hide()
+            target.write(result.fio_json if outputs.fio else result.json)
     if json_target != "-":
         tables.show_result(result)
     _warn([] if quiet else result.warnings)
-    return _status(result.status, progress)
+    return _status(result.status, progress, result.partial)
 
 
 @app.command()
@@ -86,6 +86,7 @@ def compare(
     """Replay a trace under several schemes, on the same device, logical space and filled bytes."""
     names = [name.strip() for name in schemes.split(",")]
     json_target = _json_target(json_target, outputs)
+    outputs.check(json_target, names, trace=trace, device=device, config=config)
     with Target(json_target) as target:
         if not quiet:
             sanity.show(trace, device, names[0], config, for_each(device, names, config, settings)[0])
@@ -93,11 +94,13 @@ def compare(
             comparison = compare_pairs(
                 trace, device, names, config, not no_engine, progress, settings, outputs, begin=progress.begin
             )
-        target.write(comparison.fio_json if outputs.fio else comparison.json)
+            progress.hide()
+            target.write(comparison.fio_json if outputs.fio else comparison.json)
     if json_target != "-":
         tables.show_comparison(comparison)
     _warn([] if quiet else [f"{each.scheme}: {text}" for each in comparison.results for text in each.warnings])
-    return _status(comparison.status, progress)
+    is_partial = len(comparison.results) < len(names) or comparison.results[-1].partial
+    return _status(comparison.status, progress, is_partial)
 
 
 @app.command()
@@ -143,9 +146,9 @@ def _warn(texts: list[str]) -> None:
         print(f"warning: {text}", file=sys.stderr)
 
 
-def _status(status: int, progress: Progress) -> int:
+def _status(status: int, progress: Progress, is_partial: bool) -> int:
     """The exit status; a violation outweighs an interruption."""
     if not progress.interrupted or status == 1:
         return status
-    print("interrupted: the results are partial", file=sys.stderr)
+    print(f"interrupted: the results are {'partial' if is_partial else 'complete'}", file=sys.stderr)
     return 130

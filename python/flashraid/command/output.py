@@ -11,7 +11,7 @@ class Target:
 
     def __init__(self, path: str | None) -> None:
         self.path = path
-        self._file = None if path is None or path == "-" else NewFile(path)
+        self._file = None if path is None or path == "-" else NewFile(path, "--json")
 
     def write(self, text: str) -> None:
         """Writes all of it."""
@@ -19,9 +19,7 @@ class Target:
             sys.stdout.write(text)
             sys.stdout.flush()
         elif self._file is not None:
-            with open(self._file.temporary, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-            self._file.keep()
+            self._file.write(text)
 
     def __enter__(self) -> "Target":
         return self

@@ -26,6 +26,11 @@ OPTIONS = [
         "Simulated time to show; by default the first 100ms measured.",
     ),
 ]
+LABELS = {name: option for option, name, _, _ in OPTIONS} | {
+    "json": "--json",
+    "device": "--device",
+    "config": "--config",
+}
 FORMAT_HELP = "Form of --json: fio-json is as fio's JSON output, and goes to standard output without --json."
 
 
@@ -41,7 +46,7 @@ def with_outputs(command: Callable[..., int]) -> Callable[..., int]:
         output_format = given.pop("output_format") or FORMATS[0]
         if output_format not in FORMATS:
             raise InputError(f"--output-format {output_format}: allowed is {' or '.join(FORMATS)}")
-        return command(outputs=Outputs(**given, fio=output_format == "fio-json"), **values)
+        return command(outputs=Outputs(**given, fio=output_format == "fio-json", labels=LABELS), **values)
 
     shared = [_parameter(*option) for option in options]
     keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]

@@ -1,9 +1,10 @@
 """Progress on standard error (a bar for each scheme on a terminal, now and then a line elsewhere), and Ctrl-C."""
 
-import signal
 import sys
 import time
 from contextlib import ExitStack
+
+from ..interrupts import Interrupts
 
 LINE_SECONDS = 10.0
 
@@ -12,7 +13,7 @@ class Progress:
     """What long runs call, and what stops them: Ctrl-C is only noted, so that it never loses what there is so far."""
 
     def __init__(self, *, quiet: bool) -> None:
-        self.interrupted = False
+        self._interrupts = Interrupts()
         self._exit = ExitStack()
         self._bar = None
         self._quiet = quiet
@@ -27,14 +28,21 @@ class Progress:
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
 
     def __enter__(self) -> "Progress":
-        former = signal.signal(signal.SIGINT, self._interrupt)
-        self._exit.callback(signal.signal, signal.SIGINT, former)
+        self._exit.enter_context(self._interrupts)
         if self._bar:
-            self._exit.enter_context(self._bar)
+            self._bar.start()
+            self._exit.callback(self._bar.stop)
         return self
 
-    def _interrupt(self, number: int, frame: object) -> None:
-        self.interrupted = True
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C, or a signal that is as good, has come."""
+        return self._interrupts.came
+
+    def hide(self) -> None:
+        """Nothing more is to be shown."""
+        if self._bar:
+            self._bar.stop()
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         self._exit.close()

@@ -2,7 +2,7 @@
 //! while somebody asks for it.
 
 use super::records::{Record, Work};
-use super::units::State;
+use super::units::{State, Unit};
 use crate::Flash;
 use crate::mapping::space::NIL;
 use flashraid_vocabulary::{Cause, MemberPage, Ppn};
@@ -93,6 +93,40 @@ impl Flash {
     /// See `slices`.
     pub fn forget_slices(&mut self) {
         self.slices.clear();
+    }
+
+    /// Time that a channel's bus was in use before `time_ns`, which no transfer after the one under way began before, by the cause of the
+    /// work.
+    pub fn bus_busy_ns(&self, channel: u32, time_ns: u64) -> [u64; Cause::COUNT] {
+        let channel = &self.channels[channel as usize];
+        let mut busy_ns = channel.busy_ns;
+        if channel.free_ns > time_ns {
+            // The unit that last had its turn is in the midst of the transfer.
+            let unit = &self.units[channel.first_unit as usize + channel.turn as usize];
+            busy_ns[self.records[unit.current as usize].cause as usize] -= channel.free_ns - time_ns;
+        }
+        busy_ns
+    }
+
+    /// Time that an array unit was at work before `time_ns`, which no event is before that is still to come, by the cause of the work.
+    pub fn unit_busy_ns(&self, unit: u32, time_ns: u64) -> [u64; Cause::COUNT] {
+        let unit = &self.units[unit as usize];
+        let mut busy_ns = unit.busy_ns;
+        if !unit.is_idle() {
+            busy_ns[self.cause_of_work(unit) as usize] += time_ns.saturating_sub(unit.since_ns);
+        }
+        busy_ns
+    }
+
+    /// The cause that work under way will have been counted under when it ends: of several reads together, that of the last.
+    fn cause_of_work(&self, unit: &Unit) -> Cause {
+        let mut record = &self.records[unit.current as usize];
+        if matches!(record.work, Work::Read | Work::MoveRead) {
+            while record.next != NIL {
+                record = &self.records[record.next as usize];
+            }
+        }
+        record.cause
     }
 
     /// Whether an array unit that began its work before `time_ns` is still at it.

@@ -62,7 +62,7 @@ impl Writers {
         with_engine!(&mut simulation.engine, engine => {
             let writers = Self {
                 latency_log: create(&asked.latency_log, LatencyLog::create)?,
-                series: create(&asked.series, Series::create)?,
+                series: create(&asked.series, |path| Series::create(path, engine))?,
                 hdr_log: create(&asked.hdr_log, HdrLog::create)?,
                 timeline: create(&asked.timeline, |path| Timeline::create(path, engine))?,
                 rates: asked.fio.then(|| Rates::new(0)),

@@ -34,10 +34,11 @@ struct Totals {
 impl Totals {
     fn of<C: Content>(engine: &Engine<C>, time_ns: u64) -> Self {
         let flash = &engine.flash;
+        let sum = |by_cause: [u64; Cause::COUNT]| by_cause.iter().sum();
         Self {
             counts: flash.counts,
-            bus_busy_ns: (0..flash.channels().len()).map(|channel| flash.bus_busy_ns(channel as u32, time_ns)).collect(),
-            unit_busy_ns: (0..flash.units().len()).map(|unit| flash.unit_busy_ns(unit as u32, time_ns)).collect(),
+            bus_busy_ns: (0..flash.channels().len()).map(|channel| sum(flash.bus_busy_ns(channel as u32, time_ns))).collect(),
+            unit_busy_ns: (0..flash.units().len()).map(|unit| sum(flash.unit_busy_ns(unit as u32, time_ns))).collect(),
         }
     }
 }
@@ -48,16 +49,17 @@ pub(super) struct Series {
 }
 
 impl Series {
-    pub(super) fn create(path: &Path) -> Result<Self, RunError> {
-        Ok(Self { sink: Sink::create("series", path)?, former: None })
+    pub(super) fn create<C: Content>(path: &Path, engine: &Engine<C>) -> Result<Self, RunError> {
+        let mut sink = Sink::create("series", path)?;
+        let header = header(engine.flash.settings().members(), engine.flash.channels().len());
+        sink.text.extend_from_slice(header.join(",").as_bytes());
+        sink.text.push(b'\n');
+        Ok(Self { sink, former: None })
     }
 
     /// The first interval begins.
     pub(super) fn begin<C: Content>(&mut self, engine: &Engine<C>, start_ns: u64) {
         self.former = Some(Totals::of(engine, start_ns));
-        let header = header(engine.flash.settings().members(), engine.flash.channels().len());
-        self.sink.text.extend_from_slice(header.join(",").as_bytes());
-        self.sink.text.push(b'\n');
     }
 
     /// The interval has ended at `end_ns`; every event before that is processed.
