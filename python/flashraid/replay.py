@@ -9,7 +9,7 @@ from .comparison import Comparison
 from .interrupts import Interrupts
 from .outputs import OpenOutputs, Outputs
 from .result import Result
-from .settings import Pairs, Path, for_each, pairs, path_text, utf8_path
+from .settings import Pairs, Path, device_and_config, for_each, pairs, path_text
 
 # Called about ten times a second with the stage (preconditioning, replaying, verifying), the pages or requests done,
 # and the share of the trace that they are; returning False stops the run.
@@ -51,7 +51,7 @@ def run(
     `fio=True` makes `Result.fio_json`. See docs/outputs.md.
     """
     outputs, settings = Outputs.split(settings)
-    device, config, trace = _paths(device, config, trace)
+    trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)
     outputs.check(trace=trace, device=device, config=config)
     with outputs.open() as opened, Interrupts() as interrupts:
         watched = _watched(interrupts, progress)
@@ -83,7 +83,7 @@ def compare(
     """
     names = [name.strip() for name in schemes.split(",")] if isinstance(schemes, str) else list(schemes)
     outputs, settings = Outputs.split(settings)
-    device, config, trace = _paths(device, config, trace)
+    trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)
     outputs.check(schemes=names, trace=trace, device=device, config=config)
     with Interrupts() as interrupts:
         watched = _watched(interrupts, progress)
@@ -106,11 +106,6 @@ def compare(
     if comparison.status == INTERRUPTED:
         raise Interrupted(comparison)
     return comparison
-
-
-def _paths(device: Path | None, config: Path | None, trace: Path) -> tuple[str | None, str | None, str]:
-    named = None if config is None else path_text(config, "config")
-    return utf8_path(device, "device"), named, path_text(trace, "trace")
 
 
 def _watched(interrupts: Interrupts, progress: Progress | None) -> Progress:

@@ -38,6 +38,11 @@ def utf8_path(path: Path | None, name: str) -> str | None:
     return text
 
 
+def device_and_config(device: Path | None, config: Path | None) -> tuple[str | None, str | None]:
+    """The names of a device (preset or file) and of a configuration file, as the engine takes them."""
+    return utf8_path(device, "device"), None if config is None else path_text(config, "config")
+
+
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from . import _native
 from ._native import InputError
 from .result import Record, Result
-from .settings import Path, pairs, path_text, utf8_path
+from .settings import Path, device_and_config, pairs
 
 
 class Completion(NamedTuple):
@@ -33,8 +33,8 @@ class Simulation:
         **settings: object,
     ) -> None:
         """Builds the device and fills and preconditions it as the settings say. The arguments are those of `run`."""
-        named = None if config is None else path_text(config, "config")
-        self._native = _native.Simulation(utf8_path(device, "device"), scheme, named, pairs(settings))
+        device, config = device_and_config(device, config)
+        self._native = _native.Simulation(device, scheme, config, pairs(settings))
 
     def submit(self, op: str, offset: int, size: int, at_ns: int | None = None) -> int:
         """Submits a request for `size` bytes at byte `offset` and returns its id, counted from 0.

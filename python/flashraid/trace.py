@@ -9,7 +9,7 @@ from ._native import InputError
 from .files import NewFile
 from .replay import Progress
 from .result import Record
-from .settings import Path, pairs, path_text
+from .settings import Path, device_and_config, pairs, path_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +31,7 @@ def trace_info(
     With `capacity_bytes`, the requests that end beyond it are counted. `reading` says how the trace is read: `format`,
     `time_unit`, `device_filter`, `on_error`, `op`, `action`, `object_bytes`, `limit`.
     """
-    text = _native.trace_info(os.fspath(trace), pairs(reading), page_bytes, capacity_bytes, progress)
+    text = _native.trace_info(path_text(trace, "trace"), pairs(reading), page_bytes, capacity_bytes, progress)
     return Record(json.loads(text))
 
 
@@ -48,7 +48,8 @@ def sanity(
     `warnings` of it are what is almost certainly not meant, such as times in the wrong unit. The arguments are those of
     `run`, which gives the same warnings. None if the trace can be read only once, as a pipe.
     """
-    text = _native.sanity(os.fspath(trace), path_text(device), scheme, path_text(config), pairs(settings))
+    device, config = device_and_config(device, config)
+    text = _native.sanity(path_text(trace, "trace"), device, scheme, config, pairs(settings))
     return None if text is None else Record(json.loads(text))
 
 
@@ -63,7 +64,7 @@ def read_trace(trace: Path, **reading: object) -> "pl.DataFrame":
     number, ops = pl.UInt64(), pl.Enum(["read", "write", "trim", "write_zeroes", "flush"])
     columns = {"arrival_ns": number, "op": ops, "offset_bytes": number, "size_bytes": number, "device": pl.String()}
     as_text = columns | {"op": pl.String()}
-    reader = _native.TraceRowReader(os.fspath(trace), pairs(reading))
+    reader = _native.TraceRowReader(path_text(trace, "trace"), pairs(reading))
     frames = [pl.DataFrame(schema=columns)]
     while rows := reader.read(ROWS_AT_A_TIME):
         frames.append(pl.read_csv(rows, has_header=False, schema=as_text).cast({"op": ops}))
@@ -95,7 +96,7 @@ def convert(
     returns False, and then nothing is written.
     """
     part = ((from_ns, to_ns), (from_bytes, to_bytes), skip, limit, rebase_time, rebase_address)
-    text = _native.convert(os.fspath(trace), pairs(reading), os.fspath(output), to, *part, progress)
+    text = _native.convert(path_text(trace, "trace"), pairs(reading), path_text(output, "output"), to, *part, progress)
     return Record(json.loads(text))
 
 
@@ -112,7 +113,7 @@ def anonymise(
 
     docs/traces.md says what stays and what that does not hide. The other arguments are those of `convert`.
     """
-    text = _native.anonymise(os.fspath(trace), pairs(reading), os.fspath(output), to, seed, progress)
+    text = _native.anonymise(path_text(trace, "trace"), pairs(reading), path_text(output, "output"), to, seed, progress)
     return Record(json.loads(text))
 
 
@@ -140,7 +141,7 @@ def synth(
     (`arrivals="fixed"`) or after exponential gaps of that mean (`"poisson"`). The file is compressed if its name ends
     in .gz, .zst or .xz; `-` is standard output.
     """
-    path = os.fspath(output)
+    path = path_text(output, "output")
     if profile is not None:
         uniform = (page_bytes, read_share, min_pages, max_pages, arrivals, interval_ns)
         if uniform != (4096, 0.0, 1, 1, "fixed", None):
@@ -168,7 +169,7 @@ def fit(
     """
     file = NewFile(output, "output")
     try:
-        text, comparison = _native.fit(os.fspath(trace), pairs(reading), page_bytes, progress)
+        text, comparison = _native.fit(path_text(trace, "trace"), pairs(reading), page_bytes, progress)
         file.write(text)
     finally:
         file.discard()

@@ -268,3 +268,39 @@ def test_messages_name_options_in_the_command_and_arguments_in_python(command):
     assert done.stderr == "error: --timeline-window without a timeline: allowed is with one\n"
     with pytest.raises(fr.InputError, match=r"^timeline_window without a timeline"):
         fr.run(SAMPLE, scheme="raid0", **SETTINGS, timeline_window="1s..2s")
+
+
+def test_a_truncated_timeline_shows_what_was_over_by_then_and_says_so(tmp_path):
+    trace = tmp_path / "long.csv"
+    fr.synth(trace, requests=12_000, space_bytes=64 << 20, interval_ns=1_000_000, min_pages=16, max_pages=32)
+    with pytest.warns(UserWarning, match="what was under way at .* or came later is left out"):
+        result = fr.run(
+            trace,
+            device="tiny",
+            scheme="raid5",
+            timeline=tmp_path / "t.json",
+            timeline_window="..",
+            latency_log=tmp_path / "l.parquet",
+        )
+    timeline = json.loads((tmp_path / "t.json").read_text())
+    end_ns = timeline["otherData"]["truncated_ns"]
+    events = [event for event in timeline["traceEvents"] if event["ph"] != "M"]
+    assert len(timeline["traceEvents"]) <= 1_000_000
+    requests = result.frame("latency_log")
+    answered = requests.filter(polars.col("end_ns") < end_ns)["request"].to_list()
+    shown = {int(event["id"]) for event in events if event["ph"] == "e"}
+    assert 0 < len(answered) < requests.height
+    assert shown >= set(answered)
+    assert shown <= set(requests.filter(polars.col("end_ns") <= end_ns)["request"].to_list())
+    begun = set(
+        requests.filter(polars.col("end_ns") >= end_ns, polars.col("arrival_ns") <= end_ns)["request"].to_list()
+    )
+    named = {event["args"]["request"] for event in events if event["ph"] == "X" and "request" in event["args"]}
+    assert named - shown <= begun
+
+
+def test_one_request_is_one_request(command):
+    trace = write_trace(command.folder, writes(1))
+    shown = command("run", trace, "--device", "tiny", "--scheme", "raid0", "--quiet").stdout
+    assert "trace.csv, 1 request\n" in shown
+    assert "1 request\n" in command("trace", "info", trace, "--quiet").stdout

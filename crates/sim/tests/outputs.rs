@@ -561,3 +561,55 @@ fn what_cannot_be_asked_for_is_refused() {
     let error = run(&golden_trace(), small("raid0", &[]), &outputs, false, &mut |_| true).unwrap_err();
     assert!(error.is_input() && error.to_string().starts_with("series cannot be written: "), "{error}");
 }
+
+/// A trace of its own in a file that is gone afterwards.
+fn with_trace<T>(name: &str, rows: &str, work: impl FnOnce(&Path) -> T) -> T {
+    let trace = std::env::temp_dir().join(format!("flashraid-outputs-{}-{name}.csv", std::process::id()));
+    fs::write(&trace, format!("ts_us,op,offset,size,flags,latency_us\n{rows}")).unwrap();
+    let done = work(&trace);
+    fs::remove_file(&trace).unwrap();
+    done
+}
+
+#[test]
+fn fio_calls_jobs_as_fio_would() {
+    let flushes = "0,F,0,0,,\n9,F,0,0,,\n";
+    for (rows, mode, size) in [
+        (flushes, "randwrite", "4096"),
+        ("0,D,0,16384,,\n", "randtrim", "16384"),
+        ("0,D,0,16384,,\n5,W,0,4096,,\n", "randwrite", "4096"),
+        ("0,R,0,8192,,\n5,W,0,4096,,\n", "randrw", "6144"),
+        ("0,R,0,8192,,\n", "randread", "8192"),
+    ] {
+        let run = with_trace("fio", rows, |trace| replay("fio-words", trace, config("tiny", "raid0", &[]), &[], |_| true));
+        let options = &run.fio["jobs"][0]["job options"];
+        assert_eq!((options["rw"].as_str(), options["bs"].as_str()), (Some(mode), Some(size)), "{rows}");
+        assert_eq!(run.fio["jobs"][0]["error"], 0);
+    }
+}
+
+#[test]
+fn fio_says_that_a_run_was_interrupted() {
+    let config = small("raid5", &[("precondition", "random:4")]);
+    let run = replay("fio-partial", &golden_trace(), config, &[], |_| false);
+    assert_eq!(run.status, 130);
+    assert_eq!(run.fio["jobs"][0]["error"], 4);
+}
+
+#[test]
+fn windows_beyond_the_end_and_intervals_too_fine_for_the_histogram_log_are_said() {
+    let asked = |pairs: &[(&str, &str)]| {
+        let folder = std::env::temp_dir().join(format!("flashraid-outputs-{}-warnings", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = |key: &str| (key.to_owned(), folder.join(key).display().to_string());
+        let mut all = vec![file("timeline"), file("hdr_log")];
+        all.extend(pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())));
+        let finished = run(&golden_trace(), small("raid0", &[]), &Outputs::from_pairs(&all).unwrap(), false, &mut |_| true).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        finished.warnings.join("\n")
+    };
+    assert!(!asked(&[("timeline_window", "0s..1s"), ("series_interval", "3ms")]).contains("timeline is empty"));
+    assert!(asked(&[("timeline_window", "9000s..9001s")]).contains("the timeline is empty: its window begins at 9000000000000 ns"));
+    assert!(!asked(&[("series_interval", "3ms")]).contains("rounded to milliseconds"));
+    assert!(asked(&[("series_interval", "250us")]).contains("intervals of 250000 ns: the log of histograms has their times"));
+}

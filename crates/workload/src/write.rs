@@ -7,12 +7,15 @@ use flashraid_vocabulary::HostRequest;
 use flate2::GzBuilder;
 use flate2::write::GzEncoder;
 use liblzma::write::XzEncoder;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Text gathered before it is handed on.
 const CHUNK_BYTES: usize = 64 << 10;
+
+/// Most bytes of a file's name that its temporary name repeats: with what is added it stays below 255.
+const MOST_NAME_BYTES: usize = 200;
 
 /// The tools' own defaults.
 const GZIP_LEVEL: u32 = 6;
@@ -107,9 +110,12 @@ impl TraceWriter {
             (Box::new(io::stdout()), None)
         } else {
             let complete = destination(path)?;
-            let part = temporary_beside(&complete).map_err(io_error)?;
-            let file = OpenOptions::new().write(true).create_new(true).open(&part).map_err(io_error)?;
-            (Box::new(file), Some(Part { part, complete }))
+            let (file, part) = temporary_beside(&complete).map_err(io_error)?;
+            let part = Part { part, complete };
+            if let Ok(former) = fs::metadata(&part.complete) {
+                file.set_permissions(former.permissions()).map_err(io_error)?;
+            }
+            (Box::new(file), Some(part))
         };
         let encoder = Encoder::new(path, sink).map_err(io_error)?;
         let mut text = Vec::with_capacity(2 * CHUNK_BYTES);
@@ -182,7 +188,46 @@ fn destination(path: &Path) -> Result<PathBuf, TraceError> {
     Ok(complete)
 }
 
-fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
-    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not the name of a file"))?;
-    Ok(path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id())))
+/// A new file in the same folder, under a name that none has, be it left by a run that was killed.
+fn temporary_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not the name of a file"))?.to_string_lossy();
+    let bytes = (0..=name.len().min(MOST_NAME_BYTES)).rfind(|end| name.is_char_boundary(*end)).unwrap_or(0);
+    let start = &name[..bytes];
+    let mut number = 0u32;
+    loop {
+        let part = path.with_file_name(format!(".{start}.{}-{number}.part", std::process::id()));
+        match OpenOptions::new().write(true).create_new(true).open(&part) {
+            Ok(file) => return Ok((file, part)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write_trace;
+    use crate::formats;
+    use flashraid_vocabulary::{HostOp, HostRequest};
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn temporary_names_are_new_and_short_and_a_replaced_file_keeps_its_mode() {
+        let folder = std::env::temp_dir().join(format!("flashraid-write-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(format!("{}.csv", "ä".repeat(120)));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        // What a killed run with this process number left.
+        let (_, stale) = super::temporary_beside(&path).unwrap();
+        let request = HostRequest { arrival_ns: 0, offset_bytes: 0, size_bytes: 4096, op: HostOp::Write, stream: 0, source: 0 };
+        write_trace(&path, formats::find("flashraid").unwrap(), [request], &mut |_, _| true).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(fs::read_to_string(&path).unwrap().contains("4096"));
+        let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+        assert!(left.contains(&stale));
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

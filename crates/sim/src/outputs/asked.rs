@@ -9,6 +9,8 @@ const DEFAULT_INTERVAL_NS: u64 = 100_000_000;
 const DEFAULT_WINDOW_NS: u64 = 100_000_000;
 /// Below this, intervals would cost more than the simulation.
 const LEAST_INTERVAL_NS: u64 = 1000;
+/// The latest time that can be asked for, for messages.
+const LATEST_S: u64 = LATEST_NS / 1_000_000_000;
 
 /// What a run writes beside its result. Nothing by default, which costs nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +67,9 @@ impl Outputs {
             }
         }
         if interval.is_some() && asked.series.is_none() && asked.hdr_log.is_none() {
-            return Err(ConfigError("series_interval without an output that has intervals: allowed is with a series or a log of histograms".into()));
+            return Err(ConfigError(
+                "series_interval without an output that has intervals: allowed is with a series or a log of histograms".into(),
+            ));
         }
         if asked.timeline_window.is_some() && asked.timeline.is_none() {
             return Err(ConfigError("timeline_window without a timeline: allowed is with one".into()));
@@ -86,9 +90,10 @@ impl Outputs {
 }
 
 fn parse_interval(text: &str) -> Result<u64, ConfigError> {
-    parse_time(text)
-        .filter(|time| *time >= LEAST_INTERVAL_NS)
-        .ok_or_else(|| ConfigError(format!("series_interval = {text}: allowed is a time of at least 1us, as in 250us, 100ms or 1.5s")))
+    parse_time(text).filter(|time| *time >= LEAST_INTERVAL_NS).ok_or_else(|| {
+        let allowed = format!("a time from 1us to {LATEST_S}s in whole nanoseconds, as in 250us, 100ms or 1.5s");
+        ConfigError(format!("series_interval = {text}: allowed is {allowed}"))
+    })
 }
 
 /// `START..END`; without START from 0 on, without END up to the end of the run.
@@ -99,7 +104,8 @@ fn parse_window(text: &str) -> Result<Range<u64>, ConfigError> {
         Some(start?..end?)
     });
     parsed.filter(|window| window.start < window.end).ok_or_else(|| {
-        let allowed = "START..END with START before END, as in 1.5s..1.6s, ..250us or 10ms.. (units ns, us, ms, s)";
+        let example = "as in 1.5s..1.6s, ..250us or 10ms.. (units ns, us, ms, s)";
+        let allowed = format!("START..END with START before END, {example}, in whole nanoseconds and up to {LATEST_S}s");
         ConfigError(format!("timeline_window = {text}: allowed is {allowed}"))
     })
 }
@@ -137,6 +143,18 @@ mod tests {
         }
         for text in ["", "1", "s", ".5s", "1.s", "1.5ns", "0.0000000001s", "1m", "-1s", "1e3s", "1..2s", "99999999999s", "1 s", "1.2.3s"] {
             assert_eq!(parse_time(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn messages_say_how_long_and_how_fine_times_may_be() {
+        let limits = format!("{}s", super::LATEST_S);
+        assert_eq!(parse_time(&limits), Some(super::LATEST_S * 1_000_000_000));
+        for text in ["5000000000s", "0.0001us"] {
+            let error = super::parse_interval(text).unwrap_err().to_string();
+            assert!(error.contains(&limits) && error.contains("whole nanoseconds"), "{error}");
+            let error = parse_window(&format!("0s..{text}")).unwrap_err().to_string();
+            assert!(error.contains(&limits) && error.contains("whole nanoseconds"), "{error}");
         }
     }
 

@@ -9,6 +9,13 @@ use serde_json::{Map, Value, json};
 /// fio takes a sample of bandwidth and of requests a second in this time.
 const SAMPLE_NS: u64 = 500_000_000;
 
+/// The size of requests of a job that does not say it.
+const DEFAULT_BYTES: u64 = 4096;
+
+/// Errors of a job: the numbers of EINTR and ENOSPC.
+const INTERRUPTED: u32 = 4;
+const NO_SPACE: u32 = 28;
+
 const PERCENTILES: [f64; 17] = [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 
 /// Upper bounds of the classes of latencies, in the unit that each table is named after.
@@ -123,6 +130,8 @@ pub(super) struct Job<'a> {
     /// 0 for the arrival times of the trace.
     pub(super) queue_depth: u64,
     pub(super) simulated_ns: u64,
+    /// Whether the run was stopped before its end.
+    pub(super) is_partial: bool,
     pub(super) busy_share: f64,
     pub(super) depths: [u64; DEPTHS.len() + 1],
 }
@@ -132,12 +141,20 @@ pub(super) fn document(job: &Job<'_>, rates: &mut Rates, statistics: &Statistics
     rates.advance(now_ns);
     let runtime_ms = job.simulated_ns.div_ceil(1_000_000);
     let [reads, writes, trims] = &rates.directions;
-    let mixed = match (reads.requests, writes.requests + trims.requests) {
-        (_, 0) => "randread",
-        (0, _) => "randwrite",
+    let mixed = match (reads.requests, writes.requests, trims.requests) {
+        (1.., 0, 0) => "randread",
+        (0, 0, 1..) => "randtrim",
+        (0, ..) => "randwrite", // nothing but flushes too: fio has them with writes only
         _ => "randrw",
     };
-    let bytes_of_request = (reads.bytes + writes.bytes).checked_div(reads.requests + writes.requests).unwrap_or(0);
+    // Discards are often far larger than transfers, and of no interest beside them.
+    let transfers = (reads.bytes + writes.bytes).checked_div(reads.requests + writes.requests);
+    let bytes_of_request = transfers.or_else(|| trims.bytes.checked_div(trims.requests)).unwrap_or(DEFAULT_BYTES);
+    let error = match (job.is_partial, rates.failed) {
+        (true, _) => INTERRUPTED,
+        (false, 1..) => NO_SPACE,
+        (false, 0) => 0,
+    };
     let depth = job.queue_depth.max(1);
     let [read, write, trim, flush] = &statistics.latency;
     let mut all = read.clone();
@@ -151,7 +168,7 @@ pub(super) fn document(job: &Job<'_>, rates: &mut Rates, statistics: &Statistics
         "jobs": [{
             "jobname": job.scheme,
             "groupid": 0,
-            "error": if rates.failed > 0 { 28 } else { 0 }, // ENOSPC
+            "error": error,
             "eta": 0,
             "elapsed": job.simulated_ns.div_ceil(1_000_000_000),
             "job options": {

@@ -12,6 +12,9 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
+/// Times of the log have three decimals of a second.
+pub(super) const TICK_NS: u64 = 1_000_000;
+
 pub(super) struct HdrLog {
     sink: Sink,
     serializer: V2DeflateSerializer,

@@ -25,7 +25,7 @@ use crate::result::text;
 use crate::run::RunError;
 use crate::simulation::{Simulation, with_engine};
 use fio::{Job, Rates};
-use hdr_log::HdrLog;
+use hdr_log::{HdrLog, TICK_NS as HDR_TICK_NS};
 use interval::Interval;
 use latency_log::LatencyLog;
 use serde_json::{Value, json};
@@ -186,7 +186,7 @@ impl Writers {
         self.latency_log.as_mut().map_or(Ok(()), LatencyLog::finish)?;
         self.series.as_mut().map_or(Ok(()), Series::finish)?;
         self.hdr_log.as_mut().map_or(Ok(()), HdrLog::finish)?;
-        let warnings = self.warnings();
+        let warnings = self.warnings(simulation.now_ns());
         if let Some(timeline) = &mut self.timeline {
             let of = |key: &str| result[key].clone();
             let about = json!({
@@ -198,7 +198,7 @@ impl Writers {
         Ok((fio, warnings))
     }
 
-    fn warnings(&self) -> Vec<String> {
+    fn warnings(&self, now_ns: u64) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.has_longer_intervals && (self.series.is_some() || self.hdr_log.is_some()) {
             warnings.push(format!(
@@ -208,8 +208,19 @@ impl Writers {
         }
         if let Some(time_ns) = self.timeline.as_ref().and_then(|timeline| timeline.truncated_ns) {
             warnings.push(format!(
-                "the timeline ends at {MOST_EVENTS} events: what comes after {time_ns} ns is left out, \
-                 and a shorter timeline_window shows all of it"
+                "the timeline ends at {MOST_EVENTS} events: what was under way at {time_ns} ns or came later is left out, so slices before \
+                 may name requests that are not shown; a shorter window shows all of it"
+            ));
+        }
+        if let (Some(window), Some(timeline)) = (&self.asked.timeline_window, &self.timeline)
+            && timeline.is_empty()
+        {
+            warnings.push(format!("the timeline is empty: its window begins at {} ns, and the run ended at {now_ns} ns", window.start));
+        }
+        if self.hdr_log.is_some() && !self.asked.series_interval_ns.is_multiple_of(HDR_TICK_NS) {
+            warnings.push(format!(
+                "intervals of {} ns: the log of histograms has their times and lengths rounded to milliseconds",
+                self.asked.series_interval_ns
             ));
         }
         warnings
@@ -224,6 +235,7 @@ fn job<'a>(config: &'a Config, result: &'a Value, depths: [u64; DEPTHS.len() + 1
         device: &config.device.name,
         trace: result["workload"]["name"].as_str().unwrap_or_default(),
         queue_depth: u64::from(config.run.queue_depth),
+        is_partial: result["partial"] == true,
         simulated_ns: result["simulated_ns"].as_u64().unwrap_or(0),
         busy_share: of_members.iter().sum::<f64>() / of_members.len().max(1) as f64,
         depths,

@@ -25,16 +25,20 @@ pub(super) struct Timeline {
     pub(super) window: Range<u64>,
     units_per_channel: u32,
     events: u64,
-    /// The first time of which something was left out because there were too many events.
+    /// Events that name the tracks.
+    names: u64,
+    /// When there were too many events: what was over by then is shown, and what was under way or came later is left out.
     pub(super) truncated_ns: Option<u64>,
 }
 
 impl Timeline {
     pub(super) fn create<C: Content>(path: &Path, engine: &Engine<C>) -> Result<Self, RunError> {
         let units_per_channel = (engine.flash.units().len() / engine.flash.channels().len()) as u32;
-        let mut timeline = Self { sink: Sink::create("timeline", path)?, window: 0..0, units_per_channel, events: 0, truncated_ns: None };
+        let mut timeline =
+            Self { sink: Sink::create("timeline", path)?, window: 0..0, units_per_channel, events: 0, names: 0, truncated_ns: None };
         timeline.sink.text.extend_from_slice(b"{\"traceEvents\":[");
         timeline.name_tracks(&engine.flash);
+        timeline.names = timeline.events;
         Ok(timeline)
     }
 
@@ -81,12 +85,18 @@ impl Timeline {
         self.events += 1;
     }
 
-    /// Whether there is room for so many more events; once there was none, there is none.
+    /// Whether there is room for so many more events, of what was recorded at `time_ns`; once there was none, there is none.
     fn has_room(&mut self, events: u64, time_ns: u64) -> bool {
-        if self.events + events > MOST_EVENTS {
-            self.truncated_ns.get_or_insert(time_ns);
+        if self.truncated_ns.is_some() || self.events + events > MOST_EVENTS {
+            // Requests are written before moments that were recorded earlier.
+            self.truncated_ns = Some(self.truncated_ns.map_or(time_ns, |former| former.min(time_ns)));
         }
         self.truncated_ns.is_none()
+    }
+
+    /// Whether nothing happened in the window.
+    pub(super) fn is_empty(&self) -> bool {
+        self.events == self.names
     }
 
     pub(super) fn add_moment(&mut self, moment: &Moment) -> Result<(), RunError> {
@@ -107,12 +117,14 @@ impl Timeline {
     }
 
     fn add_slice(&mut self, slice: &Slice, request: Option<u64>) {
-        if slice.end_ns == slice.start_ns || !self.has_room(1, slice.start_ns) {
+        let is_bus = matches!(slice.track, Track::Bus(_));
+        // Slices of buses are recorded when they begin, the others when they end.
+        if slice.end_ns == slice.start_ns || !self.has_room(1, if is_bus { slice.start_ns } else { slice.end_ns }) {
             return;
         }
         self.begin_event();
         let (cause, thread) = (slice.cause.name(), self.thread(slice.track));
-        let category = if matches!(slice.track, Track::Bus(_)) { "bus" } else { "die" };
+        let category = if is_bus { "bus" } else { "die" };
         self.push(format_args!("{{\"name\":\"{cause}\",\"cat\":\"{category}\",\"ph\":\"X\",\"pid\":{DEVICE},\"tid\":{thread},\"ts\":"));
         push_us(&mut self.sink.text, slice.start_ns);
         self.sink.text.extend_from_slice(b",\"dur\":");
@@ -140,7 +152,7 @@ impl Timeline {
     /// A request, if any of its time is in the window.
     pub(super) fn add_request(&mut self, request: &RequestRecord) -> Result<(), RunError> {
         let RequestRecord { arrival_ns, end_ns, .. } = *request;
-        if arrival_ns >= self.window.end || end_ns < self.window.start || !self.has_room(2, arrival_ns) {
+        if arrival_ns >= self.window.end || end_ns < self.window.start || !self.has_room(2, end_ns) {
             return Ok(());
         }
         for (phase, time_ns) in [("b", arrival_ns), ("e", end_ns)] {
