@@ -18,12 +18,12 @@ pub fn check(data: &[u8]) {
         Ok(profile) => profile,
         Err(error) => return check_message(&error.to_string()),
     };
-    let again = Profile::parse(&profile.to_toml(), "again.toml").expect("what was written can be read");
-    assert_eq!(again, profile);
     let requests = match profile.requests() {
         Ok(requests) => requests,
         Err(error) => return check_message(&error.to_string()),
     };
+    let again = Profile::parse(&profile.to_toml(), "again.toml").expect("what was written can be read");
+    assert_eq!(again, profile);
     let mut latest_ns = 0;
     for request in requests.take(LIMIT) {
         assert!(request.arrival_ns >= latest_ns && request.arrival_ns <= 1 << 63, "{request:?}");
