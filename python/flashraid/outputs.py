@@ -9,6 +9,7 @@ from pathlib import PurePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from . import _native
 from ._native import InputError
 from .files import NewFile, refuse_same
 from .settings import Pairs, Path, utf8_path
@@ -74,6 +75,8 @@ class Outputs:
             if allowed is not None and _ending(text) not in allowed:
                 endings = " or ".join(allowed)
                 raise InputError(f"{self.label(name)}: {text}: allowed is a name that ends in {endings}")
+        for scheme in schemes:
+            _native.schemes(scheme)  # before it becomes part of a name
         of_schemes = {f" of {scheme}": self.of_scheme(scheme) for scheme in schemes} or {"": self}
         written = {
             self.label(name) + scheme: path for scheme, own in of_schemes.items() for name, path in own.files.items()

@@ -15,6 +15,7 @@ from .settings import Pairs, Path, device_and_config, for_each, pairs, path_text
 # and the share of the trace that they are; returning False stops the run.
 Progress = Callable[[str, int, float | None], object]
 
+VIOLATION = 1
 INTERRUPTED = 130
 
 
@@ -56,11 +57,11 @@ def run(
     with outputs.open() as opened, Interrupts() as interrupts:
         watched = _watched(interrupts, progress)
         result = run_pairs(trace, device, scheme, config, engine, watched, pairs(settings), opened)
-        if interrupts.came:
+        if interrupts.came and result.status != VIOLATION:
             result.status = INTERRUPTED
     for text in result.warnings:
         warnings.warn(text, stacklevel=2)
-    if result.status == INTERRUPTED:
+    if result.status == INTERRUPTED or interrupts.came:
         raise Interrupted(result)
     return result
 
@@ -98,12 +99,12 @@ def compare(
             outputs,
             lambda scheme: not interrupts.came,
         )
-        if interrupts.came:
+        if interrupts.came and comparison.results[-1].status != VIOLATION:
             comparison.results[-1].status = INTERRUPTED
     for result in comparison.results:
         for text in result.warnings:
             warnings.warn(f"{result.scheme}: {text}", stacklevel=2)
-    if comparison.status == INTERRUPTED:
+    if comparison.status == INTERRUPTED or interrupts.came:
         raise Interrupted(comparison)
     return comparison
 

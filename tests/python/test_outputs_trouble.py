@@ -1,12 +1,15 @@
 """Outputs in trouble: names that cannot be, files that would be lost, interruptions at every moment, full disks."""
 
+import fcntl
 import json
 import os
+import pty
 import resource
 import signal
 import stat
 import subprocess
 import sys
+import termios
 import time
 
 import polars
@@ -233,6 +236,43 @@ def test_signals_end_a_run_in_order(tmp_path, long_trace, number):
     assert b"interrupted: the results are partial\n" in errors
     assert names(tmp_path) == ["l.parquet", "r.json", "t.json"]
     assert json.loads((tmp_path / "r.json").read_text())["partial"]
+
+
+def test_a_terminal_that_goes_away_takes_no_results_with_it(tmp_path, long_trace):
+    near, far = pty.openpty()
+
+    def own_terminal():
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    line = [COMMAND, "run", str(long_trace), "--device", "ssd1", "--scheme", "raid5", "--series", "s.parquet"]
+    terminal = {"stdin": far, "stdout": far, "stderr": far, "start_new_session": True, "preexec_fn": own_terminal}
+    process = subprocess.Popen([*line, "--json", "r.json"], cwd=tmp_path, **terminal)
+    os.close(far)
+    shown = b""
+    while b"0:00:0" not in shown:  # the bar's clock
+        shown += os.read(near, 4096)
+    os.close(near)
+    process.wait(timeout=60)
+    assert names(tmp_path) == ["r.json", "s.parquet"]
+    assert json.loads((tmp_path / "r.json").read_text())["partial"]
+
+
+def test_a_trace_under_way_is_removed_by_sigterm(tmp_path):
+    line = ["trace", "synth", "-o", "t.csv.xz", "--requests", "50000000", "--space", "1GiB", "--interval-ns", "1000"]
+    process = subprocess.Popen([COMMAND, *line], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not names(tmp_path):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert names(tmp_path) == []
+
+
+def test_schemes_that_are_no_part_of_a_name(tmp_path):
+    with pytest.raises(fr.InputError, match="a/b"):
+        fr.compare(SAMPLE, schemes=["a/b"], **SETTINGS, series=tmp_path / "s.csv")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

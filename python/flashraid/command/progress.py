@@ -2,7 +2,7 @@
 
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from ..interrupts import Interrupts
 
@@ -31,7 +31,7 @@ class Progress:
         self._exit.enter_context(self._interrupts)
         if self._bar:
             self._bar.start()
-            self._exit.callback(self._bar.stop)
+            self._exit.callback(self.hide)
         return self
 
     @property
@@ -42,7 +42,8 @@ class Progress:
     def hide(self) -> None:
         """Nothing more is to be shown."""
         if self._bar:
-            self._bar.stop()
+            with suppress(OSError):  # a terminal that is gone must not take the results with it
+                self._bar.stop()
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         self._exit.close()
@@ -60,6 +61,8 @@ class Progress:
 
     def __call__(self, stage: str, count: int, share: float | None) -> bool:
         """Shows how far the run is. Returns whether to go on."""
+        if self.interrupted:
+            return False
         what = {"preconditioning": f"{count:,} pages overwritten", "verifying": "verifying", "fitting": f"{count:,}"}
         text = what.get(stage, f"{count:,} requests")
         if self._bar:
