@@ -41,3 +41,15 @@ fn nothing_to_divide_by_is_null() {
     }
     assert_eq!((info.duration_ns, info.max_address_bytes, info.pages_touched), (0, 0, 0));
 }
+
+/// Device 1 lies directly behind device 0, and their requests alternate.
+#[test]
+fn what_goes_on_is_of_the_same_device() {
+    let adjacent = file("adjacent.ssdsim", b"0 0 0 2048 0\n10 1 0 2048 0\n20 0 0 8 0\n");
+    let info = trace_info(&adjacent, &TraceOptions::default(), PAGE).unwrap();
+    assert_eq!((info.sequential_share, info.sequential_writes.unwrap().share), (Some(0.0), 0.0));
+    let alternating = file("alternating.ssdsim", b"0 0 0 8 0\n10 1 800 8 0\n20 0 8 8 0\n30 1 808 8 1\n40 0 16 8 0\n");
+    let info = trace_info(&alternating, &TraceOptions::default(), PAGE).unwrap();
+    assert_eq!(info.sequential_share, Some(3.0 / 5.0));
+    assert_eq!((info.sequential_writes.unwrap().share, info.sequential_reads.unwrap().share), (2.0 / 4.0, 0.0));
+}

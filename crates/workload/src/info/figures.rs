@@ -63,11 +63,11 @@ pub struct Figures {
     pub skew: Option<Skew>,
     /// Highest end of a request of any kind.
     pub max_address_bytes: u64,
-    /// Of the transfers, the share that begins where the one before ended.
+    /// Of the transfers, the share that begins where the one before of the same device ended.
     pub sequential_share: Option<f64>,
-    /// Of the reads, each against the read before it.
+    /// Of the reads, each against the read of the same device before it.
     pub sequential_reads: Option<Sequentiality>,
-    /// Of the writes, each against the write before it.
+    /// Of the writes, each against the write of the same device before it.
     pub sequential_writes: Option<Sequentiality>,
     /// Of the transfers, the share whose offset or size is not a whole number of pages.
     pub unaligned_share: Option<f64>,

@@ -48,9 +48,7 @@ pub struct TraceStatistics {
     page_updates: u64,
     updates: u64,
     max_address_bytes: u64,
-    /// End of the last transfer, of the last read and of the last write, and how many began there.
-    last_end: Option<u64>,
-    last_ends: [Option<u64>; 2],
+    /// Transfers, and of them reads and writes, that begin where the one before of the same device ended.
     sequential: u64,
     sequential_by_op: [u64; 2],
     unaligned: u64,
@@ -70,6 +68,10 @@ struct Device {
     writes: u64,
     transfers: u64,
     bytes: u64,
+    /// End of the last transfer, of the last read and of the last write. Address spaces may lie directly behind each other, and requests
+    /// of several devices alternate: only what is of the same device goes on.
+    last_end: Option<u64>,
+    last_ends: [Option<u64>; 2],
 }
 
 impl TraceStatistics {
@@ -92,8 +94,6 @@ impl TraceStatistics {
             page_updates: 0,
             updates: 0,
             max_address_bytes: 0,
-            last_end: None,
-            last_ends: [None; 2],
             sequential: 0,
             sequential_by_op: [0; 2],
             unaligned: 0,
@@ -117,9 +117,13 @@ impl TraceStatistics {
         let device = self.devices.entry(request.source).or_default();
         device.requests += 1;
         if matches!(request.op, HostOp::Read | HostOp::Write) {
+            let kind = usize::from(request.op == HostOp::Write);
             device.transfers += 1;
-            device.writes += u64::from(request.op == HostOp::Write);
+            device.writes += kind as u64;
             device.bytes = device.bytes.saturating_add(request.size_bytes);
+            let (start, end) = (request.offset_bytes, request.offset_bytes + request.size_bytes);
+            self.sequential += u64::from(device.last_end.replace(end) == Some(start));
+            self.sequential_by_op[kind] += u64::from(device.last_ends[kind].replace(end) == Some(start));
             self.transfer(request);
         }
     }
@@ -143,8 +147,6 @@ impl TraceStatistics {
         let kind = usize::from(is_write);
         *self.sizes[kind].entry(size_bytes).or_default() += 1;
         let end = offset_bytes + size_bytes;
-        self.sequential += u64::from(self.last_end.replace(end) == Some(offset_bytes));
-        self.sequential_by_op[kind] += u64::from(self.last_ends[kind].replace(end) == Some(offset_bytes));
         self.unaligned += u64::from(!offset_bytes.is_multiple_of(self.page_bytes) || !size_bytes.is_multiple_of(self.page_bytes));
         let (first, last) = (offset_bytes / self.page_bytes, (end - 1) / self.page_bytes);
         self.page_uses += last - first + 1;
