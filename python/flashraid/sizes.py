@@ -1,5 +1,6 @@
 """Sizes and times as people write them."""
 
+import operator
 import re
 from decimal import Decimal
 
@@ -11,14 +12,28 @@ UNITS |= {f"{letter}B": 1000**power for power, letter in enumerate("kMGT", 1)}
 
 TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 
+LARGEST = 2**64 - 1  # of the engine's numbers
+
+
+def check_numbers(**values: object) -> None:
+    """Refuses what is no number that the engine can take; each is named in the error."""
+    for name, value in values.items():
+        try:
+            is_number = 0 <= operator.index(value) <= LARGEST  # type: ignore[arg-type]
+        except TypeError:
+            is_number = False
+        if not is_number:
+            raise InputError(f"{name} = {value!r}: allowed is a whole number from 0 to {LARGEST}")
+
 
 def parse_bytes(name: str, text: str) -> int:
     """The bytes that `16GiB`, `1.5 TB` or `4096` stand for; `name` names the option in the error."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", text)
     size = Decimal(found[1]) * UNITS[found[2]] if found and found[2] in UNITS else None
-    if size is None or size != int(size):
+    if size is None or size != int(size) or size > LARGEST:
         units = ", ".join(unit for unit in UNITS if unit)
-        raise InputError(f"{name} {text}: allowed is a whole number of bytes, also with a unit as in 16GiB ({units})")
+        allowed = f"a whole number of bytes, also with a unit as in 16GiB ({units}), below 2^64"
+        raise InputError(f"{name} {text}: allowed is {allowed}")
     return int(size)
 
 
@@ -26,8 +41,9 @@ def parse_time(name: str, text: str) -> int:
     """The nanoseconds that `1.5s` or `200 ms` stand for; `name` names the option in the error."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([a-z]+)", text)
     time_ns = Decimal(found[1]) * TIMES[found[2]] if found and found[2] in TIMES else None
-    if time_ns is None or time_ns != int(time_ns):
-        raise InputError(f"{name} {text}: allowed is a time of whole nanoseconds with a unit ({', '.join(TIMES)})")
+    if time_ns is None or time_ns != int(time_ns) or time_ns > LARGEST:
+        units = ", ".join(TIMES)
+        raise InputError(f"{name} {text}: allowed is a time of whole nanoseconds below 2^64 with a unit ({units})")
     return int(time_ns)
 
 

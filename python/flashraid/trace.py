@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 from . import _native
 from ._native import InputError
-from .files import NewFile
+from .files import NewFile, refuse_same
 from .replay import Progress
 from .result import Record
 from .settings import Path, device_and_config, pairs, path_text
+from .sizes import LARGEST, check_numbers
 
 if TYPE_CHECKING:
     import polars as pl
 
-END = 2**64 - 1  # beyond every time and address
+END = LARGEST  # beyond every time and address
 ROWS_AT_A_TIME = 1 << 18
 
 
@@ -31,6 +32,7 @@ def trace_info(
     With `capacity_bytes`, the requests that end beyond it are counted. `reading` says how the trace is read: `format`,
     `time_unit`, `device_filter`, `on_error`, `op`, `action`, `object_bytes`, `limit`.
     """
+    check_numbers(page_bytes=page_bytes, capacity_bytes=0 if capacity_bytes is None else capacity_bytes)
     text = _native.trace_info(path_text(trace, "trace"), pairs(reading), page_bytes, capacity_bytes, progress)
     return Record(json.loads(text))
 
@@ -95,6 +97,7 @@ def convert(
     `reading` is that of `trace_info`. Returns what became of the requests; raises KeyboardInterrupt if `progress`
     returns False, and then nothing is written.
     """
+    check_numbers(from_ns=from_ns, to_ns=to_ns, from_bytes=from_bytes, to_bytes=to_bytes, skip=skip, limit=limit)
     part = ((from_ns, to_ns), (from_bytes, to_bytes), skip, limit, rebase_time, rebase_address)
     text = _native.convert(path_text(trace, "trace"), pairs(reading), path_text(output, "output"), to, *part, progress)
     return Record(json.loads(text))
@@ -113,6 +116,7 @@ def anonymise(
 
     docs/traces.md says what stays and what that does not hide. The other arguments are those of `convert`.
     """
+    check_numbers(seed=seed)
     text = _native.anonymise(path_text(trace, "trace"), pairs(reading), path_text(output, "output"), to, seed, progress)
     return Record(json.loads(text))
 
@@ -167,6 +171,8 @@ def fit(
     `figures` holds each figure with `original`, `twin`, `difference` (of the original) and `is_within` (5 %);
     `beyond` counts those that are not. `reading` is that of `trace_info`. The requests are held in memory.
     """
+    check_numbers(page_bytes=page_bytes)
+    refuse_same({"trace": trace}, {"output": output})
     file = NewFile(output, "output")
     try:
         text, comparison = _native.fit(path_text(trace, "trace"), pairs(reading), page_bytes, progress)

@@ -124,7 +124,7 @@ def test_the_reader_reports(command):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["info", SAMPLE, "--page-bytes", "0"], "page_bytes = 0: allowed is at least 1"),
+        (["info", SAMPLE, "--page-bytes", "0"], "page_bytes = 0: allowed is a power of two from 512 to 1048576"),
         (["info", SAMPLE, "--capacity", "big"], "--capacity big: allowed is a whole number of bytes"),
         (["info", "no-such-file"], "no-such-file: No such file"),
         (["info", SAMPLE, "--page-byte", "1"], "the nearest is --page-bytes"),
@@ -207,3 +207,51 @@ def test_frames(command):
     assert fr.read_trace(SAMPLE, limit=10).equals(sample.head(10))
     with pytest.raises(fr.InputError, match="allowed is stop, skip"):
         fr.read_trace(SAMPLE, on_error="x")
+
+
+def test_info_shows_the_busiest_devices_each_on_a_row(command):
+    rows = "".join(f"{time} {time} 0 8 0\n" for time in range(10)) + "10 9 8 8 1\n10 9 16 8 1\n11 4 0 8 1\n"
+    (command.folder / "a.ssdsim").write_text(rows)
+    lines = command("trace", "info", "a.ssdsim").stdout.splitlines()
+    start = next(index for index, line in enumerate(lines) if line.strip().startswith("devices"))
+    assert lines[start].split() == ["devices", "10,", "the", "busiest", "of", "them"]
+    assert [line.split(":")[0].strip() for line in lines[start + 1 : start + 9]] == list("94012356")
+    assert "9: 3 requests up to 12.0 KiB, laid at 9.0 MiB, 33.3% writes, mean size 4.0 KiB" in lines[start + 1]
+    assert "0: 1 request up to 4.0 KiB" in lines[start + 3]
+    assert max(map(len, lines)) < 140
+    assert all(line == line.rstrip() for line in lines)
+    info = fr.trace_info(command.folder / "a.ssdsim")
+    assert [each["name"] for each in info.device_list] == list("0123456789")
+    assert (info.device_list[9]["write_share"], info.device_list[9]["mean_bytes"]) == (1 / 3, 4096)
+    (command.folder / "b.ssdsim").write_text("0 0 0 8 0\n")
+    assert "1 write\n" in command("trace", "info", "b.ssdsim").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["anonymise", SAMPLE, "-o", "a.csv", "--seed", str(2**64)], "--seed"),
+        (["convert", SAMPLE, "-o", "a.csv", "--skip", str(2**64)], "--skip"),
+        (["convert", SAMPLE, "-o", "a.csv", "--to-time", "1000000000000h"], "--to-time 1000000000000h: allowed is"),
+        (["convert", SAMPLE, "-o", "a.csv", "--address", "0..99999999TiB"], "--address 99999999TiB: allowed is"),
+        (["convert", SAMPLE, "-o", "a.csv", "--from-time", "5s", "--to-time", "3s"], "--from-time to --to-time in ns"),
+        (["convert", SAMPLE, "-o", "a.csv", "--to", "nonsense"], "as 'nonsense'; expected flashraid or ssdsim or"),
+        (["convert", SAMPLE, "-o", "hm_0.trace"], "its name tells no format to write"),
+        (["info", SAMPLE, "--page-bytes", "3000"], "page_bytes = 3000: allowed is a power of two"),
+    ],
+)
+def test_numbers_and_names_that_are_refused(command, arguments, text):
+    done = command("trace", *arguments, status=2)
+    assert text in done.stderr
+    assert "int too big" not in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_numbers_that_python_refuses(tmp_path):
+    for key, value in (("from_ns", -1), ("limit", "3"), ("to_bytes", 2**64), ("skip", 1.5)):
+        with pytest.raises(fr.InputError, match=f"{key} = .*: allowed is a whole number from 0 to"):
+            fr.convert(SAMPLE, tmp_path / "a.csv", **{key: value})
+    with pytest.raises(fr.InputError, match="seed = -1: allowed"):
+        fr.anonymise(SAMPLE, tmp_path / "a.csv", seed=-1)
+    with pytest.raises(fr.InputError, match=r"page_bytes = 1\.5: allowed"):
+        fr.trace_info(SAMPLE, page_bytes=1.5)

@@ -93,7 +93,7 @@ pub fn fit(
     page_bytes: u64,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(String, String)> {
-    let page_bytes = NonZeroU64::new(page_bytes).ok_or_else(|| InputError::new_err("page_bytes = 0: allowed is at least 1"))?;
+    let page_bytes = flashraid_workload::page_size(page_bytes).map_err(trace_error)?;
     let options = options(&reading)?;
     let fit = watched(py, "fitting", progress, |go_on| flashraid_workload::fit::fit_trace(&trace, &options, page_bytes, go_on))?;
     let name = trace.file_name().unwrap_or_default().to_string_lossy();

@@ -21,7 +21,7 @@ pub fn trace_info(
     capacity_bytes: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let page_bytes = NonZeroU64::new(page_bytes).ok_or_else(|| InputError::new_err("page_bytes = 0: allowed is at least 1"))?;
+    let page_bytes = flashraid_workload::page_size(page_bytes).map_err(trace_error)?;
     let options = options(&reading)?;
     json(&watched(py, "reading", progress, |go_on| {
         flashraid_workload::trace_info_within(&trace, &options, page_bytes, capacity_bytes, go_on)
@@ -70,7 +70,10 @@ pub fn anonymise(
 
 fn output_format(output: &Path, name: Option<&str>) -> PyResult<&'static Format> {
     match name {
-        Some(name) => formats::find(name).ok_or_else(|| trace_error(TraceError::UnknownFormat { name: name.to_owned() })),
+        Some(name) => {
+            let found = formats::find(name).filter(|format| format.is_writable());
+            found.ok_or_else(|| trace_error(TraceError::ReadOnlyFormat { name: name.to_owned() }))
+        }
         None => formats::for_output(output).map_err(trace_error),
     }
 }

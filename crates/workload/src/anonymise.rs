@@ -18,6 +18,7 @@ use crate::options::{Layout, TraceOptions};
 use crate::random::SplitMix64;
 use crate::trace::{Trace, TraceSummary};
 use crate::watch::{GoOn, Watch};
+use crate::write::refuse_same;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -77,6 +78,7 @@ pub fn anonymise(
         return Err(TraceError::Unusable { path: input.to_owned(), what });
     }
     let mut watch = Watch::new(go_on);
+    refuse_same(input, output)?;
     let options = TraceOptions { layout: Layout::Apart, ..reading.clone() };
     let mut devices = Devices::default();
     each(input, &options, &mut watch, 0.0, |request| {

@@ -6,7 +6,7 @@ use crate::options::{Layout, OnError, TraceOptions};
 use crate::slice::{LeftOut, Slice, Slicer};
 use crate::trace::{Trace, TraceSummary};
 use crate::watch::{GoOn, Watch};
-use crate::write::TraceWriter;
+use crate::write::{TraceWriter, refuse_same};
 use flashraid_vocabulary::HostRequest;
 use serde::Serialize;
 use std::path::Path;
@@ -46,6 +46,7 @@ pub fn convert(
     go_on: &mut GoOn<'_>,
 ) -> Result<Converted, TraceError> {
     slice.check()?;
+    refuse_same(input, output)?;
     let mut watch = Watch::new(go_on);
     let devices_apart = format.keeps_devices();
     let layout = if devices_apart { Layout::Apart } else { Layout::SideBySide };

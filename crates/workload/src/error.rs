@@ -115,11 +115,11 @@ pub enum TraceError {
     /// The caller asked to stop; nothing is left of what was being written.
     #[error("interrupted")]
     Interrupted,
-    /// A format that this crate reads only.
+    /// A format that this crate reads only, or none at all.
     #[error("traces cannot be written as '{name}'; expected {}", crate::formats::writable_names())]
     ReadOnlyFormat {
-        /// The format.
-        name: &'static str,
+        /// The name given.
+        name: String,
     },
     /// A request that the output format has no words for.
     #[error("request {number} cannot be written as '{format}': {what}; expected {expected}")]

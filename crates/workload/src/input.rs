@@ -3,11 +3,11 @@
 use crate::error::{Fault, TraceError};
 use crate::line::PADDING;
 use crate::profile::Shipped;
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use liblzma::read::XzDecoder;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// Bytes of text held at a time: far above a line, small enough for the second-level cache.
@@ -18,6 +18,11 @@ pub(crate) const PROFILE_PREFIX: &str = "profile:";
 
 /// Longest of the magic numbers below.
 const MAGIC_BYTES: usize = 6;
+
+/// U+FEFF in UTF-8, which some editors begin a text with.
+const UTF8_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// What every block of a bzip2 file begins with: the digits of pi.
+const BZIP2_BLOCK: [u8; 6] = [0x31, 0x41, 0x59, 0x26, 0x53, 0x59];
 
 /// A file, or text that stands for one, that is hashed while it is read.
 struct HashedFile {
@@ -61,10 +66,43 @@ impl Read for HashedFile {
     }
 }
 
+/// A gzip file: members one after the other, and zeroes behind them, with which tapes and block devices fill up.
+struct Gzip(Option<GzDecoder<BufReader<HashedFile>>>);
+
+impl Gzip {
+    fn decoder(&mut self) -> &mut GzDecoder<BufReader<HashedFile>> {
+        self.0.as_mut().expect("taken only to be replaced")
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let length = self.decoder().read(buffer)?;
+            if length > 0 || !has_more_than_zeroes(self.decoder().get_mut())? {
+                return Ok(length);
+            }
+            self.0 = self.0.take().map(|ended| GzDecoder::new(ended.into_inner()));
+        }
+    }
+}
+
+/// Passes over zeroes; whether something follows them.
+fn has_more_than_zeroes(source: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        let bytes = source.fill_buf()?;
+        let zeroes = bytes.iter().take_while(|byte| **byte == 0).count();
+        if zeroes < bytes.len() || bytes.is_empty() {
+            let has_more = !bytes.is_empty();
+            source.consume(zeroes);
+            return Ok(has_more);
+        }
+        source.consume(zeroes);
+    }
+}
+
 /// The compressions, told by their first bytes.
 enum Decoder {
     Plain(HashedFile),
-    Gzip(MultiGzDecoder<BufReader<HashedFile>>),
+    Gzip(Gzip),
     Zstd(zstd::Decoder<'static, BufReader<HashedFile>>),
     Xz(XzDecoder<BufReader<HashedFile>>),
 }
@@ -73,7 +111,7 @@ impl Decoder {
     fn new(file: HashedFile) -> io::Result<Self> {
         let head = &file.head[..file.head_length];
         Ok(if head.starts_with(&[0x1F, 0x8B]) {
-            Self::Gzip(MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, file)))
+            Self::Gzip(Gzip(Some(GzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, file)))))
         } else if head.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]) {
             Self::Zstd(zstd::Decoder::with_buffer(BufReader::with_capacity(BUFFER_BYTES, file))?)
         } else if head.starts_with(&[0xFD, b'7', b'z', b'X', b'Z', 0]) {
@@ -104,7 +142,7 @@ impl Decoder {
     fn file(&mut self) -> &mut HashedFile {
         match self {
             Self::Plain(file) => file,
-            Self::Gzip(decoder) => decoder.get_mut().get_mut(),
+            Self::Gzip(gzip) => gzip.decoder().get_mut().get_mut(),
             Self::Zstd(decoder) => decoder.get_mut().get_mut(),
             Self::Xz(decoder) => decoder.get_mut().get_mut(),
         }
@@ -174,6 +212,36 @@ impl Input {
     /// What has been read and not parsed: at the start, the beginning of the file.
     pub fn head(&self) -> &[u8] {
         &self.buffer[self.position..self.filled]
+    }
+
+    /// The same without the mark that some editors put before a text.
+    pub fn text_head(&self) -> &[u8] {
+        self.head().strip_prefix(UTF8_MARK).unwrap_or(self.head())
+    }
+
+    /// Passes over this mark.
+    pub fn skip_mark(&mut self) {
+        self.position += self.head().len() - self.text_head().len();
+    }
+
+    /// Refuses what is certainly no trace: nothing at all, archives that are not read, text of two bytes a letter.
+    pub fn check_content(&self) -> Result<(), TraceError> {
+        let head = self.head();
+        if head.is_empty() {
+            return Err(TraceError::Empty { path: self.path.clone(), what: "an empty file".to_owned() });
+        }
+        let what = if head.starts_with(b"BZh") && head.get(4..10) == Some(&BZIP2_BLOCK) {
+            "a bzip2 archive; expected plain, gzip, zstd or xz"
+        } else if head.starts_with(b"PK\x03\x04") {
+            "a zip archive; expected plain, gzip, zstd or xz"
+        } else if head.get(257..262) == Some(b"ustar") {
+            "a tar archive; expected a trace, taken out of it"
+        } else if head.starts_with(&[0xFF, 0xFE]) && head.get(3) == Some(&0) || head.starts_with(&[0xFE, 0xFF, 0]) {
+            "text in UTF-16; expected UTF-8"
+        } else {
+            return Ok(());
+        };
+        Err(TraceError::Unusable { path: self.path.clone(), what: what.to_owned() })
     }
 
     /// The line at the cursor without blanks around it; empty at the end of the file.

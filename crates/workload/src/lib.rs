@@ -32,8 +32,8 @@ pub use anonymise::{Anonymised, UNIT_BYTES, anonymise};
 pub use convert::{Converted, convert};
 pub use error::TraceError;
 pub use info::{
-    Burstiness, DeviceFigures, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, TraceInfo, TraceStatistics, WorkingSet,
-    trace_info, trace_info_within,
+    Burstiness, DeviceFigures, DeviceInfo, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, TraceInfo, TraceStatistics,
+    WorkingSet, page_size, trace_info, trace_info_within,
 };
 pub use input::can_be_read_again;
 pub use options::{BlockAction, Layout, MissingOp, OnError, TraceOptions};

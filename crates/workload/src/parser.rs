@@ -55,8 +55,9 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
     /// The first line must be the header, whatever `on_error` says: without it this is another format.
     fn check_header(&mut self, input: &mut Input) -> Result<(), TraceError> {
         self.is_started = true;
+        input.skip_mark();
         if F::HAS_HEADER {
-            if input.line() != F::COLUMNS.as_bytes() {
+            if !matches!(input.has_line()?, Ok(true)) || !input.line().eq_ignore_ascii_case(F::COLUMNS.as_bytes()) {
                 let fault = Fault::malformed(1, "no header line".to_owned(), F::COLUMNS);
                 return Err(fault.at_line(input.path(), input.line_number()));
             }

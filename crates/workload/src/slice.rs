@@ -32,7 +32,7 @@ impl Default for Slice {
 impl Slice {
     /// Refuses ranges in which nothing can be.
     pub(crate) fn check(&self) -> Result<(), TraceError> {
-        for (key, range) in [("time in ns", &self.time_ns), ("address in bytes", &self.address_bytes)] {
+        for (key, range) in [("--from-time to --to-time in ns", &self.time_ns), ("--address in bytes", &self.address_bytes)] {
             if range.is_empty() {
                 let value = format!("{} to {}", range.start, range.end);
                 return Err(TraceError::Option { key: key.to_owned(), value, allowed: "a start before the end" });

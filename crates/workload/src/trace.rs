@@ -92,9 +92,10 @@ impl Trace {
             name => Some(formats::find(name).ok_or_else(|| TraceError::UnknownFormat { name: name.to_owned() })?),
         };
         let input = Input::open(path)?;
+        input.check_content()?;
         let format = match named {
             Some(format) => format,
-            None => formats::recognise(path, input.head())?,
+            None => formats::recognise(path, input.text_head())?,
         };
         let unit = options.time_unit.or_else(|| formats::unit_in_name(path, format)).unwrap_or(format.unit);
         let parser =

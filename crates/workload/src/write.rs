@@ -9,6 +9,7 @@ use flate2::write::GzEncoder;
 use liblzma::write::XzEncoder;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Text gathered before it is handed on.
@@ -104,7 +105,7 @@ pub struct TraceWriter {
 impl TraceWriter {
     /// Begins a trace in this format.
     pub fn create(path: &Path, format: &'static Format) -> Result<Self, TraceError> {
-        let mut writer = format.writer.map(|writer| writer()).ok_or(TraceError::ReadOnlyFormat { name: format.name })?;
+        let mut writer = format.writer.map(|writer| writer()).ok_or(TraceError::ReadOnlyFormat { name: format.name.to_owned() })?;
         let io_error = |source| TraceError::Io { path: path.to_owned(), source };
         let (sink, part): (Sink, Option<Part>) = if path == Path::new("-") {
             (Box::new(io::stdout()), None)
@@ -171,6 +172,16 @@ pub fn write_trace(
     watch.look_last(count)?;
     writer.finish()?;
     Ok(count)
+}
+
+/// Refuses to write over the trace that is read, under whatever name.
+pub(crate) fn refuse_same(input: &Path, output: &Path) -> Result<(), TraceError> {
+    let identity = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| (file.dev(), file.ino()));
+    if output != Path::new("-") && identity(input).is_some_and(|input| identity(output) == Some(input)) {
+        let what = format!("the same file as the trace, {}; expected another one", input.display());
+        return Err(TraceError::Unusable { path: output.to_owned(), what });
+    }
+    Ok(())
 }
 
 /// The file that is replaced: what a link points at, not the link.

@@ -4,7 +4,7 @@ mod support;
 
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::formats::{self, FORMATS, Format};
-use flashraid_workload::{Converted, Slice, SplitMix64, TraceError, TraceOptions, TraceWriter, convert};
+use flashraid_workload::{Converted, Slice, SplitMix64, TraceError, TraceOptions, TraceWriter, anonymise, convert};
 use std::fs;
 use std::path::{Path, PathBuf};
 use support::{file, in_repository, options, read};
@@ -195,23 +195,58 @@ fn times_are_rounded_down_and_counted() {
     assert_eq!(read(&output, &TraceOptions::default()).unwrap().0[1].arrival_ns, 2000);
 }
 
+/// Endings alone decide, and what is written under such a name is read as what it is.
 #[test]
 fn names_of_outputs() {
+    let original = file("names.csv", b"ts_us,op,offset,size,flags,latency_us\n0,R,0,4096,,\n5,W,4096,4096,,\n");
     for (name, expected) in [
         ("x.csv", "flashraid"),
-        ("x.csv.gz", "flashraid"),
-        ("-", "flashraid"),
-        ("x.flashraid", "flashraid"),
+        ("hm_0.csv.gz", "flashraid"),
+        ("ycsb.csv", "flashraid"),
+        ("tencent-volume.csv.gz", "flashraid"),
+        ("vscsi-converted.csv", "flashraid"),
         ("x.ssdsim.trace.xz", "ssdsim"),
+        ("heimdall.ssdsim.trace", "ssdsim"),
         ("x.ssdsim", "ssdsim"),
-        ("x.spc", "spc"),
         ("x.blkparse.txt.gz", "blkparse"),
-        ("x.fio.log", "fio"),
+        ("fiu-alibaba.blkparse.txt", "blkparse"),
+        ("hm_0.fio.log", "fio"),
+        ("x.iolog", "fio"),
     ] {
-        assert_eq!(formats::for_output(Path::new(name)).unwrap().name, expected, "{name}");
+        let format = formats::for_output(Path::new(name)).unwrap();
+        assert_eq!(format.name, expected, "{name}");
+        let path = file(&format!("{}.d-{name}", expected), b"");
+        convert(&original, &TraceOptions::default(), &Slice::default(), &path, format, &mut |_, _| true).unwrap();
+        let (requests, summary) = read(&path, &TraceOptions::default()).unwrap();
+        assert_eq!((requests.len(), summary.format), (2, expected), "{name}");
     }
-    let error = formats::for_output(Path::new("x.dat")).err().unwrap().to_string();
-    assert!(error.starts_with("x.dat: its name tells no format to write; expected --to flashraid"), "{error}");
+    assert_eq!(formats::for_output(Path::new("-")).unwrap().name, "flashraid");
+    for name in ["x.dat", "x.blkparse", "x.ascii", "x.trace", "x.spc", "x.ssdsim-us.trace", "ycsb.txt", "fio.txt"] {
+        let error = formats::for_output(Path::new(name)).err().unwrap().to_string();
+        assert!(error.starts_with(&format!("{name}: its name tells no format to write; expected --to flashraid")), "{error}");
+    }
+}
+
+#[test]
+fn a_trace_is_not_written_over() {
+    let content = b"ts_us,op,offset,size,flags,latency_us\n0,R,0,4096,,\n";
+    let original = file("same.csv", content);
+    let (link, hard) = (file_path("same-link.csv"), file_path("same-hard.csv"));
+    [&link, &hard].map(|path| fs::remove_file(path).unwrap_or_default());
+    std::os::unix::fs::symlink(&original, &link).unwrap();
+    fs::hard_link(&original, &hard).unwrap();
+    let format = formats::find("flashraid").unwrap();
+    for output in [&original, &link, &hard] {
+        let options = TraceOptions::default();
+        let converted = convert(&original, &options, &Slice::default(), output, format, &mut |_, _| true).map(drop);
+        let anonymised = anonymise(&original, &options, 1, output, format, &mut |_, _| true).map(drop);
+        for result in [converted, anonymised] {
+            let error = result.unwrap_err().to_string();
+            let should = format!("{}: the same file as the trace, {}; expected another one", output.display(), original.display());
+            assert_eq!(error, should);
+        }
+    }
+    assert_eq!(fs::read(&original).unwrap(), content);
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn malformed_ssdsim() {
         ("0 4294967296 8 8 0\n", "FILE:1:3: dev is '4294967296'; expected a device number of at most 4294967295".to_owned()),
         ("0 0 8 8 0\n\n \n0 0 8 8 0\n", format!("FILE:2:1: an empty line inside the trace; expected {columns}")),
         ("0 0 8 8 0\n\0\0\n", "FILE:2:1: time_ns is '\\x00\\x00'; expected a decimal number".to_owned()),
-        ("", "FILE: no request in the file; expected at least one request".to_owned()),
+        ("", "FILE: an empty file; expected at least one request".to_owned()),
         ("\n\n", "FILE: no request in the file; expected at least one request".to_owned()),
     ] {
         assert_eq!(message("ssdsim", text.as_bytes()), expected, "{text:?}");
@@ -226,7 +226,7 @@ fn malformed_own_csv() {
         assert_eq!(message("flashraid", format!("{columns}\n{row}\n").as_bytes()), expected, "{row:?}");
     }
     assert_eq!(message("flashraid", b"0,W,0,4096,,\n"), format!("FILE:1:1: no header line; expected {columns}"));
-    assert_eq!(message("flashraid", b""), format!("FILE:1:1: no header line; expected {columns}"));
+    assert_eq!(message("flashraid", b""), "FILE: an empty file; expected at least one request");
     assert_eq!(message("flashraid", format!("{columns}\n").as_bytes()), "FILE: no request in the file; expected at least one request");
 }
 

@@ -78,7 +78,7 @@ fn malformed_oracle_general() {
     assert_eq!((requests[1].offset_bytes, requests[1].size_bytes), (blocks[1].offset_bytes / 8, 4097));
     let expected = "FILE: record 5: the file ends inside a record (23 of 24 bytes); expected whole records";
     assert_eq!(support::message_with(&options, &good[..119]), expected);
-    assert_eq!(support::message_with(&options, b""), "FILE: no request in the file; expected at least one request");
+    assert_eq!(support::message_with(&options, b""), "FILE: an empty file; expected at least one request");
     let skip = TraceOptions { on_error: OnError::Skip, ..options };
     let (requests, summary) = read(&file("skip.oracleGeneral", &size[..119]), &skip).unwrap();
     assert_eq!((requests.len(), summary.skipped), (3, 2));
@@ -152,7 +152,7 @@ fn malformed_lcs() {
         (lcs(u64::MAX, 1024, 12), "FILE: lcs version 18446744073709551615; expected 1 to 8"),
         (lcs(2, 4096, 12), "FILE: no complete lcs header; expected the magic number 123456789abcdef0 at both ends of it"),
         (lcs(2, 8192, 12)[..8191].to_vec(), "FILE: no complete lcs header; expected the magic number 123456789abcdef0 at both ends of it"),
-        (Vec::new(), "FILE: no complete lcs header; expected the magic number 123456789abcdef0 at both ends of it"),
+        (Vec::new(), "FILE: an empty file; expected at least one request"),
         (lcs(2, 1024, 12)[..1050].to_vec(), "FILE: record 1: the file ends inside a record (26 of 28 bytes); expected whole records"),
         (lcs(2, 1024, 0), "FILE: record 1: no operation is recorded; expected --op read, --op write or --op mix:X (X: share of reads)"),
         (lcs(2, 1024, 12)[..1024].to_vec(), "FILE: no request in the file; expected at least one request"),

@@ -262,7 +262,7 @@ fn malformed_etw() {
         assert_eq!(message("etw", format!("{ETW_HEADER}{row}\n").as_bytes()), expected, "{row:?}");
     }
     for (text, expected) in [
-        ("", "FILE: no request in the file; expected at least one request"),
+        ("", "FILE: an empty file; expected at least one request"),
         ("DiskRead, 9, 0x0\n", "FILE:1:1: event is 'DiskRead'; expected BeginHeader"),
         ("BeginHeader\nDiskRead, TimeStamp\n", {
             "FILE:2:1: event is 'DiskRead'; expected the columns TimeStamp, ByteOffset, IOSize, ElapsedTime and DiskNum"

@@ -2,7 +2,7 @@
 
 mod support;
 
-use flashraid_workload::{TraceOptions, trace_info};
+use flashraid_workload::{TraceOptions, page_size, trace_info};
 use std::num::NonZeroU64;
 use support::{file, in_repository, options};
 
@@ -52,4 +52,15 @@ fn what_goes_on_is_of_the_same_device() {
     let info = trace_info(&alternating, &TraceOptions::default(), PAGE).unwrap();
     assert_eq!(info.sequential_share, Some(3.0 / 5.0));
     assert_eq!((info.sequential_writes.unwrap().share, info.sequential_reads.unwrap().share), (2.0 / 4.0, 0.0));
+}
+
+#[test]
+fn pages_lie_on_one_device() {
+    for page_bytes in [0, 1, 256, 768, 3000, 4095, 1 << 21] {
+        let error = page_size(page_bytes).unwrap_err().to_string();
+        assert_eq!(error, format!("page_bytes = {page_bytes}: allowed is a power of two from 512 to 1048576"));
+    }
+    assert_eq!([512, 4096, 1 << 20].map(|page_bytes| page_size(page_bytes).unwrap().get()), [512, 4096, 1 << 20]);
+    let path = in_repository("samples/formats/example.csv");
+    assert!(trace_info(&path, &TraceOptions::default(), NonZeroU64::new(3000).unwrap()).is_err());
 }

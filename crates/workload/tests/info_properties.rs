@@ -76,9 +76,14 @@ fn plain(requests: &[HostRequest]) -> serde_json::Value {
         let mean = sets.iter().sum::<u64>() as f64 / ended as f64;
         (ended > 0).then(|| serde_json::json!({"window_ns": seconds * 1_000_000_000, "mean_bytes": mean, "max_bytes": sets.iter().max()}))
     };
+    let sequential = |ops: &[HostOp]| -> usize {
+        let of = |device| transfers.iter().filter(move |request| request.source == device && ops.contains(&request.op)).collect::<Vec<_>>();
+        let goes_on = |pair: &&[&&HostRequest]| pair[0].offset_bytes + pair[0].size_bytes == pair[1].offset_bytes;
+        [0, 1].map(|device| of(device).windows(2).filter(goes_on).count()).iter().sum()
+    };
     let runs = |op: HostOp| {
         let of: Vec<_> = transfers.iter().filter(|request| request.op == op).collect();
-        let sequential = of.windows(2).filter(|pair| pair[0].offset_bytes + pair[0].size_bytes == pair[1].offset_bytes).count();
+        let sequential = sequential(&[op]);
         let runs = (of.len() - sequential) as f64;
         (!of.is_empty())
             .then(|| serde_json::json!({"share": sequential as f64 / of.len() as f64, "mean_run_requests": of.len() as f64 / runs}))
@@ -99,6 +104,7 @@ fn plain(requests: &[HostRequest]) -> serde_json::Value {
             "top_1_percent": top(1), "top_10_percent": top(10), "top_20_percent": top(20), "gini": gini,
         })),
         "working_set": working_set,
+        "sequential_share": share(sequential(&[HostOp::Read, HostOp::Write]), transfers.len()),
         "sequential_reads": runs(HostOp::Read),
         "sequential_writes": runs(HostOp::Write),
     })

@@ -14,7 +14,7 @@ def rows(of: Record) -> Iterator[tuple[str, str]]:
     yield "read as", f"{of.format}, times in {of.time_unit}"
     if of.spread_tick_ns:
         yield "clock", f"ticks of {of.spread_tick_ns / 1e9:g} s, requests spread evenly over each"
-    yield "devices", devices(of)
+    yield from _devices(of)
     if of.filtered:
         yield "filtered out with their devices", f"{of.filtered:,} requests"
     if of.out_of_order:
@@ -27,15 +27,21 @@ def rows(of: Record) -> Iterator[tuple[str, str]]:
         yield from (("", fault) for fault in of.faults[:FAULTS_SHOWN])
 
 
-def devices(of: Record) -> str:
-    """The first devices by name, with where each lies if there are several."""
+def _devices(of: Record) -> Iterator[tuple[str, str]]:
+    """The busiest devices by name, with where each lies if there are several."""
     found = [Record(each) for each in of.to_dict()["device_list"]]
     if len(found) == 1:
-        return "1" if found[0].name == "0" else f"1, called {found[0].name}"
-    texts = [
-        f"{each.name}: {each.requests:,} requests up to {format_bytes(each.end_bytes)}"
-        + (f", laid at {format_bytes(each.base_bytes)}" if each.is_kept else ", left out")
-        for each in found[:DEVICES_NAMED]
-    ]
-    more = [f"and {len(found) - DEVICES_NAMED:,} more"] if len(found) > DEVICES_NAMED else []
-    return "; ".join([f"{len(found):,}", *texts, *more])
+        yield "devices", "1" if found[0].name == "0" else f"1, called {found[0].name}"
+        return
+    yield "devices", f"{len(found):,}" + (", the busiest of them" if len(found) > DEVICES_NAMED else "")
+    for each in sorted(found, key=lambda each: -each.requests)[:DEVICES_NAMED]:
+        text = f"{each.name}: {counted(each.requests, 'requests')} up to {format_bytes(each.end_bytes)}"
+        text += f", laid at {format_bytes(each.base_bytes)}" if each.is_kept else ", left out"
+        if "mean_bytes" in each and each.mean_bytes is not None:
+            text += f", {each.write_share:.1%} writes, mean size {format_bytes(each.mean_bytes)}"
+        yield "", text
+
+
+def counted(count: int, what: str) -> str:
+    """A count and what is counted, a word for several of it."""
+    return f"{count:,} {what.removesuffix('s') if count == 1 and what != 'write zeroes' else what}"

@@ -9,7 +9,7 @@ from .. import _native
 from .. import trace as library
 from .._native import InputError
 from ..settings import Pairs
-from ..sizes import parse_bytes
+from ..sizes import LARGEST, parse_bytes
 from . import tables
 from .options import Json, Output, Quiet, Trace
 from .output import Target
@@ -23,22 +23,28 @@ def synth(
     profile: Annotated[
         str | None, typer.Option(metavar="NAME|FILE", help="A shipped profile (`trace profiles`), or a TOML file.")
     ] = None,
-    requests: Annotated[int | None, typer.Option(metavar="N", help="How many requests.", min=0)] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of everything random.", min=0)] = None,
+    requests: Annotated[int | None, typer.Option(metavar="N", help="How many requests.", min=0, max=LARGEST)] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Seed of everything random.", min=0, max=LARGEST)
+    ] = None,
     space: Annotated[str | None, typer.Option(metavar="SIZE", help="Address space, whole pages.")] = None,
     format_name: Annotated[str, typer.Option("--format", metavar="NAME", help="Format to write.")] = "flashraid",
     interval_ns: Annotated[
         int | None,
-        typer.Option(metavar="NS", help="Time between arrivals, or its mean.", min=0, rich_help_panel=UNIFORM),
+        typer.Option(
+            metavar="NS", help="Time between arrivals, or its mean.", min=0, max=LARGEST, rich_help_panel=UNIFORM
+        ),
     ] = None,
     read_share: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of reads, 0 to 1.", rich_help_panel=UNIFORM)
     ] = 0.0,
     min_pages: Annotated[
-        int, typer.Option(metavar="N", help="Pages of the smallest request.", min=0, rich_help_panel=UNIFORM)
+        int,
+        typer.Option(metavar="N", help="Pages of the smallest request.", min=0, max=LARGEST, rich_help_panel=UNIFORM),
     ] = 1,
     max_pages: Annotated[
-        int, typer.Option(metavar="N", help="Pages of the largest request.", min=0, rich_help_panel=UNIFORM)
+        int,
+        typer.Option(metavar="N", help="Pages of the largest request.", min=0, max=LARGEST, rich_help_panel=UNIFORM),
     ] = 1,
     page_bytes: Annotated[
         str, typer.Option(metavar="SIZE", help="Unit of addresses and sizes.", rich_help_panel=UNIFORM)

@@ -116,7 +116,9 @@ def show_trace_info(info: dict[str, Any]) -> None:
     of = Record(info)
     table = _table(f"{of.name}, {_count(of.requests, 'request')}", ["", ""])
     kinds = ("reads", "writes", "trims", "write_zeroes", "flushes")
-    table.add_row("requests by kind", ", ".join(f"{of[kind]:,} {kind.replace('_', ' ')}" for kind in kinds if of[kind]))
+    table.add_row(
+        "requests by kind", ", ".join(reader.counted(of[kind], kind.replace("_", " ")) for kind in kinds if of[kind])
+    )
     table.add_row("write share of transfers", _percent(of.write_share))
     table.add_row("bytes read, written", f"{format_bytes(of.bytes_read)}, {format_bytes(of.bytes_written)}")
     sizes = (of.mean_bytes, of.mean_read_bytes, of.mean_write_bytes)
@@ -262,8 +264,11 @@ def _print(*tables: "Table", width: int | None = None) -> None:
     for table in tables:
         title, table.title = table.title, None  # on a line of its own, which may be wider than the table
         console.print(title, style="bold", soft_wrap=True)
-        console.print(table)
-        console.print()
+        with console.capture() as captured:
+            console.print(table)
+        # Nobody wants the blanks that fill up a row in a file; on a terminal there are colours behind them.
+        lines = captured.get().splitlines()
+        print(*(line if console.is_terminal else line.rstrip() for line in lines), "", sep="\n")
 
 
 def _quantiles(of: Record | None, text: Callable[[float], str]) -> str:

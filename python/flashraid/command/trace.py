@@ -73,8 +73,12 @@ def convert(
             help="Take requests that lie wholly inside, as in 4GiB..8GiB, and flushes.",
         ),
     ] = "..",
-    skip: Annotated[int, typer.Option("--skip", metavar="N", help="Of these, leave out the first N.", min=0)] = 0,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Of these, take at most N; 0 for all.", min=0)] = 0,
+    skip: Annotated[
+        int, typer.Option("--skip", metavar="N", help="Of these, leave out the first N.", min=0, max=END)
+    ] = 0,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", help="Of these, take at most N; 0 for all.", min=0, max=END)
+    ] = 0,
     rebase_time: Annotated[
         bool, typer.Option("--rebase-time/--keep-time", help="Whether the first request taken arrives at 0.")
     ] = False,
@@ -114,7 +118,10 @@ def anonymise(
     output: Output,
     reading: Pairs,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Seed of the new order of addresses; keep it to yourself.", min=0)
+        int,
+        typer.Option(
+            "--seed", metavar="N", help="Seed of the new order of addresses; keep it to yourself.", min=0, max=END
+        ),
     ],
     to: To = None,
     quiet: Quiet = False,

@@ -3,7 +3,7 @@
 //! blkparse's output can hold a few records with more letters (`RA`, read-ahead). blkreplay's converter meant to leave these out: they are
 //! counted and left out.
 //!
-//! The heading ends with the first line that begins with a digit (in some files more text follows the line of the columns' names).
+//! The heading ends with the first line that begins with a number, be it a wrong one as `-0.5` (in some files more text follows the line of the columns' names).
 
 use super::{Format, no_header, no_other_word, rwbs};
 use crate::error::Fault;
@@ -41,7 +41,7 @@ impl LineFormat<b';'> for Load {
         if line.is_at_end() {
             return Ok(Record::Nothing);
         }
-        if self.is_in_heading && !line.rest()[0].is_ascii_digit() {
+        if self.is_in_heading && !matches!(line.rest(), [b'0'..=b'9', ..] | [b'-' | b'+' | b'.', b'0'..=b'9', ..]) {
             return Ok(Record::Nothing);
         }
         self.is_in_heading = false;

@@ -22,7 +22,7 @@ pub const FORMAT: Format = Format {
     words: &["cloudphysics"],
     is_word: no_other_word,
     endings: &[],
-    is_header: |head| first_line(head) == COLUMNS.as_bytes(),
+    is_header: |head| first_line(head).eq_ignore_ascii_case(COLUMNS.as_bytes()),
     traits: Traits::REBASED,
     parser: |setup| Box::new(LineParser::new(CloudPhysics { unit: setup.unit })),
     writer: None,

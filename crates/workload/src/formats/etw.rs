@@ -78,6 +78,9 @@ impl LineFormat<b','> for Etw {
         let (op, columns) = match (line.word("event")?, &self.place) {
             (b"DiskRead", Place::Events) => (HostOp::Read, &self.read),
             (b"DiskWrite", Place::Events) => (HostOp::Write, &self.write),
+            (b"DiskFlush", Place::Events) if self.flush.is_none() => {
+                return Ok(Record::Ignored("DiskFlush events, of which the header names no columns"));
+            }
             (b"DiskFlush", Place::Events) => (HostOp::Flush, &self.flush),
             (event, _) => return self.other(event, *line),
         };

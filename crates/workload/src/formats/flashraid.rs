@@ -23,7 +23,8 @@ pub const FORMAT: Format = Format {
     words: &["flashraid"],
     is_word: no_other_word,
     endings: &[],
-    is_header: |head| first_line(head) == COLUMNS.as_bytes(),
+    // With other columns behind the first it is meant to be ours all the same, and is refused with the right ones.
+    is_header: |head| first_line(head).split(|byte| *byte == b',').next().is_some_and(|first| first.eq_ignore_ascii_case(b"ts_us")),
     traits: Traits::PLAIN,
     parser: |setup| Box::new(LineParser::new(Csv { unit: setup.unit })),
     writer: Some(|| Box::new(CsvWriter)),

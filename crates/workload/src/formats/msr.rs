@@ -3,7 +3,7 @@
 //!
 //! Timestamp is a Windows FILETIME (ticks of 100 ns since 1601) and becomes 0 at the first row; ResponseTime is in the same
 //! ticks, checked but not used; Offset and Size are bytes. Host and disk together name an address space: a second host in
-//! a file is an error, a second disk needs a filter.
+//! a file is an error, a second disk is a second device.
 
 use super::{Format, no_header};
 use crate::error::Fault;

@@ -3,12 +3,24 @@
 //! A name is looked at from its end, one dotted part after the other (compression suffix aside). The first part that means
 //! formats decides: a word of one format (`disksim`, also with a unit, `disksim-ms`), or an ending that formats share (`csv`),
 //! which words elsewhere in the name may narrow down (`alibaba-2020.csv`). A name without any such part is searched for words.
+//!
+//! What we write is named by its ending alone, one that is recognised on reading whatever else is in the name.
 
 use super::{FORMATS, Format};
 use crate::error::TraceError;
 use crate::input::PROFILE_PREFIX;
 use crate::unit::TimeUnit;
 use std::path::Path;
+
+/// Endings by which the format of a file to be written is known, and which decide on reading before anything else in the name.
+const OWN_ENDINGS: [(&str, &str); 6] = [
+    (".ssdsim", "ssdsim"),
+    (".ssdsim.trace", "ssdsim"),
+    (".ssdsim.ascii", "ssdsim"),
+    (".iolog", "fio"),
+    (".fio.log", "fio"),
+    (".blkparse.txt", "blkparse"),
+];
 
 /// The format of a file that begins with `head`.
 pub(crate) fn recognise(path: &Path, head: &[u8]) -> Result<&'static Format, TraceError> {
@@ -18,6 +30,9 @@ pub(crate) fn recognise(path: &Path, head: &[u8]) -> Result<&'static Format, Tra
     let name = plain_name(path);
     if path.to_str().is_some_and(|text| text.starts_with(PROFILE_PREFIX)) {
         return Ok(&super::profile::FORMAT);
+    }
+    if let Some(format) = by_own_ending(&name) {
+        return Ok(format);
     }
     let by_words: Vec<&Format> = FORMATS.iter().filter(|format| words(&name).any(|word| is_of(format, word))).collect();
     let parts = name.rsplit('.').map(|part| with_ending_or_word(part));
@@ -37,23 +52,17 @@ pub(crate) fn recognise(path: &Path, head: &[u8]) -> Result<&'static Format, Tra
     }
 }
 
-/// The format in which to write a file of this name: one whose name or word is in it, else one that can be written and has this ending.
-/// A bare `.csv`, and standard output (`-`), stand for our own.
+/// The format in which to write a file of this name, by its ending. A bare `.csv`, and standard output (`-`), stand for our own, which is
+/// recognised by its header.
 pub fn for_output(path: &Path) -> Result<&'static Format, TraceError> {
     let name = plain_name(path);
-    let own = || super::find("flashraid").ok_or(TraceError::UnknownOutput { path: path.to_owned() });
-    if let Some(format) = FORMATS.iter().find(|format| words(&name).any(|word| word == format.name || is_of(format, word))) {
-        return Ok(format);
-    }
-    if name == "-" || name.ends_with(".csv") {
-        return own();
-    }
-    let ending = name.rsplit('.').next().unwrap_or_default();
-    let by_ending: Vec<_> = FORMATS.iter().filter(|format| format.writer.is_some() && format.endings.contains(&ending)).collect();
-    match by_ending[..] {
-        [format] => Ok(format),
-        _ => Err(TraceError::UnknownOutput { path: path.to_owned() }),
-    }
+    let own = (name == "-" || name.ends_with(".csv")).then(|| super::find("flashraid")).flatten();
+    own.or_else(|| by_own_ending(&name)).ok_or_else(|| TraceError::UnknownOutput { path: path.to_owned() })
+}
+
+fn by_own_ending(name: &str) -> Option<&'static Format> {
+    let found = OWN_ENDINGS.iter().find(|(ending, _)| name.ends_with(ending));
+    found.and_then(|(_, format)| super::find(format))
 }
 
 /// The unit of time that the file's name gives behind a word of its format, as in `disksim-us`.

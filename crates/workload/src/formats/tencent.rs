@@ -37,6 +37,9 @@ impl LineFormat<b','> for Tencent {
     #[inline(always)]
     fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
         let arrival_ns = line.time("Timestamp", self.unit)?;
+        if !arrival_ns.is_multiple_of(self.unit.ns()) {
+            return Err(line.unexpected("a whole number: the requests of a tick are spread over it"));
+        }
         let offset_bytes = line.offset("Offset", SECTOR_BYTES)?;
         let size_bytes = line.size("Size", SECTOR_BYTES)?;
         let op = match line.word("IOType")? {

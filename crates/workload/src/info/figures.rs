@@ -81,7 +81,8 @@ pub struct Figures {
     pub interarrival_ns: Option<Quantiles>,
     /// How unevenly requests arrive.
     pub burstiness: Burstiness,
-    /// Each device (disk, volume, ASU, LUN), by number.
+    /// Each device (disk, volume, ASU, LUN), by number; with their names they are in `TraceInfo::device_list`.
+    #[serde(skip)]
     pub by_device: Vec<DeviceFigures>,
 }
 

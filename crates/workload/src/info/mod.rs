@@ -15,7 +15,7 @@ use crate::watch::{GoOn, Watch};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
-use std::ops::Deref;
+use std::ops::{Deref, RangeInclusive};
 use std::path::Path;
 
 /// Statistics of a trace file. Its figures are read as if they were its own.
@@ -49,12 +49,31 @@ pub struct TraceInfo {
     pub faults: Vec<String>,
     /// What was recorded beside requests, and how often.
     pub ignored: BTreeMap<&'static str, u64>,
-    /// The devices, in order of appearance, and where in the common address space each lies.
-    pub device_list: Vec<DeviceSummary>,
+    /// The devices, in order of appearance: where in the common address space each lies, and what is asked of it.
+    pub device_list: Vec<DeviceInfo>,
     /// A capacity to compare addresses with.
     pub capacity_bytes: Option<u64>,
     /// Requests that end beyond it.
     pub beyond_capacity: Option<u64>,
+}
+
+/// One device of a trace, with its name and its figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeviceInfo {
+    /// Name, requests and place.
+    #[serde(flatten)]
+    pub summary: DeviceSummary,
+    /// Writes / transfers; None if the filter leaves it out.
+    pub write_share: Option<f64>,
+    /// Mean size of transfers; None if the filter leaves it out.
+    pub mean_bytes: Option<f64>,
+}
+
+impl DeviceInfo {
+    fn new(summary: DeviceSummary, figures: &Figures) -> Self {
+        let found = figures.by_device.binary_search_by_key(&summary.number, |of| of.device).ok().map(|index| figures.by_device[index]);
+        Self { summary, write_share: found.and_then(|of| of.write_share), mean_bytes: found.and_then(|of| of.mean_bytes) }
+    }
 }
 
 impl Deref for TraceInfo {
@@ -68,10 +87,12 @@ impl Deref for TraceInfo {
 impl TraceStatistics {
     /// The figures, with what is known of the file.
     pub fn finish(self, summary: TraceSummary) -> TraceInfo {
+        let figures = self.figures();
         TraceInfo {
             name: summary.name,
             sha256: summary.sha256,
-            figures: self.figures(),
+            device_list: summary.device_list.into_iter().map(|device| DeviceInfo::new(device, &figures)).collect(),
+            figures,
             devices: summary.devices,
             filtered: summary.filtered,
             out_of_order: summary.out_of_order,
@@ -82,14 +103,26 @@ impl TraceStatistics {
             skipped: summary.skipped,
             faults: summary.faults,
             ignored: summary.ignored.into_iter().collect(),
-            device_list: summary.device_list,
             capacity_bytes: None,
             beyond_capacity: None,
         }
     }
 }
 
-/// Reads a trace and returns its statistics, with page counts in units of `page_bytes`.
+/// Sizes that pages can be counted in: of flash, and never across two devices, which lie at multiples of 1 MiB.
+const PAGE_SIZES: RangeInclusive<u64> = 512..=1 << 20;
+
+/// A unit for counting pages, if it is one that has a meaning.
+pub fn page_size(page_bytes: u64) -> Result<NonZeroU64, TraceError> {
+    let refuse = || TraceError::Option {
+        key: "page_bytes".to_owned(),
+        value: page_bytes.to_string(),
+        allowed: "a power of two from 512 to 1048576",
+    };
+    NonZeroU64::new(page_bytes).filter(|bytes| bytes.is_power_of_two() && PAGE_SIZES.contains(&bytes.get())).ok_or_else(refuse)
+}
+
+/// Reads a trace and returns its statistics, with page counts in units of `page_bytes` (see `page_size`).
 pub fn trace_info(path: &Path, options: &TraceOptions, page_bytes: NonZeroU64) -> Result<TraceInfo, TraceError> {
     trace_info_within(path, options, page_bytes, None, &mut |_, _| true)
 }
@@ -102,6 +135,7 @@ pub fn trace_info_within(
     capacity_bytes: Option<u64>,
     go_on: &mut GoOn<'_>,
 ) -> Result<TraceInfo, TraceError> {
+    let page_bytes = page_size(page_bytes.get())?;
     let mut watch = Watch::new(go_on);
     let capacity = capacity_bytes.unwrap_or(u64::MAX);
     let (mut read, mut beyond_capacity) = (0, 0);
