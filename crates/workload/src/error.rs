@@ -1,5 +1,6 @@
 //! What can be wrong with a trace. Every message is one line that says where, what, and what was expected.
 
+use crate::formats::Format;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -78,7 +79,7 @@ pub enum TraceError {
         key: String,
     },
     /// No format of this name.
-    #[error("unknown trace format '{name}'{}; expected auto, {}", nearest(name), crate::formats::names())]
+    #[error("unknown trace format '{name}'{}; expected auto, {}", nearest(name, |_| true), crate::formats::names())]
     UnknownFormat {
         /// The name given.
         name: String,
@@ -116,7 +117,7 @@ pub enum TraceError {
     #[error("interrupted")]
     Interrupted,
     /// A format that this crate reads only, or none at all.
-    #[error("traces cannot be written as '{name}'; expected {}", crate::formats::writable_names())]
+    #[error("traces cannot be written as '{name}'{}; expected {}", nearest(name, Format::is_writable), crate::formats::writable_names())]
     ReadOnlyFormat {
         /// The name given.
         name: String,
@@ -136,9 +137,10 @@ pub enum TraceError {
 }
 
 /// `(nearest: 'x')` when a known format is close enough to be what was meant.
-fn nearest(name: &str) -> String {
+fn nearest(name: &str, is_allowed: fn(&Format) -> bool) -> String {
     crate::formats::FORMATS
         .iter()
+        .filter(|format| is_allowed(format))
         .map(|format| (strsim::damerau_levenshtein(name, format.name), format.name))
         .filter(|(distance, known)| *distance <= known.len() / 2)
         .min()

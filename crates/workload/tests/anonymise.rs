@@ -112,8 +112,8 @@ fn neighbours_stay_and_strangers_do_not_meet() {
 fn samples_keep_every_figure() {
     for name in ["pgbench", "postmark", "sqlite"] {
         let original = in_repository(&format!("samples/{name}-transactions.csv.gz"));
-        let output = file(&format!("anonymise-{name}.blkparse.txt.gz"), b"");
-        let report = anonymised(&original, &TraceOptions::default(), 7, &output, "blkparse");
+        let output = file(&format!("anonymise-{name}.csv.gz"), b"");
+        let report = anonymised(&original, &TraceOptions::default(), 7, &output, "flashraid");
         let page = NonZeroU64::new(4096).unwrap();
         let (before, after) = (trace_info(&original, &TraceOptions::default(), page), trace_info(&output, &TraceOptions::default(), page));
         assert_eq!((report.cut, report.written), (0, report.source.requests), "{name}");
@@ -140,8 +140,8 @@ fn real_traces_keep_every_figure() {
             eprintln!("skipped: {} is not there", original.display());
             continue;
         }
-        let output = file(&format!("anonymise-{name}.csv.gz"), b"");
-        let report = anonymised(&original, &TraceOptions::default(), 7, &output, "flashraid");
+        let output = file(&format!("anonymise-{name}.blkparse.txt.gz"), b"");
+        let report = anonymised(&original, &TraceOptions::default(), 7, &output, "blkparse");
         let figures = |path: &Path| hidden(trace_info(path, &TraceOptions::default(), NonZeroU64::new(4096).unwrap()).unwrap().figures);
         assert_eq!((report.cut, figures(&output)), (0, figures(&original)), "{name}");
     }

@@ -166,7 +166,8 @@ def show_trace_info(info: dict[str, Any]) -> None:
         table.add_row(*cells)
     table.add_row("SHA-256", of.sha256)
     table.columns[1].justify = "left"
-    _print(table)
+    table.columns[1].no_wrap = False
+    _print(table, width=shutil.get_terminal_size((140, 0)).columns)
 
 
 def show_profiles(profiles: list[dict[str, Any]]) -> None:
