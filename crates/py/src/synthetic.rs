@@ -8,7 +8,6 @@ use flashraid_workload::profile::SHIPPED;
 use flashraid_workload::{Arrivals, Profile, ProfileError, Synth, TraceError};
 use pyo3::prelude::*;
 use serde::Serialize;
-use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 fn profile_error(error: ProfileError) -> PyErr {

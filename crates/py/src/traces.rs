@@ -1,11 +1,10 @@
 //! Traces: their statistics, other formats, and their rows.
 
-use crate::{DefectError, InputError, config_error, json, to_python, trace_error, watched};
+use crate::{DefectError, config_error, json, to_python, trace_error, watched};
 use flashraid_sim::Config;
 use flashraid_workload::formats::{self, Format};
 use flashraid_workload::{Slice, TraceError, TraceOptions, TraceRows};
 use pyo3::prelude::*;
-use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 

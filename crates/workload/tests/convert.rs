@@ -232,7 +232,9 @@ fn a_trace_is_not_written_over() {
     let content = b"ts_us,op,offset,size,flags,latency_us\n0,R,0,4096,,\n";
     let original = file("same.csv", content);
     let (link, hard) = (file_path("same-link.csv"), file_path("same-hard.csv"));
-    [&link, &hard].map(|path| fs::remove_file(path).unwrap_or_default());
+    for path in [&link, &hard] {
+        let _ = fs::remove_file(path);
+    }
     std::os::unix::fs::symlink(&original, &link).unwrap();
     fs::hard_link(&original, &hard).unwrap();
     let format = formats::find("flashraid").unwrap();

@@ -15,6 +15,7 @@ from . import reader
 if TYPE_CHECKING:
     from rich.table import Table
 
+GAPS = ("p1", "p10", "p25", "p50", "p75", "p90", "p99", "p100")  # of more, which would make a row too long
 PERCENTILES = {"p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "p99_99": "p99.99"}
 
 
@@ -141,7 +142,7 @@ def show_trace_info(info: dict[str, Any]) -> None:
         table.add_row(f"working set of {sets.window_ns // 10**9} s: mean, max", row)
     table.add_row("pages used for the first time", _percent(of.cold_share))
     table.add_row("reuse distance in pages", _quantiles(of.reuse_distance_pages, "{:,}".format))
-    table.add_row("inter-arrival in us", _quantiles(of.interarrival_ns, _us))
+    table.add_row("inter-arrival in us", _quantiles(of.interarrival_ns, _us, GAPS))
     cv, peak = of.burstiness.interarrival_cv, of.burstiness.peak_to_mean_1s
     table.add_row("burstiness: CV, peak to mean of 1 s", f"{_number(cv, 2)}, {_number(peak, 2)}")
     for kind, sizes in (("read", of.read_sizes), ("write", of.write_sizes)):
@@ -166,8 +167,7 @@ def show_trace_info(info: dict[str, Any]) -> None:
         table.add_row(*cells)
     table.add_row("SHA-256", of.sha256)
     table.columns[1].justify = "left"
-    table.columns[1].no_wrap = False
-    _print(table, width=shutil.get_terminal_size((140, 0)).columns)
+    _print(table)
 
 
 def show_profiles(profiles: list[dict[str, Any]]) -> None:
@@ -272,8 +272,8 @@ def _print(*tables: "Table", width: int | None = None) -> None:
         print(*(line if console.is_terminal else line.rstrip() for line in lines), "", sep="\n")
 
 
-def _quantiles(of: Record | None, text: Callable[[float], str]) -> str:
-    return "-" if of is None else ", ".join(f"{name} {text(of[name])}" for name in of)
+def _quantiles(of: Record | None, text: Callable[[float], str], names: Sequence[str] | None = None) -> str:
+    return "-" if of is None else ", ".join(f"{name} {text(of[name])}" for name in names or of)
 
 
 def _figure(value: float) -> str:
