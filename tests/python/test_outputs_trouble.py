@@ -276,20 +276,26 @@ def test_schemes_that_are_no_part_of_a_name(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_while_the_command_is_being_loaded(tmp_path, number):
-    # The signal comes with the first module that the command loads.
+@pytest.mark.parametrize("module", ["typer", "flashraid.command.tables", "rich.table"])
+def test_signals_while_the_command_is_being_loaded_and_before_and_after_its_run(tmp_path, number, module):
+    # The signal comes with the first import of a module; that of the last one is in the making of tables.
     program = f"""
 import signal, sys
 class Finder:
     def find_spec(self, name, path, target=None):
-        if name == "typer":
-            signal.raise_signal({int(number)})
+        if name == "{module}":
+            try:
+                signal.raise_signal({int(number)})
+            except KeyboardInterrupt:
+                if name == "rich.table":
+                    raise
 from flashraid.command import main
 sys.meta_path.insert(0, Finder())
 main()
 """
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
+    line = [sys.executable, "-c", program, "schemes"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
 def test_schemes_may_come_one_by_one(tmp_path):

@@ -3,6 +3,8 @@
 import signal
 import sys
 
+from ..interrupts import Interrupts
+
 
 def main() -> None:
     """Runs the command and exits with its status."""
@@ -18,15 +20,19 @@ def run(arguments: list[str]) -> int:
     try:
         return _run(arguments)
     except KeyboardInterrupt:  # before or after the command's own work
-        return _fail("interrupted", 130)
+        return _interrupted()
 
 
 def _run(arguments: list[str]) -> int:
-    import typer
+    # An exception in the midst of loading could be taken for a module's own, or be ignored.
+    with Interrupts() as interrupts:
+        import typer
 
-    from .. import DefectError, FlashraidError
-    from .app import app
+        from .. import DefectError, FlashraidError
+        from .app import app
 
+    if interrupts.came:
+        raise KeyboardInterrupt
     try:
         status = app(_with_json_targets(arguments), prog_name="flashraid", standalone_mode=False)
         sys.stdout.flush()  # a full disk must not pass for success
@@ -34,7 +40,7 @@ def _run(arguments: list[str]) -> int:
     except typer.TyperException as error:
         return _fail(_usage(error), 2)
     except typer.Abort:
-        return _fail("interrupted", 130)
+        return _interrupted()
     except FlashraidError as error:
         return _fail(str(error), 1 if isinstance(error, DefectError) else 2)
     except OverflowError as error:
@@ -60,6 +66,11 @@ def _usage(error: Exception) -> str:
         return f"no such option {getattr(error, 'option_name', '')}; the nearest is {near[0]}"
     text = " ".join(error.format_message().split())  # type: ignore[attr-defined]
     return text.rstrip(".")[:1].lower() + text.rstrip(".")[1:]
+
+
+def _interrupted() -> int:
+    print("interrupted", file=sys.stderr)
+    return 130
 
 
 def _fail(text: str, status: int) -> int:

@@ -2,10 +2,12 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from .. import __version__, _native
 from ..outputs import Outputs
@@ -18,7 +20,31 @@ from .outputs import with_outputs
 from .progress import Progress
 from .trace import trace_app
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Ctrl-C on its way to where it is said; typer by itself would only give the status."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise typer.Abort from None
+
+
+class Commands(TyperGroup):
+    """The commands, which say so when Ctrl-C ends them."""
+
+    def make_context(self, *arguments: Any, **keywords: Any) -> Any:
+        """Takes the arguments apart."""
+        with _said():
+            return super().make_context(*arguments, **keywords)
+
+    def invoke(self, context: Any) -> Any:
+        """Runs the command asked for."""
+        with _said():
+            return super().invoke(context)
+
+
+app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
 app.add_typer(trace_app, name="trace")
 
 

@@ -45,10 +45,8 @@ class Progress:
             with suppress(OSError):  # a terminal that is gone must not take the results with it
                 self._bar.stop()
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self._exit.close()
-        if kind is KeyboardInterrupt:  # which typer turns into the status 130 without a word
-            print("interrupted: there is no result", file=sys.stderr)
 
     def begin(self, scheme: str) -> bool:
         """A run under this scheme is to begin; the one before is complete. Returns whether to begin it."""
