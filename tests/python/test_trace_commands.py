@@ -255,3 +255,21 @@ def test_numbers_that_python_refuses(tmp_path):
         fr.anonymise(SAMPLE, tmp_path / "a.csv", seed=-1)
     with pytest.raises(fr.InputError, match=r"page_bytes = 1\.5: allowed"):
         fr.trace_info(SAMPLE, page_bytes=1.5)
+
+
+def test_a_device_that_is_not_there_is_said(command):
+    (command.folder / "a.ssdsim").write_text(SSDSIM)
+    for arguments in (["info", "a.ssdsim"], ["convert", "a.ssdsim", "-o", "b.csv"]):
+        done = command("trace", *arguments, "--device-filter", "7,8")
+        assert "warning: --device-filter: no requests of 8 in what was read" in done.stderr
+        assert "warning" not in command("trace", *arguments, "--device-filter", "7").stderr
+
+
+def test_an_interrupt_while_a_pipe_is_silent(command):
+    with subprocess.Popen(
+        [str(COMMAND), "trace", "info", "/dev/stdin"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        time.sleep(2)
+        run.send_signal(signal.SIGINT)
+        assert run.wait(20) == 130
+        assert b"Interrupted system call" not in run.stderr.read()

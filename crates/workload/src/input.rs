@@ -188,7 +188,11 @@ impl Input {
             None => HashedFile::open(path),
         };
         let decoder = file.and_then(Decoder::new);
-        let decoder = decoder.map_err(|source| TraceError::Io { path: path.to_owned(), source })?;
+        let decoder = decoder.map_err(|source| match source.kind() {
+            // A signal came while a pipe was silent, and nothing has been read that could be lost.
+            io::ErrorKind::Interrupted => TraceError::Interrupted,
+            _ => TraceError::Io { path: path.to_owned(), source },
+        })?;
         let buffer = vec![0; BUFFER_BYTES + PADDING];
         let path = path.to_owned();
         let mut input = Self { path, decoder, buffer, position: 0, complete: 0, filled: 0, is_at_end: false, line_number: 1 };

@@ -14,10 +14,8 @@ use support::in_repository;
 /// The inputs kept for a target; there must be some.
 fn inputs(target: &str) -> Vec<Vec<u8>> {
     let folder = in_repository("fuzz/corpus").join(target);
-    let mut paths: Vec<PathBuf> = fs::read_dir(&folder)
-        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())).map(|entry| entry.unwrap().path()).collect();
     assert!(!paths.is_empty(), "{}: no inputs", folder.display());
     paths.sort();
     paths.iter().map(|path| fs::read(path).unwrap()).collect()

@@ -1,8 +1,10 @@
 """What the reader of a trace has to report, in words."""
 
+import sys
 from collections.abc import Iterator
 
 from ..result import Record
+from ..settings import Pairs
 from ..sizes import format_bytes
 
 DEVICES_NAMED = 8
@@ -45,3 +47,11 @@ def _devices(of: Record) -> Iterator[tuple[str, str]]:
 def counted(count: int, what: str) -> str:
     """A count and what is counted, a word for several of it."""
     return f"{count:,} {what.removesuffix('s') if count == 1 and what != 'write zeroes' else what}"
+
+
+def warn_of_filter(reading: Pairs, of: Record) -> None:
+    """Says on standard error which devices asked for were not in what was read."""
+    asked = [name.strip() for name in dict(reading).get("device_filter", "all").split(",")]
+    names = {each["name"] for each in of.to_dict()["device_list"]}
+    if missing := [name for name in asked if name not in names | {"all"}]:
+        print(f"warning: --device-filter: no requests of {', '.join(missing)} in what was read", file=sys.stderr)
