@@ -1,5 +1,6 @@
 """Replaying a trace under one scheme, or under several to compare them."""
 
+import json
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
@@ -54,6 +55,8 @@ def run(
     outputs, settings = Outputs.split(settings)
     trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)
     outputs.check(trace=trace, device=device, config=config)
+    for text in _doubts(trace, device, scheme, config, pairs(settings)):
+        warnings.warn(text, stacklevel=2)
     with outputs.open() as opened, Interrupts() as interrupts:
         watched = _watched(interrupts, progress)
         result = run_pairs(trace, device, scheme, config, engine, watched, pairs(settings), opened)
@@ -86,6 +89,9 @@ def compare(
     outputs, settings = Outputs.split(settings)
     trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)
     outputs.check(schemes=names, trace=trace, device=device, config=config)
+    own = for_each(device, names, config, pairs(settings))[0]
+    for text in _doubts(trace, device, names[0], config, own):
+        warnings.warn(text, stacklevel=2)
     with Interrupts() as interrupts:
         watched = _watched(interrupts, progress)
         comparison = compare_pairs(
@@ -107,6 +113,12 @@ def compare(
     if comparison.status == INTERRUPTED or interrupts.came:
         raise Interrupted(comparison)
     return comparison
+
+
+def _doubts(trace: str, device: str | None, scheme: str | None, config: str | None, settings: Pairs) -> list[str]:
+    """What is almost certainly not meant, found before the run; a trace that can be read only once is not looked at."""
+    found = _native.sanity(trace, device, scheme, config, settings)
+    return [] if found is None else json.loads(found)["warnings"]
 
 
 def _watched(interrupts: Interrupts, progress: Progress | None) -> Progress:

@@ -141,3 +141,11 @@ def test_left_out_requests_are_said_before_and_after(tmp_path, command, device):
     done = command("run", trace, "--device", device, "--scheme", "raid0", "--on-error", "skip")
     assert "they are left out (--fit wrap" in done.stderr
     assert "1 requests do not fit into the logical space and were left out" in done.stderr
+
+
+def test_the_library_warns_before_a_run(tmp_path, device):
+    trace = write_trace(tmp_path, [(index, "W", index % 100 * PAGE, PAGE) for index in range(200)])
+    with pytest.warns(UserWarning, match="--time-unit"):
+        fr.run(trace, device=device, scheme="raid0", time_unit="ns")
+    with pytest.warns(UserWarning, match="--time-unit"):
+        fr.compare(trace, device=device, schemes=["raid0", "raid1"], time_unit="ns")
