@@ -99,7 +99,7 @@ fn refused_parameters() {
         (Synth { space_bytes: 5000, ..good.clone() }, "space_bytes = 5000: allowed is whole pages of 4096 bytes, from 4096 to 2^63"),
         (
             Synth { interval_ns: u64::MAX / 4, ..good },
-            "interval_ns = 4611686018427387903: allowed is less than 292 years in all, 37 means a gap",
+            "arrivals = 10 gaps of up to 4611686018427387904 ns: allowed is less than 292 years in all",
         ),
     ] {
         assert_eq!(synth.requests().unwrap_err().to_string(), expected);
