@@ -200,6 +200,15 @@ def test_interrupted_in_the_precondition(tmp_path, form):
         assert column in result.frame(name).columns
 
 
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as Python starts with it, also where the tests were started with it ignored (in the background)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_while_files_are_completed_loses_nothing(tmp_path, monkeypatch):
     convert = outputs_module._to_parquet
 
