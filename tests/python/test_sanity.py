@@ -149,3 +149,11 @@ def test_the_library_warns_before_a_run(tmp_path, device):
         fr.run(trace, device=device, scheme="raid0", time_unit="ns")
     with pytest.warns(UserWarning, match="--time-unit"):
         fr.compare(trace, device=device, schemes=["raid0", "raid1"], time_unit="ns")
+
+
+def test_devices_that_the_trace_has_not_are_named(tmp_path, command, device):
+    trace = tmp_path / "two.ssdsim.trace"
+    trace.write_text("0 1 0 8 0\n1000000 2 0 8 0\n")
+    arguments = ("run", trace, "--device", device, "--scheme", "raid0", "--device-filter")
+    assert "no requests of 7 in what was read (--device-filter)" in command(*arguments, "1,7").stderr
+    assert "no requests of" not in command(*arguments, "1,2").stderr
