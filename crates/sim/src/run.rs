@@ -129,11 +129,8 @@ pub fn run(
     simulation.verified.add(&replay.verified);
     let (mut source, writers) = (replay.source, replay.writers);
     let summary = replay.trace.finish()?;
-    let filter = simulation.config.run.trace_options()?.device_filter;
-    let is_met = |name: &&String| summary.device_list.iter().any(|device| device.name == **name);
-    let absent: Vec<&str> = filter.iter().filter(|name| !is_met(name)).map(String::as_str).collect();
-    if !absent.is_empty() {
-        warnings.push(format!("no requests of {} in what was read (--device-filter)", absent.join(", ")));
+    if !summary.absent.is_empty() {
+        warnings.push(format!("no requests of {} in what was read (--device-filter)", summary.absent.join(", ")));
     }
     if summary.skipped > 0 {
         let first = summary.faults.first().map(String::as_str).unwrap_or_default();

@@ -9,22 +9,10 @@ use flashraid_sim::{Config, Outputs, Simulation, Source, run, text};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
 use std::path::{Path, PathBuf};
-use support::config;
 
-/// A small drive at work: collections, static wear levelling, sub-page writes, verification.
-fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
-    let mut all = vec![
-        ("blocks_per_plane", "12"),
-        ("pages_per_block", "8"),
-        ("over_provisioning", "0.3"),
-        ("wear_leveling", "static"),
-        ("wear_spread", "3"),
-        ("fill", "0.9"),
-        ("verify", "true"),
-        ("fit", "wrap"),
-    ];
-    all.extend(pairs);
-    config("tiny", scheme, &all)
+/// A small drive at work, verified.
+fn verified(scheme: &str, pairs: &[(&str, &str)]) -> Config {
+    support::small(scheme, &[&[("verify", "true")], pairs].concat())
 }
 
 /// Requests of every kind on 2 MiB, in bursts, at whole microseconds.
@@ -68,7 +56,7 @@ fn write_trace(path: &Path) {
 }
 
 fn replay(scheme: &str) -> String {
-    let finished = run(&golden("trace.csv"), small(scheme, &[]), &Outputs::default(), false, &mut |_| true).unwrap();
+    let finished = run(&golden("trace.csv"), verified(scheme, &[]), &Outputs::default(), false, &mut |_| true).unwrap();
     assert_eq!(finished.status, 0);
     finished.json
 }
@@ -93,7 +81,7 @@ fn results_are_those_of_every_build() {
 fn equal_runs_give_equal_results() {
     assert_eq!(replay("raid5"), replay("raid5"));
     // What the machine needed comes last and is the only addition.
-    let with_cost = run(&golden("trace.csv"), small("raid5", &[]), &Outputs::default(), true, &mut |_| true).unwrap().json;
+    let with_cost = run(&golden("trace.csv"), verified("raid5", &[]), &Outputs::default(), true, &mut |_| true).unwrap().json;
     let mut with_cost: serde_json::Value = serde_json::from_str(&with_cost).unwrap();
     assert!(with_cost.as_object_mut().unwrap().remove("engine").is_some());
     assert_eq!(text(&with_cost), replay("raid5"));
@@ -110,7 +98,7 @@ fn a_result_can_be_run_again_from_its_own_configuration() {
 #[test]
 fn a_clone_goes_on_as_the_original_does() {
     for (scheme, verify) in [("raid0", "false"), ("raid1", "true"), ("raid5", "false"), ("raid5", "true")] {
-        let mut original = Simulation::new(small(scheme, &[("verify", verify)]), |_| true).unwrap();
+        let mut original = Simulation::new(verified(scheme, &[("verify", verify)]), |_| true).unwrap();
         let (space, requests) = (original.space_bytes(), requests(400));
         let fitting = |request: &&HostRequest| request.offset_bytes + request.size_bytes <= space;
         let (first, second) = requests.split_at(200);
@@ -138,7 +126,7 @@ fn a_clone_goes_on_as_the_original_does() {
 fn contents_change_no_times() {
     for scheme in ["raid0", "raid1", "raid4", "raid5"] {
         let completed = |verify| {
-            let mut simulation = Simulation::new(small(scheme, &[("verify", verify)]), |_| true).unwrap();
+            let mut simulation = Simulation::new(verified(scheme, &[("verify", verify)]), |_| true).unwrap();
             let space = simulation.space_bytes();
             for request in requests(600).iter().filter(|request| request.offset_bytes + request.size_bytes <= space) {
                 simulation.submit(request).unwrap();

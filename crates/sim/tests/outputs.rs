@@ -10,25 +10,10 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::config;
+use support::{config, small};
 
 const SCHEMES: [&str; 4] = ["raid0", "raid1", "raid4", "raid5"];
 const KINDS: [&str; 4] = ["read", "write", "trim", "flush"];
-
-/// The drive of the golden results: collections, static wear levelling, sub-page writes, every kind of request.
-fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
-    let mut all = vec![
-        ("blocks_per_plane", "12"),
-        ("pages_per_block", "8"),
-        ("over_provisioning", "0.3"),
-        ("wear_leveling", "static"),
-        ("wear_spread", "3"),
-        ("fill", "0.9"),
-        ("fit", "wrap"),
-    ];
-    all.extend(pairs);
-    config("tiny", scheme, &all)
-}
 
 fn golden_trace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/trace.csv")

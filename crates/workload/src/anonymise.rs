@@ -14,6 +14,7 @@
 use crate::convert::Writing;
 use crate::error::TraceError;
 use crate::formats::Format;
+use crate::input::can_be_read_again;
 use crate::options::{Layout, TraceOptions};
 use crate::random::SplitMix64;
 use crate::trace::{Trace, TraceSummary};
@@ -22,7 +23,6 @@ use crate::write::refuse_same;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 /// What moves as a whole. At least the page of any flash memory; larger ones hide less.
@@ -73,7 +73,7 @@ pub fn anonymise(
     format: &'static Format,
     go_on: &mut GoOn<'_>,
 ) -> Result<Anonymised, TraceError> {
-    if fs::metadata(input).is_ok_and(|found| !found.is_file()) {
+    if !can_be_read_again(input) {
         let what = "not a regular file, and the trace is read twice; expected one".to_owned();
         return Err(TraceError::Unusable { path: input.to_owned(), what });
     }

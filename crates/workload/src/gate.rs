@@ -207,6 +207,12 @@ impl Gate {
         })
     }
 
+    /// Devices that the filter names and that were not met.
+    pub fn absent(&self) -> Vec<String> {
+        let is_met = |name: &String| self.devices.iter().any(|device| device.name == *name);
+        self.options.device_filter.iter().filter(|name| !is_met(name)).cloned().collect()
+    }
+
     /// The number of a device that is known by a word.
     pub fn number_of(&mut self, word: &[u8]) -> u32 {
         if let Some(number) = self.number_of_word.get(word) {

@@ -171,10 +171,9 @@ fn shipped(path: &Path) -> Result<Option<&'static Shipped>, TraceError> {
     }
 }
 
-/// Whether a trace can be read a second time: a file can, and a profile that comes with flashraid, but no pipe.
+/// Whether a trace can be read a second time: a pipe cannot. What there is no file of is for whoever opens it to say.
 pub fn can_be_read_again(path: &Path) -> bool {
-    let is_shipped = path.to_str().is_some_and(|text| text.starts_with(PROFILE_PREFIX));
-    is_shipped || fs::metadata(path).is_ok_and(|found| found.is_file())
+    fs::metadata(path).map_or(true, |found| found.is_file())
 }
 
 /// A line that is longer than what is held at a time.

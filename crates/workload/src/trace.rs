@@ -62,6 +62,8 @@ pub struct TraceSummary {
     /// What was recorded beside requests: what it is, and how often.
     #[serde(serialize_with = "as_map")]
     pub ignored: Vec<(&'static str, u64)>,
+    /// Devices that the filter names and that were not met.
+    pub absent: Vec<String>,
     /// Distinct devices met, filtered out or not.
     pub devices: u64,
     /// These devices, in order of appearance.
@@ -169,6 +171,7 @@ impl Trace {
             skipped,
             faults: faults.to_vec(),
             ignored: self.gate.ignored().iter().map(|(what, count)| (*what, *count)).collect(),
+            absent: self.gate.absent(),
             devices: self.gate.devices().count() as u64,
             device_list: self.gate.devices().collect(),
             sha256: String::new(),

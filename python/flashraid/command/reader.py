@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 
 from ..result import Record
-from ..settings import Pairs
 from ..sizes import format_bytes
 
 DEVICES_NAMED = 8
@@ -49,9 +48,7 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what.removesuffix('s') if count == 1 and what != 'write zeroes' else what}"
 
 
-def warn_of_filter(reading: Pairs, of: Record) -> None:
+def warn_of_filter(of: Record) -> None:
     """Says on standard error which devices asked for were not in what was read."""
-    asked = [name.strip() for name in dict(reading).get("device_filter", "all").split(",")]
-    names = {each["name"] for each in of.to_dict()["device_list"]}
-    if missing := [name for name in asked if name not in names | {"all"}]:
-        print(f"warning: --device-filter: no requests of {', '.join(missing)} in what was read", file=sys.stderr)
+    if of.absent:
+        print(f"warning: --device-filter: no requests of {', '.join(of.absent)} in what was read", file=sys.stderr)

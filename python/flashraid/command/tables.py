@@ -24,7 +24,8 @@ def show_result(result: Result) -> None:
     work, requests, capacity = result.workload, result.requests, result.capacity
     partial = ", partial" if result.partial else ""
     facts = _table(
-        f"{result.scheme} on {result.device}: {work.name}, {_count(work.requests, 'request')}{partial}", ["", ""]
+        f"{result.scheme} on {result.device}: {work.name}, {reader.counted(work.requests, 'requests')}{partial}",
+        ["", ""],
     )
     facts.columns[1].justify = "left"
     overhead = 1 - capacity.user_bytes / capacity.raw_bytes
@@ -74,7 +75,7 @@ def show_comparison(comparison: Comparison) -> None:
     """One column for each scheme."""
     results, first = comparison.results, comparison.results[0]
     space, filled = format_bytes(first.capacity.space_bytes), format_bytes(first.capacity.filled_bytes)
-    title = f"{first.workload.name} ({_count(first.workload.requests, 'request')}) on {first.device}"
+    title = f"{first.workload.name} ({reader.counted(first.workload.requests, 'requests')}) on {first.device}"
     table = _table(
         f"{title}, logical space {space}, {filled} of it filled",
         ["", *(each.scheme + (" (partial)" if each.partial else "") for each in results)],
@@ -115,7 +116,7 @@ def _protects(result: Result) -> str:
 def show_trace_info(info: dict[str, Any]) -> None:
     """What a trace is made of."""
     of = Record(info)
-    table = _table(f"{of.name}, {_count(of.requests, 'request')}", ["", ""])
+    table = _table(f"{of.name}, {reader.counted(of.requests, 'requests')}", ["", ""])
     kinds = ("reads", "writes", "trims", "write_zeroes", "flushes")
     table.add_row(
         "requests by kind", ", ".join(reader.counted(of[kind], kind.replace("_", " ")) for kind in kinds if of[kind])
@@ -132,7 +133,7 @@ def show_trace_info(info: dict[str, Any]) -> None:
     table.add_row("inter-arrival mean, p50, p99", ", ".join("-" if gap is None else f"{_us(gap)} us" for gap in gaps))
     table.add_row(
         "footprint",
-        f"{format_bytes(of.footprint_bytes)} ({_count(of.pages_touched, 'page')} of {of.page_bytes:,} bytes)",
+        f"{format_bytes(of.footprint_bytes)} ({reader.counted(of.pages_touched, 'pages')} of {of.page_bytes:,} bytes)",
     )
     table.add_row("pages read, written", f"{of.pages_read:,}, {of.pages_written:,}")
     updates = (of.update_share, of.update_request_share)
@@ -162,7 +163,7 @@ def show_trace_info(info: dict[str, Any]) -> None:
         table.add_row("uses of the top 1, 10, 20 % of pages", f"{row} (Gini {of.skew.gini:.3f})")
     table.add_row("unaligned transfers", _percent(of.unaligned_share))
     if of.capacity_bytes is not None:
-        table.add_row(f"beyond {format_bytes(of.capacity_bytes)}", _count(of.beyond_capacity, "request"))
+        table.add_row(f"beyond {format_bytes(of.capacity_bytes)}", reader.counted(of.beyond_capacity, "requests"))
     for cells in reader.rows(of):
         table.add_row(*cells)
     table.add_row("SHA-256", of.sha256)
@@ -278,10 +279,6 @@ def _quantiles(of: Record | None, text: Callable[[float], str], names: Sequence[
 
 def _figure(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) or value >= 1000 else f"{value:.4g}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _us(time_ns: float) -> str:

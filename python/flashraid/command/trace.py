@@ -48,7 +48,7 @@ def info(
             text = _native.trace_info(trace, reading, page, capacity_bytes, progress)
         target.write(text + "\n")
     if not quiet:
-        reader.warn_of_filter(reading, Record(json.loads(text)))
+        reader.warn_of_filter(Record(json.loads(text)))
     if json_target != "-":
         tables.show_trace_info(json.loads(text))
     return 0
@@ -100,7 +100,7 @@ def convert(
         found = Record(json.loads(_native.convert(trace, reading, output, to, *part, progress)))
     if not quiet:
         _report(found, output)
-        reader.warn_of_filter(reading, found)
+        reader.warn_of_filter(found)
         reasons = {
             "time": "arrive before --from-time",
             "address": "lie outside --address",
@@ -135,7 +135,7 @@ def anonymise(
         found = Record(json.loads(_native.anonymise(trace, reading, output, to, seed, progress)))
     if not quiet:
         _report(found, output)
-        reader.warn_of_filter(reading, found)
+        reader.warn_of_filter(found)
         _note("put in random order", f"{found.regions:,} regions of addresses")
         if found.cut:
             pieces = f"cut to what else is used, {found.pieces:,} pieces"

@@ -18,6 +18,21 @@ pub fn config(device: &str, scheme: &str, pairs: &[(&str, &str)]) -> Config {
     Config::assemble(Some(device), Some(scheme), None, &pairs).expect("legal settings")
 }
 
+/// The drive of the golden results: collections, static wear levelling, sub-page writes.
+pub fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
+    let mut all = vec![
+        ("blocks_per_plane", "12"),
+        ("pages_per_block", "8"),
+        ("over_provisioning", "0.3"),
+        ("wear_leveling", "static"),
+        ("wear_spread", "3"),
+        ("fill", "0.9"),
+        ("fit", "wrap"),
+    ];
+    all.extend(pairs);
+    config("tiny", scheme, &all)
+}
+
 /// The least over-provisioning with which the device is legal: its highest fill.
 pub fn least_over_provisioning(device: &Device) -> f64 {
     let fits = |ppm: u32| {

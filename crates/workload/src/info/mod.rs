@@ -49,6 +49,8 @@ pub struct TraceInfo {
     pub faults: Vec<String>,
     /// What was recorded beside requests, and how often.
     pub ignored: BTreeMap<&'static str, u64>,
+    /// Devices that the filter names and that were not met.
+    pub absent: Vec<String>,
     /// The devices, in order of appearance: where in the common address space each lies, and what is asked of it.
     pub device_list: Vec<DeviceInfo>,
     /// A capacity to compare addresses with.
@@ -91,6 +93,7 @@ impl TraceStatistics {
         TraceInfo {
             name: summary.name,
             sha256: summary.sha256,
+            absent: summary.absent,
             device_list: summary.device_list.into_iter().map(|device| DeviceInfo::new(device, &figures)).collect(),
             figures,
             devices: summary.devices,
