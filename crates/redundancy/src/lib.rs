@@ -10,4 +10,4 @@ pub mod schemes;
 pub mod testing;
 
 pub use contract::{Decisions, Extent, Job, Lock, Method, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
-pub use registry::{Build, Entry, Parameter, ParameterError, Protects, SCHEMES, find};
+pub use registry::{Build, Entry, Parameter, ParameterError, Protects, SCHEMES, Values, find};

@@ -28,13 +28,94 @@ impl Protects {
     }
 }
 
-/// A parameter of a scheme: one word out of a list.
+/// Which values a parameter takes, and the one taken if none is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// One of these words; the first is the default.
+    Words(&'static [&'static str]),
+    /// A whole number, bounds included.
+    Whole {
+        /// Smallest.
+        least: u32,
+        /// Largest.
+        most: u32,
+        /// Taken if none is given.
+        default: u32,
+    },
+    /// A decimal number with at most three places, bounds included. All three are thousandths, so that rules compare it exactly.
+    Decimal {
+        /// Smallest.
+        least: u32,
+        /// Largest.
+        most: u32,
+        /// Taken if none is given.
+        default: u32,
+    },
+}
+
+impl Values {
+    /// The default, as text.
+    pub fn default_text(&self) -> String {
+        match *self {
+            Values::Words(words) => words[0].into(),
+            Values::Whole { default, .. } => default.to_string(),
+            Values::Decimal { default, .. } => decimal_text(default),
+        }
+    }
+
+    /// What is allowed, in words.
+    pub fn allowed(&self) -> String {
+        match *self {
+            Values::Words(words) => words.join(", "),
+            Values::Whole { least, most, .. } => format!("a whole number from {least} to {most}"),
+            Values::Decimal { least, most, .. } => {
+                format!("a number from {} to {} with at most 3 decimal places", decimal_text(least), decimal_text(most))
+            }
+        }
+    }
+
+    /// Whether `text` is one of them.
+    pub fn allows(&self, text: &str) -> bool {
+        match *self {
+            Values::Words(words) => words.contains(&text),
+            Values::Whole { least, most, .. } => whole(text).is_some_and(|number| (least..=most).contains(&number)),
+            Values::Decimal { least, most, .. } => thousandths(text).is_some_and(|number| (least..=most).contains(&number)),
+        }
+    }
+}
+
+/// A whole number without sign.
+fn whole(text: &str) -> Option<u32> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+/// A plain decimal number, in thousandths. Further places must be zeroes, as it is kept exactly.
+fn thousandths(text: &str) -> Option<u32> {
+    let (ones, places) = text.split_once('.').unwrap_or((text, "0"));
+    if ones.is_empty() || places.is_empty() || !places.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let places = format!("{:0<3}", places.trim_end_matches('0'));
+    if places.len() > 3 {
+        return None;
+    }
+    whole(ones)?.checked_mul(1000)?.checked_add(whole(&places)?)
+}
+
+fn decimal_text(thousandths: u32) -> String {
+    match thousandths % 1000 {
+        0 => (thousandths / 1000).to_string(),
+        places => format!("{}.{places:03}", thousandths / 1000).trim_end_matches('0').into(),
+    }
+}
+
+/// A parameter of a scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// Key in the configuration.
     pub name: &'static str,
-    /// Allowed words; the first is the default.
-    pub choices: &'static [&'static str],
+    /// Which values it takes.
+    pub values: Values,
     /// One sentence.
     pub about: &'static str,
 }
@@ -53,17 +134,33 @@ pub struct Build {
 }
 
 impl Build {
-    /// The word given for `name`, or its default. Fails on a word that is not among the choices.
+    /// The word given for a parameter of words, or its default. Fails on a word that is not among them.
     pub fn choice(&self, parameter: &Parameter) -> Result<&'static str, ParameterError> {
-        let Some((_, given)) = self.parameters.iter().find(|(name, _)| name == parameter.name) else {
-            return Ok(parameter.choices[0]);
-        };
-        parameter
-            .choices
-            .iter()
-            .find(|choice| *choice == given)
-            .copied()
-            .ok_or_else(|| ParameterError(format!("{} = {given:?}: allowed are {}", parameter.name, parameter.choices.join(", "))))
+        let Values::Words(words) = parameter.values else { unreachable!("{} takes no words", parameter.name) };
+        let text = self.text(parameter)?;
+        Ok(words.iter().find(|word| **word == text).expect("an allowed word"))
+    }
+
+    /// The number given for a parameter of whole numbers, or its default. Fails outside its bounds.
+    pub fn whole(&self, parameter: &Parameter) -> Result<u32, ParameterError> {
+        debug_assert!(matches!(parameter.values, Values::Whole { .. }), "{} takes no whole numbers", parameter.name);
+        Ok(whole(&self.text(parameter)?).expect("an allowed number"))
+    }
+
+    /// The number given for a parameter of decimal numbers, or its default, in thousandths. Fails outside its bounds.
+    pub fn thousandths(&self, parameter: &Parameter) -> Result<u32, ParameterError> {
+        debug_assert!(matches!(parameter.values, Values::Decimal { .. }), "{} takes no decimal numbers", parameter.name);
+        Ok(thousandths(&self.text(parameter)?).expect("an allowed number"))
+    }
+
+    /// What was given for the parameter, or its default; allowed.
+    fn text(&self, parameter: &Parameter) -> Result<String, ParameterError> {
+        let Parameter { name, values, .. } = parameter;
+        match self.parameters.iter().find(|(given, _)| given == name) {
+            None => Ok(values.default_text()),
+            Some((_, given)) if values.allows(given) => Ok(given.clone()),
+            Some((_, given)) => Err(ParameterError(format!("{name} = {given}: allowed is {}", values.allowed()))),
+        }
     }
 }
 
@@ -109,4 +206,52 @@ pub const SCHEMES: &[Entry] = &[
 /// The scheme called `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {
     SCHEMES.iter().find(|entry| entry.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimal_numbers_are_exact_thousandths() {
+        let read = ["0", "1.1", "1.100", "12.345000", "0.001", "4294967.295"].map(thousandths);
+        assert_eq!(read, [Some(0), Some(1100), Some(1100), Some(12_345), Some(1), Some(u32::MAX)]);
+        for text in ["", ".", "1.", ".5", "-1", "+1", "1e3", "1.1.1", "1.0005", "4294967.296", "nan", " 1", "1,1"] {
+            assert_eq!(thousandths(text), None, "{text}");
+        }
+        for number in [0, 1, 10, 100, 1000, 1100, 12_345, u32::MAX] {
+            assert_eq!(thousandths(&decimal_text(number)), Some(number));
+        }
+        assert_eq!([0, 1100, 2005, 3000].map(decimal_text), ["0", "1.1", "2.005", "3"]);
+    }
+
+    #[test]
+    fn values_are_read_within_their_bounds() {
+        let words = Parameter { name: "w", values: Values::Words(&["a", "b"]), about: "" };
+        let number = Parameter { name: "n", values: Values::Whole { least: 1, most: 64, default: 2 }, about: "" };
+        let limit = Parameter { name: "l", values: Values::Decimal { least: 0, most: 1_000_000, default: 1100 }, about: "" };
+        let build = |given: &[(&str, &str)]| Build {
+            members: 1,
+            pages_per_member: 1,
+            page_bytes: 512,
+            parameters: given.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect(),
+        };
+        let defaults = build(&[]);
+        assert_eq!((defaults.choice(&words), defaults.whole(&number), defaults.thousandths(&limit)), (Ok("a"), Ok(2), Ok(1100)));
+        let given = build(&[("l", "1000"), ("n", "64"), ("w", "b")]);
+        assert_eq!((given.choice(&words), given.whole(&number), given.thousandths(&limit)), (Ok("b"), Ok(64), Ok(1_000_000)));
+        let refused = build(&[("l", "1000.001"), ("n", "0"), ("w", "c")]);
+        let text = |error: ParameterError| error.0;
+        assert_eq!(refused.choice(&words).map_err(text), Err("w = c: allowed is a, b".into()));
+        assert_eq!(refused.whole(&number).map_err(text), Err("n = 0: allowed is a whole number from 1 to 64".into()));
+        let bounds = "l = 1000.001: allowed is a number from 0 to 1000 with at most 3 decimal places";
+        assert_eq!(refused.thousandths(&limit).map_err(text), Err(bounds.into()));
+    }
+
+    #[test]
+    fn every_default_is_allowed() {
+        for parameter in SCHEMES.iter().flat_map(|entry| entry.parameters) {
+            assert!(parameter.values.allows(&parameter.values.default_text()), "{}", parameter.name);
+        }
+    }
 }

@@ -7,6 +7,7 @@
 
 use flashraid_workload::{TraceError, TraceOptions};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -310,9 +311,9 @@ table! {
 pub struct SchemeChoice {
     /// Name in the registry.
     pub name: String,
-    /// Parameters by name; complete once assembled.
+    /// Parameters by name, words and numbers; complete once assembled.
     #[serde(flatten)]
-    pub parameters: BTreeMap<String, String>,
+    pub parameters: BTreeMap<String, Value>,
 }
 
 impl SchemeChoice {

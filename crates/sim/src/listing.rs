@@ -2,7 +2,7 @@
 
 use crate::config::{Config, ConfigError, Derived, Device, TABLES, find_scheme};
 use crate::presets::PRESETS;
-use flashraid_redundancy::{Entry, SCHEMES};
+use flashraid_redundancy::{Entry, SCHEMES, Values};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -86,10 +86,12 @@ pub struct SchemeDetail {
 pub struct ParameterDetail {
     /// Key in the configuration.
     pub name: &'static str,
-    /// Allowed words.
+    /// Allowed words; empty if it takes a number.
     pub choices: &'static [&'static str],
-    /// The word taken if none is given.
-    pub default: &'static str,
+    /// What is allowed, in words.
+    pub allowed: String,
+    /// The value taken if none is given, as text.
+    pub default: String,
     /// One sentence.
     pub about: &'static str,
 }
@@ -168,8 +170,12 @@ pub fn schemes(name: Option<&str>) -> Result<Vec<SchemeDetail>, ConfigError> {
 fn scheme_detail(entry: &Entry) -> SchemeDetail {
     let parameters = entry.parameters.iter().map(|parameter| ParameterDetail {
         name: parameter.name,
-        choices: parameter.choices,
-        default: parameter.choices[0],
+        choices: match parameter.values {
+            Values::Words(words) => words,
+            Values::Whole { .. } | Values::Decimal { .. } => &[],
+        },
+        allowed: parameter.values.allowed(),
+        default: parameter.values.default_text(),
         about: parameter.about,
     });
     SchemeDetail {

@@ -63,7 +63,7 @@ fn later_sources_count() {
     let config = Config::assemble(Some("tiny"), None, Some(&file.0), &[]).unwrap();
     assert_eq!((config.device.over_provisioning, config.device.gc_hard, config.run.seed), (0.2, 3, 7));
     assert_eq!(config.device.gc_threshold, 0.1, "the preset's own number stays");
-    assert_eq!((config.scheme.name.as_str(), config.scheme.parameters["update"].as_str()), ("raid4", "rmw"));
+    assert_eq!((config.scheme.name.as_str(), config.scheme.parameters["update"].as_str()), ("raid4", Some("rmw")));
     assert_eq!(config.run.warmup, "5", "a text key takes a bare number");
     assert_eq!(config.run.speed, 1.0, "defaults are filled in");
 
@@ -251,7 +251,7 @@ fn errors_in_files_name_line_and_column() {
         ("[rnu]\nseed = 1\n", "FILE, line 1, column 2: unknown table rnu; the nearest is run; there are device, scheme, host, run"),
         ("seed = 1\n", "FILE, line 1, column 1: seed stands outside a table; put it under [run]"),
         ("sede = 1\n", "FILE, line 1, column 1: sede stands outside a table; the tables are device, scheme, host, run"),
-        ("[scheme]\nupdate = \"least\"\n", "FILE, line 2, column 10: update = least: allowed is fewest, rmw, rcw"),
+        ("[scheme]\nupdate = \"least\"\n", "FILE, line 2, column 10: update = \"least\": allowed is fewest, rmw, rcw"),
         ("{ \"config\": { \"run\": { \"seed\": } } }", "FILE, line 1, column 32: expected value"),
         ("{ \"config\": { \"run\": { \"seed\": \"1\" } } }", "FILE: config: seed = \"1\": allowed is a whole number from 0"),
         ("{ \"config\": { \"run\": { \"sede\": 1 } } }", "FILE: config: unknown key sede; the nearest is seed in table run"),

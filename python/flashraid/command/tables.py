@@ -236,7 +236,8 @@ def show_schemes(schemes: list[dict[str, Any]]) -> None:
         table.add_row("survives", {"none": "no loss"}.get(scheme["protects"], f"the loss of one {scheme['protects']}"))
         table.add_row("members", scheme["members"])
         for of in scheme["parameters"]:
-            table.add_row(f"--set {of['name']}=", f"{'|'.join(of['choices'])} (default {of['default']}): {of['about']}")
+            allowed = "|".join(of["choices"]) or of["allowed"]
+            table.add_row(f"--set {of['name']}=", f"{allowed} (default {of['default']}): {of['about']}")
         _print(table, width=shutil.get_terminal_size((100, 0)).columns)
 
 

@@ -1,6 +1,6 @@
 //! How a partial-stripe write gets the parity: by read-modify-write or by reconstruct write (SPEC 0.6).
 
-use crate::{Build, Method, Parameter, ParameterError};
+use crate::{Build, Method, Parameter, ParameterError, Values};
 
 /// Rule that chooses between RMW and RCW.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ impl UpdateRule {
     /// The parameter that sets it.
     pub const PARAMETER: Parameter = Parameter {
         name: "update",
-        choices: &["fewest", "rmw", "rcw"],
+        values: Values::Words(&["fewest", "rmw", "rcw"]),
         about: "How partial-stripe writes compute the parity: by whatever needs fewer pre-reads (a tie goes to rcw), \
                 or always by read-modify-write, or always by reconstruct write.",
     };

@@ -43,5 +43,5 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     assert_eq!(refused("raid1", 5), "raid1 mirrors one half of the members on the other and needs an even number; the device has 5");
     assert_eq!(refused("raid4", 2), "raid4 needs at least 3 members; the device has 2");
     assert_eq!(refused("raid5", 2), "raid5 needs at least 3 members; the device has 2");
-    assert_eq!(build("raid5", 4, &[("update", "RMW")]).unwrap_err(), "update = \"RMW\": allowed are fewest, rmw, rcw");
+    assert_eq!(build("raid5", 4, &[("update", "RMW")]).unwrap_err(), "update = RMW: allowed is fewest, rmw, rcw");
 }

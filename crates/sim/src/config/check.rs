@@ -3,6 +3,7 @@
 use super::gather::find_scheme;
 use super::{Config, ConfigError, Device, Ftl};
 use flashraid_redundancy::{Build, Entry, Protects, Scheme};
+use serde_json::Value;
 
 /// Pages are numbered with 30 bits.
 const MOST_PHYSICAL_PAGES: u128 = (1 << 30) - 1;
@@ -28,7 +29,7 @@ impl Config {
             members: self.device.members(),
             pages_per_member: self.device.pages_per_member(),
             page_bytes: self.device.page_bytes,
-            parameters: self.scheme.parameters.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            parameters: self.scheme.parameters.iter().map(|(name, value)| (name.clone(), plain(value))).collect(),
         };
         (entry.build)(&build).map_err(|error| ConfigError(format!("{} on {}: {error}", entry.name, self.device.name)))
     }
@@ -105,6 +106,11 @@ impl Config {
         }
         Ok(warnings)
     }
+}
+
+/// A word without its quotes, a number as it is written.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
 /// Whether FTL instances of this kind keep the scheme's promise.

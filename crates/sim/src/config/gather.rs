@@ -3,7 +3,7 @@
 use super::key::Given;
 use super::{Config, ConfigError, Device, Host, Key, Run, SchemeChoice, TABLES, Table, nearest};
 use crate::presets;
-use flashraid_redundancy::{Entry, Parameter, SCHEMES};
+use flashraid_redundancy::{Entry, Parameter, SCHEMES, Values};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -315,10 +315,7 @@ fn read_key(settings: &[Setting], key: &Key) -> Result<Json, ConfigError> {
         (None, Some(default)) => (Given::bare(default), ""),
         (None, None) => return Err(missing(settings, key)),
     };
-    key.kind.read(&given).ok_or_else(|| {
-        let text = if given.quoted { format!("{:?}", given.text) } else { given.text };
-        ConfigError(format!("{place}{} = {text}: allowed is {}", key.name, key.kind.allowed()))
-    })
+    key.kind.read(&given).ok_or_else(|| ConfigError(format!("{place}{} = {}: allowed is {}", key.name, given.shown(), key.kind.allowed())))
 }
 
 fn missing(settings: &[Setting], key: &Key) -> ConfigError {
@@ -328,15 +325,22 @@ fn missing(settings: &[Setting], key: &Key) -> ConfigError {
     ConfigError(format!("no device: give a preset ({}) or a TOML file", presets::names()))
 }
 
-fn read_parameter(settings: &[Setting], parameter: &Parameter) -> Result<(String, String), ConfigError> {
-    let Some(Setting { given, place, .. }) = last(settings, SchemeChoice::TABLE.name, parameter.name) else {
-        return Ok((parameter.name.into(), parameter.choices[0].into()));
+fn read_parameter(settings: &[Setting], parameter: &Parameter) -> Result<(String, Json), ConfigError> {
+    let Parameter { name, values, .. } = parameter;
+    let (given, place) = match last(settings, SchemeChoice::TABLE.name, name) {
+        Some(setting) => (setting.given.clone(), setting.place.as_str()),
+        None => (Given::bare(values.default_text()), ""),
     };
-    if !parameter.choices.contains(&given.text.as_str()) {
-        let allowed = parameter.choices.join(", ");
-        return Err(ConfigError(format!("{place}{} = {}: allowed is {allowed}", parameter.name, given.text)));
-    }
-    Ok((parameter.name.into(), given.text.clone()))
+    let text = given.text.as_str();
+    let value = match values {
+        _ if !values.allows(text) => None,
+        Values::Words(_) => Some(Json::from(text)),
+        _ if given.quoted => None,
+        Values::Whole { .. } => text.parse::<u32>().ok().map(Json::from),
+        Values::Decimal { .. } => text.parse::<f64>().ok().map(Json::from),
+    };
+    let value = value.ok_or_else(|| ConfigError(format!("{place}{name} = {}: allowed is {}", given.shown(), values.allowed())))?;
+    Ok((name.to_string(), value))
 }
 
 #[cfg(test)]

@@ -86,6 +86,11 @@ impl Given {
     pub fn bare(text: impl Into<String>) -> Self {
         Self { text: text.into(), quoted: false }
     }
+
+    /// The value as messages show it.
+    pub fn shown(&self) -> String {
+        if self.quoted { format!("{:?}", self.text) } else { self.text.clone() }
+    }
 }
 
 impl Kind {

@@ -54,8 +54,8 @@ fn parameters(text: &mut String) {
     text.push_str("\n| parameter | of | default | allowed | meaning |\n| --- | --- | --- | --- | --- |\n");
     for entry in SCHEMES {
         for parameter in entry.parameters {
-            let (default, choices) = (parameter.choices[0], parameter.choices.join(", "));
-            let _ = writeln!(text, "| `{}` | `{}` | `{default}` | {choices} | {} |", parameter.name, entry.name, parameter.about);
+            let (default, allowed) = (parameter.values.default_text(), parameter.values.allowed());
+            let _ = writeln!(text, "| `{}` | `{}` | `{default}` | {allowed} | {} |", parameter.name, entry.name, parameter.about);
         }
     }
 }
