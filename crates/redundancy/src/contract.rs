@@ -24,6 +24,8 @@ pub struct Extent {
     pub first_bytes: u32,
     /// Bytes touched in the last page.
     pub last_bytes: u32,
+    /// Write of parts of pages: they cover all that flash holds of these pages, so that nothing of the old pages is needed beneath them.
+    pub covered: bool,
 }
 
 /// What an operation is for.
@@ -99,6 +101,8 @@ pub struct Operation {
     pub first_bytes: u32,
     /// See `first_bytes`. Equal to it if there is one strip.
     pub last_bytes: u32,
+    /// See `Extent::covered`.
+    pub covered: bool,
     /// Members that get one program each: bit m is member m.
     pub space: u64,
     /// Position in `Decisions` of an operation that must have ended before this one starts.
@@ -118,9 +122,9 @@ impl Operation {
         }
     }
 
-    /// Strips of which the host gives only a part.
+    /// Strips of which the host gives a part that does not cover all that flash holds of them: what is below is needed too.
     pub fn partial_strips(&self, page_bytes: u32) -> u64 {
-        if self.strips == 0 {
+        if self.strips == 0 || self.covered {
             return 0;
         }
         let lowest = self.strips & self.strips.wrapping_neg();

@@ -185,6 +185,7 @@ impl CommitsAnotherFirst {
             first: self.inner.layout().first(stripe),
             first_bytes: self.page_bytes,
             last_bytes: self.page_bytes,
+            covered: false,
             space: 1 << row.parity().member.0,
             requires: None,
         }
@@ -353,6 +354,7 @@ impl Job for CopyWhenIdle {
                     first: Lpn(0),
                     first_bytes: self.page_bytes,
                     last_bytes: self.page_bytes,
+                    covered: false,
                     space: 1 << member.0,
                     requires: None,
                 });

@@ -45,7 +45,7 @@ pub fn stored(engine: &Engine<Tags>) -> Verified {
         let address = scheme.locate(lpn);
         let stored = content(address);
         // Of a page that the controller holds, a version is acknowledged that is not durable yet.
-        found.mismatches += u64::from(!tags.explains(lpn, stored) && !engine.holds(lpn));
+        found.mismatches += u64::from(!tags.is_durable(lpn, stored) || !(tags.explains(lpn, stored) || engine.holds(lpn)));
         if flash.lookup(address, Version::Current).is_none() {
             continue;
         }

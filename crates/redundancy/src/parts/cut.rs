@@ -34,6 +34,7 @@ pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId,
         first: extent.first,
         first_bytes: extent.first_bytes,
         last_bytes,
+        covered: extent.covered,
         space: 0,
         requires: None,
     }
@@ -41,7 +42,7 @@ pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId,
 
 /// A write of `pages` whole pages from `first` on, as `Scheme::fill` wants it cut.
 pub fn whole_write(first: Lpn, pages: u32, page_bytes: u32) -> Extent {
-    Extent { op: HostOp::Write, first, pages: u64::from(pages), first_bytes: page_bytes, last_bytes: page_bytes }
+    Extent { op: HostOp::Write, first, pages: u64::from(pages), first_bytes: page_bytes, last_bytes: page_bytes, covered: false }
 }
 
 /// Refuses a device with fewer than `least` members.
@@ -64,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_ends_keep_their_bytes() {
-        let extent = Extent { op: HostOp::Write, first: Lpn(30), pages: 5, first_bytes: 512, last_bytes: 1024 };
+        let extent = Extent { op: HostOp::Write, first: Lpn(30), pages: 5, first_bytes: 512, last_bytes: 1024, covered: false };
         let bytes = |operation: Operation| (operation.strips, operation.first_bytes, operation.last_bytes);
         assert_eq!(bytes(cut(&extent, 5)), (0b111_1100, 512, 1024));
         assert_eq!(bytes(cut(&extent, 3)), (0b1_1100, 512, 4096));
@@ -73,7 +74,7 @@ mod tests {
 
     #[test]
     fn only_reads_go_without_a_lock() {
-        let lock = |op| cut(&Extent { op, first: Lpn(0), pages: 1, first_bytes: 4096, last_bytes: 4096 }, 1).lock;
+        let lock = |op| cut(&Extent { op, first: Lpn(0), pages: 1, first_bytes: 4096, last_bytes: 4096, covered: false }, 1).lock;
         assert_eq!(lock(HostOp::Read), Lock::None);
         assert_eq!(lock(HostOp::Write), Lock::Exclusive);
         assert_eq!(lock(HostOp::Trim), Lock::Exclusive);

@@ -70,7 +70,7 @@ impl<S: Scheme + ?Sized> Host<S> {
     /// Cuts a request and executes its operations in order.
     pub fn submit(&mut self, op: HostOp, first: u64, pages: u64, first_bytes: u32, last_bytes: u32) -> Vec<Course> {
         let mut courses = Vec::new();
-        let mut left = Some(Extent { op, first: Lpn(first), pages, first_bytes, last_bytes });
+        let mut left = Some(Extent { op, first: Lpn(first), pages, first_bytes, last_bytes, covered: false });
         while let Some(extent) = left {
             let mut decisions = Decisions::default();
             let pages = self.scheme.decide(&extent, &self.flash, &mut decisions);

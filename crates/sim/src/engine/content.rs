@@ -6,7 +6,8 @@ use crate::verify::Verified;
 use flashraid_redundancy::Operation;
 use flashraid_vocabulary::{Lpn, Observer, Ppn, Sources};
 
-/// Content tracking. Operations are named by their slot in the engine, programs by their record.
+/// Content tracking. Operations are named by their slot in the engine, programs by their record, pages in the data buffer by their entry.
+/// Parts of pages are sets of lanes: bit i is the i-th 64th of the page.
 pub trait Content: Observer + Clone + Send {
     /// Whether anything is tracked: lets the engine skip the calls.
     const TRACKED: bool;
@@ -15,8 +16,9 @@ pub trait Content: Observer + Clone + Send {
     fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted);
     /// It was acknowledged (or failed: then both contents are possible from now on).
     fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool);
-    /// Operation slot `id` starts a new life on behalf of request `sequence`. Reads note what they may see.
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, page_bytes: u32);
+    /// Operation slot `id` starts a new life on behalf of request `sequence`: with the content of a buffer's entry, or with what the host
+    /// submitted last. Reads note what they may see.
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, page_bytes: u32, entry: Option<u32>);
     /// A read of an operation was submitted as `record`: its `read`-th, which delivers data strip `strip` unless it is `NO_STRIP`.
     fn read_submitted(&mut self, record: u32, read: u8, strip: u8);
     /// The read `record` of operation `id` ended.
@@ -25,6 +27,8 @@ pub trait Content: Observer + Clone + Send {
     fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32);
     /// The program ended.
     fn programmed(&mut self, record: u32, ppn: Ppn);
+    /// The operation has ended: what it did is durable, or it failed and did nothing.
+    fn ended(&mut self, id: u32, operation: &Operation, failed: bool);
     /// The host gets strip `strip` of read operation `id` without flash: from the controller, which holds it as a strip of write
     /// operation `writer` (slot, operation, strip), or else as zeroes.
     fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>);
@@ -51,8 +55,8 @@ pub const FILL: u64 = u64::MAX - 1;
 pub enum Submitted {
     /// All of it is written.
     Whole,
-    /// A part of it is written.
-    Part,
+    /// These lanes are written: not all of them.
+    Part(u64),
     /// It becomes unwritten.
     Zero,
 }
@@ -67,11 +71,12 @@ impl Content for Untracked {
     const TRACKED: bool = false;
     fn submitted(&mut self, _: u64, _: Lpn, _: Submitted) {}
     fn acknowledged(&mut self, _: u64, _: Lpn, _: bool) {}
-    fn begin(&mut self, _: u32, _: &Operation, _: u64, _: u32) {}
+    fn begin(&mut self, _: u32, _: &Operation, _: u64, _: u32, _: Option<u32>) {}
     fn read_submitted(&mut self, _: u32, _: u8, _: u8) {}
     fn delivered(&mut self, _: u32, _: &Operation, _: u32, _: Ppn) {}
     fn program(&mut self, _: u32, _: &Operation, _: Sources, _: u32) {}
     fn programmed(&mut self, _: u32, _: Ppn) {}
+    fn ended(&mut self, _: u32, _: &Operation, _: bool) {}
     fn check_without_flash(&mut self, _: u32, _: &Operation, _: u32, _: Option<(u32, &Operation, u32)>) {}
     fn placed_zero(&mut self, _: Ppn) {}
     fn filled(&mut self, _: Lpn) {}

@@ -59,7 +59,7 @@ impl<C: Content> Engine<C> {
         const SLOT: u32 = 0;
         let tracked = C::TRACKED;
         if tracked {
-            self.content.begin(SLOT, &operation, sequence, self.page_bytes);
+            self.content.begin(SLOT, &operation, sequence, self.page_bytes, None);
         }
         let mut reads = 0;
         loop {
@@ -140,7 +140,7 @@ impl<C: Content> Engine<C> {
 
     fn overwrite(&mut self, lpn: Lpn, decisions: &mut Decisions, wave: &mut Wave) {
         let page_bytes = self.page_bytes;
-        let extent = Extent { op: HostOp::Write, first: lpn, pages: 1, first_bytes: page_bytes, last_bytes: page_bytes };
+        let extent = Extent { op: HostOp::Write, first: lpn, pages: 1, first_bytes: page_bytes, last_bytes: page_bytes, covered: false };
         decisions.operations.clear();
         self.scheme.decide(&extent, &EngineView(&self.flash), decisions);
         for operation in &decisions.operations {

@@ -6,6 +6,7 @@
 
 pub mod content;
 mod instant;
+mod layers;
 pub mod locks;
 mod operations;
 pub mod recorder;
@@ -356,16 +357,21 @@ impl<C: Content> Engine<C> {
             pages: self.pages_up(end_bytes) - first,
             first_bytes: (end_bytes.min((first << self.page_shift) + page) - offset_bytes) as u32,
             last_bytes: (((end_bytes - 1) & (page - 1)) + 1) as u32,
+            covered: false,
         };
-        if C::TRACKED && op == HostOp::Write {
-            self.note_submitted(id, &extent);
-        }
+        let mut start = (offset_bytes & (page - 1)) as u32;
+        let mut noted = 0;
         let last_bytes = extent.last_bytes;
         while extent.pages > 0 {
             let to_end = self.options.space_pages - extent.first.0;
             let part = if extent.pages > to_end { Extent { pages: to_end, last_bytes: self.page_bytes, ..extent } } else { extent };
             let part = if part.pages == 1 && extent.pages > 1 { Extent { last_bytes: part.first_bytes, ..part } } else { part };
+            if C::TRACKED && op == HostOp::Write && noted == 0 {
+                self.note_submitted(id, &part, std::mem::take(&mut start));
+                noted = part.pages;
+            }
             let taken = self.decide(id, &part);
+            noted = noted.saturating_sub(taken);
             extent.pages -= taken;
             extent.first = self.wrapped(extent.first.0 + taken);
             extent.first_bytes = if extent.pages == 1 { last_bytes } else { self.page_bytes };
@@ -385,8 +391,15 @@ impl<C: Content> Engine<C> {
         }
         if C::TRACKED {
             let bytes = self.page_bytes;
-            let extent = Extent { op: HostOp::Trim, first: self.wrapped(first), pages: end - first, first_bytes: bytes, last_bytes: bytes };
-            self.note_submitted(id, &extent);
+            let extent = Extent {
+                op: HostOp::Trim,
+                first: self.wrapped(first),
+                pages: end - first,
+                first_bytes: bytes,
+                last_bytes: bytes,
+                covered: false,
+            };
+            self.note_submitted(id, &extent, 0);
         }
         while first < end {
             let lap = first / self.options.space_pages * self.options.space_pages;
@@ -404,6 +417,7 @@ impl<C: Content> Engine<C> {
                 pages: lap_end.min(lap + (u64::from(row) + 1) * self.pages_per_row) - first,
                 first_bytes: self.page_bytes,
                 last_bytes: self.page_bytes,
+                covered: false,
             };
             first += self.decide(id, &extent);
         }
@@ -426,7 +440,8 @@ impl<C: Content> Engine<C> {
         end
     }
 
-    fn note_submitted(&mut self, id: u32, extent: &Extent) {
+    /// Tells the contents what the host changes. `start` is the first byte touched in the first page.
+    fn note_submitted(&mut self, id: u32, extent: &Extent, start: u32) {
         let sequence = self.requests[id as usize].sequence;
         for page in 0..extent.pages {
             let bytes = match page {
@@ -436,11 +451,19 @@ impl<C: Content> Engine<C> {
             };
             let change = match extent.op {
                 HostOp::Trim => Submitted::Zero,
-                _ if bytes < self.page_bytes => Submitted::Part,
+                _ if bytes < self.page_bytes => Submitted::Part(self.lanes(if page == 0 { start } else { 0 }, bytes)),
                 _ => Submitted::Whole,
             };
             self.content.submitted(sequence, self.wrapped(extent.first.0 + page), change);
         }
+    }
+
+    /// The lanes that a part of a page reaches into; never all of them, as a part is no whole page.
+    fn lanes(&self, start: u32, bytes: u32) -> u64 {
+        let lane = |byte: u32| (u64::from(byte) * 64 / u64::from(self.page_bytes)) as u32;
+        let (first, last) = (lane(start), lane(start + bytes - 1));
+        let lanes = u64::MAX >> (63 - (last - first)) << first;
+        if lanes == u64::MAX { lanes >> 1 } else { lanes }
     }
 
     /// Lets the scheme decide the front of `extent` and admits its operations.

@@ -146,7 +146,7 @@ impl<C: Content> Engine<C> {
         }
         if C::TRACKED {
             let sequence = if request == NIL { u64::MAX } else { self.requests[request as usize].sequence };
-            self.content.begin(id, &operation, sequence, self.page_bytes);
+            self.content.begin(id, &operation, sequence, self.page_bytes, None);
         }
         id
     }
@@ -507,6 +507,9 @@ impl<C: Content> Engine<C> {
             self.free_changes.push(changes);
         }
         self.give_back(&operation, promised);
+        if C::TRACKED {
+            self.content.ended(id, &operation, failed);
+        }
         if !failed && self.slots[id as usize].job == NO_JOB {
             self.scheme.ended(&operation);
         }

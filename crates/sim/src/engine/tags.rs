@@ -1,11 +1,14 @@
 //! Verification by tags: every physical page holds a 64-bit content, every program's content is the XOR of what its sources really
 //! delivered, and an oracle that sees host requests and completions alone says what reads may return.
 //!
-//! A page written in part contains a mix of what was below and the part, so that a lost update read shows. An erased page is
-//! poisoned. Nothing here is computed from stripe state.
+//! The content of a page is a sum over its lanes (`layers`). A program of a part of a page holds the update read, as it was really
+//! delivered, with the old lanes replaced by the new ones; without an update read it holds the new lanes alone, so that a lost update read
+//! shows. An erased page is poisoned. Nothing here is computed from stripe state.
 
 use super::Engine;
 use super::content::{Content, FILL, Submitted};
+pub use super::layers::ZERO;
+use super::layers::{ALL, Layers, Pages};
 use crate::verify::{self, Verified};
 use flashraid_flash::memory::prefetch;
 use flashraid_redundancy::{Operation, OperationKind};
@@ -17,44 +20,35 @@ use smallvec::{SmallVec, smallvec};
 const MASK: u64 = 0x5DEE_CE66_D1CE_B00B;
 /// What an erased page delivers: matches no content that was ever written.
 const POISON: u64 = 0xBAD0_BAD0_BAD0_BAD0;
-/// Content of a page of zeroes, and of an unwritten page.
-pub const ZERO: u64 = 0;
-
-/// Finaliser of splitmix64 (Steele, Lea and Flood 2014); odd, so never `ZERO`.
-fn mix(value: u64) -> u64 {
-    let value = (value ^ value >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let value = (value ^ value >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    (value ^ value >> 31) | 1
-}
-
-/// What request `sequence` puts into page `lpn`.
-fn written(sequence: u64, lpn: Lpn) -> u64 {
-    mix(sequence.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ lpn.0.rotate_left(32))
-}
-
-/// A part laid over what the page held before.
-fn overlaid(below: u64, part: u64) -> u64 {
-    mix(below.rotate_left(17).wrapping_add(part))
-}
-
 /// What one operation has been given so far.
 #[derive(Clone, Debug, Default)]
 struct Gathered {
     sequence: u64,
-    page_bytes: u32,
     /// Contents delivered by its reads.
     reads: Vec<u64>,
-    /// Old contents of data strips under sub-page writes.
+    /// Old contents of data strips under writes of parts of pages.
     below: Vec<(u8, u64)>,
+    /// Write operations: what the host gives of a strip, unless it is all of it.
+    parts: SmallVec<[(u8, Layers); 2]>,
     /// Read operations: for each strip in order, the oldest version that it may see.
     floors: Vec<u64>,
+}
+
+/// A version of a page.
+#[derive(Clone, Copy, Debug)]
+struct Submission {
+    /// Request sequence plus one; zero is what was there before.
+    number: u64,
+    content: u64,
+    /// What the request changed.
+    lanes: u64,
 }
 
 /// Versions of a page that somebody still uses.
 #[derive(Clone, Debug)]
 struct Page {
-    /// (number of the version, content), oldest first. Numbers are request sequences plus one; zero is what was there before.
-    versions: SmallVec<[(u64, u64); 3]>,
+    /// Oldest first.
+    versions: SmallVec<[Submission; 3]>,
     /// The newest acknowledged version: older ones must not be seen by reads that begin now.
     floor: u64,
     /// Unacknowledged writes and running reads of the page.
@@ -64,8 +58,8 @@ struct Page {
 impl Page {
     /// Whether a version numbered `floor` or later has this content. Under overload a page has many, of which the oldest are durable.
     fn has(&self, content: u64, floor: u64) -> bool {
-        let first = self.versions.partition_point(|(version, _)| *version < floor);
-        self.versions[first..].iter().any(|(_, expected)| *expected == content)
+        let first = self.versions.partition_point(|version| version.number < floor);
+        self.versions[first..].iter().any(|version| version.content == content)
     }
 }
 
@@ -77,7 +71,10 @@ pub struct Tags {
     /// For each record in flight: content of the program, or number and strip of the read.
     programs: Vec<u64>,
     reads: Vec<(u8, u8)>,
-    settled: Vec<u64>,
+    /// What each host page is made of once everything submitted is done.
+    newest: Pages,
+    /// What the ended operations put into each host page.
+    durable: Pages,
     active: FxHashMap<u64, Page>,
     /// Pages of failed writes: old or new, nobody knows, until they are written whole again.
     unknown: FxHashSet<u64>,
@@ -95,7 +92,8 @@ impl Tags {
             gathered: Vec::new(),
             programs: Vec::new(),
             reads: Vec::new(),
-            settled: flashraid_flash::memory::zeroed(space_pages as usize),
+            newest: Pages::new(space_pages),
+            durable: Pages::new(space_pages),
             active: FxHashMap::default(),
             unknown: FxHashSet::default(),
             reads_checked: 0,
@@ -118,50 +116,73 @@ impl Tags {
             return true;
         }
         match self.active.get(&lpn.0) {
-            None => self.settled[lpn.0 as usize] == content,
+            None => self.newest.content(lpn.0) == content,
             Some(page) => page.has(content, page.floor),
         }
     }
 
+    /// Whether flash holds of a host page what the operations put there that have ended.
+    pub fn is_durable(&self, lpn: Lpn, content: u64) -> bool {
+        self.durable.content(lpn.0) == content
+    }
+
     fn active(&mut self, lpn: Lpn) -> &mut Page {
-        let settled = self.settled[lpn.0 as usize];
-        self.active.entry(lpn.0).or_insert_with(|| Page { versions: smallvec![(0, settled)], floor: 0, users: 0 })
+        let newest = &self.newest;
+        self.active.entry(lpn.0).or_insert_with(|| {
+            let before = Submission { number: 0, content: newest.content(lpn.0), lanes: ALL };
+            Page { versions: smallvec![before], floor: 0, users: 0 }
+        })
     }
 
     fn leave(&mut self, lpn: Lpn) {
         let page = self.active.get_mut(&lpn.0).expect("a page in use");
         page.users -= 1;
         if page.users == 0 {
-            self.settled[lpn.0 as usize] = page.versions.last().expect("never empty").1;
             self.active.remove(&lpn.0);
         }
     }
 
     fn compare(&mut self, id: u32, operation: &Operation, strip: u32, content: u64) {
-        let rank = (operation.strips & ((1u64 << strip) - 1)).count_ones();
-        let lpn = Lpn(operation.first.0 + u64::from(rank));
-        let floor = self.gathered[id as usize].floors[rank as usize];
+        let lpn = page_of(operation, strip);
+        let floor = self.gathered[id as usize].floors[rank(operation, strip) as usize];
         let seen = self.active[&lpn.0].has(content, floor);
         self.reads_checked += 1;
         self.mismatches += u64::from(!seen && !self.unknown.contains(&lpn.0));
         self.leave(lpn);
     }
 
-    /// What the operation's host data put into a strip.
+    /// What the host gives of a strip of a write.
+    fn given(&self, id: u32, strip: u32) -> Layers {
+        let Gathered { sequence, parts, .. } = &self.gathered[id as usize];
+        let part = parts.iter().find(|(of, _)| u32::from(*of) == strip);
+        part.map_or_else(|| Layers::of(*sequence, ALL), |(_, layers)| layers.clone())
+    }
+
+    /// What the operation's host data put into a strip: the given lanes, and beneath them what the update read delivered, if there was one,
+    /// less the lanes that go.
     fn host_strip(&self, id: u32, operation: &Operation, strip: u32) -> u64 {
         if operation.kind == OperationKind::Trim {
             return ZERO;
         }
-        let rank = (operation.strips & ((1u64 << strip) - 1)).count_ones();
-        let lpn = Lpn(operation.first.0 + u64::from(rank));
-        let gathered = &self.gathered[id as usize];
-        let content = written(gathered.sequence, lpn);
-        if operation.partial_strips(gathered.page_bytes) >> strip & 1 == 0 {
-            return content;
-        }
-        let below = gathered.below.iter().find(|(below, _)| u32::from(*below) == strip).map_or(ZERO, |(_, content)| *content);
-        overlaid(below, content)
+        let lpn = page_of(operation, strip);
+        let (given, below) = (self.given(id, strip), self.gathered[id as usize].below.iter().find(|(of, _)| u32::from(*of) == strip));
+        let below = below.map_or(ZERO, |(_, content)| content ^ self.durable.get(lpn.0).content(lpn.0, given.lanes()));
+        below ^ given.content(lpn.0, ALL)
     }
+}
+
+/// Host page in a data strip of the operation.
+fn page_of(operation: &Operation, strip: u32) -> Lpn {
+    Lpn(operation.first.0 + u64::from(rank(operation, strip)))
+}
+
+/// How many strips of the operation are below `strip`.
+fn rank(operation: &Operation, strip: u32) -> u32 {
+    (operation.strips & ((1u64 << strip) - 1)).count_ones()
+}
+
+fn bits(mask: u64) -> impl Iterator<Item = u32> {
+    (0..64u32).filter(move |bit| mask >> bit & 1 == 1)
 }
 
 fn grown<T: Clone + Default>(list: &mut Vec<T>, index: u32) -> &mut T {
@@ -185,46 +206,64 @@ impl Content for Tags {
     const TRACKED: bool = true;
 
     fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted) {
-        let page = self.active(lpn);
-        let below = page.versions.last().expect("never empty").1;
-        let content = match change {
-            Submitted::Whole => written(sequence, lpn),
-            Submitted::Part => overlaid(below, written(sequence, lpn)),
-            Submitted::Zero => ZERO,
+        self.active(lpn);
+        let (layers, lanes) = match change {
+            Submitted::Whole => (Layers::of(sequence, ALL), ALL),
+            Submitted::Part(lanes) => {
+                let mut layers = self.newest.get(lpn.0);
+                layers.write(sequence, lanes);
+                (layers, lanes)
+            }
+            Submitted::Zero => (Layers::default(), ALL),
         };
+        let content = layers.content(lpn.0, ALL);
+        self.newest.set(lpn.0, layers);
         // A request may touch a page twice (a logical space smaller than the request): the later touch counts.
-        page.versions.push((sequence + 1, content));
+        let page = self.active(lpn);
+        page.versions.push(Submission { number: sequence + 1, content, lanes });
         page.users += 1;
     }
 
     fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool) {
         let Some(page) = self.active.get_mut(&lpn.0) else { return };
-        let index = page.versions.partition_point(|(version, _)| *version <= sequence + 1) - 1;
-        if page.versions[index].0 != sequence + 1 {
+        let index = page.versions.partition_point(|version| version.number <= sequence + 1) - 1;
+        let Submission { number, lanes, .. } = page.versions[index];
+        if number != sequence + 1 {
             return;
         }
         page.floor = page.floor.max(sequence + 1);
-        let (below, content) = (page.versions[index - 1].1, page.versions[index].1);
+        let was_zero = page.versions[index - 1].content == ZERO;
         if failed {
             self.unknown.insert(lpn.0);
-        } else if content == ZERO || content == written(sequence, lpn) || below == ZERO {
+        } else if lanes == ALL || was_zero {
             self.unknown.remove(&lpn.0);
         }
         self.leave(lpn);
     }
 
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, page_bytes: u32) {
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, page_bytes: u32, _entry: Option<u32>) {
         let mut gathered = std::mem::take(grown(&mut self.gathered, id));
-        (gathered.sequence, gathered.page_bytes) = (sequence, page_bytes);
+        gathered.sequence = sequence;
         gathered.reads.clear();
         gathered.below.clear();
+        gathered.parts.clear();
         gathered.floors.clear();
-        if operation.kind == OperationKind::Read {
-            for rank in 0..u64::from(operation.strips.count_ones()) {
-                let page = self.active(Lpn(operation.first.0 + rank));
-                page.users += 1;
-                gathered.floors.push(page.floor);
+        match operation.kind {
+            OperationKind::Read => {
+                for rank in 0..u64::from(operation.strips.count_ones()) {
+                    let page = self.active(Lpn(operation.first.0 + rank));
+                    page.users += 1;
+                    gathered.floors.push(page.floor);
+                }
             }
+            OperationKind::Write => {
+                for strip in bits(operation.partial_strips(page_bytes)) {
+                    // What was submitted last is what this operation is to write.
+                    let lanes = self.active[&page_of(operation, strip).0].versions.last().expect("never empty").lanes;
+                    gathered.parts.push((strip as u8, Layers::of(sequence, lanes)));
+                }
+            }
+            OperationKind::Trim | OperationKind::Commit | OperationKind::Job => {}
         }
         self.gathered[id as usize] = gathered;
     }
@@ -252,7 +291,6 @@ impl Content for Tags {
     }
 
     fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32) {
-        let bits = |mask: u64| (0..64u32).filter(move |bit| mask >> bit & 1 == 1);
         let host = bits(sources.host).fold(ZERO, |content, strip| content ^ self.host_strip(id, operation, strip));
         let reads = &self.gathered[id as usize].reads;
         let content = bits(sources.reads).fold(host, |content, read| content ^ reads.get(read as usize).copied().unwrap_or(POISON));
@@ -261,6 +299,24 @@ impl Content for Tags {
 
     fn programmed(&mut self, record: u32, ppn: Ppn) {
         self.flash[ppn.0 as usize] = self.programs[record as usize] ^ MASK;
+    }
+
+    fn ended(&mut self, id: u32, operation: &Operation, failed: bool) {
+        if failed {
+            return;
+        }
+        for strip in bits(operation.strips) {
+            let lpn = page_of(operation, strip);
+            match operation.kind {
+                OperationKind::Write => {
+                    let mut layers = self.durable.get(lpn.0);
+                    layers.lay(&self.given(id, strip));
+                    self.durable.set(lpn.0, layers);
+                }
+                OperationKind::Trim => self.durable.set(lpn.0, Layers::default()),
+                OperationKind::Read | OperationKind::Commit | OperationKind::Job => {}
+            }
+        }
     }
 
     fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>) {
@@ -273,7 +329,9 @@ impl Content for Tags {
     }
 
     fn filled(&mut self, lpn: Lpn) {
-        self.settled[lpn.0 as usize] = written(FILL, lpn);
+        for pages in [&mut self.newest, &mut self.durable] {
+            pages.set(lpn.0, Layers::of(FILL, ALL));
+        }
     }
 
     #[inline]
@@ -283,7 +341,7 @@ impl Content for Tags {
 
     #[inline]
     fn fetch_expected(&self, lpn: Lpn) {
-        prefetch(&self.settled, lpn.0 as usize);
+        self.newest.prefetch(lpn.0);
     }
 
     fn check_stored(engine: &Engine<Self>) -> Option<Verified> {

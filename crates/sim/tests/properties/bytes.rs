@@ -183,7 +183,7 @@ impl Content for Bytes {
         let (space, first) = (self.host.len() as u64, request.offset_bytes / self.page_bytes);
         let page = (lpn.0 + space - first) % space;
         let mask = self.touched(&request, page);
-        assert_eq!(change != Submitted::Part, mask == u64::MAX, "{request:?} {lpn:?} {change:?}");
+        assert!(change == if mask == u64::MAX { change } else { Submitted::Part(mask) }, "{request:?} {lpn:?} {change:?}");
         let value = if request.op == HostOp::Write { lanes(sequence, lpn.0) } else { 0 };
         let host = &mut self.host[lpn.0 as usize];
         *host = value & mask | *host & !mask;
@@ -198,7 +198,7 @@ impl Content for Bytes {
         }
     }
 
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, _page_bytes: u32) {
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, _page_bytes: u32, _entry: Option<u32>) {
         let mut gathered = Gathered { sequence, ..Gathered::default() };
         if operation.kind == OperationKind::Read {
             for rank in 0..u64::from(operation.strips.count_ones()) {
@@ -242,6 +242,8 @@ impl Content for Bytes {
             self.wrong.push(format!("{ppn:?} was programmed twice"));
         }
     }
+
+    fn ended(&mut self, _id: u32, _operation: &Operation, _failed: bool) {}
 
     fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>) {
         let content = writer.map_or(0, |(writer, write, strip)| self.host_strip(writer, write, strip));
