@@ -183,6 +183,12 @@ pub trait Scheme: Guardian + Send {
     /// Data strips of one stripe.
     fn width(&self) -> u32;
 
+    /// Into how many groups of equally many neighbouring members the scheme divides the device, if its layout names a page's group
+    /// and leaves it to the FTL where in the group the page goes. `None` if the layout names the member.
+    fn mirror_groups(&self) -> Option<u32> {
+        None
+    }
+
     /// Cuts operations from the front of `extent` into `decisions` and returns how many pages they cover (at least 1).
     /// Called in request order, repeatedly until the request is used up. May change the *decided* state only.
     fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64;

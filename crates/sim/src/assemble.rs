@@ -1,7 +1,7 @@
 //! The one file that makes a device out of a configuration.
 
-use crate::config::{Allocation, ArrayUnit, Config, ConfigError, Device, Ftl, GcBlocks, Host, Member, Scheduling, SerialSubrequests};
-use crate::config::{Transfer, Unwritten, WearLeveling, WriteCompletes};
+use crate::config::{ArrayUnit, Config, ConfigError, Device, GcBlocks, Host, Member, Scheduling, SerialSubrequests, Transfer};
+use crate::config::{Unwritten, WearLeveling, WriteCompletes};
 use crate::engine::content::Content;
 use crate::engine::{Engine, Options, Serial};
 use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Settings};
@@ -10,7 +10,7 @@ use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Settings};
 pub fn engine<C: Content>(config: &Config, content: impl FnOnce(u64) -> C) -> Result<Engine<C>, ConfigError> {
     let scheme = config.build_scheme()?;
     let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
-    let flash = Flash::new(settings(&config.device));
+    let flash = Flash::new(settings(&config.device, config.placement(&*scheme)));
     Ok(Engine::new(scheme, flash, content(space_pages), options(&config.host, space_pages)))
 }
 
@@ -28,8 +28,8 @@ pub fn options(host: &Host, space_pages: u64) -> Options {
     }
 }
 
-/// What the flash layer is told about the device.
-pub fn settings(device: &Device) -> Settings {
+/// What the flash layer is told about the device, on which programs find their planes as `placement` says.
+pub fn settings(device: &Device, placement: Placement) -> Settings {
     let order = device.static_order.as_bytes();
     Settings {
         geometry: device.geometry(),
@@ -42,12 +42,7 @@ pub fn settings(device: &Device) -> Settings {
         erase_command_ns: device.erase_command_ns,
         chip_serial: device.array_unit == ArrayUnit::Chip,
         static_order: [order[0], order[1], order[2]],
-        placement: match (device.allocation, device.ftl) {
-            (Allocation::Static, _) => Placement::Static,
-            (Allocation::SemiDynamic, _) | (Allocation::Dynamic, Ftl::Member) => Placement::Member,
-            (Allocation::Dynamic, Ftl::Group) => Placement::Groups(2),
-            (Allocation::Dynamic, Ftl::Device) => Placement::Groups(1),
-        },
+        placement,
         fifo: device.scheduling == Scheduling::Fifo,
         report_data_in: device.write_completes == WriteCompletes::DataIn,
         whole_page_transfers: device.transfer == Transfer::Page,

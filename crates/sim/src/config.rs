@@ -112,9 +112,13 @@ word! {
 word! {
     /// Which planes one FTL instance owns.
     Ftl {
+        /// What the scheme allows: with `allocation = dynamic` the most planes with which it keeps its promise (all for raid0, a
+        /// mirror group for raid1, a member for parity), else a member; for a scheme that places pages in mirror groups (sirf1)
+        /// its group, unless placement is static.
+        Auto = "auto",
         /// The planes of one member.
         Member = "member",
-        /// The planes of one half of the channels (a mirror group).
+        /// The planes of one mirror group: of one half of the channels, unless the scheme has another number of groups.
         Group = "group",
         /// All planes.
         Device = "device",
@@ -126,7 +130,7 @@ word! {
     Allocation {
         /// By arithmetic on the local page (`static_order`).
         Static = "static",
-        /// Whatever is idle in the member that the layout names.
+        /// Whatever is idle in what the layout names: the member, or the mirror group.
         SemiDynamic = "semi_dynamic",
         /// Whatever is idle in the FTL instance.
         Dynamic = "dynamic",
@@ -273,7 +277,7 @@ table! {
         /// The unit of placement, failure and health: what plays the disk of the redundancy group.
         member: Member = Some("channel"), "", Kind::Word(Member::WORDS);
         /// Which planes one FTL instance owns. More than a member only where the scheme stays safe with strips on any member of it.
-        ftl: Ftl = Some("member"), "", Kind::Word(Ftl::WORDS);
+        ftl: Ftl = Some("auto"), "", Kind::Word(Ftl::WORDS);
         /// How a program finds its plane.
         allocation: Allocation = Some("semi_dynamic"), "", Kind::Word(Allocation::WORDS);
         /// Static allocation: which index inside a member varies fastest, from the left (W way, that is chip; D die; P plane).

@@ -1,7 +1,8 @@
 //! Answers about what there is: devices with their capacities, schemes, settings. Each serialises to the JSON of its command.
 
-use crate::config::{Config, ConfigError, Derived, Device, TABLES, find_scheme};
+use crate::config::{Allocation, Config, ConfigError, Derived, Device, Ftl, TABLES, find_scheme};
 use crate::presets::PRESETS;
+use flashraid_flash::Placement;
 use flashraid_redundancy::{Entry, SCHEMES, Values};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -62,6 +63,32 @@ pub struct ConfigDetail {
     pub user_bytes: u64,
     /// Bytes of the logical space.
     pub space_bytes: u64,
+    /// Where programs find their pages.
+    pub placement: Placed,
+}
+
+/// What `allocation` and `ftl` come to under a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Placed {
+    /// How a program finds its plane: static, semi_dynamic (in the member that the layout names) or dynamic (in the FTL instance).
+    pub allocation: &'static str,
+    /// Which planes an FTL instance owns: those of a member, of a group of members, or of the device.
+    pub ftl: &'static str,
+    /// Number of FTL instances.
+    pub instances: u32,
+}
+
+impl Placed {
+    /// What the placement is called, on a device of so many members.
+    pub fn of(placement: Placement, members: u32) -> Self {
+        let (allocation, ftl, instances) = match placement {
+            Placement::Static => (Allocation::Static, Ftl::Member, members),
+            Placement::Member => (Allocation::SemiDynamic, Ftl::Member, members),
+            Placement::Groups(1) => (Allocation::Dynamic, Ftl::Device, 1),
+            Placement::Groups(groups) => (Allocation::Dynamic, Ftl::Group, groups),
+        };
+        Self { allocation: allocation.name(), ftl: ftl.name(), instances }
+    }
 }
 
 /// A scheme.
@@ -156,7 +183,8 @@ fn capacity(device: &str, entry: &Entry) -> Capacity {
 pub fn config(config: Config) -> Result<ConfigDetail, ConfigError> {
     let scheme = config.build_scheme()?;
     let user_bytes = scheme.user_pages() * u64::from(config.device.page_bytes);
-    Ok(ConfigDetail { user_bytes, space_bytes: config.space_bytes(scheme.as_ref()), config })
+    let placement = Placed::of(config.placement(scheme.as_ref()), u32::from(config.device.members()));
+    Ok(ConfigDetail { user_bytes, space_bytes: config.space_bytes(scheme.as_ref()), placement, config })
 }
 
 /// One scheme, or every scheme.

@@ -2,6 +2,7 @@
 
 use crate::engine::Engine;
 use crate::engine::content::Content;
+use crate::listing::Placed;
 use crate::simulation::{Simulation, with_engine};
 use crate::statistics::{KINDS, Latency, Statistics};
 use crate::verify::Verified;
@@ -275,6 +276,7 @@ impl Simulation {
             "seed": self.config.run.seed,
             "partial": is_partial,
             "config": self.config,
+            "placement": Placed::of(engine.flash.settings().placement, engine.flash.settings().members()),
             "simulated_ns": duration_ns,
             "workload": {
                 "name": source.name,

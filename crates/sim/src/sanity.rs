@@ -1,11 +1,9 @@
 //! What a trace would ask of a device, looked at before it is run: most wrong results of simulators come from a trace read in the
 //! wrong unit, and that shows in rates, sizes and addresses that no device has.
 
-use crate::assemble;
-use crate::config::{ArrayUnit, Config, Device, Fit};
+use crate::config::{ArrayUnit, Config, Device, Fit, Transfer};
 use crate::listing;
 use crate::run::RunError;
-use flashraid_flash::{CellOperation, Settings};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{OnError, TimeUnit, Trace, can_be_read_again};
 use rustc_hash::FxHashMap;
@@ -100,8 +98,7 @@ pub fn sanity(path: &Path, config: Config) -> Result<Option<Sanity>, RunError> {
         beyond_space: sample.beyond_space,
         unaligned: sample.unaligned,
         devices: trace.devices(),
-        expected_load: (span_ns > 0 && config.run.queue_depth == 0)
-            .then(|| sample.busy_ns(&config.device, &assemble::settings(&config.device)) / span_ns as f64),
+        expected_load: (span_ns > 0 && config.run.queue_depth == 0).then(|| sample.busy_ns(&config.device) / span_ns as f64),
         warnings: Vec::new(),
     };
     sanity.warnings = warnings(&sanity, &sample, unit, &config)?;
@@ -176,16 +173,12 @@ impl Sample {
     }
 
     /// Time that host pages occupy each bus, or each array unit if that is more, spread evenly.
-    fn busy_ns(&self, device: &Device, settings: &Settings) -> f64 {
+    fn busy_ns(&self, device: &Device) -> f64 {
         let pages = (self.pages_read + self.pages_written) as f64;
-        let commands_ns = self.pages_read * settings.read_command_ns + self.pages_written * settings.program_command_ns;
-        let transfers_ns = if settings.whole_page_transfers {
-            pages * settings.transfer_ns(device.page_bytes) as f64
-        } else {
-            self.bytes as f64 * settings.bus_ps_per_byte as f64 / 1000.0
-        };
-        let cell_ns = |operation| settings.cell.cell_ns(operation, 0, 0) as f64;
-        let units_ns = self.pages_read as f64 * cell_ns(CellOperation::Read) + self.pages_written as f64 * cell_ns(CellOperation::Program);
+        let commands_ns = self.pages_read * device.read_command_ns + self.pages_written * device.program_command_ns;
+        let bytes = if device.transfer == Transfer::Page { pages * f64::from(device.page_bytes) } else { self.bytes as f64 };
+        let transfers_ns = bytes * device.bus_ps_per_byte as f64 / 1000.0;
+        let units_ns = self.pages_read as f64 * device.read_ns as f64 + self.pages_written as f64 * device.program_ns as f64;
         let chips = device.channels * device.chips_per_channel;
         let units = if device.array_unit == ArrayUnit::Chip { chips } else { chips * device.dies_per_chip };
         ((commands_ns as f64 + transfers_ns) / f64::from(device.channels)).max(units_ns / f64::from(units))

@@ -321,14 +321,16 @@ fn a_device_too_full_is_refused_with_the_cure() {
 #[test]
 fn space_domains_follow_ftl_and_allocation() {
     let shape = |pairs: &[(&str, &str)]| {
-        let device = on("ssd1", "raid0", pairs).unwrap().device;
-        let domain = device.space_domain();
+        let config = on("ssd1", "raid0", pairs).unwrap();
+        let (device, placement) = (&config.device, config.placement(&*config.build_scheme().unwrap()));
+        let domain = device.space_domain(placement);
         (domain.planes, domain.logical_pages, device.pages_per_member())
     };
     // ssd1: 16 planes of 262,144 pages a channel. 90 % is 3,774,873.6 pages, and 235,929.6 a plane.
     assert_eq!(shape(&[]), (16, 3_774_873, 3_774_873));
     assert_eq!(shape(&[("allocation", "static")]), (1, 235_929, 235_929 * 16));
-    assert_eq!(shape(&[("allocation", "dynamic")]), (16, 3_774_873, 3_774_873), "within the member, as ftl = member");
+    assert_eq!(shape(&[("ftl", "member"), ("allocation", "dynamic")]), (16, 3_774_873, 3_774_873));
+    assert_eq!(shape(&[("ftl", "device")]), (16, 3_774_873, 3_774_873), "semi-dynamic: within the member");
     assert_eq!(shape(&[("ftl", "group"), ("allocation", "dynamic")]), (32, 2 * 3_774_873, 3_774_873));
     assert_eq!(shape(&[("ftl", "device"), ("allocation", "dynamic")]), (64, 4 * 3_774_873, 3_774_873));
     // A chip: 4 planes, 943,718.4 pages.
@@ -341,8 +343,10 @@ fn space_domains_follow_ftl_and_allocation() {
 #[test]
 fn strips_stay_on_their_members_where_the_scheme_needs_it() {
     let dynamic = ("allocation", "dynamic");
-    for (scheme, allowed) in [("raid0", "member, group, device"), ("raid1", "member, group"), ("raid4", "member"), ("raid5", "member")] {
-        for ftl in ["member", "group", "device"] {
+    for (scheme, allowed) in
+        [("raid0", "auto, member, group, device"), ("raid1", "auto, member, group"), ("raid4", "auto, member"), ("raid5", "auto, member")]
+    {
+        for ftl in ["auto", "member", "group", "device"] {
             let outcome = on("ssd1", scheme, &[("ftl", ftl), dynamic]);
             if allowed.split(", ").any(|word| word == ftl) {
                 assert!(outcome.is_ok(), "{outcome:?}");
@@ -358,6 +362,27 @@ fn strips_stay_on_their_members_where_the_scheme_needs_it() {
         "ftl = group: halves need an even number of channels, and ssd1 has 3"
     );
     assert!(on("tiny", "raid5", &[("channels", "2")]).unwrap_err().starts_with("raid5 on tiny: "));
+}
+
+#[test]
+fn an_ftl_instance_owns_what_the_scheme_allows() {
+    let placed = |scheme: &str, pairs: &[(&str, &str)]| {
+        let placed = listing::config(on("ssd1", scheme, pairs).unwrap()).unwrap().placement;
+        format!("{} {} {}", placed.allocation, placed.ftl, placed.instances)
+    };
+    let dynamic = ("allocation", "dynamic");
+    for scheme in ["raid0", "raid1", "raid5"] {
+        assert_eq!(placed(scheme, &[]), "semi_dynamic member 4");
+        assert_eq!(placed(scheme, &[("allocation", "static")]), "static member 4");
+        assert_eq!(placed(scheme, &[dynamic, ("ftl", "member")]), "semi_dynamic member 4", "which is what it comes to");
+    }
+    assert_eq!(placed("raid0", &[dynamic]), "dynamic device 1");
+    assert_eq!(placed("raid0", &[dynamic, ("channels", "3")]), "dynamic device 1");
+    assert_eq!(placed("raid0", &[dynamic, ("ftl", "group")]), "dynamic group 2");
+    assert_eq!(placed("raid1", &[dynamic]), "dynamic group 2");
+    let chips = [dynamic, ("member", "chip"), ("channels", "3")];
+    assert_eq!(placed("raid1", &chips), "semi_dynamic member 12", "halves of three channels are none");
+    assert_eq!(placed("raid4", &[dynamic]), "semi_dynamic member 4");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn overfull(scheme: &str, pages_per_member: u32, pairs: &[(&str, &str)]) -> Engi
     let config = config("tiny", scheme, &all);
     let build = Build { members: config.device.members(), pages_per_member, page_bytes: 4096, parameters: Vec::new() };
     let scheme = (find(scheme).unwrap().build)(&build).unwrap();
-    let settings = flashraid_flash::Settings { pages_per_member, ..settings(&config.device) };
+    let settings = flashraid_flash::Settings { pages_per_member, ..settings(&config.device, config.placement(&*scheme)) };
     let tags = Tags::new(ppn_limit(&settings.geometry), scheme.user_pages());
     let options = options(&config.host, scheme.user_pages());
     Engine::new(scheme, Flash::new(settings), tags, options)

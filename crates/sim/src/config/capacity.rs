@@ -1,6 +1,7 @@
 //! What follows from a device's numbers: geometry, members, logical pages, and how many of them its FTL can hold.
 
-use super::{Allocation, ArrayUnit, Device, Ftl, Member};
+use super::{Allocation, ArrayUnit, Device, Member};
+use flashraid_flash::Placement;
 use flashraid_vocabulary::Geometry;
 use serde::Serialize;
 
@@ -101,15 +102,6 @@ impl Device {
         }
     }
 
-    /// Number of FTL instances. Instance i owns the i-th of equally many members in a row.
-    pub fn ftl_instances(&self) -> u16 {
-        match self.ftl {
-            Ftl::Member => self.members(),
-            Ftl::Group => 2,
-            Ftl::Device => 1,
-        }
-    }
-
     /// Logical pages that each member offers: its physical pages less the over-provisioning, taken in parts per million and
     /// rounded down; with static allocation further down to the same number for each plane.
     pub fn pages_per_member(&self) -> u32 {
@@ -124,29 +116,31 @@ impl Device {
     }
 
     /// The planes among which a page of one member may be placed. All domains of a device are alike.
-    pub fn space_domain(&self) -> SpaceDomain {
-        self.space_domain_of(self.pages_per_member())
+    pub fn space_domain(&self, placement: Placement) -> SpaceDomain {
+        self.space_domain_of(placement, self.pages_per_member())
     }
 
-    fn space_domain_of(&self, pages_per_member: u32) -> SpaceDomain {
+    fn space_domain_of(&self, placement: Placement, pages_per_member: u32) -> SpaceDomain {
         let (planes, pages) = (self.planes_per_member(), u64::from(pages_per_member));
-        let members = u32::from(self.members() / self.ftl_instances());
-        match self.allocation {
-            Allocation::Static => SpaceDomain { planes: 1, logical_pages: pages / u64::from(planes) },
-            Allocation::SemiDynamic => SpaceDomain { planes, logical_pages: pages },
-            Allocation::Dynamic => SpaceDomain { planes: planes * members, logical_pages: pages * u64::from(members) },
+        match placement {
+            Placement::Static => SpaceDomain { planes: 1, logical_pages: pages / u64::from(planes) },
+            Placement::Member => SpaceDomain { planes, logical_pages: pages },
+            Placement::Groups(groups) => {
+                let members = u32::from(self.members()) / groups;
+                SpaceDomain { planes: planes * members, logical_pages: pages * u64::from(members) }
+            }
         }
     }
 
     /// Most logical pages that a space domain can hold ([`most_logical_pages`]).
-    pub fn most_logical_pages(&self) -> u64 {
-        most_logical_pages(self.space_domain().planes, self.blocks_per_plane, self.pages_per_block, self.gc_hard)
+    pub fn most_logical_pages(&self, placement: Placement) -> u64 {
+        most_logical_pages(self.space_domain(placement).planes, self.blocks_per_plane, self.pages_per_block, self.gc_hard)
     }
 
     /// The smallest over-provisioning, in parts per million, with which the logical pages fit and there is at least one a domain.
-    pub(super) fn least_over_provisioning_ppm(&self) -> Option<u64> {
-        let most = self.most_logical_pages();
-        let logical = |ppm: u64| self.space_domain_of(self.pages_per_member_at(ppm)).logical_pages;
+    pub(super) fn least_over_provisioning_ppm(&self, placement: Placement) -> Option<u64> {
+        let most = self.most_logical_pages(placement);
+        let logical = |ppm: u64| self.space_domain_of(placement, self.pages_per_member_at(ppm)).logical_pages;
         let (mut low, mut high) = (0, 1_000_000); // `high` always fits: it maps nothing
         while low < high {
             let middle = (low + high) / 2;

@@ -1,8 +1,9 @@
 //! Checks that concern several settings at once, and warnings about legal settings that surprise.
 
 use super::gather::find_scheme;
-use super::{Config, ConfigError, Device, Ftl};
-use flashraid_redundancy::{Build, Entry, Protects, Scheme};
+use super::{Allocation, Config, ConfigError, Device, Ftl};
+use flashraid_flash::Placement;
+use flashraid_redundancy::{Build, Scheme};
 use serde_json::Value;
 
 /// Pages are numbered with 30 bits.
@@ -16,9 +17,10 @@ fn refuse<T>(text: String) -> Result<T, ConfigError> {
 
 impl Config {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        self.device.check()?;
+        self.device.check_counts()?;
         let scheme = self.build_scheme()?;
         self.check_ftl(scheme.as_ref())?;
+        self.device.check_capacity(self.placement(scheme.as_ref()))?;
         self.check_space(scheme.as_ref())
     }
 
@@ -43,15 +45,43 @@ impl Config {
         scheme.user_pages() * u64::from(self.device.page_bytes)
     }
 
+    /// How programs find their plane: what `allocation` and `ftl` come to under `scheme`.
+    pub fn placement(&self, scheme: &dyn Scheme) -> Placement {
+        let device = &self.device;
+        match (device.allocation, device.ftl) {
+            (Allocation::Static, _) => Placement::Static,
+            (Allocation::SemiDynamic, _) if scheme.mirror_groups().is_none() => Placement::Member,
+            (_, Ftl::Auto) => {
+                let widest = [Ftl::Device, Ftl::Group].into_iter().find(|ftl| may_spread(device, *ftl, scheme));
+                owned_planes(widest.unwrap_or(Ftl::Member), scheme)
+            }
+            (_, ftl) => owned_planes(ftl, scheme),
+        }
+    }
+
     /// An FTL instance over several members may put two strips of a stripe on one of them. So the scheme must survive the loss of
     /// all members of an instance at once, or protect nothing anyway.
     fn check_ftl(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
         let (device, entry) = (&self.device, find_scheme(&self.scheme.name)?);
-        if may_spread(device, device.ftl, entry, scheme) {
+        let (name, channels) = (&device.name, device.channels);
+        if let Some(groups) = scheme.mirror_groups()
+            && !channels.is_multiple_of(groups)
+        {
+            return refuse(format!(
+                "{} on {name}: {groups} mirror groups of equally many channels cannot be made of {channels}",
+                entry.name
+            ));
+        }
+        if device.ftl == Ftl::Auto || may_spread(device, device.ftl, scheme) {
             return Ok(());
         }
-        let mut allowed = vec![Ftl::Member, Ftl::Group, Ftl::Device];
-        allowed.retain(|ftl| may_spread(device, *ftl, entry, scheme));
+        if let Placement::Groups(groups) = owned_planes(device.ftl, scheme)
+            && !channels.is_multiple_of(groups)
+        {
+            return refuse(format!("ftl = group: halves need an even number of channels, and {name} has {channels}"));
+        }
+        let mut allowed = vec![Ftl::Auto, Ftl::Member, Ftl::Group, Ftl::Device];
+        allowed.retain(|ftl| *ftl == Ftl::Auto || may_spread(device, *ftl, scheme));
         let allowed: Vec<_> = allowed.into_iter().map(Ftl::name).collect();
         refuse(format!(
             "ftl = {}: {} binds each strip to its member, and an FTL instance over several members could put two strips that \
@@ -113,18 +143,22 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
-/// Whether FTL instances of this kind keep the scheme's promise.
-fn may_spread(device: &Device, ftl: Ftl, entry: &Entry, scheme: &dyn Scheme) -> bool {
-    let members = u32::from(device.members());
-    let half = members / 2;
-    let bits = |first: u32, count: u32| if count == 64 { u64::MAX } else { ((1u64 << count) - 1) << first };
-    let instances = match ftl {
-        Ftl::Member => return true,
-        Ftl::Group if !device.channels.is_multiple_of(2) => return false,
-        Ftl::Group => vec![bits(0, half), bits(half, half)],
-        Ftl::Device => vec![bits(0, members)],
-    };
-    entry.protects == Protects::None || instances.into_iter().all(|lost| survives(scheme, lost, members))
+/// The planes that an FTL instance owns where nothing else restricts it. `ftl` is not `auto`.
+fn owned_planes(ftl: Ftl, scheme: &dyn Scheme) -> Placement {
+    match ftl {
+        Ftl::Auto => unreachable!("stands for one of the others"),
+        Ftl::Member => Placement::Member,
+        Ftl::Group => Placement::Groups(scheme.mirror_groups().unwrap_or(2)),
+        Ftl::Device => Placement::Groups(1),
+    }
+}
+
+/// Whether FTL instances of this kind keep the scheme's promise. Instance i owns the i-th of equally many members in a row.
+fn may_spread(device: &Device, ftl: Ftl, scheme: &dyn Scheme) -> bool {
+    let Placement::Groups(groups) = owned_planes(ftl, scheme) else { return true };
+    let (members, size) = (u32::from(device.members()), u32::from(device.members()) / groups);
+    let mut instances = (0..groups).map(|group| u64::MAX >> (64 - size) << (group * size));
+    device.channels.is_multiple_of(groups) && (scheme.tolerates().is_empty() || instances.all(|lost| survives(scheme, lost, members)))
 }
 
 /// Whether the scheme recovers its pages with all members of `lost` gone; asked of as many stripes as layouts need to repeat.
@@ -138,12 +172,10 @@ fn survives(scheme: &dyn Scheme, lost: u64, members: u32) -> bool {
 }
 
 impl Device {
+    /// What can be said without a scheme: of placements, the one that asks least of the device.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.check_counts()?;
-        if self.ftl == Ftl::Group && !self.channels.is_multiple_of(2) {
-            return refuse(format!("ftl = group: halves need an even number of channels, and {} has {}", self.name, self.channels));
-        }
-        self.check_capacity()
+        self.check_capacity(if self.allocation == Allocation::Static { Placement::Static } else { Placement::Groups(1) })
     }
 
     fn check_counts(&self) -> Result<(), ConfigError> {
@@ -171,12 +203,12 @@ impl Device {
     }
 
     /// Refuses what could run out of space for good. Looks at `gc_hard`, never at `gc_threshold`.
-    fn check_capacity(&self) -> Result<(), ConfigError> {
-        let (domain, most) = (self.space_domain(), self.most_logical_pages());
+    fn check_capacity(&self, placement: Placement) -> Result<(), ConfigError> {
+        let (domain, most) = (self.space_domain(placement), self.most_logical_pages(placement));
         if (1..=most).contains(&domain.logical_pages) {
             return Ok(());
         }
-        let advice = match self.least_over_provisioning_ppm() {
+        let advice = match self.least_over_provisioning_ppm(placement) {
             Some(ppm) => format!("allowed is over_provisioning from {}", ppm as f64 / 1e6),
             None => "no over_provisioning helps: allowed is a smaller gc_hard or a larger blocks_per_plane".into(),
         };

@@ -2,7 +2,6 @@
 
 use crate::support;
 use flashraid_sim::Config;
-use flashraid_sim::config::Device;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use proptest::collection::vec;
 use proptest::num::usize::BinarySearch;
@@ -58,7 +57,7 @@ fn words() -> impl Strategy<Value = Words> {
     let device = [
         word(&["channel", "chip"]),
         word(&["semi_dynamic", "static", "dynamic"]),
-        word(&["member", "group", "device"]),
+        word(&["auto", "member", "group", "device"]),
         word(&["die", "chip"]),
         word(&["read_first", "fifo"]),
         word(&["program_end", "data_in"]),
@@ -132,9 +131,10 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64) -> Vec
         "raid4" | "raid5" if channels * if by_chip { chips } else { 1 } < 3 => channels = 3,
         _ => {}
     }
-    let ftl = match (allocation, scheme, ftl) {
-        ("dynamic", "raid0" | "raid1", "group") if channels % 2 == 0 => "group",
-        ("dynamic", "raid0", "device") => "device",
+    let ftl = match (scheme, ftl) {
+        ("raid0" | "raid1", "group") if channels % 2 == 0 => "group",
+        ("raid0", "device") => "device",
+        (_, "auto") => "auto",
         _ => "member",
     };
     let mut settings: Vec<(&'static str, String)> = [
@@ -174,20 +174,16 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64) -> Vec
     if matches!(scheme, "raid4" | "raid5") {
         settings.push(("update", update.into()));
     }
-    let device = roomy(&settings);
-    settings.push(("over_provisioning", format!("{:.6}", (support::least_over_provisioning(&device) + spare).min(0.95))));
+    settings.push(("over_provisioning", format!("{:.6}", (least_over_provisioning(scheme, &settings) + spare).min(0.95))));
     settings
 }
 
-/// The device with much over-provisioning: to ask how little would do.
-fn roomy(settings: &[(&'static str, String)]) -> Device {
+/// How little over-provisioning would do.
+fn least_over_provisioning(scheme: &str, settings: &[(&'static str, String)]) -> f64 {
     let mut pairs: Vec<(&str, &str)> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
-    pairs.retain(|(key, _)| *key != "update");
     pairs.push(("over_provisioning", "0.9"));
-    let with_member_ftl: Vec<_> = pairs.iter().map(|&(key, value)| if key == "ftl" { (key, "member") } else { (key, value) }).collect();
-    let mut device = support::config("tiny", "raid0", &with_member_ftl).device;
-    device.ftl = support::config("tiny", "raid0", &pairs).device.ftl;
-    device
+    let config = support::config("tiny", scheme, &pairs);
+    support::least_over_provisioning(&config.device, config.placement(&*config.build_scheme().expect("a legal scheme")))
 }
 
 impl Case {

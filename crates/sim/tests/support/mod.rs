@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // each test file uses its part
 
-use flashraid_flash::{Flash, ppn_limit};
+use flashraid_flash::{Flash, Placement, ppn_limit};
 use flashraid_redundancy::Scheme;
 use flashraid_sim::Config;
 use flashraid_sim::assemble::{options, settings};
@@ -33,11 +33,11 @@ pub fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
     config("tiny", scheme, &all)
 }
 
-/// The least over-provisioning with which the device is legal: its highest fill.
-pub fn least_over_provisioning(device: &Device) -> f64 {
+/// The least over-provisioning with which the device is legal under this placement: its highest fill.
+pub fn least_over_provisioning(device: &Device, placement: Placement) -> f64 {
     let fits = |ppm: u32| {
         let device = Device { over_provisioning: f64::from(ppm) / 1e6, ..device.clone() };
-        device.space_domain().logical_pages <= device.most_logical_pages()
+        device.space_domain(placement).logical_pages <= device.most_logical_pages(placement)
     };
     let (mut low, mut high) = (0, 999_999);
     while low < high {
@@ -55,7 +55,8 @@ pub fn engine<C: Content>(config: &Config, content: C) -> Engine<C> {
 /// An engine on an erased device, with a scheme of the test's own.
 pub fn engine_with<C: Content>(config: &Config, scheme: Box<dyn Scheme>, content: C) -> Engine<C> {
     let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
-    Engine::new(scheme, Flash::new(settings(&config.device)), content, options(&config.host, space_pages))
+    let settings = settings(&config.device, config.placement(&*scheme));
+    Engine::new(scheme, Flash::new(settings), content, options(&config.host, space_pages))
 }
 
 /// Tags for the device, and as many host pages as there could be.
