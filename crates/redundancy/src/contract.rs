@@ -9,7 +9,8 @@
 //! 3. `Step::Last` or `Step::Done` ends it: in one instant every program becomes its page's version, superseded pages become
 //!    garbage (or the base), `Change`s are applied, and `ended` tells the scheme.
 
-use flashraid_vocabulary::{Guardian, HostOp, LocalPage, Lpn, MemberId, MemberPage, StripeId, View, Wave};
+use crate::Protects;
+use flashraid_vocabulary::{Guardian, HostOp, LocalPage, Lpn, MemberId, MemberPage, StripeId, Version, View, Wave};
 
 /// Pages of one host request that are still to be cut into operations; never empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,8 @@ pub enum Method {
     Rmw,
     /// Reconstruct write: the unchanged strips are read.
     Rcw,
+    /// Mirrored write: the parity is put off, and a second copy guards the new version meanwhile.
+    Mirrored,
 }
 
 /// What an operation holds while it runs.
@@ -103,7 +106,8 @@ pub struct Operation {
     pub last_bytes: u32,
     /// See `Extent::covered`.
     pub covered: bool,
-    /// Members that get one program each: bit m is member m.
+    /// Members that get one program each, of a version that is no `Copy`: bit m is member m. (A page for a copy is taken when its
+    /// program is submitted; a scheme makes one only where `View::takes_copy` says that there is one.)
     pub space: u64,
     /// Position in `Decisions` of an operation that must have ended before this one starts.
     pub requires: Option<u16>,
@@ -173,6 +177,9 @@ pub struct ParityUpdates {
     pub adjusted: u64,
 }
 
+/// Tells whether a failure took a version of a page.
+pub type Lost<'a> = dyn Fn(MemberPage, Version) -> bool + 'a;
+
 /// A redundancy scheme. Deterministic, and free of clocks, queues and random sources of its own.
 ///
 /// `Guardian` is the collector's side of it: schemes that never keep a base answer `Ruling::Free`.
@@ -216,13 +223,21 @@ pub trait Scheme: Guardian + Send {
     /// Appends them to `pages`.
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>);
 
-    /// The scheme's recovery rule: with everything on the members in `lost` (a bit mask) gone, which pages' current
-    /// versions must be read and XORed to obtain host page `lpn`? Fills `sources` and returns true, or returns false if it is lost.
-    /// Unwritten pages among the sources count as zero. Called only for pages that are written and whose own member is lost.
-    fn recover(&self, lpn: Lpn, lost: u64, sources: &mut Vec<MemberPage>) -> bool;
+    /// The scheme's recovery rule: which versions must be read and XORed to obtain host page `lpn`, with all versions gone of which
+    /// `lost` says so? Fills `sources` and returns true, or returns false if the page is lost. Versions that are not written count
+    /// as zero and are never lost. Called only for pages whose current version is lost.
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool;
 
-    /// Groups of members whose simultaneous loss the scheme declares to survive; one bit mask for each case.
-    fn tolerates(&self) -> Vec<u64>;
+    /// The unit of which it survives one failure, at any instant.
+    fn protects(&self) -> Protects;
+
+    /// The fill and the precondition are over: counts that steer decisions start from here.
+    fn prepared(&mut self) {}
+
+    /// The next operation that the scheme wants to run in the background (after a wave with `background` set); asked until it has none.
+    fn background(&mut self, _view: &dyn View) -> Option<Operation> {
+        None
+    }
 
     /// Counts since construction.
     fn parity_updates(&self) -> ParityUpdates;

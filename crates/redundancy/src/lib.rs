@@ -9,5 +9,5 @@ pub mod schemes;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use contract::{Decisions, Extent, Job, Lock, Method, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
+pub use contract::{Decisions, Extent, Job, Lock, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
 pub use registry::{Build, Entry, Parameter, ParameterError, Protects, SCHEMES, Values, find};

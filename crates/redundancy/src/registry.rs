@@ -127,6 +127,12 @@ pub struct Build {
     pub members: u16,
     /// Logical pages that each member offers (over-provisioning taken off already).
     pub pages_per_member: u32,
+    /// Data chips of each member: all of its chips but mirror chips.
+    pub data_chips: u32,
+    /// Page versions that the data chips of a member can hold at once and still be collected; at least `pages_per_member`.
+    pub pages_held: u32,
+    /// The same of the mirror chips of a member; 0 if it has none.
+    pub copies_held: u32,
     /// Bytes of a page.
     pub page_bytes: u32,
     /// Parameters given by the user; those not given take their defaults.
@@ -188,6 +194,8 @@ pub struct Entry {
     pub protects: Protects,
     /// What it asks of the number of members, in words ("at least 3").
     pub members: &'static str,
+    /// Chips of each channel that it uses as mirror chips.
+    pub mirror_chips: u32,
     /// Its parameters.
     pub parameters: &'static [Parameter],
     /// Builds it, or says why this configuration makes no sense.

@@ -9,7 +9,7 @@ use crate::parts::layout::{Layout, LeftAsymmetric, Role, Row};
 use crate::parts::pages;
 use crate::parts::parity::{ParityScheme, waits_for_reads};
 use crate::parts::update::UpdateRule;
-use crate::{Decisions, Extent, Job, Lock, Method, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
+use crate::{Decisions, Extent, Job, Lock, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
 use flashraid_vocabulary::{
     Cause, Change, Guardian, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Priority, Ruling, Sources, StripeId, Version, View, Wave,
 };
@@ -122,12 +122,12 @@ impl Scheme for DecidesInSecondStep {
         Step::Last
     }
 
-    fn recover(&self, lpn: Lpn, lost: u64, sources: &mut Vec<MemberPage>) -> bool {
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
         self.inner.recover(lpn, lost, sources)
     }
 
-    fn tolerates(&self) -> Vec<u64> {
-        self.inner.tolerates()
+    fn protects(&self) -> Protects {
+        self.inner.protects()
     }
 
     fn parity_updates(&self) -> ParityUpdates {
@@ -293,12 +293,12 @@ impl Scheme for CommitsAnotherFirst {
         }
     }
 
-    fn recover(&self, lpn: Lpn, lost: u64, sources: &mut Vec<MemberPage>) -> bool {
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
         self.dirty(self.inner.layout().position(lpn).0) == 0 && self.inner.recover(lpn, lost, sources)
     }
 
-    fn tolerates(&self) -> Vec<u64> {
-        Vec::new()
+    fn protects(&self) -> Protects {
+        Protects::None
     }
 
     fn parity_updates(&self) -> ParityUpdates {

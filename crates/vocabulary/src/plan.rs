@@ -20,7 +20,7 @@ pub enum Version {
     Current,
     /// The superseded version that the stored parity still covers (semivalid).
     Base,
-    /// A second copy of the current version (mirror).
+    /// A second copy of the current version, on a mirror chip of the same member.
     Copy,
 }
 
@@ -177,6 +177,8 @@ pub struct Wave {
     pub operations: Vec<PageOperation>,
     /// Applied when the operation ends.
     pub changes: Vec<Change>,
+    /// The scheme has work of its own to do in the background: the engine asks for it when this wave is under way.
+    pub background: bool,
 }
 
 impl Wave {
@@ -184,5 +186,6 @@ impl Wave {
     pub fn clear(&mut self) {
         self.operations.clear();
         self.changes.clear();
+        self.background = false;
     }
 }

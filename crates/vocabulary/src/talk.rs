@@ -10,10 +10,16 @@ pub trait View {
     fn is_written(&self, address: MemberPage, version: Version) -> bool;
     /// Page operations queued for the member and not yet started: reads, then programs.
     fn queued(&self, member: MemberId) -> (u32, u32);
-    /// Page operations in service or queued at the die that holds the current version of the page; 0 if it has none.
-    fn load_at(&self, address: MemberPage) -> u32;
+    /// Page operations in service or queued at the array unit that holds this version of the page; 0 if it is not written.
+    fn load_at(&self, address: MemberPage, version: Version) -> u32;
+    /// For how long the array unit that holds this version is busy with what it does and what is queued at it; 0 if it is idle or the
+    /// version is not written.
+    fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64;
     /// Whether nothing is in service or queued in the member.
     fn is_idle(&self, member: MemberId) -> bool;
+    /// Whether the member has mirror chips on which nothing is in service or queued and a page is free for a program
+    /// (a busy bus does not count).
+    fn takes_copy(&self, member: MemberId) -> bool;
 }
 
 /// A scheme's answer to the collector about a semivalid page in its victim.

@@ -7,7 +7,7 @@
 
 use super::bits::{self, Bits};
 use super::{cut, pages};
-use crate::{Build, Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
+use crate::{Build, Decisions, Extent, Lost, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
 use flashraid_vocabulary::{
     Cause, Change, Guardian, HostOp, LocalPage, Lpn, MemberId, MemberPage, Ruling, Sources, StripeId, Version, View, Wave,
 };
@@ -59,11 +59,11 @@ impl Copies {
             return self.copy(page, strip, 0);
         }
         let start = self.turn;
-        let mut best = (self.copy(page, strip, start), view.load_at(self.copy(page, strip, start)));
+        let mut best = (self.copy(page, strip, start), view.load_at(self.copy(page, strip, start), Version::Current));
         let mut is_tied = false;
         for group in (start + 1..self.groups).chain(0..start) {
             let copy = self.copy(page, strip, group);
-            let load = view.load_at(copy);
+            let load = view.load_at(copy, Version::Current);
             is_tied |= load == best.1;
             if load < best.1 {
                 (best, is_tied) = ((copy, load), false);
@@ -191,15 +191,16 @@ impl Scheme for Copies {
     }
 
     /// The first other copy that survives.
-    fn recover(&self, lpn: Lpn, lost: u64, sources: &mut Vec<MemberPage>) -> bool {
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
         let (page, strip) = self.position(lpn);
         sources.clear();
-        sources.extend(self.copies(page, strip).skip(1).find(|copy| lost >> copy.member.0 & 1 == 0));
+        let copies = self.copies(page, strip).skip(1).map(|copy| (copy, Version::Current));
+        sources.extend(copies.filter(|(copy, version)| !lost(*copy, *version)).take(1));
         !sources.is_empty()
     }
 
-    fn tolerates(&self) -> Vec<u64> {
-        if self.groups == 1 { Vec::new() } else { (0..self.groups * self.strips).map(|member| 1 << member).collect() }
+    fn protects(&self) -> Protects {
+        if self.groups == 1 { Protects::None } else { Protects::Member }
     }
 
     fn parity_updates(&self) -> ParityUpdates {

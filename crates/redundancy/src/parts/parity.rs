@@ -18,7 +18,7 @@ use crate::parts::bits::{self, Bits};
 use crate::parts::layout::{Layout, Row};
 use crate::parts::update::UpdateRule;
 use crate::parts::{cut, pages};
-use crate::{Decisions, Extent, Method, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
+use crate::{Decisions, Extent, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
 use flashraid_vocabulary::{
     Cause, Change, Guardian, HostOp, Lpn, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave,
 };
@@ -142,6 +142,7 @@ impl<L: Layout> ParityScheme<L> {
     pub fn count(&mut self, method: Method) {
         match method {
             Method::None => {}
+            Method::Mirrored => self.updates.mirrored += 1,
             Method::FullStripe => self.updates.full_stripe += 1,
             Method::Rmw => self.updates.rmw += 1,
             Method::Rcw => self.updates.rcw += 1,
@@ -162,7 +163,7 @@ impl<L: Layout> ParityScheme<L> {
                     wave.operations.push(pages::read(row.parity(), Cause::PreRead, self.page_bytes, NO_STRIP));
                 }
             }
-            Method::None | Method::FullStripe | Method::Rcw => {
+            Method::None | Method::Mirrored | Method::FullStripe | Method::Rcw => {
                 for strip in Bits(self.written(row, self.all_strips() & !changed, view)) {
                     wave.operations.push(pages::read(row.data(strip), Cause::PreRead, self.page_bytes, NO_STRIP));
                 }
@@ -264,17 +265,17 @@ impl<L: Layout> Scheme for ParityScheme<L> {
     }
 
     /// XOR of the N other strips of the stripe.
-    fn recover(&self, lpn: Lpn, lost: u64, sources: &mut Vec<MemberPage>) -> bool {
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
         let (stripe, index) = self.layout.position(lpn);
         let row = self.layout.row(stripe);
         sources.clear();
-        sources.extend(Bits(self.all_strips() & !(1 << index)).map(|strip| row.data(strip)));
-        sources.push(row.parity());
-        sources.iter().all(|source| lost >> source.member.0 & 1 == 0)
+        sources.extend(Bits(self.all_strips() & !(1 << index)).map(|strip| (row.data(strip), Version::Current)));
+        sources.push((row.parity(), Version::Current));
+        sources.iter().all(|(page, version)| !lost(*page, *version))
     }
 
-    fn tolerates(&self) -> Vec<u64> {
-        (0..self.layout.members()).map(|member| 1 << member).collect()
+    fn protects(&self) -> Protects {
+        Protects::Member
     }
 
     fn parity_updates(&self) -> ParityUpdates {

@@ -18,6 +18,7 @@ pub const ENTRY: Entry = Entry {
     about: "Pages dealt out to the members in turn. Costs nothing and survives nothing.",
     protects: Protects::None,
     members: "at least 1",
+    mirror_chips: 0,
     parameters: &[],
     build,
 };

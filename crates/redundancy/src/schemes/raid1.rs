@@ -20,6 +20,7 @@ pub const ENTRY: Entry = Entry {
     about: "Each page on two members, one in each half; reads go to the less busy copy. Costs half of the capacity.",
     protects: Protects::Member,
     members: "an even number, at least 2",
+    mirror_chips: 0,
     parameters: &[],
     build,
 };

@@ -20,6 +20,7 @@ pub const ENTRY: Entry = Entry {
     about: "Stripes with parity, which is always on the last member. Costs one member, pre-reads for small writes, and that member's wear.",
     protects: Protects::Member,
     members: "at least 3",
+    mirror_chips: 0,
     parameters: &[UpdateRule::PARAMETER],
     build,
 };

@@ -21,6 +21,7 @@ pub const ENTRY: Entry = Entry {
     about: "Stripes with parity, which rotates over the members. Costs one member's capacity, and pre-reads for small writes.",
     protects: Protects::Member,
     members: "at least 3",
+    mirror_chips: 0,
     parameters: &[UpdateRule::PARAMETER],
     build,
 };

@@ -1,7 +1,7 @@
 //! Random requests: every page reads as written, and is recovered from every loss that the scheme declares to survive.
 
 use crate::flash::PAGE;
-use crate::host::{Host, scheme};
+use crate::host::{Host, on, scheme};
 use flashraid_redundancy::Scheme;
 use flashraid_redundancy::testing::{CommitsAnotherFirst, DecidesInSecondStep};
 use flashraid_vocabulary::{HostOp, Lpn, MemberId, MemberPage, StripeId};
@@ -110,9 +110,9 @@ proptest! {
                 let clean = host.scheme.dirty(StripeId((lpn / width) as u32)) == 0;
                 for member in 0..members {
                     if clean {
-                        host.check_loss(Lpn(lpn), 1 << member);
+                        host.check_loss(Lpn(lpn), &on(1 << member));
                     } else {
-                        prop_assert_eq!(host.recover(Lpn(lpn), 1 << member), None);
+                        prop_assert_eq!(host.recover(Lpn(lpn), &on(1 << member)), None);
                     }
                 }
             }

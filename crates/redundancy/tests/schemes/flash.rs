@@ -2,7 +2,7 @@
 
 use flashraid_redundancy::{Lock, Operation, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::{Action, Cause, Change, MemberId, MemberPage, PageOperation, Version, View, Wave};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a page in these tests.
 pub const PAGE: u32 = 4096;
@@ -11,14 +11,17 @@ pub const PAGE: u32 = 4096;
 struct Versions {
     current: Option<u64>,
     base: Option<u64>,
+    copy: Option<u64>,
 }
 
 /// What the members hold, and what was done to them.
 #[derive(Clone, Debug, Default)]
 pub struct Flash {
     pages: BTreeMap<MemberPage, Versions>,
-    /// Answers of `View::load_at`; 0 for pages not named.
+    /// Answers of `View::load_at` and `View::busy_ns_at`; 0 for pages not named. Only of current versions.
     pub loads: BTreeMap<MemberPage, u32>,
+    /// Members that take no copy now.
+    pub busy_mirrors: BTreeSet<MemberId>,
     /// Answers of `View::queued`; 0 for members not named.
     pub queued: BTreeMap<MemberId, (u32, u32)>,
     /// Every page operation so far.
@@ -55,7 +58,17 @@ impl Flash {
 
     /// The base of a page.
     pub fn base(&self, page: MemberPage) -> Option<u64> {
-        self.pages.get(&page).and_then(|versions| versions.base)
+        self.version(page, Version::Base)
+    }
+
+    /// The content of a version.
+    pub fn version(&self, page: MemberPage, version: Version) -> Option<u64> {
+        let versions = self.pages.get(&page)?;
+        match version {
+            Version::Current => versions.current,
+            Version::Base => versions.base,
+            Version::Copy => versions.copy,
+        }
     }
 
     /// Number of pages with a current version.
@@ -87,7 +100,7 @@ impl Flash {
         let mut changes = Vec::new();
         let mut read = Vec::new();
         let mut delivered = BTreeMap::new();
-        let mut programmed: Vec<(MemberPage, bool, u64)> = Vec::new();
+        let mut programmed: Vec<(MemberPage, Version, bool, u64)> = Vec::new();
         let end = loop {
             wave.clear();
             let answer = step(&mut operation, Outcomes::default(), self, &mut wave);
@@ -96,17 +109,22 @@ impl Flash {
                 let page = page_operation.address;
                 self.log.push(*page_operation);
                 if page_operation.action == Action::Read {
-                    assert_eq!(page_operation.version, Version::Current);
-                    let content = self.current(page).unwrap_or_else(|| panic!("{page_operation:?} reads an unwritten page"));
+                    let content =
+                        self.version(page, page_operation.version).unwrap_or_else(|| panic!("{page_operation:?} reads an unwritten page"));
                     read.push(content);
                     if page_operation.strip != PageOperation::NO_STRIP {
                         delivered.insert(page_operation.strip, content);
                     }
                     continue;
                 }
-                assert_eq!((page_operation.version, page_operation.strip), (Version::Current, PageOperation::NO_STRIP));
-                assert!(operation.space >> page.member.0 & 1 == 1, "no space was asked for {page_operation:?}");
-                assert!(programmed.iter().all(|(other, ..)| other.member != page.member), "two programs on {:?}", page.member);
+                assert_eq!(page_operation.strip, PageOperation::NO_STRIP);
+                match page_operation.version {
+                    Version::Current => assert!(operation.space >> page.member.0 & 1 == 1, "no space was asked for {page_operation:?}"),
+                    Version::Copy => assert!(self.takes_copy(page.member), "the mirror chip takes no copy: {page_operation:?}"),
+                    Version::Base => panic!("{page_operation:?}"),
+                }
+                let twice = programmed.iter().any(|(other, version, ..)| (other.member, *version) == (page.member, page_operation.version));
+                assert!(!twice, "two programs on {:?}", page.member);
                 assert_eq!(page.page, operation.page);
                 assert_eq!(known, usize::from(operation.reads), "reads are numbered over all waves");
                 let sources = page_operation.sources;
@@ -120,7 +138,12 @@ impl Flash {
                 });
                 let content = given.fold(0, |sum, tag| sum ^ tag);
                 let reads = (0..64).filter(|index| sources.reads >> index & 1 == 1);
-                programmed.push((page, page_operation.keep_base, reads.fold(content, |sum, index| sum ^ read[..known][index])));
+                programmed.push((
+                    page,
+                    page_operation.version,
+                    page_operation.keep_base,
+                    reads.fold(content, |sum, index| sum ^ read[..known][index]),
+                ));
             }
             if !wave.operations.is_empty() {
                 waves.push(wave.operations.clone());
@@ -142,8 +165,12 @@ impl Flash {
                 }
             }
         };
-        for (page, keep_base, content) in programmed {
+        for (page, version, keep_base, content) in programmed {
             let versions = self.pages.entry(page).or_default();
+            if version == Version::Copy {
+                self.garbage += u64::from(versions.copy.replace(content).is_some());
+                continue;
+            }
             match versions.current.replace(content) {
                 Some(superseded) if keep_base => assert!(versions.base.replace(superseded).is_none(), "{page:?} has two bases"),
                 Some(_) => self.garbage += 1,
@@ -154,7 +181,7 @@ impl Flash {
             let taken = match change {
                 Change::Unmap(page) => self.pages.get_mut(page).and_then(|versions| versions.current.take()),
                 Change::ReleaseBase(page) => self.pages.get_mut(page).and_then(|versions| versions.base.take()),
-                Change::ReleaseCopy(_) => None,
+                Change::ReleaseCopy(page) => self.pages.get_mut(page).and_then(|versions| versions.copy.take()),
             };
             assert!(taken.is_some(), "{change:?}: there is none");
             self.garbage += 1;
@@ -169,19 +196,23 @@ impl View for Flash {
     }
 
     fn is_written(&self, address: MemberPage, version: Version) -> bool {
-        match version {
-            Version::Current => self.current(address).is_some(),
-            Version::Base => self.base(address).is_some(),
-            Version::Copy => false,
-        }
+        self.version(address, version).is_some()
     }
 
     fn queued(&self, member: MemberId) -> (u32, u32) {
         self.queued.get(&member).copied().unwrap_or_default()
     }
 
-    fn load_at(&self, address: MemberPage) -> u32 {
-        self.loads.get(&address).copied().unwrap_or_default()
+    fn load_at(&self, address: MemberPage, version: Version) -> u32 {
+        self.loads.get(&address).copied().filter(|_| version == Version::Current).unwrap_or_default()
+    }
+
+    fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
+        u64::from(self.load_at(address, version))
+    }
+
+    fn takes_copy(&self, member: MemberId) -> bool {
+        !self.busy_mirrors.contains(&member)
     }
 
     fn is_idle(&self, member: MemberId) -> bool {

@@ -1,8 +1,8 @@
 //! A host that gives requests to a scheme on `Flash`, and knows what every page must hold.
 
 use crate::flash::{Course, Flash, PAGE, overlay};
-use flashraid_redundancy::{Build, Decisions, Extent, Operation, OperationKind, Scheme, find};
-use flashraid_vocabulary::{HostOp, Lpn};
+use flashraid_redundancy::{Build, Decisions, Extent, Lost, Operation, OperationKind, Protects, Scheme, find};
+use flashraid_vocabulary::{HostOp, Lpn, MemberPage, Version};
 use std::collections::BTreeMap;
 
 pub struct Host<S: Scheme + ?Sized = dyn Scheme> {
@@ -12,11 +12,21 @@ pub struct Host<S: Scheme + ?Sized = dyn Scheme> {
     tags: u64,
 }
 
+/// Members of `pages_per_member` logical pages, with room for as many versions again.
+pub fn build(members: u16, pages_per_member: u32, parameters: &[(&str, &str)]) -> Build {
+    let parameters = parameters.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let pages_held = 2 * pages_per_member;
+    Build { members, pages_per_member, data_chips: 3, pages_held, copies_held: pages_per_member, page_bytes: PAGE, parameters }
+}
+
+/// Everything on the members of a mask is lost.
+pub fn on(members: u64) -> impl Fn(MemberPage, Version) -> bool {
+    move |page, _| members >> page.member.0 & 1 == 1
+}
+
 /// The scheme called `name`.
 pub fn scheme(name: &str, members: u16, pages_per_member: u32, parameters: &[(&str, &str)]) -> Box<dyn Scheme> {
-    let parameters = parameters.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let build = Build { members, pages_per_member, page_bytes: PAGE, parameters };
-    (find(name).unwrap().build)(&build).unwrap()
+    (find(name).unwrap().build)(&build(members, pages_per_member, parameters)).unwrap()
 }
 
 /// What `part` does not touch of `extent`: what an engine asks `decide` about next.
@@ -119,13 +129,13 @@ impl<S: Scheme + ?Sized> Host<S> {
         let done = self.flash.log.len();
         self.read(0, self.expected.len() as u64);
         self.flash.log.truncate(done);
-        if !self.scheme.tolerates().is_empty() {
-            self.check_redundancy();
+        if self.scheme.protects() == Protects::None {
+            return;
         }
-        for lost in self.scheme.tolerates() {
-            for lpn in (0..self.expected.len() as u64).map(Lpn) {
-                self.check_loss(lpn, lost);
-            }
+        self.check_redundancy();
+        for lpn in (0..self.expected.len() as u64).map(Lpn) {
+            let own = self.scheme.locate(lpn).member;
+            self.check_loss(lpn, &|page, _| page.member == own);
         }
     }
 
@@ -140,23 +150,23 @@ impl<S: Scheme + ?Sized> Host<S> {
         }
     }
 
-    /// Whether the page can be recomputed without the members in `lost`; if the scheme says so, it must be right.
-    pub fn check_loss(&self, lpn: Lpn, lost: u64) {
+    /// Whether the page can be recomputed without the versions that are `lost`, if its own is among them.
+    pub fn check_loss(&self, lpn: Lpn, lost: &Lost) {
         let own = self.scheme.locate(lpn);
         let content = self.flash.current(own);
         assert_eq!(content, self.expected[lpn.0 as usize], "page {lpn:?} is not where the scheme says");
-        let Some(content) = content.filter(|_| lost >> own.member.0 & 1 == 1) else { return };
-        let recovered = self.recover(lpn, lost);
-        assert_eq!(recovered, Some(content), "page {lpn:?} without members {lost:#b}");
+        let Some(content) = content.filter(|_| lost(own, Version::Current)) else { return };
+        assert_eq!(self.recover(lpn, lost), Some(content), "page {lpn:?}");
     }
 
     /// The page by the scheme's recovery rule; `None` if the scheme calls it lost.
-    pub fn recover(&self, lpn: Lpn, lost: u64) -> Option<u64> {
+    pub fn recover(&self, lpn: Lpn, lost: &Lost) -> Option<u64> {
         let mut sources = Vec::new();
-        if !self.scheme.recover(lpn, lost, &mut sources) {
+        let lost = |page, version| self.flash.version(page, version).is_some() && lost(page, version);
+        if !self.scheme.recover(lpn, &lost, &mut sources) {
             return None;
         }
-        assert!(sources.iter().all(|source| lost >> source.member.0 & 1 == 0), "a lost page is a source");
-        Some(sources.iter().fold(0, |sum, &source| sum ^ self.flash.current(source).unwrap_or(0)))
+        assert!(sources.iter().all(|&(page, version)| !lost(page, version)), "a lost page is a source");
+        Some(sources.iter().fold(0, |sum, &(page, version)| sum ^ self.flash.version(page, version).unwrap_or(0)))
     }
 }

@@ -1,12 +1,10 @@
 //! The one list of schemes.
 
-use crate::flash::PAGE;
-use flashraid_redundancy::{Build, Protects, SCHEMES, find};
+use crate::host;
+use flashraid_redundancy::{SCHEMES, find};
 
 fn build(name: &str, members: u16, parameters: &[(&str, &str)]) -> Result<u64, String> {
-    let parameters = parameters.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let build = Build { members, pages_per_member: 10, page_bytes: PAGE, parameters };
-    (find(name).unwrap().build)(&build).map(|scheme| scheme.user_pages()).map_err(|error| error.to_string())
+    (find(name).unwrap().build)(&host::build(members, 10, parameters)).map(|scheme| scheme.user_pages()).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -21,9 +19,8 @@ fn names_are_distinct_and_found() {
 #[test]
 fn what_a_scheme_declares_to_survive_agrees_with_its_entry() {
     for entry in SCHEMES {
-        let build = Build { members: 4, pages_per_member: 10, page_bytes: PAGE, parameters: Vec::new() };
-        let scheme = (entry.build)(&build).unwrap();
-        assert_eq!(scheme.tolerates().is_empty(), entry.protects == Protects::None, "{}", entry.name);
+        let scheme = (entry.build)(&host::build(4, 10, &[])).unwrap();
+        assert_eq!(scheme.protects(), entry.protects, "{}", entry.name);
     }
 }
 

@@ -1,10 +1,10 @@
 //! RAID-4 and RAID-5, rule by rule. On 3+1 the parity of stripe 0 is on member 3, that of stripe 1 on member 2 (raid5).
 
 use crate::flash::{Course, PAGE};
-use crate::host::{Host, scheme};
+use crate::host::{Host, on, scheme};
 use crate::waves::waves;
 use flashraid_redundancy::{Method, Scheme, Step};
-use flashraid_vocabulary::{Change, HostOp, Lpn, MemberId, MemberPage};
+use flashraid_vocabulary::{Change, HostOp, Lpn, MemberId, MemberPage, Version};
 
 fn only(courses: Vec<Course>) -> Course {
     let [course] = <[Course; 1]>::try_from(courses).unwrap();
@@ -247,13 +247,12 @@ fn recovery_names_the_other_strips_and_stops_at_a_second_loss() {
     let raid5 = scheme("raid5", 4, 8, &[]);
     let mut sources = Vec::new();
     assert_eq!(raid5.locate(Lpn(4)), MemberPage::new(1, 1));
-    assert!(raid5.recover(Lpn(4), 0b0010, &mut sources));
-    assert_eq!(sources, [MemberPage::new(0, 1), MemberPage::new(3, 1), MemberPage::new(2, 1)]);
+    assert!(raid5.recover(Lpn(4), &on(0b0010), &mut sources));
+    assert_eq!(sources, [0, 3, 2].map(|member| (MemberPage::new(member, 1), Version::Current)));
     for second in [0, 2, 3] {
-        assert!(!raid5.recover(Lpn(4), 0b0010 | 1 << second, &mut sources));
+        assert!(!raid5.recover(Lpn(4), &on(0b0010 | 1 << second), &mut sources));
     }
-    assert_eq!(raid5.tolerates(), [1, 2, 4, 8]);
-    sources.clear();
+    let mut sources = Vec::new();
     raid5.redundancy_of(Lpn(4), &mut sources);
     assert_eq!(sources, [MemberPage::new(2, 1)]);
 }
