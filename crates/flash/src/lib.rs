@@ -309,7 +309,7 @@ impl Flash {
 
     /// Programs and commits a page at once, where an idle device would have put it. Takes a promised page of its domain (`reserve`).
     pub fn place(&mut self, address: MemberPage, version: Version) -> Ppn {
-        let domain = self.domain_of(address);
+        let domain = self.domain_of(address, version);
         self.domains[domain as usize].reserved -= 1;
         self.place_in(domain, address, version, false).1
     }
@@ -373,11 +373,37 @@ impl Flash {
         &self.loads[usize::from(member.0)]
     }
 
-    /// Page operations queued or in service at the unit that holds the current version; 0 if the page has none.
-    pub fn load_at(&self, address: MemberPage) -> u32 {
-        let Some(ppn) = self.lookup(address, Version::Current) else { return 0 };
-        let unit = &self.units[self.unit_of_plane(self.plane_of(ppn)) as usize];
+    /// Page operations queued or in service at the unit that holds this version; 0 if it is not written.
+    pub fn load_at(&self, address: MemberPage, version: Version) -> u32 {
+        let Some(ppn) = self.lookup(address, version) else { return 0 };
+        let unit = &self.units[self.unit_of(ppn) as usize];
         unit.queued + u32::from(!unit.is_idle())
+    }
+
+    /// For how long the unit that holds this version is busy: until what it does now next changes its state, and for a page read, with
+    /// its transfer, for each page operation queued at it (programs that any unit may take wait elsewhere). 0 if it is not written.
+    pub fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
+        let Some(ppn) = self.lookup(address, version) else { return 0 };
+        let id = self.unit_of(ppn);
+        let read_ns = self.settings.read_command_ns + self.settings.cell.read_ns + self.page_transfer_ns();
+        let left_ns = match self.events.of(id as usize) {
+            nand::events::NEVER => 0,
+            time_ns => time_ns - self.now_ns,
+        };
+        left_ns + u64::from(self.units[id as usize].queued) * read_ns
+    }
+
+    /// Whether the member has mirror chips on which nothing is in service or queued, and a page free that is not promised.
+    pub fn takes_copy(&self, member: MemberId) -> bool {
+        if self.settings.mirror_chips == 0 {
+            return false;
+        }
+        let domain = &self.domains[(self.members + u32::from(member.0)) as usize];
+        let channel = &self.channels[domain.channels.0 as usize];
+        domain.free_pages > domain.reserved
+            && domain.waiting_mask == 0
+            && channel.is_idle(domain.units)
+            && nand::units::each(domain.units).all(|number| self.units[(channel.first_unit + number) as usize].queued == 0)
     }
 
     /// Whether the member has nothing queued, in service or being collected.

@@ -7,7 +7,7 @@ use flashraid_vocabulary::Geometry;
 pub enum Placement {
     /// Plane by arithmetic on the local page; each plane is a domain of its own.
     Static,
-    /// Any plane of the member, idle units first; each member is a domain.
+    /// Any plane of the member, idle units first; each member is a domain, and its mirror chips, if it has any, are another.
     Member,
     /// Any plane of a group of members; `n` groups of equal size.
     Groups(u32),
@@ -69,6 +69,9 @@ pub struct Settings {
     pub member_is_chip: bool,
     /// Logical pages that each member offers to the scheme.
     pub pages_per_member: u32,
+    /// The last chips of each channel that hold copies (`Version::Copy`) and nothing else. Above 0 only with channels as members and
+    /// `Placement::Member`; at least one chip of a channel is left for data.
+    pub mirror_chips: u32,
     /// Cell array times.
     pub cell: CellTimes,
     /// Bus time of a byte, in picoseconds.
@@ -111,6 +114,11 @@ impl Settings {
     /// Members of the device.
     pub fn members(&self) -> u32 {
         if self.member_is_chip { self.geometry.channels * self.geometry.chips_per_channel } else { self.geometry.channels }
+    }
+
+    /// Whether chip `chip` of a channel holds copies.
+    pub fn is_mirror_chip(&self, chip: u32) -> bool {
+        chip >= self.geometry.chips_per_channel - self.mirror_chips
     }
 
     /// Array units of a channel.

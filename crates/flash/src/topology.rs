@@ -3,7 +3,7 @@
 use crate::mapping::blocks::plane_stride;
 use crate::mapping::space::{Domain, Queue};
 use crate::{Flash, Placement};
-use flashraid_vocabulary::{Geometry, LocalPage, MemberId, MemberPage, Ppn, Priority};
+use flashraid_vocabulary::{Geometry, LocalPage, MemberId, MemberPage, Ppn, Priority, Version};
 
 /// One past the largest physical page number. There are gaps between planes (see `mapping::blocks`), so it exceeds the number of
 /// pages.
@@ -100,7 +100,12 @@ impl Flash {
             Placement::Member if self.settings.member_is_chip => {
                 (0..self.members).map(|m| domain((m / chips, m / chips + 1), self.chip_units(m % chips))).collect()
             }
-            Placement::Member => (0..channels).map(|c| domain((c, c + 1), all_units)).collect(),
+            Placement::Member => {
+                let mirrors =
+                    (0..chips).filter(|chip| self.settings.is_mirror_chip(*chip)).fold(0, |mask, chip| mask | self.chip_units(chip));
+                let data = (0..channels).map(|c| domain((c, c + 1), all_units & !mirrors));
+                data.chain((0..channels).filter(|_| mirrors != 0).map(|c| domain((c, c + 1), mirrors))).collect()
+            }
             Placement::Groups(groups) => {
                 let size = channels / groups;
                 (0..groups).map(|g| domain((g * size, (g + 1) * size), all_units)).collect()
@@ -130,7 +135,10 @@ impl Flash {
         let channel = unit / self.units_per_channel;
         match self.settings.placement {
             Placement::Static => plane,
-            Placement::Member => self.member_of_unit(unit),
+            Placement::Member => {
+                let is_copy = !self.settings.member_is_chip && self.settings.is_mirror_chip(self.chip_of_unit(unit));
+                self.member_of_unit(unit) + if is_copy { self.members } else { 0 }
+            }
             Placement::Groups(groups) => channel / (self.settings.geometry.channels / groups),
         }
     }
@@ -140,17 +148,28 @@ impl Flash {
         let channel = unit / self.units_per_channel;
         if self.settings.member_is_chip {
             let chips = self.settings.geometry.chips_per_channel;
-            channel * chips + unit % self.units_per_channel % chips
+            channel * chips + self.chip_of_unit(unit)
         } else {
             channel
         }
     }
 
-    /// The space domain in which a program of this page takes its page.
+    /// The chip, in its channel, that an array unit belongs to.
+    pub fn chip_of_unit(&self, unit: u32) -> u32 {
+        unit % self.units_per_channel % self.settings.geometry.chips_per_channel
+    }
+
+    /// The array unit that a physical page belongs to.
+    pub fn unit_of(&self, ppn: Ppn) -> u32 {
+        self.unit_of_plane(self.plane_of(ppn))
+    }
+
+    /// The space domain in which a program of this version takes its page.
     #[inline]
-    pub fn domain_of(&self, address: MemberPage) -> u32 {
+    pub fn domain_of(&self, address: MemberPage, version: Version) -> u32 {
         match self.settings.placement {
             Placement::Static => self.static_plane(address),
+            Placement::Member if version == Version::Copy => self.members + u32::from(address.member.0),
             Placement::Member => u32::from(address.member.0),
             Placement::Groups(groups) => u32::from(address.member.0) / (self.members / groups),
         }
@@ -194,8 +213,9 @@ impl Flash {
         self.sites[plane as usize].domain
     }
 
+    /// The channel of an array unit.
     #[inline]
-    pub(crate) fn channel_of_unit(&self, unit: u32) -> u32 {
+    pub fn channel_of_unit(&self, unit: u32) -> u32 {
         self.units[unit as usize].channel
     }
 

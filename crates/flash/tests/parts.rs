@@ -192,10 +192,15 @@ const GEOMETRY: Geometry = Geometry {
 };
 
 fn flash(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_serial: bool) -> Flash {
-    Flash::new(Settings {
+    Flash::new(settings(placement, order, member_is_chip, chip_serial))
+}
+
+fn settings(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_serial: bool) -> Settings {
+    Settings {
         geometry: GEOMETRY,
         member_is_chip,
         pages_per_member: 48,
+        mirror_chips: 0,
         cell: CellTimes { read_ns: 1, program_ns: 1, erase_ns: 1 },
         bus_ps_per_byte: 0,
         read_command_ns: 0,
@@ -214,7 +219,7 @@ fn flash(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_seria
         gc_blocks: Blocking::None,
         wear_dynamic: true,
         wear_static: None,
-    })
+    }
 }
 
 /// Static placement goes round the member's chips (W), dies (D) and planes (P) like the digits of the page number, fastest first.
@@ -241,7 +246,7 @@ fn static_placement_follows_its_order() {
                     let channel = if member_is_chip { member / 3 } else { member };
                     let chip = if member_is_chip { member % 3 } else { chip };
                     let in_channel = if chip_serial { chip * 4 + die * 2 + plane } else { (die * 3 + chip) * 2 + plane };
-                    let domain = flash.domain_of(MemberPage::new(member as u16, page));
+                    let domain = flash.domain_of(MemberPage::new(member as u16, page), Version::Current);
                     assert_eq!(domain, channel * 12 + in_channel, "{order:?} {member_is_chip} {chip_serial} member {member} page {page}");
                 }
             }
@@ -263,7 +268,7 @@ fn domains_are_planes_members_or_groups() {
         assert_eq!(flash.domains(), domains);
         for member in 0..members {
             let expected = u32::from(member) * domains as u32 / u32::from(members);
-            assert_eq!(flash.domain_of(MemberPage::new(member, 5)), expected);
+            assert_eq!(flash.domain_of(MemberPage::new(member, 5), Version::Current), expected);
         }
         // All of a domain's pages but the reserve, one block a plane, can be promised; not one more.
         let pages = 48 * (8 - 1) * 4 / domains;
@@ -300,7 +305,7 @@ fn placed_pages_are_spread_evenly() {
             for page in 0..48 {
                 for member in 0..members {
                     let address = MemberPage::new(member, page);
-                    assert!(flash.reserve(flash.domain_of(address)));
+                    assert!(flash.reserve(flash.domain_of(address, Version::Current)));
                     let ppn = flash.place(address, Version::Current);
                     assert_eq!(flash.lookup(address, Version::Current), Some(ppn));
                     of_plane[(ppn.0 / (4 * 13)) as usize] += 1; // 8 blocks and a gap of 5, of 4 pages
@@ -309,5 +314,34 @@ fn placed_pages_are_spread_evenly() {
             flash.check().unwrap();
             assert!(of_plane.iter().all(|pages| *pages == 48 * i32::from(members) / 48), "{placement:?} {member_is_chip}: {of_plane:?}");
         }
+    }
+}
+
+/// Copies lie on the mirror chips of their member, the last ones of its channel, and nothing else does.
+#[test]
+fn copies_and_nothing_else_lie_on_mirror_chips() {
+    for (mirror_chips, chip_serial) in [(1, false), (1, true), (2, false), (2, true)] {
+        let settings = Settings { mirror_chips, ..settings(Placement::Member, b"WDP", false, chip_serial) };
+        let mut flash = Flash::new(settings);
+        assert_eq!(flash.domains(), 8);
+        for (page, member) in (0..16).flat_map(|page| (0..4).map(move |member| (page, member))) {
+            let address = MemberPage::new(member, page);
+            for version in [Version::Current, Version::Copy] {
+                assert!(flash.takes_copy(address.member));
+                assert!(flash.reserve(flash.domain_of(address, version)));
+                let unit = {
+                    let ppn = flash.place(address, version);
+                    flash.unit_of(ppn)
+                };
+                assert_eq!(flash.channel_of_unit(unit), u32::from(member));
+                assert_eq!(flash.chip_of_unit(unit) >= 3 - mirror_chips, version == Version::Copy, "{version:?} of {address:?}");
+            }
+            assert_ne!(flash.lookup(address, Version::Current), flash.lookup(address, Version::Copy));
+        }
+        flash.check().unwrap();
+        // 4 planes a chip, 7 of 8 blocks of 4 pages outside the reserve.
+        let pages = (0..).take_while(|_| flash.reserve(5)).count() as u32;
+        assert_eq!(pages, mirror_chips * 4 * 7 * 4 - 16);
+        assert!(!flash.takes_copy(MemberPage::new(1, 0).member) && flash.takes_copy(MemberPage::new(2, 0).member));
     }
 }

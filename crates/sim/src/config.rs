@@ -250,6 +250,10 @@ table! {
         channels: u32 = None, "", whole(1, 64);
         /// Chips on each channel.
         chips_per_channel: u32 = None, "", whole(1, 64);
+        /// Of these, chips that hold mirror copies and nothing else; schemes that make such copies have their own default.
+        mirror_chips: u32 = Some("0"), "", whole(0, 63);
+        /// Chips on each channel beside these, which stay idle until a chip fails; no other capacity counts them.
+        spare_chips: u32 = Some("0"), "", whole(0, 63);
         /// Dies in each chip.
         dies_per_chip: u32 = None, "", whole(1, 64);
         /// Planes in each die.

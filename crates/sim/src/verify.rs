@@ -2,7 +2,9 @@
 
 use crate::engine::Engine;
 use crate::engine::tags::{Tags, ZERO};
-use flashraid_vocabulary::{Lpn, MemberPage, Version};
+use flashraid_flash::Flash;
+use flashraid_redundancy::Protects;
+use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Version};
 use serde::Serialize;
 
 /// What verification found.
@@ -33,30 +35,40 @@ impl Verified {
     }
 }
 
-/// Compares every host page, and recomputes it for each failure that the scheme declares to survive, from what the pages of
-/// the surviving members really hold. Valid between any two events: it looks at durable state only.
+/// The number of the chip, channel or member whose failure takes this physical page.
+fn failed_unit(flash: &Flash, protects: Protects, ppn: Ppn) -> Option<u32> {
+    let unit = flash.unit_of(ppn);
+    match protects {
+        Protects::None => None,
+        Protects::Chip => Some(flash.channel_of_unit(unit) * flash.geometry().chips_per_channel + flash.chip_of_unit(unit)),
+        Protects::Channel => Some(flash.channel_of_unit(unit)),
+        Protects::Member => Some(flash.member_of_unit(unit)),
+    }
+}
+
+/// Compares every host page, and recomputes it without the unit (as the scheme declares it) on which it lies, from what the other
+/// units really hold. Valid between any two events: it looks at durable state only.
 pub fn stored(engine: &Engine<Tags>) -> Verified {
     let (scheme, flash, tags) = (engine.scheme(), &engine.flash, &engine.content);
-    let content = |address: MemberPage| flash.lookup(address, Version::Current).map_or(ZERO, |ppn| tags.page(ppn));
-    let cases = scheme.tolerates();
+    let content = |address: MemberPage, version: Version| flash.lookup(address, version).map_or(ZERO, |ppn| tags.page(ppn));
+    let protects = scheme.protects();
     let mut found = Verified::default();
     let mut sources = Vec::new();
     for lpn in (0..engine.space_pages()).map(Lpn) {
         let address = scheme.locate(lpn);
-        let stored = content(address);
+        let stored = content(address, Version::Current);
         // Of a page that the controller holds, a version is acknowledged that is not durable yet.
         found.mismatches += u64::from(!tags.is_durable(lpn, stored) || !(tags.explains(lpn, stored) || engine.holds(lpn)));
-        if flash.lookup(address, Version::Current).is_none() {
-            continue;
-        }
+        let Some(ppn) = flash.lookup(address, Version::Current) else { continue };
         found.pages_checked += 1;
-        for &lost in cases.iter().filter(|lost| **lost >> address.member.0 & 1 == 1) {
-            sources.clear();
-            let recovered =
-                scheme.recover(lpn, lost, &mut sources) && sources.iter().fold(ZERO, |sum, source| sum ^ content(*source)) == stored;
-            found.pages_checked += 1;
-            found.pages_lost += u64::from(!recovered);
-        }
+        // Of the failures that the scheme survives, the one that takes this page: other failures leave it readable.
+        let Some(failed) = failed_unit(flash, protects, ppn) else { continue };
+        let lost = |address, version| flash.lookup(address, version).is_some_and(|ppn| failed_unit(flash, protects, ppn) == Some(failed));
+        sources.clear();
+        let recovered = scheme.recover(lpn, &lost, &mut sources)
+            && sources.iter().fold(ZERO, |sum, (address, version)| sum ^ content(*address, *version)) == stored;
+        found.pages_checked += 1;
+        found.pages_lost += u64::from(!recovered);
     }
     found
 }

@@ -96,6 +96,8 @@ fn every_value_has_its_limits() {
     let whole: &[(&str, &[&str])] = &[
         ("channels", &["0", "65", "-1", "4.0", "four", "", "1_0"]),
         ("chips_per_channel", &["0", "65"]),
+        ("mirror_chips", &["64", "-1"]),
+        ("spare_chips", &["64"]),
         ("dies_per_chip", &["0", "65"]),
         ("planes_per_die", &["0", "65"]),
         ("blocks_per_plane", &["7", "65535"]),
@@ -316,6 +318,29 @@ fn a_device_too_full_is_refused_with_the_cure() {
     let text = with(&[("gc_hard", "6")]).unwrap_err();
     assert!(text.ends_with("no over_provisioning helps: allowed is a smaller gc_hard or a larger blocks_per_plane"), "{text}");
     assert!(with(&[("over_provisioning", "0.5"), ("gc_threshold", "0.99")]).is_ok(), "gc_threshold is never looked at");
+}
+
+#[test]
+fn mirror_chips_hold_no_data() {
+    let offered = |pairs: &[(&str, &str)]| on("ssd1", "raid5", pairs).unwrap().device;
+    let (all, fewer) = (offered(&[]), offered(&[("mirror_chips", "1")]));
+    assert_eq!((all.planes_per_member(), fewer.planes_per_member()), (16, 12));
+    assert_eq!(fewer.pages_per_member(), 3 * (1 << 20) * 9 / 10, "90 % of three chips of 2^20 pages");
+    assert_eq!(fewer.derived().raw_bytes, all.derived().raw_bytes);
+    assert_eq!(all.derived().spare_bytes, all.derived().raw_bytes / 4, "a spare chip for each four");
+    let refusal = |pairs: &[(&str, &str)]| on("ssd1", "raid5", pairs).unwrap_err();
+    assert_eq!(
+        refusal(&[("mirror_chips", "4")]),
+        "mirror_chips = 4: of 4 chips on each channel one at least must hold data, allowed are 0 to 3"
+    );
+    assert_eq!(
+        refusal(&[("mirror_chips", "1"), ("member", "chip")]),
+        "mirror_chips = 1: mirror chips belong to a channel, allowed with member = channel only"
+    );
+    assert_eq!(
+        refusal(&[("mirror_chips", "1"), ("allocation", "static")]),
+        "mirror_chips = 1: a strip and its copy are in one member, allowed with allocation = semi_dynamic, or with ftl = member and allocation = dynamic"
+    );
 }
 
 #[test]

@@ -67,7 +67,8 @@ fn overfull(scheme: &str, pages_per_member: u32, pairs: &[(&str, &str)]) -> Engi
     let mut all = vec![("blocks_per_plane", "8"), ("over_provisioning", "0.5")];
     all.extend(pairs);
     let config = config("tiny", scheme, &all);
-    let build = Build { members: config.device.members(), pages_per_member, page_bytes: 4096, parameters: Vec::new() };
+    let (members, pages_held) = (config.device.members(), pages_per_member);
+    let build = Build { members, pages_per_member, data_chips: 1, pages_held, copies_held: 0, page_bytes: 4096, parameters: Vec::new() };
     let scheme = (find(scheme).unwrap().build)(&build).unwrap();
     let settings = flashraid_flash::Settings { pages_per_member, ..settings(&config.device, config.placement(&*scheme)) };
     let tags = Tags::new(ppn_limit(&settings.geometry), scheme.user_pages());

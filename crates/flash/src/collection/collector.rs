@@ -365,7 +365,7 @@ impl Flash {
     /// `collect_low_now` of the plane must follow when the content is noted.
     #[inline]
     pub fn place_now<O: Observer>(&mut self, address: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
-        let domain = self.domain_of(address);
+        let domain = self.domain_of(address, version);
         while self.domains[domain as usize].free_pages <= self.domains[domain as usize].reserved {
             self.make_room_now(domain, observer);
         }

@@ -68,8 +68,8 @@ impl EventQueue {
     }
 
     /// The resource's event, `NEVER` if it has none.
-    #[cfg(test)]
-    fn of(&self, resource: usize) -> u64 {
+    #[inline]
+    pub fn of(&self, resource: usize) -> u64 {
         self.time(self.nodes[self.leaves + resource])
     }
 

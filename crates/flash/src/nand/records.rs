@@ -145,7 +145,7 @@ impl Flash {
             return Some(id);
         }
         self.queue_changes(record.member, 0, 1);
-        let domain_id = self.domain_of(operation.address);
+        let domain_id = self.domain_of(operation.address, operation.version);
         record.domain = domain_id;
         let domain = &self.domains[domain_id as usize];
         let single_unit = domain.units.is_power_of_two() && domain.channels.0 + 1 == domain.channels.1;

@@ -129,7 +129,7 @@ impl Flash {
         slot
     }
 
-    pub(super) fn page_transfer_ns(&self) -> u64 {
+    pub(crate) fn page_transfer_ns(&self) -> u64 {
         self.settings.transfer_ns(self.settings.geometry.page_bytes)
     }
 

@@ -135,11 +135,25 @@ impl Channel {
 }
 
 impl Channel {
+    /// Whether none of these units does anything or is kept for a collection.
+    pub(crate) fn is_idle(&self, units: u64) -> bool {
+        self.idle & !self.blocked & units == units
+    }
+
     /// Units that could take any program.
     #[inline]
     pub(super) fn takers(&self) -> u64 {
         self.idle & self.writable & !self.blocked
     }
+}
+
+/// The numbers of the set bits of `mask`.
+pub(crate) fn each(mut mask: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let number = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        (number < u64::BITS).then_some(number)
+    })
 }
 
 /// The first set bit of `mask` after position `last`, going round. `mask` must not be zero.

@@ -35,11 +35,13 @@ pub struct Derived {
     pub physical_pages: u64,
     /// Bytes of the device, every physical page counted.
     pub raw_bytes: u64,
+    /// Bytes of the spare chips, which come on top.
+    pub spare_bytes: u64,
     /// Members of the redundancy group.
     pub members: u16,
     /// Array units (dies or chips) on each channel.
     pub units_per_channel: u32,
-    /// Planes of each member.
+    /// Planes of each member that hold data and parity.
     pub planes_per_member: u32,
     /// Logical pages that each member offers.
     pub pages_per_member: u32,
@@ -77,13 +79,23 @@ impl Device {
         members as u16 // at most 64 x 64
     }
 
-    /// Planes of each member.
-    pub fn planes_per_member(&self) -> u32 {
-        let planes_per_chip = self.dies_per_chip * self.planes_per_die;
+    /// Chips of each member that hold data and parity: all but mirror chips.
+    pub fn data_chips_per_member(&self) -> u32 {
         match self.member {
-            Member::Channel => self.chips_per_channel * planes_per_chip,
-            Member::Chip => planes_per_chip,
+            Member::Channel => self.chips_per_channel - self.mirror_chips,
+            Member::Chip => 1,
         }
+    }
+
+    /// Planes of each member that hold data and parity.
+    pub fn planes_per_member(&self) -> u32 {
+        self.data_chips_per_member() * self.dies_per_chip * self.planes_per_die
+    }
+
+    /// Page versions that so many chips can hold and still be collected.
+    pub(super) fn pages_held(&self, chips: u32) -> u32 {
+        let planes = chips * self.dies_per_chip * self.planes_per_die;
+        most_logical_pages(planes, self.blocks_per_plane, self.pages_per_block, self.gc_hard) as u32 // physical pages are below 2^30
     }
 
     /// Array units on each channel.
@@ -155,6 +167,7 @@ impl Device {
         Derived {
             physical_pages: self.geometry().physical_pages(),
             raw_bytes: self.geometry().raw_bytes(),
+            spare_bytes: self.geometry().raw_bytes() / u64::from(self.chips_per_channel) * u64::from(self.spare_chips),
             members: self.members(),
             units_per_channel: self.units_per_channel(),
             planes_per_member: self.planes_per_member(),

@@ -1,9 +1,10 @@
 //! Checks that concern several settings at once, and warnings about legal settings that surprise.
 
 use super::gather::find_scheme;
-use super::{Allocation, Config, ConfigError, Device, Ftl};
+use super::{Allocation, Config, ConfigError, Device, Ftl, Member};
 use flashraid_flash::Placement;
-use flashraid_redundancy::{Build, Scheme};
+use flashraid_redundancy::{Build, Protects, Scheme};
+use flashraid_vocabulary::{MemberPage, Version};
 use serde_json::Value;
 
 /// Pages are numbered with 30 bits.
@@ -18,9 +19,18 @@ fn refuse<T>(text: String) -> Result<T, ConfigError> {
 impl Config {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.device.check_counts()?;
+        self.device.check_mirror_chips()?;
         let scheme = self.build_scheme()?;
         self.check_ftl(scheme.as_ref())?;
-        self.device.check_capacity(self.placement(scheme.as_ref()))?;
+        let placement = self.placement(scheme.as_ref());
+        if self.device.mirror_chips > 0 && placement != Placement::Member {
+            return refuse(format!(
+                "mirror_chips = {}: a strip and its copy are in one member, allowed with allocation = semi_dynamic, or with ftl = member \
+                 and allocation = dynamic",
+                self.device.mirror_chips
+            ));
+        }
+        self.device.check_capacity(placement)?;
         self.check_space(scheme.as_ref())
     }
 
@@ -30,6 +40,9 @@ impl Config {
         let build = Build {
             members: self.device.members(),
             pages_per_member: self.device.pages_per_member(),
+            data_chips: self.device.data_chips_per_member(),
+            pages_held: self.device.pages_held(self.device.data_chips_per_member()),
+            copies_held: self.device.pages_held(self.device.mirror_chips),
             page_bytes: self.device.page_bytes,
             parameters: self.scheme.parameters.iter().map(|(name, value)| (name.clone(), plain(value))).collect(),
         };
@@ -123,7 +136,8 @@ impl Config {
         let space = self.space_bytes(scheme.as_ref());
         let filled = if run.fill_bytes > 0 { run.fill_bytes as f64 } else { run.fill * space as f64 };
         let (written, logical) = (filled / self.user_bytes(scheme.as_ref()) as f64, derived.logical_pages as f64);
-        let free = 1.0 - written * logical / derived.physical_pages as f64;
+        let data_share = f64::from(device.data_chips_per_member()) / f64::from(device.data_chips_per_member() + device.mirror_chips);
+        let free = 1.0 - written * logical / (derived.physical_pages as f64 * data_share);
         let mut warnings = Vec::new();
         if device.gc_threshold > free {
             warnings.push(format!(
@@ -158,7 +172,7 @@ fn may_spread(device: &Device, ftl: Ftl, scheme: &dyn Scheme) -> bool {
     let Placement::Groups(groups) = owned_planes(ftl, scheme) else { return true };
     let (members, size) = (u32::from(device.members()), u32::from(device.members()) / groups);
     let mut instances = (0..groups).map(|group| u64::MAX >> (64 - size) << (group * size));
-    device.channels.is_multiple_of(groups) && (scheme.tolerates().is_empty() || instances.all(|lost| survives(scheme, lost, members)))
+    device.channels.is_multiple_of(groups) && (scheme.protects() == Protects::None || instances.all(|lost| survives(scheme, lost, members)))
 }
 
 /// Whether the scheme recovers its pages with all members of `lost` gone; asked of as many stripes as layouts need to repeat.
@@ -167,7 +181,8 @@ fn survives(scheme: &dyn Scheme, lost: u64, members: u32) -> bool {
     let mut sources = Vec::new();
     (0..pages).map(flashraid_vocabulary::Lpn).all(|lpn| {
         sources.clear();
-        lost >> scheme.locate(lpn).member.0 & 1 == 0 || scheme.recover(lpn, lost, &mut sources)
+        let is_lost = |page: MemberPage, _| lost >> page.member.0 & 1 == 1;
+        !is_lost(scheme.locate(lpn), Version::Current) || scheme.recover(lpn, &is_lost, &mut sources)
     })
 }
 
@@ -175,6 +190,7 @@ impl Device {
     /// What can be said without a scheme: of placements, the one that asks least of the device.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.check_counts()?;
+        self.check_mirror_chips()?;
         self.check_capacity(if self.allocation == Allocation::Static { Placement::Static } else { Placement::Groups(1) })
     }
 
@@ -200,6 +216,25 @@ impl Device {
             ));
         }
         Ok(())
+    }
+
+    /// Mirror chips belong to a channel, and so do the strips that they copy.
+    fn check_mirror_chips(&self) -> Result<(), ConfigError> {
+        let mirrors = self.mirror_chips;
+        if mirrors == 0 {
+            return Ok(());
+        }
+        let why = if mirrors >= self.chips_per_channel {
+            let most = self.chips_per_channel - 1;
+            format!("of {} chips on each channel one at least must hold data, allowed are 0 to {most}", self.chips_per_channel)
+        } else if self.member != Member::Channel {
+            "mirror chips belong to a channel, allowed with member = channel only".into()
+        } else if self.pages_held(mirrors) == 0 {
+            format!("with gc_hard = {} no page of them could always be collected", self.gc_hard)
+        } else {
+            return Ok(());
+        };
+        refuse(format!("mirror_chips = {mirrors}: {why}"))
     }
 
     /// Refuses what could run out of space for good. Looks at `gc_hard`, never at `gc_threshold`.

@@ -19,11 +19,22 @@ struct Setting {
     place: String,
 }
 
+/// The device's setting of which a scheme has its own default.
+const MIRROR_CHIPS: &str = "mirror_chips";
+
+impl Setting {
+    /// The scheme's default for a setting of the device.
+    fn of_scheme(key: &str, value: u32) -> Self {
+        let given = Given::bare(value.to_string());
+        Self { table: Device::TABLE.name.into(), key: key.into(), key_place: String::new(), given, place: String::new() }
+    }
+}
+
 impl Config {
     /// Gathers settings, later ones over earlier: the device (preset name or TOML file), the configuration file (TOML, or a
     /// result's JSON), the scheme's name, then `overrides` (`key` or `table.key`, and its value as text).
     ///
-    /// Parameters in a file's `scheme` table belong to the scheme that the file names: another `scheme` brings its own.
+    /// Parameters in a file's `scheme` table, and mirror chips, belong to the scheme that the file names: another `scheme` brings its own.
     pub fn assemble(
         device: Option<&str>,
         scheme: Option<&str>,
@@ -43,7 +54,7 @@ impl Config {
         };
         let entry = find_scheme(name).map_err(|ConfigError(text)| ConfigError(format!("{place}{text}")))?;
         if in_file.is_some_and(|setting| setting.given.text != entry.name) {
-            file_settings.retain(|setting| setting.table != "scheme");
+            file_settings.retain(|setting| setting.table != "scheme" && setting.key != MIRROR_CHIPS);
         }
 
         // The fill has two forms: the one given now replaces the other one of the file.
@@ -56,6 +67,9 @@ impl Config {
 
         let mut settings = device_settings;
         settings.extend(file_settings);
+        if settings.iter().any(|setting| setting.table == Device::TABLE.name) {
+            settings.insert(0, Setting::of_scheme(MIRROR_CHIPS, entry.mirror_chips));
+        }
         for (key, value) in overrides {
             settings.push(resolve_override(key, value, entry)?);
         }

@@ -99,6 +99,16 @@ impl<C: Content> Engine<C> {
         self.scheme.ended(&operation);
     }
 
+    /// As `perform`, and then what the scheme wants to do in the background.
+    fn perform_all(&mut self, operation: Operation, sequence: u64, wave: &mut Wave) {
+        self.perform(operation, sequence, wave);
+        while wave.background {
+            let Some(operation) = self.scheme.background(&EngineView(&self.flash)) else { break };
+            self.perform(operation, u64::MAX, wave);
+            wave.background = true;
+        }
+    }
+
     /// Overwrites random pages among the first `pages` (which must be filled), one at a time, until collection is steady or
     /// `most_overwrites` pages were written. Costs no time and no counts. `random` gives uniform 64-bit numbers;
     /// `go_on` is called now and then and may stop it.
@@ -144,7 +154,7 @@ impl<C: Content> Engine<C> {
         decisions.operations.clear();
         self.scheme.decide(&extent, &EngineView(&self.flash), decisions);
         for operation in &decisions.operations {
-            self.perform(*operation, FILL, wave);
+            self.perform_all(*operation, FILL, wave);
         }
         if C::TRACKED {
             self.content.filled(lpn);
@@ -153,6 +163,7 @@ impl<C: Content> Engine<C> {
 
     /// The workload starts with clean counts.
     fn forget_counts(&mut self) {
+        self.scheme.prepared();
         self.statistics = crate::statistics::Statistics::new(self.flash.settings().members() as usize);
         while self.flash.take_freed().is_some() {}
     }
@@ -179,9 +190,9 @@ impl<C: Content> Engine<C> {
         pages.push(self.scheme.locate(lpn));
         pages.retain(|&address| self.flash.lookup(address, Version::Current).is_none());
         // All or none: a page without its redundancy would be lost by the next failure.
-        let promised = pages.iter().take_while(|&&address| self.flash.reserve(self.flash.domain_of(address))).count();
+        let promised = pages.iter().take_while(|&&address| self.flash.reserve(self.flash.domain_of(address, Version::Current))).count();
         if promised < pages.len() {
-            pages[..promised].iter().for_each(|&address| self.flash.release(self.flash.domain_of(address)));
+            pages[..promised].iter().for_each(|&address| self.flash.release(self.flash.domain_of(address, Version::Current)));
         } else {
             for &address in &pages {
                 let ppn = self.flash.place(address, Version::Current);

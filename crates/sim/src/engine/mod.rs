@@ -172,11 +172,17 @@ impl View for EngineView<'_> {
         let load = self.0.load(member);
         (load.reads, load.programs)
     }
-    fn load_at(&self, address: MemberPage) -> u32 {
-        self.0.load_at(address)
+    fn load_at(&self, address: MemberPage, version: Version) -> u32 {
+        self.0.load_at(address, version)
+    }
+    fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
+        self.0.busy_ns_at(address, version)
     }
     fn is_idle(&self, member: MemberId) -> bool {
         self.0.is_idle(member)
+    }
+    fn takes_copy(&self, member: MemberId) -> bool {
+        self.0.takes_copy(member)
     }
 }
 

@@ -262,7 +262,7 @@ impl<C: Content> Engine<C> {
         while self.slots[id as usize].unpromised != 0 {
             let member = self.slots[id as usize].unpromised.trailing_zeros();
             let page = self.slots[id as usize].operation.page;
-            let domain = self.flash.domain_of(MemberPage { member: MemberId(member as u16), page });
+            let domain = self.flash.domain_of(MemberPage { member: MemberId(member as u16), page }, Version::Current);
             let (head, tail) = self.space_waiters[domain as usize];
             let is_next = head == NIL || head == id;
             if !is_next || !self.flash.reserve(domain) {
@@ -381,7 +381,11 @@ impl<C: Content> Engine<C> {
             page_operation.host_waits &= self.options.parity_in_response || page_operation.cause != Cause::Parity;
             self.submit_page_operation(id, page_operation);
         }
+        let background = wave.background;
         self.wave = wave;
+        if background {
+            self.start_background();
+        }
         self.go_on(id);
     }
 
@@ -397,6 +401,10 @@ impl<C: Content> Engine<C> {
     }
 
     fn submit_page_operation(&mut self, id: u32, page_operation: &PageOperation) {
+        if page_operation.action == Action::Program && page_operation.version == Version::Copy {
+            let promised = self.flash.reserve(self.flash.domain_of(page_operation.address, Version::Copy));
+            assert!(promised, "schemes make copies where there is a page: {page_operation:?}");
+        }
         let record = self.flash.submit(page_operation, id).expect("schemes read what is written");
         let slot = &mut self.slots[id as usize];
         slot.outstanding += 1;
@@ -410,9 +418,12 @@ impl<C: Content> Engine<C> {
                 slot.reads += 1;
             }
             Action::Program => {
-                let bit = 1u64 << page_operation.address.member.0;
-                debug_assert!(slot.promised & bit != 0, "a program without a promised page: {page_operation:?}");
-                slot.promised &= !bit;
+                // The page of a copy was promised just now.
+                if page_operation.version != Version::Copy {
+                    let bit = 1u64 << page_operation.address.member.0;
+                    debug_assert!(slot.promised & bit != 0, "a program without a promised page: {page_operation:?}");
+                    slot.promised &= !bit;
+                }
                 if C::TRACKED {
                     self.content.program(id, &slot.operation, page_operation.sources, record);
                 }
@@ -554,7 +565,7 @@ impl<C: Content> Engine<C> {
         while promised != 0 {
             let member = promised.trailing_zeros();
             promised &= promised - 1;
-            let domain = self.flash.domain_of(MemberPage { member: MemberId(member as u16), page: operation.page });
+            let domain = self.flash.domain_of(MemberPage { member: MemberId(member as u16), page: operation.page }, Version::Current);
             self.flash.release(domain);
         }
     }
@@ -609,6 +620,18 @@ impl<C: Content> Engine<C> {
 
     // ---- background ----
 
+    /// Admits what the scheme wants to do in the background.
+    #[cold]
+    fn start_background(&mut self) {
+        while let Some(operation) = self.scheme.background(&EngineView(&self.flash)) {
+            let id = self.new_slot(operation, NIL, NO_JOB);
+            self.queue_for_lock(id);
+            if self.slots[id as usize].unmet == 0 {
+                self.ready.push(id);
+            }
+        }
+    }
+
     /// Offers every idle member to the jobs, until none takes one and starts at once.
     pub(super) fn offer_jobs(&mut self) {
         loop {
@@ -658,7 +681,7 @@ impl<C: Content> Engine<C> {
         while wanted != 0 {
             let member = wanted.trailing_zeros();
             wanted &= wanted - 1;
-            let domain = self.flash.domain_of(MemberPage { member: MemberId(member as u16), page: operation.page });
+            let domain = self.flash.domain_of(MemberPage { member: MemberId(member as u16), page: operation.page }, Version::Current);
             if self.space_waiters[domain as usize].0 != NIL || !self.flash.reserve(domain) {
                 self.give_back(operation, promised);
                 return false;

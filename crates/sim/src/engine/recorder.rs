@@ -23,6 +23,7 @@ impl Methods {
             Method::FullStripe => Self(1),
             Method::Rmw => Self(2),
             Method::Rcw => Self(4),
+            Method::Mirrored => Self(8),
             // Copies are programs beyond one for each strip.
             Method::None if operation.kind == OperationKind::Write && operation.space.count_ones() > operation.strips.count_ones() => {
                 Self(8)

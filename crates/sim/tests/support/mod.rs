@@ -99,14 +99,25 @@ macro_rules! like_inner {
         fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
             self.inner.redundancy_of(lpn, pages);
         }
-        fn recover(&self, lpn: Lpn, lost: u64, sources: &mut Vec<MemberPage>) -> bool {
+        fn recover(
+            &self,
+            lpn: Lpn,
+            lost: &flashraid_redundancy::Lost,
+            sources: &mut Vec<(MemberPage, flashraid_vocabulary::Version)>,
+        ) -> bool {
             self.inner.recover(lpn, lost, sources)
         }
-        fn tolerates(&self) -> Vec<u64> {
-            self.inner.tolerates()
+        fn protects(&self) -> flashraid_redundancy::Protects {
+            self.inner.protects()
         }
         fn parity_updates(&self) -> ParityUpdates {
             self.inner.parity_updates()
+        }
+        fn prepared(&mut self) {
+            self.inner.prepared();
+        }
+        fn background(&mut self, view: &dyn flashraid_vocabulary::View) -> Option<Operation> {
+            self.inner.background(view)
         }
         fn commit_for_collection(&mut self, address: MemberPage) -> Option<Operation> {
             self.inner.commit_for_collection(address)
