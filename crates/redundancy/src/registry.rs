@@ -241,6 +241,9 @@ mod tests {
         let build = |given: &[(&str, &str)]| Build {
             members: 1,
             pages_per_member: 1,
+            data_chips: 1,
+            pages_held: 1,
+            copies_held: 0,
             page_bytes: 512,
             parameters: given.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect(),
         };
