@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates devices profiles -name '*.rs' -o -name '*.toml')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test prove bench validate clean
+.PHONY: help demo test prove bench validate papers clean
 
 ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 define MISSING
@@ -35,6 +35,7 @@ help:
 	@echo 'make prove     the longer proofs'
 	@echo 'make bench     speed and memory'
 	@echo 'make validate  writes docs/validation.md: our figures beside published ones'
+	@echo 'make papers    writes docs/papers: the claims of papers beside our figures'
 	@echo 'make clean     removes what was built'
 
 demo: .venv/built
@@ -61,6 +62,9 @@ bench: .venv/built
 
 validate: .venv/built
 	$(PYTHON) tests/validation/validate.py --write
+
+papers: .venv/built
+	@for paper in $(notdir $(wildcard papers/*)); do .venv/bin/flashraid reproduce $$paper --write docs/papers || exit; done
 
 clean:
 	cargo clean -q

@@ -18,6 +18,7 @@ from .options import Config, DeviceName, Json, NoEngine, Quiet, Trace, with_sett
 from .output import Target
 from .outputs import with_outputs
 from .progress import Progress
+from .reproduce import reproduce
 from .trace import trace_app
 
 
@@ -46,6 +47,7 @@ class Commands(TyperGroup):
 
 app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
 app.add_typer(trace_app, name="trace")
+app.command()(reproduce)
 
 
 @app.callback(invoke_without_command=True)

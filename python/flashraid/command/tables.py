@@ -15,6 +15,8 @@ from . import reader
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ..reproduce import Paper, Reproduction
+
 GAPS = ("p1", "p10", "p25", "p50", "p75", "p90", "p99", "p100")  # of more, which would make a row too long
 PERCENTILES = {"p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "p99_99": "p99.99"}
 
@@ -191,6 +193,32 @@ def show_fit(fitted: dict[str, Any]) -> None:
         values = (_figure(each.original), _figure(each.twin))
         table.add_row(each.figure, *values, difference, "" if each.is_within else "beyond")
     _print(table)
+
+
+def show_papers(papers: "list[Paper]") -> None:
+    """The papers, each with its experiments."""
+    for paper in papers:
+        table = _table(f"{paper.name}: {paper.title}", ["experiment", "where", "what", "claims"])
+        for column in table.columns[1:3]:
+            column.justify = "left"
+        for name, experiment in paper.experiments.items():
+            claims = sum(claim.experiment == name for claim in paper.claims)
+            table.add_row(f"{paper.name}.{name}", experiment.where, experiment.title, str(claims))
+        _print(table)
+
+
+def show_reproduction(found: "Reproduction") -> None:
+    """Each claim: what the paper says, what we find."""
+    from ..reproduce import page
+
+    table = _table(found.paper.title, ["claim", "outcome", "asked", "ours"])
+    for column in table.columns[1:]:
+        column.justify = "left"
+    for outcome in found.outcomes:
+        word = page.outcome_word(outcome).replace("*", "")
+        table.add_row(outcome.claim.id, word, page.requirement(outcome.claim), outcome.verdict.text())
+    _print(table)
+    print(page.counted(found.outcomes))
 
 
 def show_devices(devices: list[dict[str, Any]]) -> None:

@@ -1,0 +1,72 @@
+"""The command that puts papers' claims beside our figures. Returns its exit status."""
+
+import json
+import os
+from typing import Annotated
+
+import typer
+
+from .. import reproduce as library
+from .._native import InputError
+from ..files import NewFile
+from ..reproduce import page
+from ..reproduce.changes import parsed
+from . import tables
+from .options import Json, Quiet
+from .output import Target
+from .progress import Progress
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(metavar="PAPER[.EXPERIMENT]", help="What to run; without it, what there is.")
+    ] = None,
+    set_values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change every run: a setting; CONFIGURATION.setting for some; profile.KEY for the workload.",
+        ),
+    ] = None,
+    write: Annotated[
+        str | None, typer.Option("--write", metavar="FOLDER", help="Write the paper's page and its figures there.")
+    ] = None,
+    json_target: Json = None,
+    quiet: Quiet = False,
+) -> int:
+    """Run a paper's experiments and judge its claims: the paper's figure beside ours."""
+    if name is None:
+        if set_values or write or json_target:
+            raise InputError("reproduce: without a paper it only lists them; allowed is PAPER or PAPER.EXPERIMENT")
+        tables.show_papers([library.find(each) for each in library.names()])
+        return 0
+    paper = library.find(name)
+    change = parsed(set_values or [], {each for one in paper.experiments.values() for each in one.configurations})
+    if write is not None and (change or "." in name):
+        raise InputError("--write: a page is of a whole paper without changes; leave out the experiment and --set")
+    with Target(json_target) as target:
+        files = (
+            {}
+            if write is None
+            else {end: NewFile(os.path.join(write, f"{name}.{end}"), "--write") for end in ("md", "json")}
+        )
+        try:
+            with Progress(quiet=quiet) as progress:
+                progress.begin(name)
+                found = library.reproduce(
+                    name,
+                    change=change,
+                    watch=lambda done, count: progress("reproducing", done, done / count if count else 1.0),
+                )
+                progress.hide()
+            target.write(json.dumps(found.to_dict(), indent=2) + "\n")
+            if files:
+                files["md"].write(page.render(found))
+                files["json"].write(page.figures_json(found))
+        finally:
+            for file in files.values():
+                file.discard()
+    if json_target != "-":
+        tables.show_reproduction(found)
+    return 0

@@ -1,0 +1,238 @@
+"""Judging a claim on figures: by how much it holds or fails, and which figure decides."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from .metrics import METRICS
+from .papers import AXES, Claim, Experiment, Names, selection
+
+# A figure by configuration, workload, point and metric.
+Key = tuple[str, str, str, str]
+Figures = Mapping[Key, float]
+Line = list[tuple[str, float]]  # figures along an axis, with their names there
+
+GROUPS: dict[str, Callable[[Sequence[float]], float]] = {
+    "mean": lambda values: sum(values) / len(values),
+    "max": max,
+    "min": min,
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a claim holds. `found` is the figure that decides, `lack` how far it is from holding (0 if it holds)."""
+
+    holds: bool
+    found: float
+    at: str  # the names of that figure, but for those that all have in common
+    unit: str
+    lack: float
+    note: str = ""
+
+    def text(self) -> str:
+        """The figure as people read it."""
+        number = f"{self.found:,.1f}" if self.unit in ("%", "us") else f"{self.found:,g}"
+        number = f"{number} {self.unit}".rstrip()
+        return f"{number}{f' ({self.at})' if self.at else ''}{f'; {self.note}' if self.note else ''}"
+
+
+def judge(claim: Claim, experiment: Experiment, figures: Figures) -> Verdict:
+    """The verdict on a claim, given the figures of its experiment."""
+    grid = Grid(claim, experiment, figures)
+    if claim.judge == "cells":
+        return _cells(claim, grid)
+    lines = grid.lines(claim.along)
+    if claim.judge in ("above", "below", "between", "near"):
+        lines = [(name, [cell]) for name, line in lines for cell in line]
+    verdicts = []
+    for name, line in lines:
+        verdict = JUDGES[claim.judge](claim, line, grid.unit)
+        verdicts.append(replace(verdict, at=_join(name, verdict.at)))
+    return _decisive(verdicts, claim.lines)
+
+
+def _decisive(verdicts: list[Verdict], lines: str) -> Verdict:
+    """The worst of all lines; or, where most are enough, the worst of the best ones that make the majority."""
+    ordered = sorted(verdicts, key=lambda each: each.lack)
+    holding = sum(each.holds for each in verdicts)
+    decisive = ordered[len(ordered) // 2] if lines == "most" else ordered[-1]
+    count = f"{holding} of {len(ordered)} hold" if len(ordered) > 1 else ""
+    return replace(decisive, lack=max(decisive.lack, 0.0), note=_join(count, decisive.note))
+
+
+def _join(*names: str) -> str:
+    return ", ".join(name for name in names if name)
+
+
+class Grid:
+    """The figures that a claim looks at, by its names on each axis; a list of names stands for one figure."""
+
+    def __init__(self, claim: Claim, experiment: Experiment, figures: Figures) -> None:
+        self.claim = claim
+        self.axes = [self._used(names, experiment, axis) for names, axis in zip(selection(claim), AXES, strict=True)]
+        self.unit = "%" if claim.against else METRICS[self.axes[3][0][0]].unit
+        self._figures = figures
+
+    @staticmethod
+    def _used(names: Names, experiment: Experiment, axis: str) -> list[list[str]]:
+        return [[each] if isinstance(each, str) else list(each) for each in names or experiment.axis(axis)]
+
+    def lines(self, along: str) -> list[tuple[str, Line]]:
+        """The lines along an axis, each with the names that it has on the others."""
+        axis = AXES.index(along)
+        found = []
+        for where in _products(
+            [range(len(labels)) if number != axis else [0] for number, labels in enumerate(self.axes)]
+        ):
+            line = [
+                (self._label(axis, place), self._value([*where[:axis], place, *where[axis + 1 :]]))
+                for place in range(len(self.axes[axis]))
+            ]
+            labels = [
+                self._label(number, place)
+                for number, place in enumerate(where)
+                if number != axis and len(self.axes[number]) > 1
+            ]
+            found.append((_join(*labels), line))
+        return found
+
+    def cells(self) -> list[tuple[str, str, float, float]]:
+        """Of a claim that is a table: workload, point, the paper's figure, ours."""
+        of, metric = self.axes[0][0][0], self.axes[3][0][0]
+        return [
+            (workload, point, paper, self._cell((of, workload, point, metric)))
+            for workload, row in self.claim.value.items()
+            for point, paper in row.items()
+        ]
+
+    def _label(self, axis: int, place: int) -> str:
+        labels = self.axes[axis][place]
+        if len(labels) == 1:
+            return labels[0] if len(self.axes[axis]) > 1 else ""
+        return (
+            f"{self.claim.group} of {' '.join(labels)}"
+            if len(self.axes[axis]) > 1
+            else f"{self.claim.group} over {len(labels)}"
+        )
+
+    def _value(self, where: Sequence[int]) -> float:
+        keys = _products([self.axes[axis][place] for axis, place in enumerate(where)])
+        return GROUPS[self.claim.group]([self._cell((key[0], key[1], key[2], key[3])) for key in keys])
+
+    def _cell(self, key: Key) -> float:
+        own = self._figures[key]
+        if not self.claim.against:
+            return own
+        base = self._figures[self.claim.against, *key[1:]]
+        ratio = 100 * own / base if base else (100.0 if own == base else float("inf"))
+        return {"reduction": 100 - ratio, "increase": ratio - 100, "ratio": ratio}[self.claim.relation]
+
+
+def _products(axes: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Every choice of one from each."""
+    found: list[list[Any]] = [[]]
+    for axis in axes:
+        found = [[*before, each] for before in found for each in axis]
+    return found
+
+
+def _bounded(claim: Claim, line: Line, unit: str) -> Verdict:
+    """`above` and `below` a value, or `between` a minimum and a maximum, which are allowed themselves."""
+    value = line[0][1]
+    if claim.judge == "between":
+        low = claim.minimum if claim.minimum is not None else value
+        high = claim.maximum if claim.maximum is not None else value
+        lack = max(low - value, value - high)
+        return Verdict(lack <= 0, value, line[0][0], unit, lack)
+    lack = claim.value - value if claim.judge == "above" else value - claim.value
+    return Verdict(lack < 0, value, line[0][0], unit, lack)
+
+
+def _near(claim: Claim, line: Line, unit: str) -> Verdict:
+    value = line[0][1]
+    is_near, note = _compared(value, claim.value, claim.tolerance)
+    return Verdict(is_near, value, line[0][0], unit, abs(value - claim.value), note)
+
+
+def _compared(ours: float, paper: float, tolerance: str) -> tuple[bool, str]:
+    if tolerance == "exact":
+        return ours == paper, ""
+    same_sign = (ours > 0) == (paper > 0) or paper == 0
+    within = same_sign and abs(paper) / 2 <= abs(ours) <= 2 * abs(paper)
+    note = "within a factor of two" if within else "same sign" if same_sign else "other sign"
+    return within if tolerance == "factor two" else same_sign, note
+
+
+def _extreme(claim: Claim, line: Line, unit: str) -> Verdict:
+    """`highest` or `lowest` along the axis is the item."""
+    sign = 1 if claim.judge == "highest" else -1
+    own = next(value for label, value in line if label == claim.item)
+    label, best = max(((label, value) for label, value in line if label != claim.item), key=lambda each: sign * each[1])
+    lack = sign * (best - own)
+    return Verdict(lack < 0, own, claim.item, unit, lack, f"next is {label} with {best:,.1f}")
+
+
+def _monotone(claim: Claim, line: Line, unit: str) -> Verdict:
+    """`rises` or `falls` from the first to the last, with no step back of more than the slack."""
+    sign = 1 if claim.judge == "rises" else -1
+    back, label = max((sign * (before - after), label) for (_, before), (label, after) in pairwise(line))
+    whole = line[-1][1] - line[0][1]
+    holds = back <= claim.slack and sign * whole > 0
+    note = f"{line[0][1]:,.1f} to {line[-1][1]:,.1f}" + f", back by {back:,.2f} at {label}" * (back > claim.slack)
+    return Verdict(holds, whole, "", unit, max(back - claim.slack, -sign * whole), note)
+
+
+def _jumps(claim: Claim, line: Line, unit: str) -> Verdict:
+    """The last exceeds the first by more percent than the value."""
+    rise = 100 * (line[-1][1] / line[0][1] - 1) if line[0][1] else float("inf")
+    return Verdict(rise > claim.value, rise, f"{line[0][0]} to {line[-1][0]}", "%", claim.value - rise)
+
+
+def _flat(claim: Claim, line: Line, unit: str) -> Verdict:
+    """The highest exceeds the lowest by no more percent than the value."""
+    (low_at, low), (high_at, high) = (pick(line, key=lambda each: each[1]) for pick in (min, max))
+    spread = 100 * (high / low - 1) if low else float("inf")
+    return Verdict(spread <= claim.value, spread, f"{low_at} to {high_at}", "%", spread - claim.value)
+
+
+def _levels_off(claim: Claim, line: Line, unit: str) -> Verdict:
+    """The item is the first after which no step improves (lowers) the figure by more percent than the value."""
+    gains = [100 * (before / after - 1) for (_, before), (_, after) in pairwise(line)]
+    place = [label for label, _ in line].index(claim.item)
+    into, after = gains[place - 1] if place else float("inf"), max(gains[place:], default=0.0)
+    last = max((number for number, gain in enumerate(gains, 1) if gain > claim.value), default=0)
+    found, lack = max(((into, claim.value - into), (after, after - claim.value)), key=lambda each: each[1])
+    return Verdict(
+        lack < 0,
+        found,
+        f"the step {'to' if found is into else 'after'} {claim.item}",
+        "%",
+        lack,
+        f"levels off at {line[last][0]}",
+    )
+
+
+def _cells(claim: Claim, grid: Grid) -> Verdict:
+    """A table of the paper: how many figures have its sign, and how many are within a factor of two."""
+    compared = [_compared(ours, paper, "sign")[1] for _, _, paper, ours in grid.cells()]
+    near = compared.count("within a factor of two")
+    signs = near + compared.count("same sign")
+    note = f"{signs} of {len(compared)} have the paper's sign, {near} are within a factor of two"
+    return Verdict(signs == len(compared), signs, "", "figures", len(compared) - signs, note)
+
+
+JUDGES: dict[str, Callable[[Claim, Line, str], Verdict]] = {
+    "above": _bounded,
+    "below": _bounded,
+    "between": _bounded,
+    "near": _near,
+    "highest": _extreme,
+    "lowest": _extreme,
+    "rises": _monotone,
+    "falls": _monotone,
+    "jumps": _jumps,
+    "flat": _flat,
+    "levels_off": _levels_off,
+}

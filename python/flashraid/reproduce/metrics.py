@@ -1,0 +1,105 @@
+"""What an experiment measures of one run: figures by name, each from the run's JSON result."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Result = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of one run. `decimals` is to how many it is recorded and judged."""
+
+    unit: str
+    decimals: int
+    about: str
+    of: Callable[[Result], float]
+
+
+def _mean_us(kind: str) -> Callable[[Result], float]:
+    return lambda result: result["latency_ns"][kind]["mean"] / 1000
+
+
+def _operations(action: str, cause: str) -> Callable[[Result], float]:
+    return lambda result: result["flash_ops"][action][cause]
+
+
+def _share(part: float, whole: float) -> float:
+    return 100 * part / whole if whole else 0.0
+
+
+def _spread(result: Result) -> float:
+    programs = [member["programs"] for member in result["members"]]
+    return _share(max(programs) - min(programs), min(programs))
+
+
+def _partial_updates(result: Result) -> float:
+    updates = result["parity_updates"]
+    return float(updates["mirrored"] + updates["rmw"] + updates["rcw"])
+
+
+def _mirror_ratio(result: Result) -> float:
+    """Of the programs that the host causes; a channel has one mirror chip."""
+    programs, device = result["flash_ops"]["programs"], result["config"]["device"]
+    data_chips = device["chips_per_channel"] - 1
+    return _share(programs["mirror"] * data_chips, programs["host"] + programs["parity"])
+
+
+def _group_difference(result: Result) -> float:
+    reads = [member["reads"] for member in result["members"]]
+    half = len(reads) // 2
+    return float(sum(reads[:half]) - sum(reads[half:]))
+
+
+def _buffer_hits(result: Result) -> float:
+    buffer = result["buffer"]
+    return _share(buffer["hits"], buffer["hits"] + buffer["misses"])
+
+
+METRICS: dict[str, Metric] = {
+    "mean": Metric("us", 3, "mean response time", _mean_us("all")),
+    "read_mean": Metric("us", 3, "mean response time of reads", _mean_us("read")),
+    "write_mean": Metric("us", 3, "mean response time of writes", _mean_us("write")),
+    "parity_writes": Metric("pages", 0, "programs of parity pages", _operations("programs", "parity")),
+    "pre_reads": Metric("pages", 0, "flash reads to compute parity", _operations("reads", "pre_read")),
+    "update_reads": Metric("pages", 0, "reads before writes of parts of pages", _operations("reads", "update_read")),
+    "mirror_writes": Metric("pages", 0, "programs of mirror copies", _operations("programs", "mirror")),
+    "mirror_ratio": Metric("%", 2, "writes of a mirror chip beside the mean of the data chips", _mirror_ratio),
+    "mirrored_share": Metric(
+        "%",
+        2,
+        "share of partial-stripe writes that are mirrored",
+        lambda run: _share(run["parity_updates"]["mirrored"], _partial_updates(run)),
+    ),
+    "mirrored_per_request": Metric(
+        "",
+        4,
+        "mirrored writes for each request",
+        lambda run: run["parity_updates"]["mirrored"] / run["requests"]["completed"],
+    ),
+    "group_difference": Metric(
+        "pages", 0, "flash reads of the first half of the channels less those of the second", _group_difference
+    ),
+    "buffer_hits": Metric("%", 2, "share of page accesses that find the page in the DRAM buffer", _buffer_hits),
+    "erases": Metric("blocks", 0, "blocks erased", _operations("erases", "total")),
+    "parity_per_write": Metric(
+        "",
+        3,
+        "parity programs for each write",
+        lambda run: run["flash_ops"]["programs"]["parity"] / run["workload"]["writes"],
+    ),
+    "channel_spread": Metric("%", 2, "by how much the most written channel exceeds the least written one", _spread),
+    "user_share": Metric(
+        "%",
+        2,
+        "user capacity of raw flash",
+        lambda run: _share(run["capacity"]["user_bytes"], run["capacity"]["raw_bytes"]),
+    ),
+    "user_capacity": Metric("GiB", 3, "user capacity", lambda run: run["capacity"]["user_bytes"] / 2**30),
+}
+
+
+def measured(result: Result, names: tuple[str, ...]) -> dict[str, float]:
+    """The figures of a run by metric, rounded as they are recorded."""
+    return {name: round(float(METRICS[name].of(result)), METRICS[name].decimals) for name in names}

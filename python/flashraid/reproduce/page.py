@@ -1,0 +1,233 @@
+"""A paper's page: a pure function of its data and of the figures, so that a stale one shows."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .. import __version__
+from . import changes
+from .judgements import Grid
+from .metrics import METRICS
+from .outcome import Outcome, Reproduction, tree
+from .papers import Claim, Experiment, Overlay
+
+HEAD = """\
+# {title}
+
+Written by `make papers` with flashraid {version}; do not edit. What is run, claimed and explained stands in
+[papers/{name}](../../papers/{name}), the figures in [{name}.json]({name}.json). `make test` measures the quick
+experiments again and compares them and this page, `make prove` all.
+"""
+FAILURES = """\
+A mechanism is named by an experiment that changes one thing. It counts if it moves the deciding figure at least half
+way to where the claim holds; if what it changes is the workload, only if the claim holds somewhere along the sweep.
+"""
+
+
+def render(found: Reproduction) -> str:
+    """The page in Markdown."""
+    paper = found.paper
+    lines = [
+        HEAD.format(title=paper.title, version=__version__, name=paper.name).replace("(papers/", "("),
+        paper.about.strip(),
+        "",
+    ]
+    lines += _summary(found.outcomes)
+    lines += _headlines(found)
+    for experiment in paper.experiments.values():
+        lines += _experiment(experiment, found)
+    lines += _failures(found)
+    return "\n".join(lines) + "\n"
+
+
+def figures_json(found: Reproduction) -> str:
+    """The figures behind the page: experiment (and change), configuration, workload, point, metric. One run a line."""
+    lines = []
+    for name, configurations in tree(found.measured).items():
+        runs = [
+            f"    {json.dumps(configuration)}: {{\n"
+            + ",\n".join(f"      {json.dumps(workload)}: {_points(points)}" for workload, points in workloads.items())
+            + "\n    }"
+            for configuration, workloads in configurations.items()
+        ]
+        lines.append(f"  {json.dumps(name)}: {{\n" + ",\n".join(runs) + "\n  }")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _points(points: dict[str, Any]) -> str:
+    rows = ",\n".join(f"        {json.dumps(point)}: {json.dumps(figures)}" for point, figures in points.items())
+    return f"{{\n{rows}\n      }}"
+
+
+def requirement(claim: Claim) -> str:
+    """What a claim asks of our figures, in a few words."""
+    unit = unit_of(claim)
+    if claim.judge == "between":
+        low, high = claim.minimum, claim.maximum
+        if low is None or high is None:
+            return f"at least {low:g} {unit}".rstrip() if high is None else f"at most {high:g} {unit}".rstrip()
+        return f"{low:g} to {high:g} {unit}".rstrip() if low < high else f"{low:g} {unit}"
+    texts = {
+        "near": "{value} {unit}",
+        "cells": "below",
+        "above": "above {value} {unit}",
+        "below": "below {value} {unit}",
+        "highest": "highest: {item}",
+        "lowest": "lowest: {item}",
+        "rises": "rises",
+        "falls": "falls",
+        "jumps": "rises by more than {value} %",
+        "flat": "within {value} %",
+        "levels_off": "levels off at {item}: the step to it gains more than {value} %, none after it",
+    }
+    return texts[claim.judge].format(value=claim.value, unit=unit, item=claim.item).rstrip()
+
+
+def outcome_word(outcome: Outcome) -> str:
+    """The outcome as the page marks it."""
+    if outcome.word != "fails":
+        return outcome.word
+    return "**fails**, explained" if outcome.is_explained else "**fails**, unexplained"
+
+
+def counted(outcomes: Sequence[Outcome]) -> str:
+    """How many claims hold, fail and are explained, in a sentence."""
+    judged = [each for each in outcomes if each.claim.is_judged]
+    failed = [each for each in judged if each.word == "fails"]
+    unexplained = sum(not each.is_explained for each in failed)
+    values = [each for each in outcomes if not each.claim.is_judged]
+    near = sum(each.word == "holds" for each in values)
+    return (
+        f"{len(judged) - len(failed)} of {len(judged)} claims of the classes exact, ordering, trend and range hold; of "
+        f"the {len(failed)} that fail, {unexplained} {'is' if unexplained == 1 else 'are'} unexplained. Of "
+        f"{len(values)} values, whose traces are lost or whose configuration is not given, {near} agree as far as they "
+        f"can (in sign, or within a factor of two where the paper averages)."
+    )
+
+
+def _summary(outcomes: Sequence[Outcome]) -> list[str]:
+    return [counted(outcomes), ""]
+
+
+def _headlines(found: Reproduction) -> Iterator[str]:
+    yield "## Headlines"
+    yield ""
+    yield from _claims([each for each in found.outcomes if each.claim.is_headline])
+
+
+def _experiment(experiment: Experiment, found: Reproduction) -> Iterator[str]:
+    yield f"## {experiment.where}: {experiment.title}"
+    yield ""
+    if experiment.about:
+        yield experiment.about.strip()
+        yield ""
+    yield f"`flashraid reproduce {found.paper.name}.{experiment.name}`"
+    yield ""
+    figures = found.measured[experiment.name, ""]
+    points = list(experiment.points)
+    for metric in experiment.metrics:
+        about = METRICS[metric]
+        yield f"{about.about[:1].upper()}{about.about[1:]}{f' ({about.unit})' if about.unit else ''}:"
+        yield ""
+        yield from _head(["workload", "configuration", *points], 2)
+        for workload in experiment.workloads:
+            for configuration in experiment.configurations:
+                row = [figures[configuration, workload, point, metric] for point in points]
+                if len(experiment.configurations) == 1 or any(row):
+                    yield _row([workload, configuration, *(f"{each:,.{min(about.decimals, 2)}f}" for each in row)])
+        yield ""
+    outcomes = [each for each in found.outcomes if each.claim.experiment == experiment.name]
+    yield from _claims(outcomes)
+    for outcome in outcomes:
+        if outcome.claim.judge == "cells":
+            yield from _table(outcome, experiment, found)
+
+
+def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    yield from _head(["claim", "where", "the paper says", "class", "asked", "ours", "outcome"], 7)
+    for each in outcomes:
+        claim = each.claim
+        row = [
+            f"`{claim.id}`",
+            claim.where,
+            claim.statement,
+            claim.kind,
+            requirement(claim),
+            each.verdict.text(),
+            outcome_word(each),
+        ]
+        yield _row(row)
+    yield ""
+
+
+def _table(outcome: Outcome, experiment: Experiment, found: Reproduction) -> Iterator[str]:
+    claim = outcome.claim
+    cells = Grid(claim, experiment, found.measured[experiment.name, ""]).cells()
+    points = list(dict.fromkeys(point for _, point, _, _ in cells))
+    yield f"`{claim.id}`, the paper's figure / ours, in {unit_of(claim)}:"
+    yield ""
+    yield from _head(["workload", *points], 1)
+    for workload in claim.value:
+        row = {point: f"{paper:g} / {ours:,.1f}" for name, point, paper, ours in cells if name == workload}
+        yield _row([workload, *(row.get(point, "") for point in points)])
+    yield ""
+
+
+def unit_of(claim: Claim) -> str:
+    """The unit of a claim's figures."""
+    metric = claim.metric if isinstance(claim.metric, str) else claim.metric[0]
+    return "%" if claim.against else METRICS[metric].unit
+
+
+def _failures(found: Reproduction) -> Iterator[str]:
+    yield "## What fails, and why"
+    yield ""
+    yield FAILURES
+    failing = [each for each in found.outcomes if each.word == "fails"]
+    for reason in found.paper.explanations:
+        of = [each for each in failing if each.explanation is reason]
+        if of:
+            yield f"### {', '.join(f'`{each.claim.id}`' for each in of)}"
+            yield ""
+            yield reason.mechanism.strip()
+            yield ""
+            yield from _head(["command", "claim", "unchanged", "changed", "lacking before", "after", "moved"], 4)
+            for each in of:
+                for trial in each.trials:
+                    yield _row(
+                        [
+                            f"`{command(found.paper.name, each.claim, trial.change)}`",
+                            f"`{each.claim.id}`",
+                            each.verdict.text(),
+                            trial.verdict.text(),
+                            f"{each.verdict.lack:,.2f}",
+                            f"{trial.verdict.lack:,.2f}",
+                            _moved(each.verdict.lack, trial.verdict.lack),
+                        ]
+                    )
+            yield ""
+    rest = [each for each in failing if not each.is_explained]
+    if rest:
+        yield "### Unexplained"
+        yield ""
+        yield from _claims(rest)
+
+
+def _moved(before: float, after: float) -> str:
+    return "holds" if after <= 0 else f"{(before - after) / before:.0%}"
+
+
+def command(paper: str, claim: Claim, change: Overlay) -> str:
+    """The command that tries a change."""
+    return " ".join(
+        [f"flashraid reproduce {paper}.{claim.experiment}", *(f"--set '{each}'" for each in changes.texts(change))]
+    )
+
+
+def _head(names: Sequence[str], texts: int) -> Iterator[str]:
+    yield _row(names)
+    yield _row(["---" if number < texts else "---:" for number in range(len(names))])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,148 @@
+"""Runs of the engine: what an experiment's cell comes to, each distinct run done once, on all cores."""
+
+import json
+import os
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import _native
+from .._native import DefectError, InputError
+from .changes import toml
+from .metrics import measured
+from .papers import FOLDER, Experiment, Overlay, Paper
+
+# Asked now and then, with how many runs are done and how many there are; returning False stops everything.
+Watch = Callable[[int, int], object]
+PROFILE = "profile:"
+STEP_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the engine. `profile` is the text of a changed profile, or empty if `trace` is read as it is."""
+
+    trace: str
+    profile: str
+    device: str
+    scheme: str
+    settings: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure's place in an experiment."""
+
+    configuration: str
+    workload: str
+    point: str
+
+
+def run_of(paper: Paper, experiment: Experiment, cell: Cell, change: Overlay) -> Run:
+    """The run of a cell: settings of the paper, then of its configuration, workload and point, then the change's."""
+    gathered: dict[str, Any] = {}
+    patch: dict[str, Any] = {}
+    overlays = (
+        paper.settings,
+        experiment.configurations[cell.configuration],
+        experiment.workloads[cell.workload],
+        experiment.points[cell.point],
+        change,
+    )
+    for overlay in overlays:
+        _lay(gathered, patch, overlay, cell.configuration, experiment.configurations)
+    trace, device, scheme = (gathered.pop(key) for key in ("trace", "device", "scheme"))
+    profile = _changed(trace, patch) if patch else ""
+    return Run(trace, profile, device, scheme, tuple(sorted((key, _text(value)) for key, value in gathered.items())))
+
+
+def _lay(
+    gathered: dict[str, Any],
+    patch: dict[str, Any],
+    overlay: Overlay,
+    configuration: str,
+    configurations: Mapping[str, Overlay],
+) -> None:
+    for key, value in overlay.items():
+        if key == "profile":
+            streams = patch.get("streams", {}) | value.get("streams", {})
+            patch |= value | ({"streams": streams} if streams else {})
+        elif key not in configurations:
+            gathered[key] = value
+        elif key == configuration:
+            _lay(gathered, patch, value, configuration, {})
+
+
+def _changed(trace: str, patch: Mapping[str, Any]) -> str:
+    """A profile's text with its members replaced; those of a stream by the stream's number."""
+    if not trace.startswith(PROFILE):
+        raise InputError(f"profile: {trace} is none, and cannot be changed")
+    profile = tomllib.loads(_native.profile(trace.removeprefix(PROFILE)))
+    for number, members in patch.get("streams", {}).items():
+        if not (number.isdecimal() and int(number) < len(profile["streams"])):
+            raise InputError(f"profile.streams.{number}: allowed is 0 to {len(profile['streams']) - 1}")
+        profile["streams"][int(number)] |= members
+    profile |= {key: value for key, value in patch.items() if key != "streams"}
+    return "".join(f"{key} = {toml(value)}\n" for key, value in profile.items())
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Runner:
+    """Does runs, each once, and keeps what was measured of them."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._figures: dict[tuple[Run, tuple[str, ...]], dict[str, float]] = {}
+        self._is_stopped = False
+
+    def measure(self, wanted: Iterable[tuple[Run, Sequence[str]]]) -> None:
+        """Does the runs that were not yet done. Raises KeyboardInterrupt if the watch returns False."""
+        missing = list(
+            dict.fromkeys((run, tuple(names)) for run, names in wanted if (run, tuple(names)) not in self._figures)
+        )
+        with tempfile.TemporaryDirectory(prefix="flashraid-") as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+            futures: dict[Future[dict[str, float]], tuple[Run, tuple[str, ...]]] = {}
+            try:
+                for number, (run, names) in enumerate(missing):
+                    futures[pool.submit(self._do, run, names, Path(folder) / f"profile-{number}.toml")] = (run, names)
+                pending = set(futures)
+                while pending:
+                    done, pending = wait(pending, STEP_SECONDS, FIRST_COMPLETED)
+                    for future in done:
+                        self._figures[futures[future]] = future.result()
+                    if self._watch(len(missing) - len(pending), len(missing)) is False:
+                        raise KeyboardInterrupt
+            finally:
+                self._is_stopped = True  # those under way end at their next question, others never begin
+                pool.shutdown(cancel_futures=True)
+                self._is_stopped = False
+
+    def figures(self, run: Run, names: Sequence[str]) -> dict[str, float]:
+        """What was measured of a run, by metric."""
+        return self._figures[run, tuple(names)]
+
+    def _do(self, run: Run, names: tuple[str, ...], path: Path) -> dict[str, float]:
+        """One run. Every request must complete: an experiment is no test of a full drive."""
+        if run.profile:
+            path.write_text(run.profile, encoding="utf-8")
+        trace = str(path) if run.profile else trace_path(run.trace)
+        go_on = lambda stage, count, share: not self._is_stopped  # noqa: E731
+        text, _, _, status = _native.run(trace, run.device, run.scheme, None, list(run.settings), [], False, go_on)
+        if self._is_stopped:
+            raise KeyboardInterrupt
+        result = json.loads(text)
+        if status != 0 or result["requests"]["completed"] != result["workload"]["requests"]:
+            raise DefectError(f"{run.trace} on {run.device} under {run.scheme}: {result['requests']}, status {status}")
+        return measured(result, names)
+
+
+def trace_path(trace: str) -> str:
+    """Where a trace is: profiles come along, files lie beside the folder of the papers."""
+    return trace if trace.startswith(PROFILE) else str(FOLDER.resolve().parent / trace)

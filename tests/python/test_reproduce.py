@@ -1,0 +1,263 @@
+"""Claims of papers: judged as they say, on data read strictly, by a command that says what is wrong with its input."""
+
+import json
+import re
+
+import pytest
+
+import flashraid as fr
+from flashraid.reproduce import changes, judgements, papers
+from flashraid.reproduce.outcome import Reproduction, from_tree, tree
+from flashraid.reproduce.papers import Claim, Experiment, Explanation, Paper
+from flashraid.reproduce.runs import Cell, Runner, run_of
+
+EXPERIMENT = Experiment(
+    name="e",
+    where="Figure 0",
+    title="made up",
+    configurations={"old": {"scheme": "raid0"}, "new": {"scheme": "raid5"}},
+    workloads={"a": {}, "b": {}},
+    points={"1": {}, "2": {}, "3": {}},
+    metrics=("mean", "write_mean"),
+)
+# The mean of old is 100 everywhere; that of new by workload and point.
+NEW = {"a": (90.0, 80.0, 70.0), "b": (99.0, 101.0, 95.0)}
+
+
+def figures(new=NEW, metric="mean"):
+    found = {}
+    for workload, row in new.items():
+        for point, value in zip(EXPERIMENT.points, row, strict=True):
+            found["new", workload, point, metric] = value
+            found["old", workload, point, metric] = 100.0
+    return found
+
+
+def judged(of="new", values=NEW, **claim):
+    given = {"id": "c", "where": "", "statement": "", "kind": "trend", "experiment": "e", "metric": "mean", "of": of}
+    return judgements.judge(Claim(**given | claim), EXPERIMENT, figures(values))
+
+
+def test_a_bound_holds_only_if_it_does_for_every_figure():
+    verdict = judged(against="old", judge="above", value=-1.5)
+    assert (verdict.holds, verdict.lack, verdict.at) == (True, 0, "b, 2")
+    verdict = judged(against="old", judge="above", value=0.0)
+    assert not verdict.holds
+    assert verdict.found == pytest.approx(-1)
+    assert verdict.lack == pytest.approx(1)
+    assert not judged(against="old", judge="above", value=30.0, workloads=["a"], points=["3"]).holds  # strictly
+    assert judged(judge="below", value=101.5).holds
+    assert not judged(judge="below", value=101.0).holds
+
+
+def test_most_lines_are_enough_where_the_claim_says_so():
+    assert judged(judge="falls", lines="every").holds is False
+    assert judged(judge="falls", lines="every", workloads=["a"]).holds
+    three = {"judge": "between", "maximum": 98.0, "points": ["1"]}
+    assert not judged(**three, lines="most").holds  # one of two
+    assert judged(judge="below", value=96.0, points=["2", "3"], lines="most").holds  # three of four
+
+
+def test_ranges_include_their_ends():
+    assert judged(judge="between", minimum=70.0, maximum=101.0).holds
+    verdict = judged(judge="between", minimum=75.0, maximum=101.0)
+    assert (verdict.holds, verdict.found, verdict.lack, verdict.at) == (False, 70.0, 5.0, "a, 3")
+
+
+def test_extremes_along_each_axis():
+    assert judged(judge="lowest", item="3").holds
+    assert not judged(judge="highest", item="2").holds  # of a it is 1
+    assert judged(judge="highest", item="2", workloads=["b"]).holds
+    assert judged(judge="lowest", item="a", along="workloads").holds
+    verdict = judged(judge="lowest", of=["old", "new"], item="new", along="configurations")
+    assert (verdict.holds, verdict.lack, verdict.at) == (False, 1.0, "b, 2, new")
+
+
+def test_trends_allow_no_more_than_their_slack_and_must_get_somewhere():
+    assert judged(judge="falls", workloads=["a"]).holds
+    assert not judged(judge="rises", workloads=["a"]).holds
+    assert judged(judge="falls", workloads=["b"], slack=2.0).holds
+    assert judged(judge="falls", workloads=["b"], slack=1.9).lack == pytest.approx(0.1)
+    assert not judged(judge="falls", workloads=["a"], values={"a": (5.0, 5.0, 5.0)}).holds
+    assert judged(judge="jumps", value=9.0, workloads=["a"], values={"a": (100.0, 90.0, 110.0)}).holds
+    assert not judged(judge="jumps", value=10.1, workloads=["a"], values={"a": (100.0, 90.0, 110.0)}).holds
+
+
+def test_flat_and_levelling_off():
+    assert judged(judge="flat", value=7.0, workloads=["b"]).holds
+    assert not judged(judge="flat", value=6.0, workloads=["b"]).holds
+    assert judged(judge="levels_off", item="2", value=1.0, values={"a": (90.0, 80.0, 79.9)}, workloads=["a"]).holds
+    early = judged(judge="levels_off", item="2", value=1.0, values={"a": (80.0, 80.0, 79.9)}, workloads=["a"])
+    assert (early.holds, early.found, early.lack) == (False, 0.0, 1.0)
+    assert not judged(judge="levels_off", item="2", value=1.0, values={"a": (90.0, 80.0, 70.0)}, workloads=["a"]).holds
+
+
+def test_a_list_among_the_names_is_one_figure():
+    assert judged(judge="near", against="old", workloads=["a"], points=[["1", "2", "3"]], value=20.0).found == 20
+    assert judged(judge="near", points=[["1", "3"]], group="max", workloads=["a"], value=90.0, tolerance="exact").holds
+    assert judged(judge="falls", workloads=[["a", "b"]], points=[["1", "2"], "3"]).holds
+
+
+@pytest.mark.parametrize(
+    ("paper", "tolerance", "holds"),
+    [(20, "sign", True), (-20, "sign", False), (11, "factor two", True), (9, "factor two", False), (20, "exact", True)],
+)
+def test_values_are_compared_as_far_as_they_can_be(paper, tolerance, holds):
+    value = {"value": paper, "tolerance": tolerance, "workloads": ["a"], "points": ["2"]}
+    assert judged(judge="near", against="old", kind="value", **value).holds is holds
+
+
+def test_a_table_counts_signs():
+    verdict = judged(judge="cells", against="old", kind="value", value={"a": {"1": 15.0, "3": 5.0}, "b": {"2": 3.0}})
+    assert (verdict.found, verdict.lack) == (2, 1)
+    assert verdict.note == "2 of 3 have the paper's sign, 1 are within a factor of two"
+
+
+def reproduction(changed, **explanation):
+    claim = Claim("c", "", "", "trend", "e", "mean", "new", "above", against="old", value=0.0)
+    given = {"name": "r", "claims": ["c"], "mechanism": "", "changes": [{"seed": 2}]}
+    paper = Paper("p", "", "", {}, {"e": EXPERIMENT}, [claim], [Explanation(**given | explanation)])
+    found = Reproduction.of(paper, {("e", ""): figures(), ("e", "r 1"): figures(changed)})
+    return found.outcomes[0]
+
+
+def test_an_explanation_counts_if_it_moves_the_figure_half_way():
+    assert reproduction({"a": NEW["a"], "b": (99.0, 100.5, 95.0)}).is_explained
+    assert not reproduction({"a": NEW["a"], "b": (99.0, 100.51, 95.0)}).is_explained
+
+
+def test_another_workload_counts_only_if_the_claim_holds_under_it():
+    sweep = {"changes": [{"profile": {"seed": 2}}]}
+    assert not reproduction({"a": NEW["a"], "b": (99.0, 100.4, 95.0)}, **sweep).is_explained
+    assert reproduction({"a": NEW["a"], "b": (99.0, 99.9, 95.0)}, **sweep).is_explained
+
+
+def test_settings_of_a_run_are_laid_over_each_other():
+    experiment = Experiment(
+        name="e",
+        where="",
+        title="",
+        configurations={"x": {"scheme": "raid0", "seed": 1}, "y": {"scheme": "raid5"}},
+        workloads={"w": {"trace": "profile:cr5m-uniform", "seed": 2}},
+        points={"p": {"device": "tiny", "y": {"update": "rmw"}, "profile": {"streams": {"0": {"ops": {"write": 1}}}}}},
+        metrics=("mean",),
+    )
+    paper = Paper("p", "", "", {"seed": 0, "unwritten": "prefill"}, {"e": experiment}, [], [])
+    x, y = (run_of(paper, experiment, Cell(name, "w", "p"), {"profile": {"requests": 10}}) for name in "xy")
+    assert x.settings == (("seed", "2"), ("unwritten", "prefill"))
+    assert y.settings == (("seed", "2"), ("unwritten", "prefill"), ("update", "rmw"))
+    assert "requests = 10\n" in x.profile
+    assert 'ops = { write = 1 }, sizes = { law = "uniform"' in x.profile
+    assert run_of(paper, experiment, Cell("x", "w", "p"), {"x": {"seed": 3}}).settings[0] == ("seed", "3")
+
+
+def test_runs_are_measured_once_and_a_changed_profile_is_another_run(monkeypatch):
+    experiment = Experiment(
+        name="e",
+        where="",
+        title="",
+        configurations={"x": {"scheme": "raid0"}},
+        workloads={"w": {"trace": "profile:cr5m-uniform", "limit": 100}},
+        points={"p": {"device": "ssd1"}},
+        metrics=("mean", "parity_writes"),
+    )
+    paper = Paper("p", "", "", {}, {"e": experiment}, [], [])
+    plain = run_of(paper, experiment, Cell("x", "w", "p"), {})
+    reads = run_of(paper, experiment, Cell("x", "w", "p"), {"profile": {"streams": {"0": {"ops": {"read": 1}}}}})
+    done = []
+    runner = Runner(lambda count, of: done.append((count, of)))
+    runner.measure([(plain, ["mean"]), (plain, ["mean"]), (reads, ["mean"])])
+    assert done[-1] == (2, 2)
+    runner.measure([(plain, ["mean"])])
+    assert done[-1] == (2, 2)
+    with pytest.warns(UserWarning, match="nothing written"):
+        result = fr.run("profile:cr5m-uniform", device="ssd1", scheme="raid0", limit=100)
+    assert runner.figures(plain, ["mean"]) == {"mean": round(result.latency.all.mean / 1000, 3)}
+    assert runner.figures(reads, ["mean"])["mean"] < runner.figures(plain, ["mean"])["mean"]
+    with pytest.raises(KeyboardInterrupt):
+        Runner(lambda count, of: False).measure([(plain, ["mean"])])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"bus_ps_per_byte": 2500, "gc_blocks": "chip"},
+        {"cr5m": {"mw_limit": 0.5}, "profile": {"streams": {"1": {"ops": {"read": 1, "write": 9}}}, "requests": 5}},
+    ],
+)
+def test_a_change_is_written_as_it_is_read(change):
+    assert changes.parsed(list(changes.texts(change)), {"cr5m", "raid5"}) == change
+
+
+def test_figures_come_back_from_the_objects_that_hold_them():
+    measured = {("e", ""): figures(), ("e", "r 1"): figures({"a": (1.0, 2.0, 3.0)})}
+    assert from_tree(json.loads(json.dumps(tree(measured)))) == measured
+
+
+CLAIM = '[[claim]]\nid = "c"\nwhere = ""\nstatement = ""\nkind = "trend"\nexperiment = "e"\nof = "x"\nmetric = "mean"\n'
+
+
+@pytest.mark.parametrize(
+    ("claims", "message"),
+    [
+        (
+            'judge = "rises"\npoint = ["p"]',
+            r"papers/p/claims.toml: c: key point: there is none; the nearest is points;",
+        ),
+        ("", "papers/p/claims.toml: c: judge is missing"),
+        ('judge = "rise"', "papers/p: claim c: judge rise: there is none; the nearest is rises;"),
+        ('judge = "rises"\npoints = ["q"]', "papers/p: claim c: points q: there is none; the nearest is p"),
+        ('judge = "rises"\nagainst = "y"', "papers/p: claim c: against y: there is none; the nearest is x"),
+        ('judge = "rises"\n' + CLAIM + 'judge = "falls"', "papers/p: claim c stands there twice"),
+        ("judge = ", "papers/p/claims.toml: Invalid value"),
+    ],
+)
+def test_data_with_an_error_is_refused_with_its_place(tmp_path, claims, message):
+    folder = tmp_path / "p"
+    folder.mkdir()
+    folder.joinpath("experiments.toml").write_text(
+        'title = ""\nabout = ""\n[settings]\n[workloads]\nw = {}\n'
+        '[[experiment]]\nname = "e"\nwhere = ""\ntitle = ""\nworkloads = ["w"]\nmetrics = ["mean"]\n'
+        "configurations = { x = {} }\npoints = { p = {} }\n"
+    )
+    folder.joinpath("claims.toml").write_text(CLAIM + claims)
+    with pytest.raises(fr.InputError, match=re.escape(message) if message[-1] != ";" else message):
+        papers.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["reproduce", "cr5"], "paper cr5: there is none; the nearest is cr5m; there are cr5m, sirf1"),
+        (["reproduce", "cr5m.figure9b"], "experiment of cr5m figure9b: there is none; the nearest is figure9;"),
+        (["reproduce", "cr5m.figure10b", "--set", "x"], "--set x: allowed is KEY=VALUE"),
+        (
+            ["reproduce", "cr5m.figure1", "--set", "gc_tresh=1"],
+            "unknown key gc_tresh; the nearest is gc_threshold",
+        ),
+        (["reproduce", "cr5m.figure10b", "--write", "."], "--write: a page is of a whole paper without changes"),
+        (["reproduce", "--json", "-"], "without a paper it only lists them"),
+    ],
+)
+def test_bad_input_is_one_line(command, arguments, message):
+    done = command(*arguments, status=2)
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stdout == ""
+
+
+def test_the_papers_and_their_experiments_are_listed(command):
+    text = command("reproduce").stdout
+    assert "cr5m.figure8" in text
+    assert "sirf1.pairs" in text
+
+
+def test_every_claim_of_a_paper_has_what_its_judge_needs():
+    for name in papers.names():
+        paper = papers.find(name)
+        for claim in paper.claims:
+            assert (claim.judge in ("highest", "lowest", "levels_off")) == bool(claim.item), claim.id
+            assert (claim.judge == "between") == (claim.minimum is not None or claim.maximum is not None), claim.id
+            needs_value = claim.judge in ("above", "below", "near", "cells", "flat", "jumps", "levels_off")
+            assert needs_value == (claim.value is not None), claim.id
+        assert any(claim.is_headline for claim in paper.claims)
