@@ -9,7 +9,7 @@ from conftest import HEADER, PAGE, SAMPLE, write_device, write_trace, writes
 import flashraid as fr
 
 READ_NS, WRITE_NS = 122_575, 302_575  # ssd1 and the small device, idle
-SCHEMES = ["raid0", "raid1", "raid4", "raid5"]
+SCHEMES = ["raid0", "raid1", "raid4", "raid5", "sirf1"]
 
 
 def overwrites(tmp_path, device, scheme, requests=4000, **settings):

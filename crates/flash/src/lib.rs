@@ -406,6 +406,13 @@ impl Flash {
             && nand::units::each(domain.units).all(|number| self.units[(channel.first_unit + number) as usize].queued == 0)
     }
 
+    /// Page operations queued or in service at the units of the channel that holds the current version; 0 if the page has none.
+    pub fn channel_load_at(&self, address: MemberPage) -> u32 {
+        let Some(ppn) = self.lookup(address, Version::Current) else { return 0 };
+        let channel = &self.channels[self.channel_of_unit(self.unit_of(ppn)) as usize];
+        channel.queued + self.units_per_channel - channel.idle_units()
+    }
+
     /// Whether the member has nothing queued, in service or being collected.
     pub fn is_idle(&self, member: MemberId) -> bool {
         let load = self.load(member);

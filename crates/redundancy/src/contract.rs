@@ -109,6 +109,8 @@ pub struct Operation {
     /// Members that get one program each, of a version that is no `Copy`: bit m is member m. (A page for a copy is taken when its
     /// program is submitted; a scheme makes one only where `View::takes_copy` says that there is one.)
     pub space: u64,
+    /// Programs of its last wave that may go on after the host's answer, of those that the host waits for: 0 to wait for all.
+    pub lag: u8,
     /// Position in `Decisions` of an operation that must have ended before this one starts.
     pub requires: Option<u16>,
 }

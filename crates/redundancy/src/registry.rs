@@ -209,6 +209,7 @@ pub const SCHEMES: &[Entry] = &[
     crate::schemes::raid1::ENTRY,
     crate::schemes::raid4::ENTRY,
     crate::schemes::raid5::ENTRY,
+    crate::schemes::sirf1::ENTRY,
 ];
 
 /// The scheme called `name`.

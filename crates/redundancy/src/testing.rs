@@ -187,6 +187,7 @@ impl CommitsAnotherFirst {
             last_bytes: self.page_bytes,
             covered: false,
             space: 1 << row.parity().member.0,
+            lag: 0,
             requires: None,
         }
     }
@@ -356,6 +357,7 @@ impl Job for CopyWhenIdle {
                     last_bytes: self.page_bytes,
                     covered: false,
                     space: 1 << member.0,
+                    lag: 0,
                     requires: None,
                 });
             }

@@ -82,7 +82,7 @@ fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
 
 #[test]
 fn a_warm_engine_allocates_nothing() {
-    for scheme in ["raid0", "raid1", "raid4", "raid5"] {
+    for scheme in ["raid0", "raid1", "raid4", "raid5", "sirf1"] {
         assert_eq!(allocations(&small(scheme, &[])), 0, "{scheme}");
     }
 }

@@ -67,7 +67,7 @@ fn results_are_those_of_every_build() {
     if is_blessing {
         write_trace(&golden("trace.csv"));
     }
-    for scheme in ["raid0", "raid1", "raid4", "raid5"] {
+    for scheme in ["raid0", "raid1", "raid4", "raid5", "sirf1"] {
         let (json, path) = (replay(scheme), golden(&format!("{scheme}.json")));
         if is_blessing {
             std::fs::write(&path, &json).unwrap();
@@ -97,7 +97,7 @@ fn a_result_can_be_run_again_from_its_own_configuration() {
 
 #[test]
 fn a_clone_goes_on_as_the_original_does() {
-    for (scheme, verify) in [("raid0", "false"), ("raid1", "true"), ("raid5", "false"), ("raid5", "true")] {
+    for (scheme, verify) in [("raid0", "false"), ("raid1", "true"), ("sirf1", "true"), ("raid5", "false"), ("raid5", "true")] {
         let mut original = Simulation::new(verified(scheme, &[("verify", verify)]), |_| true).unwrap();
         let (space, requests) = (original.space_bytes(), requests(400));
         let fitting = |request: &&HostRequest| request.offset_bytes + request.size_bytes <= space;
@@ -124,7 +124,7 @@ fn a_clone_goes_on_as_the_original_does() {
 
 #[test]
 fn contents_change_no_times() {
-    for scheme in ["raid0", "raid1", "raid4", "raid5"] {
+    for scheme in ["raid0", "raid1", "raid4", "raid5", "sirf1"] {
         let completed = |verify| {
             let mut simulation = Simulation::new(verified(scheme, &[("verify", verify)]), |_| true).unwrap();
             let space = simulation.space_bytes();

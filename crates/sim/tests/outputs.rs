@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use support::{config, small};
 
-const SCHEMES: [&str; 4] = ["raid0", "raid1", "raid4", "raid5"];
+const SCHEMES: [&str; 5] = ["raid0", "raid1", "raid4", "raid5", "sirf1"];
 const KINDS: [&str; 4] = ["read", "write", "trim", "flush"];
 
 fn golden_trace() -> PathBuf {
@@ -150,8 +150,8 @@ fn the_latency_log_has_the_requests_of_the_result() {
                 assert_eq!(row["stripe"].is_empty(), row["op"] == "flush");
                 let allowed: &[&str] = match (scheme, row["op"].as_str()) {
                     (_, "read" | "flush") | ("raid0", _) => &["none"],
-                    ("raid1", "write") => &["mirrored"],
-                    ("raid1", _) => &["none", "mirrored"],
+                    ("raid1" | "sirf1", "write") => &["mirrored"],
+                    ("raid1" | "sirf1", _) => &["none", "mirrored"],
                     (_, "write") => &["full_stripe", "rmw", "rcw", "mixed"],
                     _ => &["none", "full_stripe", "rmw", "rcw", "mixed"],
                 };

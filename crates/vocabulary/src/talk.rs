@@ -15,6 +15,9 @@ pub trait View {
     /// For how long the array unit that holds this version is busy with what it does and what is queued at it; 0 if it is idle or the
     /// version is not written.
     fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64;
+    /// Page operations in service or queued at the array units of the channel that holds the current version of the page; 0 if it has
+    /// none. Programs that any unit of several may take are queued at none of them.
+    fn channel_load_at(&self, address: MemberPage) -> u32;
     /// Whether nothing is in service or queued in the member.
     fn is_idle(&self, member: MemberId) -> bool;
     /// Whether the member has mirror chips on which nothing is in service or queued and a page is free for a program

@@ -205,9 +205,11 @@ impl Flash {
         unit.queues[index] = queue;
         unit.filled |= 1 << index;
         unit.queued += 1;
-        if unit.state == State::Idle {
+        let (channel, is_idle) = (unit.channel, unit.state == State::Idle);
+        self.channels[channel as usize].queued += 1;
+        if is_idle {
             self.refresh_want(unit_id);
-            self.kick(self.units[unit_id as usize].channel);
+            self.kick(channel);
         }
     }
 

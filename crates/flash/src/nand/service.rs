@@ -46,6 +46,8 @@ impl Flash {
             unit.filled &= !(1 << index);
         }
         unit.queued -= 1;
+        let channel = unit.channel;
+        self.channels[channel as usize].queued -= 1;
         self.records[head as usize].next = NIL;
         head
     }

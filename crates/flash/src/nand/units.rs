@@ -109,6 +109,8 @@ pub struct Channel {
     pub(super) idle: u64,
     pub(super) blocked: u64,
     pub(crate) writable: u64,
+    /// Bound records waiting at its units.
+    pub(crate) queued: u32,
     /// Space domains that touch this channel.
     pub(crate) domains: Vec<u32>,
     /// Time in use, by the cause of the work.
@@ -128,6 +130,7 @@ impl Channel {
             idle: u64::MAX >> (64 - units),
             blocked: 0,
             writable: 0,
+            queued: 0,
             domains: Vec::new(),
             busy_ns: [0; Cause::COUNT],
         }
@@ -138,6 +141,11 @@ impl Channel {
     /// Whether none of these units does anything or is kept for a collection.
     pub(crate) fn is_idle(&self, units: u64) -> bool {
         self.idle & !self.blocked & units == units
+    }
+
+    /// How many units do nothing.
+    pub(crate) fn idle_units(&self) -> u32 {
+        self.idle.count_ones()
     }
 
     /// Units that could take any program.

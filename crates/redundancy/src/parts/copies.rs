@@ -1,4 +1,5 @@
-//! Striping with one or more copies of each page, and no parity: the rules of raid0 and raid1.
+//! Striping with one or more copies of each page, and no parity: the rules that raid0, raid1 and sirf1 share. Which copy is read, and
+//! when a write is answered, is theirs to say ([`Steering`]).
 //!
 //! The members form as many groups as there are copies; page l of the host is strip l mod s of row l div s (s members a group), and lies
 //! at local page l div s of the strip's member in each group. There is no stripe to keep consistent, so an operation that writes or
@@ -12,26 +13,71 @@ use flashraid_vocabulary::{
     Cause, Change, Guardian, HostOp, LocalPage, Lpn, MemberId, MemberPage, Ruling, Sources, StripeId, Version, View, Wave,
 };
 
-/// A scheme that keeps `groups` copies of each page.
-#[derive(Clone, Debug)]
-pub struct Copies {
-    groups: u32,
-    /// Members of a group: the strips of a row.
-    strips: u32,
-    rows: u32,
-    page_bytes: u32,
+/// What schemes that keep copies differ in.
+pub trait Steering: Clone + Send + 'static {
+    /// The group whose copy of a written page serves the host, out of `groups`, of which there are at least two. `copy` names the copies.
+    fn host_read(&mut self, groups: u32, copy: &dyn Fn(u32) -> MemberPage, view: &dyn View) -> u32;
+
+    /// The group whose copy is read before a part of a written page is overwritten.
+    fn update_read(&mut self, groups: u32, copy: &dyn Fn(u32) -> MemberPage, view: &dyn View) -> u32;
+
+    /// How many of the programs of a write may go on after the host's answer; fewer than `groups`.
+    fn lag(&self, _groups: u32) -> u8 {
+        0
+    }
+
+    /// The unit of which it survives one failure, if there are several copies.
+    fn protects(&self) -> Protects {
+        Protects::Member
+    }
+
+    /// Whether the layout names the group alone, and the FTL is free in it (`Scheme::mirror_groups`).
+    fn is_free_in_group(&self) -> bool {
+        false
+    }
+}
+
+/// Reads go to the copy whose array unit has the fewest page operations in service and queued; equally busy ones take turns.
+#[derive(Clone, Debug, Default)]
+pub struct LeastBusy {
     /// Which copy serves the next read that finds all equally busy.
     turn: u32,
 }
 
-impl Copies {
-    /// Over all members of the device, whose number `groups` divides.
-    pub fn new(build: &Build, groups: u32) -> Self {
-        debug_assert!(u32::from(build.members).is_multiple_of(groups));
-        let strips = u32::from(build.members) / groups;
-        Self { groups, strips, rows: build.pages_per_member, page_bytes: build.page_bytes, turn: 0 }
+impl Steering for LeastBusy {
+    fn host_read(&mut self, groups: u32, copy: &dyn Fn(u32) -> MemberPage, view: &dyn View) -> u32 {
+        let load = |group: u32| view.load_at(copy(group), Version::Current);
+        let start = self.turn;
+        let mut best = (start, load(start));
+        let mut is_tied = false;
+        for group in (start + 1..groups).chain(0..start) {
+            let load = load(group);
+            is_tied |= load == best.1;
+            if load < best.1 {
+                (best, is_tied) = ((group, load), false);
+            }
+        }
+        if is_tied {
+            self.turn = (start + 1) % groups;
+        }
+        best.0
     }
 
+    fn update_read(&mut self, groups: u32, copy: &dyn Fn(u32) -> MemberPage, view: &dyn View) -> u32 {
+        self.host_read(groups, copy, view)
+    }
+}
+
+/// Which page of which member each copy is.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    groups: u32,
+    /// Members of a group: the strips of a row.
+    strips: u32,
+    rows: u32,
+}
+
+impl Layout {
     /// Row and strip of a host page.
     #[inline]
     fn position(&self, lpn: Lpn) -> (LocalPage, u32) {
@@ -48,38 +94,46 @@ impl Copies {
 
     /// All copies of a strip. They are written and trimmed together, so all are written if the first is.
     #[inline]
-    fn copies(&self, page: LocalPage, strip: u32) -> impl Iterator<Item = MemberPage> + '_ {
+    fn copies(self, page: LocalPage, strip: u32) -> impl Iterator<Item = MemberPage> {
         (0..self.groups).map(move |group| self.copy(page, strip, group))
     }
+}
 
-    /// The copy whose die has the fewest page operations in service and queued; equally busy ones take turns.
+/// A scheme that keeps a copy of each page in each of several groups.
+#[derive(Clone, Debug)]
+pub struct Copies<S> {
+    layout: Layout,
+    page_bytes: u32,
+    steering: S,
+}
+
+impl<S: Steering> Copies<S> {
+    /// Over all members of the device, whose number `groups` divides.
+    pub fn new(build: &Build, groups: u32, steering: S) -> Self {
+        debug_assert!(u32::from(build.members).is_multiple_of(groups));
+        let layout = Layout { groups, strips: u32::from(build.members) / groups, rows: build.pages_per_member };
+        Self { layout, page_bytes: build.page_bytes, steering }
+    }
+
+    /// The copy that a read of a written strip takes: the only one, or the one that `steer` says.
     #[inline]
-    fn least_busy(&mut self, page: LocalPage, strip: u32, view: &dyn View) -> MemberPage {
-        if self.groups == 1 {
-            return self.copy(page, strip, 0);
-        }
-        let start = self.turn;
-        let mut best = (self.copy(page, strip, start), view.load_at(self.copy(page, strip, start), Version::Current));
-        let mut is_tied = false;
-        for group in (start + 1..self.groups).chain(0..start) {
-            let copy = self.copy(page, strip, group);
-            let load = view.load_at(copy, Version::Current);
-            is_tied |= load == best.1;
-            if load < best.1 {
-                (best, is_tied) = ((copy, load), false);
-            }
-        }
-        if is_tied {
-            self.turn = (start + 1) % self.groups;
-        }
-        best.0
+    fn steered(
+        &mut self,
+        operation: &Operation,
+        strip: u32,
+        steer: impl FnOnce(&mut S, u32, &dyn Fn(u32) -> MemberPage) -> u32,
+    ) -> MemberPage {
+        let layout = self.layout;
+        let copy = |group| layout.copy(operation.page, strip, group);
+        copy(if layout.groups == 1 { 0 } else { steer(&mut self.steering, layout.groups, &copy) })
     }
 
     fn read(&mut self, operation: &Operation, view: &dyn View, wave: &mut Wave) -> Step {
         for strip in Bits(operation.strips) {
-            if view.is_written(self.copy(operation.page, strip, 0), Version::Current) {
+            if view.is_written(self.layout.copy(operation.page, strip, 0), Version::Current) {
                 let bytes = operation.touched_bytes(strip, self.page_bytes);
-                wave.operations.push(pages::read(self.least_busy(operation.page, strip, view), Cause::Host, bytes, strip as u8));
+                let address = self.steered(operation, strip, |steering, groups, copy| steering.host_read(groups, copy, view));
+                wave.operations.push(pages::read(address, Cause::Host, bytes, strip as u8));
             }
         }
         if wave.operations.is_empty() { Step::Done } else { Step::Last }
@@ -89,8 +143,8 @@ impl Copies {
     fn write(&mut self, operation: &mut Operation, view: &dyn View, wave: &mut Wave) -> Step {
         if operation.step == 0 {
             for strip in Bits(operation.partial_strips(self.page_bytes)) {
-                if view.is_written(self.copy(operation.page, strip, 0), Version::Current) {
-                    let address = self.least_busy(operation.page, strip, view);
+                if view.is_written(self.layout.copy(operation.page, strip, 0), Version::Current) {
+                    let address = self.steered(operation, strip, |steering, groups, copy| steering.update_read(groups, copy, view));
                     wave.operations.push(pages::read(address, Cause::UpdateRead, self.page_bytes, strip as u8));
                 }
             }
@@ -105,9 +159,9 @@ impl Copies {
         for strip in Bits(operation.strips) {
             let bytes = if merged { self.page_bytes } else { operation.touched_bytes(strip, self.page_bytes) };
             let sources = Sources { host: 1 << strip, reads: 0 };
-            for group in 0..self.groups {
+            for group in 0..self.layout.groups {
                 let cause = if group == 0 { Cause::Host } else { Cause::Mirror };
-                wave.operations.push(pages::program(self.copy(operation.page, strip, group), cause, bytes, sources));
+                wave.operations.push(pages::program(self.layout.copy(operation.page, strip, group), cause, bytes, sources));
             }
         }
         operation.step += 1;
@@ -116,38 +170,43 @@ impl Copies {
 
     fn trim(&self, operation: &Operation, view: &dyn View, wave: &mut Wave) -> Step {
         for strip in Bits(operation.strips) {
-            if view.is_written(self.copy(operation.page, strip, 0), Version::Current) {
-                wave.changes.extend(self.copies(operation.page, strip).map(Change::Unmap));
+            if view.is_written(self.layout.copy(operation.page, strip, 0), Version::Current) {
+                wave.changes.extend(self.layout.copies(operation.page, strip).map(Change::Unmap));
             }
         }
         if wave.changes.is_empty() { Step::Nothing } else { Step::Done }
     }
 }
 
-impl Guardian for Copies {
+impl<S: Steering> Guardian for Copies<S> {
     fn rule(&self, _address: MemberPage) -> Ruling {
         Ruling::Free
     }
 }
 
-impl Scheme for Copies {
+impl<S: Steering> Scheme for Copies<S> {
     fn user_pages(&self) -> u64 {
-        u64::from(self.strips) * u64::from(self.rows)
+        u64::from(self.layout.strips) * u64::from(self.layout.rows)
     }
 
     fn width(&self) -> u32 {
-        self.strips
+        self.layout.strips
+    }
+
+    fn mirror_groups(&self) -> Option<u32> {
+        self.steering.is_free_in_group().then_some(self.layout.groups)
     }
 
     fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
-        let (row, strip) = self.position(extent.first);
+        let (row, strip) = self.layout.position(extent.first);
         let (pages, stripe) = match extent.op {
-            HostOp::Read => (extent.pages.min(u64::from(self.strips - strip)), StripeId(row.0)),
+            HostOp::Read => (extent.pages.min(u64::from(self.layout.strips - strip)), StripeId(row.0)),
             _ => (1, self.stripe_of(extent.first)),
         };
         let mut operation = cut::operation(extent, pages, self.page_bytes, stripe, row, strip);
         if extent.op == HostOp::Write {
-            operation.space = self.copies(row, strip).fold(0, |space, copy| space | 1 << copy.member.0);
+            operation.space = self.layout.copies(row, strip).fold(0, |space, copy| space | 1 << copy.member.0);
+            operation.lag = self.steering.lag(self.layout.groups);
         }
         decisions.operations.push(operation);
         pages
@@ -164,21 +223,21 @@ impl Scheme for Copies {
     }
 
     fn fill(&self, index: u64) -> Option<Operation> {
-        if index >= u64::from(self.rows) {
+        if index >= u64::from(self.layout.rows) {
             return None;
         }
-        let pages = u64::from(self.strips);
+        let pages = u64::from(self.layout.strips);
         let first = Lpn(index * pages);
-        let whole = cut::whole_write(first, self.strips, self.page_bytes);
+        let whole = cut::whole_write(first, self.layout.strips, self.page_bytes);
         let mut operation = cut::operation(&whole, pages, self.page_bytes, StripeId(first.0 as u32), LocalPage(index as u32), 0);
-        operation.space = bits::lowest(self.groups * self.strips);
+        operation.space = bits::lowest(self.layout.groups * self.layout.strips);
         Some(operation)
     }
 
     /// The copy in the first group.
     fn locate(&self, lpn: Lpn) -> MemberPage {
-        let (page, strip) = self.position(lpn);
-        self.copy(page, strip, 0)
+        let (page, strip) = self.layout.position(lpn);
+        self.layout.copy(page, strip, 0)
     }
 
     fn stripe_of(&self, lpn: Lpn) -> StripeId {
@@ -186,21 +245,21 @@ impl Scheme for Copies {
     }
 
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
-        let (page, strip) = self.position(lpn);
-        pages.extend(self.copies(page, strip).skip(1));
+        let (page, strip) = self.layout.position(lpn);
+        pages.extend(self.layout.copies(page, strip).skip(1));
     }
 
     /// The first other copy that survives.
     fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
-        let (page, strip) = self.position(lpn);
+        let (page, strip) = self.layout.position(lpn);
         sources.clear();
-        let copies = self.copies(page, strip).skip(1).map(|copy| (copy, Version::Current));
+        let copies = self.layout.copies(page, strip).skip(1).map(|copy| (copy, Version::Current));
         sources.extend(copies.filter(|(copy, version)| !lost(*copy, *version)).take(1));
         !sources.is_empty()
     }
 
     fn protects(&self) -> Protects {
-        if self.groups == 1 { Protects::None } else { Protects::Member }
+        if self.layout.groups == 1 { Protects::None } else { self.steering.protects() }
     }
 
     fn parity_updates(&self) -> ParityUpdates {

@@ -36,6 +36,7 @@ pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId,
         last_bytes,
         covered: extent.covered,
         space: 0,
+        lag: 0,
         requires: None,
     }
 }

@@ -4,3 +4,4 @@ pub mod raid0;
 pub mod raid1;
 pub mod raid4;
 pub mod raid5;
+pub mod sirf1;

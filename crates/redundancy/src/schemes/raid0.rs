@@ -7,7 +7,7 @@
 //! The rules are in `parts::copies`, with one copy.
 //! Departures: none.
 
-use crate::parts::copies::Copies;
+use crate::parts::copies::{Copies, LeastBusy};
 use crate::parts::cut;
 use crate::{Build, Entry, ParameterError, Protects, Scheme};
 
@@ -25,5 +25,5 @@ pub const ENTRY: Entry = Entry {
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     cut::at_least(ENTRY.name, build, 1)?;
-    Ok(Box::new(Copies::new(build, 1)))
+    Ok(Box::new(Copies::new(build, 1, LeastBusy::default())))
 }

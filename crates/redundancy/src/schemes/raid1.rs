@@ -9,7 +9,7 @@
 //! Departures: both copies are `Current`, each of its own member page, since either serves reads. "Less busy" counts the page
 //! operations in service and queued at the copy's die; equally busy copies take turns.
 
-use crate::parts::copies::Copies;
+use crate::parts::copies::{Copies, LeastBusy};
 use crate::parts::cut;
 use crate::{Build, Entry, ParameterError, Protects, Scheme};
 
@@ -33,5 +33,5 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
             "raid1 mirrors one half of the members on the other and needs an even number; the device has {members}"
         )));
     }
-    Ok(Box::new(Copies::new(build, 2)))
+    Ok(Box::new(Copies::new(build, 2, LeastBusy::default())))
 }

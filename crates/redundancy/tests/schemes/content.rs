@@ -45,24 +45,28 @@ fn submit<S: Scheme + ?Sized>(host: &mut Host<S>, request: &Request) {
 struct Choice {
     name: &'static str,
     members: u16,
-    update: Option<&'static str>,
+    parameters: Vec<(&'static str, &'static str)>,
     filled: bool,
 }
 
 fn choice() -> impl Strategy<Value = Choice> {
-    let update = prop::sample::select(vec!["fewest", "rmw", "rcw"]).prop_map(Some);
-    let name_members_update = prop_oneof![
-        1 => (Just("raid0"), 1..=6u16, Just(None)),
-        1 => (Just("raid1"), (1..=4u16).prop_map(|half| 2 * half), Just(None)),
+    let update = prop::sample::select(vec!["fewest", "rmw", "rcw"]).prop_map(|word| vec![("update", word)]);
+    let groups = prop::sample::select(vec![(1, "1"), (2, "2"), (3, "3")]);
+    let read = prop::sample::select(vec!["round_robin", "least_busy"]);
+    let sirf1 =
+        (1..=2u16, groups, read).prop_map(|(size, (groups, word), read)| ("sirf1", size * groups, vec![("groups", word), ("read", read)]));
+    let name_members_parameters = prop_oneof![
+        1 => (Just("raid0"), 1..=6u16, Just(vec![])),
+        1 => (Just("raid1"), (1..=4u16).prop_map(|half| 2 * half), Just(vec![])),
+        2 => sirf1,
         6 => (prop::sample::select(vec!["raid4", "raid5"]), 3..=10u16, update),
     ];
-    (name_members_update, any::<bool>()).prop_map(|((name, members, update), filled)| Choice { name, members, update, filled })
+    (name_members_parameters, any::<bool>()).prop_map(|((name, members, parameters), filled)| Choice { name, members, parameters, filled })
 }
 
 impl Choice {
     fn host(&self) -> Host {
-        let parameters: Vec<_> = self.update.iter().map(|update| ("update", *update)).collect();
-        let host = Host::new(scheme(self.name, self.members, STRIPES, &parameters));
+        let host = Host::new(scheme(self.name, self.members, STRIPES, &self.parameters));
         if self.filled { host.filled() } else { host }
     }
 }

@@ -22,6 +22,8 @@ pub struct Flash {
     pub loads: BTreeMap<MemberPage, u32>,
     /// Members that take no copy now.
     pub busy_mirrors: BTreeSet<MemberId>,
+    /// Answers of `View::channel_load_at`; 0 for pages not named.
+    pub channel_loads: BTreeMap<MemberPage, u32>,
     /// Answers of `View::queued`; 0 for members not named.
     pub queued: BTreeMap<MemberId, (u32, u32)>,
     /// Every page operation so far.
@@ -213,6 +215,10 @@ impl View for Flash {
 
     fn takes_copy(&self, member: MemberId) -> bool {
         !self.busy_mirrors.contains(&member)
+    }
+
+    fn channel_load_at(&self, address: MemberPage) -> u32 {
+        self.channel_loads.get(&address).copied().unwrap_or_default()
     }
 
     fn is_idle(&self, member: MemberId) -> bool {

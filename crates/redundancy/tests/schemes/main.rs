@@ -7,6 +7,7 @@ mod flash;
 mod host;
 mod mirrors;
 mod registry;
+mod sirf1;
 mod stripes;
 mod test_only;
 mod waves;

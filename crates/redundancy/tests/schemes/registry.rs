@@ -28,6 +28,9 @@ fn what_a_scheme_declares_to_survive_agrees_with_its_entry() {
 fn capacities() {
     assert_eq!(build("raid0", 4, &[]), Ok(40));
     assert_eq!(build("raid1", 4, &[]), Ok(20));
+    assert_eq!(build("sirf1", 4, &[]), Ok(20));
+    assert_eq!(build("sirf1", 6, &[("groups", "3")]), Ok(20));
+    assert_eq!(build("sirf1", 6, &[("groups", "1")]), Ok(60));
     assert_eq!(build("raid4", 4, &[]), Ok(30));
     assert_eq!(build("raid5", 64, &[]), Ok(630));
 }
@@ -40,5 +43,10 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     assert_eq!(refused("raid1", 5), "raid1 mirrors one half of the members on the other and needs an even number; the device has 5");
     assert_eq!(refused("raid4", 2), "raid4 needs at least 3 members; the device has 2");
     assert_eq!(refused("raid5", 2), "raid5 needs at least 3 members; the device has 2");
+    assert_eq!(refused("sirf1", 0), "sirf1 needs at least 1 member; the device has 0");
+    assert_eq!(refused("sirf1", 5), "groups = 2: groups of equally many members cannot be made of 5");
+    assert_eq!(build("sirf1", 8, &[("groups", "3")]).unwrap_err(), "groups = 3: groups of equally many members cannot be made of 8");
+    assert_eq!(build("sirf1", 8, &[("groups", "65")]).unwrap_err(), "groups = 65: allowed is a whole number from 1 to 64");
+    assert_eq!(build("sirf1", 8, &[("groups", "2.0")]).unwrap_err(), "groups = 2.0: allowed is a whole number from 1 to 64");
     assert_eq!(build("raid5", 4, &[("update", "RMW")]).unwrap_err(), "update = RMW: allowed is fewest, rmw, rcw");
 }

@@ -178,6 +178,9 @@ impl View for EngineView<'_> {
     fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
         self.0.busy_ns_at(address, version)
     }
+    fn channel_load_at(&self, address: MemberPage) -> u32 {
+        self.0.channel_load_at(address)
+    }
     fn is_idle(&self, member: MemberId) -> bool {
         self.0.is_idle(member)
     }

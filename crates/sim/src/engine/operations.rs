@@ -473,7 +473,7 @@ impl<C: Content> Engine<C> {
     #[inline]
     fn go_on(&mut self, id: u32) {
         let slot = &self.slots[id as usize];
-        if slot.last && slot.waits == 0 && slot.outcomes == 0 && !slot.answered && slot.outstanding > 0 {
+        if slot.last && slot.waits <= slot.operation.lag && slot.outcomes == 0 && !slot.answered && slot.outstanding > 0 {
             self.answer(id);
         }
         let slot = &self.slots[id as usize];
@@ -492,6 +492,7 @@ impl<C: Content> Engine<C> {
             return;
         }
         if operation.kind != OperationKind::Read {
+            self.answers_early |= operation.lag > 0;
             for page in 0..u64::from(operation.strips.count_ones()) {
                 self.in_controller.insert(operation.first.0 + page, id);
             }

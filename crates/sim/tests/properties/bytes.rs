@@ -134,8 +134,9 @@ impl Bytes {
             let sum = (0..members).fold(0, |sum, member| sum ^ current(member));
             match layout {
                 Redundancy::None => {}
-                Redundancy::Mirror => {
-                    (0..members / 2).for_each(|member| assert_eq!(current(member), current(member + members / 2), "row {page}"));
+                Redundancy::Mirror(groups) => {
+                    let size = members / groups;
+                    (size..members).for_each(|member| assert_eq!(current(member), current(member % size), "row {page}"));
                 }
                 Redundancy::Parity => assert_eq!(sum, 0, "row {page} does not add up"),
                 // The parity covers the base of a page, or nothing of it, in the one row that may be late.
@@ -159,7 +160,8 @@ impl Bytes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redundancy {
     None,
-    Mirror,
+    /// So many groups of members hold the same.
+    Mirror(u16),
     Parity,
     /// Parity put off for one row at a time.
     Late,

@@ -51,7 +51,7 @@ fn word(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
 
 const BOOL: &[&str] = &["false", "true"];
 
-type Words = ([&'static str; 10], [&'static str; 9]);
+type Words = ([&'static str; 10], [&'static str; 12]);
 
 fn words() -> impl Strategy<Value = Words> {
     let device = [
@@ -76,6 +76,9 @@ fn words() -> impl Strategy<Value = Words> {
         word(&["zero", "prefill"]),
         word(&["fewest", "rmw", "rcw"]),
         word(&["1", "2", "5"]),
+        word(&["2", "1", "3"]),
+        word(&["round_robin", "least_busy"]),
+        word(&["all_copies", "first_copy"]),
     ];
     (device, rest)
 }
@@ -124,16 +127,20 @@ pub fn cases(scheme: &'static str, spare: f64) -> impl Strategy<Value = Case> {
 fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64) -> Vec<(&'static str, String)> {
     let (mut channels, chips, dies, planes, blocks, pages, page_bytes) = shape;
     let ([member, allocation, ftl, unit, scheduling, completes, transfer, gc_blocks, wear, order], rest) = words;
-    let [multi_plane, copyback, gc_threshold, gc_hard, serial, parity_in_response, unwritten, update, spread] = rest;
+    let [multi_plane, copyback, gc_threshold, gc_hard, serial, parity_in_response, unwritten, update, spread, groups, read, completes_with] =
+        rest;
     let by_chip = member == "chip";
     match scheme {
         "raid1" => channels += channels % 2,
+        "sirf1" => channels = channels.next_multiple_of(groups.parse().expect("a number")),
         "raid4" | "raid5" if channels * if by_chip { chips } else { 1 } < 3 => channels = 3,
         _ => {}
     }
     let ftl = match (scheme, ftl) {
         ("raid0" | "raid1", "group") if channels % 2 == 0 => "group",
         ("raid0", "device") => "device",
+        ("sirf1", "group") => "group",
+        ("sirf1", "device") if groups == "1" => "device",
         (_, "auto") => "auto",
         _ => "member",
     };
@@ -173,6 +180,9 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64) -> Vec
     );
     if matches!(scheme, "raid4" | "raid5") {
         settings.push(("update", update.into()));
+    }
+    if scheme == "sirf1" {
+        settings.extend([("groups", groups), ("read", read), ("completes", completes_with)].map(|(key, value)| (key, value.to_string())));
     }
     settings.push(("over_provisioning", format!("{:.6}", (least_over_provisioning(scheme, &settings) + spare).min(0.95))));
     settings

@@ -17,7 +17,7 @@ use flashraid_redundancy::{Job, Scheme};
 use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::{CompletedRequest, Engine};
 use flashraid_sim::{Config, Simulation, Source, verify};
-use flashraid_vocabulary::{Cause, HostRequest};
+use flashraid_vocabulary::{Cause, HostRequest, Version};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config as Rules, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -124,6 +124,21 @@ fn check_engine<C: Content>(engine: &Engine<C>) {
     engine.flash.check().unwrap_or_else(|error| panic!("at {} ns: {error}", engine.now_ns()));
 }
 
+/// What a scheme places in mirror groups, and what the collector moves, never leaves its group (SPEC 2.4).
+fn check_groups<C: Content>(engine: &Engine<C>) {
+    let Some(groups) = engine.scheme().mirror_groups() else { return };
+    let (flash, members) = (&engine.flash, engine.flash.settings().members());
+    let channels = flash.geometry().channels / groups;
+    let mut next = 0;
+    while let Some(slot) = flash.next_mapped(next, flash.settings().pages_per_member * members) {
+        let address = flash.address(slot);
+        let ppn = flash.lookup(address, Version::Current).expect("a mapped page");
+        let channel = flash.channel_of_unit(flash.unit_of(ppn));
+        assert_eq!(channel / channels, u32::from(address.member.0) / (members / groups), "{address:?} lies on channel {channel}");
+        next = slot + 1;
+    }
+}
+
 /// What was planned is what the NAND did, once nothing is in flight.
 fn check_counts<C: Content>(engine: &Engine<C>) {
     for (action, planned) in engine.statistics.planned.iter().enumerate() {
@@ -158,6 +173,7 @@ fn check_case(
     job().into_iter().for_each(|job| tagged.add_job(job));
     let look = |engine: &Engine<_>| {
         check_engine(engine);
+        check_groups(engine);
         let found = verify::stored(engine);
         assert!(found.is_clean() && engine.content.mismatches == 0, "at {} ns: {found:?}", engine.now_ns());
     };
@@ -207,9 +223,10 @@ fn check_simulation(case: &Case, config: Config, times: &[CompletedRequest]) {
     assert_eq!((&result["verify"]["mismatches"], &result["verify"]["pages_lost"]), (&0.into(), &0.into()));
 }
 
-fn registered(test: &str, scheme: &'static str, count: u64, redundancy: Redundancy) {
+fn registered(test: &str, scheme: &'static str, count: u64, redundancy: impl Fn(&Config) -> Redundancy) {
     for_cases(test, count, cases(scheme, 0.0), |case| {
         let config = case.config(scheme);
+        let redundancy = redundancy(&config);
         let times = check_case(case, &config, &|| config.build_scheme().unwrap(), &|| None, redundancy);
         check_simulation(case, config, &times);
     });
@@ -217,20 +234,26 @@ fn registered(test: &str, scheme: &'static str, count: u64, redundancy: Redundan
 
 #[test]
 fn raid0() {
-    registered("raid0", "raid0", 100, Redundancy::None);
+    registered("raid0", "raid0", 100, |_| Redundancy::None);
 }
 
 #[test]
 fn raid1() {
-    registered("raid1", "raid1", 100, Redundancy::Mirror);
+    registered("raid1", "raid1", 100, |_| Redundancy::Mirror(2));
+}
+
+#[test]
+fn sirf1() {
+    let groups = |config: &Config| config.scheme.parameters["groups"].as_u64().unwrap() as u16;
+    registered("sirf1", "sirf1", 200, |config| Redundancy::Mirror(groups(config)));
 }
 
 #[test]
 fn raid4() {
-    registered("raid4", "raid4", 100, Redundancy::Parity);
+    registered("raid4", "raid4", 100, |_| Redundancy::Parity);
 }
 
 #[test]
 fn raid5() {
-    registered("raid5", "raid5", 200, Redundancy::Parity);
+    registered("raid5", "raid5", 200, |_| Redundancy::Parity);
 }

@@ -1,0 +1,111 @@
+//! Internal mirroring (SIRF-1).
+//!
+//! Idea: the channels of one SSD form mirror groups, and each page has a copy in each of them. What distinguishes it from RAID-1 is that
+//! the FTL places the copies independently, each on whatever channel, chip, die and plane of its group is idle, so that a mapping entry
+//! holds one physical page number a group; and that page reads go round the groups. Costs all capacity but one group's, and as many more
+//! programs for each page written.
+//! Source: M. S. MacFadden, R. Shelby, T. Xie, "SIRF-1: Enhancing Reliability of Single Flash SSD through Internal Mirroring for
+//! Mission-Critical Mobile Applications", section III; SPEC 2.4 (algorithms), 2.7 (rulings), 0.1 b (one lock for all copies of a page).
+//! The rules of copies that have nothing to do with all this are in `parts::copies`, shared with RAID-1. Placement and collection are
+//! the FTL's: `mirror_groups` confines the former to the group, and the latter moves pages inside a plane (SPEC 2.4).
+//! Departures: a program that finds no unit of its group idle takes the first that becomes so, where SSDsim binds it to the channel with
+//! the shortest queue when it is issued. Where SPEC 2.7 ruling 6 compares chips, the array units (dies, unless the device serves a chip
+//! as a whole) are compared, and programs that any unit of the group may take count nowhere.
+
+use crate::parts::copies::{Copies, Steering};
+use crate::parts::cut;
+use crate::{Build, Entry, Parameter, ParameterError, Protects, Scheme, Values};
+use flashraid_vocabulary::{MemberPage, Version, View};
+
+const GROUPS: Parameter = Parameter {
+    name: "groups",
+    values: Values::Whole { least: 1, most: 64, default: 2 },
+    about: "Mirror groups into which the channels are divided, with a copy of each page in each; 1 is an SSD without mirror.",
+};
+
+const READ: Parameter = Parameter {
+    name: "read",
+    values: Values::Words(&["round_robin", "least_busy"]),
+    about: "Which copy a page read takes: that of the group whose turn it is, or the one at which fewer operations are queued \
+            (at its array unit, then on its channel; a tie goes by turn).",
+};
+
+const COMPLETES: Parameter = Parameter {
+    name: "completes",
+    values: Values::Words(&["all_copies", "first_copy"]),
+    about: "When a write is answered: with every copy programmed, or with the first. The latter is for sensitivity studies only: until \
+            the others follow, a failure may take an answered write.",
+};
+
+/// SIRF-1.
+pub const ENTRY: Entry = Entry {
+    name: "sirf1",
+    title: "SIRF-1 (internal mirroring)",
+    about: "Each page in each of two groups of channels, placed independently; reads go round the groups. Costs half of the capacity.",
+    protects: Protects::Channel,
+    members: "on channels that the groups divide evenly",
+    mirror_chips: 0,
+    parameters: &[GROUPS, READ, COMPLETES],
+    build,
+};
+
+fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
+    cut::at_least(ENTRY.name, build, 1)?;
+    let groups = build.whole(&GROUPS)?;
+    // SPEC 2.7 ruling 9 refuses odd numbers of channels for two groups.
+    if !u32::from(build.members).is_multiple_of(groups) {
+        let members = build.members;
+        return Err(ParameterError(format!("groups = {groups}: groups of equally many members cannot be made of {members}")));
+    }
+    let by_load = build.choice(&READ)? == "least_busy";
+    let first_copy = build.choice(&COMPLETES)? == "first_copy";
+    Ok(Box::new(Copies::new(build, groups, Sirf1 { toggle: 0, by_load, first_copy })))
+}
+
+/// What SIRF-1 adds to keeping copies.
+#[derive(Clone, Debug)]
+struct Sirf1 {
+    /// The group that the next page read takes (SPEC 2.2).
+    toggle: u32,
+    by_load: bool,
+    first_copy: bool,
+}
+
+impl Sirf1 {
+    /// The group whose copy's array unit has the fewest page operations in service and queued; among equals the one whose channel has;
+    /// among equals the next from the toggle on (SPEC 2.7 ruling 6).
+    fn least_busy(&self, groups: u32, copy: &dyn Fn(u32) -> MemberPage, view: &dyn View) -> u32 {
+        let from_toggle = (self.toggle..groups).chain(0..self.toggle);
+        let load = |group: &u32| (view.load_at(copy(*group), Version::Current), view.channel_load_at(copy(*group)));
+        from_toggle.min_by_key(load).expect("at least one group")
+    }
+}
+
+impl Steering for Sirf1 {
+    /// Round robin over the groups; every page read moves it on, whichever copy it takes.
+    fn host_read(&mut self, groups: u32, copy: &dyn Fn(u32) -> MemberPage, view: &dyn View) -> u32 {
+        let group = if self.by_load { self.least_busy(groups, copy, view) } else { self.toggle };
+        self.toggle = if self.toggle + 1 == groups { 0 } else { self.toggle + 1 };
+        group
+    }
+
+    /// The read before a write goes by load in any case, once for all copies, and leaves the toggle alone (SPEC 2.4).
+    fn update_read(&mut self, groups: u32, copy: &dyn Fn(u32) -> MemberPage, view: &dyn View) -> u32 {
+        self.least_busy(groups, copy, view)
+    }
+
+    /// SPEC 2.7 ruling 2.
+    fn lag(&self, groups: u32) -> u8 {
+        if self.first_copy { (groups - 1) as u8 } else { 0 }
+    }
+
+    /// A page may lie on any channel of its group (SPEC 7.3).
+    fn protects(&self) -> Protects {
+        Protects::Channel
+    }
+
+    /// A mapping entry holds one physical page number a group, anywhere in it (SPEC 2.2).
+    fn is_free_in_group(&self) -> bool {
+        true
+    }
+}
