@@ -75,7 +75,18 @@ def test_warnings_on_standard_error_and_none_when_quiet(command):
 def test_comparison_table_and_json(command):
     arguments = ["compare", *RUN[1:], "--schemes", "raid0,raid1,raid5", "--no-engine"]
     done = command(*arguments)
-    for text in ("raid0", "raid5", "user capacity", "overhead", "survives", "offered load", "p99.9", "pre-reads"):
+    for text in (
+        "raid0",
+        "raid5",
+        "user capacity",
+        "overhead of redundancy",
+        "flash for each user byte",
+        "DRAM of mapping tables",
+        "survives",
+        "offered load",
+        "p99.9",
+        "pre-reads",
+    ):
         assert text in done.stdout
     compared = json.loads(command(*arguments, "--json", "-").stdout)
     assert [result["scheme"] for result in compared["results"]] == ["raid0", "raid1", "raid5"]
@@ -277,15 +288,22 @@ def test_devices(command):
     assert device["table_bytes"] > 0
     assert list(device["schemes"]) == ["raid5"]
     assert {"user_pages", "user_bytes", "reserved_bytes"} <= set(device["schemes"]["raid5"])
-    assert "user capacity" in command("devices", "ssd1").stdout
+    shown = command("devices", "ssd1").stdout
+    assert "user capacity" in shown and "redundancy" in shown and "mapping tables" in shown
+    price = device["schemes"]["raid5"]
+    assert price["raw_per_user_byte"] == device["raw_bytes"] / price["user_bytes"]
+    assert price["table_bytes"] == sum(price["tables"].values())
 
 
 def test_schemes(command):
     schemes = {scheme["name"]: scheme for scheme in json.loads(command("schemes", "--json", "-").stdout)}
-    assert {"raid0", "raid1", "raid4", "raid5"} <= set(schemes)
+    assert {"raid0", "raid1", "raid4", "raid5", "sirf1"} <= set(schemes)
     assert schemes["raid0"]["protects"] == "none"
     assert {"members", "parameters"} <= set(schemes["raid5"])
     assert "rmw" in command("schemes", "raid5").stdout
+    groups = schemes["sirf1"]["parameters"][0]
+    assert (groups["name"], groups["choices"], groups["default"]) == ("groups", [], "2")
+    assert groups["allowed"] in command("schemes", "sirf1").stdout
 
 
 def test_version_and_help(command):

@@ -198,6 +198,12 @@ pub trait Scheme: Guardian + Send {
         None
     }
 
+    /// The tables that the controller keeps in memory to find pages, by name, with their bytes. `mapped_pages` is the number of logical
+    /// pages of all members; a plain page map holds 4 bytes for each, one physical page number.
+    fn tables(&self, mapped_pages: u64) -> Vec<(&'static str, u64)> {
+        vec![("page_map", 4 * mapped_pages)]
+    }
+
     /// Cuts operations from the front of `extent` into `decisions` and returns how many pages they cover (at least 1).
     /// Called in request order, repeatedly until the request is used up. May change the *decided* state only.
     fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64;

@@ -18,7 +18,7 @@ mod gather;
 mod key;
 mod reference;
 
-pub use capacity::{Derived, SpaceDomain, most_logical_pages};
+pub use capacity::{Derived, Price, SpaceDomain, most_logical_pages};
 pub(crate) use gather::find_scheme;
 pub(crate) use key::nearest;
 pub use key::{Key, Kind, Table};

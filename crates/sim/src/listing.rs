@@ -1,6 +1,6 @@
 //! Answers about what there is: devices with their capacities, schemes, settings. Each serialises to the JSON of its command.
 
-use crate::config::{Allocation, Config, ConfigError, Derived, Device, Ftl, TABLES, find_scheme};
+use crate::config::{Allocation, Config, ConfigError, Derived, Device, Ftl, Price, TABLES, find_scheme};
 use crate::presets::PRESETS;
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Entry, SCHEMES, Values};
@@ -46,6 +46,9 @@ pub enum Capacity {
         user_bytes: u64,
         /// Bytes of flash that the host does not get: over-provisioning, and parity or copies.
         reserved_bytes: u64,
+        /// What the scheme costs.
+        #[serde(flatten)]
+        price: Price,
     },
     /// It cannot.
     Refused {
@@ -173,7 +176,8 @@ fn capacity(device: &str, entry: &Entry) -> Capacity {
         Ok(scheme) => {
             let user_pages = scheme.user_pages();
             let user_bytes = user_pages * u64::from(config.device.page_bytes);
-            Capacity::Offered { user_pages, user_bytes, reserved_bytes: config.device.derived().raw_bytes - user_bytes }
+            let price = Price::of(&config.device, scheme.as_ref());
+            Capacity::Offered { user_pages, user_bytes, reserved_bytes: config.device.derived().raw_bytes - user_bytes, price }
         }
         Err(ConfigError(refused)) => Capacity::Refused { refused },
     }

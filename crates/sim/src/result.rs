@@ -1,5 +1,6 @@
 //! The result of a run, as one JSON object. The keys are a contract with people's scripts: add, never rename.
 
+use crate::config::Price;
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::listing::Placed;
@@ -268,6 +269,7 @@ impl Simulation {
         let programs: u64 = counts[Action::Program as usize].iter().sum();
         let duration_ns = now.now_ns - start.now_ns;
         let (parity, load) = (now.parity, self.offered_load());
+        let price = Price::of(&self.config.device, engine.scheme());
         let mut object = json!({
             "schema": SCHEMA,
             "version": env!("CARGO_PKG_VERSION"),
@@ -309,6 +311,11 @@ impl Simulation {
                 "space_bytes": engine.space_pages() * page_bytes,
                 "filled_bytes": self.filled_pages * page_bytes,
                 "placed_pages": engine.flash.pages_programmed_now(),
+                "redundancy_bytes": price.redundancy_bytes,
+                "redundancy_share": price.redundancy_share,
+                "raw_per_user_byte": price.raw_per_user_byte,
+                "table_bytes": price.table_bytes,
+                "tables": price.tables,
             },
             "requests": {
                 "completed": completed,

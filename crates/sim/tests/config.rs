@@ -409,6 +409,39 @@ fn an_ftl_instance_owns_what_the_scheme_allows() {
     let chips = [dynamic, ("member", "chip"), ("channels", "3")];
     assert_eq!(placed("raid1", &chips), "semi_dynamic member 12", "halves of three channels are none");
     assert_eq!(placed("raid4", &[dynamic]), "semi_dynamic member 4");
+    // SIRF-1's layout names the group, so that is where semi-dynamic placement is free too.
+    assert_eq!(placed("sirf1", &[]), "dynamic group 2");
+    assert_eq!(placed("sirf1", &[dynamic, ("groups", "4")]), "dynamic group 4");
+    assert_eq!(placed("sirf1", &[("groups", "1")]), "dynamic device 1");
+    assert_eq!(placed("sirf1", &[("ftl", "group"), ("member", "chip")]), "dynamic group 2");
+    assert_eq!(placed("sirf1", &[("ftl", "member")]), "semi_dynamic member 4");
+    assert_eq!(placed("sirf1", &[("allocation", "static")]), "static member 4");
+    assert!(on("ssd1", "sirf1", &[("ftl", "device")]).unwrap_err().ends_with("allowed is auto, member, group"));
+}
+
+/// SPEC 2.7 ruling 9.
+#[test]
+fn mirror_groups_are_of_whole_channels() {
+    let refusal = |pairs: &[(&str, &str)]| on("tiny", "sirf1", pairs).unwrap_err();
+    assert_eq!(refusal(&[("channels", "5")]), "sirf1 on tiny: groups = 2: groups of equally many members cannot be made of 5");
+    assert_eq!(refusal(&[("groups", "3")]), "sirf1 on tiny: groups = 3: groups of equally many members cannot be made of 4");
+    // Six chips, yet on three channels.
+    let chips = [("member", "chip"), ("channels", "3"), ("chips_per_channel", "2")];
+    assert_eq!(refusal(&chips), "sirf1 on tiny: 2 mirror groups of equally many channels cannot be made of 3");
+    assert_eq!(refusal(&[&chips[..], &[("allocation", "static")]].concat()), refusal(&chips));
+    assert_eq!(refusal(&[("groups", "0")]), "groups = 0: allowed is a whole number from 1 to 64");
+    assert_eq!(refusal(&[("groups", "two")]), "groups = two: allowed is a whole number from 1 to 64");
+    assert_eq!(refusal(&[("read", "both")]), "read = both: allowed is round_robin, least_busy");
+    assert!(on("tiny", "sirf1", &[("groups", "4"), ("member", "chip"), ("chips_per_channel", "2")]).is_ok());
+    // Numbers are numbers in JSON and in TOML, as elsewhere.
+    let config = on("tiny", "sirf1", &[("groups", "4")]).unwrap();
+    let json = serde_json::json!({ "config": serde_json::to_value(&config).unwrap() });
+    assert_eq!(json["config"]["scheme"]["groups"], 4);
+    let file = Scratch::new("groups.json", &json.to_string());
+    assert_eq!(Config::assemble(None, None, Some(&file.0), &[]).unwrap(), config);
+    let file = Scratch::new("groups.toml", "[scheme]\nname = \"sirf1\"\ngroups = \"2\"\n");
+    let text = Config::assemble(Some("tiny"), None, Some(&file.0), &[]).unwrap_err().to_string();
+    assert!(text.ends_with("line 3, column 10: groups = \"2\": allowed is a whole number from 1 to 64"), "{text}");
 }
 
 #[test]
@@ -468,6 +501,13 @@ fn listings_carry_the_promised_keys() {
     let raid5 = &ssd1["schemes"]["raid5"];
     assert_eq!((&raid5["user_pages"], &raid5["user_bytes"]), (&(3 * 3_774_873).into(), &(3 * 3_774_873u64 * 4096).into()));
     assert_eq!(raid5["reserved_bytes"], (1u64 << 36) - 3 * 3_774_873 * 4096);
+    assert_eq!(raid5["redundancy_bytes"], 3_774_873 * 4096u64, "the parity");
+    let user_bytes = 3 * 3_774_873 * 4096u64;
+    assert_eq!(raid5["redundancy_share"], 3_774_873.0 / 16_777_216.0);
+    assert_eq!(raid5["raw_per_user_byte"], (1u64 << 36) as f64 / user_bytes as f64);
+    assert_eq!((&raid5["table_bytes"], &raid5["tables"]["page_map"]), (&ssd1["table_bytes"], &ssd1["table_bytes"]));
+    assert_eq!(ssd1["schemes"]["raid0"]["redundancy_bytes"], 0);
+    assert_eq!(ssd1["schemes"]["sirf1"]["redundancy_bytes"], 2 * 3_774_873 * 4096u64);
     assert_eq!(ssd1["schemes"].as_object().unwrap().len(), SCHEMES.len());
     assert_eq!(ssd1["device"]["gc_threshold"], 0.3);
 

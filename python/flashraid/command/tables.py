@@ -30,8 +30,8 @@ def show_result(result: Result) -> None:
         ["", ""],
     )
     facts.columns[1].justify = "left"
-    overhead = 1 - capacity.user_bytes / capacity.raw_bytes
-    facts.add_row("user capacity", f"{format_bytes(capacity.user_bytes)} ({overhead:.1%} of raw flash is overhead)")
+    facts.add_row("user capacity", f"{format_bytes(capacity.user_bytes)}, {_overhead(capacity)}")
+    facts.add_row("mapping tables", format_bytes(capacity.table_bytes))
     space, filled = format_bytes(capacity.space_bytes), format_bytes(capacity.filled_bytes)
     facts.add_row("logical space", f"{space}, of which {filled} filled before the first request")
     facts.add_row("offered load", _number(work.offered_load, 2))
@@ -88,7 +88,9 @@ def show_comparison(comparison: Comparison) -> None:
             table.add_row(name, *values, end_section=end)
 
     row("user capacity", [format_bytes(each.capacity.user_bytes) for each in results])
-    row("overhead, share of raw", [f"{1 - each.capacity.user_bytes / each.capacity.raw_bytes:.1%}" for each in results])
+    row("overhead of redundancy", [f"{each.capacity.redundancy_share:.1%}" for each in results])
+    row("flash for each user byte", [f"{each.capacity.raw_per_user_byte:.3f}" for each in results])
+    row("DRAM of mapping tables", [format_bytes(each.capacity.table_bytes) for each in results])
     row("survives the loss of", [_protects(each) for each in results])
     row("offered load", [_number(each.workload.offered_load, 2) for each in results], end=True)
     for kind in ("read", "write"):
@@ -108,6 +110,11 @@ def show_comparison(comparison: Comparison) -> None:
         row("mismatches", [f"{each.verify.mismatches:,}" for each in results])
         row("pages lost", [f"{each.verify.pages_lost:,}" for each in results])
     _print(table)
+
+
+def _overhead(capacity: Record) -> str:
+    share, ratio = capacity.redundancy_share, capacity.raw_per_user_byte
+    return f"{share:.1%} of raw flash is overhead of redundancy; {ratio:.3f} bytes of flash for each user byte"
 
 
 def _protects(result: Result) -> str:
@@ -241,16 +248,18 @@ def show_device(data: dict[str, Any]) -> None:
     )
     for key, value in data["device"].items():
         facts.add_row(key, json.dumps(value).strip('"'))
-    table = _table("capacity by scheme", ["scheme", "user capacity", "user pages", "reserved", "of raw"])
+    columns = ["scheme", "user capacity", "user pages", "redundancy", "of raw", "raw/user", "mapping tables"]
+    table = _table("the price of each scheme", columns)
     refused = _table("cannot be built", ["scheme", "why"])
     refused.columns[1].justify = "left"
     for name, of in data["schemes"].items():
         if "refused" in of:
             refused.add_row(name, of["refused"])
         else:
-            reserved = format_bytes(of["reserved_bytes"])
-            share = f"{of['reserved_bytes'] / data['raw_bytes']:.1%}"
-            table.add_row(name, format_bytes(of["user_bytes"]), f"{of['user_pages']:,}", reserved, share)
+            redundancy, share = format_bytes(of["redundancy_bytes"]), f"{of['redundancy_share']:.1%}"
+            ratio, tables = f"{of['raw_per_user_byte']:.3f}", format_bytes(of["table_bytes"])
+            row = (format_bytes(of["user_bytes"]), f"{of['user_pages']:,}", redundancy, share, ratio, tables)
+            table.add_row(name, *row)
     _print(facts, *(each for each in (table, refused) if each.row_count))
 
 

@@ -2,8 +2,10 @@
 
 use super::{Allocation, ArrayUnit, Device, Member};
 use flashraid_flash::Placement;
+use flashraid_redundancy::Scheme;
 use flashraid_vocabulary::Geometry;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The planes among which an FTL instance is free to place a page, and what is mapped onto them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +51,39 @@ pub struct Derived {
     pub logical_pages: u64,
     /// Bytes of the forward map: 4 for each logical page. Reverse map and stripe state are not counted.
     pub table_bytes: u64,
+}
+
+/// What a scheme costs beside time: flash and memory.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Price {
+    /// Bytes of flash that neither the host nor over-provisioning gets: parity, copies, mirror chips.
+    pub redundancy_bytes: u64,
+    /// Of all flash, the share that these are.
+    pub redundancy_share: f64,
+    /// Bytes of flash for each byte of the host's, over-provisioning included.
+    pub raw_per_user_byte: f64,
+    /// Bytes of the tables that map pages, of all together.
+    pub table_bytes: u64,
+    /// Bytes of each of them, by name.
+    pub tables: BTreeMap<&'static str, u64>,
+}
+
+impl Price {
+    /// What `scheme` costs on `device`. Spare chips, idle until a failure, are in no number of it.
+    pub fn of(device: &Device, scheme: &dyn Scheme) -> Self {
+        let (derived, page_bytes) = (device.derived(), u64::from(device.page_bytes));
+        let data_pages = u64::from(derived.members) * u64::from(derived.planes_per_member) * device.geometry().pages_per_plane();
+        let over_provisioned = data_pages - derived.logical_pages;
+        let redundancy_pages = derived.physical_pages - over_provisioned - scheme.user_pages();
+        let tables = BTreeMap::from_iter(scheme.tables(derived.logical_pages));
+        Self {
+            redundancy_bytes: redundancy_pages * page_bytes,
+            redundancy_share: redundancy_pages as f64 / derived.physical_pages as f64,
+            raw_per_user_byte: derived.physical_pages as f64 / scheme.user_pages() as f64,
+            table_bytes: tables.values().sum(),
+            tables,
+        }
+    }
 }
 
 /// Share of `pages` left when `ppm` parts per million are taken off, rounded down.
