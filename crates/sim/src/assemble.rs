@@ -1,6 +1,6 @@
 //! The one file that makes a device out of a configuration.
 
-use crate::config::{ArrayUnit, Config, ConfigError, Device, GcBlocks, Host, Member, Scheduling, SerialSubrequests, Transfer};
+use crate::config::{ArrayUnit, Config, ConfigError, Device, GcBlocks, Member, Scheduling, SerialSubrequests, Transfer};
 use crate::config::{Unwritten, WearLeveling, WriteCompletes};
 use crate::engine::content::Content;
 use crate::engine::{Engine, Options, Serial};
@@ -11,11 +11,12 @@ pub fn engine<C: Content>(config: &Config, content: impl FnOnce(u64) -> C) -> Re
     let scheme = config.build_scheme()?;
     let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
     let flash = Flash::new(settings(&config.device, config.placement(&*scheme)));
-    Ok(Engine::new(scheme, flash, content(space_pages), options(&config.host, space_pages)))
+    Ok(Engine::new(scheme, flash, content(space_pages), options(config, space_pages)))
 }
 
-/// What the engine is told about the host's side.
-pub fn options(host: &Host, space_pages: u64) -> Options {
+/// What the engine is told beside scheme and flash.
+pub fn options(config: &Config, space_pages: u64) -> Options {
+    let (device, host) = (&config.device, &config.host);
     Options {
         space_pages,
         serial: match host.serial_subrequests {
@@ -25,6 +26,8 @@ pub fn options(host: &Host, space_pages: u64) -> Options {
         },
         parity_in_response: host.parity_in_response,
         prefill: host.unwritten == Unwritten::Prefill,
+        buffer_pages: device.buffer_pages(),
+        buffer_ns: device.buffer_ns,
     }
 }
 

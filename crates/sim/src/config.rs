@@ -311,6 +311,12 @@ table! {
         wear_leveling: WearLeveling = Some("dynamic"), "", Kind::Word(WearLeveling::WORDS);
         /// Static wear levelling: difference of erase counts in a plane above which cold blocks are moved.
         wear_spread: u32 = Some("100"), "erases", whole(1, u32::MAX as u64);
+        /// Data buffer in the controller's DRAM, for each GiB of flash; 0 for none. Volatile: pages in it are not on flash.
+        buffer_bytes_per_gib: u64 = Some("0"), "bytes/GiB", whole(0, 1 << 30);
+        /// Size of the data buffer, whatever the flash has; 0 for `buffer_bytes_per_gib`.
+        buffer_bytes: u64 = Some("0"), "bytes", whole(0, 1 << 40);
+        /// Time in which the data buffer answers.
+        buffer_ns: u64 = Some("1000"), "ns", whole(0, LONGEST_NS);
     }
 }
 
@@ -396,6 +402,8 @@ table! {
         verify: bool = Some("false"), "", Kind::Flag;
         /// With `verify`, try the failures also after every so many requests; 0 for the end only.
         verify_every: u64 = Some("0"), "requests", whole(0, MOST);
+        /// Whether the data buffer is written to flash after the last request. What that costs is counted apart.
+        drain: bool = Some("false"), "", Kind::Flag;
         /// Seed of everything random.
         seed: u64 = Some("1"), "", whole(0, MOST);
     }

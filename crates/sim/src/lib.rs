@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 
 pub mod assemble;
+pub mod buffer;
 pub mod config;
 pub mod engine;
 pub mod listing;

@@ -1,7 +1,7 @@
 //! Deliberate faults, all of them, for tests of the checkers only (feature `mutants`): each must be caught by verification.
 //!
-//! Two are made by the flash (`flashraid_flash::Mutants`); the others distort the waves that a scheme plans, after `step` and before the
-//! engine executes them.
+//! Two are made by the flash (`flashraid_flash::Mutants`), some by the data buffer (`crate::buffer`); the others distort what a scheme decides
+//! or the waves that it plans, before the engine executes them.
 
 use crate::engine::Engine;
 use crate::engine::content::Content;
@@ -29,10 +29,39 @@ pub enum Fault {
     ForgetTrimInParity,
     /// The host is answered while the last program is under way.
     AcknowledgeEarly,
+    /// The update read beneath a part of a page is not made.
+    SkipUpdateRead,
 }
 
+/// One deliberate fault of a device with a data buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferFault {
+    /// The read-before-write of an eviction is not made.
+    SkipReadBeforeWrite,
+    /// The bitmap of the sectors that flash holds says that every eviction covers them.
+    AlwaysCovers,
+    /// Sectors written to a buffered page are not noted.
+    LoseMerge,
+    /// An eviction does not wait for the former one of its page.
+    Overtake,
+    /// Reads do not see pages on their way out, but what flash holds beneath.
+    ReadBeneath,
+    /// A trim leaves what is buffered.
+    ForgetTrim,
+}
+
+/// Every fault of a data buffer.
+pub const BUFFER_FAULTS: [BufferFault; 6] = [
+    BufferFault::SkipReadBeforeWrite,
+    BufferFault::AlwaysCovers,
+    BufferFault::LoseMerge,
+    BufferFault::Overtake,
+    BufferFault::ReadBeneath,
+    BufferFault::ForgetTrim,
+];
+
 /// Every fault.
-pub const FAULTS: [Fault; 8] = [
+pub const FAULTS: [Fault; 9] = [
     Fault::WrongVersionInRmw,
     Fault::SkipPreRead,
     Fault::SwapSources,
@@ -41,6 +70,7 @@ pub const FAULTS: [Fault; 8] = [
     Fault::DropParityProgram,
     Fault::ForgetTrimInParity,
     Fault::AcknowledgeEarly,
+    Fault::SkipUpdateRead,
 ];
 
 /// A fault at work.
@@ -59,6 +89,14 @@ impl<C: Content> Engine<C> {
             Fault::EraseUnderRead => self.flash.mutants.erase_under_read = true,
             _ => self.mutant = Some(Mutant { fault, lacking: BTreeSet::new() }),
         }
+    }
+
+    /// From now on the data buffer, which there must be, makes this fault whenever it can.
+    pub fn inject_into_buffer(&mut self, fault: BufferFault) {
+        if fault == BufferFault::SkipReadBeforeWrite {
+            self.inject(Fault::SkipUpdateRead);
+        }
+        self.buffer.as_mut().expect("a buffer").mutant = Some(fault);
     }
 }
 
@@ -86,6 +124,7 @@ impl Mutant {
             Fault::ForgetTrimInParity if operation.kind == OperationKind::Trim => {
                 wave.operations.retain(|page_operation| page_operation.action != Action::Program);
             }
+            Fault::SkipUpdateRead => wave.operations.retain(|page_operation| page_operation.cause != Cause::UpdateRead),
             Fault::AcknowledgeEarly => {
                 if let Some(last) = wave.operations.iter_mut().rfind(|page_operation| page_operation.action == Action::Program) {
                     last.host_waits = false;

@@ -1,5 +1,6 @@
 //! The result of a run, as one JSON object. The keys are a contract with people's scripts: add, never rename.
 
+use crate::buffer;
 use crate::config::Price;
 use crate::engine::Engine;
 use crate::engine::content::Content;
@@ -33,6 +34,7 @@ pub struct Snapshot {
     parity: ParityUpdates,
     parity_programs: Vec<u64>,
     unmapped_reads: u64,
+    buffer: Option<buffer::Counts>,
 }
 
 impl Snapshot {
@@ -49,7 +51,24 @@ impl Snapshot {
             parity: engine.scheme().parity_updates(),
             parity_programs: engine.statistics.parity_programs.clone(),
             unmapped_reads: engine.statistics.unmapped_reads,
+            buffer: engine.buffer().map(|buffer| buffer.counts),
         }
+    }
+}
+
+impl Snapshot {
+    /// What a drain cost that began at `start`.
+    pub(crate) fn cost_since(&self, start: &Self) -> Value {
+        let evictions = |snapshot: &Self| snapshot.buffer.map_or(0, |counts| counts.evictions);
+        json!({
+            "pages": evictions(self) - evictions(start),
+            "simulated_ns": self.now_ns - start.now_ns,
+            "flash_ops": flash_ops(&self.counts_since(start)),
+        })
+    }
+
+    fn counts_since(&self, start: &Self) -> Counts {
+        std::array::from_fn(|action| std::array::from_fn(|cause| self.counts[action][cause] - start.counts[action][cause]))
     }
 }
 
@@ -211,6 +230,10 @@ fn by_cause(counts: &[u64; Cause::COUNT]) -> Value {
     Value::Object(object)
 }
 
+fn flash_ops(counts: &Counts) -> Value {
+    json!({ "reads": by_cause(&counts[0]), "programs": by_cause(&counts[1]), "erases": by_cause(&counts[2]) })
+}
+
 fn busy(now: &[u64; Cause::COUNT], before: &[u64; Cause::COUNT]) -> Value {
     by_cause(&std::array::from_fn(|cause| now[cause] - before[cause]))
 }
@@ -218,6 +241,24 @@ fn busy(now: &[u64; Cause::COUNT], before: &[u64; Cause::COUNT]) -> Value {
 /// `numerator / denominator`, or null where there is nothing to divide by.
 fn ratio(numerator: f64, denominator: f64) -> Value {
     if denominator == 0.0 { Value::Null } else { (numerator / denominator).into() }
+}
+
+/// What the data buffer did, counted in host pages.
+fn report_buffer(now: buffer::Counts, start: buffer::Counts, pages_buffered: usize) -> Value {
+    let (read_hits, read_misses) = (now.read_hits - start.read_hits, now.read_misses - start.read_misses);
+    let (write_hits, write_misses) = (now.write_hits - start.write_hits, now.write_misses - start.write_misses);
+    let evictions = now.evictions - start.evictions;
+    json!({
+        "hits": read_hits + write_hits,
+        "misses": read_misses + write_misses,
+        "read_hits": read_hits,
+        "read_misses": read_misses,
+        "write_hits": write_hits,
+        "write_misses": write_misses,
+        "evictions": evictions,
+        "mean_victim_pages": if evictions > 0 { json!(1.0) } else { Value::Null },
+        "pages_buffered": pages_buffered,
+    })
 }
 
 /// Mean and population standard deviation.
@@ -263,8 +304,7 @@ impl Simulation {
         let completed: u64 = statistics.latency.iter().map(|latency| latency.count).sum();
         let unfinished = engine.outstanding();
         self.check(engine, &now, completed, unfinished, source.warmup_requests)?;
-        let counts: Counts =
-            std::array::from_fn(|action| std::array::from_fn(|cause| now.counts[action][cause] - start.counts[action][cause]));
+        let counts = now.counts_since(start);
         let page_bytes = u64::from(self.config.device.page_bytes);
         let programs: u64 = counts[Action::Program as usize].iter().sum();
         let duration_ns = now.now_ns - start.now_ns;
@@ -325,7 +365,7 @@ impl Simulation {
                 "prefilled_pages": statistics.prefilled_pages,
             },
             "latency_ns": self.latencies(statistics),
-            "flash_ops": { "reads": by_cause(&counts[0]), "programs": by_cause(&counts[1]), "erases": by_cause(&counts[2]) },
+            "flash_ops": flash_ops(&counts),
             "write_amplification": ratio((programs * page_bytes) as f64, statistics.bytes_written as f64),
             "pages_per_host_page": ratio(programs as f64, counts[Action::Program as usize][Cause::Host as usize] as f64),
             "parity_updates": {
@@ -349,6 +389,9 @@ impl Simulation {
                     "steady": reached.steady,
                 }),
             );
+        }
+        if let (Some(now), Some(start), Some(buffer)) = (now.buffer, start.buffer, engine.buffer()) {
+            more.insert("buffer".into(), report_buffer(now, start, buffer.pages.count()));
         }
         more.insert("rebuild".into(), json!([]));
         if self.config.run.verify {
@@ -408,7 +451,7 @@ impl Simulation {
         object.insert("wear".into(), json!({ "erase_mean": mean, "erase_max": erases.max(), "erase_stddev": deviation }));
     }
 
-    fn verified_so_far(&self) -> Verified {
+    pub(crate) fn verified_so_far(&self) -> Verified {
         match &self.engine {
             crate::simulation::AnyEngine::Tagged(engine) => Verified {
                 reads_checked: engine.content.reads_checked,

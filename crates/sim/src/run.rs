@@ -151,13 +151,16 @@ pub fn run(
     }
     let wall_seconds = began.elapsed().as_secs_f64();
     let cost = with_cost.then(|| cost(&simulation, wall_seconds));
-    let result = simulation.result(&source, !is_done, cost)?;
+    let mut result = simulation.result(&source, !is_done, cost)?;
     warnings.extend(warnings_after(&simulation, &result));
     let mut fio = None;
     if let Some(writers) = writers {
         let (document, more) = writers.finish(&mut simulation, &result)?;
         fio = document;
         warnings.extend(more);
+    }
+    if is_done && simulation.config.run.drain {
+        drain(&mut simulation, &mut result, &mut warnings)?;
     }
     let is_clean = result["verify"].is_null() || (result["verify"]["mismatches"] == 0 && result["verify"]["pages_lost"] == 0);
     let all_completed = result["requests"]["failed"]["no_space"] == 0 && result["requests"]["unfinished"] == 0;
@@ -168,6 +171,23 @@ pub fn run(
         _ => 0,
     };
     Ok(Finished { json: text(&result), fio, warnings, status })
+}
+
+/// Writes the data buffer to flash, checks what is stored then, and adds the cost to the result, in which it is not counted otherwise.
+fn drain(simulation: &mut Simulation, result: &mut serde_json::Value, warnings: &mut Vec<String>) -> Result<(), RunError> {
+    let (cost, is_complete) = simulation.drain()?;
+    if !is_complete {
+        warnings.push("the data buffer could not be drained for lack of space".into());
+    }
+    let object = result.as_object_mut().expect("an object");
+    let engine = object.remove("engine"); // it comes last
+    object.insert("drain".into(), cost);
+    if simulation.config.run.verify {
+        simulation.verify();
+        object.insert("verify".into(), serde_json::json!(simulation.verified_so_far()));
+    }
+    object.extend(engine.map(|engine| ("engine".into(), engine)));
+    Ok(())
 }
 
 /// What is likely to surprise in the result.

@@ -96,6 +96,13 @@ fn nor_with_early_answers_and_static_wear_levelling() {
 }
 
 #[test]
+fn nor_with_a_data_buffer() {
+    for scheme in ["raid0", "raid1", "raid5"] {
+        assert_eq!(allocations(&small(scheme, &[("buffer_bytes", "1048576")])), 0, "{scheme}");
+    }
+}
+
+#[test]
 fn the_counter_counts() {
     let before = ALLOCATIONS.get();
     drop(std::hint::black_box(Box::new(1)));

@@ -126,6 +126,9 @@ fn every_value_has_its_limits() {
         ("gc_blocks", &["plane"]),
         ("wear_leveling", &["hybrid"]),
         ("wear_spread", &["0"]),
+        ("buffer_bytes_per_gib", &["-1", "1073741825", "0.5"]),
+        ("buffer_bytes", &["-1", "1GB"]),
+        ("buffer_ns", &["-1"]),
         ("serial_subrequests", &["on"]),
         ("parity_in_response", &["no"]),
         ("unwritten", &["one"]),
@@ -146,6 +149,7 @@ fn every_value_has_its_limits() {
         ("warmup", &["-1", "2.5", "s", "1 s", "-1s", "infs", "1e3s", "2.5 seconds"]),
         ("verify", &["2"]),
         ("verify_every", &["-1"]),
+        ("drain", &["always"]),
         ("seed", &["-1", "x"]),
     ];
     for (key, values) in whole {
@@ -474,7 +478,15 @@ fn every_preset_is_what_its_name_says_and_serves_raid0() {
         assert_eq!(user, u64::from(config.device.members()) * u64::from(config.device.pages_per_member()), "{}", preset.name);
         let gib = config.device.derived().raw_bytes >> 30;
         if let Some((channels, capacity)) = preset.name.strip_prefix("sirf-").and_then(|rest| rest.split_once('c')) {
+            // Other page sizes leave all else as it is.
+            let (capacity, page_kib) = capacity.split_once('-').unwrap_or((capacity, "4k"));
+            let gib = gib * 4096 / u64::from(config.device.page_bytes);
             assert_eq!((config.device.channels.to_string(), gib.to_string()), (channels.into(), capacity.into()));
+            assert_eq!(format!("{}k", config.device.page_bytes >> 10), page_kib);
+            // Table V: 0.5 MB of DRAM for each GB of flash with pages of 4 KB.
+            assert_eq!(config.device.derived().buffer_bytes, gib << 19, "{}", preset.name);
+        } else {
+            assert_eq!(config.device.derived().buffer_bytes, 0, "{}", preset.name);
         }
         if let Some((data, _)) = preset.name.rsplit_once('-').and_then(|(_, width)| width.split_once("p1")) {
             assert_eq!(on(preset.name, "raid5", &[]).unwrap().build_scheme().unwrap().width().to_string(), data);
@@ -570,4 +582,26 @@ fn root() -> PathBuf {
 
 fn json(value: impl Serialize) -> Value {
     serde_json::to_value(value).unwrap()
+}
+
+#[test]
+fn a_buffer_has_whole_pages_that_it_can_hold() {
+    let pages = |pairs: &[(&str, &str)]| on("tiny", "raid0", pairs).unwrap().device.buffer_pages();
+    // 128 MiB of flash.
+    assert_eq!(pages(&[("buffer_bytes_per_gib", "524288")]), 16);
+    assert_eq!(pages(&[("buffer_bytes_per_gib", "524288"), ("buffer_bytes", "12287")]), 2, "the fixed size counts, whole pages of it");
+    assert_eq!(pages(&[]), 0);
+    assert_eq!(
+        refusal(&[("buffer_bytes", "4095")]),
+        "buffer_bytes = 4095: makes a buffer of 4095 bytes, allowed is at least one page (4096 bytes)"
+    );
+    assert_eq!(
+        refusal(&[("buffer_bytes_per_gib", "8")]),
+        "buffer_bytes_per_gib = 8: makes a buffer of 1 bytes, allowed is at least one page (4096 bytes)"
+    );
+    assert_eq!(
+        refusal(&[("buffer_bytes", "1000000"), ("page_bytes", "65536")]),
+        "buffer_bytes = 1000000: with page_bytes = 65536 allowed is 0, a buffer takes pages up to 32768"
+    );
+    assert_eq!(pages(&[("buffer_bytes", "65536"), ("page_bytes", "32768")]), 2);
 }

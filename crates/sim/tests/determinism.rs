@@ -67,13 +67,17 @@ fn results_are_those_of_every_build() {
     if is_blessing {
         write_trace(&golden("trace.csv"));
     }
-    for scheme in ["raid0", "raid1", "raid4", "raid5", "sirf1"] {
-        let (json, path) = (replay(scheme), golden(&format!("{scheme}.json")));
+    let buffered = [("buffer_bytes", "131072"), ("unwritten", "prefill"), ("drain", "true")];
+    let plain = ["raid0", "raid1", "raid4", "raid5", "sirf1"].map(|scheme| (scheme, scheme, &[][..]));
+    for (name, scheme, pairs) in plain.into_iter().chain([("sirf1-buffer", "sirf1", &buffered[..])]) {
+        let finished = run(&golden("trace.csv"), verified(scheme, pairs), &Outputs::default(), false, &mut |_| true).unwrap();
+        assert_eq!(finished.status, 0);
+        let (json, path) = (finished.json, golden(&format!("{name}.json")));
         if is_blessing {
             std::fs::write(&path, &json).unwrap();
         }
         let expected = std::fs::read_to_string(&path).unwrap();
-        assert!(json == expected, "{scheme}: the result differs from {}; FLASHRAID_BLESS=1 writes it anew", path.display());
+        assert!(json == expected, "{name}: the result differs from {}; FLASHRAID_BLESS=1 writes it anew", path.display());
     }
 }
 
@@ -97,8 +101,11 @@ fn a_result_can_be_run_again_from_its_own_configuration() {
 
 #[test]
 fn a_clone_goes_on_as_the_original_does() {
-    for (scheme, verify) in [("raid0", "false"), ("raid1", "true"), ("sirf1", "true"), ("raid5", "false"), ("raid5", "true")] {
-        let mut original = Simulation::new(verified(scheme, &[("verify", verify)]), |_| true).unwrap();
+    let cases =
+        [("raid0", "false", "0"), ("raid1", "true", "0"), ("sirf1", "true", "65536"), ("raid5", "false", "65536"), ("raid5", "true", "0")];
+    for (scheme, verify, buffer) in cases {
+        let pairs = [("verify", verify), ("buffer_bytes", buffer)];
+        let mut original = Simulation::new(verified(scheme, &pairs), |_| true).unwrap();
         let (space, requests) = (original.space_bytes(), requests(400));
         let fitting = |request: &&HostRequest| request.offset_bytes + request.size_bytes <= space;
         let (first, second) = requests.split_at(200);
@@ -118,7 +125,7 @@ fn a_clone_goes_on_as_the_original_does() {
         };
         // One after the other: nothing is shared between them.
         let expected = end(&mut original);
-        assert!(end(&mut clone) == expected, "{scheme}, verify = {verify}");
+        assert!(end(&mut clone) == expected, "{scheme}, verify = {verify}, buffer_bytes = {buffer}");
     }
 }
 

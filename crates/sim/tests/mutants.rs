@@ -6,7 +6,7 @@ mod support;
 use flashraid_sim::Config;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
-use flashraid_sim::mutants::{FAULTS, Fault};
+use flashraid_sim::mutants::{BUFFER_FAULTS, BufferFault, FAULTS, Fault};
 use flashraid_sim::verify;
 use flashraid_vocabulary::{Action, Cause, HostOp};
 use flashraid_workload::SplitMix64;
@@ -62,11 +62,34 @@ fn complaint(engine: &Engine<Tags>) -> Option<String> {
 
 /// Runs until verification complains; returns after how many requests, and what it says.
 fn caught(fault: Option<Fault>, seed: u64) -> Option<(u64, String)> {
-    let config = device(fault);
-    let mut engine = engine(&config, tags(&config));
+    caught_on(&device(fault), seed, fault.map(|fault| move |engine: &mut Engine<Tags>| engine.inject(fault)))
+}
+
+/// The device without redundancy, behind a data buffer of a few pages.
+fn buffered_device() -> Config {
+    config(
+        "tiny",
+        "raid0",
+        &[
+            ("channels", "5"),
+            ("blocks_per_plane", "12"),
+            ("pages_per_block", "8"),
+            ("over_provisioning", "0.3"),
+            ("gc_threshold", "0.3"),
+            ("buffer_bytes", "32768"),
+        ],
+    )
+}
+
+fn caught_in_buffer(fault: Option<BufferFault>, seed: u64) -> Option<(u64, String)> {
+    caught_on(&buffered_device(), seed, fault.map(|fault| move |engine: &mut Engine<Tags>| engine.inject_into_buffer(fault)))
+}
+
+fn caught_on(config: &Config, seed: u64, fault: Option<impl Fn(&mut Engine<Tags>)>) -> Option<(u64, String)> {
+    let mut engine = engine(config, tags(config));
     engine.fill(engine.space_pages());
     let mut random = SplitMix64::new(seed);
-    fault.into_iter().for_each(|fault| engine.inject(fault));
+    fault.iter().for_each(|inject| inject(&mut engine));
     for number in 1..=MOST_REQUESTS {
         submit(&mut engine, &mut random);
         if let Some(complaint) = complaint(&engine) {
@@ -89,8 +112,20 @@ fn each_fault_is_caught() {
 }
 
 #[test]
+fn each_fault_of_a_buffer_is_caught() {
+    for seed in 1..=3 {
+        for fault in BUFFER_FAULTS {
+            let (requests, complaint) =
+                caught_in_buffer(Some(fault), seed).unwrap_or_else(|| panic!("{fault:?} is not caught, seed {seed}"));
+            println!("{fault:?}, seed {seed}: request {requests}: {complaint}");
+        }
+    }
+}
+
+#[test]
 fn without_a_fault_nothing_is_found() {
     for seed in 1..=3 {
         assert_eq!(caught(None, seed), None, "seed {seed}");
+        assert_eq!(caught_in_buffer(None, seed), None, "seed {seed}, with a buffer");
     }
 }

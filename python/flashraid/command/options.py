@@ -38,6 +38,7 @@ OPTIONS: list[Option] = [
     ("--fill", "fill", "SHARE", DEVICE),
     ("--fill-bytes", "fill_bytes", "SIZE", DEVICE),
     ("--precondition", "precondition", "none|random:X", DEVICE),
+    ("--drain", "drain", None, DEVICE),
     ("--verify", "verify", None, CHECKS),
     ("--verify-every", "verify_every", "N", CHECKS),
     ("--seed", "seed", "N", CHECKS),

@@ -51,6 +51,8 @@ pub struct Derived {
     pub logical_pages: u64,
     /// Bytes of the forward map: 4 for each logical page. Reverse map and stripe state are not counted.
     pub table_bytes: u64,
+    /// Bytes of the data buffer, whole pages; 0 for none.
+    pub buffer_bytes: u64,
 }
 
 /// What a scheme costs beside time: flash and memory.
@@ -196,6 +198,19 @@ impl Device {
         (logical(low) > 0).then_some(low)
     }
 
+    /// Bytes that the data buffer may take.
+    pub(super) fn buffer_bytes_given(&self) -> u64 {
+        match self.buffer_bytes {
+            0 => ((u128::from(self.geometry().raw_bytes()) * u128::from(self.buffer_bytes_per_gib)) >> 30) as u64,
+            bytes => bytes,
+        }
+    }
+
+    /// Pages of the data buffer, 0 for none.
+    pub fn buffer_pages(&self) -> u64 {
+        self.buffer_bytes_given() / u64::from(self.page_bytes)
+    }
+
     /// What follows from the numbers.
     pub fn derived(&self) -> Derived {
         let logical_pages = u64::from(self.members()) * u64::from(self.pages_per_member());
@@ -209,6 +224,7 @@ impl Device {
             pages_per_member: self.pages_per_member(),
             logical_pages,
             table_bytes: 4 * logical_pages,
+            buffer_bytes: self.buffer_pages() * u64::from(self.page_bytes),
         }
     }
 }

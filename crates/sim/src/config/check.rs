@@ -2,6 +2,7 @@
 
 use super::gather::find_scheme;
 use super::{Allocation, Config, ConfigError, Device, Ftl, Member};
+use crate::buffer::MOST_PAGE_BYTES;
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Build, Protects, Scheme};
 use flashraid_vocabulary::{MemberPage, Version};
@@ -31,6 +32,7 @@ impl Config {
             ));
         }
         self.device.check_capacity(placement)?;
+        self.device.check_buffer()?;
         self.check_space(scheme.as_ref())
     }
 
@@ -191,7 +193,28 @@ impl Device {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.check_counts()?;
         self.check_mirror_chips()?;
-        self.check_capacity(if self.allocation == Allocation::Static { Placement::Static } else { Placement::Groups(1) })
+        self.check_capacity(if self.allocation == Allocation::Static { Placement::Static } else { Placement::Groups(1) })?;
+        self.check_buffer()
+    }
+
+    fn check_buffer(&self) -> Result<(), ConfigError> {
+        if self.buffer_bytes == 0 && self.buffer_bytes_per_gib == 0 {
+            return Ok(());
+        }
+        let (page_bytes, bytes) = (self.page_bytes, self.buffer_bytes_given());
+        let (key, value) = match self.buffer_bytes {
+            0 => ("buffer_bytes_per_gib", self.buffer_bytes_per_gib),
+            _ => ("buffer_bytes", self.buffer_bytes),
+        };
+        if page_bytes > MOST_PAGE_BYTES {
+            return refuse(format!(
+                "{key} = {value}: with page_bytes = {page_bytes} allowed is 0, a buffer takes pages up to {MOST_PAGE_BYTES}"
+            ));
+        }
+        if bytes < u64::from(page_bytes) {
+            return refuse(format!("{key} = {value}: makes a buffer of {bytes} bytes, allowed is at least one page ({page_bytes} bytes)"));
+        }
+        Ok(())
     }
 
     fn check_counts(&self) -> Result<(), ConfigError> {

@@ -16,9 +16,9 @@ pub trait Content: Observer + Clone + Send {
     fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted);
     /// It was acknowledged (or failed: then both contents are possible from now on).
     fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool);
-    /// Operation slot `id` starts a new life on behalf of request `sequence`: with the content of a buffer's entry, or with what the host
+    /// Operation slot `id` starts a new life on behalf of request `sequence`: a write with lanes of a buffer's entry, or with what the host
     /// submitted last. Reads note what they may see.
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, page_bytes: u32, entry: Option<u32>);
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, page_bytes: u32, entry: Option<InEntry>);
     /// A read of an operation was submitted as `record`: its `read`-th, which delivers data strip `strip` unless it is `NO_STRIP`.
     fn read_submitted(&mut self, record: u32, read: u8, strip: u8);
     /// The read `record` of operation `id` ended.
@@ -32,6 +32,13 @@ pub trait Content: Observer + Clone + Send {
     /// The host gets strip `strip` of read operation `id` without flash: from the controller, which holds it as a strip of write
     /// operation `writer` (slot, operation, strip), or else as zeroes.
     fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>);
+    /// Request `sequence` puts `lanes` of page `lpn` into an entry of the data buffer, in which nothing is yet if it `is_new`.
+    fn buffered(&mut self, entry: u32, sequence: u64, lpn: Lpn, lanes: u64, is_new: bool);
+    /// The host gets the `asked` lanes of a page at this moment without flash: what DRAM has, each source laid over those before, and
+    /// zeroes beneath.
+    fn check_in_dram(&mut self, lpn: Lpn, asked: u64, sources: &[InDram]);
+    /// What flash delivers to read operation `id` as its `strip`, page `lpn`, has laid over it what DRAM has now.
+    fn overlay_dram(&mut self, id: u32, lpn: Lpn, strip: u8, sources: &[InDram]);
     /// A page of zeroes appears on flash (first touch of an unwritten page).
     fn placed_zero(&mut self, ppn: Ppn);
     /// Host page `lpn` was filled before the workload starts, by an operation begun with sequence `FILL`.
@@ -49,6 +56,26 @@ pub trait Content: Observer + Clone + Send {
 
 /// The sequence of operations that fill the device before the workload starts.
 pub const FILL: u64 = u64::MAX - 1;
+
+/// What the data buffer holds of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InEntry {
+    /// The entry.
+    pub entry: u32,
+    /// Those of the page's lanes that it says to hold.
+    pub lanes: u64,
+}
+
+/// Where DRAM has a page, or some lanes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InDram {
+    /// It leaves with this operation.
+    Leaving(u32),
+    /// A trim is under way: what came before does not count.
+    Zeroes,
+    /// It is buffered.
+    Entry(InEntry),
+}
 
 /// How a request changes a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,13 +98,16 @@ impl Content for Untracked {
     const TRACKED: bool = false;
     fn submitted(&mut self, _: u64, _: Lpn, _: Submitted) {}
     fn acknowledged(&mut self, _: u64, _: Lpn, _: bool) {}
-    fn begin(&mut self, _: u32, _: &Operation, _: u64, _: u32, _: Option<u32>) {}
+    fn begin(&mut self, _: u32, _: &Operation, _: u64, _: u32, _: Option<InEntry>) {}
     fn read_submitted(&mut self, _: u32, _: u8, _: u8) {}
     fn delivered(&mut self, _: u32, _: &Operation, _: u32, _: Ppn) {}
     fn program(&mut self, _: u32, _: &Operation, _: Sources, _: u32) {}
     fn programmed(&mut self, _: u32, _: Ppn) {}
     fn ended(&mut self, _: u32, _: &Operation, _: bool) {}
     fn check_without_flash(&mut self, _: u32, _: &Operation, _: u32, _: Option<(u32, &Operation, u32)>) {}
+    fn buffered(&mut self, _: u32, _: u64, _: Lpn, _: u64, _: bool) {}
+    fn check_in_dram(&mut self, _: Lpn, _: u64, _: &[InDram]) {}
+    fn overlay_dram(&mut self, _: u32, _: Lpn, _: u8, _: &[InDram]) {}
     fn placed_zero(&mut self, _: Ppn) {}
     fn filled(&mut self, _: Lpn) {}
 }

@@ -46,6 +46,9 @@ impl<C: Content> Engine<C> {
             if C::TRACKED {
                 (0..count).for_each(|page| self.content.filled(Lpn(operation.first.0 + page)));
             }
+            if let Some(buffer) = &mut self.buffer {
+                (0..count).for_each(|page| buffer.is_on_flash(Lpn(operation.first.0 + page)));
+            }
             filled += count;
         }
         self.wave = wave;
@@ -183,7 +186,8 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    fn place_page(&mut self, lpn: Lpn) {
+    /// The page and what its redundancy needs of it appear, unless there is no space.
+    pub(super) fn place_page(&mut self, lpn: Lpn) {
         let mut pages = std::mem::take(&mut self.pages);
         pages.clear();
         self.scheme.redundancy_of(lpn, &mut pages);

@@ -55,6 +55,13 @@ impl Layers {
         upper.0.iter().for_each(|(sequence, lanes)| self.write(*sequence, *lanes));
     }
 
+    /// Nothing but `lanes`.
+    pub fn only(mut self, lanes: u64) -> Self {
+        self.0.iter_mut().for_each(|layer| layer.1 &= lanes);
+        self.0.retain(|layer| layer.1 != 0);
+        self
+    }
+
     /// Lanes that were written.
     pub fn lanes(&self) -> u64 {
         self.0.iter().fold(0, |all, (_, lanes)| all | lanes)

@@ -4,6 +4,7 @@
 //! a simulation can be cloned and continued. Reading order: here (requests), `operations` (their operations), `locks`, `instant`
 //! (work without time), `content` and `tags` (verification).
 
+mod buffered;
 pub mod content;
 mod instant;
 mod layers;
@@ -12,8 +13,9 @@ mod operations;
 pub mod recorder;
 pub mod tags;
 
+use crate::buffer::{Buffer, Victim};
 use crate::statistics::Statistics;
-use content::{Content, Submitted};
+use content::{Content, InDram, Submitted};
 use flashraid_flash::Flash;
 use flashraid_flash::memory::{prefetch, reserved};
 use flashraid_redundancy::{Decisions, Extent, Job, Scheme};
@@ -57,6 +59,10 @@ pub struct Options {
     pub parity_in_response: bool,
     /// Reads of unwritten pages find a page that was placed as the fill would have placed it.
     pub prefill: bool,
+    /// Pages of the data buffer; 0 for none.
+    pub buffer_pages: u64,
+    /// Time in which the data buffer answers.
+    pub buffer_ns: u64,
 }
 
 /// A request whose last wanted page operation has ended.
@@ -136,6 +142,12 @@ pub struct Engine<C: Content> {
     /// Answered writes that have not ended, by page: only where a write may be answered before it ends.
     in_controller: FxHashMap<u64, u32>,
     answers_early: bool,
+    /// The data buffer, if there is one.
+    pub(crate) buffer: Option<Box<Buffer>>,
+    /// The page that is being evicted: its operation is being decided.
+    evicting: Option<Victim>,
+    /// Lent for `Content` to list where DRAM has a page.
+    sources: Vec<InDram>,
     reports_data_in: bool,
     page_bytes: u32,
     page_shift: u32,
@@ -199,6 +211,10 @@ impl<C: Content> Engine<C> {
             space_waiters: vec![(NIL, NIL); flash.domains()],
             writes_in_chunk: vec![0; (rows >> 10) as usize + 1],
             answers_early: flash.settings().report_data_in || !options.parity_in_response,
+            buffer: (options.buffer_pages > 0)
+                .then(|| Buffer::new(options.buffer_pages, options.space_pages, flash.geometry().page_bytes, options.buffer_ns).into()),
+            evicting: None,
+            sources: Vec::new(),
             reports_data_in: flash.settings().report_data_in,
             page_bytes: flash.geometry().page_bytes,
             page_shift: flash.geometry().page_bytes.trailing_zeros(),
@@ -254,9 +270,14 @@ impl<C: Content> Engine<C> {
         self.options.space_pages
     }
 
-    /// Whether the controller holds a version of the page that is acknowledged and not durable yet.
+    /// Whether the controller or its data buffer holds a version of the page that is acknowledged and not durable yet.
     pub fn holds(&self, lpn: Lpn) -> bool {
-        self.in_controller.contains_key(&lpn.0)
+        self.in_controller.contains_key(&lpn.0) || self.buffer.as_ref().is_some_and(|buffer| buffer.holds(lpn))
+    }
+
+    /// The data buffer, for reports.
+    pub fn buffer(&self) -> Option<&Buffer> {
+        self.buffer.as_deref()
     }
 
     /// Simulated time.
@@ -271,7 +292,7 @@ impl<C: Content> Engine<C> {
 
     /// Time of the next event, if anything is under way.
     pub fn next_event_ns(&self) -> Option<u64> {
-        Some(self.flash.next_event_ns()).filter(|time| *time != u64::MAX)
+        Some(self.flash.next_event_ns().min(self.next_answer_ns())).filter(|time| *time != u64::MAX)
     }
 
     // ---- requests ----
@@ -283,7 +304,9 @@ impl<C: Content> Engine<C> {
         self.submitted += 1;
         self.outstanding += 1;
         let end = request.offset_bytes + request.size_bytes;
-        let is_write = matches!(request.op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes);
+        // A flush of the data buffer writes.
+        let is_write = matches!(request.op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes)
+            || (request.op == HostOp::Flush && self.buffer.is_some());
         let id = self.new_request(Request {
             sequence,
             arrival_ns: self.now_ns(),
@@ -304,7 +327,10 @@ impl<C: Content> Engine<C> {
         }
         match request.op {
             HostOp::Flush => {
-                let target = self.first_write + self.write_window.len() as u64;
+                if self.buffer.is_some() {
+                    self.evict_all(id);
+                }
+                let target = self.requests[id as usize].write_index.min(self.first_write + self.write_window.len() as u64);
                 if target > self.first_write {
                     self.flushes.push_back((target, id));
                     if self.recorder.is_some() {
@@ -313,15 +339,15 @@ impl<C: Content> Engine<C> {
                     return sequence;
                 }
             }
-            HostOp::Read | HostOp::Write => self.cut(id, request.op, request.offset_bytes, end),
+            HostOp::Read | HostOp::Write => self.serve(id, request.op, request.offset_bytes, end),
             HostOp::Trim => self.cut_trim(id, self.pages_up(request.offset_bytes), end >> self.page_shift),
             HostOp::WriteZeroes => {
                 // Whole pages become unwritten; parts of pages are written.
                 let (first, last) = (self.pages_up(request.offset_bytes), end >> self.page_shift);
                 let (head, tail) = ((first << self.page_shift).min(end), last << self.page_shift);
-                self.cut(id, HostOp::Write, request.offset_bytes, head);
+                self.serve(id, HostOp::Write, request.offset_bytes, head);
                 self.cut_trim(id, first, last);
-                self.cut(id, HostOp::Write, tail.max(head), end);
+                self.serve(id, HostOp::Write, tail.max(head), end);
             }
         }
         self.answered(id);
@@ -353,6 +379,16 @@ impl<C: Content> Engine<C> {
         }
     }
 
+    /// Serves a read or write of bytes: through the data buffer, if there is one.
+    #[inline]
+    fn serve(&mut self, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
+        if self.buffer.is_some() {
+            self.serve_buffered(id, op, offset_bytes, end_bytes);
+        } else {
+            self.cut(id, op, offset_bytes, end_bytes);
+        }
+    }
+
     /// Cuts bytes into operations, in the order of the logical space; past its end it goes on at its start.
     fn cut(&mut self, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
         if offset_bytes >= end_bytes {
@@ -369,21 +405,33 @@ impl<C: Content> Engine<C> {
             covered: false,
         };
         let mut start = (offset_bytes & (page - 1)) as u32;
-        let mut noted = 0;
-        let last_bytes = extent.last_bytes;
-        while extent.pages > 0 {
+        loop {
             let to_end = self.options.space_pages - extent.first.0;
-            let part = if extent.pages > to_end { Extent { pages: to_end, last_bytes: self.page_bytes, ..extent } } else { extent };
-            let part = if part.pages == 1 && extent.pages > 1 { Extent { last_bytes: part.first_bytes, ..part } } else { part };
-            if C::TRACKED && op == HostOp::Write && noted == 0 {
-                self.note_submitted(id, &part, std::mem::take(&mut start));
-                noted = part.pages;
+            let is_last = extent.pages <= to_end;
+            let lap = if is_last { extent } else { Extent { pages: to_end, last_bytes: self.page_bytes, ..extent } };
+            if C::TRACKED && op == HostOp::Write {
+                self.note_submitted(id, &lap, std::mem::take(&mut start));
             }
-            let taken = self.decide(id, &part);
-            noted = noted.saturating_sub(taken);
+            self.decide_all(id, lap);
+            if is_last {
+                return;
+            }
+            extent.pages -= lap.pages;
+            extent.first = Lpn(0);
+            extent.first_bytes = if extent.pages == 1 { extent.last_bytes } else { self.page_bytes };
+        }
+    }
+
+    /// Lets the scheme decide all of `extent`, piece by piece.
+    fn decide_all(&mut self, id: u32, mut extent: Extent) {
+        loop {
+            let taken = self.decide(id, &extent);
             extent.pages -= taken;
-            extent.first = self.wrapped(extent.first.0 + taken);
-            extent.first_bytes = if extent.pages == 1 { last_bytes } else { self.page_bytes };
+            if extent.pages == 0 {
+                return;
+            }
+            extent.first.0 += taken;
+            extent.first_bytes = if extent.pages == 1 { extent.last_bytes } else { self.page_bytes };
         }
     }
 
@@ -409,6 +457,9 @@ impl<C: Content> Engine<C> {
                 covered: false,
             };
             self.note_submitted(id, &extent, 0);
+        }
+        if self.buffer.is_some() {
+            self.discard_buffered(first, end);
         }
         while first < end {
             let lap = first / self.options.space_pages * self.options.space_pages;
@@ -481,6 +532,10 @@ impl<C: Content> Engine<C> {
         decisions.operations.clear();
         let taken = self.scheme.decide(extent, &EngineView(&self.flash), &mut decisions);
         debug_assert!(taken >= 1 && taken <= extent.pages);
+        #[cfg(feature = "mutants")]
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.mutant == Some(crate::mutants::BufferFault::Overtake)) {
+            decisions.operations.iter_mut().for_each(|operation| operation.lock = flashraid_redundancy::Lock::None);
+        }
         self.admit(id, &decisions);
         self.decisions = decisions;
         taken
@@ -577,6 +632,9 @@ impl<C: Content> Engine<C> {
 
     /// Processes every event up to and including `time_ns` and moves the clock there.
     pub fn advance_until(&mut self, time_ns: u64) -> Result<(), Stalled> {
+        while self.next_answer_ns() <= time_ns {
+            self.advance()?;
+        }
         while self.flash.next_event_ns() <= time_ns {
             self.process_event();
         }
@@ -590,6 +648,10 @@ impl<C: Content> Engine<C> {
 
     /// Processes the next event. Returns whether there was one; without one, requests that wait for space fail.
     pub fn advance(&mut self) -> Result<bool, Stalled> {
+        if self.next_answer_ns() < self.flash.next_event_ns() {
+            self.answer_from_dram();
+            return Ok(true);
+        }
         if self.flash.next_event_ns() != u64::MAX {
             self.process_event();
             return Ok(true);

@@ -146,7 +146,8 @@ impl<C: Content> Engine<C> {
         }
         if C::TRACKED {
             let sequence = if request == NIL { u64::MAX } else { self.requests[request as usize].sequence };
-            self.content.begin(id, &operation, sequence, self.page_bytes, None);
+            let entry = self.evicted_lanes();
+            self.content.begin(id, &operation, sequence, self.page_bytes, entry);
         }
         id
     }
@@ -173,6 +174,9 @@ impl<C: Content> Engine<C> {
                 self.slots[id as usize].unmet += 1;
             }
             self.queue_for_lock(id);
+            if self.buffer.is_some() {
+                self.departs(id);
+            }
         }
         for id in ids.drain(..) {
             if self.slots[id as usize].unmet == 0 {
@@ -332,7 +336,7 @@ impl<C: Content> Engine<C> {
 
     fn start(&mut self, id: u32) {
         self.slots[id as usize].started = true;
-        if self.options.prefill && self.slots[id as usize].operation.kind == OperationKind::Read {
+        if self.options.prefill && self.buffer.is_none() && self.slots[id as usize].operation.kind == OperationKind::Read {
             self.place_unwritten(id);
         }
         self.step(id);
@@ -491,7 +495,8 @@ impl<C: Content> Engine<C> {
         if request == NIL {
             return;
         }
-        if operation.kind != OperationKind::Read {
+        // The data buffer knows what leaves it.
+        if operation.kind != OperationKind::Read && self.buffer.is_none() {
             self.answers_early |= operation.lag > 0;
             for page in 0..u64::from(operation.strips.count_ones()) {
                 self.in_controller.insert(operation.first.0 + page, id);
@@ -521,6 +526,9 @@ impl<C: Content> Engine<C> {
         self.give_back(&operation, promised);
         if C::TRACKED {
             self.content.ended(id, &operation, failed);
+        }
+        if self.buffer.is_some() && request != NIL {
+            self.arrives(id, &operation);
         }
         if !failed && self.slots[id as usize].job == NO_JOB {
             self.scheme.ended(&operation);
@@ -581,6 +589,9 @@ impl<C: Content> Engine<C> {
 
     /// Strips of a read that need no flash: unwritten ones, and those that the controller still holds.
     fn serve_without_flash(&mut self, id: u32, page_operations: &mut Vec<PageOperation>) {
+        if C::TRACKED && self.buffer.is_some() {
+            self.overlay_dram(id);
+        }
         let operation = self.slots[id as usize].operation;
         if self.answers_early && !self.in_controller.is_empty() {
             let controller = &self.in_controller;

@@ -6,7 +6,7 @@
 //! shows. An erased page is poisoned. Nothing here is computed from stripe state.
 
 use super::Engine;
-use super::content::{Content, FILL, Submitted};
+use super::content::{Content, FILL, InDram, InEntry, Submitted};
 pub use super::layers::ZERO;
 use super::layers::{ALL, Layers, Pages};
 use crate::verify::{self, Verified};
@@ -32,6 +32,8 @@ struct Gathered {
     parts: SmallVec<[(u8, Layers); 2]>,
     /// Read operations: for each strip in order, the oldest version that it may see.
     floors: Vec<u64>,
+    /// Read operations: what DRAM changes in what flash delivers of a strip.
+    overlays: Vec<(u8, u64)>,
 }
 
 /// A version of a page.
@@ -75,6 +77,8 @@ pub struct Tags {
     newest: Pages,
     /// What the ended operations put into each host page.
     durable: Pages,
+    /// What the data buffer's entries hold.
+    entries: Vec<Layers>,
     active: FxHashMap<u64, Page>,
     /// Pages of failed writes: old or new, nobody knows, until they are written whole again.
     unknown: FxHashSet<u64>,
@@ -94,6 +98,7 @@ impl Tags {
             reads: Vec::new(),
             newest: Pages::new(space_pages),
             durable: Pages::new(space_pages),
+            entries: Vec::new(),
             active: FxHashMap::default(),
             unknown: FxHashSet::default(),
             reads_checked: 0,
@@ -145,10 +150,37 @@ impl Tags {
     fn compare(&mut self, id: u32, operation: &Operation, strip: u32, content: u64) {
         let lpn = page_of(operation, strip);
         let floor = self.gathered[id as usize].floors[rank(operation, strip) as usize];
+        let overlay = self.gathered[id as usize].overlays.iter().find(|(of, _)| u32::from(*of) == strip);
+        let content = content ^ overlay.map_or(ZERO, |(_, change)| *change);
         let seen = self.active[&lpn.0].has(content, floor);
+        self.count_read(lpn, seen);
+        self.leave(lpn);
+    }
+
+    fn count_read(&mut self, lpn: Lpn, seen: bool) {
         self.reads_checked += 1;
         self.mismatches += u64::from(!seen && !self.unknown.contains(&lpn.0));
-        self.leave(lpn);
+    }
+
+    fn entry(&self, InEntry { entry, lanes }: InEntry) -> Layers {
+        self.entries[entry as usize].clone().only(lanes)
+    }
+
+    /// What DRAM has of a page, later sources laid over earlier ones, and which lanes flash does not add to.
+    fn in_dram(&self, sources: &[InDram]) -> (Layers, u64) {
+        sources.iter().fold((Layers::default(), 0), |(mut layers, known), source| {
+            let (upper, lanes) = match *source {
+                InDram::Leaving(operation) => {
+                    let upper = self.gathered[operation as usize].parts[0].1.clone();
+                    let lanes = upper.lanes();
+                    (upper, lanes)
+                }
+                InDram::Zeroes => return (Layers::default(), ALL),
+                InDram::Entry(entry) => (self.entry(entry), entry.lanes),
+            };
+            layers.lay(&upper);
+            (layers, known | lanes)
+        })
     }
 
     /// What the host gives of a strip of a write.
@@ -241,13 +273,14 @@ impl Content for Tags {
         self.leave(lpn);
     }
 
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, page_bytes: u32, _entry: Option<u32>) {
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, page_bytes: u32, entry: Option<InEntry>) {
         let mut gathered = std::mem::take(grown(&mut self.gathered, id));
         gathered.sequence = sequence;
         gathered.reads.clear();
         gathered.below.clear();
         gathered.parts.clear();
         gathered.floors.clear();
+        gathered.overlays.clear();
         match operation.kind {
             OperationKind::Read => {
                 for rank in 0..u64::from(operation.strips.count_ones()) {
@@ -255,6 +288,10 @@ impl Content for Tags {
                     page.users += 1;
                     gathered.floors.push(page.floor);
                 }
+            }
+            OperationKind::Write if let Some(entry) = entry => {
+                let strip = operation.strips.trailing_zeros() as u8;
+                gathered.parts.push((strip, self.entry(entry)));
             }
             OperationKind::Write => {
                 for strip in bits(operation.partial_strips(page_bytes)) {
@@ -302,12 +339,11 @@ impl Content for Tags {
     }
 
     fn ended(&mut self, id: u32, operation: &Operation, failed: bool) {
-        if failed {
-            return;
-        }
         for strip in bits(operation.strips) {
             let lpn = page_of(operation, strip);
             match operation.kind {
+                // It may be one of a page that left the data buffer, and long acknowledged.
+                OperationKind::Write | OperationKind::Trim if failed => drop(self.unknown.insert(lpn.0)),
                 OperationKind::Write => {
                     let mut layers = self.durable.get(lpn.0);
                     layers.lay(&self.given(id, strip));
@@ -322,6 +358,27 @@ impl Content for Tags {
     fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>) {
         let content = writer.map_or(ZERO, |(writer, write, strip)| self.host_strip(writer, write, strip));
         self.compare(id, operation, strip, content);
+    }
+
+    fn buffered(&mut self, entry: u32, sequence: u64, _lpn: Lpn, lanes: u64, is_new: bool) {
+        let layers = grown(&mut self.entries, entry);
+        if is_new {
+            *layers = Layers::default();
+        }
+        layers.write(sequence, lanes);
+    }
+
+    fn check_in_dram(&mut self, lpn: Lpn, asked: u64, sources: &[InDram]) {
+        let (layers, lanes) = self.in_dram(sources);
+        // Lanes that nobody asked for are taken to be right.
+        let rest = self.newest.get(lpn.0).content(lpn.0, !lanes & !asked);
+        self.count_read(lpn, self.explains(lpn, layers.content(lpn.0, ALL) ^ rest));
+    }
+
+    fn overlay_dram(&mut self, id: u32, lpn: Lpn, strip: u8, sources: &[InDram]) {
+        let (layers, lanes) = self.in_dram(sources);
+        let change = self.durable.get(lpn.0).content(lpn.0, lanes) ^ layers.content(lpn.0, ALL);
+        self.gathered[id as usize].overlays.push((strip, change));
     }
 
     fn placed_zero(&mut self, ppn: Ppn) {

@@ -4,7 +4,7 @@
 
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_sim::engine::Engine;
-use flashraid_sim::engine::content::{Content, FILL, Submitted};
+use flashraid_sim::engine::content::{Content, FILL, InDram, InEntry, Submitted};
 use flashraid_vocabulary::{HostOp, HostRequest, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
 use std::collections::BTreeMap;
 
@@ -16,6 +16,10 @@ struct Gathered {
     sequence: u64,
     reads: Vec<u64>,
     below: BTreeMap<u32, u64>,
+    /// What an eviction writes: lanes, and which of them.
+    evicted: Option<(u64, u64)>,
+    /// What DRAM lays over the pages of a read.
+    overlays: BTreeMap<u32, (u64, u64)>,
     /// For each page of a read: what it must see, unless a write of the page was or became concurrent.
     expected: Vec<Option<(u64, u64)>>,
 }
@@ -29,12 +33,16 @@ pub struct Bytes {
     submissions: Vec<(u64, u64)>,
     /// What each request put into each page: lanes, and which of them.
     given: BTreeMap<(u64, u64), (u64, u64)>,
+    /// What the data buffer's entries hold: lanes, and which of them.
+    entries: Vec<(u64, u64)>,
     gathered: Vec<Gathered>,
     programs: Vec<u64>,
     reads: Vec<(u8, u8)>,
     /// The request about to be submitted.
     pub request: Option<HostRequest>,
     page_bytes: u64,
+    /// Requests are rounded outwards to so many bytes.
+    rounded_bytes: u64,
     /// Reads compared.
     pub reads_checked: u64,
     /// What was wrong.
@@ -70,22 +78,30 @@ impl Bytes {
             host: vec![0; space_pages as usize],
             submissions: vec![(0, 0); space_pages as usize],
             given: BTreeMap::new(),
+            entries: Vec::new(),
             gathered: Vec::new(),
             programs: Vec::new(),
             reads: Vec::new(),
             request: None,
             page_bytes: u64::from(page_bytes),
+            rounded_bytes: 1,
             reads_checked: 0,
             wrong: Vec::new(),
         }
+    }
+
+    /// Behind a data buffer, which knows whole sectors only.
+    pub fn rounded_to(self, rounded_bytes: u64) -> Self {
+        Self { rounded_bytes, ..self }
     }
 
     /// Lanes (as a mask of bytes) that the request under submission touches in the `page`-th page from its first on.
     fn touched(&self, request: &HostRequest, page: u64) -> u64 {
         let lane_bytes = self.page_bytes / LANES;
         let start = (request.offset_bytes / self.page_bytes + page) * self.page_bytes;
-        let end = request.offset_bytes + request.size_bytes;
-        let is_touched = |lane: &u64| (start + lane * lane_bytes) >= request.offset_bytes && (start + (lane + 1) * lane_bytes) <= end;
+        let offset = request.offset_bytes / self.rounded_bytes * self.rounded_bytes;
+        let end = (request.offset_bytes + request.size_bytes).next_multiple_of(self.rounded_bytes);
+        let is_touched = |lane: &u64| (start + lane * lane_bytes) >= offset && (start + (lane + 1) * lane_bytes) <= end;
         (0..LANES).filter(is_touched).fold(0, |mask, lane| mask | 0xFF << (8 * lane))
     }
 
@@ -98,13 +114,16 @@ impl Bytes {
         if gathered.sequence == FILL {
             return lanes(FILL, lpn);
         }
-        let (value, mask) = self.given[&(gathered.sequence, lpn)];
+        let (value, mask) = gathered.evicted.unwrap_or_else(|| self.given[&(gathered.sequence, lpn)]);
         value & mask | gathered.below.get(&strip).copied().unwrap_or(0) & !mask
     }
 
     fn compare(&mut self, id: u32, operation: &Operation, strip: u32, content: u64) {
         let lpn = lpn_of(operation, strip);
-        let expected = self.gathered[id as usize].expected[(lpn - operation.first.0) as usize];
+        let gathered = &self.gathered[id as usize];
+        let expected = gathered.expected[(lpn - operation.first.0) as usize];
+        let (value, mask) = gathered.overlays.get(&strip).copied().unwrap_or_default();
+        let content = value & mask | content & !mask;
         let Some((submissions, expected)) = expected else { return };
         if self.submissions[lpn as usize].0 == submissions {
             self.reads_checked += 1;
@@ -112,6 +131,23 @@ impl Bytes {
                 self.wrong.push(format!("host page {lpn} was read as {content:#018x}, and holds {expected:#018x}"));
             }
         }
+    }
+
+    fn entry(&self, InEntry { entry, lanes }: InEntry) -> (u64, u64) {
+        assert_eq!(self.entries[entry as usize].1, lanes, "entry {entry} holds what was given");
+        self.entries[entry as usize]
+    }
+
+    /// What DRAM has of a page, and which lanes; later sources laid over earlier ones.
+    fn in_dram(&self, sources: &[InDram]) -> (u64, u64) {
+        sources.iter().fold((0, 0), |(below, known), source| {
+            let (value, mask) = match *source {
+                InDram::Leaving(operation) => self.gathered[operation as usize].evicted.expect("an eviction"),
+                InDram::Zeroes => (0, u64::MAX),
+                InDram::Entry(entry) => self.entry(entry),
+            };
+            (value & mask | below & !mask, known | mask)
+        })
     }
 
     /// Compares every page with what the host asked for, and every row with the plain rule of `layout`. Only while nothing is in flight.
@@ -125,6 +161,10 @@ impl Bytes {
         };
         for lpn in 0..engine.space_pages() {
             let stored = content(engine.scheme().locate(Lpn(lpn)), Version::Current).unwrap_or(0);
+            let entry = engine.buffer().and_then(|buffer| buffer.pages.find(Lpn(lpn)));
+            assert_eq!(engine.holds(Lpn(lpn)), entry.is_some(), "nothing is in flight");
+            let (value, mask) = entry.map_or((0, 0), |entry| bytes.entries[entry as usize]);
+            let stored = value & mask | stored & !mask;
             assert_eq!(stored, bytes.host[lpn as usize], "host page {lpn}");
         }
         let members = flash.settings().members() as u16;
@@ -200,8 +240,9 @@ impl Content for Bytes {
         }
     }
 
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, _page_bytes: u32, _entry: Option<u32>) {
-        let mut gathered = Gathered { sequence, ..Gathered::default() };
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, _page_bytes: u32, entry: Option<InEntry>) {
+        let evicted = entry.map(|entry| self.entry(entry));
+        let mut gathered = Gathered { sequence, evicted, ..Gathered::default() };
         if operation.kind == OperationKind::Read {
             for rank in 0..u64::from(operation.strips.count_ones()) {
                 let lpn = (operation.first.0 + rank) as usize;
@@ -250,6 +291,28 @@ impl Content for Bytes {
     fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>) {
         let content = writer.map_or(0, |(writer, write, strip)| self.host_strip(writer, write, strip));
         self.compare(id, operation, strip, content);
+    }
+
+    fn buffered(&mut self, entry: u32, sequence: u64, lpn: Lpn, lanes: u64, is_new: bool) {
+        let (value, mask) = self.given[&(sequence, lpn.0)];
+        assert_eq!(lanes, mask);
+        let (before, known) = std::mem::take(grown(&mut self.entries, entry));
+        let (before, known) = if is_new { (0, 0) } else { (before, known) };
+        self.entries[entry as usize] = (value & mask | before & !mask, known | mask);
+    }
+
+    fn check_in_dram(&mut self, lpn: Lpn, asked: u64, sources: &[InDram]) {
+        let (value, mask) = self.in_dram(sources);
+        self.reads_checked += 1;
+        let (content, expected) = (value & mask & asked, self.host[lpn.0 as usize] & asked);
+        if content != expected {
+            self.wrong.push(format!("host page {} was read from DRAM as {content:#018x}, and holds {expected:#018x}", lpn.0));
+        }
+    }
+
+    fn overlay_dram(&mut self, id: u32, _lpn: Lpn, strip: u8, sources: &[InDram]) {
+        let overlay = self.in_dram(sources);
+        self.gathered[id as usize].overlays.insert(u32::from(strip), overlay);
     }
 
     fn placed_zero(&mut self, ppn: Ppn) {

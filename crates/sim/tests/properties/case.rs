@@ -38,6 +38,16 @@ pub struct Case {
     pub raw: Vec<Raw>,
 }
 
+/// Cases with a data buffer of a few pages.
+pub fn buffered_cases(scheme: &'static str) -> impl Strategy<Value = Case> {
+    (cases(scheme, 0.0), 1..=12u64, prop_oneof![Just(0u64), Just(1000u64), 0..=400_000u64]).prop_map(|(mut case, pages, answer_ns)| {
+        let (_, page_bytes) = case.settings.iter().find(|(key, _)| *key == "page_bytes").expect("a page has a size");
+        let bytes = pages * page_bytes.parse::<u64>().expect("a number");
+        case.settings.extend([("buffer_bytes", bytes.to_string()), ("buffer_ns", answer_ns.to_string())]);
+        case
+    })
+}
+
 type Shape = (u32, u32, u32, u32, u32, u32, u32);
 
 fn shape() -> impl Strategy<Value = Shape> {

@@ -11,7 +11,7 @@ mod support;
 mod test_only;
 
 use bytes::{Bytes, Redundancy};
-use case::{Case, Drive, cases};
+use case::{Case, Drive, buffered_cases, cases};
 use flashraid_flash::ppn_limit;
 use flashraid_redundancy::{Job, Scheme};
 use flashraid_sim::engine::content::Content;
@@ -188,7 +188,8 @@ fn check_case(
             check_counts(engine);
         },
     );
-    let content = Bytes::new(ppn_limit(&config.device.geometry()), space_pages, config.device.page_bytes);
+    let rounded_bytes = if config.device.buffer_pages() > 0 { 512 } else { 1 };
+    let content = Bytes::new(ppn_limit(&config.device.geometry()), space_pages, config.device.page_bytes).rounded_to(rounded_bytes);
     let mut naive = support::engine_with(config, scheme(), content);
     naive.fill(filled);
     job().into_iter().for_each(|job| naive.add_job(job));
@@ -223,37 +224,61 @@ fn check_simulation(case: &Case, config: Config, times: &[CompletedRequest]) {
     assert_eq!((&result["verify"]["mismatches"], &result["verify"]["pages_lost"]), (&0.into(), &0.into()));
 }
 
-fn registered(test: &str, scheme: &'static str, count: u64, redundancy: impl Fn(&Config) -> Redundancy) {
-    for_cases(test, count, cases(scheme, 0.0), |case| {
+/// What the scheme keeps between the members of a row.
+fn redundancy(config: &Config) -> Redundancy {
+    match config.scheme.name.as_str() {
+        "raid0" => Redundancy::None,
+        "raid1" => Redundancy::Mirror(2),
+        "sirf1" => Redundancy::Mirror(config.scheme.parameters["groups"].as_u64().expect("a number") as u16),
+        _ => Redundancy::Parity,
+    }
+}
+
+fn registered(test: &str, scheme: &'static str, count: u64, strategy: impl Strategy<Value = Case>) {
+    for_cases(test, count, strategy, |case| {
         let config = case.config(scheme);
-        let redundancy = redundancy(&config);
-        let times = check_case(case, &config, &|| config.build_scheme().unwrap(), &|| None, redundancy);
+        let times = check_case(case, &config, &|| config.build_scheme().unwrap(), &|| None, redundancy(&config));
         check_simulation(case, config, &times);
     });
 }
 
 #[test]
 fn raid0() {
-    registered("raid0", "raid0", 100, |_| Redundancy::None);
+    registered("raid0", "raid0", 100, cases("raid0", 0.0));
 }
 
 #[test]
 fn raid1() {
-    registered("raid1", "raid1", 100, |_| Redundancy::Mirror(2));
+    registered("raid1", "raid1", 100, cases("raid1", 0.0));
 }
 
 #[test]
 fn sirf1() {
-    let groups = |config: &Config| config.scheme.parameters["groups"].as_u64().unwrap() as u16;
-    registered("sirf1", "sirf1", 200, |config| Redundancy::Mirror(groups(config)));
+    registered("sirf1", "sirf1", 200, cases("sirf1", 0.0));
 }
 
 #[test]
 fn raid4() {
-    registered("raid4", "raid4", 100, |_| Redundancy::Parity);
+    registered("raid4", "raid4", 100, cases("raid4", 0.0));
 }
 
 #[test]
 fn raid5() {
-    registered("raid5", "raid5", 200, |_| Redundancy::Parity);
+    registered("raid5", "raid5", 200, cases("raid5", 0.0));
+}
+
+/// Behind a data buffer of a few pages, so that nearly every write evicts.
+#[test]
+fn buffered_raid0() {
+    registered("buffered_raid0", "raid0", 50, buffered_cases("raid0"));
+}
+
+#[test]
+fn buffered_sirf1() {
+    registered("buffered_sirf1", "sirf1", 100, buffered_cases("sirf1"));
+}
+
+#[test]
+fn buffered_raid5() {
+    registered("buffered_raid5", "raid5", 70, buffered_cases("raid5"));
 }

@@ -56,7 +56,7 @@ pub fn engine<C: Content>(config: &Config, content: C) -> Engine<C> {
 pub fn engine_with<C: Content>(config: &Config, scheme: Box<dyn Scheme>, content: C) -> Engine<C> {
     let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
     let settings = settings(&config.device, config.placement(&*scheme));
-    Engine::new(scheme, Flash::new(settings), content, options(&config.host, space_pages))
+    Engine::new(scheme, Flash::new(settings), content, options(config, space_pages))
 }
 
 /// Tags for the device, and as many host pages as there could be.
