@@ -17,7 +17,7 @@ use collection::victims::Victims;
 use flashraid_vocabulary::{Action, Cause, Geometry, MemberId, MemberPage, Observer, Ppn, Version};
 use mapping::blocks::{Blocks, State, Stream, plane_stride};
 use mapping::maps::Maps;
-use mapping::space::{Domain, NIL};
+use mapping::space::{DATA, Domain, NIL};
 use nand::events::EventQueue;
 pub use nand::records::About;
 use nand::records::Record;
@@ -46,6 +46,25 @@ pub struct Completion {
     pub record: u32,
     /// What happened.
     pub progress: Progress,
+}
+
+/// What the collector did to the map, for whom stores it: reported while there are translation planes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapNews {
+    /// A version of a page of a scheme is elsewhere now.
+    Moved {
+        /// The plane in which it was moved.
+        plane: u32,
+        /// Which version.
+        version: Version,
+        /// Of which page.
+        slot: u32,
+    },
+    /// The plane's victim, from which pages were moved, is erased.
+    Erased {
+        /// The plane.
+        plane: u32,
+    },
 }
 
 /// Load and traffic of one member.
@@ -90,6 +109,7 @@ pub struct Flash {
     pub(crate) started: Vec<(u32, Ppn, u32)>,
     pub(crate) freed: Vec<u32>,
     pub(crate) questions: Vec<(u32, MemberPage)>,
+    pub(crate) map_news: Vec<MapNews>,
     pub(crate) without_time: bool,
     pub(crate) programmed_now: u64,
     pub(crate) victims_now: u64,
@@ -110,7 +130,8 @@ pub struct Flash {
     pub(crate) per_block: Divisor,
     pub(crate) per_plane: Divisor,
     pub(crate) sites: Vec<Site>,
-    pub(crate) gc_pages: u32,
+    /// Number of the first member's domain of translation pages.
+    pub(crate) translation_domains: u32,
 }
 
 /// Deliberate faults of the flash layer (see the list in the engine's `mutants` file).
@@ -131,11 +152,25 @@ impl Flash {
         let units_per_channel = settings.units_per_channel();
         let planes_per_unit = settings.planes_per_unit();
         let planes = geometry.channels * units_per_channel * planes_per_unit;
-        let blocks = Blocks::new(planes, geometry.blocks_per_plane, geometry.pages_per_block, settings.gc_hard, settings.wear_dynamic);
+        let has_translation = settings.translation_blocks > 0;
+        let chip = |plane: u32| plane / planes_per_unit % units_per_channel % geometry.chips_per_channel;
+        let translation = |plane: u32| if settings.is_mirror_chip(chip(plane)) { 0 } else { settings.translation_blocks };
+        let data_planes = (0..planes).map(|plane| (geometry.blocks_per_plane - translation(plane), settings.gc_threshold));
+        // Translation planes are small, and collected when they are short of blocks alone.
+        let translation_planes = (0..planes).filter(|_| has_translation).map(|plane| (translation(plane), 0.0));
+        let blocks = Blocks::new(
+            data_planes.chain(translation_planes),
+            geometry.blocks_per_plane,
+            geometry.pages_per_block,
+            settings.gc_hard,
+            settings.wear_dynamic,
+        );
+        let planes = blocks.planes.len() as u32;
+        let slots = (settings.pages_per_member + settings.translation_pages) as usize * members as usize;
         let units = (geometry.channels * units_per_channel) as usize;
         let mut flash = Self {
             now_ns: 0,
-            maps: Maps::new(settings.pages_per_member as usize * members as usize, ppn_limit(&geometry) as usize),
+            maps: Maps::new(slots, ppn_limit(&geometry, has_translation) as usize),
             victims: Victims::new(planes, geometry.pages_per_block),
             domains: Vec::new(),
             channels: (0..geometry.channels).map(|channel| Channel::new(channel, units_per_channel)).collect(),
@@ -149,6 +184,7 @@ impl Flash {
             started: Vec::new(),
             freed: Vec::new(),
             questions: Vec::new(),
+            map_news: Vec::new(),
             without_time: false,
             programmed_now: 0,
             victims_now: 0,
@@ -167,7 +203,7 @@ impl Flash {
             per_block: Divisor::new(geometry.pages_per_block),
             per_plane: Divisor::new(plane_stride(geometry.blocks_per_plane) * geometry.pages_per_block),
             sites: Vec::new(),
-            gc_pages: (settings.gc_threshold * geometry.pages_per_plane() as f64).ceil() as u32,
+            translation_domains: 0,
             blocks,
             settings,
         };
@@ -209,11 +245,13 @@ impl Flash {
     }
 
     pub(crate) fn set_writable(&mut self, plane: u32, writable: bool) {
-        let Site { unit, bit, .. } = self.sites[plane as usize];
+        let Site { unit, bit, domain } = self.sites[plane as usize];
+        let kind = self.domains[domain as usize].kind;
         let unit = &mut self.units[unit as usize];
-        unit.writable = if writable { unit.writable | bit } else { unit.writable & !bit };
-        let channel = &mut self.channels[unit.channel as usize];
-        channel.writable = if unit.writable != 0 { channel.writable | unit.bit } else { channel.writable & !unit.bit };
+        let planes = &mut unit.writable[kind];
+        *planes = if writable { *planes | bit } else { *planes & !bit };
+        let units = &mut self.channels[unit.channel as usize].writable[kind];
+        *units = if *planes != 0 { *units | unit.bit } else { *units & !unit.bit };
     }
 
     /// Number of space domains.
@@ -318,7 +356,7 @@ impl Flash {
     #[inline]
     pub(crate) fn place_in(&mut self, domain: u32, address: MemberPage, version: Version, keep_base: bool) -> (u32, Ppn) {
         let plane = match self.settings.placement {
-            Placement::Static => domain,
+            Placement::Static if self.domains[domain as usize].kind == DATA => domain,
             _ => self.next_plane(domain),
         };
         let ppn = self.take_host_page(plane);
@@ -334,7 +372,7 @@ impl Flash {
     fn next_plane(&mut self, domain: u32) -> u32 {
         let entry = &mut self.domains[domain as usize];
         let (mut channel, unit, plane) = entry.fill_turn;
-        let ((first, end), units) = (entry.channels, entry.units);
+        let ((first, end), units, kind) = (entry.channels, entry.units, entry.kind);
         entry.fill_turn.0 = if channel + 1 == end { first } else { channel + 1 };
         if channel + 1 == end {
             let next = nand::units::after(units, u64::from(unit));
@@ -343,12 +381,12 @@ impl Flash {
                 entry.fill_turn.2 = if plane + 1 == self.planes_per_unit { 0 } else { plane + 1 };
             }
         }
-        while self.channels[channel as usize].writable & units == 0 {
+        while self.channels[channel as usize].writable[kind] & units == 0 {
             channel = if channel + 1 == end { first } else { channel + 1 };
         }
         let channel = &self.channels[channel as usize];
-        let unit = channel.first_unit + nand::units::at_or_after(channel.writable & units, unit);
-        unit * self.planes_per_unit + nand::units::at_or_after(self.units[unit as usize].writable, plane)
+        let unit = channel.first_unit + nand::units::at_or_after(channel.writable[kind] & units, unit);
+        self.first_plane(unit, kind) + nand::units::at_or_after(self.units[unit as usize].writable[kind], plane)
     }
 
     // ---- what others may look at ----
@@ -419,7 +457,7 @@ impl Flash {
         load.reads + load.programs + load.in_service + load.collections == 0
     }
 
-    /// Erased blocks of a member.
+    /// Erased blocks of a member, without those of its translation planes.
     pub fn free_blocks(&self, member: u32) -> u64 {
         (0..self.units.len() as u32).filter(|unit| self.member_of_unit(*unit) == member).map(|unit| self.free_blocks_of_unit(unit)).sum()
     }
@@ -431,8 +469,7 @@ impl Flash {
 
     /// Erased blocks of each plane of an array unit.
     pub fn free_blocks_of_planes(&self, unit: u32) -> impl Iterator<Item = u32> {
-        let first = (unit * self.planes_per_unit) as usize;
-        self.blocks.planes[first..first + self.planes_per_unit as usize].iter().map(|plane| plane.free_blocks)
+        self.blocks.planes[self.first_plane(unit, DATA) as usize..][..self.planes_per_unit as usize].iter().map(|plane| plane.free_blocks)
     }
 
     /// Erase count of each block.
@@ -489,7 +526,7 @@ impl Flash {
     pub fn check(&self) -> Result<(), String> {
         let mut live = vec![0u16; self.blocks.blocks.len()];
         for version in [Version::Current, Version::Base, Version::Copy] {
-            for slot in 0..self.settings.pages_per_member * self.members {
+            for slot in 0..(self.settings.pages_per_member + self.settings.translation_pages) * self.members {
                 if let Some(ppn) = self.maps.get(version, slot) {
                     if self.maps.labelled(ppn) != (version, slot) {
                         return Err(format!("{version:?} of slot {slot} is at {ppn:?}, labelled {:?}", self.maps.labelled(ppn)));

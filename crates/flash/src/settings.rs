@@ -1,6 +1,6 @@
 //! What a device is, as the flash layer needs it.
 
-use flashraid_vocabulary::Geometry;
+use flashraid_vocabulary::{Geometry, LocalPage};
 
 /// How a program finds its plane, and so which planes share their free space (a *space domain*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +72,11 @@ pub struct Settings {
     /// The last chips of each channel that hold copies (`Version::Copy`) and nothing else. Above 0 only with channels as members and
     /// `Placement::Member`; at least one chip of a channel is left for data.
     pub mirror_chips: u32,
+    /// The last blocks of each plane that hold translation pages and nothing else: a *translation plane* of its own, with its own free
+    /// space and its own collection. 0 for none; mirror chips have none.
+    pub translation_blocks: u32,
+    /// Local pages of each member that are translation pages; their numbers follow `pages_per_member`.
+    pub translation_pages: u32,
     /// Cell array times.
     pub cell: CellTimes,
     /// Bus time of a byte, in picoseconds.
@@ -114,6 +119,12 @@ impl Settings {
     /// Members of the device.
     pub fn members(&self) -> u32 {
         if self.member_is_chip { self.geometry.channels * self.geometry.chips_per_channel } else { self.geometry.channels }
+    }
+
+    /// Whether programs of this local page go to translation planes.
+    #[inline]
+    pub fn is_translation(&self, page: LocalPage) -> bool {
+        page.0 >= self.pages_per_member
     }
 
     /// Whether chip `chip` of a channel holds copies.

@@ -1,14 +1,14 @@
 //! Where everything is: numbers of channels, units, planes, blocks and pages, and which planes form a space domain.
 
 use crate::mapping::blocks::plane_stride;
-use crate::mapping::space::{Domain, Queue};
+use crate::mapping::space::{DATA, Domain, Queue, TRANSLATION};
 use crate::{Flash, Placement};
 use flashraid_vocabulary::{Geometry, LocalPage, MemberId, MemberPage, Ppn, Priority, Version};
 
 /// One past the largest physical page number. There are gaps between planes (see `mapping::blocks`), so it exceeds the number of
-/// pages.
-pub fn ppn_limit(geometry: &Geometry) -> u64 {
-    let planes = u64::from(geometry.channels) * geometry.planes_per_channel();
+/// pages. Translation planes, if the device has any, are numbered behind all others, as if each had all blocks of its plane.
+pub fn ppn_limit(geometry: &Geometry, has_translation_planes: bool) -> u64 {
+    let planes = u64::from(geometry.channels) * geometry.planes_per_channel() * if has_translation_planes { 2 } else { 1 };
     planes * u64::from(plane_stride(geometry.blocks_per_plane)) * u64::from(geometry.pages_per_block)
 }
 
@@ -83,13 +83,19 @@ impl Flash {
             reserved: 0,
             channels,
             units,
+            kind: DATA,
             waiting: [Queue::EMPTY; Priority::COUNT],
             waiting_mask: 0,
             next_channel: channels.0,
             fill_turn: (channels.0, units.trailing_zeros(), 0),
         };
         let chips = self.settings.geometry.chips_per_channel;
-        self.domains = match self.settings.placement {
+        let mirrors = (0..chips).filter(|chip| self.settings.is_mirror_chip(*chip)).fold(0, |mask, chip| mask | self.chip_units(chip));
+        let of_member = |m: u32| match self.settings.member_is_chip {
+            true => domain((m / chips, m / chips + 1), self.chip_units(m % chips)),
+            false => domain((m, m + 1), all_units & !mirrors),
+        };
+        let mut domains: Vec<Domain> = match self.settings.placement {
             Placement::Static => (0..channels * self.units_per_channel * self.planes_per_unit)
                 .map(|plane| {
                     let unit = plane / self.planes_per_unit;
@@ -97,24 +103,29 @@ impl Flash {
                     domain((channel, channel + 1), 1 << (unit % self.units_per_channel))
                 })
                 .collect(),
-            Placement::Member if self.settings.member_is_chip => {
-                (0..self.members).map(|m| domain((m / chips, m / chips + 1), self.chip_units(m % chips))).collect()
-            }
             Placement::Member => {
-                let mirrors =
-                    (0..chips).filter(|chip| self.settings.is_mirror_chip(*chip)).fold(0, |mask, chip| mask | self.chip_units(chip));
-                let data = (0..channels).map(|c| domain((c, c + 1), all_units & !mirrors));
-                data.chain((0..channels).filter(|_| mirrors != 0).map(|c| domain((c, c + 1), mirrors))).collect()
+                let copies = (0..channels).filter(|_| mirrors != 0).map(|c| domain((c, c + 1), mirrors));
+                (0..self.members).map(of_member).chain(copies).collect()
             }
             Placement::Groups(groups) => {
                 let size = channels / groups;
                 (0..groups).map(|g| domain((g * size, (g + 1) * size), all_units)).collect()
             }
         };
-        let sites = (0..self.blocks.planes.len() as u32).map(|plane| Site {
-            unit: plane / self.planes_per_unit,
-            domain: self.find_domain(plane),
-            bit: 1 << (plane % self.planes_per_unit),
+        let translation_domains = domains.len() as u32;
+        if self.settings.translation_blocks > 0 {
+            domains.extend((0..self.members).map(|member| Domain { kind: TRANSLATION, ..of_member(member) }));
+        }
+        (self.domains, self.translation_domains) = (domains, translation_domains);
+        let planes = self.units.len() as u32 * self.planes_per_unit;
+        let sites = (0..self.blocks.planes.len() as u32).map(|plane| {
+            let (kind, place) = if plane < planes { (DATA, plane) } else { (TRANSLATION, plane - planes) };
+            let unit = place / self.planes_per_unit;
+            let domain = match kind {
+                DATA => self.find_domain(plane),
+                _ => self.translation_domains + self.member_of_unit(unit),
+            };
+            Site { unit, domain, bit: 1 << (place % self.planes_per_unit) }
         });
         self.sites = sites.collect();
         for plane in 0..self.blocks.planes.len() as u32 {
@@ -164,9 +175,18 @@ impl Flash {
         self.unit_of_plane(self.plane_of(ppn))
     }
 
+    /// The first of a unit's planes of this kind.
+    #[inline]
+    pub(crate) fn first_plane(&self, unit: u32, kind: usize) -> u32 {
+        (unit + kind as u32 * self.units.len() as u32) * self.planes_per_unit
+    }
+
     /// The space domain in which a program of this version takes its page.
     #[inline]
     pub fn domain_of(&self, address: MemberPage, version: Version) -> u32 {
+        if self.settings.is_translation(address.page) {
+            return self.translation_domains + u32::from(address.member.0);
+        }
         match self.settings.placement {
             Placement::Static => self.static_plane(address),
             Placement::Member if version == Version::Copy => self.members + u32::from(address.member.0),

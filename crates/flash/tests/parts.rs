@@ -120,7 +120,7 @@ fn collect(blocks: &mut Blocks, victim: u16) {
 fn collection_never_takes_more_than_its_loan() {
     for gc_hard in [2, 3, 5] {
         let mut random = Random(u64::from(gc_hard));
-        let mut blocks = Blocks::new(1, 16, PAGES, gc_hard, true);
+        let mut blocks = Blocks::new([(16, 0.0)].into_iter(), 16, PAGES, gc_hard, true);
         assert_eq!(blocks.host_pages(0), (16 - (gc_hard - 1)) * PAGES);
         for round in 0..2000 {
             // The host takes some or all that it may.
@@ -150,7 +150,7 @@ fn collection_never_takes_more_than_its_loan() {
 
 /// Which of the freed blocks is opened next.
 fn next_opened(wear_dynamic: bool) -> Vec<u16> {
-    let mut blocks = Blocks::new(1, 4, 1, 2, wear_dynamic);
+    let mut blocks = Blocks::new([(4, 0.0)].into_iter(), 4, 1, 2, wear_dynamic);
     let opened = |blocks: &mut Blocks| {
         let (block, _) = blocks.take(0, Stream::Host);
         blocks.blocks[block].pending -= 1;
@@ -172,13 +172,13 @@ fn dynamic_levelling_opens_the_least_worn_block() {
 
 #[test]
 fn blocks_know_their_planes() {
-    let blocks = Blocks::new(3, 11, PAGES, 2, true);
+    let blocks = Blocks::new([(11, 0.0), (8, 0.0), (11, 0.0)].into_iter(), 11, PAGES, 2, true);
     for plane in 0..3 {
         for number in 0..11 {
             assert_eq!(blocks.place(blocks.index(plane, number)), (plane, number));
         }
     }
-    assert_eq!(blocks.erase_counts().count(), 33, "gaps between planes are no blocks");
+    assert_eq!(blocks.erase_counts().count(), 30, "gaps between planes are no blocks");
 }
 
 const GEOMETRY: Geometry = Geometry {
@@ -201,6 +201,8 @@ fn settings(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_se
         member_is_chip,
         pages_per_member: 48,
         mirror_chips: 0,
+        translation_blocks: 0,
+        translation_pages: 0,
         cell: CellTimes { read_ns: 1, program_ns: 1, erase_ns: 1 },
         bus_ps_per_byte: 0,
         read_command_ns: 0,
@@ -343,5 +345,60 @@ fn copies_and_nothing_else_lie_on_mirror_chips() {
         let pages = (0..).take_while(|_| flash.reserve(5)).count() as u32;
         assert_eq!(pages, mirror_chips * 4 * 7 * 4 - 16);
         assert!(!flash.takes_copy(MemberPage::new(1, 0).member) && flash.takes_copy(MemberPage::new(2, 0).member));
+    }
+}
+
+/// Translation pages lie in blocks of their own, on the data chips of their member, wherever data pages may go.
+#[test]
+fn translation_pages_have_space_of_their_own() {
+    let kinds = [
+        (Placement::Member, false, 0),
+        (Placement::Member, false, 1),
+        (Placement::Member, true, 0),
+        (Placement::Static, false, 0),
+        (Placement::Static, true, 0),
+        (Placement::Groups(2), false, 0),
+    ];
+    for (placement, member_is_chip, mirror_chips) in kinds {
+        let settings = settings(placement, b"WDP", member_is_chip, false);
+        let (first, pages) = (settings.pages_per_member, 8);
+        let settings = Settings { mirror_chips, translation_blocks: 3, translation_pages: pages, ..settings };
+        let members = settings.members() as u16;
+        let planes = settings.planes_per_unit() * settings.units_per_channel();
+        let planes = if member_is_chip { planes / 3 } else { planes * (3 - mirror_chips) / 3 };
+        let mut flash = Flash::new(settings);
+        for member in 0..members {
+            let data = flash.domain_of(MemberPage::new(member, 0), Version::Current);
+            let domain = flash.domain_of(MemberPage::new(member, first), Version::Current);
+            assert_ne!(domain, data);
+            let used = (0..pages).map(|page| {
+                let address = MemberPage::new(member, first + page);
+                assert!(flash.reserve(domain));
+                let ppn = flash.place(address, Version::Current);
+                assert_eq!(flash.lookup(address, Version::Current), Some(ppn));
+                assert_eq!(flash.address(flash.slot(address)), address);
+                let unit = flash.unit_of(ppn);
+                assert_eq!(flash.member_of_unit(unit), u32::from(member), "{placement:?}");
+                assert!(flash.chip_of_unit(unit) < 3 - mirror_chips);
+                unit
+            });
+            assert!(used.collect::<std::collections::BTreeSet<_>>().len() > 1, "they are spread over the units of the member");
+            // 3 blocks of 4 pages in each plane, one of them in the reserve.
+            let left = (0..).take_while(|_| flash.reserve(domain)).count() as u32;
+            assert_eq!(left, planes * 2 * 4 - pages, "{placement:?} {member_is_chip} {mirror_chips}");
+            (0..left).for_each(|_| flash.release(domain));
+        }
+        // 5 blocks are left for data, 4 of them outside the reserve; without placement in time nothing else was taken.
+        let data = flash.domain_of(MemberPage::new(0, 0), Version::Current);
+        let planes = if placement == Placement::Static {
+            1
+        } else if matches!(placement, Placement::Groups(_)) {
+            2 * planes
+        } else {
+            planes
+        };
+        assert_eq!((0..).take_while(|_| flash.reserve(data)).count() as u32, planes * 4 * 4, "{placement:?}");
+        flash.check().unwrap();
+        assert_eq!(flash.erase_counts().count() as u64, GEOMETRY.physical_pages() / 4, "every block is of one kind");
     }
 }

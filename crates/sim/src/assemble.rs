@@ -39,6 +39,8 @@ pub fn settings(device: &Device, placement: Placement) -> Settings {
         member_is_chip: device.member == Member::Chip,
         pages_per_member: device.pages_per_member(),
         mirror_chips: device.mirror_chips,
+        translation_blocks: 0,
+        translation_pages: 0,
         cell: CellTimes { read_ns: device.read_ns, program_ns: device.program_ns, erase_ns: device.erase_ns },
         bus_ps_per_byte: device.bus_ps_per_byte,
         read_command_ns: device.read_command_ns,

@@ -71,7 +71,7 @@ fn overfull(scheme: &str, pages_per_member: u32, pairs: &[(&str, &str)]) -> Engi
     let build = Build { members, pages_per_member, data_chips: 1, pages_held, copies_held: 0, page_bytes: 4096, parameters: Vec::new() };
     let scheme = (find(scheme).unwrap().build)(&build).unwrap();
     let settings = flashraid_flash::Settings { pages_per_member, ..settings(&config.device, config.placement(&*scheme)) };
-    let tags = Tags::new(ppn_limit(&settings.geometry), scheme.user_pages());
+    let tags = Tags::new(ppn_limit(&settings.geometry, false), scheme.user_pages());
     let options = options(&config, scheme.user_pages());
     Engine::new(scheme, Flash::new(settings), tags, options)
 }

@@ -6,7 +6,7 @@
 
 use crate::mapping::blocks::{NONE, State, Stream};
 use crate::nand::records::{Record, Work};
-use crate::{Blocking, Flash};
+use crate::{Blocking, Flash, MapNews};
 use flashraid_vocabulary::{Cause, MemberPage, Observer, Ppn, Priority, Ruling, Version};
 use std::cmp::Reverse;
 
@@ -45,7 +45,8 @@ impl Flash {
     /// program starts at most one).
     #[inline]
     pub(crate) fn collect_if_low(&mut self, plane: u32) {
-        if self.blocks.planes[plane as usize].free_pages < self.gc_pages {
+        let state = &self.blocks.planes[plane as usize];
+        if state.free_pages < state.gc_pages {
             self.start_collection(plane);
         }
     }
@@ -181,6 +182,17 @@ impl Flash {
         !self.freed.is_empty() || !self.questions.is_empty()
     }
 
+    /// Whether somebody stores the map, and must hear of moves.
+    fn reports_moves(&self) -> bool {
+        self.settings.translation_blocks > 0 && !self.without_time
+    }
+
+    /// Takes over what the collector did to the map, in order, and leaves an empty list.
+    pub fn swap_map_news(&mut self, news: &mut Vec<MapNews>) {
+        debug_assert!(news.is_empty());
+        std::mem::swap(&mut self.map_news, news);
+    }
+
     /// Takes the next question of the collector: the plane that waits, and the page that is semivalid. Questions whose page was
     /// released before they were taken are not asked.
     pub fn take_question(&mut self) -> Option<(u32, MemberPage)> {
@@ -277,6 +289,9 @@ impl Flash {
             self.maps.label(to, version, slot);
             self.blocks.blocks[old_block].live -= 1;
             self.blocks.blocks[block].live += 1;
+            if self.reports_moves() && !self.settings.is_translation(self.address(slot).page) {
+                self.map_news.push(MapNews::Moved { plane: self.plane_of(from), version, slot });
+            }
         }
         self.settle(block);
     }
@@ -290,6 +305,9 @@ impl Flash {
         let before = self.blocks.host_pages(plane);
         self.blocks.erased(plane, victim);
         let after = self.blocks.host_pages(plane);
+        if self.reports_moves() {
+            self.map_news.push(MapNews::Erased { plane });
+        }
         if after > before {
             let domain = self.domain_of_plane(plane);
             self.domains[domain as usize].free_pages += i64::from(after - before);
@@ -377,7 +395,7 @@ impl Flash {
     #[inline]
     pub fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
         let state = &self.blocks.planes[plane as usize];
-        if state.free_pages < self.gc_pages || state.free_blocks < self.settings.gc_hard {
+        if state.free_pages < state.gc_pages || state.free_blocks < self.settings.gc_hard {
             self.collect_now(plane, observer);
         }
     }

@@ -74,6 +74,10 @@ pub enum Stream {
 /// A plane.
 #[derive(Clone, Debug)]
 pub struct Plane {
+    /// Its blocks.
+    pub blocks: u32,
+    /// Free pages below which a program into it starts a collection.
+    pub gc_pages: u32,
     /// Open block of each stream.
     pub open: [u16; 2],
     /// Erased blocks.
@@ -107,24 +111,33 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// All erased.
-    pub fn new(planes: u32, blocks_per_plane: u32, pages_per_block: u32, gc_hard: u32, wear_dynamic: bool) -> Self {
-        let plane = Plane {
+    /// All erased: planes of so many blocks, at most `blocks_per_plane`, which collect below this share of free pages.
+    pub fn new(
+        planes: impl Iterator<Item = (u32, f64)>,
+        blocks_per_plane: u32,
+        pages_per_block: u32,
+        gc_hard: u32,
+        wear_dynamic: bool,
+    ) -> Self {
+        let plane = |(blocks, gc_threshold): (u32, f64)| Plane {
+            blocks,
+            gc_pages: (gc_threshold * f64::from(blocks * pages_per_block)).ceil() as u32,
             open: [NONE; 2],
-            free_blocks: blocks_per_plane,
-            free_pages: blocks_per_plane * pages_per_block,
+            free_blocks: blocks,
+            free_pages: blocks * pages_per_block,
             debt: false,
             fresh: 0,
             most_erases: 0,
             erased: BinaryHeap::new(),
             frees: 0,
         };
+        let planes: Vec<Plane> = planes.map(plane).collect();
         let stride = plane_stride(blocks_per_plane);
-        let blocks = planes as usize * stride as usize;
+        let blocks = planes.len() * stride as usize;
         Self {
             blocks: memory::filled(Block::default(), blocks),
             erases: memory::zeroed(blocks),
-            planes: vec![plane; planes as usize],
+            planes,
             blocks_per_plane,
             stride,
             pages_per_block,
@@ -154,7 +167,8 @@ impl Blocks {
 
     /// Erase counts of all blocks.
     pub fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
-        self.erases.chunks(self.stride as usize).flat_map(|plane| &plane[..self.blocks_per_plane as usize]).copied()
+        let planes = self.erases.chunks(self.stride as usize).zip(&self.planes);
+        planes.flat_map(|(erases, plane)| &erases[..plane.blocks as usize]).copied()
     }
 
     /// Pages that host programs may still take in the plane.
@@ -206,7 +220,7 @@ impl Blocks {
     fn open(&mut self, plane: u32, stream: Stream) -> u16 {
         let state = &mut self.planes[plane as usize];
         // A block never used has no erases, so it comes before any other under dynamic wear levelling too.
-        let block = if state.fresh < self.blocks_per_plane {
+        let block = if state.fresh < state.blocks {
             state.fresh += 1;
             (state.fresh - 1) as u16
         } else {

@@ -17,6 +17,11 @@ impl Queue {
     pub const EMPTY: Queue = Queue { head: NIL, tail: NIL };
 }
 
+/// Planes that hold what a scheme writes.
+pub const DATA: usize = 0;
+/// Planes that hold translation pages: other blocks of the same planes.
+pub const TRANSLATION: usize = 1;
+
 /// A space domain.
 #[derive(Clone, Debug)]
 pub struct Domain {
@@ -28,6 +33,8 @@ pub struct Domain {
     pub channels: (u32, u32),
     /// Its array units in each of these channels.
     pub units: u64,
+    /// Which of each unit's planes: `DATA` or `TRANSLATION`.
+    pub kind: usize,
     /// Programs that wait for any unit of the domain, by priority.
     pub waiting: [Queue; Priority::COUNT],
     /// Which of `waiting` are not empty.

@@ -3,7 +3,7 @@
 use super::records::Work;
 use super::units::{Channel, DATA_OUT, NOTHING, PHASES, PROGRAM, READ_COMMAND, State, URGENT_QUEUES, after};
 use crate::Flash;
-use crate::mapping::space::NIL;
+use crate::mapping::space::{Domain, NIL};
 use crate::nand::events::NEVER;
 
 impl Flash {
@@ -115,7 +115,8 @@ impl Flash {
         if domain != NIL {
             let bound_first = bound < (class + 1) * u32::from(PHASES);
             if !bound_first || (self.settings.fifo && self.pool_is_older(channel, bound, class, domain)) {
-                let unit = after(channel.takers() & self.domains[domain as usize].units, channel.turn_of_pool);
+                let Domain { units, kind, .. } = self.domains[domain as usize];
+                let unit = after(channel.takers(kind) & units, channel.turn_of_pool);
                 return (channel.first_unit + unit, domain);
             }
         }
@@ -132,7 +133,7 @@ impl Flash {
         let mut best = (u32::MAX, NIL);
         for &id in &channel.domains {
             let domain = &self.domains[id as usize];
-            if domain.waiting_mask != 0 && channel.takers() & domain.units != 0 {
+            if domain.waiting_mask != 0 && channel.takers(domain.kind) & domain.units != 0 {
                 let class = domain.waiting_mask.trailing_zeros();
                 if class < best.0 {
                     best = (class, id);

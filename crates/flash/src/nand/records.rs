@@ -2,7 +2,7 @@
 
 use super::units::State;
 use crate::Flash;
-use crate::mapping::space::{NIL, Queue};
+use crate::mapping::space::{DATA, NIL, Queue};
 use flashraid_vocabulary::{Action, Cause, MemberId, PageOperation, Ppn, Priority, Version};
 
 /// What a record makes its unit do.
@@ -151,7 +151,7 @@ impl Flash {
         let single_unit = domain.units.is_power_of_two() && domain.channels.0 + 1 == domain.channels.1;
         if single_unit {
             record.unit = self.channels[domain.channels.0 as usize].first_unit + domain.units.trailing_zeros();
-            if self.settings.placement == crate::Placement::Static {
+            if self.settings.placement == crate::Placement::Static && domain.kind == DATA {
                 record.plane = domain_id;
             }
             let id = self.new_record(record);

@@ -169,14 +169,14 @@ impl Flash {
             self.units[unit_id as usize].operations[0] += 1;
             bus_ns += self.settings.read_command_ns;
             cell_ns = cell_ns.max(self.cell_ns(CellOperation::Read, ppn));
-            planes |= 1 << (plane - unit_id * self.planes_per_unit);
+            planes |= self.sites[plane as usize].bit;
             if !self.settings.multi_plane || self.units[unit_id as usize].filled >> index & 1 == 0 {
                 break;
             }
             let next = self.units[unit_id as usize].queues[index].head;
             let candidate = self.records[next as usize];
             let fits = candidate.work == work
-                && planes >> (candidate.plane - unit_id * self.planes_per_unit) & 1 == 0
+                && planes & self.sites[candidate.plane as usize].bit == 0
                 && candidate.ppn % self.pages_per_block == ppn % self.pages_per_block;
             if !fits {
                 break;
@@ -213,11 +213,11 @@ impl Flash {
         let mut cell_ns = 0;
         loop {
             let bound_plane = self.records[last as usize].plane;
-            let plane = if bound_plane != NIL { bound_plane } else { self.turn_plane(unit_id) };
+            let plane = if bound_plane != NIL { bound_plane } else { self.turn_plane(unit_id, self.kind_of(last)) };
             let ppn = self.give_page(last, plane);
             bus_ns += self.settings.program_command_ns + self.settings.transfer_ns(self.records[last as usize].bytes);
             cell_ns = cell_ns.max(self.cell_ns(CellOperation::Program, ppn.0));
-            used |= 1 << (plane - unit_id * self.planes_per_unit);
+            used |= self.sites[plane as usize].bit;
             if !self.settings.multi_plane {
                 break;
             }
@@ -251,10 +251,12 @@ impl Flash {
 
     /// A plane of the unit, not in `used`, whose next host page has the wanted offset; the candidate's own plane if it is bound.
     pub(super) fn plane_at_offset(&self, unit_id: u32, candidate: u32, used: u64, offset: u32) -> Option<u32> {
-        let first = unit_id * self.planes_per_unit;
+        let kind = self.kind_of(candidate);
+        let first = self.first_plane(unit_id, kind);
         let fits = |plane: u32| {
-            used >> (plane - first) & 1 == 0
-                && self.units[unit_id as usize].writable >> (plane - first) & 1 == 1
+            let bit = self.sites[plane as usize].bit;
+            used & bit == 0
+                && self.units[unit_id as usize].writable[kind] & bit != 0
                 && self.blocks.next_offset(plane, Stream::Host) == offset
         };
         match self.records[candidate as usize].plane {
@@ -263,14 +265,19 @@ impl Flash {
         }
     }
 
-    /// The unit's writable plane whose turn it is. With multi-plane operations, the one that is least far in its open block: planes
+    /// Which kind of planes a program wants.
+    fn kind_of(&self, id: u32) -> usize {
+        self.domains[self.records[id as usize].domain as usize].kind
+    }
+
+    /// The unit's writable plane of this kind whose turn it is. With multi-plane operations, the one that is least far in its open block: planes
     /// that are out of step catch up with each other, and can be programmed together again.
-    pub(crate) fn turn_plane(&mut self, unit_id: u32) -> u32 {
-        let (first, unit) = (unit_id * self.planes_per_unit, &self.units[unit_id as usize]);
-        let mut number = after(unit.writable, unit.turn_of_plane);
+    pub(crate) fn turn_plane(&mut self, unit_id: u32, kind: usize) -> u32 {
+        let (first, unit) = (self.first_plane(unit_id, kind), &self.units[unit_id as usize]);
+        let mut number = after(unit.writable[kind], unit.turn_of_plane);
         if self.settings.multi_plane {
             let turns = (0..self.planes_per_unit).map(|turn| (number + turn) % self.planes_per_unit);
-            let writable = turns.filter(|number| unit.writable >> number & 1 == 1);
+            let writable = turns.filter(|number| unit.writable[kind] >> number & 1 == 1);
             number = writable.min_by_key(|number| self.blocks.next_offset(first + number, Stream::Host)).expect("a writable plane");
         }
         self.units[unit_id as usize].turn_of_plane = u64::from(number);

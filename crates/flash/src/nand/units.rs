@@ -55,8 +55,8 @@ pub struct Unit {
     pub(super) current: u32,
     /// Bound records waiting.
     pub(crate) queued: u32,
-    /// Planes in which a host program finds a page.
-    pub(crate) writable: u64,
+    /// Planes in which a program of a plan finds a page, of each kind.
+    pub(crate) writable: [u64; 2],
     pub(crate) since_ns: u64,
     /// Array time that follows the reported data-in.
     pub(super) cell_after_ns: u64,
@@ -80,7 +80,7 @@ impl Unit {
             queues: [Queue::EMPTY; 2 * Priority::COUNT],
             current: NIL,
             queued: 0,
-            writable: 0,
+            writable: [0; 2],
             since_ns: 0,
             cell_after_ns: 0,
             operations: [0; 3],
@@ -108,7 +108,8 @@ pub struct Channel {
     pub(super) wants: [u64; WANTS],
     pub(super) idle: u64,
     pub(super) blocked: u64,
-    pub(crate) writable: u64,
+    /// Units with such planes.
+    pub(crate) writable: [u64; 2],
     /// Bound records waiting at its units.
     pub(crate) queued: u32,
     /// Space domains that touch this channel.
@@ -129,7 +130,7 @@ impl Channel {
             wants: [0; WANTS],
             idle: u64::MAX >> (64 - units),
             blocked: 0,
-            writable: 0,
+            writable: [0; 2],
             queued: 0,
             domains: Vec::new(),
             busy_ns: [0; Cause::COUNT],
@@ -148,10 +149,10 @@ impl Channel {
         self.idle.count_ones()
     }
 
-    /// Units that could take any program.
+    /// Units that could take any program of this kind of planes.
     #[inline]
-    pub(super) fn takers(&self) -> u64 {
-        self.idle & self.writable & !self.blocked
+    pub(super) fn takers(&self, kind: usize) -> u64 {
+        self.idle & self.writable[kind] & !self.blocked
     }
 }
 

@@ -189,7 +189,7 @@ fn check_case(
         },
     );
     let rounded_bytes = if config.device.buffer_pages() > 0 { 512 } else { 1 };
-    let content = Bytes::new(ppn_limit(&config.device.geometry()), space_pages, config.device.page_bytes).rounded_to(rounded_bytes);
+    let content = Bytes::new(ppn_limit(&config.device.geometry(), false), space_pages, config.device.page_bytes).rounded_to(rounded_bytes);
     let mut naive = support::engine_with(config, scheme(), content);
     naive.fill(filled);
     job().into_iter().for_each(|job| naive.add_job(job));

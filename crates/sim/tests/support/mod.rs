@@ -61,7 +61,7 @@ pub fn engine_with<C: Content>(config: &Config, scheme: Box<dyn Scheme>, content
 
 /// Tags for the device, and as many host pages as there could be.
 pub fn tags(config: &Config) -> Tags {
-    Tags::new(ppn_limit(&config.device.geometry()), config.device.geometry().physical_pages())
+    Tags::new(ppn_limit(&config.device.geometry(), false), config.device.geometry().physical_pages())
 }
 
 /// A request of bytes.
