@@ -62,6 +62,7 @@ class Case:
     against: str = ""  # name of a case: the time for a flash operation is compared with it
     most_ratio: float | None = None
     reads: int | None = None  # flash reads for the host, which the run must count
+    device: str = "ssd1"
 
 
 CASES = (
@@ -69,6 +70,7 @@ CASES = (
     Case("raid0 b", "b", "raid0", (*FILL,), target_rate=1_600_000, peers_rate="0.17", reads=1_749_350),
     Case("raid5 a400", "a400", "raid5", (*FILL,), target_rate=800_000, peers_rate="0.11"),
     Case("raid5 a, overload", "a", "raid5", (*FILL, "--speed", "2"), against="raid5 a400", most_ratio=1.1),
+    Case("sirf1 a", "a", "sirf1", target_rate=1_000_000, device="sirf-8c128"),
     Case("raid0 b, verify", "b", "raid0", (*FILL, "--verify"), against="raid0 b", most_ratio=2, reads=1_749_350),
     Case("raid5 a400, verify", "a400", "raid5", (*FILL, "--verify"), against="raid5 a400", most_ratio=2),
     Case("raid0 writes, 64 GB", "writes-64G", "raid0"),
@@ -76,7 +78,7 @@ CASES = (
     Case("raid0 mixed, 64 GB", "mixed-64G", "raid0", (*FULL,)),
     Case("raid0 mixed, 1 TB", "mixed-1T", "raid0", (*FULL, *LARGE), against="raid0 mixed, 64 GB", most_ratio=2),
 )
-INSTRUCTIONS = ("raid0 a", "raid0 b", "raid5 a400")
+INSTRUCTIONS = ("raid0 a", "raid0 b", "raid5 a400", "sirf1 a")
 INSTRUCTION_LIMITS = (50_000, 150_000)
 
 
@@ -109,7 +111,7 @@ def measure(case: Case) -> dict[str, Any]:
 
 def run(case: Case) -> dict[str, float]:
     """One run in a process of its own, checked."""
-    line = [str(COMMAND), "run", str(trace(case.workload)), "--format", "ssdsim", "--device", "ssd1"]
+    line = [str(COMMAND), "run", str(trace(case.workload)), "--format", "ssdsim", "--device", case.device]
     line += ["--scheme", case.scheme, *case.options, "--json", "-", "--quiet"]
     began = time.perf_counter()
     done = subprocess.run(line, capture_output=True, text=True, check=False)
@@ -219,7 +221,7 @@ def instructions(case: Case) -> float:
     counts = []
     for limit in INSTRUCTION_LIMITS:
         line = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={os.devnull}", str(replay)]
-        line += [str(trace(case.workload)), "ssd1", case.scheme, "format=ssdsim", f"limit={limit}", *fill]
+        line += [str(trace(case.workload)), case.device, case.scheme, "format=ssdsim", f"limit={limit}", *fill]
         done = subprocess.run(line, capture_output=True, text=True, check=True)
         found = re.search(r"Collected : (\d+)", done.stderr)
         if found is None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from reference import closed_forms, greedy_wa, nand_model, queueing
+from reference.mirror_counts import MirrorCounts
 from reference.raid_counts import Counts, RaidCounts, Request
 
 PAGE = 4096
@@ -53,6 +54,20 @@ def test_adaptive_figure_1():
     """D0 of five on 5+1: RMW reads D0 and the parity, RCW the four others; RMW has fewer."""
     assert filled(5).run([pages("write", 0)]) == Counts(host_programs=1, parity_programs=1, pre_reads=2, rmw=1)
     assert filled(5, rule="rcw").run([pages("write", 0)]).pre_reads == 4
+
+
+def test_sirf1_figure_3_and_table_2():
+    """SIRF-1 paper: pages 7 to 11 make ten write operations; read back, they alternate from mirror 0 on."""
+    model = MirrorCounts(2, PAGE)
+    counts = model.run([pages("write", 7, 5)])
+    assert (counts.host_programs, counts.mirror_programs, counts.update_reads) == (5, 5, 0)
+    assert model.run([pages("read", 7, 5)]).group_reads == [3, 2]
+
+
+def test_copies_share_the_read_before_a_write():
+    part = Request("write", 7 * PAGE + 512, 512)
+    counts = MirrorCounts(3, PAGE).run([part, part, pages("trim", 7), part, pages("read", 8)])
+    assert (counts.host_programs, counts.mirror_programs, counts.update_reads, counts.unmapped_reads) == (3, 6, 1, 1)
 
 
 # RAID counts: counted by hand.

@@ -1,4 +1,4 @@
-"""Counts of RAID-4 and RAID-5 that no timing can change, beside the reference model, with collection and without."""
+"""Counts of schemes that no timing can change, beside the reference models, with collection and without."""
 
 import gzip
 import random
@@ -7,6 +7,7 @@ import pytest
 from conftest import PAGE, PROVE, SAMPLE, write_device
 
 import flashraid as fr
+from reference.mirror_counts import MirrorCounts
 from reference.raid_counts import Counts, RaidCounts, Request
 
 WIDTHS = range(2, 10)
@@ -38,9 +39,9 @@ def expected(counts: Counts):
     return {key: value for key, value in vars(counts).items() if key not in ("host_reads", "unmapped_reads")}
 
 
-def simulate(device, scheme, rule, space_bytes, fill_bytes, requests, gap_ns):
+def simulate(device, scheme, space_bytes, fill_bytes, requests, gap_ns, **parameters):
     sim = fr.Simulation(
-        device=device, scheme=scheme, update=rule, space_bytes=space_bytes, fill_bytes=fill_bytes, verify=True
+        device=device, scheme=scheme, space_bytes=space_bytes, fill_bytes=fill_bytes, verify=True, **parameters
     )
     columns = zip(*requests, strict=True)
     sim.submit_many(*columns, [i * gap_ns for i in range(len(requests))])
@@ -84,13 +85,63 @@ def test_random_requests(tmp_path, width, scheme, rule):
         model.fill(fill_pages)
         model.run(requests)
         gap_ns = rng.choice([1_000, 400_000, 3_000_000])
-        arguments = (scheme, rule, space_bytes, fill_pages * PAGE, requests, gap_ns)
-        with_collection, without = simulate(small, *arguments), simulate(large, *arguments)
+        arguments = (scheme, space_bytes, fill_pages * PAGE, requests, gap_ns)
+        with_collection, without = (simulate(device, *arguments, update=rule) for device in (small, large))
         collected += with_collection.flash_ops.erases.gc
         assert without.flash_ops.erases.total == 0
         assert counted(without) == expected(model.counts), number
         assert counted(with_collection) == expected(model.counts), number
     assert collected > 0
+
+
+MIRRORS = [
+    ("raid0", 1, {}),
+    ("raid1", 2, {}),
+    ("sirf1", 1, {"groups": 1}),
+    ("sirf1", 2, {}),
+    ("sirf1", 2, {"read": "least_busy", "completes": "first_copy"}),
+    ("sirf1", 3, {"groups": 3, "completes": "first_copy"}),
+]
+
+
+@pytest.mark.parametrize(("scheme", "groups", "parameters"), MIRRORS)
+def test_random_requests_to_copies(tmp_path, scheme, groups, parameters):
+    small, large = (write_device(tmp_path, channels=2 * groups, **shape) for shape in (SMALL, LARGE))
+    space_bytes = fr.Simulation(device=small, scheme=scheme, **parameters).space_bytes
+    collected = 0
+    for number in range(LISTS // 20):
+        rng = random.Random(f"{scheme} {groups} {number}")
+        requests = random_requests(rng, space_bytes, 300)
+        fill_pages = rng.choice([0, 1, 1]) * space_bytes // PAGE
+        model = MirrorCounts(groups, PAGE)
+        model.fill(fill_pages)
+        counts = model.run(requests)
+        gap_ns = rng.choice([1_000, 400_000, 3_000_000])
+        for device in (small, large):
+            result = simulate(device, scheme, space_bytes, fill_pages * PAGE, requests, gap_ns, **parameters)
+            reads, programs = result.flash_ops.reads, result.flash_ops.programs
+            found = (programs.host, programs.mirror, reads.update_read, reads.pre_read, programs.parity)
+            assert found == (counts.host_programs, counts.mirror_programs, counts.update_reads, 0, 0), number
+            collected += result.flash_ops.erases.gc
+    assert collected > 0
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 4])
+def test_reads_go_round_the_groups(tmp_path, groups):
+    """With every page written nothing but the order of the requests decides which group is read."""
+    device = write_device(tmp_path, channels=2 * groups, **LARGE)
+    rng = random.Random(groups)
+    space_bytes = fr.Simulation(device=device, scheme="sirf1", groups=groups).space_bytes
+    requests = [request._replace(op="read") for request in random_requests(rng, space_bytes, 301)]
+    model = MirrorCounts(groups, PAGE)
+    model.fill(space_bytes // PAGE)
+    counts = model.run(requests)
+    result = simulate(device, "sirf1", space_bytes, space_bytes, requests, 10_000, groups=groups)
+    members = result.to_dict()["members"]
+    assert [
+        members[2 * group]["reads"] + members[2 * group + 1]["reads"] for group in range(groups)
+    ] == counts.group_reads
+    assert max(counts.group_reads) - min(counts.group_reads) <= 1
 
 
 def sample(limit):
