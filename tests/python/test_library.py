@@ -51,6 +51,7 @@ def test_comparison(tmp_path):
     assert frame["config.scheme.update"].to_list() == [None, "rmw"]
     assert frame["capacity.space_bytes"].n_unique() == 1
     assert frame["capacity.redundancy_share"].to_list()[0] == 0 < frame["capacity.redundancy_share"].to_list()[1]
+    assert frame["protects"].to_list() == ["none", "member"]
     assert frame["capacity.table_bytes"].to_list() == frame["capacity.tables.page_map"].to_list()
     assert [result.scheme for result in comparison.results] == ["raid0", "raid5"]
     comparison.plot().savefig(tmp_path / "plot.png")

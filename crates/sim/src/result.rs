@@ -318,6 +318,7 @@ impl Simulation {
             "seed": self.config.run.seed,
             "partial": is_partial,
             "config": self.config,
+            "protects": engine.scheme().protects().name(),
             "placement": Placed::of(engine.flash.settings().placement, engine.flash.settings().members()),
             "simulated_ns": duration_ns,
             "workload": {

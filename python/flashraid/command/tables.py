@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import _native
 from ..comparison import Comparison
 from ..result import Record, Result
 from ..sizes import format_bytes
@@ -118,8 +117,7 @@ def _overhead(capacity: Record) -> str:
 
 
 def _protects(result: Result) -> str:
-    word = json.loads(_native.schemes(result.scheme))[0]["protects"]
-    return "nothing" if word == "none" else f"a {word}"
+    return "nothing" if result.protects == "none" else f"a {result.protects}"
 
 
 def show_trace_info(info: dict[str, Any]) -> None:
