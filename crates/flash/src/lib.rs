@@ -83,6 +83,15 @@ pub struct MemberLoad {
     blocked_epoch: u64,
 }
 
+/// How many pages of a member have versions beside the current one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Pages with a base.
+    pub bases: u32,
+    /// Pages with a copy.
+    pub copies: u32,
+}
+
 /// Number of actions counted: reads, programs, erases.
 pub const ACTIONS: usize = 3;
 
@@ -114,6 +123,7 @@ pub struct Flash {
     pub(crate) programmed_now: u64,
     pub(crate) victims_now: u64,
     pub(crate) loads: Vec<MemberLoad>,
+    held: Vec<Held>,
     pub(crate) completed_requests: u64,
     pub(crate) records_slices: bool,
     pub(crate) slices: Vec<Slice>,
@@ -189,6 +199,7 @@ impl Flash {
             programmed_now: 0,
             victims_now: 0,
             loads: vec![MemberLoad::default(); members as usize],
+            held: vec![Held::default(); members as usize],
             completed_requests: 0,
             records_slices: false,
             slices: Vec::new(),
@@ -290,8 +301,10 @@ impl Flash {
             Some(old) if keep_base && self.maps.get(Version::Base, slot).is_none() => {
                 self.maps.set(Version::Base, slot, old);
                 self.maps.label(old, Version::Base, slot);
+                self.held[(slot % self.members) as usize].bases += 1;
             }
             Some(old) => self.invalidate(old),
+            None if version == Version::Copy => self.held[(slot % self.members) as usize].copies += 1,
             None => {}
         }
         self.settle(block);
@@ -337,8 +350,14 @@ impl Flash {
     pub fn unmap(&mut self, address: MemberPage, version: Version) {
         if let Some(old) = self.maps.clear(version, self.slot(address)) {
             self.invalidate(old);
-            if version == Version::Base {
-                self.base_released(old);
+            let held = &mut self.held[usize::from(address.member.0)];
+            match version {
+                Version::Current => {}
+                Version::Base => {
+                    held.bases -= 1;
+                    self.base_released(old);
+                }
+                Version::Copy => held.copies -= 1,
             }
         }
     }
@@ -409,6 +428,12 @@ impl Flash {
     /// Load of a member.
     pub fn load(&self, member: MemberId) -> &MemberLoad {
         &self.loads[usize::from(member.0)]
+    }
+
+    /// Versions of a member's pages beside the current ones.
+    #[inline]
+    pub fn held(&self, member: MemberId) -> Held {
+        self.held[usize::from(member.0)]
     }
 
     /// Page operations queued or in service at the unit that holds this version; 0 if it is not written.
@@ -525,6 +550,7 @@ impl Flash {
     /// Checks what must always hold, by scanning everything; for tests. Returns what is wrong.
     pub fn check(&self) -> Result<(), String> {
         let mut live = vec![0u16; self.blocks.blocks.len()];
+        let mut held = vec![Held::default(); self.members as usize];
         for version in [Version::Current, Version::Base, Version::Copy] {
             for slot in 0..(self.settings.pages_per_member + self.settings.translation_pages) * self.members {
                 if let Some(ppn) = self.maps.get(version, slot) {
@@ -532,8 +558,14 @@ impl Flash {
                         return Err(format!("{version:?} of slot {slot} is at {ppn:?}, labelled {:?}", self.maps.labelled(ppn)));
                     }
                     live[self.block_of(ppn)] += 1;
+                    let held = &mut held[(slot % self.members) as usize];
+                    held.bases += u32::from(version == Version::Base);
+                    held.copies += u32::from(version == Version::Copy);
                 }
             }
+        }
+        if held != self.held {
+            return Err(format!("{held:?} bases and copies, counted {:?}", self.held));
         }
         for (index, block) in self.blocks.blocks.iter().enumerate() {
             if block.live != live[index] {

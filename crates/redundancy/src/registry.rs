@@ -210,6 +210,7 @@ pub const SCHEMES: &[Entry] = &[
     crate::schemes::raid4::ENTRY,
     crate::schemes::raid5::ENTRY,
     crate::schemes::sirf1::ENTRY,
+    crate::schemes::cr5m::ENTRY,
 ];
 
 /// The scheme called `name`.

@@ -7,7 +7,7 @@
 use crate::parts::bits::{self, Bits};
 use crate::parts::layout::{Layout, LeftAsymmetric, Role, Row};
 use crate::parts::pages;
-use crate::parts::parity::{ParityScheme, waits_for_reads};
+use crate::parts::parity::{ParityScheme, Stripe, waits_for_reads};
 use crate::parts::update::UpdateRule;
 use crate::{Decisions, Extent, Job, Lock, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
 use flashraid_vocabulary::{
@@ -91,11 +91,12 @@ impl Scheme for DecidesInSecondStep {
             return self.inner.step(operation, outcomes, view, wave);
         }
         let row = self.inner.layout().row(operation.stripe);
+        let stripe = Stripe { row, mirrored: 0 };
         // The programs stay pending until the operation ends, so the old versions are the current ones in every step.
         let merged = self.inner.merged(operation, &row, view);
         match operation.step {
             0 if merged != 0 => {
-                self.inner.push_update_reads(merged, &row, wave);
+                self.inner.push_update_reads(merged, &stripe, view, wave);
                 operation.update_reads = merged.count_ones() as u8;
                 return waits_for_reads(operation, wave);
             }
@@ -107,7 +108,7 @@ impl Scheme for DecidesInSecondStep {
             2 => {
                 operation.method = self.choose(operation.strips, &row, view);
                 self.inner.count(operation.method);
-                self.inner.push_pre_reads(operation.method, operation.strips, 0, &row, view, wave);
+                self.inner.push_pre_reads(operation.method, operation.strips, 0, &stripe, view, wave);
                 operation.reads += wave.operations.len() as u8;
                 operation.step = 3;
                 if !wave.operations.is_empty() {
@@ -143,7 +144,6 @@ impl Scheme for DecidesInSecondStep {
 #[derive(Clone, Debug)]
 pub struct CommitsAnotherFirst {
     inner: ParityScheme<LeftAsymmetric>,
-    page_bytes: u32,
     /// Decided: the stripe whose parity was put off last.
     open: Option<StripeId>,
     /// Durable: the dirty strips of each stripe.
@@ -157,7 +157,6 @@ impl CommitsAnotherFirst {
     pub fn new(members: u16, stripes: u32, page_bytes: u32) -> Self {
         Self {
             inner: ParityScheme::new(LeftAsymmetric { members, stripes }, page_bytes, UpdateRule::Rcw),
-            page_bytes,
             open: None,
             dirty: vec![0; stripes as usize],
             deferred: 0,
@@ -170,28 +169,6 @@ impl CommitsAnotherFirst {
         self.dirty[stripe.0 as usize]
     }
 
-    fn commit(&self, stripe: StripeId) -> Operation {
-        let row = self.inner.layout().row(stripe);
-        Operation {
-            kind: OperationKind::Commit,
-            lock: Lock::Exclusive,
-            method: Method::None,
-            step: 0,
-            reads: 0,
-            update_reads: 0,
-            stripe,
-            page: row.page(),
-            strips: 0,
-            first: self.inner.layout().first(stripe),
-            first_bytes: self.page_bytes,
-            last_bytes: self.page_bytes,
-            covered: false,
-            space: 1 << row.parity().member.0,
-            lag: 0,
-            requires: None,
-        }
-    }
-
     fn defers(&self, operation: &Operation) -> bool {
         operation.kind == OperationKind::Write && operation.strips != self.inner.all_strips()
     }
@@ -199,7 +176,7 @@ impl CommitsAnotherFirst {
     fn step_deferring(&mut self, operation: &mut Operation, row: &Row, view: &dyn View, wave: &mut Wave) -> Step {
         let merged = self.inner.merged(operation, row, view);
         if operation.step == 0 && merged != 0 {
-            self.inner.push_update_reads(merged, row, wave);
+            self.inner.push_update_reads(merged, &Stripe { row: *row, mirrored: 0 }, view, wave);
             return waits_for_reads(operation, wave);
         }
         self.inner.push_data_programs(operation, merged, row, wave);
@@ -213,22 +190,15 @@ impl CommitsAnotherFirst {
     }
 
     fn step_committing(&mut self, operation: &mut Operation, row: &Row, view: &dyn View, wave: &mut Wave) -> Step {
-        let for_nobody = |page_operation| PageOperation { host_waits: false, ..page_operation };
-        if operation.step == 0 {
-            if self.dirty(operation.stripe) == 0 {
-                return Step::Nothing;
-            }
-            for strip in Bits(self.inner.written(row, self.inner.all_strips(), view)) {
-                wave.operations.push(for_nobody(pages::read(row.data(strip), Cause::Commit, self.page_bytes, PageOperation::NO_STRIP)));
-            }
-            return waits_for_reads(operation, wave);
+        if self.dirty(operation.stripe) == 0 {
+            return Step::Nothing;
         }
-        let sources = Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)) };
-        wave.operations.push(for_nobody(pages::program(row.parity(), Cause::Commit, self.page_bytes, sources)));
-        self.release_bases(row, view, wave);
-        self.committed += 1;
-        operation.step += 1;
-        Step::Last
+        let step = self.inner.plan_commit(operation, &Stripe { row: *row, mirrored: 0 }, view, wave);
+        if step == Step::Last {
+            self.release_bases(row, view, wave);
+            self.committed += 1;
+        }
+        step
     }
 
     fn release_bases(&self, row: &Row, view: &dyn View, wave: &mut Wave) {
@@ -257,7 +227,7 @@ impl Scheme for CommitsAnotherFirst {
             operation.space &= !(1 << self.inner.layout().parity_member(operation.stripe).0);
             decisions.operations.clear();
             if let Some(other) = self.open.replace(operation.stripe).filter(|&open| open != operation.stripe) {
-                decisions.operations.push(self.commit(other));
+                decisions.operations.push(self.inner.commit(other));
                 operation.requires = Some(0);
             }
             decisions.operations.push(operation);
@@ -307,7 +277,7 @@ impl Scheme for CommitsAnotherFirst {
     }
 
     fn commit_for_collection(&mut self, address: MemberPage) -> Option<Operation> {
-        Some(self.commit(self.inner.layout().stripe_at(address.page)))
+        Some(self.inner.commit(self.inner.layout().stripe_at(address.page)))
     }
 }
 

@@ -23,6 +23,10 @@ pub trait View {
     /// Whether the member has mirror chips on which nothing is in service or queued and a page is free for a program
     /// (a busy bus does not count).
     fn takes_copy(&self, member: MemberId) -> bool;
+    /// How many pages of the member have a base.
+    fn bases(&self, member: MemberId) -> u32;
+    /// How many pages of the member have a copy.
+    fn copies(&self, member: MemberId) -> u32;
 }
 
 /// A scheme's answer to the collector about a semivalid page in its victim.

@@ -1,4 +1,4 @@
-//! Page operations as host requests need them: current versions, at host priority.
+//! Page operations as host requests need them, at host priority.
 
 use flashraid_vocabulary::{Action, Cause, MemberPage, PageOperation, Priority, Sources, Version};
 
@@ -7,9 +7,15 @@ use flashraid_vocabulary::{Action, Cause, MemberPage, PageOperation, Priority, S
 /// `strip` is the data strip that it delivers, or `PageOperation::NO_STRIP`.
 #[inline]
 pub fn read(address: MemberPage, cause: Cause, bytes: u32, strip: u8) -> PageOperation {
+    read_version(address, Version::Current, cause, bytes, strip)
+}
+
+/// Read of a version of a page on behalf of a host request. `strip` as in [`read`].
+#[inline]
+pub fn read_version(address: MemberPage, version: Version, cause: Cause, bytes: u32, strip: u8) -> PageOperation {
     PageOperation {
         action: Action::Read,
-        version: Version::Current,
+        version,
         cause,
         priority: Priority::Host,
         host_waits: true,

@@ -1,5 +1,6 @@
 //! The schemes, one file each. `registry::SCHEMES` lists them; nothing else names one.
 
+pub mod cr5m;
 pub mod raid0;
 pub mod raid1;
 pub mod raid4;

@@ -1,10 +1,10 @@
 //! Random requests: every page reads as written, and is recovered from every loss that the scheme declares to survive.
 
 use crate::flash::PAGE;
-use crate::host::{Host, on, scheme};
-use flashraid_redundancy::Scheme;
+use crate::host::{Host, build, on, scheme};
 use flashraid_redundancy::testing::{CommitsAnotherFirst, DecidesInSecondStep};
-use flashraid_vocabulary::{HostOp, Lpn, MemberId, MemberPage, StripeId};
+use flashraid_redundancy::{Build, Scheme, find};
+use flashraid_vocabulary::{HostOp, Lpn, MemberId, MemberPage, StripeId, View};
 use proptest::prelude::*;
 
 const STRIPES: u32 = 5;
@@ -71,6 +71,44 @@ impl Choice {
     }
 }
 
+/// CR5M with some options and little credit.
+#[derive(Clone, Debug)]
+struct Mirrors {
+    members: u16,
+    mw_limit: &'static str,
+    consolidate: &'static str,
+    update: &'static str,
+    bases: u32,
+    copies: u32,
+    filled: bool,
+}
+
+fn mirrors() -> impl Strategy<Value = Mirrors> {
+    let limit = prop::sample::select(vec!["0", "1.1", "3", "1000", "1000"]);
+    let consolidate = prop::sample::select(vec!["last_strip", "never"]);
+    let update = prop::sample::select(vec!["fewest", "rmw", "rcw"]);
+    (3..=9u16, limit, consolidate, update, 0..=6u32, 1..=6u32, any::<bool>()).prop_map(
+        |(members, mw_limit, consolidate, update, bases, copies, filled)| Mirrors {
+            members,
+            mw_limit,
+            consolidate,
+            update,
+            bases,
+            copies,
+            filled,
+        },
+    )
+}
+
+impl Mirrors {
+    fn host(&self) -> Host {
+        let parameters = [("mw_limit", self.mw_limit), ("consolidate", self.consolidate), ("update", self.update)];
+        let build = Build { pages_held: STRIPES + self.bases, copies_held: self.copies, ..build(self.members, STRIPES, &parameters) };
+        let host = Host::new((find("cr5m").unwrap().build)(&build).unwrap());
+        if self.filled { host.filled() } else { host }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -83,6 +121,44 @@ proptest! {
             submit(&mut host, request);
             host.check();
         }
+    }
+
+    /// Mirror chips and reads are busy at random, consolidations under pressure come early or late.
+    #[test]
+    fn cr5m_keeps_every_page(mirrors in mirrors(), requests in prop::collection::vec(request(), 1..60)) {
+        let mut host = mirrors.host();
+        for request in &requests {
+            let aside = request.aside.index(1 << 16) as u64;
+            host.flash.busy_mirrors = (0..mirrors.members).filter(|member| aside >> 2 * member & 3 == 3).map(MemberId).collect();
+            host.flash.busy_after_first_wave = aside.is_multiple_of(5);
+            let page = host.scheme.locate(Lpn(aside % host.scheme.user_pages()));
+            host.flash.loads.insert(page, (aside % 3) as u32);
+            host.flash.copy_loads.insert(page, (aside % 2) as u32);
+            submit(&mut host, request);
+            host.check();
+            for member in (0..mirrors.members).map(MemberId) {
+                prop_assert!(host.flash.bases(member) <= mirrors.bases && host.flash.copies(member) <= mirrors.copies);
+            }
+            if aside.is_multiple_of(3) && !host.background.is_empty() {
+                let commit = host.background.remove(0);
+                host.run(commit);
+                host.check();
+            }
+        }
+    }
+
+    /// With mw_limit 0 it is raid5, plan by plan.
+    #[test]
+    fn cr5m_without_mirrored_writes_is_raid5(members in 3..=9u16, filled: bool, update in 0..3usize, requests in prop::collection::vec(request(), 1..40)) {
+        let update = ("update", ["fewest", "rmw", "rcw"][update]);
+        let mut hosts = [scheme("cr5m", members, STRIPES, &[("mw_limit", "0"), update]), scheme("raid5", members, STRIPES, &[update])]
+            .map(|scheme| if filled { Host::new(scheme).filled() } else { Host::new(scheme) });
+        for request in &requests {
+            hosts.iter_mut().for_each(|host| submit(host, request));
+        }
+        let [cr5m, raid5] = hosts;
+        prop_assert_eq!(cr5m.flash.log, raid5.flash.log);
+        prop_assert_eq!(cr5m.scheme.parity_updates(), raid5.scheme.parity_updates());
     }
 
     #[test]

@@ -18,12 +18,16 @@ struct Versions {
 #[derive(Clone, Debug, Default)]
 pub struct Flash {
     pages: BTreeMap<MemberPage, Versions>,
-    /// Answers of `View::load_at` and `View::busy_ns_at`; 0 for pages not named. Only of current versions.
+    /// Answers of `View::load_at` and `View::busy_ns_at` for current versions; 0 for pages not named.
     pub loads: BTreeMap<MemberPage, u32>,
+    /// The same for copies.
+    pub copy_loads: BTreeMap<MemberPage, u32>,
     /// Members that take no copy now.
     pub busy_mirrors: BTreeSet<MemberId>,
     /// Answers of `View::channel_load_at`; 0 for pages not named.
     pub channel_loads: BTreeMap<MemberPage, u32>,
+    /// No member takes a copy any more when the first wave of an operation has ended.
+    pub busy_after_first_wave: bool,
     /// Answers of `View::queued`; 0 for members not named.
     pub queued: BTreeMap<MemberId, (u32, u32)>,
     /// Every page operation so far.
@@ -73,9 +77,13 @@ impl Flash {
         }
     }
 
-    /// Number of pages with a current version.
-    pub fn pages_written(&self) -> usize {
-        self.pages.values().filter(|versions| versions.current.is_some()).count()
+    /// Number of pages with this version.
+    pub fn held(&self, version: Version) -> u64 {
+        self.pages.keys().filter(|page| self.version(**page, version).is_some()).count() as u64
+    }
+
+    fn count_versions(&self, member: MemberId, has: impl Fn(&Versions) -> bool) -> u32 {
+        self.pages.iter().filter(|(page, versions)| page.member == member && has(versions)).count() as u32
     }
 
     /// Page operations of this kind so far.
@@ -152,7 +160,12 @@ impl Flash {
             }
             changes.extend_from_slice(&wave.changes);
             match answer {
-                Step::Wave => assert!(!wave.operations.is_empty() && wave.operations.len() <= 64),
+                Step::Wave => {
+                    assert!(!wave.operations.is_empty() && wave.operations.len() <= 64);
+                    if self.busy_after_first_wave {
+                        self.busy_mirrors.extend((0..64).map(MemberId));
+                    }
+                }
                 Step::Last => {
                     assert!(!wave.operations.is_empty() && wave.operations.len() <= 64);
                     break answer;
@@ -206,7 +219,12 @@ impl View for Flash {
     }
 
     fn load_at(&self, address: MemberPage, version: Version) -> u32 {
-        self.loads.get(&address).copied().filter(|_| version == Version::Current).unwrap_or_default()
+        let loads = match version {
+            Version::Current => &self.loads,
+            Version::Copy => &self.copy_loads,
+            Version::Base => return 0,
+        };
+        loads.get(&address).copied().unwrap_or_default()
     }
 
     fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
@@ -219,6 +237,14 @@ impl View for Flash {
 
     fn channel_load_at(&self, address: MemberPage) -> u32 {
         self.channel_loads.get(&address).copied().unwrap_or_default()
+    }
+
+    fn bases(&self, member: MemberId) -> u32 {
+        self.count_versions(member, |versions| versions.base.is_some())
+    }
+
+    fn copies(&self, member: MemberId) -> u32 {
+        self.count_versions(member, |versions| versions.copy.is_some())
     }
 
     fn is_idle(&self, member: MemberId) -> bool {

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 pub struct Host<S: Scheme + ?Sized = dyn Scheme> {
     pub scheme: Box<S>,
     pub flash: Flash,
+    /// What the scheme wants to do in the background and has not done yet.
+    pub background: Vec<Operation>,
     expected: Vec<Option<u64>>,
     tags: u64,
 }
@@ -46,7 +48,7 @@ impl Host {
 impl<S: Scheme + ?Sized> Host<S> {
     pub fn new(scheme: Box<S>) -> Self {
         let expected = vec![None; scheme.user_pages() as usize];
-        Self { scheme, flash: Flash::default(), expected, tags: 0 }
+        Self { scheme, flash: Flash::default(), background: Vec::new(), expected, tags: 0 }
     }
 
     /// Writes every stripe, as `--fill` does.
@@ -56,6 +58,7 @@ impl<S: Scheme + ?Sized> Host<S> {
             self.run(operation);
         }
         assert!(self.expected.iter().all(Option::is_some), "the fill leaves pages out");
+        self.scheme.prepared();
         self.flash.log.clear();
         self
     }
@@ -113,8 +116,14 @@ impl<S: Scheme + ?Sized> Host<S> {
                 _ => {}
             }
         }
-        let scheme = &mut self.scheme;
-        let course = self.flash.execute(operation, &tags, |operation, outcomes, view, wave| scheme.step(operation, outcomes, view, wave));
+        let (scheme, background) = (&mut self.scheme, &mut self.background);
+        let course = self.flash.execute(operation, &tags, |operation, outcomes, view, wave| {
+            let step = scheme.step(operation, outcomes, view, wave);
+            if wave.background {
+                background.extend(std::iter::from_fn(|| scheme.background(view)));
+            }
+            step
+        });
         self.scheme.ended(&course.operation);
         if operation.kind == OperationKind::Read {
             for (lpn, &strip) in (operation.first.0 as usize..).zip(&strips) {
@@ -129,24 +138,44 @@ impl<S: Scheme + ?Sized> Host<S> {
         let done = self.flash.log.len();
         self.read(0, self.expected.len() as u64);
         self.flash.log.truncate(done);
-        if self.scheme.protects() == Protects::None {
-            return;
+        match self.scheme.protects() {
+            Protects::None => return,
+            Protects::Chip => self.check_each_chip(),
+            Protects::Channel | Protects::Member => {
+                for lpn in (0..self.expected.len() as u64).map(Lpn) {
+                    let own = self.scheme.locate(lpn).member;
+                    self.check_loss(lpn, &|page, _| page.member == own);
+                }
+            }
         }
         self.check_redundancy();
+    }
+
+    /// Every page survives the loss of each chip. Copies lie on a chip of their own, other versions on any of three by their contents.
+    fn check_each_chip(&self) {
+        const DATA_CHIPS: u64 = 3;
         for lpn in (0..self.expected.len() as u64).map(Lpn) {
             let own = self.scheme.locate(lpn).member;
-            self.check_loss(lpn, &|page, _| page.member == own);
+            for chip in 0..=DATA_CHIPS {
+                let chip_of = |page, version| match version {
+                    Version::Copy => DATA_CHIPS,
+                    _ => self.flash.version(page, version).map_or(0, |content| content % DATA_CHIPS),
+                };
+                self.check_loss(lpn, &|page, version| page.member == own && chip_of(page, version) == chip);
+            }
         }
     }
 
-    /// What a page has beside itself is there whenever the page is, and on another member.
+    /// What a page has beside itself is there whenever the page is, and on another member, unless a copy stands in for it.
     fn check_redundancy(&self) {
         let mut pages = Vec::new();
         for lpn in (0..self.expected.len() as u64).map(Lpn).filter(|lpn| self.expected[lpn.0 as usize].is_some()) {
             pages.clear();
             self.scheme.redundancy_of(lpn, &mut pages);
             let own = self.scheme.locate(lpn).member;
-            assert!(!pages.is_empty() && pages.iter().all(|page| page.member != own && self.flash.current(*page).is_some()), "{lpn:?}");
+            let has_copy = self.flash.version(self.scheme.locate(lpn), Version::Copy).is_some();
+            let is_there = |page: &MemberPage| page.member != own && (has_copy || self.flash.current(*page).is_some());
+            assert!(!pages.is_empty() && pages.iter().all(is_there), "{lpn:?}");
         }
     }
 

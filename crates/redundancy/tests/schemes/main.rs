@@ -3,6 +3,7 @@
 
 mod content;
 mod counts;
+mod cr5m;
 mod flash;
 mod host;
 mod mirrors;

@@ -1,7 +1,7 @@
 //! The one list of schemes.
 
 use crate::host;
-use flashraid_redundancy::{SCHEMES, find};
+use flashraid_redundancy::{Build, SCHEMES, find};
 
 fn build(name: &str, members: u16, parameters: &[(&str, &str)]) -> Result<u64, String> {
     (find(name).unwrap().build)(&host::build(members, 10, parameters)).map(|scheme| scheme.user_pages()).map_err(|error| error.to_string())
@@ -33,6 +33,7 @@ fn capacities() {
     assert_eq!(build("sirf1", 6, &[("groups", "1")]), Ok(60));
     assert_eq!(build("raid4", 4, &[]), Ok(30));
     assert_eq!(build("raid5", 64, &[]), Ok(630));
+    assert_eq!(build("cr5m", 32, &[]), Ok(310), "as raid5: the price are the mirror chips");
 }
 
 #[test]
@@ -48,5 +49,13 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     assert_eq!(build("sirf1", 8, &[("groups", "3")]).unwrap_err(), "groups = 3: groups of equally many members cannot be made of 8");
     assert_eq!(build("sirf1", 8, &[("groups", "65")]).unwrap_err(), "groups = 65: allowed is a whole number from 1 to 64");
     assert_eq!(build("sirf1", 8, &[("groups", "2.0")]).unwrap_err(), "groups = 2.0: allowed is a whole number from 1 to 64");
+    assert_eq!(refused("cr5m", 2), "cr5m needs at least 3 members; the device has 2");
+    assert_eq!(refused("cr5m", 33), "cr5m works on at most 32 members; the device has 33");
+    let without_mirrors = Build { copies_held: 0, ..host::build(4, 10, &[]) };
+    let error = (find("cr5m").unwrap().build)(&without_mirrors).map(|_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "cr5m needs mirror chips with room for a copy; the device has none");
+    let limit = |value| build("cr5m", 4, &[("mw_limit", value)]).unwrap_err();
+    assert_eq!(limit("-1"), "mw_limit = -1: allowed is a number from 0 to 1000 with at most 3 decimal places");
+    assert_eq!(build("cr5m", 4, &[("consolidate", "always")]).unwrap_err(), "consolidate = always: allowed is last_strip, never");
     assert_eq!(build("raid5", 4, &[("update", "RMW")]).unwrap_err(), "update = RMW: allowed is fewest, rmw, rcw");
 }

@@ -218,7 +218,7 @@ fn a_trim_that_empties_the_stripe_costs_no_flash_operation() {
     assert_eq!((course.end, course.waves.len(), course.operation.method), (Step::Done, 0, Method::None));
     let gone = [MemberPage::new(0, 0), MemberPage::new(1, 0), MemberPage::new(3, 0)];
     assert_eq!(course.changes, gone.map(Change::Unmap));
-    assert_eq!(host.flash.pages_written(), 0);
+    assert_eq!(host.flash.held(Version::Current), 0);
     host.check();
 }
 
@@ -234,7 +234,7 @@ fn a_trim_of_nothing_does_nothing() {
 #[test]
 fn the_fill_writes_whole_stripes() {
     let mut host = Host::raid5(4, 8).filled();
-    assert_eq!(host.flash.pages_written(), 32);
+    assert_eq!(host.flash.held(Version::Current), 32);
     assert_eq!(host.scheme.parity_updates().full_stripe, 8);
     assert!(host.scheme.fill(8).is_none());
     let operation = host.scheme.fill(1).unwrap();

@@ -1,12 +1,18 @@
 //! Waves in words, so that a test reads like the rule that it checks.
 
 use crate::flash::Course;
-use flashraid_vocabulary::{Action, PageOperation, Priority};
+use flashraid_vocabulary::{Action, PageOperation, Priority, Version};
 
-/// `read|program CAUSE MEMBER/PAGE BYTES`, then what the read delivers or what the program is made of.
+/// `read|program CAUSE MEMBER/PAGE BYTES [base|copy] [keeps base]`, then what the read delivers or what the program is made of.
 fn words(operation: &PageOperation) -> String {
     let PageOperation { cause, address, bytes, .. } = operation;
-    let place = format!("{} {}/{} {bytes}", cause.name(), address.member.0, address.page.0);
+    let version = match operation.version {
+        Version::Current => "",
+        Version::Base => " base",
+        Version::Copy => " copy",
+    };
+    let keeps = if operation.keep_base { " keeps base" } else { "" };
+    let place = format!("{} {}/{} {bytes}{version}{keeps}", cause.name(), address.member.0, address.page.0);
     match operation.action {
         Action::Read if operation.strip == PageOperation::NO_STRIP => format!("read {place}"),
         Action::Read => format!("read {place} for strip {}", operation.strip),
@@ -21,7 +27,17 @@ fn words(operation: &PageOperation) -> String {
 
 /// The waves of one operation of a healthy host request.
 pub fn waves(course: &Course) -> Vec<Vec<String>> {
-    let operations = course.waves.iter().flatten();
-    assert!(operations.clone().all(|operation| operation.priority == Priority::Host && operation.host_waits && !operation.keep_base));
+    assert!(course.waves.iter().flatten().all(|operation| operation.host_waits));
+    all_waves(course)
+}
+
+/// The waves of one operation for which no host waits.
+pub fn background_waves(course: &Course) -> Vec<Vec<String>> {
+    assert!(course.waves.iter().flatten().all(|operation| !operation.host_waits));
+    all_waves(course)
+}
+
+fn all_waves(course: &Course) -> Vec<Vec<String>> {
+    assert!(course.waves.iter().flatten().all(|operation| operation.priority == Priority::Host));
     course.waves.iter().map(|wave| wave.iter().map(words).collect()).collect()
 }

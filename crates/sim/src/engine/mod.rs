@@ -199,6 +199,12 @@ impl View for EngineView<'_> {
     fn takes_copy(&self, member: MemberId) -> bool {
         self.0.takes_copy(member)
     }
+    fn bases(&self, member: MemberId) -> u32 {
+        self.0.held(member).bases
+    }
+    fn copies(&self, member: MemberId) -> u32 {
+        self.0.held(member).copies
+    }
 }
 
 impl<C: Content> Engine<C> {

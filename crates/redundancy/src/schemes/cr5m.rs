@@ -1,0 +1,494 @@
+//! Channel-level RAID-5 with mirroring (CR5M).
+//!
+//! Idea: RAID-5 across the channels of one SSD, and on each channel a mirror chip that no user sees. A small write puts the new version
+//! of a strip on a data chip and on its channel's mirror chip at once, and leaves the parity alone: the copy guards the new version,
+//! while the superseded version stays on flash as the *base*, which the parity goes on covering for the sake of the other strips. That
+//! saves the pre-reads and the parity program, until the last unmirrored strip of the stripe changes and the parity is made anew. A
+//! write falls back on RAID-5 if a mirror chip that it needs is busy or has had more than its share of writes. The price is a chip a
+//! channel, and flash for the bases.
+//! Paper: W. Pan, T. Xie, "A Mirroring-Assisted Channel-RAID5 SSD for Mobile Applications", ACM Transactions on Embedded Computing
+//! Systems 17(4), article 75, 2018: section 3.1, Algorithm 1. Rules: SPEC 1.4 (writes), 1.5 (reads), 1.6 (pin credit, pressure), 1.10.
+//! The paper's tables: PPN is the current version, EPPN the base, MPPN the copy, and "MA is set" a bit of `mirrored`.
+//!
+//! Departures, all from what the paper leaves open (SPEC 1.10): the last unmirrored strip consolidates (`consolidate`); a refused write
+//! of a mirrored stripe reads bases in RMW and current versions in RCW; TRIM. Beyond SPEC:
+//! - A write of part of a page reads the old content before its mirrored programs (0.3 step 4), so the mirror chips are looked at twice:
+//!   before that read, and again when the programs are to start. If the second look refuses, RAID-5's reads follow, even if one of
+//!   them repeats an update read.
+//! - The slack of 1.6 is contained in `Build::pages_held`, which leaves two blocks out.
+//! - Pressure means that credit alone stood in the way: an MW refused by its limit or by a busy mirror chip consolidates nothing.
+//! - The fill leaves every stripe plain, one that is cut off by the end of the space too.
+
+use crate::parts::bits::{self, Bits};
+use crate::parts::cut;
+use crate::parts::layout::{Layout, LeftAsymmetric, Role, Row};
+use crate::parts::parity::{ParityScheme, Stripe, waits_for_reads};
+use crate::parts::update::UpdateRule;
+use crate::{
+    Build, Decisions, Entry, Extent, Lost, Method, Operation, OperationKind, Outcomes, Parameter, ParameterError, ParityUpdates, Protects,
+    Scheme, Step, Values,
+};
+use flashraid_vocabulary::{Cause, Change, Guardian, Lpn, MemberId, MemberPage, PageOperation, Ruling, StripeId, Version, View, Wave};
+
+/// CR5M.
+pub const ENTRY: Entry = Entry {
+    name: "cr5m",
+    title: "CR5M (channel RAID-5 with mirroring)",
+    about: "RAID-5 across channels whose small writes go twice to flash, once to a mirror chip, and put the parity off. Costs one \
+            member's capacity, one chip a channel, and flash for the versions that the parity still covers.",
+    protects: Protects::Chip,
+    members: "from 3 to 32",
+    mirror_chips: 1,
+    parameters: &[MW_LIMIT, CONSOLIDATE, UpdateRule::PARAMETER],
+    build,
+};
+
+const MW_LIMIT: Parameter = Parameter {
+    name: "mw_limit",
+    values: Values::Decimal { least: 0, most: 1_000_000, default: 1_100 },
+    about: "Mirrored writes of a channel are allowed while they are at most this many times the mean number of host-caused programs \
+            of its data chips; 0 is CR5.",
+};
+
+const CONSOLIDATE: Parameter = Parameter {
+    name: "consolidate",
+    values: Values::Words(&["last_strip", "never"]),
+    about: "When a write recomputes the parity of a mirrored stripe on its own account: if it changes the last strips that are not \
+            mirrored, or never.",
+};
+
+/// Members beyond which the programs of a mirrored write, two a strip, would not fit one wave.
+const MOST_MEMBERS: u16 = 32;
+
+fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
+    cut::at_least(ENTRY.name, build, 3)?;
+    if build.members > MOST_MEMBERS {
+        return Err(ParameterError(format!("cr5m works on at most {MOST_MEMBERS} members; the device has {}", build.members)));
+    }
+    if build.copies_held == 0 {
+        return Err(ParameterError("cr5m needs mirror chips with room for a copy; the device has none".to_string()));
+    }
+    let layout = LeftAsymmetric { members: build.members, stripes: build.pages_per_member };
+    let update = UpdateRule::from_build(build)?;
+    Ok(Box::new(Cr5m {
+        inner: ParityScheme::new(layout, build.page_bytes, update),
+        rule: Rule { update, width: layout.width(), consolidates_last_strip: build.choice(&CONSOLIDATE)? == "last_strip" },
+        limit_thousandths: u64::from(build.thousandths(&MW_LIMIT)?),
+        data_chips: u64::from(build.data_chips),
+        most_bases: build.pages_held - build.pages_per_member,
+        most_copies: build.copies_held,
+        channels: vec![Channel::default(); usize::from(build.members)],
+        wanting: 0,
+        stripes: MirroredStripes::new(build.pages_per_member, build.members),
+        committed: 0,
+    }))
+}
+
+/// How the parity of a stripe is brought up to date.
+#[derive(Clone, Copy, Debug)]
+struct Rule {
+    update: UpdateRule,
+    width: u32,
+    consolidates_last_strip: bool,
+}
+
+impl Rule {
+    /// Whether a change of `changed` leaves no strip unmirrored, and so makes the parity anew (SPEC 1.10 ruling 2).
+    fn consolidates(&self, changed: u64, mirrored: u64) -> bool {
+        self.consolidates_last_strip && changed & !mirrored != 0 && changed | mirrored == bits::lowest(self.width)
+    }
+
+    /// Whether a write of `changed` may put the parity off.
+    fn may_put_off(&self, changed: u64, mirrored: u64) -> bool {
+        changed != bits::lowest(self.width) && !self.consolidates(changed, mirrored)
+    }
+
+    /// The method for a change of `changed` that does not put the parity off.
+    fn method(&self, changed: u64, mirrored: u64) -> Method {
+        match self.update.method(changed.count_ones(), self.width) {
+            Method::Rmw if self.consolidates(changed, mirrored) => Method::Rcw,
+            method => method,
+        }
+    }
+}
+
+/// What is counted for each channel (SPEC 1.2).
+#[derive(Clone, Copy, Debug, Default)]
+struct Channel {
+    /// MWNo: mirrored writes that have ended.
+    mirrored_writes: u64,
+    /// Mirrored writes under way. Each counts for MWNo, and as a base and a copy, until the flash counts these.
+    booked: u32,
+    /// Host-caused programs on data chips, parity included.
+    programs: u64,
+    /// The stripe that is being consolidated to relieve this channel.
+    consolidating: Option<StripeId>,
+}
+
+/// Channel-level RAID-5 with mirroring.
+#[derive(Clone, Debug)]
+struct Cr5m {
+    /// Everything that a channel-level RAID-5 does.
+    inner: ParityScheme<LeftAsymmetric>,
+    rule: Rule,
+    /// `mw_limit` in thousandths; 0 is CR5.
+    limit_thousandths: u64,
+    data_chips: u64,
+    /// Bases that a channel can hold beside a current version of each of its strips, parity included (pin credit, SPEC 1.6).
+    most_bases: u32,
+    /// Copies that a channel can hold.
+    most_copies: u32,
+    channels: Vec<Channel>,
+    /// Channels (bits) to be relieved by a consolidation that is not under way yet.
+    wanting: u64,
+    /// Durable.
+    stripes: MirroredStripes,
+    /// Consolidations under pressure.
+    committed: u64,
+}
+
+/// `Operation::step` of a write whose mirroring was refused after its update reads, and which has made RAID-5's pre-reads since.
+const REFUSED: u8 = 2;
+
+impl Cr5m {
+    fn write(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        let puts_off = match operation.method {
+            Method::None => operation.step == 0 && self.rule.may_put_off(operation.strips, stripe.mirrored),
+            method => method == Method::Mirrored,
+        };
+        if puts_off && self.may_mirror(operation, stripe, view) {
+            return self.mirror(operation, stripe, view, wave);
+        }
+        let step = if operation.method == Method::Mirrored {
+            self.refuse(operation, stripe, view, wave)
+        } else if operation.step == REFUSED {
+            self.program_refused(operation, stripe, view, wave)
+        } else {
+            let (rule, planned) = (self.rule, operation.method);
+            let choose = |changed| if planned == Method::None { rule.method(changed, stripe.mirrored) } else { planned };
+            self.inner.plan(operation, stripe, choose, view, wave)
+        };
+        if step == Step::Last {
+            let released = if operation.method == Method::Rmw { operation.strips } else { !0 };
+            release(released, stripe, view, wave);
+        }
+        step
+    }
+
+    fn trim(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        let rule = self.rule;
+        let step = self.inner.plan(operation, stripe, |changed| rule.method(changed, stripe.mirrored), view, wave);
+        if matches!(step, Step::Last | Step::Done) {
+            let released = if operation.method == Method::Rcw { !0 } else { operation.strips };
+            release(released, stripe, view, wave);
+        }
+        step
+    }
+
+    // ---- mirrored writes ----
+
+    /// Whether every channel of the write takes a mirrored write now (SPEC 1.4, `mw_allowed`). Notes the channels to relieve, if
+    /// nothing but credit is wanting.
+    fn may_mirror(&mut self, operation: &Operation, stripe: &Stripe, view: &dyn View) -> bool {
+        let (mut without_credit, mut wanting) = (0, 0);
+        for number in Bits(data_channels(operation, &stripe.row)) {
+            let channel = &self.channels[number as usize];
+            let member = MemberId(number as u16);
+            if !self.is_within_limit(channel) || !view.takes_copy(member) {
+                return false;
+            }
+            let has_base = view.bases(member) + channel.booked < self.most_bases;
+            if !has_base || view.copies(member) + channel.booked >= self.most_copies {
+                without_credit |= 1 << number;
+                wanting |= u64::from(channel.consolidating.is_none()) << number;
+            }
+        }
+        self.wanting |= wanting;
+        without_credit == 0
+    }
+
+    /// MWNo <= mw_limit x programs / data chips, exactly (SPEC 1.10 ruling 4).
+    fn is_within_limit(&self, channel: &Channel) -> bool {
+        let mirrored_writes = channel.mirrored_writes + u64::from(channel.booked);
+        self.limit_thousandths > 0 && mirrored_writes * self.data_chips * 1000 <= self.limit_thousandths * channel.programs
+    }
+
+    /// MW: books and programs, unless a part of a page needs its old content first.
+    fn mirror(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        let merged = self.inner.merged(operation, &stripe.row, view);
+        operation.method = Method::Mirrored;
+        if operation.step == 0 && merged != 0 {
+            self.inner.push_update_reads(merged, stripe, view, wave);
+            operation.update_reads = wave.operations.len() as u8;
+            return waits_for_reads(operation, wave);
+        }
+        self.inner.count(Method::Mirrored);
+        for number in Bits(data_channels(operation, &stripe.row)) {
+            self.channels[number as usize].booked += 1;
+        }
+        self.inner.push_data_programs(operation, merged, &stripe.row, wave);
+        for (index, strip) in Bits(operation.strips).enumerate() {
+            let program = &mut wave.operations[index];
+            let copy = PageOperation { version: Version::Copy, cause: Cause::Mirror, ..*program };
+            // The version that the parity covers stays; later ones are nobody's base.
+            program.keep_base = stripe.mirrored >> strip & 1 == 0;
+            wave.operations.push(copy);
+        }
+        operation.step += 1;
+        Step::Last
+    }
+
+    /// MW is refused after its update reads: the pre-reads of RAID-5 follow.
+    fn refuse(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        operation.method = self.rule.method(operation.strips, stripe.mirrored);
+        operation.step = REFUSED;
+        self.inner.count(operation.method);
+        self.inner.push_pre_reads(operation.method, operation.strips, 0, stripe, view, wave);
+        operation.reads += wave.operations.len() as u8;
+        if wave.operations.is_empty() { self.program_refused(operation, stripe, view, wave) } else { Step::Wave }
+    }
+
+    fn program_refused(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        let merged = self.inner.merged(operation, &stripe.row, view);
+        // The update reads came first, and are no source of the parity.
+        let sources = bits::lowest(u32::from(operation.reads)) & !bits::lowest(u32::from(operation.update_reads));
+        self.inner.push_programs(operation, merged, sources, &stripe.row, wave)
+    }
+
+    // ---- consolidation under pressure (SPEC 1.6) ----
+
+    fn consolidate(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        if stripe.mirrored == 0 {
+            return Step::Nothing; // a write has done it meanwhile
+        }
+        let step = self.inner.plan_commit(operation, stripe, view, wave);
+        if step == Step::Last {
+            release(!0, stripe, view, wave);
+            self.committed += 1;
+        }
+        step
+    }
+}
+
+/// The channels (bits) of the data strips that a write programs.
+fn data_channels(operation: &Operation, row: &Row) -> u64 {
+    operation.space & !(1 << row.parity().member.0)
+}
+
+/// Drops base and copy of those of `strips` that are mirrored; the parity covers their current versions from the operation's end on.
+fn release(strips: u64, stripe: &Stripe, view: &dyn View, wave: &mut Wave) {
+    for page in Bits(strips & stripe.mirrored).map(|strip| stripe.row.data(strip)) {
+        // A strip that had never been written before its first MW has no base.
+        if view.is_written(page, Version::Base) {
+            wave.changes.push(Change::ReleaseBase(page));
+        }
+        wave.changes.push(Change::ReleaseCopy(page));
+    }
+}
+
+impl Guardian for Cr5m {
+    /// A base is moved, never lost (SPEC 1.6).
+    fn rule(&self, _address: MemberPage) -> Ruling {
+        Ruling::Move
+    }
+}
+
+impl Scheme for Cr5m {
+    fn user_pages(&self) -> u64 {
+        self.inner.user_pages()
+    }
+
+    fn width(&self) -> u32 {
+        self.inner.width()
+    }
+
+    fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {
+        self.inner.decide(extent, view, decisions)
+    }
+
+    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        debug_assert_eq!(outcomes.failed, 0, "no page operation fails yet");
+        let row = self.inner.layout().row(operation.stripe);
+        let stripe = Stripe { row, mirrored: self.stripes.mirrored(operation.stripe) };
+        let step = match operation.kind {
+            OperationKind::Write => self.write(operation, &stripe, view, wave),
+            OperationKind::Trim => self.trim(operation, &stripe, view, wave),
+            OperationKind::Commit => self.consolidate(operation, &stripe, view, wave),
+            OperationKind::Read | OperationKind::Job => self.inner.plan(operation, &stripe, |_| Method::None, view, wave),
+        };
+        wave.background = self.wanting != 0;
+        step
+    }
+
+    fn ended(&mut self, operation: &Operation) {
+        let parity = self.inner.layout().parity_member(operation.stripe);
+        match operation.kind {
+            OperationKind::Read | OperationKind::Job => {}
+            OperationKind::Write if operation.method == Method::Mirrored => {
+                for number in Bits(operation.space & !(1 << parity.0)) {
+                    let channel = &mut self.channels[number as usize];
+                    channel.booked -= 1;
+                    channel.mirrored_writes += 1;
+                    channel.programs += 1;
+                }
+                self.stripes.mirror(operation.stripe, operation.strips);
+            }
+            OperationKind::Write => {
+                Bits(operation.space).for_each(|number| self.channels[number as usize].programs += 1);
+                self.stripes.release(operation.stripe, if operation.method == Method::Rmw { operation.strips } else { !0 });
+            }
+            OperationKind::Trim => {
+                self.channels[usize::from(parity.0)].programs += u64::from(operation.method != Method::None);
+                self.stripes.release(operation.stripe, if operation.method == Method::Rcw { !0 } else { operation.strips });
+            }
+            OperationKind::Commit => {
+                self.stripes.release(operation.stripe, !0);
+                let relieved = self.channels.iter_mut().filter(|channel| channel.consolidating == Some(operation.stripe));
+                relieved.for_each(|channel| channel.consolidating = None);
+            }
+        }
+    }
+
+    /// Planned as a full stripe even where the space ends inside it, so that every stripe begins plain.
+    fn fill(&self, index: u64) -> Option<Operation> {
+        self.inner.fill(index).map(|operation| Operation { method: Method::FullStripe, ..operation })
+    }
+
+    fn locate(&self, lpn: Lpn) -> MemberPage {
+        self.inner.locate(lpn)
+    }
+
+    fn stripe_of(&self, lpn: Lpn) -> StripeId {
+        self.inner.stripe_of(lpn)
+    }
+
+    fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
+        self.inner.redundancy_of(lpn, pages);
+    }
+
+    /// A mirrored strip is its copy; any other is the XOR of the parity and what it covers of the others (SPEC 1.2).
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+        let (stripe, index) = self.inner.layout().position(lpn);
+        let (row, mirrored) = (self.inner.layout().row(stripe), self.stripes.mirrored(stripe));
+        if mirrored >> index & 1 == 0 {
+            return self.inner.recover_covered(index, &Stripe { row, mirrored }, lost, sources);
+        }
+        sources.clear();
+        sources.push((row.data(index), Version::Copy));
+        !lost(row.data(index), Version::Copy)
+    }
+
+    fn protects(&self) -> Protects {
+        Protects::Chip
+    }
+
+    fn prepared(&mut self) {
+        self.wanting = 0;
+        for channel in &mut self.channels {
+            (channel.mirrored_writes, channel.programs) = (0, 0);
+        }
+    }
+
+    fn background(&mut self, _view: &dyn View) -> Option<Operation> {
+        while self.wanting != 0 {
+            let member = MemberId(self.wanting.trailing_zeros() as u16);
+            self.wanting &= self.wanting - 1;
+            let Some(victim) = self.stripes.least_recent_on(member, self.inner.layout()) else { continue };
+            let is_under_way = self.channels.iter().any(|channel| channel.consolidating == Some(victim));
+            self.channels[usize::from(member.0)].consolidating = Some(victim);
+            if !is_under_way {
+                return Some(self.inner.commit(victim));
+            }
+        }
+        None
+    }
+
+    fn parity_updates(&self) -> ParityUpdates {
+        ParityUpdates { committed: self.committed, ..self.inner.parity_updates() }
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Scheme> {
+        Box::new(self.clone())
+    }
+}
+
+/// Which strips of each stripe are mirrored, and the mirrored stripes in a list by their latest mirrored write.
+///
+/// One list serves all channels: each remembers a stripe before which none has a mirrored strip on the channel. A stripe comes to have
+/// one only by a mirrored write, which puts it at the end of the list; so what a channel has passed stays passed, and a search costs
+/// no more than the mirrored writes since the last one.
+#[derive(Clone, Debug)]
+struct MirroredStripes {
+    /// For each stripe its mirrored data strips, and the next less and next more recent stripe, plus 1; 0 for none. (Of integers, as
+    /// such an array is not touched before it is used.)
+    stripes: Vec<(u64, u32, u32)>,
+    /// The least and the most recent stripe, plus 1.
+    ends: (u32, u32),
+    /// For each channel where its search begins, plus 1; 0 if the list is passed.
+    starts: Vec<u32>,
+}
+
+impl MirroredStripes {
+    fn new(stripes: u32, members: u16) -> Self {
+        Self { stripes: vec![(0, 0, 0); stripes as usize], ends: (0, 0), starts: vec![0; usize::from(members)] }
+    }
+
+    #[inline]
+    fn mirrored(&self, stripe: StripeId) -> u64 {
+        self.stripes[stripe.0 as usize].0
+    }
+
+    /// `strips` were mirrored.
+    fn mirror(&mut self, stripe: StripeId, strips: u64) {
+        if self.mirrored(stripe) != 0 {
+            self.unlink(stripe);
+        }
+        let link = stripe.0 + 1;
+        let newest = std::mem::replace(&mut self.ends.1, link);
+        match newest {
+            0 => self.ends.0 = link,
+            _ => self.stripes[newest as usize - 1].2 = link,
+        }
+        let entry = &mut self.stripes[stripe.0 as usize];
+        *entry = (entry.0 | strips, newest, 0);
+        self.starts.iter_mut().filter(|start| **start == 0).for_each(|start| *start = link);
+    }
+
+    /// `strips` are not mirrored any more.
+    fn release(&mut self, stripe: StripeId, strips: u64) {
+        let mirrored = self.mirrored(stripe);
+        if mirrored & strips == 0 {
+            return;
+        }
+        self.stripes[stripe.0 as usize].0 = mirrored & !strips;
+        if mirrored & !strips == 0 {
+            self.unlink(stripe);
+        }
+    }
+
+    fn unlink(&mut self, stripe: StripeId) {
+        let (_, older, newer) = self.stripes[stripe.0 as usize];
+        match older {
+            0 => self.ends.0 = newer,
+            _ => self.stripes[older as usize - 1].2 = newer,
+        }
+        match newer {
+            0 => self.ends.1 = older,
+            _ => self.stripes[newer as usize - 1].1 = older,
+        }
+        self.starts.iter_mut().filter(|start| **start == stripe.0 + 1).for_each(|start| *start = newer);
+    }
+
+    /// The least recently mirrored stripe that has a mirrored strip on `member`.
+    fn least_recent_on(&mut self, member: MemberId, layout: &impl Layout) -> Option<StripeId> {
+        loop {
+            let start = &mut self.starts[usize::from(member.0)];
+            let stripe = StripeId(start.checked_sub(1)?);
+            let (mirrored, _, newer) = self.stripes[stripe.0 as usize];
+            match layout.row(stripe).role(member) {
+                Role::Data(strip) if mirrored >> strip & 1 == 1 => return Some(stripe),
+                _ => *start = newer,
+            }
+        }
+    }
+}
