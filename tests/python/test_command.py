@@ -287,7 +287,7 @@ def test_devices(command):
 
 def test_schemes(command):
     schemes = {scheme["name"]: scheme for scheme in json.loads(command("schemes", "--json", "-").stdout)}
-    assert {"raid0", "raid1", "raid4", "raid5", "sirf1"} <= set(schemes)
+    assert {"raid0", "raid1", "raid4", "raid5", "sirf1", "cr5m"} <= set(schemes)
     assert schemes["raid0"]["protects"] == "none"
     assert {"members", "parameters"} <= set(schemes["raid5"])
     assert "rmw" in command("schemes", "raid5").stdout

@@ -129,6 +129,10 @@ pub struct Build {
     pub pages_per_member: u32,
     /// Data chips of each member: all of its chips but mirror chips.
     pub data_chips: u32,
+    /// Mirror chips of each member.
+    pub mirror_chips: u32,
+    /// Physical pages of a chip.
+    pub pages_per_chip: u32,
     /// Page versions that the data chips of a member can hold at once and still be collected; at least `pages_per_member`.
     pub pages_held: u32,
     /// The same of the mirror chips of a member; 0 if it has none.
@@ -244,6 +248,8 @@ mod tests {
             members: 1,
             pages_per_member: 1,
             data_chips: 1,
+            mirror_chips: 0,
+            pages_per_chip: 1,
             pages_held: 1,
             copies_held: 0,
             page_bytes: 512,

@@ -6,7 +6,7 @@
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use flashraid_redundancy::{Method, Operation, OperationKind};
-use flashraid_vocabulary::{Action, Cause, PageOperation, StripeId, Wave};
+use flashraid_vocabulary::{Action, Cause, PageOperation, StripeId, Version, Wave};
 use std::collections::BTreeSet;
 
 /// One deliberate fault.
@@ -31,6 +31,12 @@ pub enum Fault {
     AcknowledgeEarly,
     /// The update read beneath a part of a page is not made.
     SkipUpdateRead,
+    /// RMW of a mirrored strip reads the current version instead of the base that the parity covers.
+    CurrentForBase,
+    /// A mirrored write lets go of the version that the parity covers.
+    DropBase,
+    /// The copy of a strip that has one already stays as it was.
+    StaleCopy,
 }
 
 /// One deliberate fault of a device with a data buffer.
@@ -61,7 +67,7 @@ pub const BUFFER_FAULTS: [BufferFault; 6] = [
 ];
 
 /// Every fault.
-pub const FAULTS: [Fault; 9] = [
+pub const FAULTS: [Fault; 12] = [
     Fault::WrongVersionInRmw,
     Fault::SkipPreRead,
     Fault::SwapSources,
@@ -71,6 +77,9 @@ pub const FAULTS: [Fault; 9] = [
     Fault::ForgetTrimInParity,
     Fault::AcknowledgeEarly,
     Fault::SkipUpdateRead,
+    Fault::CurrentForBase,
+    Fault::DropBase,
+    Fault::StaleCopy,
 ];
 
 /// A fault at work.
@@ -129,6 +138,17 @@ impl Mutant {
                 if let Some(last) = wave.operations.iter_mut().rfind(|page_operation| page_operation.action == Action::Program) {
                     last.host_waits = false;
                 }
+            }
+            Fault::CurrentForBase => {
+                let bases = wave.operations.iter_mut().filter(|page_operation| page_operation.version == Version::Base);
+                bases.for_each(|read| read.version = Version::Current);
+            }
+            Fault::DropBase => wave.operations.iter_mut().for_each(|page_operation| page_operation.keep_base = false),
+            Fault::StaleCopy => {
+                let newly_mirrored: Vec<_> =
+                    wave.operations.iter().filter(|program| program.keep_base).map(|program| program.address).collect();
+                let is_copy = |operation: &PageOperation| operation.action == Action::Program && operation.version == Version::Copy;
+                wave.operations.retain(|operation| !is_copy(operation) || newly_mirrored.contains(&operation.address));
             }
             _ => {}
         }

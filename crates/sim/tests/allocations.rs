@@ -76,13 +76,16 @@ fn allocations(config: &Config) -> u64 {
 /// A small drive whose queues are long enough to be filled to their longest while it warms up.
 fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
     let mut all = vec![("blocks_per_plane", "32"), ("pages_per_block", "32"), ("over_provisioning", "0.25")];
+    if scheme == "cr5m" {
+        all.push(("chips_per_channel", "2"));
+    }
     all.extend(pairs);
     config("tiny", scheme, &all)
 }
 
 #[test]
 fn a_warm_engine_allocates_nothing() {
-    for scheme in ["raid0", "raid1", "raid4", "raid5", "sirf1"] {
+    for scheme in ["raid0", "raid1", "raid4", "raid5", "sirf1", "cr5m"] {
         assert_eq!(allocations(&small(scheme, &[])), 0, "{scheme}");
     }
 }

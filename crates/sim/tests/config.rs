@@ -228,7 +228,7 @@ fn names_that_do_not_exist_come_with_the_nearest() {
     assert_eq!(refusal(&[("host.seed", "2")]), "host.seed: seed belongs to table run");
     assert_eq!(refusal(&[("runs.seed", "2")]), "runs.seed: unknown table runs; the nearest is run; there are device, scheme, host, run");
     assert_eq!(refusal(&[("name", "x")]), "name is ambiguous: allowed are device.name and scheme.name");
-    assert_eq!(refusal(&[("update", "rmw")]), "update is a parameter of raid4, raid5, not of raid0, whose parameters are: none");
+    assert_eq!(refusal(&[("update", "rmw")]), "update is a parameter of raid4, raid5, cr5m, not of raid0, whose parameters are: none");
     assert_eq!(on("tiny", "raid5", &[("updat", "rmw")]).unwrap_err(), "unknown key updat; the nearest is update in table scheme");
     let text = on("tyni", "raid0", &[]).unwrap_err();
     assert!(
@@ -519,6 +519,11 @@ fn listings_carry_the_promised_keys() {
     assert_eq!(raid5["raw_per_user_byte"], (1u64 << 36) as f64 / user_bytes as f64);
     assert_eq!((&raid5["table_bytes"], &raid5["tables"]["page_map"]), (&ssd1["table_bytes"], &ssd1["table_bytes"]));
     assert_eq!(ssd1["schemes"]["raid0"]["redundancy_bytes"], 0);
+    // The paper's example of 64 GB: a mapping table of 96 MB and a mirror table of 32 MB. It trades a data chip a channel for the mirror.
+    let cr5m = &ssd1["schemes"]["cr5m"];
+    let tables = serde_json::json!({ "extended_mapping_table": 96u64 << 20, "mirror_table": 32u64 << 20 });
+    assert_eq!((&cr5m["tables"], &cr5m["table_bytes"]), (&tables, &(128u64 << 20).into()));
+    assert_eq!(cr5m["user_bytes"], 3 * 2_831_155 * 4096u64, "SPEC 1.10 ruling 16: three of four strips of 90 % of the data chips");
     assert_eq!(ssd1["schemes"]["sirf1"]["redundancy_bytes"], 2 * 3_774_873 * 4096u64);
     assert_eq!(ssd1["schemes"].as_object().unwrap().len(), SCHEMES.len());
     assert_eq!(ssd1["device"]["gc_threshold"], 0.3);

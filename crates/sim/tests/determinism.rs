@@ -68,7 +68,7 @@ fn results_are_those_of_every_build() {
         write_trace(&golden("trace.csv"));
     }
     let buffered = [("buffer_bytes", "131072"), ("unwritten", "prefill"), ("drain", "true")];
-    let plain = ["raid0", "raid1", "raid4", "raid5", "sirf1"].map(|scheme| (scheme, scheme, &[][..]));
+    let plain = ["raid0", "raid1", "raid4", "raid5", "sirf1", "cr5m"].map(|scheme| (scheme, scheme, &[][..]));
     for (name, scheme, pairs) in plain.into_iter().chain([("sirf1-buffer", "sirf1", &buffered[..])]) {
         let finished = run(&golden("trace.csv"), verified(scheme, pairs), &Outputs::default(), false, &mut |_| true).unwrap();
         assert_eq!(finished.status, 0);
@@ -131,7 +131,7 @@ fn a_clone_goes_on_as_the_original_does() {
 
 #[test]
 fn contents_change_no_times() {
-    for scheme in ["raid0", "raid1", "raid4", "raid5", "sirf1"] {
+    for scheme in ["raid0", "raid1", "raid4", "raid5", "sirf1", "cr5m"] {
         let completed = |verify| {
             let mut simulation = Simulation::new(verified(scheme, &[("verify", verify)]), |_| true).unwrap();
             let space = simulation.space_bytes();

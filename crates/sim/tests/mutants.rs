@@ -15,20 +15,25 @@ use support::{config, engine, request, tags};
 /// Requests within which each fault must be caught.
 const MOST_REQUESTS: u64 = 1_000;
 
-fn device(fault: Option<Fault>) -> Config {
-    let update = if fault == Some(Fault::WrongVersionInRmw) { "rmw" } else { "fewest" };
-    config(
-        "tiny",
-        "raid5",
-        &[
-            ("channels", "5"),
-            ("blocks_per_plane", "12"),
-            ("pages_per_block", "8"),
-            ("over_provisioning", "0.3"),
-            ("gc_threshold", "0.3"),
-            ("update", update),
-        ],
-    )
+fn device(scheme: &str, fault: Option<Fault>) -> Config {
+    let update = if matches!(fault, Some(Fault::WrongVersionInRmw | Fault::CurrentForBase)) { "rmw" } else { "fewest" };
+    let mut settings = vec![
+        ("channels", "5"),
+        ("blocks_per_plane", "12"),
+        ("pages_per_block", "8"),
+        ("over_provisioning", "0.3"),
+        ("gc_threshold", "0.3"),
+        ("update", update),
+    ];
+    if scheme == "cr5m" {
+        settings.extend([("chips_per_channel", "3"), ("mw_limit", "3")]);
+    }
+    config("tiny", scheme, &settings)
+}
+
+/// The scheme that can make this fault.
+fn scheme_of(fault: Fault) -> &'static str {
+    if matches!(fault, Fault::CurrentForBase | Fault::DropBase | Fault::StaleCopy) { "cr5m" } else { "raid5" }
 }
 
 /// Submits the `number`-th request: most of them to a hot spot, at any sector, in bursts.
@@ -61,8 +66,8 @@ fn complaint(engine: &Engine<Tags>) -> Option<String> {
 }
 
 /// Runs until verification complains; returns after how many requests, and what it says.
-fn caught(fault: Option<Fault>, seed: u64) -> Option<(u64, String)> {
-    caught_on(&device(fault), seed, fault.map(|fault| move |engine: &mut Engine<Tags>| engine.inject(fault)))
+fn caught(scheme: &str, fault: Option<Fault>, seed: u64) -> Option<(u64, String)> {
+    caught_on(&device(scheme, fault), seed, fault.map(|fault| move |engine: &mut Engine<Tags>| engine.inject(fault)))
 }
 
 /// The device without redundancy, behind a data buffer of a few pages.
@@ -105,7 +110,8 @@ fn caught_on(config: &Config, seed: u64, fault: Option<impl Fn(&mut Engine<Tags>
 fn each_fault_is_caught() {
     for seed in 1..=3 {
         for fault in FAULTS {
-            let (requests, complaint) = caught(Some(fault), seed).unwrap_or_else(|| panic!("{fault:?} is not caught, seed {seed}"));
+            let (requests, complaint) =
+                caught(scheme_of(fault), Some(fault), seed).unwrap_or_else(|| panic!("{fault:?} is not caught, seed {seed}"));
             println!("{fault:?}, seed {seed}: request {requests}: {complaint}");
         }
     }
@@ -125,7 +131,9 @@ fn each_fault_of_a_buffer_is_caught() {
 #[test]
 fn without_a_fault_nothing_is_found() {
     for seed in 1..=3 {
-        assert_eq!(caught(None, seed), None, "seed {seed}");
+        for scheme in ["raid5", "cr5m"] {
+            assert_eq!(caught(scheme, None, seed), None, "{scheme}, seed {seed}");
+        }
         assert_eq!(caught_in_buffer(None, seed), None, "seed {seed}, with a buffer");
     }
 }

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use support::{config, small};
 
-const SCHEMES: [&str; 5] = ["raid0", "raid1", "raid4", "raid5", "sirf1"];
+const SCHEMES: [&str; 6] = ["raid0", "raid1", "raid4", "raid5", "sirf1", "cr5m"];
 const KINDS: [&str; 4] = ["read", "write", "trim", "flush"];
 
 fn golden_trace() -> PathBuf {
@@ -152,6 +152,7 @@ fn the_latency_log_has_the_requests_of_the_result() {
                     (_, "read" | "flush") | ("raid0", _) => &["none"],
                     ("raid1" | "sirf1", "write") => &["mirrored"],
                     ("raid1" | "sirf1", _) => &["none", "mirrored"],
+                    ("cr5m", _) => &["none", "full_stripe", "rmw", "rcw", "mirrored", "mixed"],
                     (_, "write") => &["full_stripe", "rmw", "rcw", "mixed"],
                     _ => &["none", "full_stripe", "rmw", "rcw", "mixed"],
                 };

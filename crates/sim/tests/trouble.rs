@@ -68,7 +68,17 @@ fn overfull(scheme: &str, pages_per_member: u32, pairs: &[(&str, &str)]) -> Engi
     all.extend(pairs);
     let config = config("tiny", scheme, &all);
     let (members, pages_held) = (config.device.members(), pages_per_member);
-    let build = Build { members, pages_per_member, data_chips: 1, pages_held, copies_held: 0, page_bytes: 4096, parameters: Vec::new() };
+    let build = Build {
+        members,
+        pages_per_member,
+        data_chips: 1,
+        mirror_chips: 0,
+        pages_per_chip: pages_held,
+        pages_held,
+        copies_held: 0,
+        page_bytes: 4096,
+        parameters: Vec::new(),
+    };
     let scheme = (find(scheme).unwrap().build)(&build).unwrap();
     let settings = flashraid_flash::Settings { pages_per_member, ..settings(&config.device, config.placement(&*scheme)) };
     let tags = Tags::new(ppn_limit(&settings.geometry, false), scheme.user_pages());

@@ -75,6 +75,8 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
         rule: Rule { update, width: layout.width(), consolidates_last_strip: build.choice(&CONSOLIDATE)? == "last_strip" },
         limit_thousandths: u64::from(build.thousandths(&MW_LIMIT)?),
         data_chips: u64::from(build.data_chips),
+        mirror_chips: u64::from(build.mirror_chips),
+        pages_per_chip: u64::from(build.pages_per_chip),
         most_bases: build.pages_held - build.pages_per_member,
         most_copies: build.copies_held,
         channels: vec![Channel::default(); usize::from(build.members)],
@@ -133,7 +135,11 @@ struct Cr5m {
     rule: Rule,
     /// `mw_limit` in thousandths; 0 is CR5.
     limit_thousandths: u64,
+    /// Of each channel.
     data_chips: u64,
+    /// Of each channel.
+    mirror_chips: u64,
+    pages_per_chip: u64,
     /// Bases that a channel can hold beside a current version of each of its strips, parity included (pin credit, SPEC 1.6).
     most_bases: u32,
     /// Copies that a channel can hold.
@@ -300,6 +306,13 @@ impl Scheme for Cr5m {
 
     fn width(&self) -> u32 {
         self.inner.width()
+    }
+
+    /// SPEC 1.2: two 32-bit addresses in each entry of both tables, one entry for each page of the data chips (PPN and MA) and of
+    /// the mirror chips (EPPN and MPPN).
+    fn tables(&self, _mapped_pages: u64) -> Vec<(&'static str, u64)> {
+        let bytes = |chips| 8 * self.channels.len() as u64 * chips * self.pages_per_chip;
+        vec![("extended_mapping_table", bytes(self.data_chips)), ("mirror_table", bytes(self.mirror_chips))]
     }
 
     fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {

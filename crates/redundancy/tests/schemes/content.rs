@@ -129,7 +129,7 @@ proptest! {
         let mut host = mirrors.host();
         for request in &requests {
             let aside = request.aside.index(1 << 16) as u64;
-            host.flash.busy_mirrors = (0..mirrors.members).filter(|member| aside >> 2 * member & 3 == 3).map(MemberId).collect();
+            host.flash.busy_mirrors = (0..mirrors.members).filter(|member| (aside >> (2 * member)) & 3 == 3).map(MemberId).collect();
             host.flash.busy_after_first_wave = aside.is_multiple_of(5);
             let page = host.scheme.locate(Lpn(aside % host.scheme.user_pages()));
             host.flash.loads.insert(page, (aside % 3) as u32);

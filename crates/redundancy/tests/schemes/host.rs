@@ -18,7 +18,17 @@ pub struct Host<S: Scheme + ?Sized = dyn Scheme> {
 pub fn build(members: u16, pages_per_member: u32, parameters: &[(&str, &str)]) -> Build {
     let parameters = parameters.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let pages_held = 2 * pages_per_member;
-    Build { members, pages_per_member, data_chips: 3, pages_held, copies_held: pages_per_member, page_bytes: PAGE, parameters }
+    Build {
+        members,
+        pages_per_member,
+        data_chips: 3,
+        mirror_chips: 1,
+        pages_per_chip: pages_per_member,
+        pages_held,
+        copies_held: pages_per_member,
+        page_bytes: PAGE,
+        parameters,
+    }
 }
 
 /// Everything on the members of a mask is lost.

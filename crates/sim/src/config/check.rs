@@ -43,6 +43,9 @@ impl Config {
             members: self.device.members(),
             pages_per_member: self.device.pages_per_member(),
             data_chips: self.device.data_chips_per_member(),
+            mirror_chips: self.device.mirror_chips,
+            pages_per_chip: (u64::from(self.device.dies_per_chip * self.device.planes_per_die) * self.device.geometry().pages_per_plane())
+                as u32,
             pages_held: self.device.pages_held(self.device.data_chips_per_member()),
             copies_held: self.device.pages_held(self.device.mirror_chips),
             page_bytes: self.device.page_bytes,

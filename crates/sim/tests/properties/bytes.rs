@@ -178,6 +178,15 @@ impl Bytes {
                     let size = members / groups;
                     (size..members).for_each(|member| assert_eq!(current(member), current(member % size), "row {page}"));
                 }
+                Redundancy::Copied => {
+                    let covered = |member: u16| {
+                        let page = MemberPage::new(member, page);
+                        let Some(copy) = content(page, Version::Copy) else { return current(member) };
+                        assert_eq!(copy, current(member), "{page:?}");
+                        content(page, Version::Base).unwrap_or(0)
+                    };
+                    assert_eq!((0..members).fold(0, |sum, member| sum ^ covered(member)), 0, "row {page} does not add up");
+                }
                 Redundancy::Parity => assert_eq!(sum, 0, "row {page} does not add up"),
                 // The parity covers the base of a page, or nothing of it, in the one row that may be late.
                 Redundancy::Late if sum != 0 => {
@@ -203,6 +212,8 @@ pub enum Redundancy {
     /// So many groups of members hold the same.
     Mirror(u16),
     Parity,
+    /// Parity that covers the bases of pages with copies, which are like the pages.
+    Copied,
     /// Parity put off for one row at a time.
     Late,
 }

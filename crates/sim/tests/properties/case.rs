@@ -61,7 +61,7 @@ fn word(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
 
 const BOOL: &[&str] = &["false", "true"];
 
-type Words = ([&'static str; 10], [&'static str; 12]);
+type Words = ([&'static str; 10], [&'static str; 14]);
 
 fn words() -> impl Strategy<Value = Words> {
     let device = [
@@ -89,6 +89,8 @@ fn words() -> impl Strategy<Value = Words> {
         word(&["2", "1", "3"]),
         word(&["round_robin", "least_busy"]),
         word(&["all_copies", "first_copy"]),
+        word(&["1000", "1.1", "3", "0"]),
+        word(&["last_strip", "never"]),
     ];
     (device, rest)
 }
@@ -135,10 +137,15 @@ pub fn cases(scheme: &'static str, spare: f64) -> impl Strategy<Value = Case> {
 
 /// Legal settings from any choice.
 fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64) -> Vec<(&'static str, String)> {
-    let (mut channels, chips, dies, planes, blocks, pages, page_bytes) = shape;
-    let ([member, allocation, ftl, unit, scheduling, completes, transfer, gc_blocks, wear, order], rest) = words;
-    let [multi_plane, copyback, gc_threshold, gc_hard, serial, parity_in_response, unwritten, update, spread, groups, read, completes_with] =
-        rest;
+    let (mut channels, mut chips, dies, planes, blocks, pages, page_bytes) = shape;
+    let ([mut member, mut allocation, ftl, unit, scheduling, completes, transfer, gc_blocks, wear, order], rest) = words;
+    let [multi_plane, copyback, gc_threshold, gc_hard, serial, parity_in_response, unwritten, rest @ ..] = rest;
+    let [update, spread, groups, read, completes_with, mw_limit, consolidate] = rest;
+    if scheme == "cr5m" {
+        // One more chip, for copies, which are in the member of the page.
+        (channels, chips, member) = (channels.max(3), chips + 1, "channel");
+        allocation = if allocation == "static" { "semi_dynamic" } else { allocation };
+    }
     let by_chip = member == "chip";
     match scheme {
         "raid1" => channels += channels % 2,
@@ -188,8 +195,11 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64) -> Vec
         ]
         .map(|(key, value)| (key, value.to_string())),
     );
-    if matches!(scheme, "raid4" | "raid5") {
+    if matches!(scheme, "raid4" | "raid5" | "cr5m") {
         settings.push(("update", update.into()));
+    }
+    if scheme == "cr5m" {
+        settings.extend([("mw_limit", mw_limit), ("consolidate", consolidate)].map(|(key, value)| (key, value.to_string())));
     }
     if scheme == "sirf1" {
         settings.extend([("groups", groups), ("read", read), ("completes", completes_with)].map(|(key, value)| (key, value.to_string())));

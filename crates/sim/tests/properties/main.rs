@@ -230,6 +230,7 @@ fn redundancy(config: &Config) -> Redundancy {
         "raid0" => Redundancy::None,
         "raid1" => Redundancy::Mirror(2),
         "sirf1" => Redundancy::Mirror(config.scheme.parameters["groups"].as_u64().expect("a number") as u16),
+        "cr5m" => Redundancy::Copied,
         _ => Redundancy::Parity,
     }
 }
@@ -267,6 +268,23 @@ fn raid5() {
     registered("raid5", "raid5", 200, cases("raid5", 0.0));
 }
 
+#[test]
+fn cr5m() {
+    registered("cr5m", "cr5m", 200, cases("cr5m", 0.1));
+}
+
+/// Hardly ever short of credit: what ends a mirrored stripe is writes.
+#[test]
+fn cr5m_with_room() {
+    registered("cr5m_with_room", "cr5m", 70, cases("cr5m", 0.4));
+}
+
+/// No base fits: only what was never written is mirrored.
+#[test]
+fn cr5m_without_credit() {
+    registered("cr5m_without_credit", "cr5m", 50, cases("cr5m", 0.0));
+}
+
 /// Behind a data buffer of a few pages, so that nearly every write evicts.
 #[test]
 fn buffered_raid0() {
@@ -281,4 +299,9 @@ fn buffered_sirf1() {
 #[test]
 fn buffered_raid5() {
     registered("buffered_raid5", "raid5", 70, buffered_cases("raid5"));
+}
+
+#[test]
+fn buffered_cr5m() {
+    registered("buffered_cr5m", "cr5m", 50, buffered_cases("cr5m"));
 }

@@ -29,6 +29,9 @@ pub fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
         ("fill", "0.9"),
         ("fit", "wrap"),
     ];
+    if scheme == "cr5m" {
+        all.push(("chips_per_channel", "3"));
+    }
     all.extend(pairs);
     config("tiny", scheme, &all)
 }
