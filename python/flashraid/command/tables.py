@@ -44,6 +44,11 @@ def show_result(result: Result) -> None:
         f"{name.replace('_', '-')} {count:,}" for name, count in result.parity_updates.to_dict().items() if count
     ]
     facts.add_row("parity updates", ", ".join(updates) or "none")
+    if "buffer" in result:
+        buffer = result.buffer
+        pages = buffer.hits + buffer.misses
+        hits = f"{buffer.hits:,} of {pages:,} pages" + (f" ({buffer.hits / pages:.1%})" if pages else "")
+        facts.add_row("data buffer", f"hits {hits}, evictions {buffer.evictions:,}, left {buffer.pages_buffered:,}")
     if "verify" in result:
         found = result.verify
         facts.add_row("verified reads", f"{found.reads_checked:,}, mismatches {found.mismatches:,}")
@@ -241,6 +246,8 @@ def show_device(data: dict[str, Any]) -> None:
     facts.columns[1].justify = "left"
     facts.add_row("raw capacity", f"{format_bytes(data['raw_bytes'])} ({data['physical_pages']:,} physical pages)")
     facts.add_row("forward map", format_bytes(data["table_bytes"]))
+    if data["buffer_bytes"]:
+        facts.add_row("data buffer", format_bytes(data["buffer_bytes"]))
     facts.add_row(
         "members", f"{data['members']} of {data['planes_per_member']} planes and {data['pages_per_member']:,} pages"
     )

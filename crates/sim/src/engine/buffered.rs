@@ -4,8 +4,8 @@
 //! write operation of the scheme, which belongs to the request that caused it. The request completes when the DRAM has answered and these
 //! operations have ended. Reads take from DRAM what is there, pages on their way out included, and the rest from flash, page by page.
 
-use super::Engine;
 use super::content::{Content, InDram, InEntry, Submitted};
+use super::{Engine, Stalled};
 use crate::buffer::{Buffer, Known, SECTOR_BYTES, Victim};
 use flashraid_redundancy::{Extent, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, Lpn, Version};
@@ -19,6 +19,7 @@ impl<C: Content> Engine<C> {
     }
 
     /// Serves a read or write of bytes, which are rounded outwards to sectors.
+    #[inline(never)]
     pub(super) fn serve_buffered(&mut self, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
         if offset_bytes >= end_bytes {
             return;
@@ -88,6 +89,7 @@ impl<C: Content> Engine<C> {
     }
 
     /// Writes everything that is buffered to flash on behalf of a request.
+    #[inline(never)]
     pub(super) fn evict_all(&mut self, id: u32) {
         while self.evict(id) {}
     }
@@ -156,8 +158,8 @@ impl<C: Content> Engine<C> {
     }
 
     fn read_run(&mut self, id: u32, run: Run) {
-        if let Some(extent) = run {
-            self.decide_all(id, extent);
+        if let Some(mut extent) = run {
+            self.decide_all(id, &mut extent);
         }
     }
 
@@ -240,6 +242,15 @@ impl<C: Content> Engine<C> {
     }
 
     // ---- answers ----
+
+    /// Processes everything up to the last answer that is due until `time_ns`.
+    #[inline(never)]
+    pub(super) fn advance_to_answers(&mut self, time_ns: u64) -> Result<(), Stalled> {
+        while self.next_answer_ns() <= time_ns {
+            self.advance()?;
+        }
+        Ok(())
+    }
 
     /// When the DRAM answers next, if there is a buffer; `u64::MAX` for never.
     #[inline]

@@ -347,14 +347,7 @@ impl<C: Content> Engine<C> {
             }
             HostOp::Read | HostOp::Write => self.serve(id, request.op, request.offset_bytes, end),
             HostOp::Trim => self.cut_trim(id, self.pages_up(request.offset_bytes), end >> self.page_shift),
-            HostOp::WriteZeroes => {
-                // Whole pages become unwritten; parts of pages are written.
-                let (first, last) = (self.pages_up(request.offset_bytes), end >> self.page_shift);
-                let (head, tail) = ((first << self.page_shift).min(end), last << self.page_shift);
-                self.serve(id, HostOp::Write, request.offset_bytes, head);
-                self.cut_trim(id, first, last);
-                self.serve(id, HostOp::Write, tail.max(head), end);
-            }
+            HostOp::WriteZeroes => self.write_zeroes(id, request.offset_bytes, end),
         }
         self.answered(id);
         self.ended_part(id);
@@ -385,6 +378,16 @@ impl<C: Content> Engine<C> {
         }
     }
 
+    /// Whole pages become unwritten; parts of pages are written.
+    #[cold]
+    fn write_zeroes(&mut self, id: u32, offset_bytes: u64, end_bytes: u64) {
+        let (first, last) = (self.pages_up(offset_bytes), end_bytes >> self.page_shift);
+        let (head, tail) = ((first << self.page_shift).min(end_bytes), last << self.page_shift);
+        self.serve(id, HostOp::Write, offset_bytes, head);
+        self.cut_trim(id, first, last);
+        self.serve(id, HostOp::Write, tail.max(head), end_bytes);
+    }
+
     /// Serves a read or write of bytes: through the data buffer, if there is one.
     #[inline]
     fn serve(&mut self, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
@@ -411,27 +414,31 @@ impl<C: Content> Engine<C> {
             covered: false,
         };
         let mut start = (offset_bytes & (page - 1)) as u32;
-        loop {
-            let to_end = self.options.space_pages - extent.first.0;
-            let is_last = extent.pages <= to_end;
-            let lap = if is_last { extent } else { Extent { pages: to_end, last_bytes: self.page_bytes, ..extent } };
-            if C::TRACKED && op == HostOp::Write {
-                self.note_submitted(id, &lap, std::mem::take(&mut start));
-            }
-            self.decide_all(id, lap);
-            if is_last {
-                return;
-            }
-            extent.pages -= lap.pages;
+        while extent.pages > self.options.space_pages - extent.first.0 {
+            let pages = self.options.space_pages - extent.first.0;
+            let mut lap = Extent { pages, last_bytes: self.page_bytes, ..extent };
+            self.cut_lap(id, &mut lap, std::mem::take(&mut start));
+            extent.pages -= pages;
             extent.first = Lpn(0);
             extent.first_bytes = if extent.pages == 1 { extent.last_bytes } else { self.page_bytes };
         }
+        self.cut_lap(id, &mut extent, start);
+    }
+
+    /// Cuts what does not go over the end of the space. `start` is the first byte touched in the first page.
+    #[inline]
+    fn cut_lap(&mut self, id: u32, extent: &mut Extent, start: u32) {
+        if C::TRACKED && extent.op == HostOp::Write {
+            self.note_submitted(id, extent, start);
+        }
+        self.decide_all(id, extent);
     }
 
     /// Lets the scheme decide all of `extent`, piece by piece.
-    fn decide_all(&mut self, id: u32, mut extent: Extent) {
+    #[inline]
+    fn decide_all(&mut self, id: u32, extent: &mut Extent) {
         loop {
-            let taken = self.decide(id, &extent);
+            let taken = self.decide(id, extent);
             extent.pages -= taken;
             if extent.pages == 0 {
                 return;
@@ -637,9 +644,10 @@ impl<C: Content> Engine<C> {
     // ---- time ----
 
     /// Processes every event up to and including `time_ns` and moves the clock there.
+    #[inline]
     pub fn advance_until(&mut self, time_ns: u64) -> Result<(), Stalled> {
-        while self.next_answer_ns() <= time_ns {
-            self.advance()?;
+        if self.buffer.is_some() {
+            self.advance_to_answers(time_ns)?;
         }
         while self.flash.next_event_ns() <= time_ns {
             self.process_event();
