@@ -98,14 +98,15 @@ impl Pages {
 
     /// Sets the layers of a page.
     pub fn set(&mut self, lpn: u64, layers: Layers) {
-        self.whole[lpn as usize] = 0;
-        match layers.0.as_slice() {
-            [] => drop(self.mixed.remove(&lpn)),
-            [(sequence, ALL)] => {
-                self.whole[lpn as usize] = sequence + 1;
-                self.mixed.remove(&lpn);
-            }
-            _ => drop(self.mixed.insert(lpn, layers)),
+        let whole = match layers.0.as_slice() {
+            [(sequence, ALL)] => sequence + 1,
+            _ => 0,
+        };
+        let former = std::mem::replace(&mut self.whole[lpn as usize], whole);
+        if whole == 0 && !layers.0.is_empty() {
+            self.mixed.insert(lpn, layers);
+        } else if former == 0 && !self.mixed.is_empty() {
+            self.mixed.remove(&lpn);
         }
     }
 
@@ -118,6 +119,7 @@ impl Pages {
     }
 
     /// Asks the processor for what is known of a page.
+    #[inline]
     pub fn prefetch(&self, lpn: u64) {
         flashraid_flash::memory::prefetch(&self.whole, lpn as usize);
     }

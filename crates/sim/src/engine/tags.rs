@@ -238,7 +238,7 @@ impl Content for Tags {
     const TRACKED: bool = true;
 
     fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted) {
-        self.active(lpn);
+        self.active(lpn); // keeps what was there before
         let (layers, lanes) = match change {
             Submitted::Whole => (Layers::of(sequence, ALL), ALL),
             Submitted::Part(lanes) => {
@@ -345,9 +345,14 @@ impl Content for Tags {
                 // It may be one of a page that left the data buffer, and long acknowledged.
                 OperationKind::Write | OperationKind::Trim if failed => drop(self.unknown.insert(lpn.0)),
                 OperationKind::Write => {
-                    let mut layers = self.durable.get(lpn.0);
-                    layers.lay(&self.given(id, strip));
-                    self.durable.set(lpn.0, layers);
+                    let given = self.given(id, strip);
+                    if given.lanes() == ALL {
+                        self.durable.set(lpn.0, given);
+                    } else {
+                        let mut layers = self.durable.get(lpn.0);
+                        layers.lay(&given);
+                        self.durable.set(lpn.0, layers);
+                    }
                 }
                 OperationKind::Trim => self.durable.set(lpn.0, Layers::default()),
                 OperationKind::Read | OperationKind::Commit | OperationKind::Job => {}
@@ -399,6 +404,7 @@ impl Content for Tags {
     #[inline]
     fn fetch_expected(&self, lpn: Lpn) {
         self.newest.prefetch(lpn.0);
+        self.durable.prefetch(lpn.0);
     }
 
     fn check_stored(engine: &Engine<Self>) -> Option<Verified> {
