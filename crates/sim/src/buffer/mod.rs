@@ -11,7 +11,7 @@ mod page_lru;
 
 #[cfg(feature = "mutants")]
 use crate::mutants::BufferFault;
-use flashraid_flash::memory::zeroed;
+use flashraid_flash::memory::{prefetch, zeroed};
 use flashraid_vocabulary::Lpn;
 pub use page_lru::{PageLru, Victim};
 use rustc_hash::FxHashMap;
@@ -183,6 +183,15 @@ impl Buffer {
         let covers = covers || self.mutant == Some(BufferFault::AlwaysCovers);
         self.on_flash.add(victim.lpn, victim.sectors);
         Some((victim, covers))
+    }
+
+    /// A page that will probably leave some evictions from now; what is known of it here is fetched.
+    #[inline]
+    pub fn upcoming(&mut self) -> Option<Lpn> {
+        let lpn = self.pages.upcoming()?;
+        self.pages.prefetch(lpn);
+        prefetch(&self.on_flash.words, (lpn.0 << self.on_flash.shift >> 6) as usize);
+        Some(lpn)
     }
 
     /// Takes out every page from `first` on, before `end`.

@@ -1,11 +1,13 @@
 //! Pages in the order of their last use, each with the sectors that it holds (the buffer of SSDsim, SPEC 2.2): the least recently used page
 //! is the next victim. Every step costs the same however large the buffer is.
 
-use flashraid_flash::memory::reserved;
+use flashraid_flash::memory::{filled, prefetch, reserved};
 use flashraid_vocabulary::Lpn;
-use rustc_hash::FxHashMap;
 
 const NIL: u32 = u32::MAX;
+
+/// Evictions between the naming of an upcoming victim and its turn: time enough to fetch what it needs.
+const AHEAD: usize = 12;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -13,6 +15,8 @@ struct Entry {
     /// Neighbours in the order of use; `older` links unused entries.
     newer: u32,
     older: u32,
+    /// The next entry whose page has the same bucket.
+    chain: u32,
     sectors: u64,
 }
 
@@ -34,34 +38,55 @@ pub struct PageLru {
     unused: u32,
     newest: u32,
     oldest: u32,
+    /// The entry named last by `upcoming`, `NIL` for none.
+    upcoming: u32,
     capacity: usize,
-    /// The entry of each page.
-    pages: FxHashMap<u32, u32>,
+    count: usize,
+    /// A hash table of the pages, about twice as many buckets as there can be pages: the first entry of each chain. It is one of our own
+    /// because a bucket can be fetched ahead.
+    buckets: Vec<u32>,
 }
 
 impl PageLru {
     /// Room for `capacity` pages, at least one.
     pub fn new(capacity: u32) -> Self {
         let capacity = capacity as usize;
-        let pages = FxHashMap::with_capacity_and_hasher(capacity, Default::default());
-        Self { entries: reserved(capacity), unused: NIL, newest: NIL, oldest: NIL, capacity, pages }
+        let buckets = filled(NIL, (2 * capacity).next_power_of_two());
+        Self { entries: reserved(capacity), unused: NIL, newest: NIL, oldest: NIL, upcoming: NIL, capacity, count: 0, buckets }
+    }
+
+    /// The bucket of a page: the top bits of a multiplicative hash (Knuth's constant, 2^32 divided by the golden ratio).
+    #[inline]
+    fn bucket(&self, page: u32) -> usize {
+        (u64::from(page.wrapping_mul(0x9E37_79B9)) << self.buckets.len().trailing_zeros() >> 32) as usize
+    }
+
+    /// Asks the processor for what finding the page needs.
+    #[inline]
+    pub fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.buckets, self.bucket(lpn.0 as u32));
     }
 
     /// Pages held.
     pub fn count(&self) -> usize {
-        self.pages.len()
+        self.count
     }
 
     /// Whether there is no room for another page.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.pages.len() == self.capacity
+        self.count == self.capacity
     }
 
     /// The entry of a page.
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<u32> {
-        self.pages.get(&(lpn.0 as u32)).copied()
+        let page = lpn.0 as u32;
+        let mut entry = self.buckets[self.bucket(page)];
+        while entry != NIL && self.entries[entry as usize].page != page {
+            entry = self.entries[entry as usize].chain;
+        }
+        (entry != NIL).then_some(entry)
     }
 
     /// Sectors that an entry holds.
@@ -88,8 +113,10 @@ impl PageLru {
     /// Takes in a page that is not there, as the most recently used one; there must be room. Returns its entry.
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, sectors: u64) -> u32 {
-        debug_assert!(!self.is_full());
-        let new = Entry { page: lpn.0 as u32, newer: NIL, older: NIL, sectors };
+        debug_assert!(!self.is_full() && self.find(lpn).is_none());
+        let page = lpn.0 as u32;
+        let bucket = self.bucket(page);
+        let new = Entry { page, newer: NIL, older: NIL, chain: self.buckets[bucket], sectors };
         let entry = match self.unused {
             NIL => {
                 self.entries.push(new);
@@ -102,8 +129,8 @@ impl PageLru {
             }
         };
         self.link(entry);
-        let former = self.pages.insert(lpn.0 as u32, entry);
-        debug_assert!(former.is_none());
+        self.buckets[bucket] = entry;
+        self.count += 1;
         entry
     }
 
@@ -116,6 +143,18 @@ impl PageLru {
             self.remove(entry);
             Victim { entry, lpn: Lpn(u64::from(page)), sectors }
         })
+    }
+
+    /// A page that will probably be the victim `AHEAD` evictions from now. Asked once an eviction it names one after the other. A hint: an
+    /// entry that is used or taken out meanwhile becomes the newest, and the search begins anew at the oldest.
+    #[inline]
+    pub fn upcoming(&mut self) -> Option<Lpn> {
+        let newer = |entry: u32| self.entries.get(entry as usize).map_or(NIL, |entry| entry.newer);
+        self.upcoming = match newer(self.upcoming) {
+            NIL => (0..AHEAD).fold(self.oldest, |entry, _| newer(entry)),
+            next => next,
+        };
+        self.entries.get(self.upcoming as usize).map(|entry| Lpn(u64::from(entry.page)))
     }
 
     /// Takes out every page from `first` on, before `end`, at a cost of the range or of what is held, whichever is less.
@@ -140,9 +179,24 @@ impl PageLru {
 
     fn remove(&mut self, entry: u32) {
         self.unlink(entry);
-        self.pages.remove(&self.entries[entry as usize].page);
+        self.unchain(entry);
+        self.count -= 1;
         self.entries[entry as usize].older = self.unused;
         self.unused = entry;
+    }
+
+    fn unchain(&mut self, entry: u32) {
+        let Entry { page, chain, .. } = self.entries[entry as usize];
+        let bucket = self.bucket(page);
+        let mut before = self.buckets[bucket];
+        if before == entry {
+            self.buckets[bucket] = chain;
+            return;
+        }
+        while self.entries[before as usize].chain != entry {
+            before = self.entries[before as usize].chain;
+        }
+        self.entries[before as usize].chain = chain;
     }
 
     fn link(&mut self, entry: u32) {
@@ -188,6 +242,25 @@ mod tests {
         }
     }
 
+    #[test]
+    fn upcoming_victims_are_named_in_turn() {
+        let mut lru = PageLru::new(40);
+        assert_eq!(lru.upcoming(), None);
+        for page in 0..40 {
+            lru.insert(Lpn(page), 1);
+        }
+        for page in 40..200 {
+            if page % 16 == 0 {
+                lru.touch(lru.find(Lpn(page - 20)).unwrap());
+            }
+            lru.take_oldest();
+            lru.insert(Lpn(page), 1);
+            let mut entry = lru.oldest;
+            (0..AHEAD).for_each(|_| entry = lru.entries[entry as usize].newer);
+            assert_eq!(lru.upcoming(), Some(Lpn(u64::from(lru.entries[entry as usize].page))), "at page {page}");
+        }
+    }
+
     proptest! {
         #[test]
         fn agrees_with_a_list(capacity in 1u32..12, steps in vec((0u8..8, 0u64..24, 1u64..256), 1..400)) {
@@ -220,6 +293,9 @@ mod tests {
                         lru.insert(Lpn(page), sectors);
                         naive.use_page(page, sectors);
                     }
+                }
+                if let Some(page) = lru.upcoming() {
+                    prop_assert!(page.0 < 24);
                 }
                 prop_assert_eq!(lru.count(), naive.0.len());
                 prop_assert_eq!(lru.is_full(), naive.0.len() == capacity as usize);

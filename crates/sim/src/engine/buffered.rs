@@ -80,6 +80,9 @@ impl<C: Content> Engine<C> {
     /// Writes the least recently used page to flash on behalf of a request. Returns whether there was one.
     fn evict(&mut self, id: u32) -> bool {
         let Some((victim, covered)) = self.buffered().evict() else { return false };
+        if let Some(lpn) = self.buffered().upcoming() {
+            self.flash.prefetch_map(self.scheme.locate(lpn));
+        }
         let bytes = victim.sectors.count_ones() * SECTOR_BYTES;
         self.evicting = Some(victim);
         let extent = Extent { op: HostOp::Write, first: victim.lpn, pages: 1, first_bytes: bytes, last_bytes: bytes, covered };

@@ -625,6 +625,9 @@ impl<C: Content> Engine<C> {
         if page < self.options.space_pages {
             self.flash.prefetch_map(self.scheme.locate(Lpn(page)));
             self.content.fetch_expected(Lpn(page));
+            if let Some(buffer) = &self.buffer {
+                buffer.pages.prefetch(Lpn(page));
+            }
         }
     }
 
