@@ -70,6 +70,7 @@ CASES = (
     Case("raid0 b", "b", "raid0", (*FILL,), target_rate=1_600_000, peers_rate="0.17", reads=1_749_350),
     Case("raid5 a400", "a400", "raid5", (*FILL,), target_rate=800_000, peers_rate="0.11"),
     Case("raid5 a, overload", "a", "raid5", (*FILL, "--speed", "2"), against="raid5 a400", most_ratio=1.1),
+    Case("cr5m a400", "a400", "cr5m", (*FILL,), target_rate=800_000),
     Case("sirf1 a", "a", "sirf1", target_rate=1_000_000, device="sirf-8c128"),
     Case("raid0 b, verify", "b", "raid0", (*FILL, "--verify"), against="raid0 b", most_ratio=2, reads=1_749_350),
     Case("raid5 a400, verify", "a400", "raid5", (*FILL, "--verify"), against="raid5 a400", most_ratio=2),
@@ -78,7 +79,7 @@ CASES = (
     Case("raid0 mixed, 64 GB", "mixed-64G", "raid0", (*FULL,)),
     Case("raid0 mixed, 1 TB", "mixed-1T", "raid0", (*FULL, *LARGE), against="raid0 mixed, 64 GB", most_ratio=2),
 )
-INSTRUCTIONS = ("raid0 a", "raid0 b", "raid5 a400", "sirf1 a")
+INSTRUCTIONS = ("raid0 a", "raid0 b", "raid5 a400", "cr5m a400", "sirf1 a")
 INSTRUCTION_LIMITS = (50_000, 150_000)
 
 

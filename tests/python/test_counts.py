@@ -7,6 +7,7 @@ import pytest
 from conftest import PAGE, PROVE, SAMPLE, write_device
 
 import flashraid as fr
+from reference.cr5m_counts import Cr5mCounts
 from reference.mirror_counts import MirrorCounts
 from reference.raid_counts import Counts, RaidCounts, Request
 
@@ -142,6 +143,32 @@ def test_reads_go_round_the_groups(tmp_path, groups):
         members[2 * group]["reads"] + members[2 * group + 1]["reads"] for group in range(groups)
     ] == counts.group_reads
     assert max(counts.group_reads) - min(counts.group_reads) <= 1
+
+
+@pytest.mark.parametrize("consolidate", ["last_strip", "never"])
+@pytest.mark.parametrize("limit", ["0", "0.7", "1.1", "1000"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_random_requests_to_idle_mirror_chips(tmp_path, width, limit, consolidate):
+    """One part of a request at a time, and nothing to collect: every mirror chip is idle whenever it is asked for."""
+    device = write_device(tmp_path, channels=width + 1, **{**LARGE, "blocks_per_plane": 256, "chips_per_channel": 3})
+    for number, rule in enumerate(RULES):
+        rng = random.Random(f"{width} {limit} {consolidate} {rule}")
+        options = {"mw_limit": limit, "consolidate": consolidate, "update": rule}
+        space_bytes = fr.Simulation(device=device, scheme="cr5m", **options).space_bytes
+        requests = random_requests(rng, min(space_bytes, 400 * width * PAGE), 300)
+        fill_pages = number % 2 * (space_bytes // PAGE)
+        model = Cr5mCounts(width, 2, round(float(limit) * 1000), PAGE, rule, consolidate)
+        model.fill(fill_pages)
+        counts = model.run(requests)
+        arguments = (space_bytes, fill_pages * PAGE, requests, 100_000_000)
+        result = simulate(device, "cr5m", *arguments, serial_subrequests="strict", **options)
+        found = counted(result) | {
+            "mirrored": result.parity_updates.mirrored,
+            "mirror_programs": result.flash_ops.programs.mirror,
+        }
+        assert found == expected(counts)
+        assert (counts.mirrored > 0) == (limit != "0")
+        assert result.parity_updates.committed == 0
 
 
 def sample(limit):

@@ -515,7 +515,11 @@ impl Flash {
     /// Asks the processor for what a request to this page will touch first.
     #[inline(always)]
     pub fn prefetch_map(&self, address: MemberPage) {
-        self.maps.prefetch(self.slot(address));
+        let slot = self.slot(address);
+        self.maps.prefetch(slot);
+        if self.settings.mirror_chips > 0 {
+            self.maps.prefetch_others(slot);
+        }
     }
 
     /// Asks the processor for the block of a slot's current version; the map entry should be there already.
@@ -523,6 +527,9 @@ impl Flash {
     pub fn prefetch_block(&self, slot: u32) {
         if let Some(ppn) = self.maps.get(Version::Current, slot) {
             memory::prefetch(&self.blocks.blocks, self.block_of(ppn));
+            if self.settings.mirror_chips > 0 {
+                self.maps.prefetch_label(ppn);
+            }
         }
     }
 

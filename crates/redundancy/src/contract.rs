@@ -227,6 +227,9 @@ pub trait Scheme: Guardian + Send {
     /// The stripe that a write of the host page locks: so that what the lock needs can be fetched ahead.
     fn stripe_of(&self, lpn: Lpn) -> StripeId;
 
+    /// Asks the processor for the scheme's own state of the host page's stripe.
+    fn prefetch(&self, _lpn: Lpn) {}
+
     /// The other pages that exist whenever host page `lpn` is written, for its sake: its stripe's parity, its other copies.
     /// Appends them to `pages`.
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>);

@@ -9,10 +9,12 @@ mod geometry;
 mod host;
 mod ids;
 mod plan;
+mod prefetch;
 mod talk;
 
 pub use geometry::Geometry;
 pub use host::{HostOp, HostRequest};
 pub use ids::{LocalPage, Lpn, MemberId, MemberPage, Ppn, StripeId};
 pub use plan::{Action, Cause, Change, PageOperation, Priority, Sources, Version, Wave};
+pub use prefetch::prefetch;
 pub use talk::{Guardian, NoObserver, Observer, Ruling, View};

@@ -110,4 +110,17 @@ impl Maps {
     pub fn prefetch(&self, slot: u32) {
         memory::prefetch(&self.forward[Version::Current as usize], slot as usize);
     }
+
+    /// Asks for the slot's other forward entries.
+    #[inline(always)]
+    pub fn prefetch_others(&self, slot: u32) {
+        memory::prefetch(&self.forward[Version::Base as usize], slot as usize);
+        memory::prefetch(&self.forward[Version::Copy as usize], slot as usize);
+    }
+
+    /// Asks for what a physical page was programmed for, which changes when it becomes a base.
+    #[inline(always)]
+    pub fn prefetch_label(&self, ppn: Ppn) {
+        memory::prefetch(&self.reverse, ppn.0 as usize);
+    }
 }

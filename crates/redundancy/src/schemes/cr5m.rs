@@ -28,7 +28,9 @@ use crate::{
     Build, Decisions, Entry, Extent, Lost, Method, Operation, OperationKind, Outcomes, Parameter, ParameterError, ParityUpdates, Protects,
     Scheme, Step, Values,
 };
-use flashraid_vocabulary::{Cause, Change, Guardian, Lpn, MemberId, MemberPage, PageOperation, Ruling, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{
+    Cause, Change, Guardian, Lpn, MemberId, MemberPage, PageOperation, Ruling, StripeId, Version, View, Wave, prefetch,
+};
 
 /// CR5M.
 pub const ENTRY: Entry = Entry {
@@ -373,6 +375,10 @@ impl Scheme for Cr5m {
 
     fn stripe_of(&self, lpn: Lpn) -> StripeId {
         self.inner.stripe_of(lpn)
+    }
+
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.stripes.stripes, self.stripe_of(lpn).0 as usize);
     }
 
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {

@@ -624,6 +624,7 @@ impl<C: Content> Engine<C> {
         let page = offset_bytes >> self.page_shift;
         if page < self.options.space_pages {
             self.flash.prefetch_map(self.scheme.locate(Lpn(page)));
+            self.scheme.prefetch(Lpn(page));
             self.content.fetch_expected(Lpn(page));
             if let Some(buffer) = &self.buffer {
                 buffer.pages.prefetch(Lpn(page));
