@@ -265,6 +265,11 @@ impl Flash {
         *units = if *planes != 0 { *units | unit.bit } else { *units & !unit.bit };
     }
 
+    /// Number of planes, translation planes included.
+    pub fn planes(&self) -> u32 {
+        self.blocks.planes.len() as u32
+    }
+
     /// Number of space domains.
     pub fn domains(&self) -> usize {
         self.domains.len()

@@ -1,9 +1,9 @@
 //! The one file that makes a device out of a configuration.
 
-use crate::config::{ArrayUnit, Config, ConfigError, Device, GcBlocks, Member, Scheduling, SerialSubrequests, Transfer};
+use crate::config::{ArrayUnit, Config, ConfigError, Device, GcBlocks, Mapping, Member, Scheduling, SerialSubrequests, Transfer};
 use crate::config::{Unwritten, WearLeveling, WriteCompletes};
 use crate::engine::content::Content;
-use crate::engine::{Engine, Options, Serial};
+use crate::engine::{Dftl, Engine, Options, Serial};
 use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Settings};
 
 /// An engine on an erased device. `content` makes the contents for a logical space of so many pages.
@@ -26,6 +26,8 @@ pub fn options(config: &Config, space_pages: u64) -> Options {
         },
         parity_in_response: host.parity_in_response,
         prefill: host.unwritten == Unwritten::Prefill,
+        dftl: (device.mapping == Mapping::Dftl)
+            .then(|| Dftl { cmt_entries: device.cmt_entries, entries_per_page: device.entries_per_translation_page() }),
         buffer_pages: device.buffer_pages(),
         buffer_ns: device.buffer_ns,
     }
@@ -39,8 +41,8 @@ pub fn settings(device: &Device, placement: Placement) -> Settings {
         member_is_chip: device.member == Member::Chip,
         pages_per_member: device.pages_per_member(),
         mirror_chips: device.mirror_chips,
-        translation_blocks: 0,
-        translation_pages: 0,
+        translation_blocks: device.translation_blocks(),
+        translation_pages: device.translation_pages(),
         cell: CellTimes { read_ns: device.read_ns, program_ns: device.program_ns, erase_ns: device.erase_ns },
         bus_ps_per_byte: device.bus_ps_per_byte,
         read_command_ns: device.read_command_ns,

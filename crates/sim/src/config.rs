@@ -18,7 +18,7 @@ mod gather;
 mod key;
 mod reference;
 
-pub use capacity::{Derived, Price, SpaceDomain, most_logical_pages};
+pub use capacity::{Derived, Price, SpaceDomain, TranslationTables, most_logical_pages};
 pub(crate) use gather::find_scheme;
 pub(crate) use key::nearest;
 pub use key::{Key, Kind, Table};
@@ -168,6 +168,16 @@ word! {
 }
 
 word! {
+    /// Where the map from logical to physical pages is kept.
+    Mapping {
+        /// All of it in RAM.
+        Page = "page",
+        /// On flash, in translation pages that are written twice, on two members; RAM holds where these are, and `cmt_entries` entries (DFTL).
+        Dftl = "dftl",
+    }
+}
+
+word! {
     /// How much of a page crosses the bus.
     Transfer {
         /// The sectors touched.
@@ -282,6 +292,10 @@ table! {
         member: Member = Some("channel"), "", Kind::Word(Member::WORDS);
         /// Which planes one FTL instance owns. More than a member only where the scheme stays safe with strips on any member of it.
         ftl: Ftl = Some("auto"), "", Kind::Word(Ftl::WORDS);
+        /// Where the map from logical to physical pages is kept.
+        mapping: Mapping = Some("page"), "", Kind::Word(Mapping::WORDS);
+        /// With `mapping = dftl`: how many entries of the map RAM holds, each of which says where one logical page is.
+        cmt_entries: u32 = Some("65536"), "entries", whole(1, 1 << 30);
         /// How a program finds its plane.
         allocation: Allocation = Some("semi_dynamic"), "", Kind::Word(Allocation::WORDS);
         /// Static allocation: which index inside a member varies fastest, from the left (W way, that is chip; D die; P plane).

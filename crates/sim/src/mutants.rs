@@ -37,6 +37,12 @@ pub enum Fault {
     DropBase,
     /// The copy of a strip that has one already stays as it was.
     StaleCopy,
+    /// DFTL: a translation page is programmed on one member only.
+    StoreMapOnce,
+    /// DFTL: a translation page counts as written when its first copy is.
+    SwitchMapEarly,
+    /// DFTL: what the collector moved is not noted.
+    ForgetMoves,
 }
 
 /// One deliberate fault of a device with a data buffer.
@@ -67,7 +73,7 @@ pub const BUFFER_FAULTS: [BufferFault; 6] = [
 ];
 
 /// Every fault.
-pub const FAULTS: [Fault; 12] = [
+pub const FAULTS: [Fault; 15] = [
     Fault::WrongVersionInRmw,
     Fault::SkipPreRead,
     Fault::SwapSources,
@@ -80,6 +86,9 @@ pub const FAULTS: [Fault; 12] = [
     Fault::CurrentForBase,
     Fault::DropBase,
     Fault::StaleCopy,
+    Fault::StoreMapOnce,
+    Fault::SwitchMapEarly,
+    Fault::ForgetMoves,
 ];
 
 /// A fault at work.
@@ -110,6 +119,11 @@ impl<C: Content> Engine<C> {
 }
 
 impl Mutant {
+    /// Which fault it is.
+    pub(crate) fn fault(&self) -> Fault {
+        self.fault
+    }
+
     /// Spoils the wave that `operation` is about to run.
     pub(crate) fn distort(&mut self, operation: &Operation, wave: &mut Wave) {
         match self.fault {
@@ -130,6 +144,9 @@ impl Mutant {
                 }
             }
             Fault::DropParityProgram => wave.operations.retain(|page_operation| page_operation.cause != Cause::Parity),
+            Fault::StoreMapOnce if is_map_program(wave) => {
+                wave.operations.pop();
+            }
             Fault::ForgetTrimInParity if operation.kind == OperationKind::Trim => {
                 wave.operations.retain(|page_operation| page_operation.action != Action::Program);
             }
@@ -166,6 +183,10 @@ impl Mutant {
             parity.sources.reads &= !(1 << (63 - parity.sources.reads.leading_zeros()));
         }
     }
+}
+
+fn is_map_program(wave: &Wave) -> bool {
+    wave.operations.iter().any(|page_operation| page_operation.cause == Cause::Metadata && page_operation.action == Action::Program)
 }
 
 fn parity_program(wave: &mut Wave) -> Option<&mut PageOperation> {

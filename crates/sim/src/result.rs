@@ -4,6 +4,7 @@ use crate::buffer;
 use crate::config::Price;
 use crate::engine::Engine;
 use crate::engine::content::Content;
+use crate::engine::translation::TranslationCounts;
 use crate::listing::Placed;
 use crate::simulation::{Simulation, with_engine};
 use crate::statistics::{KINDS, Latency, Statistics};
@@ -35,6 +36,7 @@ pub struct Snapshot {
     parity_programs: Vec<u64>,
     unmapped_reads: u64,
     buffer: Option<buffer::Counts>,
+    translation: Option<TranslationCounts>,
 }
 
 impl Snapshot {
@@ -52,6 +54,7 @@ impl Snapshot {
             parity_programs: engine.statistics.parity_programs.clone(),
             unmapped_reads: engine.statistics.unmapped_reads,
             buffer: engine.buffer().map(|buffer| buffer.counts),
+            translation: engine.translation().map(|translation| translation.counts),
         }
     }
 }
@@ -261,6 +264,17 @@ fn report_buffer(now: buffer::Counts, start: buffer::Counts, pages_buffered: usi
     })
 }
 
+fn report_mapping(now: TranslationCounts, start: TranslationCounts, translation_pages: u32) -> Value {
+    json!({
+        "cmt_hits": now.hits - start.hits,
+        "cmt_misses": now.misses - start.misses,
+        "evictions": now.evictions - start.evictions,
+        "dirty_evictions": now.dirty_evictions - start.dirty_evictions,
+        "in_hand": now.in_hand - start.in_hand,
+        "translation_pages": translation_pages,
+    })
+}
+
 /// Mean and population standard deviation.
 fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let count = values.clone().count().max(1) as f64;
@@ -393,6 +407,9 @@ impl Simulation {
         }
         if let (Some(now), Some(start), Some(buffer)) = (now.buffer, start.buffer, engine.buffer()) {
             more.insert("buffer".into(), report_buffer(now, start, buffer.pages.count()));
+        }
+        if let (Some(now), Some(start), Some(translation)) = (now.translation, start.translation, engine.translation()) {
+            more.insert("mapping".into(), report_mapping(now, start, translation.pages()));
         }
         more.insert("rebuild".into(), json!([]));
         if self.config.run.verify {

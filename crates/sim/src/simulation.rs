@@ -53,7 +53,7 @@ impl Simulation {
     /// during long preparations with the pages written; returning false cuts the precondition short.
     pub fn new(config: Config, mut go_on: impl FnMut(u64) -> bool) -> Result<Self, ConfigError> {
         let mut engine = if config.run.verify {
-            let tags = |space_pages| Tags::new(flashraid_flash::ppn_limit(&config.device.geometry(), false), space_pages);
+            let tags = |space_pages| Tags::new(config.device.ppn_limit(), space_pages);
             AnyEngine::Tagged(Box::new(assemble::engine(&config, tags)?))
         } else {
             AnyEngine::Plain(Box::new(assemble::engine(&config, |_| Untracked)?))

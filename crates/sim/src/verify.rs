@@ -2,6 +2,7 @@
 
 use crate::engine::Engine;
 use crate::engine::tags::{Tags, ZERO};
+use crate::engine::translation::stamp;
 use flashraid_flash::Flash;
 use flashraid_redundancy::Protects;
 use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Version};
@@ -46,6 +47,24 @@ fn failed_unit(flash: &Flash, protects: Protects, ppn: Ppn) -> Option<u32> {
     }
 }
 
+/// Checks the translation pages on flash, if there are any: both copies hold the newest version, no failure takes both, and nothing is
+/// forgotten of what they do not say yet.
+fn stored_map(engine: &Engine<Tags>, found: &mut Verified) {
+    let Some(translation) = engine.translation() else { return };
+    let (flash, protects) = (&engine.flash, engine.scheme().protects());
+    for page in 0..translation.pages() {
+        let Some((version, copies)) = translation.stored_at(page) else { continue };
+        let stamp = stamp(page, version);
+        let copies = copies.map(|copy| flash.lookup(copy, Version::Current));
+        found.pages_checked += 2;
+        found.mismatches += copies.iter().filter(|ppn| ppn.is_none_or(|ppn| engine.content.page(ppn) != stamp)).count() as u64;
+        if let [Some(own), Some(twin)] = copies.map(|ppn| ppn.and_then(|ppn| failed_unit(flash, protects, ppn))) {
+            found.pages_lost += u64::from(own == twin);
+        }
+    }
+    found.mismatches += translation.forgotten(flash, |page| engine.writes_translation_page(page));
+}
+
 /// Compares every host page, and recomputes it without the unit (as the scheme declares it) on which it lies, from what the other
 /// units really hold. Valid between any two events: it looks at durable state only.
 pub fn stored(engine: &Engine<Tags>) -> Verified {
@@ -53,6 +72,7 @@ pub fn stored(engine: &Engine<Tags>) -> Verified {
     let content = |address: MemberPage, version: Version| flash.lookup(address, version).map_or(ZERO, |ppn| tags.page(ppn));
     let protects = scheme.protects();
     let mut found = Verified::default();
+    stored_map(engine, &mut found);
     let mut sources = Vec::new();
     for lpn in (0..engine.space_pages()).map(Lpn) {
         let address = scheme.locate(lpn);

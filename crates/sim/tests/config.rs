@@ -129,6 +129,8 @@ fn every_value_has_its_limits() {
         ("buffer_bytes_per_gib", &["-1", "1073741825", "0.5"]),
         ("buffer_bytes", &["-1", "1GB"]),
         ("buffer_ns", &["-1"]),
+        ("mapping", &["hybrid"]),
+        ("cmt_entries", &["0", "1073741825"]),
         ("serial_subrequests", &["on"]),
         ("parity_in_response", &["no"]),
         ("unwritten", &["one"]),
@@ -323,6 +325,34 @@ fn a_device_too_full_is_refused_with_the_cure() {
     let text = with(&[("gc_hard", "6")]).unwrap_err();
     assert!(text.ends_with("no over_provisioning helps: allowed is a smaller gc_hard or a larger blocks_per_plane"), "{text}");
     assert!(with(&[("over_provisioning", "0.5"), ("gc_threshold", "0.99")]).is_ok(), "gc_threshold is never looked at");
+}
+
+/// ssd1 has 3,774,873 logical pages in each of 4 members: 3,687 translation pages of 1,024 entries. Each member stores twice as many, its own and
+/// its neighbour's, which are to fill three quarters of 154 blocks; two more blocks, spread over 16 planes, and gc_hard = 2 of each make 12.
+#[test]
+fn dftl_sets_blocks_apart_and_keeps_two_tables() {
+    let config = on("ssd1", "raid5", &[("mapping", "dftl")]).unwrap();
+    let derived = config.device.derived();
+    let tables = derived.translation.unwrap();
+    assert_eq!((tables.translation_pages, tables.entries_per_page, tables.blocks_per_plane), (4 * 3687, 1024, 12));
+    assert_eq!((tables.gtd_bytes, tables.cmt_bytes), (4 * 4 * 2 * 3687, 65_536 * 8));
+    assert_eq!(derived.table_bytes, tables.gtd_bytes + tables.cmt_bytes);
+    let page = on("ssd1", "raid5", &[]).unwrap();
+    assert_eq!(page.device.derived().logical_pages, derived.logical_pages, "they come out of the over-provisioning");
+    assert_eq!(
+        refusal(&[("mapping", "dftl"), ("channels", "1")]),
+        "mapping = dftl: each translation page is stored on two members, allowed with at least 2 of them"
+    );
+    assert_eq!(
+        on("ssd1", "raid5", &[("mapping", "dftl"), ("mirror_chips", "1")]).unwrap_err(),
+        "mapping = dftl: where the copies on mirror_chips = 1 are is known to RAM only, allowed with 0"
+    );
+    let small = refusal(&[("mapping", "dftl"), ("blocks_per_plane", "8"), ("gc_hard", "4")]);
+    assert_eq!(
+        small,
+        "mapping = dftl: 2 translation pages in each member take 6 blocks of each plane, and data at least 5: allowed is page, or \
+         blocks_per_plane from 11"
+    );
 }
 
 #[test]

@@ -68,8 +68,9 @@ fn results_are_those_of_every_build() {
         write_trace(&golden("trace.csv"));
     }
     let buffered = [("buffer_bytes", "131072"), ("unwritten", "prefill"), ("drain", "true")];
+    let dftl = [("mapping", "dftl"), ("cmt_entries", "20"), ("blocks_per_plane", "20"), ("over_provisioning", "0.4")];
     let plain = ["raid0", "raid1", "raid4", "raid5", "sirf1", "cr5m"].map(|scheme| (scheme, scheme, &[][..]));
-    for (name, scheme, pairs) in plain.into_iter().chain([("sirf1-buffer", "sirf1", &buffered[..])]) {
+    for (name, scheme, pairs) in plain.into_iter().chain([("sirf1-buffer", "sirf1", &buffered[..]), ("raid5-dftl", "raid5", &dftl[..])]) {
         let finished = run(&golden("trace.csv"), verified(scheme, pairs), &Outputs::default(), false, &mut |_| true).unwrap();
         assert_eq!(finished.status, 0);
         let (json, path) = (finished.json, golden(&format!("{name}.json")));

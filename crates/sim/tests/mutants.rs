@@ -15,16 +15,19 @@ use support::{config, engine, request, tags};
 /// Requests within which each fault must be caught.
 const MOST_REQUESTS: u64 = 1_000;
 
+/// The map on flash, and a small part of it in RAM.
+const MAP_ON_FLASH: [(&str, &str); 4] =
+    [("mapping", "dftl"), ("cmt_entries", "16"), ("blocks_per_plane", "20"), ("over_provisioning", "0.4")];
+
 fn device(scheme: &str, fault: Option<Fault>) -> Config {
     let update = if matches!(fault, Some(Fault::WrongVersionInRmw | Fault::CurrentForBase)) { "rmw" } else { "fewest" };
-    let mut settings = vec![
-        ("channels", "5"),
-        ("blocks_per_plane", "12"),
-        ("pages_per_block", "8"),
-        ("over_provisioning", "0.3"),
-        ("gc_threshold", "0.3"),
-        ("update", update),
-    ];
+    let mut settings =
+        vec![("channels", "5"), ("pages_per_block", "8"), ("over_provisioning", "0.3"), ("gc_threshold", "0.3"), ("update", update)];
+    if matches!(fault, Some(Fault::StoreMapOnce | Fault::SwitchMapEarly | Fault::ForgetMoves)) {
+        settings.extend(MAP_ON_FLASH);
+    } else {
+        settings.push(("blocks_per_plane", "12"));
+    }
     if scheme == "cr5m" {
         settings.extend([("chips_per_channel", "3"), ("mw_limit", "3")]);
     }
@@ -134,6 +137,9 @@ fn without_a_fault_nothing_is_found() {
         for scheme in ["raid5", "cr5m"] {
             assert_eq!(caught(scheme, None, seed), None, "{scheme}, seed {seed}");
         }
+        let settings = [("channels", "5"), ("pages_per_block", "8"), ("over_provisioning", "0.3"), ("gc_threshold", "0.3")];
+        let dftl = config("tiny", "raid5", &[&settings[..], &MAP_ON_FLASH].concat());
+        assert_eq!(caught_on(&dftl, seed, None::<fn(&mut Engine<Tags>)>), None, "seed {seed}, with the map on flash");
         assert_eq!(caught_in_buffer(None, seed), None, "seed {seed}, with a buffer");
     }
 }

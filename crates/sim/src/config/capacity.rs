@@ -1,6 +1,6 @@
 //! What follows from a device's numbers: geometry, members, logical pages, and how many of them its FTL can hold.
 
-use super::{Allocation, ArrayUnit, Device, Member};
+use super::{Allocation, ArrayUnit, Device, Mapping, Member};
 use flashraid_flash::Placement;
 use flashraid_redundancy::Scheme;
 use flashraid_vocabulary::Geometry;
@@ -15,6 +15,9 @@ pub struct SpaceDomain {
     /// Logical pages mapped onto them.
     pub logical_pages: u64,
 }
+
+/// Bytes of a map entry.
+const ENTRY_BYTES: u32 = 4;
 
 /// Most logical pages with which a space domain makes progress: P (B - gc_hard) G - 2 G for P planes of B blocks of G pages.
 /// 0 if there is no such number.
@@ -49,10 +52,29 @@ pub struct Derived {
     pub pages_per_member: u32,
     /// Logical pages of all members, those for parity or copies included.
     pub logical_pages: u64,
-    /// Bytes of the forward map: 4 for each logical page. Reverse map and stripe state are not counted.
+    /// Bytes of the forward map in RAM: 4 for each logical page; under DFTL those of its two tables. Reverse map and stripe state are not
+    /// counted.
     pub table_bytes: u64,
     /// Bytes of the data buffer, whole pages; 0 for none.
     pub buffer_bytes: u64,
+    /// What DFTL makes of the device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub translation: Option<TranslationTables>,
+}
+
+/// Tables and pages of DFTL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TranslationTables {
+    /// Translation pages of the device, each of which is stored twice.
+    pub translation_pages: u64,
+    /// Map entries in each.
+    pub entries_per_page: u32,
+    /// Blocks of each data plane that are set apart for them.
+    pub blocks_per_plane: u32,
+    /// Bytes of the global translation directory: 4 for each copy of a translation page.
+    pub gtd_bytes: u64,
+    /// Bytes of the cached mapping table: for each entry its number (4) and what it says.
+    pub cmt_bytes: u64,
 }
 
 /// What a scheme costs beside time: flash and memory.
@@ -64,7 +86,7 @@ pub struct Price {
     pub redundancy_share: f64,
     /// Bytes of flash for each byte of the host's, over-provisioning included.
     pub raw_per_user_byte: f64,
-    /// Bytes of the tables that map pages, of all together.
+    /// Bytes of the tables in RAM that map pages, of all together.
     pub table_bytes: u64,
     /// Bytes of each of them, by name.
     pub tables: BTreeMap<&'static str, u64>,
@@ -77,7 +99,10 @@ impl Price {
         let data_pages = u64::from(derived.members) * u64::from(derived.planes_per_member) * device.geometry().pages_per_plane();
         let over_provisioned = data_pages - derived.logical_pages;
         let redundancy_pages = derived.physical_pages - over_provisioned - scheme.user_pages();
-        let tables = BTreeMap::from_iter(scheme.tables(derived.logical_pages));
+        let tables = match derived.translation {
+            None => BTreeMap::from_iter(scheme.tables(derived.logical_pages)),
+            Some(TranslationTables { gtd_bytes, cmt_bytes, .. }) => BTreeMap::from([("gtd", gtd_bytes), ("cmt", cmt_bytes)]),
+        };
         Self {
             redundancy_bytes: redundancy_pages * page_bytes,
             redundancy_share: redundancy_pages as f64 / derived.physical_pages as f64,
@@ -129,10 +154,54 @@ impl Device {
         self.data_chips_per_member() * self.dies_per_chip * self.planes_per_die
     }
 
-    /// Page versions that so many chips can hold and still be collected.
-    pub(super) fn pages_held(&self, chips: u32) -> u32 {
-        let planes = chips * self.dies_per_chip * self.planes_per_die;
+    /// Page versions that a member's data chips can hold and still be collected.
+    pub(super) fn pages_held(&self) -> u32 {
+        let blocks = self.data_blocks_for(self.pages_per_member());
+        most_logical_pages(self.planes_per_member(), blocks, self.pages_per_block, self.gc_hard) as u32 // physical pages are below 2^30
+    }
+
+    /// Copies that a member's mirror chips can hold and still be collected.
+    pub(super) fn copies_held(&self) -> u32 {
+        let planes = self.mirror_chips * self.dies_per_chip * self.planes_per_die;
         most_logical_pages(planes, self.blocks_per_plane, self.pages_per_block, self.gc_hard) as u32 // physical pages are below 2^30
+    }
+
+    /// Map entries in a translation page: 4 bytes each, one physical page number.
+    pub fn entries_per_translation_page(&self) -> u32 {
+        self.page_bytes / ENTRY_BYTES
+    }
+
+    /// Translation pages stored in each member: its own, and those of the member before it. 0 under page mapping.
+    pub fn translation_pages(&self) -> u32 {
+        self.translation_pages_for(self.pages_per_member())
+    }
+
+    fn translation_pages_for(&self, pages_per_member: u32) -> u32 {
+        match self.mapping {
+            Mapping::Page => 0,
+            Mapping::Dftl => 2 * pages_per_member.div_ceil(self.entries_per_translation_page()),
+        }
+    }
+
+    /// Blocks of each plane set apart for translation pages: the fewest with which these fill three quarters of what can always be
+    /// collected ([`most_logical_pages`]). 0 under page mapping.
+    pub fn translation_blocks(&self) -> u32 {
+        self.translation_blocks_for(self.pages_per_member())
+    }
+
+    fn translation_blocks_for(&self, pages_per_member: u32) -> u32 {
+        match self.translation_pages_for(pages_per_member) {
+            0 => 0,
+            pages => {
+                let blocks = (pages.div_ceil(3) * 4).div_ceil(self.pages_per_block) + 2;
+                self.gc_hard + blocks.div_ceil(self.planes_per_member())
+            }
+        }
+    }
+
+    /// Blocks of each plane that hold data and parity.
+    fn data_blocks_for(&self, pages_per_member: u32) -> u32 {
+        self.blocks_per_plane.saturating_sub(self.translation_blocks_for(pages_per_member))
     }
 
     /// Array units on each channel.
@@ -181,19 +250,30 @@ impl Device {
         }
     }
 
+    /// One past the largest physical page number.
+    pub fn ppn_limit(&self) -> u64 {
+        flashraid_flash::ppn_limit(&self.geometry(), self.mapping == Mapping::Dftl)
+    }
+
     /// Most logical pages that a space domain can hold ([`most_logical_pages`]).
     pub fn most_logical_pages(&self, placement: Placement) -> u64 {
-        most_logical_pages(self.space_domain(placement).planes, self.blocks_per_plane, self.pages_per_block, self.gc_hard)
+        self.most_logical_pages_beside(placement, self.pages_per_member())
+    }
+
+    /// The same with translation pages for so many pages of each member.
+    fn most_logical_pages_beside(&self, placement: Placement, pages_per_member: u32) -> u64 {
+        let blocks = self.data_blocks_for(pages_per_member);
+        most_logical_pages(self.space_domain(placement).planes, blocks, self.pages_per_block, self.gc_hard)
     }
 
     /// The smallest over-provisioning, in parts per million, with which the logical pages fit and there is at least one a domain.
     pub(super) fn least_over_provisioning_ppm(&self, placement: Placement) -> Option<u64> {
-        let most = self.most_logical_pages(placement);
         let logical = |ppm: u64| self.space_domain_of(placement, self.pages_per_member_at(ppm)).logical_pages;
+        let most = |ppm: u64| self.most_logical_pages_beside(placement, self.pages_per_member_at(ppm));
         let (mut low, mut high) = (0, 1_000_000); // `high` always fits: it maps nothing
         while low < high {
             let middle = (low + high) / 2;
-            if logical(middle) <= most { high = middle } else { low = middle + 1 }
+            if logical(middle) <= most(middle) { high = middle } else { low = middle + 1 }
         }
         (logical(low) > 0).then_some(low)
     }
@@ -214,6 +294,16 @@ impl Device {
     /// What follows from the numbers.
     pub fn derived(&self) -> Derived {
         let logical_pages = u64::from(self.members()) * u64::from(self.pages_per_member());
+        let translation = (self.mapping == Mapping::Dftl).then(|| {
+            let copies = u64::from(self.members()) * u64::from(self.translation_pages());
+            TranslationTables {
+                translation_pages: copies / 2,
+                entries_per_page: self.entries_per_translation_page(),
+                blocks_per_plane: self.translation_blocks(),
+                gtd_bytes: 4 * copies,
+                cmt_bytes: u64::from(self.cmt_entries) * u64::from(4 + ENTRY_BYTES),
+            }
+        });
         Derived {
             physical_pages: self.geometry().physical_pages(),
             raw_bytes: self.geometry().raw_bytes(),
@@ -223,8 +313,9 @@ impl Device {
             planes_per_member: self.planes_per_member(),
             pages_per_member: self.pages_per_member(),
             logical_pages,
-            table_bytes: 4 * logical_pages,
+            table_bytes: translation.map_or(4 * logical_pages, |tables| tables.gtd_bytes + tables.cmt_bytes),
             buffer_bytes: self.buffer_pages() * u64::from(self.page_bytes),
+            translation,
         }
     }
 }

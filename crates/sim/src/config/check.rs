@@ -1,7 +1,7 @@
 //! Checks that concern several settings at once, and warnings about legal settings that surprise.
 
 use super::gather::find_scheme;
-use super::{Allocation, Config, ConfigError, Device, Ftl, Member};
+use super::{Allocation, Config, ConfigError, Device, Ftl, Mapping, Member};
 use crate::buffer::MOST_PAGE_BYTES;
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Build, Protects, Scheme};
@@ -21,6 +21,7 @@ impl Config {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.device.check_counts()?;
         self.device.check_mirror_chips()?;
+        self.device.check_mapping()?;
         let scheme = self.build_scheme()?;
         self.check_ftl(scheme.as_ref())?;
         let placement = self.placement(scheme.as_ref());
@@ -46,8 +47,8 @@ impl Config {
             mirror_chips: self.device.mirror_chips,
             pages_per_chip: (u64::from(self.device.dies_per_chip * self.device.planes_per_die) * self.device.geometry().pages_per_plane())
                 as u32,
-            pages_held: self.device.pages_held(self.device.data_chips_per_member()),
-            copies_held: self.device.pages_held(self.device.mirror_chips),
+            pages_held: self.device.pages_held(),
+            copies_held: self.device.copies_held(),
             page_bytes: self.device.page_bytes,
             parameters: self.scheme.parameters.iter().map(|(name, value)| (name.clone(), plain(value))).collect(),
         };
@@ -196,6 +197,7 @@ impl Device {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.check_counts()?;
         self.check_mirror_chips()?;
+        self.check_mapping()?;
         self.check_capacity(if self.allocation == Allocation::Static { Placement::Static } else { Placement::Groups(1) })?;
         self.check_buffer()
     }
@@ -255,12 +257,38 @@ impl Device {
             format!("of {} chips on each channel one at least must hold data, allowed are 0 to {most}", self.chips_per_channel)
         } else if self.member != Member::Channel {
             "mirror chips belong to a channel, allowed with member = channel only".into()
-        } else if self.pages_held(mirrors) == 0 {
+        } else if self.copies_held() == 0 {
             format!("with gc_hard = {} no page of them could always be collected", self.gc_hard)
         } else {
             return Ok(());
         };
         refuse(format!("mirror_chips = {mirrors}: {why}"))
+    }
+
+    /// Translation pages are stored on two members, in blocks of their own.
+    fn check_mapping(&self) -> Result<(), ConfigError> {
+        if self.mapping == Mapping::Page {
+            return Ok(());
+        }
+        if self.mirror_chips > 0 {
+            return refuse(format!(
+                "mapping = dftl: where the copies on mirror_chips = {} are is known to RAM only, allowed with 0",
+                self.mirror_chips
+            ));
+        }
+        if self.members() < 2 {
+            return refuse("mapping = dftl: each translation page is stored on two members, allowed with at least 2 of them".into());
+        }
+        let (blocks, least) = (self.translation_blocks(), self.gc_hard + 1);
+        if blocks + least > self.blocks_per_plane {
+            return refuse(format!(
+                "mapping = dftl: {} translation pages in each member take {blocks} blocks of each plane, and data at least {least}: allowed is \
+                 page, or blocks_per_plane from {}",
+                self.translation_pages(),
+                blocks + least
+            ));
+        }
+        Ok(())
     }
 
     /// Refuses what could run out of space for good. Looks at `gc_hard`, never at `gc_threshold`.
@@ -276,7 +304,12 @@ impl Device {
         refuse(format!(
             "over_provisioning = {}: {} x {} blocks of {} pages would hold {} logical pages, and at least 1 and at most {most} \
              can always be collected (gc_hard = {} blocks of each plane and two more are kept free); {advice}",
-            self.over_provisioning, domain.planes, self.blocks_per_plane, self.pages_per_block, domain.logical_pages, self.gc_hard
+            self.over_provisioning,
+            domain.planes,
+            self.blocks_per_plane - self.translation_blocks(),
+            self.pages_per_block,
+            domain.logical_pages,
+            self.gc_hard
         ))
     }
 }

@@ -237,9 +237,7 @@ impl<C: Content> Engine<C> {
             }
             let lpn = Lpn(operation.first.0 + page);
             self.list_sources(lpn);
-            if !self.sources.is_empty() {
-                self.content.overlay_dram(id, lpn, strips.trailing_zeros() as u8, &self.sources);
-            }
+            self.content.overlay_dram(id, lpn, strips.trailing_zeros() as u8, &self.sources);
             strips &= strips - 1;
         }
     }

@@ -41,6 +41,12 @@ pub trait Content: Observer + Clone + Send {
     fn overlay_dram(&mut self, id: u32, lpn: Lpn, strip: u8, sources: &[InDram]);
     /// A page of zeroes appears on flash (first touch of an unwritten page).
     fn placed_zero(&mut self, ppn: Ppn);
+    /// The program `record` writes a translation page: `stamp` stands for what that says.
+    fn program_stamp(&mut self, record: u32, stamp: u64);
+    /// A translation page was read.
+    fn check_stamp(&mut self, ppn: Ppn, stamp: u64);
+    /// A translation page appears on flash without time.
+    fn placed_stamp(&mut self, ppn: Ppn, stamp: u64);
     /// Host page `lpn` was filled before the workload starts, by an operation begun with sequence `FILL`.
     fn filled(&mut self, lpn: Lpn);
     /// Asks the processor for the content of a physical page.
@@ -109,5 +115,8 @@ impl Content for Untracked {
     fn check_in_dram(&mut self, _: Lpn, _: u64, _: &[InDram]) {}
     fn overlay_dram(&mut self, _: u32, _: Lpn, _: u8, _: &[InDram]) {}
     fn placed_zero(&mut self, _: Ppn) {}
+    fn program_stamp(&mut self, _: u32, _: u64) {}
+    fn check_stamp(&mut self, _: Ppn, _: u64) {}
+    fn placed_stamp(&mut self, _: Ppn, _: u64) {}
     fn filled(&mut self, _: Lpn) {}
 }

@@ -166,6 +166,9 @@ impl<C: Content> Engine<C> {
 
     /// The workload starts with clean counts.
     fn forget_counts(&mut self) {
+        self.flash.set_without_time(true);
+        self.place_translation_pages();
+        self.flash.set_without_time(false);
         self.scheme.prepared();
         self.statistics = crate::statistics::Statistics::new(self.flash.settings().members() as usize);
         while self.flash.take_freed().is_some() {}
@@ -193,6 +196,7 @@ impl<C: Content> Engine<C> {
         self.scheme.redundancy_of(lpn, &mut pages);
         pages.push(self.scheme.locate(lpn));
         pages.retain(|&address| self.flash.lookup(address, Version::Current).is_none());
+        self.add_translation_pages(&mut pages);
         // All or none: a page without its redundancy would be lost by the next failure.
         let promised = pages.iter().take_while(|&&address| self.flash.reserve(self.flash.domain_of(address, Version::Current))).count();
         if promised < pages.len() {
@@ -200,10 +204,13 @@ impl<C: Content> Engine<C> {
         } else {
             for &address in &pages {
                 let ppn = self.flash.place(address, Version::Current);
-                if C::TRACKED {
-                    self.content.placed_zero(ppn);
+                match self.note_placed(address) {
+                    Some(stamp) => self.content.placed_stamp(ppn, stamp),
+                    None => {
+                        self.content.placed_zero(ppn);
+                        self.statistics.prefilled_pages += 1;
+                    }
                 }
-                self.statistics.prefilled_pages += 1;
             }
         }
         self.pages = pages;

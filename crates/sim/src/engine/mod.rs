@@ -12,6 +12,7 @@ pub mod locks;
 mod operations;
 pub mod recorder;
 pub mod tags;
+pub mod translation;
 
 use crate::buffer::{Buffer, Victim};
 use crate::statistics::Statistics;
@@ -27,6 +28,7 @@ use recorder::Recorder;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::fmt;
+use translation::Translation;
 
 /// Page operations started last that are remembered for fetching ahead: about as many as a device has array units.
 const STARTED: usize = 8;
@@ -59,10 +61,21 @@ pub struct Options {
     pub parity_in_response: bool,
     /// Reads of unwritten pages find a page that was placed as the fill would have placed it.
     pub prefill: bool,
+    /// The map is on flash, where the flash layer was given room for it.
+    pub dftl: Option<Dftl>,
     /// Pages of the data buffer; 0 for none.
     pub buffer_pages: u64,
     /// Time in which the data buffer answers.
     pub buffer_ns: u64,
+}
+
+/// Sizes of DFTL.
+#[derive(Clone, Copy, Debug)]
+pub struct Dftl {
+    /// Map entries that RAM holds.
+    pub cmt_entries: u32,
+    /// Map entries in each translation page; a power of two.
+    pub entries_per_page: u32,
 }
 
 /// A request whose last wanted page operation has ended.
@@ -148,6 +161,8 @@ pub struct Engine<C: Content> {
     evicting: Option<Victim>,
     /// Lent for `Content` to list where DRAM has a page.
     sources: Vec<InDram>,
+    /// What of the map RAM holds, under DFTL.
+    translation: Option<Box<Translation>>,
     reports_data_in: bool,
     page_bytes: u32,
     page_shift: u32,
@@ -226,6 +241,7 @@ impl<C: Content> Engine<C> {
             page_shift: flash.geometry().page_bytes.trailing_zeros(),
             statistics: Statistics::new(members as usize),
             recorder: None,
+            translation: options.dftl.map(|dftl| Translation::new(&flash, dftl, C::TRACKED).into()),
             options,
             scheme,
             flash,
@@ -257,6 +273,16 @@ impl<C: Content> Engine<C> {
             #[cfg(feature = "mutants")]
             mutant: None,
         }
+    }
+
+    /// What of the map RAM holds, under DFTL.
+    pub fn translation(&self) -> Option<&Translation> {
+        self.translation.as_deref()
+    }
+
+    /// Whether the translation page is being written, or about to be.
+    pub(crate) fn writes_translation_page(&self, page: u32) -> bool {
+        self.locks.is_locked(translation::lock_of(page).0)
     }
 
     /// Adds background work and offers it every member that is idle.
@@ -697,6 +723,9 @@ impl<C: Content> Engine<C> {
             self.note_slices();
         }
         self.fetch_started();
+        if self.translation.is_some() {
+            self.take_map_news();
+        }
         let mut next = 0;
         while let Some(&completion) = self.flash.completions().get(next) {
             next += 1;

@@ -8,7 +8,7 @@ use super::content::Content;
 use super::{Engine, EngineView, NIL, Serial};
 use flashraid_flash::{About, Completion, Flash, Progress};
 use flashraid_redundancy::{Decisions, Lock, Operation, OperationKind, Outcomes, Step};
-use flashraid_vocabulary::{Action, Cause, Change, Lpn, MemberId, MemberPage, PageOperation, Ruling, Version};
+use flashraid_vocabulary::{Action, Cause, Change, Lpn, MemberId, MemberPage, PageOperation, Ruling, Version, Wave};
 use std::fmt;
 
 /// An operation in flight.
@@ -56,6 +56,8 @@ pub(super) struct Slot {
 
 /// No job.
 const NO_JOB: u16 = u16::MAX;
+/// The engine's own work on translation pages.
+pub(super) const TRANSLATION: u16 = u16::MAX - 1;
 
 impl Slot {
     pub(super) fn is_alive(&self) -> bool {
@@ -113,7 +115,7 @@ impl<C: Content> Engine<C> {
             last: false,
             answered: false,
             failed: false,
-            counted: matches!(operation.kind, OperationKind::Write | OperationKind::Job),
+            counted: matches!(operation.kind, OperationKind::Write | OperationKind::Job) && job != TRANSLATION,
             unmet: 0,
             outstanding: 0,
             waits: 0,
@@ -335,11 +337,30 @@ impl<C: Content> Engine<C> {
     // ---- steps ----
 
     fn start(&mut self, id: u32) {
-        self.slots[id as usize].started = true;
+        if std::mem::replace(&mut self.slots[id as usize].started, true) {
+            return self.resume(id);
+        }
         if self.options.prefill && self.buffer.is_none() && self.slots[id as usize].operation.kind == OperationKind::Read {
             self.place_unwritten(id);
         }
         self.step(id);
+        if self.options.serial == Serial::Queued && !self.is_held(id) {
+            self.start_successor(id);
+        }
+    }
+
+    /// Submits the wave that waited for its translation. Of a read, which holds no lock, pages may be gone meanwhile.
+    fn resume(&mut self, id: u32) {
+        let mut wave = std::mem::take(&mut self.wave);
+        wave.clear();
+        self.take_held(id, &mut wave);
+        if self.slots[id as usize].operation.kind == OperationKind::Read {
+            if C::TRACKED && self.buffer.is_some() {
+                self.overlay_dram(id);
+            }
+            self.drop_unmapped(id, &mut wave.operations);
+        }
+        self.submit_wave(id, wave);
         if self.options.serial == Serial::Queued {
             self.start_successor(id);
         }
@@ -360,6 +381,10 @@ impl<C: Content> Engine<C> {
         let view = EngineView(&self.flash);
         let step = match slot.job {
             NO_JOB => self.scheme.step(&mut slot.operation, outcomes, &view, &mut wave),
+            TRANSLATION => {
+                let translation = self.translation.as_mut().expect("whose work it is");
+                translation.step(id, &mut slot.operation, &self.flash, &mut wave)
+            }
             job => self.jobs[job as usize].step(&mut slot.operation, outcomes, &view, &mut wave),
         };
         debug_assert!(step != Step::Wave || !wave.operations.is_empty(), "a wave that is not the last must do something");
@@ -376,10 +401,18 @@ impl<C: Content> Engine<C> {
         if self.recorder.is_some() && slot.last {
             self.note_method(slot.request, slot.operation);
         }
-        let slot = &self.slots[id as usize];
-        if slot.operation.kind == OperationKind::Read {
+        if self.slots[id as usize].operation.kind == OperationKind::Read {
             self.serve_without_flash(id, &mut wave.operations);
         }
+        if self.translation.is_some() && self.slots[id as usize].job != TRANSLATION && !self.translate(id, &mut wave) {
+            self.wave = wave;
+            return;
+        }
+        self.submit_wave(id, wave);
+    }
+
+    /// Submits the page operations of a wave that `step` has filled, and gives it back.
+    fn submit_wave(&mut self, id: u32, mut wave: Wave) {
         for page_operation in &mut wave.operations {
             // In place: a copy would have to load together what the plan just stored field by field.
             page_operation.host_waits &= self.options.parity_in_response || page_operation.cause != Cause::Parity;
@@ -430,6 +463,9 @@ impl<C: Content> Engine<C> {
                 }
                 if C::TRACKED {
                     self.content.program(id, &slot.operation, page_operation.sources, record);
+                    if slot.job == TRANSLATION {
+                        self.content.program_stamp(record, self.stamp_of(id));
+                    }
                 }
             }
         }
@@ -460,6 +496,9 @@ impl<C: Content> Engine<C> {
             Action::Read => {
                 if C::TRACKED {
                     self.content.delivered(about.owner, &slot.operation, record, about.ppn);
+                    if slot.job == TRANSLATION {
+                        self.content.check_stamp(about.ppn, self.stamp_of(about.owner));
+                    }
                 }
                 self.flash.forget(record);
             }
@@ -469,6 +508,8 @@ impl<C: Content> Engine<C> {
                 }
                 self.flash.set_next_in_list(record, slot.programs);
                 slot.programs = record;
+                #[cfg(feature = "mutants")]
+                self.switch_map_early(about.owner);
             }
         }
     }
@@ -524,6 +565,9 @@ impl<C: Content> Engine<C> {
             self.free_changes.push(changes);
         }
         self.give_back(&operation, promised);
+        if self.translation.is_some() {
+            self.settle_translation(id, &operation, self.slots[id as usize].job == TRANSLATION, failed);
+        }
         if C::TRACKED {
             self.content.ended(id, &operation, failed);
         }
@@ -621,6 +665,23 @@ impl<C: Content> Engine<C> {
         }
     }
 
+    /// Pages that were discarded while the read waited for its translation are zeroes.
+    fn drop_unmapped(&mut self, id: u32, page_operations: &mut Vec<PageOperation>) {
+        let operation = self.slots[id as usize].operation;
+        let before = page_operations.len();
+        page_operations.retain(|page_operation| {
+            let is_mapped = self.flash.lookup(page_operation.address, page_operation.version).is_some();
+            if C::TRACKED && !is_mapped {
+                self.content.check_without_flash(id, &operation, u32::from(page_operation.strip), None);
+            }
+            is_mapped
+        });
+        let request = self.slots[id as usize].request;
+        if request != NIL && self.requests[request as usize].measured {
+            self.statistics.unmapped_reads += (before - page_operations.len()) as u64;
+        }
+    }
+
     /// The data strip of the operation that holds a host page.
     fn strip_of(operation: &Operation, lpn: Lpn) -> u32 {
         let mut strips = operation.strips;
@@ -632,15 +693,26 @@ impl<C: Content> Engine<C> {
 
     // ---- background ----
 
+    /// Admits an operation that no request asked for. It starts when operation `former` has ended, if there is one.
+    pub(super) fn admit_after(&mut self, operation: Operation, job: u16, former: u32) -> u32 {
+        let id = self.new_slot(operation, NIL, job);
+        if former != NIL {
+            let next = std::mem::replace(&mut self.slots[former as usize].dependents, id);
+            self.slots[id as usize].next_dependent = next;
+            self.slots[id as usize].unmet += 1;
+        }
+        self.queue_for_lock(id);
+        if self.slots[id as usize].unmet == 0 {
+            self.ready.push(id);
+        }
+        id
+    }
+
     /// Admits what the scheme wants to do in the background.
     #[cold]
     fn start_background(&mut self) {
         while let Some(operation) = self.scheme.background(&EngineView(&self.flash)) {
-            let id = self.new_slot(operation, NIL, NO_JOB);
-            self.queue_for_lock(id);
-            if self.slots[id as usize].unmet == 0 {
-                self.ready.push(id);
-            }
+            self.admit_after(operation, NO_JOB, NIL);
         }
     }
 
@@ -663,11 +735,7 @@ impl<C: Content> Engine<C> {
                 return;
             }
             if let Some(operation) = self.jobs[job].next(member, &EngineView(&self.flash)) {
-                let id = self.new_slot(operation, NIL, job as u16);
-                self.queue_for_lock(id);
-                if self.slots[id as usize].unmet == 0 {
-                    self.ready.push(id);
-                }
+                self.admit_after(operation, job as u16, NIL);
             }
         }
     }

@@ -383,11 +383,25 @@ impl Content for Tags {
     fn overlay_dram(&mut self, id: u32, lpn: Lpn, strip: u8, sources: &[InDram]) {
         let (layers, lanes) = self.in_dram(sources);
         let change = self.durable.get(lpn.0).content(lpn.0, lanes) ^ layers.content(lpn.0, ALL);
-        self.gathered[id as usize].overlays.push((strip, change));
+        let overlays = &mut self.gathered[id as usize].overlays;
+        overlays.retain(|(of, _)| *of != strip);
+        overlays.push((strip, change));
     }
 
     fn placed_zero(&mut self, ppn: Ppn) {
         self.flash[ppn.0 as usize] = ZERO ^ MASK;
+    }
+
+    fn program_stamp(&mut self, record: u32, stamp: u64) {
+        *grown(&mut self.programs, record) = stamp;
+    }
+
+    fn check_stamp(&mut self, ppn: Ppn, stamp: u64) {
+        self.mismatches += u64::from(self.page(ppn) != stamp);
+    }
+
+    fn placed_stamp(&mut self, ppn: Ppn, stamp: u64) {
+        self.flash[ppn.0 as usize] = stamp ^ MASK;
     }
 
     fn filled(&mut self, lpn: Lpn) {

@@ -330,6 +330,20 @@ impl Content for Bytes {
         self.flash[ppn.0 as usize] = Some(0);
     }
 
+    fn program_stamp(&mut self, record: u32, stamp: u64) {
+        *grown(&mut self.programs, record) = stamp;
+    }
+
+    fn check_stamp(&mut self, ppn: Ppn, stamp: u64) {
+        if self.flash[ppn.0 as usize] != Some(stamp) {
+            self.wrong.push(format!("translation page at {ppn:?}: {:?}, not {stamp}", self.flash[ppn.0 as usize]));
+        }
+    }
+
+    fn placed_stamp(&mut self, ppn: Ppn, stamp: u64) {
+        self.flash[ppn.0 as usize] = Some(stamp);
+    }
+
     fn filled(&mut self, lpn: Lpn) {
         self.host[lpn.0 as usize] = lanes(FILL, lpn.0);
     }

@@ -40,7 +40,12 @@ pub struct Case {
 
 /// Cases with a data buffer of a few pages.
 pub fn buffered_cases(scheme: &'static str) -> impl Strategy<Value = Case> {
-    (cases(scheme, 0.0), 1..=12u64, prop_oneof![Just(0u64), Just(1000u64), 0..=400_000u64]).prop_map(|(mut case, pages, answer_ns)| {
+    buffered(cases(scheme, 0.0))
+}
+
+/// The same cases with a data buffer of a few pages.
+pub fn buffered(cases: impl Strategy<Value = Case>) -> impl Strategy<Value = Case> {
+    (cases, 1..=12u64, prop_oneof![Just(0u64), Just(1000u64), 0..=400_000u64]).prop_map(|(mut case, pages, answer_ns)| {
         let (_, page_bytes) = case.settings.iter().find(|(key, _)| *key == "page_bytes").expect("a page has a size");
         let bytes = pages * page_bytes.parse::<u64>().expect("a number");
         case.settings.extend([("buffer_bytes", bytes.to_string()), ("buffer_ns", answer_ns.to_string())]);
@@ -131,12 +136,22 @@ pub fn cases(scheme: &'static str, spare: f64) -> impl Strategy<Value = Case> {
     let fill = prop_oneof![1 => Just(0.0), 1 => 0.0..=1.0, 2 => Just(1.0)];
     (shape(), words(), fill, drive, vec(raw(), 400), Count).prop_map(move |(shape, words, fill, drive, mut raw, count)| {
         raw.truncate(count);
-        Case { settings: settings(scheme, shape, words, spare), fill, drive, raw }
+        Case { settings: settings(scheme, shape, words, spare, &[]), fill, drive, raw }
+    })
+}
+
+/// Cases for `scheme` with the map on flash and a tiny part of it in RAM.
+pub fn dftl_cases(scheme: &'static str) -> impl Strategy<Value = Case> {
+    let entries = prop_oneof![3 => 1..=8u32, 1 => 9..=200u32];
+    (cases(scheme, 0.0), entries, shape(), words()).prop_map(move |(case, entries, mut shape, words)| {
+        shape.4 += 12; // blocks of each plane: some of them are for translation pages
+        let mapping = [("mapping", "dftl".into()), ("cmt_entries", entries.to_string())];
+        Case { settings: settings(scheme, shape, words, 0.0, &mapping), ..case }
     })
 }
 
 /// Legal settings from any choice.
-fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64) -> Vec<(&'static str, String)> {
+fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
     let (mut channels, mut chips, dies, planes, blocks, pages, page_bytes) = shape;
     let ([mut member, mut allocation, ftl, unit, scheduling, completes, transfer, gc_blocks, wear, order], rest) = words;
     let [multi_plane, copyback, gc_threshold, gc_hard, serial, parity_in_response, unwritten, rest @ ..] = rest;
@@ -204,6 +219,7 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64) -> Vec
     if scheme == "sirf1" {
         settings.extend([("groups", groups), ("read", read), ("completes", completes_with)].map(|(key, value)| (key, value.to_string())));
     }
+    settings.extend_from_slice(more);
     settings.push(("over_provisioning", format!("{:.6}", (least_over_provisioning(scheme, &settings) + spare).min(0.95))));
     settings
 }

@@ -11,8 +11,7 @@ mod support;
 mod test_only;
 
 use bytes::{Bytes, Redundancy};
-use case::{Case, Drive, buffered_cases, cases};
-use flashraid_flash::ppn_limit;
+use case::{Case, Drive, buffered, buffered_cases, cases, dftl_cases};
 use flashraid_redundancy::{Job, Scheme};
 use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::{CompletedRequest, Engine};
@@ -189,7 +188,7 @@ fn check_case(
         },
     );
     let rounded_bytes = if config.device.buffer_pages() > 0 { 512 } else { 1 };
-    let content = Bytes::new(ppn_limit(&config.device.geometry(), false), space_pages, config.device.page_bytes).rounded_to(rounded_bytes);
+    let content = Bytes::new(config.device.ppn_limit(), space_pages, config.device.page_bytes).rounded_to(rounded_bytes);
     let mut naive = support::engine_with(config, scheme(), content);
     naive.fill(filled);
     job().into_iter().for_each(|job| naive.add_job(job));
@@ -304,4 +303,29 @@ fn buffered_raid5() {
 #[test]
 fn buffered_cr5m() {
     registered("buffered_cr5m", "cr5m", 50, buffered_cases("cr5m"));
+}
+
+#[test]
+fn raid0_dftl() {
+    registered("raid0_dftl", "raid0", 40, dftl_cases("raid0"));
+}
+
+#[test]
+fn raid1_dftl() {
+    registered("raid1_dftl", "raid1", 40, dftl_cases("raid1"));
+}
+
+#[test]
+fn sirf1_dftl() {
+    registered("sirf1_dftl", "sirf1", 60, dftl_cases("sirf1"));
+}
+
+#[test]
+fn buffered_raid5_dftl() {
+    registered("buffered_raid5_dftl", "raid5", 40, buffered(dftl_cases("raid5")));
+}
+
+#[test]
+fn raid5_dftl() {
+    registered("raid5_dftl", "raid5", 100, dftl_cases("raid5"));
 }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // each test file uses its part
 
-use flashraid_flash::{Flash, Placement, ppn_limit};
+use flashraid_flash::{Flash, Placement};
 use flashraid_redundancy::Scheme;
 use flashraid_sim::Config;
 use flashraid_sim::assemble::{options, settings};
@@ -64,7 +64,7 @@ pub fn engine_with<C: Content>(config: &Config, scheme: Box<dyn Scheme>, content
 
 /// Tags for the device, and as many host pages as there could be.
 pub fn tags(config: &Config) -> Tags {
-    Tags::new(ppn_limit(&config.device.geometry(), false), config.device.geometry().physical_pages())
+    Tags::new(config.device.ppn_limit(), config.device.geometry().physical_pages())
 }
 
 /// A request of bytes.

@@ -1,0 +1,474 @@
+//! The cached mapping table of DFTL (SPEC 6.2): which entries of the map RAM holds. Pure bookkeeping, without time.
+//!
+//! A segmented LRU: an entry comes into the probationary segment, and into the protected one when it is used again; what the protected
+//! one has no room for goes back to the head of the other, from whose tail entries leave. An entry in use by an operation is *pinned* and
+//! in no segment; it is put at the head of its segment when the last of its users lets go. Dirty entries of one translation page are in
+//! one list, so that they are written together.
+//!
+//! All arrays are flat, and nothing scans: each operation takes constant time, but for taking the dirty entries of a page, which takes
+//! constant time for each.
+
+use crate::memory;
+
+const NIL: u32 = u32::MAX;
+/// Entries beyond its capacity, all of them pinned, for which the table has room without growing.
+const ROOM: usize = 1 << 16;
+/// Share of the table that the protected segment may take, in percent.
+const PROTECTED_PERCENT: u64 = 80;
+
+/// Where an entry is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// In use; when it is let go it goes to the protected segment if it was used more than once.
+    Pinned,
+    Probationary,
+    Protected,
+    /// Chosen to leave, and waiting for its translation page to be written.
+    Leaving,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: u32,
+    state: State,
+    /// Used since it came: it belongs to the protected segment.
+    used_again: bool,
+    dirty: bool,
+    is_loading: bool,
+    pins: u32,
+    /// Neighbours in its segment; `newer` is also the list of unused places.
+    newer: u32,
+    older: u32,
+    /// Neighbours among the dirty entries of its translation page.
+    previous: u32,
+    next: u32,
+}
+
+/// A segment: its newest and oldest entry, and how many there are.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    newest: u32,
+    oldest: u32,
+    len: u32,
+}
+
+const EMPTY: Segment = Segment { newest: NIL, oldest: NIL, len: 0 };
+
+/// What became of a lookup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// The entry is there.
+    Hit,
+    /// It will be: it was inserted for somebody else and is not `loaded` yet.
+    Loading,
+    /// It is not: `make_room`, then `insert`.
+    Miss,
+}
+
+/// Who leaves to make room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Victim {
+    /// A clean entry has left.
+    Clean,
+    /// This dirty entry leaves once its translation page is written (`written`).
+    Dirty(u32),
+}
+
+/// See the module. Keys are dense numbers of map entries; those of a translation page are neighbours only in the sense of `page_of`, which
+/// the caller gives.
+#[derive(Clone, Debug)]
+pub struct CachedMap {
+    capacity: u32,
+    most_protected: u32,
+    /// Place of each key in `entries`, plus one; 0 if it is not cached.
+    places: Vec<u32>,
+    entries: Vec<Entry>,
+    free: u32,
+    len: u32,
+    leaving: u32,
+    probationary: Segment,
+    protected: Segment,
+    /// First dirty entry of each translation page.
+    dirty: Vec<u32>,
+}
+
+impl CachedMap {
+    /// An empty table for `capacity` entries of `keys`, which lie in `pages` translation pages.
+    pub fn new(capacity: u32, keys: usize, pages: usize) -> Self {
+        Self {
+            capacity,
+            most_protected: (u64::from(capacity) * PROTECTED_PERCENT / 100) as u32,
+            places: memory::zeroed(keys),
+            entries: memory::reserved((capacity as usize).min(keys) + ROOM),
+            free: NIL,
+            len: 0,
+            leaving: 0,
+            probationary: EMPTY,
+            protected: EMPTY,
+            dirty: memory::filled(NIL, pages),
+        }
+    }
+
+    /// Entries in the table.
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn place(&self, key: u32) -> Option<u32> {
+        self.places[key as usize].checked_sub(1)
+    }
+
+    /// Whether the entry is cached.
+    pub fn contains(&self, key: u32) -> bool {
+        self.place(key).is_some()
+    }
+
+    /// Whether the entry is cached and newer than what its translation page says.
+    pub fn is_dirty(&self, key: u32) -> bool {
+        self.place(key).is_some_and(|place| self.entries[place as usize].dirty)
+    }
+
+    /// Looks an entry up and pins it, if it is there.
+    pub fn pin(&mut self, key: u32) -> Lookup {
+        let Some(place) = self.place(key) else { return Lookup::Miss };
+        self.unlink(place);
+        let entry = &mut self.entries[place as usize];
+        (entry.state, entry.used_again) = (State::Pinned, true);
+        entry.pins += 1;
+        if entry.is_loading { Lookup::Loading } else { Lookup::Hit }
+    }
+
+    /// Makes room for one entry. `None` if there is room already, or if all entries are pinned or leaving: then the table exceeds its
+    /// capacity for the moment. To be asked until it answers `None`.
+    pub fn make_room(&mut self) -> Option<Victim> {
+        if self.len - self.leaving < self.capacity {
+            return None;
+        }
+        let place = [self.probationary.oldest, self.protected.oldest].into_iter().find(|place| *place != NIL)?;
+        self.unlink(place);
+        let Entry { key, dirty, .. } = self.entries[place as usize];
+        if dirty {
+            self.entries[place as usize].state = State::Leaving;
+            self.leaving += 1;
+            return Some(Victim::Dirty(key));
+        }
+        self.remove(place);
+        Some(Victim::Clean)
+    }
+
+    /// Puts an entry that is not there into the table, pinned, and to be `loaded`.
+    pub fn insert(&mut self, key: u32) {
+        debug_assert!(!self.contains(key));
+        let entry = Entry {
+            key,
+            state: State::Pinned,
+            used_again: false,
+            dirty: false,
+            is_loading: true,
+            pins: 1,
+            newer: NIL,
+            older: NIL,
+            previous: NIL,
+            next: NIL,
+        };
+        let place = match self.free {
+            NIL => {
+                self.entries.push(entry);
+                self.entries.len() as u32 - 1
+            }
+            place => {
+                self.free = self.entries[place as usize].newer;
+                self.entries[place as usize] = entry;
+                place
+            }
+        };
+        self.places[key as usize] = place + 1;
+        self.len += 1;
+    }
+
+    /// A pinned entry has been read.
+    pub fn loaded(&mut self, key: u32) {
+        let place = self.place(key).expect("pinned entries are cached");
+        self.entries[place as usize].is_loading = false;
+    }
+
+    /// One user of a pinned entry lets go.
+    pub fn unpin(&mut self, key: u32) {
+        let place = self.place(key).expect("pinned entries are cached");
+        let entry = &mut self.entries[place as usize];
+        entry.pins -= 1;
+        if entry.pins > 0 {
+            return;
+        }
+        if !entry.used_again {
+            self.link(place, State::Probationary);
+            return;
+        }
+        self.link(place, State::Protected);
+        while self.protected.len > self.most_protected {
+            let oldest = self.protected.oldest;
+            self.unlink(oldest);
+            self.link(oldest, State::Probationary);
+        }
+    }
+
+    /// Notes that a cached entry, of translation page `page`, is newer than what the page says.
+    pub fn set_dirty(&mut self, key: u32, page: u32) {
+        let place = self.place(key).expect("only cached entries get dirty");
+        if self.entries[place as usize].dirty {
+            return;
+        }
+        let first = std::mem::replace(&mut self.dirty[page as usize], place);
+        let entry = &mut self.entries[place as usize];
+        (entry.dirty, entry.previous, entry.next) = (true, NIL, first);
+        if first != NIL {
+            self.entries[first as usize].previous = place;
+        }
+    }
+
+    /// All dirty entries of a translation page are about to be written: they are clean from now on. Those that wait to leave do so when
+    /// this has happened (`left`). Calls `each` with their keys.
+    pub fn clean(&mut self, page: u32, mut each: impl FnMut(u32)) {
+        let mut place = std::mem::replace(&mut self.dirty[page as usize], NIL);
+        while place != NIL {
+            let entry = &mut self.entries[place as usize];
+            each(entry.key);
+            entry.dirty = false;
+            place = entry.next;
+        }
+    }
+
+    /// The translation page of a dirty victim is written: it leaves, unless it was used or changed since.
+    pub fn written(&mut self, key: u32) {
+        let Some(place) = self.place(key) else { return };
+        let Entry { state, dirty, .. } = self.entries[place as usize];
+        if state != State::Leaving {
+            return;
+        }
+        self.leaving -= 1;
+        if dirty {
+            self.link(place, State::Probationary);
+        } else {
+            self.remove(place);
+        }
+    }
+
+    fn remove(&mut self, place: u32) {
+        let entry = &mut self.entries[place as usize];
+        self.places[entry.key as usize] = 0;
+        entry.newer = self.free;
+        self.free = place;
+        self.len -= 1;
+    }
+
+    fn segment(&mut self, state: State) -> Option<&mut Segment> {
+        match state {
+            State::Probationary => Some(&mut self.probationary),
+            State::Protected => Some(&mut self.protected),
+            State::Pinned | State::Leaving => None,
+        }
+    }
+
+    /// Puts the entry at the head of a segment.
+    fn link(&mut self, place: u32, state: State) {
+        let segment = self.segment(state).expect("a segment");
+        let former = std::mem::replace(&mut segment.newest, place);
+        segment.len += 1;
+        if former == NIL {
+            segment.oldest = place;
+        } else {
+            self.entries[former as usize].newer = place;
+        }
+        let entry = &mut self.entries[place as usize];
+        (entry.state, entry.newer, entry.older) = (state, NIL, former);
+    }
+
+    /// Takes the entry out of its segment, or off those that wait to leave.
+    fn unlink(&mut self, place: u32) {
+        let Entry { state, newer, older, .. } = self.entries[place as usize];
+        if state == State::Leaving {
+            self.leaving -= 1;
+        }
+        let Some(segment) = self.segment(state) else { return };
+        segment.len -= 1;
+        if newer == NIL {
+            segment.newest = older;
+        }
+        if older == NIL {
+            segment.oldest = newer;
+        }
+        if newer != NIL {
+            self.entries[newer as usize].older = older;
+        }
+        if older != NIL {
+            self.entries[older as usize].newer = newer;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEYS: u32 = 60;
+    /// Entries in a translation page.
+    const PER_PAGE: u32 = 8;
+
+    /// The same rules on lists, newest first.
+    #[derive(Default)]
+    struct Model {
+        capacity: usize,
+        probationary: Vec<u32>,
+        protected: Vec<u32>,
+        /// Key, users, whether it was used again.
+        pinned: Vec<(u32, u32, bool)>,
+        leaving: Vec<u32>,
+        dirty: Vec<u32>,
+    }
+
+    impl Model {
+        fn len(&self) -> usize {
+            self.probationary.len() + self.protected.len() + self.pinned.len() + self.leaving.len()
+        }
+
+        fn pin(&mut self, key: u32) -> Lookup {
+            if let Some(pinned) = self.pinned.iter_mut().find(|pinned| pinned.0 == key) {
+                (pinned.1, pinned.2) = (pinned.1 + 1, true);
+                return Lookup::Hit;
+            }
+            for list in [&mut self.probationary, &mut self.protected, &mut self.leaving] {
+                if let Some(index) = list.iter().position(|cached| *cached == key) {
+                    list.remove(index);
+                    self.pinned.push((key, 1, true));
+                    return Lookup::Hit;
+                }
+            }
+            Lookup::Miss
+        }
+
+        fn make_room(&mut self) -> Option<Victim> {
+            if self.len() - self.leaving.len() < self.capacity {
+                return None;
+            }
+            let key = self.probationary.pop().or_else(|| self.protected.pop())?;
+            if self.dirty.contains(&key) {
+                self.leaving.push(key);
+                return Some(Victim::Dirty(key));
+            }
+            Some(Victim::Clean)
+        }
+
+        fn unpin(&mut self, key: u32) {
+            let index = self.pinned.iter().position(|pinned| pinned.0 == key).unwrap();
+            self.pinned[index].1 -= 1;
+            if self.pinned[index].1 > 0 {
+                return;
+            }
+            if !self.pinned.remove(index).2 {
+                self.probationary.insert(0, key);
+                return;
+            }
+            self.protected.insert(0, key);
+            while self.protected.len() > self.capacity * 80 / 100 {
+                let oldest = self.protected.pop().unwrap();
+                self.probationary.insert(0, oldest);
+            }
+        }
+
+        fn written(&mut self, key: u32) {
+            if let Some(index) = self.leaving.iter().position(|leaving| *leaving == key) {
+                self.leaving.remove(index);
+                if self.dirty.contains(&key) {
+                    self.probationary.insert(0, key);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn agrees_with_lists() {
+        for capacity in [1, 2, 3, 5, 8, 20] {
+            let pages = KEYS.div_ceil(PER_PAGE);
+            let mut table = CachedMap::new(capacity, KEYS as usize, pages as usize);
+            let mut model = Model { capacity: capacity as usize, ..Model::default() };
+            let mut state = u64::from(capacity);
+            let mut below = |end: u32| {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                ((state >> 33) % u64::from(end)) as u32
+            };
+            let (mut hits, mut over) = (0, 0);
+            for _ in 0..20_000 {
+                let key = if below(2) == 0 { below(KEYS) } else { below(KEYS / 6) };
+                match below(8) {
+                    0..=2 => {
+                        let found = table.pin(key);
+                        assert_eq!(found, model.pin(key));
+                        hits += u32::from(found == Lookup::Hit);
+                        if found == Lookup::Miss {
+                            loop {
+                                let victim = table.make_room();
+                                assert_eq!(victim, model.make_room());
+                                if victim.is_none() {
+                                    break;
+                                }
+                            }
+                            table.insert(key);
+                            let again = below(4) == 0;
+                            if again {
+                                assert_eq!(table.pin(key), Lookup::Loading);
+                                table.unpin(key);
+                            }
+                            table.loaded(key);
+                            model.pinned.push((key, 1, again));
+                        }
+                    }
+                    3..=5 if !model.pinned.is_empty() => {
+                        let key = model.pinned[below(model.pinned.len() as u32) as usize].0;
+                        table.unpin(key);
+                        model.unpin(key);
+                    }
+                    6 if table.contains(key) => {
+                        table.set_dirty(key, key / PER_PAGE);
+                        if !model.dirty.contains(&key) {
+                            model.dirty.push(key);
+                        }
+                    }
+                    7 => {
+                        let page = below(pages);
+                        let mut cleaned = Vec::new();
+                        table.clean(page, |key| cleaned.push(key));
+                        let mut expected: Vec<u32> = model.dirty.iter().copied().filter(|key| key / PER_PAGE == page).collect();
+                        model.dirty.retain(|key| key / PER_PAGE != page);
+                        expected.reverse();
+                        assert_eq!(cleaned, expected, "the newest first");
+                        // Sometimes one is changed again before it has left.
+                        if let Some(key) = cleaned.first().filter(|_| below(3) == 0) {
+                            table.set_dirty(*key, page);
+                            model.dirty.push(*key);
+                        }
+                        for key in page * PER_PAGE..((page + 1) * PER_PAGE).min(KEYS) {
+                            table.written(key);
+                            model.written(key);
+                        }
+                    }
+                    _ => {}
+                }
+                assert_eq!(table.len() as usize, model.len());
+                over += u32::from(table.len() > capacity);
+                for key in 0..KEYS {
+                    let cached = model.probationary.contains(&key)
+                        || model.protected.contains(&key)
+                        || model.leaving.contains(&key)
+                        || model.pinned.iter().any(|pinned| pinned.0 == key);
+                    assert_eq!((table.contains(key), table.is_dirty(key)), (cached, cached && model.dirty.contains(&key)));
+                }
+            }
+            assert!(hits > 100 && over > 0, "{hits} {over}");
+        }
+    }
+}

@@ -1,0 +1,656 @@
+//! DFTL (SPEC 6.2): what it costs to find and to store the map. The maps of the flash stay the truth; here is which of their entries RAM holds,
+//! which translation pages are on flash, and the operations that read and program these.
+//!
+//! Before a wave is submitted the entries of all its pages must be cached; if some are not, the wave is held in its operation's slot while
+//! translation pages are read. An entry stays pinned until its operation has ended, when it is dirty if the operation changed it. A translation
+//! page is stored on two members; one operation programs both, and with its end both count.
+//!
+//! No cycle: an operation waits for its translation with its lock and its promised pages in hand. A translation operation waits for the
+//! lock of its translation page, for space in translation planes and for flash, and none of these ever waits for a scheme's operation.
+
+use super::content::Content;
+use super::operations::TRANSLATION;
+use super::{Dftl, Engine, NIL, ROOM};
+use flashraid_flash::mapping::cache::{CachedMap, Lookup, Victim};
+use flashraid_flash::memory::reserved;
+use flashraid_flash::{Flash, MapNews};
+use flashraid_redundancy::{Lock, Method, Operation, OperationKind, Step};
+use flashraid_vocabulary::{Action, Cause, Change, Lpn, MemberPage, PageOperation, Priority, Sources, StripeId, Version, Wave};
+use rustc_hash::FxHashSet;
+
+/// Locks of translation pages have numbers beyond those of stripes.
+const LOCK: u32 = 1 << 31;
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TranslationCounts {
+    /// Entries found cached, of those that operations needed; each operation looks an entry up once.
+    pub hits: u64,
+    /// Entries not found.
+    pub misses: u64,
+    /// Entries that left the table for others.
+    pub evictions: u64,
+    /// Of these, dirty ones, whose translation page had to be written first.
+    pub dirty_evictions: u64,
+    /// Translation pages that were not read because they were just being written, and the controller had their content.
+    pub in_hand: u64,
+}
+
+/// Lists that share their memory: first in, first out.
+#[derive(Clone, Debug)]
+struct Lists<T> {
+    nodes: Vec<(T, u32)>,
+    free: u32,
+}
+
+/// First and last node of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct List(u32, u32);
+
+const EMPTY: List = List(NIL, NIL);
+
+impl<T: Copy> Lists<T> {
+    fn new() -> Self {
+        Self { nodes: reserved(ROOM), free: NIL }
+    }
+
+    fn push(&mut self, list: &mut List, value: T) {
+        let node = match self.free {
+            NIL => {
+                self.nodes.push((value, NIL));
+                self.nodes.len() as u32 - 1
+            }
+            node => {
+                self.free = self.nodes[node as usize].1;
+                self.nodes[node as usize] = (value, NIL);
+                node
+            }
+        };
+        match *list {
+            EMPTY => list.0 = node,
+            List(_, last) => self.nodes[last as usize].1 = node,
+        }
+        list.1 = node;
+    }
+
+    fn pop(&mut self, list: &mut List) -> Option<T> {
+        let (value, next) = *self.nodes.get(list.0 as usize)?;
+        self.nodes[list.0 as usize].1 = std::mem::replace(&mut self.free, list.0);
+        *list = if next == NIL { EMPTY } else { List(next, list.1) };
+        Some(value)
+    }
+
+    fn find(&mut self, list: List, is_wanted: impl Fn(&T) -> bool) -> Option<&mut T> {
+        let mut node = list.0;
+        while node != NIL && !is_wanted(&self.nodes[node as usize].0) {
+            node = self.nodes[node as usize].1;
+        }
+        self.nodes.get_mut(node as usize).map(|(value, _)| value)
+    }
+}
+
+/// A wave that waits for entries, and the entries that its operation uses.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    /// The wave's page operations.
+    wave: List,
+    background: bool,
+    /// Entries not loaded yet.
+    missing: u32,
+    /// Entries that the operation has pinned, and whether it changes them.
+    pins: List,
+}
+
+const NOTHING_HELD: Held = Held { wave: EMPTY, background: false, missing: 0, pins: EMPTY };
+
+/// What a translation operation is at.
+#[derive(Clone, Debug)]
+struct Work {
+    /// The version of the translation page that it reads or writes.
+    version: u32,
+    /// Dirty entries that leave when their translation page is written.
+    victims: List,
+    /// Operations that wait for entries of the page that is read, and for which.
+    waiting: List,
+    /// Entries written, with what they say: only if contents are tracked.
+    written: Vec<(u32, u64)>,
+}
+
+/// What the translation pages on flash say: only if contents are tracked.
+#[derive(Clone, Debug)]
+struct Stored {
+    entries: Vec<u64>,
+    /// Entries that the collector changed and that are not cached.
+    moved: FxHashSet<u32>,
+    /// Entries of pages that appeared without time: what is being written of their translation pages says so too.
+    appeared: FxHashSet<u32>,
+}
+
+/// See the module. Entries are numbered as the slots of the flash's maps are.
+#[derive(Clone, Debug)]
+pub struct Translation {
+    table: CachedMap,
+    members: u32,
+    /// How many members on the second copy of a translation page is: in the next channel.
+    to_twin: u32,
+    /// Number of entries.
+    entries: u32,
+    /// Entries of a translation page, as a power of two.
+    shift: u32,
+    /// Translation pages of each member.
+    pages: u32,
+    /// Local page of a member's first translation page.
+    first_page: u32,
+    /// By translation page: the version on flash (0 is none), and the newest that was programmed or is being programmed.
+    on_flash: Vec<u32>,
+    newest: Vec<u32>,
+    /// By translation page: the operation that will write it and has not gathered its entries yet, and the one that reads it for somebody.
+    queued: Vec<u32>,
+    loading: Vec<u32>,
+    /// By translation page: whether the collector changed entries of it that are not cached and not written.
+    stale: Vec<bool>,
+    /// By plane: translation pages that became stale by the collection that runs there.
+    grouped: Vec<Vec<u32>>,
+    /// By slot of an operation.
+    held: Vec<Held>,
+    waves: Lists<PageOperation>,
+    work: Vec<Work>,
+    pins: Lists<(u32, bool)>,
+    victims: Lists<u32>,
+    waiting: Lists<(u32, u32)>,
+    news: Vec<MapNews>,
+    stored: Option<Stored>,
+    /// What was counted.
+    pub counts: TranslationCounts,
+}
+
+impl Translation {
+    /// Nothing cached, nothing on flash. `tracked` says whether it is checked what translation pages say.
+    pub fn new(flash: &Flash, dftl: Dftl, tracked: bool) -> Self {
+        let settings = flash.settings();
+        let members = settings.members();
+        let shift = dftl.entries_per_page.trailing_zeros();
+        let pages = settings.translation_pages / 2;
+        let entries = settings.pages_per_member * members;
+        let all_pages = (pages * members) as usize;
+        Self {
+            table: CachedMap::new(dftl.cmt_entries, entries as usize, all_pages),
+            members,
+            to_twin: if settings.member_is_chip && settings.geometry.channels > 1 { settings.geometry.chips_per_channel } else { 1 },
+            entries,
+            shift,
+            pages,
+            first_page: settings.pages_per_member,
+            on_flash: vec![0; all_pages],
+            newest: vec![0; all_pages],
+            queued: vec![NIL; all_pages],
+            loading: vec![NIL; all_pages],
+            stale: vec![false; all_pages],
+            grouped: (0..flash.planes()).map(|_| Vec::with_capacity(flash.geometry().pages_per_block as usize)).collect(),
+            held: reserved(ROOM),
+            waves: Lists::new(),
+            work: reserved(ROOM),
+            pins: Lists::new(),
+            victims: Lists::new(),
+            waiting: Lists::new(),
+            news: Vec::new(),
+            stored: tracked.then(|| Stored {
+                entries: vec![0; entries as usize],
+                moved: FxHashSet::default(),
+                appeared: FxHashSet::default(),
+            }),
+            counts: TranslationCounts::default(),
+        }
+    }
+
+    /// The translation page of an entry.
+    fn page_of(&self, entry: u32) -> u32 {
+        ((entry / self.members) >> self.shift) * self.members + entry % self.members
+    }
+
+    /// Where the two copies of a translation page are.
+    fn copies(&self, page: u32) -> [MemberPage; 2] {
+        let (index, member) = (page / self.members, page % self.members);
+        let copy = |member: u32, index: u32| MemberPage::new(member as u16, self.first_page + index);
+        [copy(member, index), copy((member + self.to_twin) % self.members, self.pages + index)]
+    }
+
+    /// Entries in a translation page.
+    fn entries_of(&self, page: u32) -> impl Iterator<Item = u32> + use<> {
+        let (members, entries) = (self.members, self.entries);
+        let first = (page / members) << self.shift;
+        (first..first + (1 << self.shift)).map(move |local| local * members + page % members).take_while(move |entry| *entry < entries)
+    }
+
+    /// The translation page of which a copy is at this address.
+    fn page_at(&self, address: MemberPage) -> u32 {
+        let (index, member) = (address.page.0 - self.first_page, u32::from(address.member.0));
+        match index.checked_sub(self.pages) {
+            None => index * self.members + member,
+            Some(index) => index * self.members + (member + self.members - self.to_twin) % self.members,
+        }
+    }
+
+    /// A translation page appeared on flash without time, in its first version.
+    fn placed(&mut self, page: u32) {
+        (self.on_flash[page as usize], self.newest[page as usize]) = (1, 1);
+    }
+
+    /// Keeps the page operations of a wave.
+    fn keep(&mut self, id: u32, wave: &mut Wave) {
+        let held = &mut self.held[id as usize];
+        held.background = wave.background;
+        wave.operations.drain(..).for_each(|page_operation| self.waves.push(&mut held.wave, page_operation));
+    }
+
+    /// Operation `id` waits for an entry of a page that is being read.
+    fn wait(&mut self, id: u32, entry: u32, page: u32) {
+        self.held[id as usize].missing += 1;
+        let load = self.loading[page as usize];
+        self.waiting.push(&mut self.work[load as usize].waiting, (id, entry));
+    }
+
+    /// Number of translation pages.
+    pub fn pages(&self) -> u32 {
+        self.pages * self.members
+    }
+
+    /// Entries cached now.
+    pub fn cached(&self) -> u32 {
+        self.table.len()
+    }
+
+    /// The version of a translation page on flash, if it is there, and where its copies are.
+    pub fn stored_at(&self, page: u32) -> Option<(u32, [MemberPage; 2])> {
+        Some(self.on_flash[page as usize]).filter(|version| *version > 0).map(|version| (version, self.copies(page)))
+    }
+
+    /// Entries of which translation pages say something else than the map does, although neither the table nor the list of moved entries
+    /// knows better. `is_busy` tells which translation pages are being written.
+    pub(crate) fn forgotten(&self, flash: &Flash, is_busy: impl Fn(u32) -> bool) -> u64 {
+        let Some(stored) = &self.stored else { return 0 };
+        let is_forgotten = |entry: &u32| {
+            stored.entries[*entry as usize] != value(flash, *entry)
+                && !self.table.is_dirty(*entry)
+                && !stored.moved.contains(entry)
+                && !is_busy(self.page_of(*entry))
+        };
+        (0..self.entries).filter(is_forgotten).count() as u64
+    }
+
+    fn operation(&self, page: u32, lock: Lock, space: u64) -> Operation {
+        Operation {
+            kind: OperationKind::Job,
+            lock,
+            method: Method::None,
+            step: 0,
+            reads: 0,
+            update_reads: 0,
+            stripe: lock_of(page),
+            page: self.copies(page)[0].page,
+            strips: 0,
+            first: Lpn(0),
+            first_bytes: 0,
+            last_bytes: 0,
+            covered: false,
+            space,
+            requires: None,
+            lag: 0,
+        }
+    }
+
+    /// Plans a translation operation: one without space reads its page; the others read it, if it is on flash, and program both copies.
+    pub(super) fn step(&mut self, id: u32, operation: &mut Operation, flash: &Flash, wave: &mut Wave) -> Step {
+        let page = operation.stripe.0 & !LOCK;
+        let copies = self.copies(page);
+        let page_bytes = flash.geometry().page_bytes;
+        let page_operation = |action: Action, address: MemberPage| PageOperation {
+            action,
+            version: Version::Current,
+            cause: Cause::Metadata,
+            priority: Priority::Host,
+            host_waits: false,
+            keep_base: false,
+            address,
+            bytes: page_bytes,
+            sources: Sources::default(),
+            strip: PageOperation::NO_STRIP,
+        };
+        let first_step = operation.step == 0;
+        operation.step += 1;
+        let is_load = operation.space == 0;
+        // Of a page that is being written the controller still has the new version.
+        let in_hand = is_load && self.newest[page as usize] > self.on_flash[page as usize];
+        self.counts.in_hand += u64::from(in_hand && self.on_flash[page as usize] > 0);
+        if first_step && self.on_flash[page as usize] > 0 && !in_hand {
+            let [own, twin] = copies.map(|copy| flash.load_at(copy, Version::Current));
+            wave.operations.push(page_operation(Action::Read, copies[usize::from(twin < own)]));
+            self.work[id as usize].version = self.on_flash[page as usize];
+            return if is_load { Step::Last } else { Step::Wave };
+        }
+        if is_load {
+            return Step::Done;
+        }
+        self.gather(id, page, flash);
+        wave.operations.extend(copies.map(|copy| page_operation(Action::Program, copy)));
+        Step::Last
+    }
+
+    /// All that is newer than the translation page goes into it.
+    fn gather(&mut self, id: u32, page: u32, flash: &Flash) {
+        self.queued[page as usize] = NIL;
+        self.stale[page as usize] = false;
+        self.newest[page as usize] += 1;
+        let work = &mut self.work[id as usize];
+        work.version = self.newest[page as usize];
+        let Some(Stored { moved, appeared, .. }) = &mut self.stored else { return self.table.clean(page, |_| {}) };
+        self.table.clean(page, |entry| {
+            appeared.remove(&entry);
+            work.written.push((entry, value(flash, entry)));
+        });
+        let (members, shift) = (self.members, self.shift);
+        moved.retain(|entry| {
+            let is_here = ((*entry / members) >> shift) * members + *entry % members == page;
+            if is_here {
+                appeared.remove(entry);
+                work.written.push((*entry, value(flash, *entry)));
+            }
+            !is_here
+        });
+    }
+
+    /// A translation operation has ended. Appends the operations that need wait no more to `ready`.
+    fn ended(&mut self, id: u32, operation: &Operation, ready: &mut Vec<u32>) {
+        let page = operation.stripe.0 & !LOCK;
+        let work = &mut self.work[id as usize];
+        if operation.space == 0 {
+            self.loading[page as usize] = NIL;
+            while let Some((operation, entry)) = self.waiting.pop(&mut work.waiting) {
+                self.table.loaded(entry);
+                let held = &mut self.held[operation as usize];
+                held.missing -= 1;
+                if held.missing == 0 {
+                    ready.push(operation);
+                }
+            }
+            return;
+        }
+        self.on_flash[page as usize] = work.version;
+        while let Some(entry) = self.victims.pop(&mut work.victims) {
+            self.table.written(entry);
+        }
+        if let Some(stored) = &mut self.stored {
+            for (entry, value) in work.written.drain(..).filter(|(entry, _)| !stored.appeared.contains(entry)) {
+                stored.entries[entry as usize] = value;
+            }
+        }
+    }
+
+    /// The collector moved a version of a page. Returns its translation page if that became stale.
+    fn moved(&mut self, plane: u32, version: Version, entry: u32) {
+        if version != Version::Current {
+            return; // the scheme's own tables say where bases and copies are
+        }
+        let page = self.page_of(entry);
+        if self.table.contains(entry) {
+            self.table.set_dirty(entry, page);
+            return;
+        }
+        if let Some(stored) = &mut self.stored {
+            stored.moved.insert(entry);
+        }
+        if !std::mem::replace(&mut self.stale[page as usize], true) {
+            self.grouped[plane as usize].push(page);
+        }
+    }
+}
+
+/// What the map says of an entry: a number to compare.
+fn value(flash: &Flash, entry: u32) -> u64 {
+    flash.lookup(flash.address(entry), Version::Current).map_or(0, |ppn| u64::from(ppn.0) + 1)
+}
+
+/// The content of a version of a translation page, which no other has.
+pub(crate) fn stamp(page: u32, version: u32) -> u64 {
+    (u64::from(page) << 32 | u64::from(version)).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1
+}
+
+/// The lock of a translation page.
+pub(super) fn lock_of(page: u32) -> StripeId {
+    StripeId(LOCK | page)
+}
+
+fn page_of_change(change: &Change) -> MemberPage {
+    match *change {
+        Change::Unmap(address) | Change::ReleaseBase(address) | Change::ReleaseCopy(address) => address,
+    }
+}
+
+impl<C: Content> Engine<C> {
+    /// Sees to it that the entries of all pages of a wave are cached, and pins them. If some have to be loaded first, keeps the wave and returns
+    /// false; the operation is among `ready` when they are there.
+    pub(super) fn translate(&mut self, id: u32, wave: &mut Wave) -> bool {
+        let Some(mut translation) = self.translation.take() else { return true };
+        if translation.held.len() <= id as usize {
+            translation.held.resize((id as usize + 1).next_power_of_two(), NOTHING_HELD);
+        }
+        debug_assert!(translation.held[id as usize].missing == 0);
+        for page_operation in &wave.operations {
+            let is_change = page_operation.action == Action::Program;
+            self.need(&mut translation, id, self.flash.slot(page_operation.address), is_change);
+        }
+        for change in &wave.changes {
+            self.need(&mut translation, id, self.flash.slot(page_of_change(change)), true);
+        }
+        let is_ready = translation.held[id as usize].missing == 0;
+        if !is_ready {
+            translation.keep(id, wave);
+        }
+        self.translation = Some(translation);
+        is_ready
+    }
+
+    /// Operation `id` needs an entry.
+    fn need(&mut self, translation: &mut Translation, id: u32, entry: u32, is_change: bool) {
+        let pins = &mut translation.held[id as usize].pins;
+        if let Some(pin) = translation.pins.find(*pins, |pin| pin.0 == entry) {
+            pin.1 |= is_change;
+            return;
+        }
+        translation.pins.push(pins, (entry, is_change));
+        let page = translation.page_of(entry);
+        match translation.table.pin(entry) {
+            Lookup::Hit => translation.counts.hits += 1,
+            Lookup::Loading => {
+                translation.counts.misses += 1;
+                translation.wait(id, entry, page);
+            }
+            Lookup::Miss => {
+                translation.counts.misses += 1;
+                self.load(translation, id, entry, page);
+            }
+        }
+    }
+
+    /// Makes room for an entry and has it read for operation `id`.
+    fn load(&mut self, translation: &mut Translation, id: u32, entry: u32, page: u32) {
+        let mut write = NIL;
+        while let Some(victim) = translation.table.make_room() {
+            translation.counts.evictions += 1;
+            if let Victim::Dirty(victim) = victim {
+                translation.counts.dirty_evictions += 1;
+                let page_of_victim = translation.page_of(victim);
+                let id = self.write_translation_page(translation, page_of_victim);
+                translation.victims.push(&mut translation.work[id as usize].victims, victim);
+                write = id;
+            }
+        }
+        // It waits for its own page if that is about to be written, else for one of the victims' (there are several only after the table had
+        // to exceed its capacity).
+        if translation.queued[page as usize] != NIL {
+            write = translation.queued[page as usize];
+        }
+        translation.table.insert(entry);
+        if translation.loading[page as usize] == NIL {
+            if write == NIL && translation.on_flash[page as usize] == 0 {
+                // The page says nothing yet, and nothing is in the way.
+                translation.table.loaded(entry);
+                return;
+            }
+            let operation = translation.operation(page, Lock::None, 0);
+            translation.loading[page as usize] = self.admit_work(translation, operation, write);
+        }
+        translation.wait(id, entry, page);
+    }
+
+    /// The operation that will write what is new of a translation page; it has not begun to.
+    fn write_translation_page(&mut self, translation: &mut Translation, page: u32) -> u32 {
+        if translation.queued[page as usize] == NIL {
+            let space = translation.copies(page).iter().fold(0, |members, copy| members | 1 << copy.member.0);
+            let operation = translation.operation(page, Lock::Exclusive, space);
+            translation.queued[page as usize] = self.admit_work(translation, operation, NIL);
+        }
+        translation.queued[page as usize]
+    }
+
+    fn admit_work(&mut self, translation: &mut Translation, operation: Operation, after: u32) -> u32 {
+        let id = self.admit_after(operation, TRANSLATION, after);
+        if translation.work.len() <= id as usize {
+            let nothing = Work { version: 0, victims: EMPTY, waiting: EMPTY, written: Vec::new() };
+            translation.work.resize((id as usize + 1).next_power_of_two(), nothing);
+        }
+        id
+    }
+
+    /// Whether the operation's wave waits for entries.
+    pub(super) fn is_held(&self, id: u32) -> bool {
+        self.translation.as_ref().is_some_and(|translation| translation.held.get(id as usize).is_some_and(|held| held.missing > 0))
+    }
+
+    /// Gives the kept wave of an operation back: its entries are there.
+    pub(super) fn take_held(&mut self, id: u32, wave: &mut Wave) {
+        let translation = self.translation.as_mut().expect("who holds waves");
+        let held = &mut translation.held[id as usize];
+        wave.background = held.background;
+        while let Some(page_operation) = translation.waves.pop(&mut held.wave) {
+            wave.operations.push(page_operation);
+        }
+    }
+
+    /// An operation has ended, with its programs and changes in the map.
+    pub(super) fn settle_translation(&mut self, id: u32, operation: &Operation, is_translation: bool, failed: bool) {
+        let translation = self.translation.as_mut().expect("only under DFTL");
+        if is_translation {
+            translation.ended(id, operation, &mut self.ready);
+            return;
+        }
+        let Some(held) = translation.held.get_mut(id as usize) else { return };
+        let mut pins = std::mem::replace(&mut held.pins, EMPTY);
+        while let Some((entry, is_change)) = translation.pins.pop(&mut pins) {
+            if is_change && !failed {
+                translation.table.set_dirty(entry, translation.page_of(entry));
+            }
+            translation.table.unpin(entry);
+        }
+    }
+
+    /// Takes notice of what the collector moved. What is not cached is written when its victim is erased, all entries of a page at once.
+    pub(super) fn take_map_news(&mut self) {
+        let mut translation = self.translation.take().expect("only under DFTL");
+        let mut all_news = std::mem::take(&mut translation.news);
+        self.flash.swap_map_news(&mut all_news);
+        #[cfg(feature = "mutants")]
+        if self.has_fault(crate::mutants::Fault::ForgetMoves) {
+            all_news.clear();
+        }
+        for news in all_news.drain(..) {
+            match news {
+                MapNews::Moved { plane, version, slot } => translation.moved(plane, version, slot),
+                MapNews::Erased { plane } => {
+                    let mut pages = std::mem::take(&mut translation.grouped[plane as usize]);
+                    for page in pages.drain(..) {
+                        if translation.stale[page as usize] {
+                            self.write_translation_page(&mut translation, page);
+                        }
+                    }
+                    translation.grouped[plane as usize] = pages;
+                }
+            }
+        }
+        translation.news = all_news;
+        self.translation = Some(translation);
+    }
+
+    /// The content that a program of a translation operation writes, or that its read must find.
+    pub(super) fn stamp_of(&self, id: u32) -> u64 {
+        let translation = self.translation.as_ref().expect("only under DFTL");
+        stamp(self.operation(id).stripe.0 & !LOCK, translation.work[id as usize].version)
+    }
+
+    #[cfg(feature = "mutants")]
+    fn has_fault(&self, fault: crate::mutants::Fault) -> bool {
+        self.mutant.as_ref().is_some_and(|mutant| mutant.fault() == fault)
+    }
+
+    #[cfg(feature = "mutants")]
+    pub(super) fn switch_map_early(&mut self, id: u32) {
+        let page = self.operation(id).stripe.0 ^ LOCK;
+        if self.has_fault(crate::mutants::Fault::SwitchMapEarly) && page < LOCK {
+            let translation = self.translation.as_mut().expect("whose page it is");
+            translation.on_flash[page as usize] = translation.work[id as usize].version;
+        }
+    }
+
+    // ---- without time ----
+
+    /// Before the workload: every translation page with a mapped entry is on flash.
+    pub(super) fn place_translation_pages(&mut self) {
+        let Some(mut translation) = self.translation.take() else { return };
+        for page in 0..translation.pages() {
+            let is_mapped = |entry: u32| self.flash.lookup(self.flash.address(entry), Version::Current).is_some();
+            if translation.on_flash[page as usize] == 0 && translation.entries_of(page).any(is_mapped) {
+                translation.placed(page);
+                for copy in translation.copies(page) {
+                    let (plane, ppn) = self.flash.place_now(copy, Version::Current, false, &mut self.content);
+                    self.content.placed_stamp(ppn, stamp(page, 1));
+                    self.flash.collect_low_now(plane, &mut self.content);
+                }
+            }
+        }
+        if let Some(stored) = &mut translation.stored {
+            (0..).zip(&mut stored.entries).for_each(|(entry, says)| *says = value(&self.flash, entry));
+        }
+        self.translation = Some(translation);
+    }
+
+    /// Adds to `pages`, which appear on flash without time, the translation pages that must appear with them.
+    pub(super) fn add_translation_pages(&self, pages: &mut Vec<MemberPage>) {
+        let Some(translation) = &self.translation else { return };
+        for index in 0..pages.len() {
+            let page = translation.page_of(self.flash.slot(pages[index]));
+            let is_there = translation.on_flash[page as usize] > 0 || self.writes_translation_page(page);
+            let copies = translation.copies(page);
+            if !is_there && !pages.contains(&copies[0]) {
+                pages.extend(copies);
+            }
+        }
+    }
+
+    /// A page appeared on flash without time, and what the map says of it in its translation page; or a translation page did. Returns the
+    /// content of that.
+    pub(super) fn note_placed(&mut self, address: MemberPage) -> Option<u64> {
+        let translation = self.translation.as_mut()?;
+        if !self.flash.settings().is_translation(address.page) {
+            let entry = self.flash.slot(address);
+            if let Some(stored) = &mut translation.stored {
+                stored.entries[entry as usize] = value(&self.flash, entry);
+                stored.appeared.insert(entry);
+            }
+            return None;
+        }
+        // The second copy of a page follows the first.
+        let page = translation.page_at(address);
+        translation.placed(page);
+        Some(stamp(page, 1))
+    }
+}
