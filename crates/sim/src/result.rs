@@ -29,6 +29,7 @@ pub struct Snapshot {
     units: Vec<[u64; ACTIONS]>,
     /// What lies before this moment of work and transfers under way included.
     unit_busy_ns: Vec<[u64; Cause::COUNT]>,
+    unit_programs: Vec<[u64; Cause::COUNT]>,
     channel_busy_ns: Vec<[u64; Cause::COUNT]>,
     blocked: Vec<u64>,
     completed: u64,
@@ -47,6 +48,7 @@ impl Snapshot {
             counts: flash.counts,
             units: flash.units().iter().map(|unit| unit.operations).collect(),
             unit_busy_ns: (0..flash.units().len()).map(|unit| flash.unit_busy_ns(unit as u32, now_ns)).collect(),
+            unit_programs: flash.units().iter().map(|unit| unit.programs).collect(),
             channel_busy_ns: (0..flash.channels().len()).map(|channel| flash.bus_busy_ns(channel as u32, now_ns)).collect(),
             blocked: (0..flash.settings().members()).map(|member| flash.blocked_sum(member)).collect(),
             completed: flash.requests_completed(),
@@ -237,7 +239,7 @@ fn flash_ops(counts: &Counts) -> Value {
     json!({ "reads": by_cause(&counts[0]), "programs": by_cause(&counts[1]), "erases": by_cause(&counts[2]) })
 }
 
-fn busy(now: &[u64; Cause::COUNT], before: &[u64; Cause::COUNT]) -> Value {
+fn since(now: &[u64; Cause::COUNT], before: &[u64; Cause::COUNT]) -> Value {
     by_cause(&std::array::from_fn(|cause| now[cause] - before[cause]))
 }
 
@@ -457,11 +459,15 @@ impl Simulation {
             })
             .collect();
         object.insert("members".into(), list.into());
-        let per_resource = |now: &[[u64; Cause::COUNT]], start: &[[u64; Cause::COUNT]]| -> Value {
-            now.iter().zip(start).map(|(now, start)| json!({ "busy_ns": busy(now, start) })).collect()
+        let channels = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
+        object.insert("channels".into(), channels.map(|(now, start)| json!({ "busy_ns": since(now, start) })).collect());
+        let die = |unit: usize| {
+            json!({
+                "busy_ns": since(&now.unit_busy_ns[unit], &start.unit_busy_ns[unit]),
+                "programs": since(&now.unit_programs[unit], &start.unit_programs[unit]),
+            })
         };
-        object.insert("channels".into(), per_resource(&now.channel_busy_ns, &start.channel_busy_ns));
-        object.insert("dies".into(), per_resource(&now.unit_busy_ns, &start.unit_busy_ns));
+        object.insert("dies".into(), (0..now.units.len()).map(die).collect());
         let (mean, deviation) = moments(blocked.iter().copied());
         object.insert("blocked_cv".into(), ratio(deviation, mean));
         let erases = flash.erase_counts();

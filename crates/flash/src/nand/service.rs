@@ -145,7 +145,9 @@ impl Flash {
         let Record { cause, work, .. } = self.records[id as usize];
         let action = if work == Work::Erase { 2 } else { action_index(Action::Program) };
         self.count(action, cause);
-        self.units[unit_id as usize].operations[action] += 1;
+        let unit = &mut self.units[unit_id as usize];
+        unit.operations[action] += 1;
+        unit.programs[cause as usize] += u64::from(work != Work::Erase);
         let bus_end = self.occupy_bus(unit_id, bus_ns, id);
         self.units[unit_id as usize].current = id;
         self.unit_at(unit_id, bus_end + cell_ns);
@@ -297,8 +299,9 @@ impl Flash {
         self.queue_changes(member, 0, -1);
         self.loads[usize::from(member)].in_service += 1;
         self.count(action_index(Action::Program), cause);
-        let unit = self.unit_of_plane(plane);
-        self.units[unit as usize].operations[1] += 1;
+        let unit = self.unit_of_plane(plane) as usize;
+        self.units[unit].operations[1] += 1;
+        self.units[unit].programs[cause as usize] += 1;
         ppn
     }
 

@@ -62,6 +62,8 @@ pub struct Unit {
     pub(super) cell_after_ns: u64,
     /// Operations started: reads, programs, erases.
     pub operations: [u64; 3],
+    /// Programs begun, by cause.
+    pub programs: [u64; Cause::COUNT],
     /// Time not idle, by the cause of the work.
     pub busy_ns: [u64; Cause::COUNT],
 }
@@ -84,6 +86,7 @@ impl Unit {
             since_ns: 0,
             cell_after_ns: 0,
             operations: [0; 3],
+            programs: [0; Cause::COUNT],
             busy_ns: [0; Cause::COUNT],
         }
     }

@@ -16,7 +16,7 @@ use flashraid_redundancy::{Job, Scheme};
 use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::{CompletedRequest, Engine};
 use flashraid_sim::{Config, Simulation, Source, verify};
-use flashraid_vocabulary::{Cause, HostRequest, Version};
+use flashraid_vocabulary::{Action, Cause, HostRequest, Version};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config as Rules, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -148,6 +148,17 @@ fn check_counts<C: Content>(engine: &Engine<C>) {
     for action in 0..3 {
         let by_unit: u64 = engine.flash.units().iter().map(|unit| unit.operations[action]).sum();
         assert_eq!(by_unit, engine.flash.counts[action].iter().sum::<u64>());
+    }
+    let flash = &engine.flash;
+    for cause in Cause::ALL {
+        let by_unit: u64 = flash.units().iter().map(|unit| unit.programs[cause as usize]).sum();
+        assert_eq!(by_unit, flash.counts[Action::Program as usize][cause as usize], "{}", cause.name());
+    }
+    // Copies of a page in its member go to mirror chips, and nothing else does.
+    for (id, unit) in flash.units().iter().enumerate().filter(|_| flash.settings().mirror_chips > 0) {
+        let is_mirror = flash.settings().is_mirror_chip(flash.chip_of_unit(id as u32));
+        let moved = unit.programs[Cause::Gc as usize] + unit.programs[Cause::Wear as usize];
+        assert_eq!(unit.programs[Cause::Mirror as usize], if is_mirror { unit.operations[1] - moved } else { 0 });
     }
 }
 
