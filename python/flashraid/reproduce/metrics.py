@@ -40,10 +40,11 @@ def _partial_updates(result: Result) -> float:
 
 
 def _mirror_ratio(result: Result) -> float:
-    """Of the programs that the host causes; a channel has one mirror chip."""
+    """Of the programs that the host causes."""
     programs, device = result["flash_ops"]["programs"], result["config"]["device"]
-    data_chips = device["chips_per_channel"] - 1
-    return _share(programs["mirror"] * data_chips, programs["host"] + programs["parity"])
+    mirrors = device["mirror_chips"]
+    data_chips = device["chips_per_channel"] - mirrors
+    return _share(programs["mirror"] * data_chips, (programs["host"] + programs["parity"]) * mirrors)
 
 
 def _group_difference(result: Result) -> float:
