@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from .._native import InputError
 from ..files import NewFile
 from ..reproduce import page
 from ..reproduce.changes import parsed
+from ..reproduce.papers import names_of
 from . import tables
 from .options import Json, Quiet
 from .output import Target
@@ -26,7 +28,7 @@ def reproduce(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Change every run: a setting; CONFIGURATION.setting for some; profile.KEY for the workload.",
+            help="Change every run; NAME.KEY=VALUE: those of a configuration, workload or point.",
         ),
     ] = None,
     write: Annotated[
@@ -42,7 +44,7 @@ def reproduce(
         tables.show_papers([library.find(each) for each in library.names()])
         return 0
     paper = library.find(name)
-    change = parsed(set_values or [], {each for one in paper.experiments.values() for each in one.configurations})
+    change = parsed(set_values or [], sorted(names_of(paper), key=len, reverse=True))
     if write is not None and (change or "." in name):
         raise InputError("--write: a page is of a whole paper without changes; leave out the experiment and --set")
     with Target(json_target) as target:
@@ -60,6 +62,10 @@ def reproduce(
                     watch=lambda done, count: progress("reproducing", done, done / count if count else 1.0),
                 )
                 progress.hide()
+            if left_out := [each for each in paper.experiments if each not in found.paper.experiments]:
+                if files:
+                    raise InputError(f"--write: the traces of {', '.join(left_out)} are not there; a page needs them")
+                print(f"left out, as its traces are not there: {', '.join(left_out)}", file=sys.stderr)
             target.write(json.dumps(found.to_dict(), indent=2) + "\n")
             if files:
                 files["md"].write(page.render(found))

@@ -1,4 +1,4 @@
-"""Changes of settings as text: `KEY=VALUE`, where a key may begin with `profile.` or with a configuration's name."""
+"""Changes of settings as text: `KEY=VALUE`, where a key may begin with `profile.` or with whose runs it is for."""
 
 import json
 import tomllib
@@ -23,22 +23,21 @@ def texts(change: Overlay) -> Iterator[str]:
             yield f"{key}={value if isinstance(value, str) else toml(value)}"
 
 
-def parsed(assignments: Sequence[str], configurations: Collection[str]) -> Overlay:
-    """The change that `texts` wrote."""
+def parsed(assignments: Sequence[str], names: Collection[str]) -> Overlay:
+    """The change that `texts` wrote; `names` are those of configurations, workloads and points."""
     change: dict[str, Any] = {}
     for text in assignments:
         key, equals, value = text.partition("=")
         if not (key and equals):
             raise InputError(f"--set {text}: allowed is KEY=VALUE")
-        first, *rest = key.split(".")
-        if first == "profile" and rest:
-            path = [first, *rest]
-        else:
-            path = [first, ".".join(rest)] if first in configurations and rest else [key]
         at = change
-        for part in path[:-1]:
+        for name in (each for each in names if key.startswith(f"{each}.")):
+            at, key = at.setdefault(name, {}), key.removeprefix(f"{name}.")
+            break
+        *path, last = key.split(".") if key.startswith("profile.") else [key]
+        for part in path:
             at = at.setdefault(part, {})
-        at[path[-1]] = _value(value)
+        at[last] = _value(value)
     return change
 
 

@@ -142,9 +142,10 @@ def _bounded(claim: Claim, line: Line, unit: str) -> Verdict:
     """`above` and `below` a value, or `between` a minimum and a maximum, which are allowed themselves."""
     value = line[0][1]
     if claim.judge == "between":
-        low = claim.minimum if claim.minimum is not None else value
-        high = claim.maximum if claim.maximum is not None else value
-        lack = max(low - value, value - high)
+        lack = max(
+            float("-inf") if claim.minimum is None else claim.minimum - value,
+            float("-inf") if claim.maximum is None else value - claim.maximum,
+        )
         return Verdict(lack <= 0, value, line[0][0], unit, lack)
     lack = claim.value - value if claim.judge == "above" else value - claim.value
     return Verdict(lack < 0, value, line[0][0], unit, lack)
@@ -170,18 +171,26 @@ def _extreme(claim: Claim, line: Line, unit: str) -> Verdict:
     sign = 1 if claim.judge == "highest" else -1
     own = next(value for label, value in line if label == claim.item)
     label, best = max(((label, value) for label, value in line if label != claim.item), key=lambda each: sign * each[1])
-    lack = sign * (best - own)
+    lack = _percent(sign * (best - own), best, unit)
     return Verdict(lack < 0, own, claim.item, unit, lack, f"next is {label} with {best:,.1f}")
+
+
+def _percent(difference: float, of: float, unit: str) -> float:
+    """A difference in percent, so that a change of all figures alike does not pass for a mechanism."""
+    return difference if unit == "%" or not of else 100 * difference / abs(of)
 
 
 def _monotone(claim: Claim, line: Line, unit: str) -> Verdict:
     """`rises` or `falls` from the first to the last, with no step back of more than the slack."""
     sign = 1 if claim.judge == "rises" else -1
-    back, label = max((sign * (before - after), label) for (_, before), (label, after) in pairwise(line))
-    whole = line[-1][1] - line[0][1]
+    first, last = line[0][1], line[-1][1]
+    back, label = max(
+        (_percent(sign * (before - after), first, unit), at) for (_, before), (at, after) in pairwise(line)
+    )
+    whole = _percent(last - first, first, unit)
     holds = back <= claim.slack and sign * whole > 0
-    note = f"{line[0][1]:,.1f} to {line[-1][1]:,.1f}" + f", back by {back:,.2f} at {label}" * (back > claim.slack)
-    return Verdict(holds, whole, "", unit, max(back - claim.slack, -sign * whole), note)
+    note = f"{first:,.1f} to {last:,.1f}" + f", back by {back:,.2f} % at {label}" * (back > claim.slack)
+    return Verdict(holds, whole, "", "%", max(back - claim.slack, -sign * whole), note)
 
 
 def _jumps(claim: Claim, line: Line, unit: str) -> Verdict:

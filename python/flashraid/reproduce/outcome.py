@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from .._native import InputError
 from .judgements import Key, Verdict, judge
 from .papers import AXES, Claim, Experiment, Explanation, Names, Overlay, Paper, find, selection
-from .runs import Cell, Runner, Watch, run_of
+from .runs import Cell, Runner, Watch, missing_traces, run_of
 
 # Figures by experiment and change: "" is none, else the explanation's name and the number of its change.
 Measured = dict[tuple[str, str], dict[Key, float]]
@@ -42,8 +43,8 @@ class Outcome:
         """Whether a change moves the figure at least half way; a changed workload must make the claim hold."""
         if self.explanation is None:
             return False
-        share = 0.0 if self.explanation.is_of_workload else 0.5
-        return any(trial.verdict.lack <= share * self.verdict.lack for trial in self.trials)
+        enough = 0.0 if self.explanation.is_of_workload else self.verdict.lack / 2
+        return any(trial.verdict.holds or trial.verdict.lack < enough for trial in self.trials)
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,16 @@ class Reproduction:
 def reproduce(name: str, *, change: Overlay | None = None, watch: Watch = lambda done, count: True) -> Reproduction:
     """Runs the experiments of `PAPER` or `PAPER.EXPERIMENT` and judges the claims.
 
-    `change` is laid over the settings of every run, and no explanation is tried then. `watch` is told how many runs are
-    done and how many there are; if it returns False, KeyboardInterrupt is raised.
+    An experiment whose traces are not there is left out, unless it is the one asked for. `change` is laid over the
+    settings of every run, and no explanation is tried then. `watch` is told how many runs are done and how many there
+    are; if it returns False, KeyboardInterrupt is raised.
     """
     paper = find(name)
+    for experiment in paper.experiments.values():
+        if missing := missing_traces(experiment):
+            if "." in name:
+                raise InputError(f"{name}: the trace {missing[0]} is not there; it comes with a checkout")
+            paper = paper.without(experiment.name)
     return Reproduction.of(*measure(paper, change, watch))
 
 
@@ -105,7 +112,7 @@ def measure(
 ) -> tuple[Paper, Measured]:
     """Runs what the paper's claims need: the paper (without explanations under a change) and its figures."""
     if change:
-        paper = Paper(**(vars(paper) | {"explanations": ()}))
+        paper = replace(paper, explanations=())
     runner = Runner(watch)
     wanted = [
         (where, cell, run_of(paper, experiment, cell, laid))

@@ -2,8 +2,8 @@
 
 import difflib
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,7 +31,7 @@ JUDGES = (
 AXES = ("configurations", "workloads", "points", "metrics")
 
 # Settings laid over others: keys of docs/configuration.md, `device`, `scheme` and `trace`; `profile`, which changes the
-# profile that is the trace; and tables named after a configuration, which are for its runs alone.
+# profile that is the trace; and tables named after a configuration, workload or point, which are for its runs alone.
 Overlay = Mapping[str, Any]
 # Names of one axis; a list among them stands for one figure, made of those named.
 Names = Sequence[str | Sequence[str]]
@@ -80,7 +80,7 @@ class Claim:
     value: Any = None
     minimum: float | None = None
     maximum: float | None = None
-    slack: float = 0.0  # steps back that count as level
+    slack: float = 0.0  # percent of steps back that count as level
     tolerance: str = "sign"  # of near and cells; or "factor two", "exact"
     is_headline: bool = False
 
@@ -102,7 +102,7 @@ class Explanation:
     @property
     def is_of_workload(self) -> bool:
         """Whether it changes the workload, so that it counts only if a sweep makes the claim hold."""
-        return any("profile" in change or "trace" in change for change in self.changes)
+        return any(key in ("profile", "trace", "speed") for change in self.changes for key in _keys(change))
 
 
 @dataclass(frozen=True)
@@ -117,18 +117,28 @@ class Paper:
     claims: Sequence[Claim]
     explanations: Sequence[Explanation]
 
-    def part(self, experiment: str) -> "Paper":
-        """The paper with only this experiment and what is said of it."""
-        claims = [claim for claim in self.claims if claim.experiment == experiment]
+    def part(self, experiments: Collection[str]) -> "Paper":
+        """The paper with only these experiments and what is said of them."""
+        claims = [claim for claim in self.claims if claim.experiment in experiments]
         ids = {claim.id for claim in claims}
         explanations = [each for each in self.explanations if ids & set(each.claims)]
-        own = {experiment: self.experiments[experiment]}
-        return Paper(self.name, self.title, self.about, self.settings, own, claims, explanations)
+        own = {name: experiment for name, experiment in self.experiments.items() if name in experiments}
+        return replace(self, experiments=own, claims=claims, explanations=explanations)
+
+    def without(self, experiment: str) -> "Paper":
+        """The paper without one experiment."""
+        return self.part([name for name in self.experiments if name != experiment])
 
 
 def names() -> list[str]:
     """The papers there are."""
     return sorted(path.parent.name for path in FOLDER.glob("*/experiments.toml"))
+
+
+def names_of(paper: Paper) -> set[str]:
+    """Its configurations, workloads and points."""
+    axes = AXES[:3]
+    return {each for experiment in paper.experiments.values() for axis in axes for each in experiment.axis(axis)}
 
 
 def find(name: str) -> Paper:
@@ -137,7 +147,7 @@ def find(name: str) -> Paper:
     paper = load(FOLDER / _known("paper", paper_name, names()))
     if "." not in name:
         return paper
-    return paper.part(_known(f"experiment of {paper_name}", experiment, paper.experiments))
+    return paper.part([_known(f"experiment of {paper_name}", experiment, paper.experiments)])
 
 
 def load(folder: Path) -> Paper:
@@ -211,6 +221,13 @@ def selection(claim: Claim) -> tuple[Names, Names, Names, Names]:
     """The names that a claim looks at, by axis; nothing stands for all."""
     listed = [[each] if isinstance(each, str) else each for each in (claim.of, claim.metric)]
     return listed[0], claim.workloads, claim.points, listed[1]
+
+
+def _keys(overlay: Overlay) -> Iterator[str]:
+    """The keys of an overlay and of the tables in it."""
+    for key, value in overlay.items():
+        yield key
+        yield from _keys(value) if isinstance(value, Mapping) else ()
 
 
 def _unique(keys: Sequence[str], what: str) -> None:

@@ -4,7 +4,7 @@ import json
 import os
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,28 +53,25 @@ def run_of(paper: Paper, experiment: Experiment, cell: Cell, change: Overlay) ->
         experiment.points[cell.point],
         change,
     )
+    others = {*experiment.configurations, *experiment.workloads, *experiment.points} - set(vars(cell).values())
     for overlay in overlays:
-        _lay(gathered, patch, overlay, cell.configuration, experiment.configurations)
+        _lay(gathered, patch, overlay, cell, others)
     trace, device, scheme = (gathered.pop(key) for key in ("trace", "device", "scheme"))
     profile = _changed(trace, patch) if patch else ""
     return Run(trace, profile, device, scheme, tuple(sorted((key, _text(value)) for key, value in gathered.items())))
 
 
 def _lay(
-    gathered: dict[str, Any],
-    patch: dict[str, Any],
-    overlay: Overlay,
-    configuration: str,
-    configurations: Mapping[str, Overlay],
+    gathered: dict[str, Any], patch: dict[str, Any], overlay: Overlay, cell: Cell, others: Collection[str]
 ) -> None:
     for key, value in overlay.items():
         if key == "profile":
             streams = patch.get("streams", {}) | value.get("streams", {})
             patch |= value | ({"streams": streams} if streams else {})
-        elif key not in configurations:
+        elif key in vars(cell).values():
+            _lay(gathered, patch, value, cell, others)
+        elif key not in others:
             gathered[key] = value
-        elif key == configuration:
-            _lay(gathered, patch, value, configuration, {})
 
 
 def _changed(trace: str, patch: Mapping[str, Any]) -> str:
@@ -146,3 +143,9 @@ class Runner:
 def trace_path(trace: str) -> str:
     """Where a trace is: profiles come along, files lie beside the folder of the papers."""
     return trace if trace.startswith(PROFILE) else str(FOLDER.resolve().parent / trace)
+
+
+def missing_traces(experiment: Experiment) -> list[str]:
+    """The traces of an experiment that are not there."""
+    traces = [str(each["trace"]) for each in experiment.workloads.values() if "trace" in each]
+    return [each for each in traces if not (each.startswith(PROFILE) or os.path.exists(trace_path(each)))]
