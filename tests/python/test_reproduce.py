@@ -2,14 +2,16 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
+from conftest import PROVE, ROOT
 
 import flashraid as fr
-from flashraid.reproduce import changes, judgements, papers
-from flashraid.reproduce.outcome import Reproduction, from_tree, tree
+from flashraid.reproduce import changes, judgements, page, papers
+from flashraid.reproduce.outcome import Reproduction, from_tree, measure, recorded, tree
 from flashraid.reproduce.papers import Claim, Experiment, Explanation, Paper
-from flashraid.reproduce.runs import Cell, Runner, run_of
+from flashraid.reproduce.runs import Cell, Runner, missing_traces, run_of
 
 EXPERIMENT = Experiment(
     name="e",
@@ -261,3 +263,51 @@ def test_every_claim_of_a_paper_has_what_its_judge_needs():
             needs_value = claim.judge in ("above", "below", "near", "cells", "flat", "jumps", "levels_off")
             assert needs_value == (claim.value is not None), claim.id
         assert any(claim.is_headline for claim in paper.claims)
+
+
+# ---- the pages of docs/papers
+
+PAGES = ROOT / "docs" / "papers"
+
+
+def recorded_reproduction(name):
+    return Reproduction.of(papers.find(name), recorded((PAGES / f"{name}.json").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("name", papers.names())
+def test_a_page_is_what_its_figures_and_claims_come_to(name):
+    found = recorded_reproduction(name)
+    stale = f"docs/papers/{name} is stale: run make papers"
+    assert (PAGES / f"{name}.md").read_text(encoding="utf-8") == page.render(found), stale
+    assert (PAGES / f"{name}.json").read_text(encoding="utf-8") == page.figures_json(found), stale
+
+
+@pytest.mark.parametrize("name", papers.names())
+def test_figures_of_a_page_are_measured_again(name):
+    """Those of the quick experiments, or under prove all."""
+    paper = papers.find(name)
+    for experiment in list(paper.experiments.values()):
+        if not (PROVE or experiment.is_quick) or missing_traces(experiment):
+            paper = paper.without(experiment.name)
+    if not PROVE:
+        paper = replace(paper, explanations=())
+    if not paper.experiments:
+        pytest.skip("its quick experiments need traces that are not there")
+    _, measured = measure(paper)
+    known = recorded((PAGES / f"{name}.json").read_text(encoding="utf-8"))
+    assert measured == {key: known[key] for key in measured}, f"docs/papers/{name} is stale: run make papers"
+
+
+@pytest.mark.parametrize("name", papers.names())
+def test_at_most_one_failure_in_five_is_unexplained(name):
+    failing = [each for each in recorded_reproduction(name).outcomes if each.word == "fails"]
+    assert 5 * sum(not each.is_explained for each in failing) <= len(failing)
+
+
+def test_another_figure_makes_another_page():
+    name = "cr5m"
+    found = recorded_reproduction(name)
+    figures = found.measured["figure10b", ""]
+    key = next(key for key in figures if key[3] == "mean")
+    changed = found.measured | {("figure10b", ""): figures | {key: figures[key] + 1}}
+    assert page.render(Reproduction.of(found.paper, changed)) != page.render(found)

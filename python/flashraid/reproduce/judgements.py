@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any
+from itertools import pairwise, product
 
 from .metrics import METRICS
 from .papers import AXES, Claim, Experiment, Names, selection
@@ -55,7 +54,7 @@ def judge(claim: Claim, experiment: Experiment, figures: Figures) -> Verdict:
 
 def _decisive(verdicts: list[Verdict], lines: str) -> Verdict:
     """The worst of all lines; or, where most are enough, the worst of the best ones that make the majority."""
-    ordered = sorted(verdicts, key=lambda each: each.lack)
+    ordered = sorted(verdicts, key=lambda each: (each.lack, not each.holds))
     holding = sum(each.holds for each in verdicts)
     decisive = ordered[len(ordered) // 2] if lines == "most" else ordered[-1]
     count = f"{holding} of {len(ordered)} hold" if len(ordered) > 1 else ""
@@ -83,9 +82,8 @@ class Grid:
         """The lines along an axis, each with the names that it has on the others."""
         axis = AXES.index(along)
         found = []
-        for where in _products(
-            [range(len(labels)) if number != axis else [0] for number, labels in enumerate(self.axes)]
-        ):
+        places = [range(len(labels)) if number != axis else range(1) for number, labels in enumerate(self.axes)]
+        for where in product(*places):
             line = [
                 (self._label(axis, place), self._value([*where[:axis], place, *where[axis + 1 :]]))
                 for place in range(len(self.axes[axis]))
@@ -111,15 +109,13 @@ class Grid:
         labels = self.axes[axis][place]
         if len(labels) == 1:
             return labels[0] if len(self.axes[axis]) > 1 else ""
-        return (
-            f"{self.claim.group} of {' '.join(labels)}"
-            if len(self.axes[axis]) > 1
-            else f"{self.claim.group} over {len(labels)}"
+        return f"{self.claim.group} " + (
+            f"of {' '.join(labels)}" if len(self.axes[axis]) > 1 else f"over {len(labels)}"
         )
 
     def _value(self, where: Sequence[int]) -> float:
-        keys = _products([self.axes[axis][place] for axis, place in enumerate(where)])
-        return GROUPS[self.claim.group]([self._cell((key[0], key[1], key[2], key[3])) for key in keys])
+        of, workloads, points, metrics = (self.axes[axis][place] for axis, place in enumerate(where))
+        return GROUPS[self.claim.group]([self._cell(key) for key in product(of, workloads, points, metrics)])
 
     def _cell(self, key: Key) -> float:
         own = self._figures[key]
@@ -128,14 +124,6 @@ class Grid:
         base = self._figures[self.claim.against, *key[1:]]
         ratio = 100 * own / base if base else (100.0 if own == base else float("inf"))
         return {"reduction": 100 - ratio, "increase": ratio - 100, "ratio": ratio}[self.claim.relation]
-
-
-def _products(axes: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """Every choice of one from each."""
-    found: list[list[Any]] = [[]]
-    for axis in axes:
-        found = [[*before, each] for before in found for each in axis]
-    return found
 
 
 def _bounded(claim: Claim, line: Line, unit: str) -> Verdict:

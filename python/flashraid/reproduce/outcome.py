@@ -34,9 +34,11 @@ class Outcome:
     @property
     def word(self) -> str:
         """The outcome in a word or two."""
-        if self.claim.is_judged or self.verdict.holds:
+        if self.claim.is_judged:
             return "holds" if self.verdict.holds else "fails"
-        return "value differs"
+        if not self.verdict.holds:
+            return "value differs"
+        return "signs agree" if self.claim.tolerance == "sign" else "value agrees"
 
     @property
     def is_explained(self) -> bool:

@@ -96,7 +96,7 @@ def counted(outcomes: Sequence[Outcome]) -> str:
     failed = [each for each in judged if each.word == "fails"]
     unexplained = sum(not each.is_explained for each in failed)
     values = [each for each in outcomes if not each.claim.is_judged]
-    near = sum(each.word == "holds" for each in values)
+    near = sum(each.verdict.holds for each in values)
     return (
         f"{len(judged) - len(failed)} of {len(judged)} claims of the classes exact, ordering, trend and range hold; of "
         f"the {len(failed)} that fail, {unexplained} {'is' if unexplained == 1 else 'are'} unexplained. Of "
