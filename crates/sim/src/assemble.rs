@@ -26,8 +26,11 @@ pub fn options(config: &Config, space_pages: u64) -> Options {
         },
         parity_in_response: host.parity_in_response,
         prefill: host.unwritten == Unwritten::Prefill,
-        dftl: (device.mapping == Mapping::Dftl)
-            .then(|| Dftl { cmt_entries: device.cmt_entries, entries_per_page: device.entries_per_translation_page() }),
+        dftl: (device.mapping == Mapping::Dftl).then(|| Dftl {
+            cmt_entries: device.cmt_entries,
+            entries_per_page: device.entries_per_translation_page(),
+            mirror_entries: device.mirror_pages_per_member(),
+        }),
         buffer_pages: device.buffer_pages(),
         buffer_ns: device.buffer_ns,
     }

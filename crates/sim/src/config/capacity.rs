@@ -166,9 +166,19 @@ impl Device {
         most_logical_pages(planes, self.blocks_per_plane, self.pages_per_block, self.gc_hard) as u32 // physical pages are below 2^30
     }
 
-    /// Map entries in a translation page: 4 bytes each, one physical page number.
+    /// Pages of a member's mirror chips.
+    pub fn mirror_pages_per_member(&self) -> u32 {
+        self.mirror_chips * self.dies_per_chip * self.planes_per_die * self.blocks_per_plane * self.pages_per_block // below 2^30
+    }
+
+    /// Bytes of a map entry: one physical page number; with mirror chips two numbers, in both sets of tables (SPEC 1.2, 6.2).
+    fn entry_bytes(&self) -> u32 {
+        if self.mirror_chips > 0 { 2 * ENTRY_BYTES } else { ENTRY_BYTES }
+    }
+
+    /// Map entries in a translation page.
     pub fn entries_per_translation_page(&self) -> u32 {
-        self.page_bytes / ENTRY_BYTES
+        self.page_bytes / self.entry_bytes()
     }
 
     /// Translation pages stored in each member: its own, and those of the member before it. 0 under page mapping.
@@ -179,7 +189,10 @@ impl Device {
     fn translation_pages_for(&self, pages_per_member: u32) -> u32 {
         match self.mapping {
             Mapping::Page => 0,
-            Mapping::Dftl => 2 * pages_per_member.div_ceil(self.entries_per_translation_page()),
+            Mapping::Dftl => {
+                let entries = self.entries_per_translation_page();
+                2 * (pages_per_member.div_ceil(entries) + self.mirror_pages_per_member().div_ceil(entries))
+            }
         }
     }
 
@@ -301,7 +314,7 @@ impl Device {
                 entries_per_page: self.entries_per_translation_page(),
                 blocks_per_plane: self.translation_blocks(),
                 gtd_bytes: 4 * copies,
-                cmt_bytes: u64::from(self.cmt_entries) * u64::from(4 + ENTRY_BYTES),
+                cmt_bytes: u64::from(self.cmt_entries) * u64::from(4 + self.entry_bytes()),
             }
         });
         Derived {

@@ -270,12 +270,6 @@ impl Device {
         if self.mapping == Mapping::Page {
             return Ok(());
         }
-        if self.mirror_chips > 0 {
-            return refuse(format!(
-                "mapping = dftl: where the copies on mirror_chips = {} are is known to RAM only, allowed with 0",
-                self.mirror_chips
-            ));
-        }
         if self.members() < 2 {
             return refuse("mapping = dftl: each translation page is stored on two members, allowed with at least 2 of them".into());
         }

@@ -76,6 +76,8 @@ pub struct Dftl {
     pub cmt_entries: u32,
     /// Map entries in each translation page; a power of two.
     pub entries_per_page: u32,
+    /// Entries of the mirror table of each member: one for each page of its mirror chips.
+    pub mirror_entries: u32,
 }
 
 /// A request whose last wanted page operation has ended.

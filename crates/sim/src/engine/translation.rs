@@ -5,6 +5,9 @@
 //! translation pages are read. An entry stays pinned until its operation has ended, when it is dirty if the operation changed it. A translation
 //! page is stored on two members; one operation programs both, and with its end both count.
 //!
+//! Where a device has mirror chips, an entry also says which entry of its member's mirror table holds the addresses of the base and the copy
+//! (SPEC 1.2: MA, EPPN, MPPN), and a second set of translation pages holds these tables. Their entries are numbered behind the others.
+//!
 //! No cycle: an operation waits for its translation with its lock and its promised pages in hand. A translation operation waits for the
 //! lock of its translation page, for space in translation planes and for flash, and none of these ever waits for a scheme's operation.
 
@@ -12,7 +15,7 @@ use super::content::Content;
 use super::operations::TRANSLATION;
 use super::{Dftl, Engine, NIL, ROOM};
 use flashraid_flash::mapping::cache::{CachedMap, Lookup, Victim};
-use flashraid_flash::memory::reserved;
+use flashraid_flash::memory::{reserved, zeroed};
 use flashraid_flash::{Flash, MapNews};
 use flashraid_redundancy::{Lock, Method, Operation, OperationKind, Step};
 use flashraid_vocabulary::{Action, Cause, Change, Lpn, MemberPage, PageOperation, Priority, Sources, StripeId, Version, Wave};
@@ -126,10 +129,87 @@ struct Stored {
     appeared: FxHashSet<u32>,
 }
 
+/// The mirror tables of all members: which entry belongs to which slot of the flash's maps.
+#[derive(Clone, Debug)]
+struct MirrorTable {
+    members: u32,
+    /// Local pages of a member.
+    pages_per_member: u32,
+    /// Number, among the entries of a member, of the first of its mirror table: at the start of a translation page.
+    first: u32,
+    /// By slot: its entry, plus 1; 0 for none.
+    of_slot: Vec<u32>,
+    /// By entry, from the first on: its slot, plus 1; 0 for none.
+    slots: Vec<u32>,
+    /// By member: entries given back, and how many were ever in use.
+    unused: Vec<Vec<u32>>,
+    used: Vec<u32>,
+}
+
+impl MirrorTable {
+    fn new(members: u32, pages_per_member: u32, dftl: Dftl) -> Self {
+        let slots = if dftl.mirror_entries == 0 { 0 } else { (pages_per_member * members) as usize };
+        Self {
+            members,
+            pages_per_member,
+            first: pages_per_member.next_multiple_of(dftl.entries_per_page),
+            of_slot: zeroed(slots),
+            slots: zeroed((dftl.mirror_entries * members) as usize),
+            unused: vec![Vec::new(); members as usize],
+            used: vec![0; members as usize],
+        }
+    }
+
+    /// The entry with the base and the copy of a slot, if it has one.
+    fn entry(&self, slot: u32) -> Option<u32> {
+        self.of_slot.get(slot as usize)?.checked_sub(1)
+    }
+
+    /// The same; gives it one if it has none, which is before its first copy.
+    fn entry_or_new(&mut self, slot: u32) -> u32 {
+        if let Some(entry) = self.entry(slot) {
+            return entry;
+        }
+        let member = slot % self.members;
+        let entry = self.unused[member as usize].pop().unwrap_or_else(|| {
+            let used = &mut self.used[member as usize];
+            *used += 1;
+            (self.first + *used - 1) * self.members + member
+        });
+        self.of_slot[slot as usize] = entry + 1;
+        self.slots[(entry - self.first * self.members) as usize] = slot + 1;
+        entry
+    }
+
+    /// The slot has no copy any more.
+    fn release(&mut self, slot: u32) {
+        if let Some(entry) = self.entry(slot) {
+            self.of_slot[slot as usize] = 0;
+            self.slots[(entry - self.first * self.members) as usize] = 0;
+            self.unused[(slot % self.members) as usize].push(entry);
+        }
+    }
+
+    /// What the map says of an entry: a number to compare; 0 for nothing.
+    fn value(&self, flash: &Flash, entry: u32) -> u64 {
+        let ppn = |slot: u32, version| flash.lookup(flash.address(slot), version).map_or(0, |ppn| u64::from(ppn.0) + 1);
+        match self.slots.get((entry.wrapping_sub(self.first * self.members)) as usize) {
+            Some(0) => 0,
+            Some(slot) => ppn(slot - 1, Version::Copy) << 32 | ppn(slot - 1, Version::Base),
+            None if entry >= self.pages_per_member * self.members => 0, // between the two sets
+            None => {
+                let mirrored = self.entry(entry).filter(|_| ppn(entry, Version::Copy) != 0);
+                mirrored.map_or(0, |entry| u64::from(entry) + 1) << 32 | ppn(entry, Version::Current)
+            }
+        }
+    }
+}
+
 /// See the module. Entries are numbered as the slots of the flash's maps are.
 #[derive(Clone, Debug)]
 pub struct Translation {
     table: CachedMap,
+    mirrors: MirrorTable,
     members: u32,
     /// How many members on the second copy of a translation page is: in the next channel.
     to_twin: u32,
@@ -171,10 +251,15 @@ impl Translation {
         let members = settings.members();
         let shift = dftl.entries_per_page.trailing_zeros();
         let pages = settings.translation_pages / 2;
-        let entries = settings.pages_per_member * members;
+        let mirrors = MirrorTable::new(members, settings.pages_per_member, dftl);
+        let entries = match dftl.mirror_entries {
+            0 => settings.pages_per_member * members,
+            mirror_entries => (mirrors.first + mirror_entries) * members,
+        };
         let all_pages = (pages * members) as usize;
         Self {
             table: CachedMap::new(dftl.cmt_entries, entries as usize, all_pages),
+            mirrors,
             members,
             to_twin: if settings.member_is_chip && settings.geometry.channels > 1 { settings.geometry.chips_per_channel } else { 1 },
             entries,
@@ -270,7 +355,7 @@ impl Translation {
     pub(crate) fn forgotten(&self, flash: &Flash, is_busy: impl Fn(u32) -> bool) -> u64 {
         let Some(stored) = &self.stored else { return 0 };
         let is_forgotten = |entry: &u32| {
-            stored.entries[*entry as usize] != value(flash, *entry)
+            stored.entries[*entry as usize] != self.mirrors.value(flash, *entry)
                 && !self.table.is_dirty(*entry)
                 && !stored.moved.contains(entry)
                 && !is_busy(self.page_of(*entry))
@@ -344,16 +429,17 @@ impl Translation {
         let work = &mut self.work[id as usize];
         work.version = self.newest[page as usize];
         let Some(Stored { moved, appeared, .. }) = &mut self.stored else { return self.table.clean(page, |_| {}) };
+        let mirrors = &self.mirrors;
         self.table.clean(page, |entry| {
             appeared.remove(&entry);
-            work.written.push((entry, value(flash, entry)));
+            work.written.push((entry, mirrors.value(flash, entry)));
         });
         let (members, shift) = (self.members, self.shift);
         moved.retain(|entry| {
             let is_here = ((*entry / members) >> shift) * members + *entry % members == page;
             if is_here {
                 appeared.remove(entry);
-                work.written.push((*entry, value(flash, *entry)));
+                work.written.push((*entry, mirrors.value(flash, *entry)));
             }
             !is_here
         });
@@ -386,11 +472,12 @@ impl Translation {
         }
     }
 
-    /// The collector moved a version of a page. Returns its translation page if that became stale.
-    fn moved(&mut self, plane: u32, version: Version, entry: u32) {
-        if version != Version::Current {
-            return; // the scheme's own tables say where bases and copies are
-        }
+    /// The collector moved a version of a page.
+    fn moved(&mut self, plane: u32, version: Version, slot: u32) {
+        let entry = match version {
+            Version::Current => slot,
+            Version::Base | Version::Copy => self.mirrors.entry(slot).expect("who has a base or a copy has an entry for it"),
+        };
         let page = self.page_of(entry);
         if self.table.contains(entry) {
             self.table.set_dirty(entry, page);
@@ -403,11 +490,6 @@ impl Translation {
             self.grouped[plane as usize].push(page);
         }
     }
-}
-
-/// What the map says of an entry: a number to compare.
-fn value(flash: &Flash, entry: u32) -> u64 {
-    flash.lookup(flash.address(entry), Version::Current).map_or(0, |ppn| u64::from(ppn.0) + 1)
 }
 
 /// The content of a version of a translation page, which no other has.
@@ -437,10 +519,19 @@ impl<C: Content> Engine<C> {
         debug_assert!(translation.held[id as usize].missing == 0);
         for page_operation in &wave.operations {
             let is_change = page_operation.action == Action::Program;
-            self.need(&mut translation, id, self.flash.slot(page_operation.address), is_change);
+            let slot = self.flash.slot(page_operation.address);
+            self.need(&mut translation, id, slot, is_change);
+            if page_operation.version != Version::Current {
+                let entry = translation.mirrors.entry_or_new(slot);
+                self.need(&mut translation, id, entry, is_change);
+            }
         }
         for change in &wave.changes {
-            self.need(&mut translation, id, self.flash.slot(page_of_change(change)), true);
+            let slot = self.flash.slot(page_of_change(change));
+            self.need(&mut translation, id, slot, true);
+            if let (Some(entry), Change::ReleaseBase(_) | Change::ReleaseCopy(_)) = (translation.mirrors.entry(slot), change) {
+                self.need(&mut translation, id, entry, true);
+            }
         }
         let is_ready = translation.held[id as usize].missing == 0;
         if !is_ready {
@@ -549,6 +640,9 @@ impl<C: Content> Engine<C> {
         while let Some((entry, is_change)) = translation.pins.pop(&mut pins) {
             if is_change && !failed {
                 translation.table.set_dirty(entry, translation.page_of(entry));
+                if translation.mirrors.entry(entry).is_some() && self.flash.lookup(self.flash.address(entry), Version::Copy).is_none() {
+                    translation.mirrors.release(entry);
+                }
             }
             translation.table.unpin(entry);
         }
@@ -606,8 +700,13 @@ impl<C: Content> Engine<C> {
     /// Before the workload: every translation page with a mapped entry is on flash.
     pub(super) fn place_translation_pages(&mut self) {
         let Some(mut translation) = self.translation.take() else { return };
+        for slot in 0..translation.mirrors.of_slot.len() as u32 {
+            if self.flash.lookup(self.flash.address(slot), Version::Copy).is_some() {
+                translation.mirrors.entry_or_new(slot);
+            }
+        }
         for page in 0..translation.pages() {
-            let is_mapped = |entry: u32| self.flash.lookup(self.flash.address(entry), Version::Current).is_some();
+            let is_mapped = |entry: u32| translation.mirrors.value(&self.flash, entry) != 0;
             if translation.on_flash[page as usize] == 0 && translation.entries_of(page).any(is_mapped) {
                 translation.placed(page);
                 for copy in translation.copies(page) {
@@ -618,7 +717,8 @@ impl<C: Content> Engine<C> {
             }
         }
         if let Some(stored) = &mut translation.stored {
-            (0..).zip(&mut stored.entries).for_each(|(entry, says)| *says = value(&self.flash, entry));
+            let mirrors = &translation.mirrors;
+            (0..).zip(&mut stored.entries).for_each(|(entry, says)| *says = mirrors.value(&self.flash, entry));
         }
         self.translation = Some(translation);
     }
@@ -643,7 +743,7 @@ impl<C: Content> Engine<C> {
         if !self.flash.settings().is_translation(address.page) {
             let entry = self.flash.slot(address);
             if let Some(stored) = &mut translation.stored {
-                stored.entries[entry as usize] = value(&self.flash, entry);
+                stored.entries[entry as usize] = translation.mirrors.value(&self.flash, entry);
                 stored.appeared.insert(entry);
             }
             return None;

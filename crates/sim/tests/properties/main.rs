@@ -332,6 +332,11 @@ fn sirf1_dftl() {
 }
 
 #[test]
+fn cr5m_dftl() {
+    registered("cr5m_dftl", "cr5m", 100, dftl_cases("cr5m"));
+}
+
+#[test]
 fn buffered_raid5_dftl() {
     registered("buffered_raid5_dftl", "raid5", 40, buffered(dftl_cases("raid5")));
 }
