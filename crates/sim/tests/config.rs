@@ -228,6 +228,7 @@ fn names_that_do_not_exist_come_with_the_nearest() {
     assert_eq!(refusal(&[("gc_treshold", "0.1")]), "unknown key gc_treshold; the nearest is gc_threshold in table device");
     assert_eq!(refusal(&[("run.sped", "2")]), "unknown key sped; the nearest is speed in table run");
     assert_eq!(refusal(&[("host.seed", "2")]), "host.seed: seed belongs to table run");
+    assert_eq!(on("tiny", "raid5", &[("device.update", "rmw")]).unwrap_err(), "device.update: update belongs to table scheme");
     assert_eq!(refusal(&[("runs.seed", "2")]), "runs.seed: unknown table runs; the nearest is run; there are device, scheme, host, run");
     assert_eq!(refusal(&[("name", "x")]), "name is ambiguous: allowed are device.name and scheme.name");
     assert_eq!(refusal(&[("update", "rmw")]), "update is a parameter of raid4, raid5, cr5m, not of raid0, whose parameters are: none");
@@ -343,10 +344,10 @@ fn dftl_sets_blocks_apart_and_keeps_two_tables() {
         refusal(&[("mapping", "dftl"), ("channels", "1")]),
         "mapping = dftl: each translation page is stored on two members, allowed with at least 2 of them"
     );
-    assert_eq!(
-        on("ssd1", "raid5", &[("mapping", "dftl"), ("mirror_chips", "1")]).unwrap_err(),
-        "mapping = dftl: where the copies on mirror_chips = 1 are is known to RAM only, allowed with 0"
-    );
+    // Of CR5M's drive, entries of 8 bytes: 2,831,155 strips of each member and 2^20 pages of its mirror chip, 512 in a page.
+    let cr5m = on("ssd1", "cr5m", &[("mapping", "dftl")]).unwrap().device.derived().translation.unwrap();
+    assert_eq!((cr5m.translation_pages, cr5m.entries_per_page), (4 * (5530 + 2048), 512));
+    assert_eq!((cr5m.gtd_bytes, cr5m.cmt_bytes), (4 * 4 * 2 * (5530 + 2048), 65_536 * 12));
     let small = refusal(&[("mapping", "dftl"), ("blocks_per_plane", "8"), ("gc_hard", "4")]);
     assert_eq!(
         small,
@@ -366,15 +367,16 @@ fn mirror_chips_hold_no_data() {
     let refusal = |pairs: &[(&str, &str)]| on("ssd1", "raid5", pairs).unwrap_err();
     assert_eq!(
         refusal(&[("mirror_chips", "4")]),
-        "mirror_chips = 4: of 4 chips on each channel one at least must hold data, allowed are 0 to 3"
+        "raid5 on ssd1: mirror_chips = 4: these are chips of a channel, and one more at least must hold data: allowed are 0 to 3, or \
+         chips_per_channel from 5"
     );
     assert_eq!(
         refusal(&[("mirror_chips", "1"), ("member", "chip")]),
-        "mirror_chips = 1: mirror chips belong to a channel, allowed with member = channel only"
+        "raid5 on ssd1: mirror_chips = 1: mirror chips belong to a channel, allowed with member = channel only"
     );
     assert_eq!(
         refusal(&[("mirror_chips", "1"), ("allocation", "static")]),
-        "mirror_chips = 1: a strip and its copy are in one member, allowed with allocation = semi_dynamic, or with ftl = member and allocation = dynamic"
+        "mirror_chips = 1: a strip and its copy are in one member: allowed with ftl = member, and allocation other than static"
     );
 }
 

@@ -97,6 +97,30 @@ fn dirty_entries_are_written_together() {
     assert!(verify::stored(&engine).is_clean());
 }
 
+/// The mirror table is in translation pages of its own (SPEC 6.2).
+#[test]
+fn mirror_tables_are_looked_up_too() {
+    /// Two transfers over one bus (`mirroring.rs`).
+    const MIRRORED: u64 = PROGRAM + 102_575;
+    let config = dftl("cr5m", "100", &[("mw_limit", "1000")]);
+    let mut engine = engine(&config, tags(&config));
+    engine.fill(63);
+    // The entry of the page is read. Nothing is in the mirror table yet, so its new entry needs no read.
+    assert_eq!(alone(&mut engine, HostOp::Write, 0, 1), READ + MIRRORED);
+    assert_eq!((counts(&engine).misses, metadata(&engine)), (2, (1, 0)));
+    // Both are cached now.
+    assert_eq!(alone(&mut engine, HostOp::Write, 0, 1), MIRRORED);
+    assert_eq!((counts(&engine).hits, counts(&engine).misses), (2, 2));
+    // The other pages of the stripe on members 1 and 2 change last, so that their write reads page 0, programs the parity (member 3), and
+    // gives the entry of the mirror table back.
+    assert_eq!(alone(&mut engine, HostOp::Write, 1, 2), READ + READ + PROGRAM);
+    assert_eq!((counts(&engine).hits, counts(&engine).misses), (4, 5));
+    // The next copy takes the same entry again.
+    assert_eq!(alone(&mut engine, HostOp::Write, 3, 1), MIRRORED + READ);
+    assert_eq!((counts(&engine).hits, counts(&engine).misses), (5, 6));
+    assert!(verify::stored(&engine).is_clean());
+}
+
 /// DFTL in lists, for requests that never overlap: entries newest first, each with whether it is dirty.
 #[derive(Default)]
 struct Model {

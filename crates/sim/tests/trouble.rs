@@ -4,12 +4,13 @@ mod support;
 
 use flashraid_flash::{Flash, ppn_limit};
 use flashraid_redundancy::{Build, Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step, find};
+use flashraid_sim::Simulation;
 use flashraid_sim::assemble::{options, settings};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::verify;
-use flashraid_vocabulary::{Guardian, HostOp, Lpn, MemberId, MemberPage, Ruling, View, Wave};
+use flashraid_vocabulary::{Guardian, HostOp, HostRequest, Lpn, MemberId, MemberPage, Ruling, View, Wave};
 use flashraid_workload::SplitMix64;
 use support::{config, engine_with, pages};
 
@@ -149,4 +150,22 @@ fn all_planes_of_a_channel_may_collect_at_once() {
     engine.finish().unwrap();
     assert!(engine.completed.iter().all(|completed| completed.ok));
     engine.flash.check().unwrap();
+}
+
+/// After a precondition, planes that it left without a free block are collected: requests find space at once.
+#[test]
+fn a_preconditioned_drive_has_space() {
+    for (scheme, seeds) in [("cr5m", 140..160), ("raid5", 0..20)] {
+        for seed in seeds {
+            let seed = seed.to_string();
+            let small = [("chips_per_channel", "2"), ("blocks_per_plane", "16"), ("pages_per_block", "16"), ("over_provisioning", "0.25")];
+            let config = config("tiny", scheme, &[&small[..], &[("precondition", "random:1"), ("seed", &seed)]].concat());
+            let mut simulation = Simulation::new(config, |_| true).unwrap();
+            for page in 0..20 {
+                simulation.submit(&HostRequest { arrival_ns: page * 5_000_000, ..pages(HostOp::Write, 7 * page, 1) }).unwrap();
+            }
+            simulation.finish().unwrap();
+            assert!(simulation.take_completed().iter().all(|request| request.ok), "{scheme}, seed {seed}");
+        }
+    }
 }

@@ -410,6 +410,14 @@ impl Flash {
         assert!(collected, "domain {domain} has no space and nothing to collect");
     }
 
+    /// Work without time is over: collects in planes in which host programs would get no new block, as nothing else would start that
+    /// before something there becomes garbage.
+    pub fn relieve_now<O: Observer>(&mut self, observer: &mut O) {
+        for plane in 0..self.collections.len() as u32 {
+            while self.blocks.planes[plane as usize].free_blocks < self.settings.gc_hard && self.collect_now(plane, observer) {}
+        }
+    }
+
     /// Victims collected without time so far.
     pub fn victims_collected_now(&self) -> u64 {
         self.victims_now

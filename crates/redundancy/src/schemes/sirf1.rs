@@ -11,6 +11,8 @@
 //! Departures: a program that finds no unit of its group idle takes the first that becomes so, where SSDsim binds it to the channel with
 //! the shortest queue when it is issued. Where SPEC 2.7 ruling 6 compares chips, the array units (dies, unless the device serves a chip
 //! as a whole) are compared, and programs that any unit of the group may take count nowhere.
+//! Beware of turns: pages written in a row go round the channels, and reads in a row go round the groups. With an even number of channels in
+//! a group the two fall in step, and such reads use every other channel only; `read = least_busy` does not.
 
 use crate::parts::copies::{Copies, Steering};
 use crate::parts::cut;

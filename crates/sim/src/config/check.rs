@@ -20,15 +20,15 @@ fn refuse<T>(text: String) -> Result<T, ConfigError> {
 impl Config {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.device.check_counts()?;
-        self.device.check_mirror_chips()?;
+        let (name, device) = (&self.scheme.name, &self.device.name);
+        self.device.check_mirror_chips().map_err(|ConfigError(text)| ConfigError(format!("{name} on {device}: {text}")))?;
         self.device.check_mapping()?;
         let scheme = self.build_scheme()?;
         self.check_ftl(scheme.as_ref())?;
         let placement = self.placement(scheme.as_ref());
         if self.device.mirror_chips > 0 && placement != Placement::Member {
             return refuse(format!(
-                "mirror_chips = {}: a strip and its copy are in one member, allowed with allocation = semi_dynamic, or with ftl = member \
-                 and allocation = dynamic",
+                "mirror_chips = {}: a strip and its copy are in one member: allowed with ftl = member, and allocation other than static",
                 self.device.mirror_chips
             ));
         }
@@ -253,8 +253,10 @@ impl Device {
             return Ok(());
         }
         let why = if mirrors >= self.chips_per_channel {
-            let most = self.chips_per_channel - 1;
-            format!("of {} chips on each channel one at least must hold data, allowed are 0 to {most}", self.chips_per_channel)
+            let (most, enough) = (self.chips_per_channel - 1, mirrors + 1);
+            format!(
+                "these are chips of a channel, and one more at least must hold data: allowed are 0 to {most}, or chips_per_channel from {enough}"
+            )
         } else if self.member != Member::Channel {
             "mirror chips belong to a channel, allowed with member = channel only".into()
         } else if self.copies_held() == 0 {

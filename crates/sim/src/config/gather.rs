@@ -312,7 +312,8 @@ fn check_key(setting: &Setting, entry: Option<&Entry>) -> Result<(), ConfigError
     if parameter || TABLES.iter().any(|at| at.name == table && has(at)) {
         return Ok(());
     }
-    match TABLES.iter().find(|at| has(at)) {
+    let is_own = |at: &Table| at.name == SchemeChoice::TABLE.name && parameters.iter().any(|own| own.name == key);
+    match TABLES.iter().find(|at| has(at) || is_own(at)) {
         Some(right) => Err(ConfigError(format!("{key_place}{table}.{key}: {key} belongs to table {}", right.name))),
         None => Err(ConfigError(format!("{key_place}{}", unknown_key(key, entry)))),
     }

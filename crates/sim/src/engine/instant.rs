@@ -52,6 +52,7 @@ impl<C: Content> Engine<C> {
             filled += count;
         }
         self.wave = wave;
+        self.flash.relieve_now(&mut self.content);
         self.flash.set_without_time(false);
         self.forget_counts();
     }
@@ -146,6 +147,7 @@ impl<C: Content> Engine<C> {
             steady = self.flash.victims_collected_now() > victims_before && is_steady(&rounds);
         }
         self.wave = wave;
+        self.flash.relieve_now(&mut self.content);
         self.flash.set_without_time(false);
         self.forget_counts();
         Reached { overwritten_pages: overwritten, write_amplification: rounds.last().copied().unwrap_or(1.0), steady }
@@ -168,6 +170,7 @@ impl<C: Content> Engine<C> {
     fn forget_counts(&mut self) {
         self.flash.set_without_time(true);
         self.place_translation_pages();
+        self.flash.relieve_now(&mut self.content);
         self.flash.set_without_time(false);
         self.scheme.prepared();
         self.statistics = crate::statistics::Statistics::new(self.flash.settings().members() as usize);
