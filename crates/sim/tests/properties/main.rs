@@ -255,93 +255,93 @@ fn registered(test: &str, scheme: &'static str, count: u64, strategy: impl Strat
 
 #[test]
 fn raid0() {
-    registered("raid0", "raid0", 100, cases("raid0", 0.0));
+    registered("raid0", "raid0", 50, cases("raid0", 0.0));
 }
 
 #[test]
 fn raid1() {
-    registered("raid1", "raid1", 100, cases("raid1", 0.0));
+    registered("raid1", "raid1", 50, cases("raid1", 0.0));
 }
 
 #[test]
 fn sirf1() {
-    registered("sirf1", "sirf1", 200, cases("sirf1", 0.0));
+    registered("sirf1", "sirf1", 100, cases("sirf1", 0.0));
 }
 
 #[test]
 fn raid4() {
-    registered("raid4", "raid4", 100, cases("raid4", 0.0));
+    registered("raid4", "raid4", 50, cases("raid4", 0.0));
 }
 
 #[test]
 fn raid5() {
-    registered("raid5", "raid5", 200, cases("raid5", 0.0));
+    registered("raid5", "raid5", 100, cases("raid5", 0.0));
 }
 
 #[test]
 fn cr5m() {
-    registered("cr5m", "cr5m", 200, cases("cr5m", 0.1));
+    registered("cr5m", "cr5m", 100, cases("cr5m", 0.1));
 }
 
 /// Hardly ever short of credit: what ends a mirrored stripe is writes.
 #[test]
 fn cr5m_with_room() {
-    registered("cr5m_with_room", "cr5m", 70, cases("cr5m", 0.4));
+    registered("cr5m_with_room", "cr5m", 35, cases("cr5m", 0.4));
 }
 
 /// No base fits: only what was never written is mirrored.
 #[test]
 fn cr5m_without_credit() {
-    registered("cr5m_without_credit", "cr5m", 50, cases("cr5m", 0.0));
+    registered("cr5m_without_credit", "cr5m", 25, cases("cr5m", 0.0));
 }
 
 /// Behind a data buffer of a few pages, so that nearly every write evicts.
 #[test]
 fn buffered_raid0() {
-    registered("buffered_raid0", "raid0", 50, buffered_cases("raid0"));
+    registered("buffered_raid0", "raid0", 25, buffered_cases("raid0"));
 }
 
 #[test]
 fn buffered_sirf1() {
-    registered("buffered_sirf1", "sirf1", 100, buffered_cases("sirf1"));
+    registered("buffered_sirf1", "sirf1", 50, buffered_cases("sirf1"));
 }
 
 #[test]
 fn buffered_raid5() {
-    registered("buffered_raid5", "raid5", 70, buffered_cases("raid5"));
+    registered("buffered_raid5", "raid5", 35, buffered_cases("raid5"));
 }
 
 #[test]
 fn buffered_cr5m() {
-    registered("buffered_cr5m", "cr5m", 50, buffered_cases("cr5m"));
+    registered("buffered_cr5m", "cr5m", 25, buffered_cases("cr5m"));
 }
 
 #[test]
 fn raid0_dftl() {
-    registered("raid0_dftl", "raid0", 40, dftl_cases("raid0"));
+    registered("raid0_dftl", "raid0", 20, dftl_cases("raid0"));
 }
 
 #[test]
 fn raid1_dftl() {
-    registered("raid1_dftl", "raid1", 40, dftl_cases("raid1"));
+    registered("raid1_dftl", "raid1", 20, dftl_cases("raid1"));
 }
 
 #[test]
 fn sirf1_dftl() {
-    registered("sirf1_dftl", "sirf1", 60, dftl_cases("sirf1"));
+    registered("sirf1_dftl", "sirf1", 25, dftl_cases("sirf1"));
 }
 
 #[test]
 fn cr5m_dftl() {
-    registered("cr5m_dftl", "cr5m", 100, dftl_cases("cr5m"));
+    registered("cr5m_dftl", "cr5m", 25, dftl_cases("cr5m"));
 }
 
 #[test]
 fn buffered_raid5_dftl() {
-    registered("buffered_raid5_dftl", "raid5", 40, buffered(dftl_cases("raid5")));
+    registered("buffered_raid5_dftl", "raid5", 20, buffered(dftl_cases("raid5")));
 }
 
 #[test]
 fn raid5_dftl() {
-    registered("raid5_dftl", "raid5", 100, dftl_cases("raid5"));
+    registered("raid5_dftl", "raid5", 25, dftl_cases("raid5"));
 }
