@@ -21,12 +21,15 @@ use proptest::strategy::Strategy;
 use proptest::test_runner::{Config as Rules, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs numbered cases: all, or the one that `FLASHRAID_CASE` names. `FLASHRAID_CASES` asks for more of them.
+/// How many times as many cases a proof runs.
+const PROOF: u64 = 6;
+
+/// Runs numbered cases: all (`FLASHRAID_PROVE`: more), or as many as `FLASHRAID_CASES` says, or the one that `FLASHRAID_CASE` names.
 fn for_cases(test: &str, count: u64, strategy: impl Strategy<Value = Case>, check: impl Fn(&Case)) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let numbers = match number("FLASHRAID_CASE") {
         Some(case) => case..case + 1,
-        None => 0..number("FLASHRAID_CASES").unwrap_or(count),
+        None => 0..number("FLASHRAID_CASES").unwrap_or(if number("FLASHRAID_PROVE").is_some() { PROOF * count } else { count }),
     };
     for case in numbers {
         let mut seed = [0; 32];
