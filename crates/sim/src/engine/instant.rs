@@ -52,7 +52,6 @@ impl<C: Content> Engine<C> {
             filled += count;
         }
         self.wave = wave;
-        self.flash.relieve_now(&mut self.content);
         self.flash.set_without_time(false);
         self.forget_counts();
     }
@@ -106,10 +105,10 @@ impl<C: Content> Engine<C> {
     /// As `perform`, and then what the scheme wants to do in the background.
     fn perform_all(&mut self, operation: Operation, sequence: u64, wave: &mut Wave) {
         self.perform(operation, sequence, wave);
-        while wave.background {
-            let Some(operation) = self.scheme.background(&EngineView(&self.flash)) else { break };
-            self.perform(operation, u64::MAX, wave);
-            wave.background = true;
+        if wave.background {
+            while let Some(operation) = self.scheme.background(&EngineView(&self.flash)) {
+                self.perform(operation, u64::MAX, wave);
+            }
         }
     }
 
@@ -147,7 +146,6 @@ impl<C: Content> Engine<C> {
             steady = self.flash.victims_collected_now() > victims_before && is_steady(&rounds);
         }
         self.wave = wave;
-        self.flash.relieve_now(&mut self.content);
         self.flash.set_without_time(false);
         self.forget_counts();
         Reached { overwritten_pages: overwritten, write_amplification: rounds.last().copied().unwrap_or(1.0), steady }
@@ -169,8 +167,8 @@ impl<C: Content> Engine<C> {
     /// The workload starts with clean counts.
     fn forget_counts(&mut self) {
         self.flash.set_without_time(true);
-        self.place_translation_pages();
         self.flash.relieve_now(&mut self.content);
+        self.place_translation_pages();
         self.flash.set_without_time(false);
         self.scheme.prepared();
         self.statistics = crate::statistics::Statistics::new(self.flash.settings().members() as usize);

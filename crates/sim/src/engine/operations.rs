@@ -397,6 +397,9 @@ impl<C: Content> Engine<C> {
         if !wave.changes.is_empty() {
             self.keep_changes(id, &wave.changes);
         }
+        if self.flash.settings().mirror_chips > 0 {
+            self.promise_copies(&wave);
+        }
         let slot = &self.slots[id as usize];
         if self.recorder.is_some() && slot.last {
             self.note_method(slot.request, slot.operation);
@@ -426,6 +429,16 @@ impl<C: Content> Engine<C> {
         self.go_on(id);
     }
 
+    /// Promises a page for each copy that the wave makes: at once, as the plan has just seen that there is one, and the wave may have to
+    /// wait for its translation.
+    fn promise_copies(&mut self, wave: &Wave) {
+        let is_copy = |done: &&PageOperation| done.action == Action::Program && done.version == Version::Copy;
+        for copy in wave.operations.iter().filter(is_copy) {
+            let promised = self.flash.reserve(self.flash.domain_of(copy.address, Version::Copy));
+            assert!(promised, "schemes make copies where there is a page: {copy:?}");
+        }
+    }
+
     fn keep_changes(&mut self, id: u32, changes: &[Change]) {
         let slot = &mut self.slots[id as usize];
         if slot.changes == NIL {
@@ -438,10 +451,6 @@ impl<C: Content> Engine<C> {
     }
 
     fn submit_page_operation(&mut self, id: u32, page_operation: &PageOperation) {
-        if page_operation.action == Action::Program && page_operation.version == Version::Copy {
-            let promised = self.flash.reserve(self.flash.domain_of(page_operation.address, Version::Copy));
-            assert!(promised, "schemes make copies where there is a page: {page_operation:?}");
-        }
         let record = self.flash.submit(page_operation, id).expect("schemes read what is written");
         let slot = &mut self.slots[id as usize];
         slot.outstanding += 1;
@@ -455,7 +464,7 @@ impl<C: Content> Engine<C> {
                 slot.reads += 1;
             }
             Action::Program => {
-                // The page of a copy was promised just now.
+                // The page of a copy was promised with its wave.
                 if page_operation.version != Version::Copy {
                     let bit = 1u64 << page_operation.address.member.0;
                     debug_assert!(slot.promised & bit != 0, "a program without a promised page: {page_operation:?}");
@@ -665,11 +674,15 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    /// Pages that were discarded while the read waited for its translation are zeroes.
+    /// While the read waited for its translation, pages may have been discarded, which are zeroes now, and copies released, which the
+    /// current versions equal.
     fn drop_unmapped(&mut self, id: u32, page_operations: &mut Vec<PageOperation>) {
         let operation = self.slots[id as usize].operation;
         let before = page_operations.len();
-        page_operations.retain(|page_operation| {
+        page_operations.retain_mut(|page_operation| {
+            if self.flash.lookup(page_operation.address, page_operation.version).is_none() {
+                page_operation.version = Version::Current;
+            }
             let is_mapped = self.flash.lookup(page_operation.address, page_operation.version).is_some();
             if C::TRACKED && !is_mapped {
                 self.content.check_without_flash(id, &operation, u32::from(page_operation.strip), None);
