@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 pub mod collection;
+mod faults;
 pub mod mapping;
 pub mod memory;
 pub mod nand;

@@ -10,7 +10,7 @@
 //!    garbage (or the base), `Change`s are applied, and `ended` tells the scheme.
 
 use crate::Protects;
-use flashraid_vocabulary::{Guardian, HostOp, LocalPage, Lpn, MemberId, MemberPage, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{Guardian, HostOp, LocalPage, Lpn, MemberPage, StripeId, Version, View, Wave};
 
 /// Pages of one host request that are still to be cut into operations; never empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,9 @@ pub enum OperationKind {
     Trim,
     /// Bring a delayed parity up to date.
     Commit,
-    /// Background work of a job.
+    /// Bring back what failures took of a stripe (`Scheme::repair`).
+    Repair,
+    /// Other background work of a job.
     Job,
 }
 
@@ -111,11 +113,37 @@ pub struct Operation {
     pub space: u64,
     /// Programs of its last wave that may go on after the host's answer, of those that the host waits for: 0 to wait for all.
     pub lag: u8,
+    /// Repairs: how many of its programs got their content by copying one page; the others were computed.
+    pub copied: u8,
     /// Position in `Decisions` of an operation that must have ended before this one starts.
     pub requires: Option<u16>,
 }
 
 impl Operation {
+    /// Work that no request asked for: it excludes everybody from `stripe`, whose strips are local page `page` of their members and whose first host
+    /// page is `first`, and programs a page on each of the members `space`.
+    pub fn background(kind: OperationKind, stripe: StripeId, page: LocalPage, first: Lpn, space: u64) -> Self {
+        Self {
+            kind,
+            lock: Lock::Exclusive,
+            method: Method::None,
+            step: 0,
+            reads: 0,
+            update_reads: 0,
+            stripe,
+            page,
+            strips: 0,
+            first,
+            first_bytes: 0,
+            last_bytes: 0,
+            covered: false,
+            space,
+            lag: 0,
+            copied: 0,
+            requires: None,
+        }
+    }
+
     /// Bytes of data strip `strip` that the host touches. `strip` must be one of `strips`.
     pub fn touched_bytes(&self, strip: u32, page_bytes: u32) -> u32 {
         debug_assert!(self.strips >> strip & 1 == 1);
@@ -146,11 +174,26 @@ pub struct Decisions {
     pub operations: Vec<Operation>,
 }
 
-/// How the page operations of the former wave ended.
+/// What went wrong with the former wave. Nothing, mostly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Outcomes {
-    /// Bit k is set if the k-th page operation of the former wave failed (page or chip lost).
-    pub failed: u64,
+    /// A read failed: what it was to read is lost now. The operation starts anew: the engine has set `step`, `reads`, `update_reads`,
+    /// `copied` and `method` back to what `decide` left, forgotten what was read and programmed, and promised the pages again.
+    pub read_failed: bool,
+    /// Members (bits) on which a program of a current version found no page, and will find none: nothing is left of the member, or
+    /// nothing is left in it and nothing can be collected. If the operation ends all the same, the page is lost (SPEC 0.6): it counts
+    /// as written, and what it was to hold is what the others make of it. Programs on a broken chip of a member that has others do not
+    /// appear here, as the engine repeats them.
+    pub unplaced: u64,
+    /// The same of copies; if the operation ends all the same, they are not made.
+    pub unplaced_copies: u64,
+}
+
+impl Outcomes {
+    /// Whether everything went well.
+    pub fn is_well(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Answer of `step`.
@@ -162,8 +205,33 @@ pub enum Step {
     Last,
     /// The operation ends now. The wave holds no page operation, perhaps changes.
     Done,
-    /// Only for trims and the like decided by what is written: nothing to do, and nothing changes. The wave is empty.
+    /// Only for trims, repairs and the like decided by what is written: nothing to do, and nothing changes. The wave is empty.
     Nothing,
+    /// Only for operations without a lock: call again when the stripe is held, shared (then `Operation::lock` says so), because
+    /// something has to be computed of several pages that must belong together. The wave is empty.
+    Lock,
+    /// The request fails, as data that it needs are lost, or as nothing is left to put its data. Nothing changes. The wave is empty.
+    Failed(Failure),
+}
+
+/// Why a request fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Failure {
+    /// There is no space for what it writes.
+    NoSpace,
+    /// Failures took data that it needs, beyond what the scheme survives.
+    Lost,
+}
+
+/// What failures have done to a stripe, as its state is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// Nothing, or nothing that a repair could change.
+    None,
+    /// All that is lost has a copy: a repair reads one page for each.
+    Copy,
+    /// Something that is lost has to be computed of others, or what is lost weakens others until the parity is made anew.
+    Compute,
 }
 
 /// How many parity updates of each kind were made (one for each operation that changes a stripe's parity).
@@ -239,6 +307,20 @@ pub trait Scheme: Guardian + Send {
     /// as zero and are never lost. Called only for pages whose current version is lost.
     fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool;
 
+    /// Number of stripes, as locks know them.
+    fn stripes(&self) -> u32;
+
+    /// What failures have done to a stripe, and whether a repair can change that now (space included).
+    fn damage(&self, _stripe: StripeId, _view: &dyn View) -> Damage {
+        Damage::None
+    }
+
+    /// The operation that repairs a stripe by what is lost when it gets its lock; planned by `step`. Only called for schemes that report
+    /// damage. Causes are `Rebuild`; nobody waits for it.
+    fn repair(&self, _stripe: StripeId) -> Operation {
+        unreachable!("a scheme that reports no damage")
+    }
+
     /// The unit of which it survives one failure, at any instant.
     fn protects(&self) -> Protects;
 
@@ -262,13 +344,16 @@ pub trait Scheme: Guardian + Send {
     fn boxed_clone(&self) -> Box<dyn Scheme>;
 }
 
-/// Background work: rebuild, migration, idle commits, wear levelling. The engine asks when a member has room.
+/// Background work: rebuild, migration, idle commits, wear levelling. The engine asks for operations after each event.
 pub trait Job: Send {
-    /// The next operation on behalf of `member`, which is idle, or `None` if the job has nothing for it now.
-    fn next(&mut self, member: MemberId, view: &dyn View) -> Option<Operation>;
+    /// The next operation, or `None` if there is nothing to start now. Cheap when there is nothing.
+    fn next(&mut self, scheme: &dyn Scheme, view: &dyn View) -> Option<Operation>;
 
-    /// Plans the next wave, as `Scheme::step` does.
-    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step;
+    /// Plans the next wave, as `Scheme::step` does, which a job that leaves the plan to the scheme calls.
+    fn step(&mut self, scheme: &mut dyn Scheme, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step;
+
+    /// The operation has ended, with so many programs. Follows each one that `next` has given, before the lock goes on.
+    fn ended(&mut self, _operation: &Operation, _programs: u32) {}
 
     /// A copy for forks of a simulation.
     fn boxed_clone(&self) -> Box<dyn Job>;

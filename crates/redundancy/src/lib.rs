@@ -9,5 +9,7 @@ pub mod schemes;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use contract::{Decisions, Extent, Job, Lock, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
+pub use contract::{
+    Damage, Decisions, Extent, Failure, Job, Lock, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step,
+};
 pub use registry::{Build, Entry, Parameter, ParameterError, Protects, SCHEMES, Values, find};

@@ -9,7 +9,7 @@ use crate::parts::layout::{Layout, LeftAsymmetric, Role, Row};
 use crate::parts::pages;
 use crate::parts::parity::{ParityScheme, Stripe, waits_for_reads};
 use crate::parts::update::UpdateRule;
-use crate::{Decisions, Extent, Job, Lock, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
+use crate::{Decisions, Extent, Job, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
 use flashraid_vocabulary::{
     Cause, Change, Guardian, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Priority, Ruling, Sources, StripeId, Version, View, Wave,
 };
@@ -23,6 +23,10 @@ macro_rules! like_raid5 {
 
         fn width(&self) -> u32 {
             self.inner.width()
+        }
+
+        fn stripes(&self) -> u32 {
+            self.inner.stripes()
         }
 
         fn fill(&self, index: u64) -> Option<Operation> {
@@ -257,7 +261,7 @@ impl Scheme for CommitsAnotherFirst {
     fn ended(&mut self, operation: &Operation) {
         let dirty = &mut self.dirty[operation.stripe.0 as usize];
         match operation.kind {
-            OperationKind::Read | OperationKind::Job => {}
+            OperationKind::Read | OperationKind::Repair | OperationKind::Job => {}
             OperationKind::Write if operation.method == Method::None => *dirty |= operation.strips,
             OperationKind::Trim if operation.method == Method::None => {}
             OperationKind::Write | OperationKind::Trim | OperationKind::Commit => *dirty = 0,
@@ -303,39 +307,11 @@ impl CopyWhenIdle {
 }
 
 impl Job for CopyWhenIdle {
-    fn next(&mut self, member: MemberId, view: &dyn View) -> Option<Operation> {
-        if !view.is_idle(member) {
-            return None;
-        }
-        let next = &mut self.next[usize::from(member.0)];
-        while *next < self.pages_per_member {
-            let address = MemberPage { member, page: LocalPage(*next) };
-            *next += 1;
-            if view.is_written(address, Version::Current) {
-                return Some(Operation {
-                    kind: OperationKind::Job,
-                    lock: Lock::Exclusive,
-                    method: Method::None,
-                    step: 0,
-                    reads: 0,
-                    update_reads: 0,
-                    stripe: (self.stripe_of)(address),
-                    page: address.page,
-                    strips: 0,
-                    first: Lpn(0),
-                    first_bytes: self.page_bytes,
-                    last_bytes: self.page_bytes,
-                    covered: false,
-                    space: 1 << member.0,
-                    lag: 0,
-                    requires: None,
-                });
-            }
-        }
-        None
+    fn next(&mut self, _scheme: &dyn Scheme, view: &dyn View) -> Option<Operation> {
+        (0..self.next.len() as u16).find_map(|member| self.next_of(MemberId(member), view))
     }
 
-    fn step(&mut self, operation: &mut Operation, _outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+    fn step(&mut self, _scheme: &mut dyn Scheme, operation: &mut Operation, _outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
         let address = MemberPage { member: Self::member(operation), page: operation.page };
         let for_nobody = |page_operation| PageOperation { host_waits: false, priority: Priority::Migration, ..page_operation };
         if operation.step == 0 {
@@ -354,5 +330,24 @@ impl Job for CopyWhenIdle {
 
     fn boxed_clone(&self) -> Box<dyn Job> {
         Box::new(self.clone())
+    }
+}
+
+impl CopyWhenIdle {
+    /// The next page of the member, if it is idle.
+    fn next_of(&mut self, member: MemberId, view: &dyn View) -> Option<Operation> {
+        if !view.is_idle(member) {
+            return None;
+        }
+        let next = &mut self.next[usize::from(member.0)];
+        while *next < self.pages_per_member {
+            let address = MemberPage { member, page: LocalPage(*next) };
+            *next += 1;
+            if view.is_written(address, Version::Current) {
+                let stripe = (self.stripe_of)(address);
+                return Some(Operation::background(OperationKind::Job, stripe, address.page, Lpn(0), 1 << address.member.0));
+            }
+        }
+        None
     }
 }

@@ -5,6 +5,7 @@
 
 #![warn(missing_docs)]
 
+mod faults;
 mod geometry;
 mod host;
 mod ids;
@@ -12,9 +13,10 @@ mod plan;
 mod prefetch;
 mod talk;
 
+pub use faults::{Fault, Part};
 pub use geometry::Geometry;
 pub use host::{HostOp, HostRequest};
 pub use ids::{LocalPage, Lpn, MemberId, MemberPage, Ppn, StripeId};
-pub use plan::{Action, Cause, Change, PageOperation, Priority, Sources, Version, Wave};
+pub use plan::{Action, Cause, Change, Delivery, PageOperation, Priority, Sources, Version, Wave};
 pub use prefetch::prefetch;
 pub use talk::{Guardian, NoObserver, Observer, Ruling, View};

@@ -168,6 +168,17 @@ pub enum Change {
     ReleaseBase(MemberPage),
     /// The copy is not needed any more.
     ReleaseCopy(MemberPage),
+    /// The current version is lost: the page counts as written, and what it holds is what the others make of it.
+    Lose(MemberPage),
+}
+
+/// A data strip that no single read delivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The data strip: to the host, or as the old content under a sub-page write.
+    pub strip: u8,
+    /// Its content is the XOR of these reads of the operation: bit k is its k-th.
+    pub reads: u64,
 }
 
 /// The buffer that the engine lends to `step`: page operations that may all start now, and changes for the end.
@@ -177,6 +188,10 @@ pub struct Wave {
     pub operations: Vec<PageOperation>,
     /// Applied when the operation ends.
     pub changes: Vec<Change>,
+    /// Data strips that the reads of this wave, with those before, make up: known when the wave has ended.
+    pub deliveries: Vec<Delivery>,
+    /// Its reads go out one by one, each when nothing else waits for its member (SPEC 1.7: the fetchers of DOR); reads of several such waves in order.
+    pub paced: bool,
     /// The scheme has work of its own to do in the background: the engine asks for it when this wave is under way.
     pub background: bool,
 }
@@ -186,6 +201,8 @@ impl Wave {
     pub fn clear(&mut self) {
         self.operations.clear();
         self.changes.clear();
+        self.deliveries.clear();
+        self.paced = false;
         self.background = false;
     }
 }

@@ -6,7 +6,7 @@ use crate::{MemberId, MemberPage, Ppn, Version};
 pub trait View {
     /// Simulated time.
     fn now_ns(&self) -> u64;
-    /// Whether the page has this version on flash.
+    /// Whether the page has this version on flash, lost or not.
     fn is_written(&self, address: MemberPage, version: Version) -> bool;
     /// Page operations queued for the member and not yet started: reads, then programs.
     fn queued(&self, member: MemberId) -> (u32, u32);
@@ -20,8 +20,18 @@ pub trait View {
     fn channel_load_at(&self, address: MemberPage) -> u32;
     /// Whether nothing is in service or queued in the member.
     fn is_idle(&self, member: MemberId) -> bool;
+    /// Whether anything has failed since the device was new: if not, no version is lost.
+    fn has_failures(&self) -> bool;
+    /// Whether the page has this version, and failures took it: it can be read no more. (SPEC 0.1: LOST)
+    fn is_lost(&self, address: MemberPage, version: Version) -> bool;
+    /// Whether a page is free now for a program of a current version in the member, and not promised.
+    fn has_room(&self, member: MemberId) -> bool;
+    /// Whether the member has mirror chips that live.
+    fn has_mirror(&self, member: MemberId) -> bool;
+    /// Pages of the member's data chips that failures took and no spare chip replaces.
+    fn pages_gone(&self, member: MemberId) -> u32;
     /// Whether the member has mirror chips on which nothing is in service or queued and a page is free for a program
-    /// (a busy bus does not count).
+    /// (a busy bus does not count). Never from the failure of a mirror chip until its rebuild has ended.
     fn takes_copy(&self, member: MemberId) -> bool;
     /// How many pages of the member have a base.
     fn bases(&self, member: MemberId) -> u32;

@@ -193,6 +193,11 @@ impl<S: Steering> Scheme for Copies<S> {
         self.layout.strips
     }
 
+    /// A page with its copies.
+    fn stripes(&self) -> u32 {
+        self.layout.strips * self.layout.rows
+    }
+
     fn mirror_groups(&self) -> Option<u32> {
         self.steering.is_free_in_group().then_some(self.layout.groups)
     }
@@ -213,12 +218,14 @@ impl<S: Steering> Scheme for Copies<S> {
     }
 
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
-        debug_assert_eq!(outcomes.failed, 0, "no page operation fails yet");
+        debug_assert!(outcomes.is_well(), "no page operation fails yet");
         match operation.kind {
             OperationKind::Read => self.read(operation, view, wave),
             OperationKind::Write => self.write(operation, view, wave),
             OperationKind::Trim => self.trim(operation, view, wave),
-            OperationKind::Commit | OperationKind::Job => unreachable!("this scheme never decides {:?}", operation.kind),
+            OperationKind::Commit | OperationKind::Repair | OperationKind::Job => {
+                unreachable!("this scheme never decides {:?}", operation.kind)
+            }
         }
     }
 

@@ -37,6 +37,7 @@ pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId,
         covered: extent.covered,
         space: 0,
         lag: 0,
+        copied: 0,
         requires: None,
     }
 }

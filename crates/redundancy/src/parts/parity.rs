@@ -22,7 +22,7 @@ use crate::parts::bits::{self, Bits};
 use crate::parts::layout::{Layout, Row};
 use crate::parts::update::UpdateRule;
 use crate::parts::{cut, pages};
-use crate::{Decisions, Extent, Lock, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
+use crate::{Decisions, Extent, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
 use flashraid_vocabulary::{
     Cause, Change, Guardian, HostOp, Lpn, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave,
 };
@@ -133,7 +133,9 @@ impl<L: Layout> ParityScheme<L> {
             OperationKind::Read => self.read(operation, stripe, view, wave),
             OperationKind::Write => self.write(operation, stripe, choose, view, wave),
             OperationKind::Trim => self.trim(operation, stripe, choose, view, wave),
-            OperationKind::Commit | OperationKind::Job => unreachable!("not decided by cutting a request: {:?}", operation.kind),
+            OperationKind::Commit | OperationKind::Repair | OperationKind::Job => {
+                unreachable!("not decided by cutting a request: {:?}", operation.kind)
+            }
         }
     }
 
@@ -211,24 +213,8 @@ impl<L: Layout> ParityScheme<L> {
     /// An operation that makes the parity anew of the newest versions, in the background.
     pub fn commit(&self, stripe: StripeId) -> Operation {
         let row = self.layout.row(stripe);
-        Operation {
-            kind: OperationKind::Commit,
-            lock: Lock::Exclusive,
-            method: Method::None,
-            step: 0,
-            reads: 0,
-            update_reads: 0,
-            stripe,
-            page: row.page(),
-            strips: 0,
-            first: self.layout.first(stripe),
-            first_bytes: self.page_bytes,
-            last_bytes: self.page_bytes,
-            covered: false,
-            space: 1 << row.parity().member.0,
-            lag: 0,
-            requires: None,
-        }
+        let space = 1 << row.parity().member.0;
+        Operation::background(OperationKind::Commit, stripe, row.page(), self.layout.first(stripe), space)
     }
 
     /// Plans the next wave of a `commit`: nobody waits for it.
@@ -364,6 +350,10 @@ impl<L: Layout> Scheme for ParityScheme<L> {
         self.layout.width()
     }
 
+    fn stripes(&self) -> u32 {
+        self.layout.stripes()
+    }
+
     fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
         let (operation, pages) = self.cut(extent);
         decisions.operations.push(operation);
@@ -371,7 +361,7 @@ impl<L: Layout> Scheme for ParityScheme<L> {
     }
 
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
-        debug_assert_eq!(outcomes.failed, 0, "no page operation fails yet");
+        debug_assert!(outcomes.is_well(), "no page operation fails yet");
         let (rule, width) = (self.rule, self.layout.width());
         let stripe = Stripe { row: self.layout.row(operation.stripe), mirrored: 0 };
         self.plan(operation, &stripe, |changed| rule.method(changed.count_ones(), width), view, wave)

@@ -310,6 +310,10 @@ impl Scheme for Cr5m {
         self.inner.width()
     }
 
+    fn stripes(&self) -> u32 {
+        self.inner.stripes()
+    }
+
     /// SPEC 1.2: two 32-bit addresses in each entry of both tables, one entry for each page of the data chips (PPN and MA) and of
     /// the mirror chips (EPPN and MPPN).
     fn tables(&self, _mapped_pages: u64) -> Vec<(&'static str, u64)> {
@@ -322,14 +326,16 @@ impl Scheme for Cr5m {
     }
 
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
-        debug_assert_eq!(outcomes.failed, 0, "no page operation fails yet");
+        debug_assert!(outcomes.is_well(), "no page operation fails yet");
         let row = self.inner.layout().row(operation.stripe);
         let stripe = Stripe { row, mirrored: self.stripes.mirrored(operation.stripe) };
         let step = match operation.kind {
             OperationKind::Write => self.write(operation, &stripe, view, wave),
             OperationKind::Trim => self.trim(operation, &stripe, view, wave),
             OperationKind::Commit => self.consolidate(operation, &stripe, view, wave),
-            OperationKind::Read | OperationKind::Job => self.inner.plan(operation, &stripe, |_| Method::None, view, wave),
+            OperationKind::Read | OperationKind::Repair | OperationKind::Job => {
+                self.inner.plan(operation, &stripe, |_| Method::None, view, wave)
+            }
         };
         wave.background = self.wanting != 0;
         step
@@ -338,7 +344,7 @@ impl Scheme for Cr5m {
     fn ended(&mut self, operation: &Operation) {
         let parity = self.inner.layout().parity_member(operation.stripe);
         match operation.kind {
-            OperationKind::Read | OperationKind::Job => {}
+            OperationKind::Read | OperationKind::Repair | OperationKind::Job => {}
             OperationKind::Write if operation.method == Method::Mirrored => {
                 for number in Bits(operation.space & !(1 << parity.0)) {
                     let channel = &mut self.channels[number as usize];

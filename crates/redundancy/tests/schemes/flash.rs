@@ -28,6 +28,14 @@ pub struct Flash {
     pub channel_loads: BTreeMap<MemberPage, u32>,
     /// No member takes a copy any more when the first wave of an operation has ended.
     pub busy_after_first_wave: bool,
+    /// Versions that failures took.
+    pub lost: BTreeSet<(MemberPage, Version)>,
+    /// Members in which no page is free.
+    pub full: BTreeSet<MemberId>,
+    /// Members whose mirror chips are dead.
+    pub dead_mirrors: BTreeSet<MemberId>,
+    /// Answers of `View::pages_gone`; 0 for members not named.
+    pub pages_gone: BTreeMap<MemberId, u32>,
     /// Answers of `View::queued`; 0 for members not named.
     pub queued: BTreeMap<MemberId, (u32, u32)>,
     /// Every page operation so far.
@@ -229,6 +237,26 @@ impl View for Flash {
 
     fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
         u64::from(self.load_at(address, version))
+    }
+
+    fn has_failures(&self) -> bool {
+        !self.lost.is_empty()
+    }
+
+    fn is_lost(&self, address: MemberPage, version: Version) -> bool {
+        self.lost.contains(&(address, version))
+    }
+
+    fn has_room(&self, member: MemberId) -> bool {
+        !self.full.contains(&member)
+    }
+
+    fn has_mirror(&self, member: MemberId) -> bool {
+        !self.dead_mirrors.contains(&member)
+    }
+
+    fn pages_gone(&self, member: MemberId) -> u32 {
+        self.pages_gone.get(&member).copied().unwrap_or_default()
     }
 
     fn takes_copy(&self, member: MemberId) -> bool {

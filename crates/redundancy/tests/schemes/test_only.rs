@@ -82,15 +82,19 @@ fn the_job_copies_each_written_page_of_an_idle_member_once() {
     host.write(0, 3);
     host.write(6, 1);
     let mut flash: Flash = host.flash;
+    let mut scheme = host.scheme;
+    // Only member 0 is ever idle.
+    (1..4).for_each(|member| drop(flash.queued.insert(MemberId(member), (1, 0))));
     let mut job = CopyWhenIdle::new(4, 8, PAGE, |page| StripeId(page.page.0));
     flash.queued.insert(MemberId(0), (1, 0));
-    assert!(job.next(MemberId(0), &flash).is_none(), "the member is busy");
-    flash.queued.clear();
+    assert!(job.next(&*scheme, &flash).is_none(), "the member is busy");
+    flash.queued.remove(&MemberId(0));
     let mut copied = Vec::new();
-    while let Some(operation) = job.next(MemberId(0), &flash) {
+    while let Some(operation) = job.next(&*scheme, &flash) {
         let before = flash.current(MemberPage { member: MemberId(0), page: operation.page });
-        let course =
-            flash.execute(operation, &BTreeMap::new(), |operation, outcomes, view, wave| job.step(operation, outcomes, view, wave));
+        let course = flash.execute(operation, &BTreeMap::new(), |operation, outcomes, view, wave| {
+            job.step(&mut *scheme, operation, outcomes, view, wave)
+        });
         assert!(course.waves.iter().flatten().all(|page| page.priority == Priority::Migration && page.cause == Cause::Migration));
         assert_eq!(flash.current(MemberPage { member: MemberId(0), page: operation.page }), before);
         copied.push(operation.stripe.0);
@@ -104,9 +108,10 @@ fn the_job_leaves_a_page_alone_that_was_trimmed_meanwhile() {
     let mut host = Host::raid5(4, 8);
     host.write(0, 1);
     let mut job = CopyWhenIdle::new(4, 8, PAGE, |page| StripeId(page.page.0));
-    let operation = job.next(MemberId(0), &host.flash).unwrap();
+    let operation = job.next(&*host.scheme, &host.flash).unwrap();
     host.trim(0, 1);
-    let course =
-        host.flash.execute(operation, &BTreeMap::new(), |operation, outcomes, view, wave| job.step(operation, outcomes, view, wave));
+    let course = host.flash.execute(operation, &BTreeMap::new(), |operation, outcomes, view, wave| {
+        job.step(&mut *host.scheme, operation, outcomes, view, wave)
+    });
     assert_eq!(course.end, Step::Nothing);
 }

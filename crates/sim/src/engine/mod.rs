@@ -213,6 +213,22 @@ impl View for EngineView<'_> {
     fn is_idle(&self, member: MemberId) -> bool {
         self.0.is_idle(member)
     }
+    #[inline]
+    fn has_failures(&self) -> bool {
+        self.0.has_failures()
+    }
+    fn is_lost(&self, address: MemberPage, version: Version) -> bool {
+        self.0.is_lost(address, version)
+    }
+    fn has_room(&self, member: MemberId) -> bool {
+        self.0.has_room(member)
+    }
+    fn has_mirror(&self, member: MemberId) -> bool {
+        self.0.has_mirror(member)
+    }
+    fn pages_gone(&self, member: MemberId) -> u32 {
+        self.0.pages_gone(member)
+    }
     fn takes_copy(&self, member: MemberId) -> bool {
         self.0.takes_copy(member)
     }

@@ -37,8 +37,10 @@ pub(super) struct Slot {
     unpromised: u64,
     /// Members (bits) for which a page is promised and not used.
     promised: u64,
-    /// Page operations of the wave that failed.
-    outcomes: u64,
+    /// What went wrong with the wave.
+    outcomes: Outcomes,
+    /// Whether anything did.
+    troubled: bool,
     /// Reads submitted so far.
     reads: u8,
     /// Programs that have ended: list through their records.
@@ -96,6 +98,7 @@ pub(super) fn apply(flash: &mut Flash, change: Change) {
         Change::Unmap(address) => flash.unmap(address, Version::Current),
         Change::ReleaseBase(address) => flash.unmap(address, Version::Base),
         Change::ReleaseCopy(address) => flash.unmap(address, Version::Copy),
+        Change::Lose(address) => flash.lose(address),
     }
 }
 
@@ -121,7 +124,8 @@ impl<C: Content> Engine<C> {
             waits: 0,
             unpromised: operation.space,
             promised: 0,
-            outcomes: 0,
+            outcomes: Outcomes::default(),
+            troubled: false,
             reads: 0,
             programs: NIL,
             next: NIL,
@@ -377,7 +381,8 @@ impl<C: Content> Engine<C> {
         let mut wave = std::mem::take(&mut self.wave);
         wave.clear();
         let slot = &mut self.slots[id as usize];
-        let outcomes = Outcomes { failed: std::mem::take(&mut slot.outcomes) };
+        let outcomes = std::mem::take(&mut slot.outcomes);
+        slot.troubled = false;
         let view = EngineView(&self.flash);
         let step = match slot.job {
             NO_JOB => self.scheme.step(&mut slot.operation, outcomes, &view, &mut wave),
@@ -385,7 +390,7 @@ impl<C: Content> Engine<C> {
                 let translation = self.translation.as_mut().expect("whose work it is");
                 translation.step(id, &mut slot.operation, &self.flash, &mut wave)
             }
-            job => self.jobs[job as usize].step(&mut slot.operation, outcomes, &view, &mut wave),
+            job => self.jobs[job as usize].step(&mut *self.scheme, &mut slot.operation, outcomes, &view, &mut wave),
         };
         debug_assert!(step != Step::Wave || !wave.operations.is_empty(), "a wave that is not the last must do something");
         #[cfg(feature = "mutants")]
@@ -527,14 +532,14 @@ impl<C: Content> Engine<C> {
     #[inline]
     fn go_on(&mut self, id: u32) {
         let slot = &self.slots[id as usize];
-        if slot.last && slot.waits <= slot.operation.lag && slot.outcomes == 0 && !slot.answered && slot.outstanding > 0 {
+        if slot.last && slot.waits <= slot.operation.lag && !slot.troubled && !slot.answered && slot.outstanding > 0 {
             self.answer(id);
         }
         let slot = &self.slots[id as usize];
         if slot.outstanding > 0 {
             return;
         }
-        if slot.last && slot.outcomes == 0 { self.end(id) } else { self.step(id) }
+        if slot.last && !slot.troubled { self.end(id) } else { self.step(id) }
     }
 
     /// The host gets its answer while page operations that it does not wait for go on.
@@ -729,26 +734,12 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    /// Offers every idle member to the jobs, until none takes one and starts at once.
+    /// Starts what the jobs have to do now.
     pub(super) fn offer_jobs(&mut self) {
-        loop {
-            for member in 0..self.flash.settings().members() {
-                self.offer_member(MemberId(member as u16));
-            }
-            if self.ready.is_empty() {
-                return;
-            }
-            self.run_ready();
-        }
-    }
-
-    fn offer_member(&mut self, member: MemberId) {
         for job in 0..self.jobs.len() {
-            if !self.flash.is_idle(member) {
-                return;
-            }
-            if let Some(operation) = self.jobs[job].next(member, &EngineView(&self.flash)) {
+            while let Some(operation) = self.jobs[job].next(&*self.scheme, &EngineView(&self.flash)) {
                 self.admit_after(operation, job as u16, NIL);
+                self.run_ready();
             }
         }
     }

@@ -17,7 +17,7 @@ use super::{Dftl, Engine, NIL, ROOM};
 use flashraid_flash::mapping::cache::{CachedMap, Lookup, Victim};
 use flashraid_flash::memory::{reserved, zeroed};
 use flashraid_flash::{Flash, MapNews};
-use flashraid_redundancy::{Lock, Method, Operation, OperationKind, Step};
+use flashraid_redundancy::{Lock, Operation, OperationKind, Step};
 use flashraid_vocabulary::{Action, Cause, Change, Lpn, MemberPage, PageOperation, Priority, Sources, StripeId, Version, Wave};
 use rustc_hash::FxHashSet;
 
@@ -364,24 +364,8 @@ impl Translation {
     }
 
     fn operation(&self, page: u32, lock: Lock, space: u64) -> Operation {
-        Operation {
-            kind: OperationKind::Job,
-            lock,
-            method: Method::None,
-            step: 0,
-            reads: 0,
-            update_reads: 0,
-            stripe: lock_of(page),
-            page: self.copies(page)[0].page,
-            strips: 0,
-            first: Lpn(0),
-            first_bytes: 0,
-            last_bytes: 0,
-            covered: false,
-            space,
-            requires: None,
-            lag: 0,
-        }
+        let own = self.copies(page)[0].page;
+        Operation { lock, ..Operation::background(OperationKind::Job, lock_of(page), own, Lpn(0), space) }
     }
 
     /// Plans a translation operation: one without space reads its page; the others read it, if it is on flash, and program both copies.
@@ -504,7 +488,7 @@ pub(super) fn lock_of(page: u32) -> StripeId {
 
 fn page_of_change(change: &Change) -> MemberPage {
     match *change {
-        Change::Unmap(address) | Change::ReleaseBase(address) | Change::ReleaseCopy(address) => address,
+        Change::Unmap(address) | Change::ReleaseBase(address) | Change::ReleaseCopy(address) | Change::Lose(address) => address,
     }
 }
 
