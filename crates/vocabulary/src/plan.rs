@@ -13,7 +13,7 @@ pub enum Action {
 }
 
 /// Which of the versions of a strip is meant (SPEC 0.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Version {
     /// The newest durable version.

@@ -29,7 +29,11 @@ pub struct Flash {
     /// No member takes a copy any more when the first wave of an operation has ended.
     pub busy_after_first_wave: bool,
     /// Versions that failures took.
-    pub lost: BTreeSet<(MemberPage, Version)>,
+    lost: BTreeSet<(MemberPage, Version)>,
+    /// Members of which nothing is left, or which have no page to give: programs find no place there.
+    pub dead: BTreeSet<MemberId>,
+    /// Whether anything has failed.
+    pub has_failed: bool,
     /// Members in which no page is free.
     pub full: BTreeSet<MemberId>,
     /// Members whose mirror chips are dead.
@@ -59,6 +63,11 @@ pub struct Course {
     pub delivered: BTreeMap<u8, u64>,
 }
 
+/// `content` and those `reads` that the mask names.
+fn xor(content: u64, mask: u64, reads: &[u64]) -> u64 {
+    (0..64).filter(|index| mask >> index & 1 == 1).fold(content, |sum, index| sum ^ reads[index])
+}
+
 /// The content of a page of which the host gives a part: depends on both, in order.
 pub fn overlay(old: u64, part: u64) -> u64 {
     (old.rotate_left(7) ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15)
@@ -83,6 +92,22 @@ impl Flash {
             Version::Base => versions.base,
             Version::Copy => versions.copy,
         }
+    }
+
+    /// A version is lost from now on.
+    pub fn lose(&mut self, page: MemberPage, version: Version) {
+        self.has_failed = true;
+        self.lost.insert((page, version));
+    }
+
+    /// Everything on a member is lost from now on, and it takes nothing more: its chips are dead, mirror chips too.
+    pub fn kill(&mut self, member: MemberId) {
+        for page in self.pages.keys().filter(|page| page.member == member).copied().collect::<Vec<_>>() {
+            [Version::Current, Version::Base, Version::Copy].into_iter().for_each(|version| self.lose(page, version));
+        }
+        self.has_failed = true;
+        self.dead.insert(member);
+        self.dead_mirrors.insert(member);
     }
 
     /// Number of pages with this version.
@@ -119,14 +144,17 @@ impl Flash {
         let mut read = Vec::new();
         let mut delivered = BTreeMap::new();
         let mut programmed: Vec<(MemberPage, Version, bool, u64)> = Vec::new();
+        let mut unplaced = BTreeSet::new();
+        let mut outcomes = Outcomes::default();
         let end = loop {
             wave.clear();
-            let answer = step(&mut operation, Outcomes::default(), self, &mut wave);
+            let answer = step(&mut operation, std::mem::take(&mut outcomes), self, &mut wave);
             let known = read.len();
             for page_operation in &wave.operations {
                 let page = page_operation.address;
                 self.log.push(*page_operation);
                 if page_operation.action == Action::Read {
+                    assert!(!self.is_lost(page, page_operation.version), "{page_operation:?} reads a lost page");
                     let content =
                         self.version(page, page_operation.version).unwrap_or_else(|| panic!("{page_operation:?} reads an unwritten page"));
                     read.push(content);
@@ -138,6 +166,7 @@ impl Flash {
                 assert_eq!(page_operation.strip, PageOperation::NO_STRIP);
                 match page_operation.version {
                     Version::Current => assert!(operation.space >> page.member.0 & 1 == 1, "no space was asked for {page_operation:?}"),
+                    Version::Copy if operation.kind == OperationKind::Repair => assert!(self.has_mirror(page.member), "{page_operation:?}"),
                     Version::Copy => assert!(self.takes_copy(page.member), "the mirror chip takes no copy: {page_operation:?}"),
                     Version::Base => panic!("{page_operation:?}"),
                 }
@@ -155,13 +184,19 @@ impl Flash {
                     overlay(delivered.get(&(strip as u8)).copied().unwrap_or(0), tags[&strip])
                 });
                 let content = given.fold(0, |sum, tag| sum ^ tag);
-                let reads = (0..64).filter(|index| sources.reads >> index & 1 == 1);
-                programmed.push((
-                    page,
-                    page_operation.version,
-                    page_operation.keep_base,
-                    reads.fold(content, |sum, index| sum ^ read[..known][index]),
-                ));
+                let content = xor(content, sources.reads, &read[..known]);
+                let (version, bit) = (page_operation.version, 1 << page.member.0);
+                if version == Version::Current && self.dead.contains(&page.member) {
+                    outcomes.unplaced |= bit;
+                    unplaced.insert((page, version));
+                } else if version == Version::Copy && !self.has_mirror(page.member) {
+                    outcomes.unplaced_copies |= bit;
+                    continue;
+                }
+                programmed.push((page, version, page_operation.keep_base, content));
+            }
+            for delivery in &wave.deliveries {
+                delivered.insert(delivery.strip, xor(0, delivery.reads, &read));
             }
             if !wave.operations.is_empty() {
                 waves.push(wave.operations.clone());
@@ -176,7 +211,9 @@ impl Flash {
                 }
                 Step::Last => {
                     assert!(!wave.operations.is_empty() && wave.operations.len() <= 64);
-                    break answer;
+                    if outcomes.is_well() {
+                        break answer;
+                    }
                 }
                 Step::Done => {
                     assert!(wave.operations.is_empty());
@@ -186,9 +223,24 @@ impl Flash {
                     assert!(waves.is_empty() && changes.is_empty());
                     break answer;
                 }
+                Step::Lock => {
+                    assert!(waves.is_empty() && changes.is_empty() && operation.lock == Lock::None);
+                    operation.lock = Lock::Shared;
+                }
+                Step::Failed(_) => {
+                    assert!(wave.operations.is_empty());
+                    programmed.clear();
+                    changes.clear();
+                    break answer;
+                }
             }
         };
         for (page, version, keep_base, content) in programmed {
+            let is_lost = unplaced.contains(&(page, version));
+            let was_lost = if is_lost { !self.lost.insert((page, version)) } else { self.lost.remove(&(page, version)) };
+            if keep_base && was_lost {
+                self.lost.insert((page, Version::Base));
+            }
             let versions = self.pages.entry(page).or_default();
             if version == Version::Copy {
                 self.garbage += u64::from(versions.copy.replace(content).is_some());
@@ -201,12 +253,23 @@ impl Flash {
             }
         }
         for change in &changes {
-            let taken = match change {
-                Change::Unmap(page) => self.pages.get_mut(page).and_then(|versions| versions.current.take()),
-                Change::ReleaseBase(page) => self.pages.get_mut(page).and_then(|versions| versions.base.take()),
-                Change::ReleaseCopy(page) => self.pages.get_mut(page).and_then(|versions| versions.copy.take()),
+            let (page, version) = match *change {
+                Change::Unmap(page) => (page, Version::Current),
+                Change::ReleaseBase(page) => (page, Version::Base),
+                Change::ReleaseCopy(page) => (page, Version::Copy),
+                Change::Lose(page) => {
+                    self.lose(page, Version::Current);
+                    continue;
+                }
             };
-            assert!(taken.is_some(), "{change:?}: there is none");
+            assert!(self.is_written(page, version), "{change:?}: there is none");
+            self.lost.remove(&(page, version));
+            let versions = self.pages.get_mut(&page).expect("it is written");
+            match version {
+                Version::Current => versions.current = None,
+                Version::Base => versions.base = None,
+                Version::Copy => versions.copy = None,
+            }
             self.garbage += 1;
         }
         Course { waves, changes, end, operation, delivered }
@@ -240,15 +303,15 @@ impl View for Flash {
     }
 
     fn has_failures(&self) -> bool {
-        !self.lost.is_empty()
+        self.has_failed
     }
 
     fn is_lost(&self, address: MemberPage, version: Version) -> bool {
-        self.lost.contains(&(address, version))
+        self.is_written(address, version) && self.lost.contains(&(address, version))
     }
 
     fn has_room(&self, member: MemberId) -> bool {
-        !self.full.contains(&member)
+        !self.full.contains(&member) && !self.dead.contains(&member)
     }
 
     fn has_mirror(&self, member: MemberId) -> bool {

@@ -84,7 +84,7 @@ fn the_job_copies_each_written_page_of_an_idle_member_once() {
     let mut flash: Flash = host.flash;
     let mut scheme = host.scheme;
     // Only member 0 is ever idle.
-    (1..4).for_each(|member| drop(flash.queued.insert(MemberId(member), (1, 0))));
+    flash.queued.extend((1..4).map(|member| (MemberId(member), (1, 0))));
     let mut job = CopyWhenIdle::new(4, 8, PAGE, |page| StripeId(page.page.0));
     flash.queued.insert(MemberId(0), (1, 0));
     assert!(job.next(&*scheme, &flash).is_none(), "the member is busy");
