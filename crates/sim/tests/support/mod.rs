@@ -84,6 +84,10 @@ macro_rules! like_inner {
         fn user_pages(&self) -> u64 {
             self.inner.user_pages()
         }
+        fn stripes(&self) -> u32 {
+            self.inner.stripes()
+        }
+
         fn width(&self) -> u32 {
             self.inner.width()
         }
