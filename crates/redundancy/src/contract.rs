@@ -228,6 +228,8 @@ pub enum Failure {
 pub enum Damage {
     /// Nothing, or nothing that a repair could change.
     None,
+    /// Something that a repair would bring back, had the member where it goes a free page (`View::has_room`).
+    NoRoom,
     /// All that is lost has a copy: a repair reads one page for each.
     Copy,
     /// Something that is lost has to be computed of others, or what is lost weakens others until the parity is made anew.
@@ -282,8 +284,11 @@ pub trait Scheme: Guardian + Send {
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step;
 
     /// The operation has ended and its changes are durable: the *durable* state moves here. Follows every operation that did not
-    /// fail, `Step::Nothing` included.
+    /// fail, `Step::Nothing` and repairs included.
     fn ended(&mut self, _operation: &Operation) {}
+
+    /// The operation has failed, by its own answer or for want of space, and changed nothing. Instead of `ended`.
+    fn failed(&mut self, _operation: &Operation) {}
 
     /// The full-stripe write that fills stripe `index` (0, 1, ...) for `--fill`; the engine runs it without time.
     /// `None` past the last stripe. Stripes come in the order of host pages.
@@ -310,14 +315,15 @@ pub trait Scheme: Guardian + Send {
     /// Number of stripes, as locks know them.
     fn stripes(&self) -> u32;
 
-    /// What failures have done to a stripe, and whether a repair can change that now (space included).
+    /// What failures have done to a stripe, and whether a repair can change that now.
     fn damage(&self, _stripe: StripeId, _view: &dyn View) -> Damage {
         Damage::None
     }
 
-    /// The operation that repairs a stripe by what is lost when it gets its lock; planned by `step`. Only called for schemes that report
-    /// damage. Causes are `Rebuild`; nobody waits for it.
-    fn repair(&self, _stripe: StripeId) -> Operation {
+    /// The operation that repairs a damaged stripe, with space for what it would program as things stand. What it does is planned by `step` from
+    /// what is lost when it has its lock; if that needs a program elsewhere, it ends with `Step::Nothing` and the next one does it. Causes
+    /// are `Rebuild`; nobody waits for it.
+    fn repair(&self, _stripe: StripeId, _view: &dyn View) -> Operation {
         unreachable!("a scheme that reports no damage")
     }
 
@@ -346,13 +352,13 @@ pub trait Scheme: Guardian + Send {
 
 /// Background work: rebuild, migration, idle commits, wear levelling. The engine asks for operations after each event.
 pub trait Job: Send {
-    /// The next operation, or `None` if there is nothing to start now. Cheap when there is nothing.
+    /// The next operation, or `None` if there is nothing to start now. Asked again after every event; cheap when there is nothing.
     fn next(&mut self, scheme: &dyn Scheme, view: &dyn View) -> Option<Operation>;
 
     /// Plans the next wave, as `Scheme::step` does, which a job that leaves the plan to the scheme calls.
     fn step(&mut self, scheme: &mut dyn Scheme, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step;
 
-    /// The operation has ended, with so many programs. Follows each one that `next` has given, before the lock goes on.
+    /// The operation has ended, with so many programs; none if it failed. Follows each one that `next` has given, before the lock goes on.
     fn ended(&mut self, _operation: &Operation, _programs: u32) {}
 
     /// A copy for forks of a simulation.

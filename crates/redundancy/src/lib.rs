@@ -12,4 +12,4 @@ pub mod testing;
 pub use contract::{
     Damage, Decisions, Extent, Failure, Job, Lock, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step,
 };
-pub use registry::{Build, Entry, Parameter, ParameterError, Protects, SCHEMES, Values, find};
+pub use registry::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, SCHEMES, Values, find};

@@ -28,6 +28,17 @@ impl Protects {
     }
 }
 
+/// What a scheme keeps beside the data, and so what a lost page is rebuilt from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redundancy {
+    /// Nothing.
+    None,
+    /// Other copies of each page.
+    Copies,
+    /// The parity of each stripe; of some strips a copy too, if it has mirror chips.
+    Parity,
+}
+
 /// Which values a parameter takes, and the one taken if none is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
@@ -196,6 +207,8 @@ pub struct Entry {
     pub about: &'static str,
     /// What it survives one failure of.
     pub protects: Protects,
+    /// By what.
+    pub redundancy: Redundancy,
     /// What it asks of the number of members, in words ("at least 3").
     pub members: &'static str,
     /// Chips of each channel that it uses as mirror chips.

@@ -26,7 +26,7 @@ use crate::parts::parity::{ParityScheme, Stripe, waits_for_reads};
 use crate::parts::update::UpdateRule;
 use crate::{
     Build, Decisions, Entry, Extent, Lost, Method, Operation, OperationKind, Outcomes, Parameter, ParameterError, ParityUpdates, Protects,
-    Scheme, Step, Values,
+    Redundancy, Scheme, Step, Values,
 };
 use flashraid_vocabulary::{
     Cause, Change, Guardian, Lpn, MemberId, MemberPage, PageOperation, Ruling, StripeId, Version, View, Wave, prefetch,
@@ -39,6 +39,7 @@ pub const ENTRY: Entry = Entry {
     about: "RAID-5 across channels whose small writes go twice to flash, once to a mirror chip, and put the parity off. Costs one \
             member's capacity, one chip a channel, and flash for the versions that the parity still covers.",
     protects: Protects::Chip,
+    redundancy: Redundancy::Parity,
     members: "from 3 to 32",
     mirror_chips: 1,
     parameters: &[MW_LIMIT, CONSOLIDATE, UpdateRule::PARAMETER],

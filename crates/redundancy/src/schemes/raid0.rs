@@ -9,7 +9,7 @@
 
 use crate::parts::copies::{Copies, LeastBusy};
 use crate::parts::cut;
-use crate::{Build, Entry, ParameterError, Protects, Scheme};
+use crate::{Build, Entry, ParameterError, Protects, Redundancy, Scheme};
 
 /// RAID-0.
 pub const ENTRY: Entry = Entry {
@@ -17,6 +17,7 @@ pub const ENTRY: Entry = Entry {
     title: "RAID-0 (striping)",
     about: "Pages dealt out to the members in turn. Costs nothing and survives nothing.",
     protects: Protects::None,
+    redundancy: Redundancy::None,
     members: "at least 1",
     mirror_chips: 0,
     parameters: &[],

@@ -11,7 +11,7 @@ use crate::parts::cut;
 use crate::parts::layout::LastMember;
 use crate::parts::parity::ParityScheme;
 use crate::parts::update::UpdateRule;
-use crate::{Build, Entry, ParameterError, Protects, Scheme};
+use crate::{Build, Entry, ParameterError, Protects, Redundancy, Scheme};
 
 /// RAID-4.
 pub const ENTRY: Entry = Entry {
@@ -19,6 +19,7 @@ pub const ENTRY: Entry = Entry {
     title: "RAID-4 (parity member)",
     about: "Stripes with parity, which is always on the last member. Costs one member, pre-reads for small writes, and that member's wear.",
     protects: Protects::Member,
+    redundancy: Redundancy::Parity,
     members: "at least 3",
     mirror_chips: 0,
     parameters: &[UpdateRule::PARAMETER],

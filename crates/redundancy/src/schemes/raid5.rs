@@ -12,7 +12,7 @@ use crate::parts::cut;
 use crate::parts::layout::LeftAsymmetric;
 use crate::parts::parity::ParityScheme;
 use crate::parts::update::UpdateRule;
-use crate::{Build, Entry, ParameterError, Protects, Scheme};
+use crate::{Build, Entry, ParameterError, Protects, Redundancy, Scheme};
 
 /// RAID-5.
 pub const ENTRY: Entry = Entry {
@@ -20,6 +20,7 @@ pub const ENTRY: Entry = Entry {
     title: "RAID-5 (rotating parity)",
     about: "Stripes with parity, which rotates over the members. Costs one member's capacity, and pre-reads for small writes.",
     protects: Protects::Member,
+    redundancy: Redundancy::Parity,
     members: "at least 3",
     mirror_chips: 0,
     parameters: &[UpdateRule::PARAMETER],

@@ -16,7 +16,7 @@
 
 use crate::parts::copies::{Copies, Steering};
 use crate::parts::cut;
-use crate::{Build, Entry, Parameter, ParameterError, Protects, Scheme, Values};
+use crate::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
 use flashraid_vocabulary::{MemberPage, Version, View};
 
 const GROUPS: Parameter = Parameter {
@@ -45,6 +45,7 @@ pub const ENTRY: Entry = Entry {
     title: "SIRF-1 (internal mirroring)",
     about: "Each page in each of two groups of channels, placed independently; reads go round the groups. Costs half of the capacity.",
     protects: Protects::Channel,
+    redundancy: Redundancy::Copies,
     members: "on channels that the groups divide evenly",
     mirror_chips: 0,
     parameters: &[GROUPS, READ, COMPLETES],

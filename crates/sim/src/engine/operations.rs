@@ -588,8 +588,11 @@ impl<C: Content> Engine<C> {
         if self.buffer.is_some() && request != NIL {
             self.arrives(id, &operation);
         }
-        if !failed && self.slots[id as usize].job == NO_JOB {
-            self.scheme.ended(&operation);
+        if self.slots[id as usize].job == NO_JOB {
+            match failed {
+                false => self.scheme.ended(&operation),
+                true => self.scheme.failed(&operation),
+            }
         }
         if self.slots[id as usize].counted {
             self.writes_in_chunk[(operation.page.0 >> 10) as usize] -= 1;
