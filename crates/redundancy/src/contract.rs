@@ -315,7 +315,8 @@ pub trait Scheme: Guardian + Send {
     /// Number of stripes, as locks know them.
     fn stripes(&self) -> u32;
 
-    /// What failures have done to a stripe, and whether a repair can change that now.
+    /// What failures have done to a stripe, and whether a repair can change that now: if it says so, one that finds the stripe in the same
+    /// state does change it.
     fn damage(&self, _stripe: StripeId, _view: &dyn View) -> Damage {
         Damage::None
     }

@@ -4,6 +4,7 @@
 
 mod contract;
 pub mod parts;
+pub mod rebuild;
 mod registry;
 pub mod schemes;
 #[cfg(feature = "testing")]

@@ -1,0 +1,289 @@
+//! Orders of rebuild: in which order, how many at a time and how urgently damaged stripes are repaired. How one stripe is repaired is
+//! its scheme's to say (`Scheme::damage`, `Scheme::repair`), so each order works with every scheme that it suits.
+//!
+//! A rebuild goes round the stripes and repairs those that are damaged when it comes to them: what is lost is judged by the state of that
+//! moment, not by a list made at the failure, since host writes repair stripes, and change what others need, meanwhile (SPEC 1.7). After
+//! each round that repaired anything another one follows, so that the rebuild ends with a round that found nothing to do. A round costs a look at
+//! each stripe; it takes no simulated time where nothing is damaged.
+//!
+//! Want of room: a stripe whose repair finds no free page in the member where it goes (`Damage::NoRoom`) is passed over, and the rebuild
+//! rests when nothing else is left. It remembers which members were full, and goes on from where it stood when one of them has room: a
+//! page of room thus costs a walk to the next damaged stripe, not a round.
+
+mod copy;
+mod dor;
+mod mcr;
+mod sor;
+#[cfg(test)]
+mod tests;
+
+use crate::parts::bits::Bits;
+use crate::{Damage, Entry, Job, Operation, Outcomes, Redundancy, Scheme, Step};
+use flashraid_vocabulary::{Action, MemberId, Priority, StripeId, View, Wave};
+use std::collections::VecDeque;
+
+/// An order of rebuild.
+#[derive(Debug)]
+pub struct Order {
+    /// The key used everywhere.
+    pub name: &'static str,
+    /// One or two sentences.
+    pub about: &'static str,
+    /// How many stripes are repaired at once if the user does not say: the buffer in pages, one a stripe.
+    pub window: u32,
+    /// Its reads go out one by one, each when its member is idle (`Wave::paced`).
+    pub paced: bool,
+    /// Service class of its page operations.
+    pub priority: Priority,
+    /// Whether a first round leaves out the stripes of which all that is lost has a copy.
+    pub copies_last: bool,
+    /// Whether it makes sense for a scheme; if not, why.
+    pub suits: fn(&Entry) -> Result<(), String>,
+}
+
+/// Every order, one a line.
+pub const ORDERS: &[Order] = &[sor::ORDER, dor::ORDER, mcr::ORDER, copy::ORDER];
+
+/// The order called `name`.
+pub fn find_order(name: &str) -> Option<&'static Order> {
+    ORDERS.iter().find(|order| order.name == name)
+}
+
+/// The order of a scheme for which the user names none; `None` if there is nothing to rebuild from.
+pub fn default_order(entry: &Entry) -> Option<&'static Order> {
+    let name = match entry.redundancy {
+        Redundancy::None => return None,
+        Redundancy::Copies => copy::ORDER.name,
+        Redundancy::Parity if entry.mirror_chips > 0 => mcr::ORDER.name,
+        Redundancy::Parity => dor::ORDER.name,
+    };
+    find_order(name)
+}
+
+/// Suits every scheme that keeps anything beside the data.
+fn keeps_redundancy(entry: &Entry) -> Result<(), String> {
+    match entry.redundancy {
+        Redundancy::None => Err(format!("{} keeps nothing beside the data from which a lost page could be rebuilt", entry.name)),
+        Redundancy::Copies | Redundancy::Parity => Ok(()),
+    }
+}
+
+/// The rebuild of a device: one job for its whole life, which starts anew at each failure.
+#[derive(Clone, Debug)]
+pub struct Rebuild {
+    order: &'static Order,
+    /// Stripes under repair at most.
+    window: usize,
+    /// Stripes of the device.
+    stripes: u32,
+    /// A failure has started it, and it has not come to its end since.
+    runs: bool,
+    /// The stripe to look at next.
+    position: u32,
+    /// Stripes that this round has still to look at.
+    left: u32,
+    /// Rounds that have ended since the latest failure.
+    rounds: u32,
+    /// Whether another round must follow: a repair has ended in this one, or a stripe was passed over that was under repair already.
+    again: bool,
+    under_way: Vec<StripeId>,
+    /// Stripes to look at before all others; some of them may be repaired by now.
+    wanted: VecDeque<StripeId>,
+    /// Full members (bits) for which stripes wait that this round has passed over.
+    passed_over: u64,
+    /// Full members (bits) for which stripes wait that earlier rounds have passed over. If there are any, all others are repaired, and
+    /// the walk goes on only while there is room in one of them.
+    waits_for: u64,
+    /// There is none.
+    rests: bool,
+    repaired_stripes: u64,
+    pages: u64,
+    pages_copied: u64,
+}
+
+impl Rebuild {
+    /// Of a device of `stripes` stripes on which nothing has failed yet, `window` stripes at a time.
+    pub fn new(order: &'static Order, window: u32, stripes: u32) -> Self {
+        debug_assert!(window > 0 && stripes > 0);
+        Self {
+            order,
+            window: window as usize,
+            stripes,
+            runs: false,
+            position: 0,
+            left: 0,
+            rounds: 0,
+            again: false,
+            under_way: Vec::new(),
+            wanted: VecDeque::new(),
+            passed_over: 0,
+            waits_for: 0,
+            rests: false,
+            repaired_stripes: 0,
+            pages: 0,
+            pages_copied: 0,
+        }
+    }
+
+    /// Something has failed: goes round again from the first stripe, also if it was on its way. Repairs under way go on.
+    pub fn failed(&mut self) {
+        (self.runs, self.position, self.left, self.rounds) = (true, 0, self.stripes, 0);
+        (self.again, self.rests, self.passed_over, self.waits_for) = (false, false, 0, 0);
+    }
+
+    /// An operation has left pages of these members (bits) without a place, and so lost (`Outcomes::unplaced`): they are repaired when there
+    /// is room.
+    pub fn unplaced(&mut self, members: u64) {
+        if self.runs {
+            self.passed_over |= members;
+        } else {
+            (self.runs, self.left, self.waits_for) = (true, self.stripes, members);
+        }
+    }
+
+    /// The host wants something of this stripe that is lost: it is the next to be repaired, if a rebuild runs.
+    pub fn wanted(&mut self, stripe: StripeId) {
+        if !self.is_done() {
+            self.wanted.push_back(stripe);
+        }
+    }
+
+    /// Whether nothing is left to repair, or only what waits for room (`waits_for_room`): then it goes on by itself when there is some.
+    pub fn is_done(&self) -> bool {
+        !self.runs || self.rests && self.under_way.is_empty()
+    }
+
+    /// Whether something stays lost until there is room for it.
+    pub fn waits_for_room(&self) -> bool {
+        self.waits_for != 0
+    }
+
+    /// How far it has come since the latest failure, from 0 to 1: the share of stripes passed in the rounds that its order makes.
+    pub fn progress(&self) -> f64 {
+        let rounds = 1 + u32::from(self.order.copies_last);
+        if self.rounds >= rounds {
+            return 1.0;
+        }
+        (f64::from(self.rounds) + f64::from(self.stripes - self.left) / f64::from(self.stripes)) / f64::from(rounds)
+    }
+
+    /// Repairs so far that programmed anything.
+    pub fn repaired_stripes(&self) -> u64 {
+        self.repaired_stripes
+    }
+
+    /// Pages that repairs have programmed.
+    pub fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// Of these, those whose content was read from a copy.
+    pub fn pages_copied(&self) -> u64 {
+        self.pages_copied
+    }
+
+    /// Of these, those whose content was computed of several pages.
+    pub fn pages_xored(&self) -> u64 {
+        self.pages - self.pages_copied
+    }
+
+    /// The repair of a stripe, if it can and should start now.
+    fn look(&mut self, stripe: StripeId, leaves_copies: bool, scheme: &dyn Scheme, view: &dyn View) -> Option<Operation> {
+        match scheme.damage(stripe, view) {
+            Damage::None => return None,
+            Damage::Copy if leaves_copies => return None,
+            Damage::NoRoom => {
+                let full = |member: &u32| !view.has_room(MemberId(*member as u16));
+                self.passed_over |= Bits(scheme.repair(stripe, view).space).filter(full).fold(0, |members, member| members | 1 << member);
+                return None;
+            }
+            Damage::Copy | Damage::Compute => {}
+        }
+        if self.under_way.contains(&stripe) {
+            self.again = true;
+            return None;
+        }
+        self.under_way.push(stripe);
+        Some(scheme.repair(stripe, view))
+    }
+
+    /// Ends a round in which every stripe was looked at and nothing is under way any more; prepares the next one, if there is one.
+    fn end_round(&mut self) {
+        let must_follow = self.leaves_copies() | std::mem::take(&mut self.again);
+        self.rounds = self.rounds.saturating_add(1);
+        let passed_over = std::mem::take(&mut self.passed_over);
+        if !must_follow {
+            self.waits_for = passed_over;
+            self.runs = passed_over != 0;
+        } else if self.waits_for != 0 {
+            self.waits_for |= passed_over;
+        }
+        self.left = self.stripes;
+    }
+
+    fn leaves_copies(&self) -> bool {
+        self.order.copies_last && self.rounds == 0
+    }
+}
+
+impl Job for Rebuild {
+    fn next(&mut self, scheme: &dyn Scheme, view: &dyn View) -> Option<Operation> {
+        if !self.runs || self.under_way.len() >= self.window {
+            return None;
+        }
+        while let Some(stripe) = self.wanted.pop_front() {
+            let operation = self.look(stripe, false, scheme, view);
+            if operation.is_some() {
+                return operation;
+            }
+        }
+        while self.runs {
+            let has_room = |member: u32| view.has_room(MemberId(member as u16));
+            self.rests = self.waits_for != 0 && !Bits(self.waits_for | self.passed_over).any(has_room);
+            if self.rests {
+                return None;
+            }
+            let leaves_copies = self.leaves_copies();
+            while self.left > 0 {
+                let stripe = StripeId(self.position);
+                self.position = (self.position + 1) % self.stripes;
+                self.left -= 1;
+                let operation = self.look(stripe, leaves_copies, scheme, view);
+                if operation.is_some() {
+                    return operation;
+                }
+            }
+            if !self.under_way.is_empty() {
+                return None;
+            }
+            self.end_round();
+        }
+        None
+    }
+
+    fn step(&mut self, scheme: &mut dyn Scheme, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        let step = scheme.step(operation, outcomes, view, wave);
+        for page_operation in &mut wave.operations {
+            page_operation.priority = self.order.priority;
+            page_operation.host_waits = false;
+        }
+        wave.paced = self.order.paced && wave.operations.iter().all(|page_operation| page_operation.action == Action::Read);
+        step
+    }
+
+    fn ended(&mut self, operation: &Operation, programs: u32) {
+        let place = self.under_way.iter().position(|stripe| *stripe == operation.stripe).expect("a repair that was started");
+        self.under_way.swap_remove(place);
+        // Also one that changed nothing: what it found may not have been what it had asked space for.
+        self.again = true;
+        if programs > 0 {
+            self.repaired_stripes += 1;
+            self.pages += u64::from(programs);
+            self.pages_copied += u64::from(operation.copied);
+        }
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Job> {
+        Box::new(self.clone())
+    }
+}
