@@ -91,8 +91,8 @@ pub struct Operation {
     pub step: u8,
     /// Reads named in waves so far (numbers the reads for `Sources::reads`).
     pub reads: u8,
-    /// How many of them are update reads that are no source of the parity. Noted when they are made: an unwritten page may appear
-    /// at any time (as zeroes), so what is written now does not tell what was.
+    /// How many of them, the last ones, only serve old content beneath what the host gives, and are no source of the parity. Noted when
+    /// they are made: an unwritten page may appear at any time (as zeroes), so what is written now does not tell what was.
     pub update_reads: u8,
     /// The stripe, which is what is locked.
     pub stripe: StripeId,

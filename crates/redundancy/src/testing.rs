@@ -7,7 +7,7 @@
 use crate::parts::bits::{self, Bits};
 use crate::parts::layout::{Layout, LeftAsymmetric, Role, Row};
 use crate::parts::pages;
-use crate::parts::parity::{ParityScheme, Stripe, waits_for_reads};
+use crate::parts::parity::{ParityScheme, waits_for_reads};
 use crate::parts::update::UpdateRule;
 use crate::{Decisions, Extent, Job, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
 use flashraid_vocabulary::{
@@ -94,8 +94,8 @@ impl Scheme for DecidesInSecondStep {
         if operation.kind != OperationKind::Write || operation.strips == self.inner.all_strips() {
             return self.inner.step(operation, outcomes, view, wave);
         }
-        let row = self.inner.layout().row(operation.stripe);
-        let stripe = Stripe { row, mirrored: 0 };
+        let stripe = self.inner.stripe(operation, 0, view);
+        let row = stripe.row;
         // The programs stay pending until the operation ends, so the old versions are the current ones in every step.
         let merged = self.inner.merged(operation, &row, view);
         match operation.step {
@@ -180,7 +180,7 @@ impl CommitsAnotherFirst {
     fn step_deferring(&mut self, operation: &mut Operation, row: &Row, view: &dyn View, wave: &mut Wave) -> Step {
         let merged = self.inner.merged(operation, row, view);
         if operation.step == 0 && merged != 0 {
-            self.inner.push_update_reads(merged, &Stripe { row: *row, mirrored: 0 }, view, wave);
+            self.inner.push_update_reads(merged, &self.inner.stripe(operation, 0, view), view, wave);
             return waits_for_reads(operation, wave);
         }
         self.inner.push_data_programs(operation, merged, row, wave);
@@ -197,7 +197,7 @@ impl CommitsAnotherFirst {
         if self.dirty(operation.stripe) == 0 {
             return Step::Nothing;
         }
-        let step = self.inner.plan_commit(operation, &Stripe { row: *row, mirrored: 0 }, view, wave);
+        let step = self.inner.plan_commit(operation, &self.inner.stripe(operation, 0, view), view, wave);
         if step == Step::Last {
             self.release_bases(row, view, wave);
             self.committed += 1;

@@ -17,15 +17,52 @@
 //!
 //! Trims: as a write of zeroes that programs the parity only (SPEC 1.4, trim, without mirrors). A stripe that keeps no written
 //! strip loses its parity page too, and costs no flash operation.
+//!
+//! After failures (SPEC 0.6): a lost strip is the XOR of the parity and of what it covers of the others, read under the stripe's lock as they
+//! must belong together. A write or trim takes the method that reads nothing that is lost: RMW, by which the parity goes on holding a lost strip
+//! that does not change; RCW for one that does, or with the parity lost. If there is neither, as more is lost than one parity makes up
+//! for, the data are written and the parity counts as lost, so that nothing wrong is ever computed of it. Old content that is lost and of which
+//! the host overwrites a part is computed first. What finds no place is held by the parity, or goes without one.
 
 use crate::parts::bits::{self, Bits};
 use crate::parts::layout::{Layout, Row};
 use crate::parts::update::UpdateRule;
 use crate::parts::{cut, pages};
-use crate::{Decisions, Extent, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
-use flashraid_vocabulary::{
-    Cause, Change, Guardian, HostOp, Lpn, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave,
+use crate::{
+    Damage, Decisions, Extent, Failure, Lock, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step,
 };
+use flashraid_vocabulary::{
+    Cause, Change, Delivery, Guardian, HostOp, Lpn, MemberId, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave,
+};
+
+/// What failures took of a stripe; nothing, mostly. Only what is written is ever lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Data strips whose current version is lost.
+    pub current: u64,
+    /// Data strips whose base is lost.
+    pub base: u64,
+    /// Data strips whose copy is lost.
+    pub copy: u64,
+    /// Whether the parity is lost.
+    pub parity: bool,
+}
+
+impl Losses {
+    /// What is lost of the data strips `strips` of the stripe at `row`, some of which may be `mirrored`, and of its parity.
+    fn find(row: &Row, strips: u64, mirrored: u64, view: &dyn View) -> Self {
+        let lost = |strips, version| {
+            let is_lost = |strip: &u32| view.is_lost(row.data(*strip), version);
+            Bits(strips).filter(is_lost).fold(0, |lost, strip| lost | 1 << strip)
+        };
+        Self {
+            current: lost(strips, Version::Current),
+            base: lost(strips & mirrored, Version::Base),
+            copy: lost(strips & mirrored, Version::Copy),
+            parity: view.is_lost(row.parity(), Version::Current),
+        }
+    }
+}
 
 /// A stripe as a plan sees it.
 #[derive(Clone, Copy, Debug)]
@@ -34,27 +71,83 @@ pub struct Stripe {
     pub row: Row,
     /// Its mirrored data strips.
     pub mirrored: u64,
+    /// What failures took of it.
+    pub lost: Losses,
 }
 
 impl Stripe {
     /// The version that the parity covers.
     #[inline]
     fn covered(&self, strip: u32) -> Version {
-        if self.mirrored >> strip & 1 == 1 { Version::Base } else { Version::Current }
+        covered(self.mirrored, strip)
     }
 
-    /// The version to read for the newest content: of a mirrored strip, that whose chip is free earlier; a tie goes to the data
-    /// chip (SPEC 1.5).
+    /// The version to read for the newest content, which can be read: of a mirrored strip, that whose chip is free earlier; a tie goes to
+    /// the data chip (SPEC 1.5).
     #[inline]
     fn newest(&self, strip: u32, view: &dyn View) -> Version {
+        if self.mirrored >> strip & 1 == 0 || self.lost.copy >> strip & 1 == 1 {
+            return Version::Current;
+        }
         let page = self.row.data(strip);
-        let is_mirrored = self.mirrored >> strip & 1 == 1;
-        if is_mirrored && view.busy_ns_at(page, Version::Copy) < view.busy_ns_at(page, Version::Current) {
+        let has_lost_current = self.lost.current >> strip & 1 == 1;
+        if has_lost_current || view.busy_ns_at(page, Version::Copy) < view.busy_ns_at(page, Version::Current) {
             Version::Copy
         } else {
             Version::Current
         }
     }
+
+    /// Data strips of which no page that can be read holds the newest content.
+    #[inline]
+    pub fn unreadable(&self) -> u64 {
+        self.lost.current & (!self.mirrored | self.lost.copy)
+    }
+
+    /// Data strips of which the version that the parity covers is lost.
+    #[inline]
+    pub fn uncovered(&self) -> u64 {
+        self.lost.current & !self.mirrored | self.lost.base & self.mirrored
+    }
+
+    /// Whether the newest content of each of `strips`, which are unreadable, is the XOR of the parity and of what it covers of the others.
+    pub fn can_compute(&self, strips: u64) -> bool {
+        let has_rest = !self.lost.parity && self.uncovered() & !strips == 0;
+        strips == 0 || has_rest && strips.is_power_of_two() && strips & self.mirrored == 0
+    }
+
+    /// `preferred` for a change of `changed`, if that reads nothing that is lost; else the other one of RMW and RCW; `Method::None` if
+    /// no parity can be made (SPEC 0.6, degraded writes).
+    #[inline]
+    fn possible(&self, preferred: Method, changed: u64) -> Method {
+        let reads_lost = match preferred {
+            Method::Rmw => self.reads_lost_by_rmw(changed),
+            Method::Rcw => self.reads_lost_by_rcw(changed),
+            Method::None | Method::FullStripe | Method::Mirrored => false,
+        };
+        match preferred {
+            Method::Rmw if reads_lost && !self.reads_lost_by_rcw(changed) => Method::Rcw,
+            Method::Rcw if reads_lost && !self.reads_lost_by_rmw(changed) => Method::Rmw,
+            _ if reads_lost => Method::None,
+            _ => preferred,
+        }
+    }
+
+    #[inline]
+    fn reads_lost_by_rmw(&self, changed: u64) -> bool {
+        self.lost.parity || self.uncovered() & changed != 0
+    }
+
+    #[inline]
+    fn reads_lost_by_rcw(&self, changed: u64) -> bool {
+        self.unreadable() & !changed != 0
+    }
+}
+
+/// The version of a strip that the parity covers, with these strips mirrored.
+#[inline]
+fn covered(mirrored: u64, strip: u32) -> Version {
+    if mirrored >> strip & 1 == 1 { Version::Base } else { Version::Current }
 }
 
 /// RAID with one parity strip a stripe over any layout.
@@ -75,6 +168,22 @@ impl<L: Layout> ParityScheme<L> {
     /// Where strips lie.
     pub fn layout(&self) -> &L {
         &self.layout
+    }
+
+    /// The stripe of an operation as it is now, with these of its data strips mirrored. What is lost of strips that the operation does
+    /// not name is left out if it holds no lock, as nothing is computed then.
+    #[inline]
+    pub fn stripe(&self, operation: &Operation, mirrored: u64, view: &dyn View) -> Stripe {
+        let strips = if operation.lock == Lock::None { operation.strips } else { self.all_strips() };
+        let row = self.layout.row(operation.stripe);
+        let lost = if view.has_failures() { Losses::find(&row, strips, mirrored, view) } else { Losses::default() };
+        Stripe { row, mirrored, lost }
+    }
+
+    /// A stripe as it is now, with these of its data strips mirrored.
+    pub fn whole_stripe(&self, stripe: StripeId, mirrored: u64, view: &dyn View) -> Stripe {
+        let row = self.layout.row(stripe);
+        Stripe { row, mirrored, lost: Losses::find(&row, self.all_strips(), mirrored, view) }
     }
 
     /// Every data strip of a stripe.
@@ -119,16 +228,20 @@ impl<L: Layout> ParityScheme<L> {
     }
 
     /// Plans the next wave of a read, write or trim. `choose` names the method that brings the parity up to date when the given
-    /// strips change. Bases and copies are the caller's to release.
+    /// strips change; another one is taken if that would read what is lost. Bases and copies are the caller's to release.
     #[inline]
     pub fn plan(
         &mut self,
         operation: &mut Operation,
+        outcomes: Outcomes,
         stripe: &Stripe,
         choose: impl FnOnce(u64) -> Method,
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
+        if outcomes.unplaced != 0 {
+            return Self::end_without(operation, outcomes.unplaced, stripe);
+        }
         match operation.kind {
             OperationKind::Read => self.read(operation, stripe, view, wave),
             OperationKind::Write => self.write(operation, stripe, choose, view, wave),
@@ -139,14 +252,22 @@ impl<L: Layout> ParityScheme<L> {
         }
     }
 
-    /// Reads the written strips; zero needs no flash.
+    /// Reads the written strips; zero needs no flash. A lost one is computed.
     #[inline]
     fn read(&self, operation: &Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
-        for strip in Bits(self.written(&stripe.row, operation.strips, view)) {
+        let unreadable = operation.strips & stripe.unreadable();
+        if unreadable != 0 && operation.lock == Lock::None {
+            return Step::Lock;
+        }
+        if !stripe.can_compute(unreadable) {
+            return Step::Failed(Failure::Lost);
+        }
+        for strip in Bits(self.written(&stripe.row, operation.strips & !unreadable, view)) {
             let bytes = operation.touched_bytes(strip, self.page_bytes);
             let (page, version) = (stripe.row.data(strip), stripe.newest(strip, view));
             wave.operations.push(pages::read_version(page, version, Cause::Host, bytes, strip as u8));
         }
+        self.push_computations(unreadable, stripe, view, wave);
         if wave.operations.is_empty() { Step::Done } else { Step::Last }
     }
 
@@ -161,15 +282,19 @@ impl<L: Layout> ParityScheme<L> {
     ) -> Step {
         let merged = self.merged(operation, &stripe.row, view);
         if operation.step == 0 {
-            operation.method = choose(operation.strips);
-            self.count(operation.method);
+            if !stripe.can_compute(merged & stripe.unreadable()) {
+                return Step::Failed(Failure::Lost);
+            }
+            operation.method = stripe.possible(choose(operation.strips), operation.strips);
             self.push_pre_reads(operation.method, operation.strips, merged, stripe, view, wave);
-            let update_reads = if operation.method == Method::Rmw { merged & stripe.mirrored } else { merged };
-            operation.update_reads = update_reads.count_ones() as u8;
+            let sources = wave.operations.len();
+            self.push_update_reads(if operation.method == Method::Rmw { merged & stripe.mirrored } else { merged }, stripe, view, wave);
+            operation.update_reads = (wave.operations.len() - sources) as u8;
             if !wave.operations.is_empty() {
                 return waits_for_reads(operation, wave);
             }
         }
+        self.count(operation.method);
         // The update reads come last, and are no source of the parity.
         let sources = bits::lowest(u32::from(operation.reads - operation.update_reads));
         self.push_programs(operation, merged, sources, &stripe.row, wave)
@@ -197,17 +322,79 @@ impl<L: Layout> ParityScheme<L> {
                 return Step::Done;
             }
             // Strips that were never written change nothing: they are not among the changed ones.
-            operation.method = choose(dropped);
-            self.count(operation.method);
+            operation.method = stripe.possible(choose(dropped), dropped);
+            if operation.method == Method::None {
+                self.push_unmaps(dropped, &stripe.row, wave);
+                wave.changes.push(Change::Lose(stripe.row.parity()));
+                return Step::Done;
+            }
             self.push_pre_reads(operation.method, dropped, 0, stripe, view, wave);
             if !wave.operations.is_empty() {
                 return waits_for_reads(operation, wave);
             }
         }
+        self.count(operation.method);
         self.push_parity_program(&stripe.row, Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)) }, wave);
         self.push_unmaps(dropped, &stripe.row, wave);
         operation.step += 1;
         Step::Last
+    }
+
+    /// How a write or trim ends whose last wave found no place on the members `unplaced`: without these pages, if what the host wrote
+    /// can be read or computed all the same, and nothing becomes lost that was not (SPEC 0.1 e, 0.6); else it fails.
+    fn end_without(operation: &Operation, unplaced: u64, stripe: &Stripe) -> Step {
+        let is_unplaced = |page: MemberPage| unplaced >> page.member.0 & 1 == 1;
+        let mut missing = 0;
+        if operation.kind != OperationKind::Trim {
+            missing =
+                Bits(operation.strips).filter(|strip| is_unplaced(stripe.row.data(*strip))).fold(0, |strips, strip| strips | 1 << strip);
+        }
+        // Other strips of which the parity covers a lost version, after the operation.
+        let others = !operation.strips & if operation.method == Method::Rmw { stripe.uncovered() } else { stripe.lost.current };
+        let has_parity = operation.method != Method::None && !is_unplaced(stripe.row.parity());
+        let is_held = has_parity && (missing | others).count_ones() <= 1;
+        if is_held || missing == 0 && (others == 0 || !stripe.can_compute(others)) { Step::Done } else { Step::Failed(Failure::NoSpace) }
+    }
+
+    // ---- repair ----
+
+    /// The one page that is lost of a stripe without mirrors and can be computed of the others.
+    fn repairable(&self, stripe: &Stripe) -> Option<MemberPage> {
+        let lost = stripe.lost;
+        match (lost.current.count_ones(), lost.parity) {
+            (0, true) => Some(stripe.row.parity()),
+            (1, false) => Some(stripe.row.data(lost.current.trailing_zeros())),
+            _ => None,
+        }
+    }
+
+    /// Plans the next wave of a repair: the XOR of all the others (SPEC 1.7, non-MW), which nobody waits for.
+    fn plan_repair(&self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        if outcomes.unplaced != 0 {
+            return Step::Failed(Failure::NoSpace);
+        }
+        let target = MemberPage { member: MemberId(operation.space.trailing_zeros() as u16), page: operation.page };
+        if operation.step == 0 {
+            if self.repairable(stripe) != Some(target) {
+                return Step::Nothing; // a write has done it meanwhile, or more has failed
+            }
+            if target == stripe.row.parity() {
+                self.push_newest_reads(self.all_strips(), Cause::Rebuild, stripe, view, wave);
+            } else {
+                let strip = stripe.lost.current.trailing_zeros();
+                self.push_computation(strip, Cause::Rebuild, stripe, view, wave);
+            }
+        }
+        let step = if wave.operations.is_empty() {
+            let sources = Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)) };
+            wave.operations.push(pages::program(target, Cause::Rebuild, self.page_bytes, sources));
+            operation.step += 1;
+            Step::Last
+        } else {
+            waits_for_reads(operation, wave)
+        };
+        wave.operations.iter_mut().for_each(|page_operation| page_operation.host_waits = false);
+        step
     }
 
     /// An operation that makes the parity anew of the newest versions, in the background.
@@ -244,7 +431,8 @@ impl<L: Layout> ParityScheme<L> {
         }
     }
 
-    /// The pre-reads of `method` for a change of the strips `changed`, then those update reads of `merged` that they leave over.
+    /// The pre-reads of `method` for a change of the strips `changed`: the reads that are sources of the parity. Those of RMW deliver the old
+    /// content of `merged` on their way, unless that is mirrored.
     #[inline]
     pub fn push_pre_reads(&self, method: Method, changed: u64, merged: u64, stripe: &Stripe, view: &dyn View, wave: &mut Wave) {
         const NO_STRIP: u8 = PageOperation::NO_STRIP;
@@ -261,12 +449,11 @@ impl<L: Layout> ParityScheme<L> {
                 if view.is_written(stripe.row.parity(), Version::Current) {
                     wave.operations.push(pages::read(stripe.row.parity(), Cause::PreRead, self.page_bytes, NO_STRIP));
                 }
-                self.push_update_reads(merged & stripe.mirrored, stripe, view, wave);
             }
-            Method::None | Method::Mirrored | Method::FullStripe | Method::Rcw => {
+            Method::FullStripe | Method::Rcw => {
                 self.push_newest_reads(self.all_strips() & !changed, Cause::PreRead, stripe, view, wave);
-                self.push_update_reads(merged, stripe, view, wave);
             }
+            Method::None | Method::Mirrored => {}
         }
     }
 
@@ -279,20 +466,56 @@ impl<L: Layout> ParityScheme<L> {
         }
     }
 
-    /// Reads of the old content of `merged`.
+    /// Reads of the old content of `merged`, all of them in the first wave; what is lost of it is computed.
     #[inline]
     pub fn push_update_reads(&self, merged: u64, stripe: &Stripe, view: &dyn View, wave: &mut Wave) {
-        for strip in Bits(merged) {
+        let unreadable = merged & stripe.unreadable();
+        for strip in Bits(merged & !unreadable) {
             let (page, version) = (stripe.row.data(strip), stripe.newest(strip, view));
             wave.operations.push(pages::read_version(page, version, Cause::UpdateRead, self.page_bytes, strip as u8));
         }
+        self.push_computations(unreadable, stripe, view, wave);
     }
 
-    /// The last wave of a write: the strips, and the parity made of them and of the reads `sources`.
+    /// Delivers the newest content of each of `strips`, which can be computed.
+    #[inline]
+    fn push_computations(&self, strips: u64, stripe: &Stripe, view: &dyn View, wave: &mut Wave) {
+        for strip in Bits(strips) {
+            let reads = self.push_computation(strip, Cause::Reconstruct, stripe, view, wave);
+            wave.deliveries.push(Delivery { strip: strip as u8, reads });
+        }
+    }
+
+    /// The reads of which the version of `strip` that the parity covers is the XOR: of the parity, and of what it covers of the others.
+    /// They belong to the first wave; what that reads already is not read twice.
+    fn push_computation(&self, strip: u32, cause: Cause, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> u64 {
+        let others = Bits(self.all_strips() & !(1 << strip)).map(|other| (stripe.row.data(other), stripe.covered(other)));
+        let mut reads = 0;
+        for (page, version) in others.chain([(stripe.row.parity(), Version::Current)]) {
+            if !view.is_written(page, version) {
+                continue;
+            }
+            let known = wave.operations.iter().position(|read| (read.address, read.version) == (page, version));
+            let index = known.unwrap_or_else(|| {
+                wave.operations.push(pages::read_version(page, version, cause, self.page_bytes, PageOperation::NO_STRIP));
+                wave.operations.len() - 1
+            });
+            wave.operations[index].bytes = self.page_bytes;
+            reads |= 1 << index;
+        }
+        reads
+    }
+
+    /// The last wave of a write: the strips, and the parity made of them and of the reads `sources`. If none can be made, what there was
+    /// of it covers the strips no longer.
     #[inline]
     pub fn push_programs(&self, operation: &mut Operation, merged: u64, sources: u64, row: &Row, wave: &mut Wave) -> Step {
         self.push_data_programs(operation, merged, row, wave);
-        self.push_parity_program(row, Sources { host: operation.strips, reads: sources }, wave);
+        if operation.method == Method::None {
+            wave.changes.push(Change::Lose(row.parity()));
+        } else {
+            self.push_parity_program(row, Sources { host: operation.strips, reads: sources }, wave);
+        }
         operation.step += 1;
         Step::Last
     }
@@ -314,11 +537,11 @@ impl<L: Layout> ParityScheme<L> {
         wave.operations.push(pages::program(row.parity(), Cause::Parity, self.page_bytes, sources));
     }
 
-    /// The recovery rule for the covered version of strip `index`: XOR of the parity and of what it covers of the others.
-    pub fn recover_covered(&self, index: u32, stripe: &Stripe, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+    /// The recovery rule for the covered version of strip `index` of a stripe at `row`: XOR of the parity and of what it covers of the others.
+    pub fn recover_covered(&self, index: u32, row: &Row, mirrored: u64, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
         sources.clear();
-        sources.extend(Bits(self.all_strips() & !(1 << index)).map(|strip| (stripe.row.data(strip), stripe.covered(strip))));
-        sources.push((stripe.row.parity(), Version::Current));
+        sources.extend(Bits(self.all_strips() & !(1 << index)).map(|strip| (row.data(strip), covered(mirrored, strip))));
+        sources.push((row.parity(), Version::Current));
         sources.iter().all(|(page, version)| !lost(*page, *version))
     }
 
@@ -361,10 +584,12 @@ impl<L: Layout> Scheme for ParityScheme<L> {
     }
 
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
-        debug_assert!(outcomes.is_well(), "no page operation fails yet");
         let (rule, width) = (self.rule, self.layout.width());
-        let stripe = Stripe { row: self.layout.row(operation.stripe), mirrored: 0 };
-        self.plan(operation, &stripe, |changed| rule.method(changed.count_ones(), width), view, wave)
+        let stripe = self.stripe(operation, 0, view);
+        if operation.kind == OperationKind::Repair {
+            return self.plan_repair(operation, outcomes, &stripe, view, wave);
+        }
+        self.plan(operation, outcomes, &stripe, |changed| rule.method(changed.count_ones(), width), view, wave)
     }
 
     fn fill(&self, index: u64) -> Option<Operation> {
@@ -391,7 +616,24 @@ impl<L: Layout> Scheme for ParityScheme<L> {
 
     fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
         let (stripe, index) = self.layout.position(lpn);
-        self.recover_covered(index, &Stripe { row: self.layout.row(stripe), mirrored: 0 }, lost, sources)
+        self.recover_covered(index, &self.layout.row(stripe), 0, lost, sources)
+    }
+
+    fn damage(&self, stripe: StripeId, view: &dyn View) -> Damage {
+        if !view.has_failures() {
+            return Damage::None;
+        }
+        match self.repairable(&self.whole_stripe(stripe, 0, view)) {
+            None => Damage::None,
+            Some(page) if view.has_room(page.member) => Damage::Compute,
+            Some(_) => Damage::NoRoom,
+        }
+    }
+
+    fn repair(&self, stripe: StripeId, view: &dyn View) -> Operation {
+        let state = self.whole_stripe(stripe, 0, view);
+        let lost = self.repairable(&state).expect("only damaged stripes are repaired");
+        Operation::background(OperationKind::Repair, stripe, state.row.page(), self.layout.first(stripe), 1 << lost.member.0)
     }
 
     fn protects(&self) -> Protects {

@@ -175,7 +175,7 @@ impl Cr5m {
         } else {
             let (rule, planned) = (self.rule, operation.method);
             let choose = |changed| if planned == Method::None { rule.method(changed, stripe.mirrored) } else { planned };
-            self.inner.plan(operation, stripe, choose, view, wave)
+            self.inner.plan(operation, Outcomes::default(), stripe, choose, view, wave)
         };
         if step == Step::Last {
             let released = if operation.method == Method::Rmw { operation.strips } else { !0 };
@@ -186,7 +186,7 @@ impl Cr5m {
 
     fn trim(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
         let rule = self.rule;
-        let step = self.inner.plan(operation, stripe, |changed| rule.method(changed, stripe.mirrored), view, wave);
+        let step = self.inner.plan(operation, Outcomes::default(), stripe, |changed| rule.method(changed, stripe.mirrored), view, wave);
         if matches!(step, Step::Last | Step::Done) {
             let released = if operation.method == Method::Rcw { !0 } else { operation.strips };
             release(released, stripe, view, wave);
@@ -328,14 +328,13 @@ impl Scheme for Cr5m {
 
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
         debug_assert!(outcomes.is_well(), "no page operation fails yet");
-        let row = self.inner.layout().row(operation.stripe);
-        let stripe = Stripe { row, mirrored: self.stripes.mirrored(operation.stripe) };
+        let stripe = self.inner.stripe(operation, self.stripes.mirrored(operation.stripe), view);
         let step = match operation.kind {
             OperationKind::Write => self.write(operation, &stripe, view, wave),
             OperationKind::Trim => self.trim(operation, &stripe, view, wave),
             OperationKind::Commit => self.consolidate(operation, &stripe, view, wave),
             OperationKind::Read | OperationKind::Repair | OperationKind::Job => {
-                self.inner.plan(operation, &stripe, |_| Method::None, view, wave)
+                self.inner.plan(operation, Outcomes::default(), &stripe, |_| Method::None, view, wave)
             }
         };
         wave.background = self.wanting != 0;
@@ -397,7 +396,7 @@ impl Scheme for Cr5m {
         let (stripe, index) = self.inner.layout().position(lpn);
         let (row, mirrored) = (self.inner.layout().row(stripe), self.stripes.mirrored(stripe));
         if mirrored >> index & 1 == 0 {
-            return self.inner.recover_covered(index, &Stripe { row, mirrored }, lost, sources);
+            return self.inner.recover_covered(index, &row, mirrored, lost, sources);
         }
         sources.clear();
         sources.push((row.data(index), Version::Copy));

@@ -38,6 +38,8 @@ pub struct Flash {
     pub full: BTreeSet<MemberId>,
     /// Members whose mirror chips are dead.
     pub dead_mirrors: BTreeSet<MemberId>,
+    /// When a wave of the next operation with this number is under way, the member is killed; it has a spare (or chips beside the dead one) or not.
+    pub strike: Option<(usize, MemberId, bool)>,
     /// Answers of `View::pages_gone`; 0 for members not named.
     pub pages_gone: BTreeMap<MemberId, u32>,
     /// Answers of `View::queued`; 0 for members not named.
@@ -110,6 +112,18 @@ impl Flash {
         self.dead_mirrors.insert(member);
     }
 
+    /// A chip of the member dies with all that the member holds; another one takes its place.
+    pub fn replace(&mut self, member: MemberId) {
+        self.kill(member);
+        self.revive(member);
+    }
+
+    /// Something takes programs in place of what is dead.
+    pub fn revive(&mut self, member: MemberId) {
+        self.dead.remove(&member);
+        self.dead_mirrors.remove(&member);
+    }
+
     /// Number of pages with this version.
     pub fn held(&self, version: Version) -> u64 {
         self.pages.keys().filter(|page| self.version(**page, version).is_some()).count() as u64
@@ -146,6 +160,7 @@ impl Flash {
         let mut programmed: Vec<(MemberPage, Version, bool, u64)> = Vec::new();
         let mut unplaced = BTreeSet::new();
         let mut outcomes = Outcomes::default();
+        let decided = operation;
         let end = loop {
             wave.clear();
             let answer = step(&mut operation, std::mem::take(&mut outcomes), self, &mut wave);
@@ -202,6 +217,31 @@ impl Flash {
                 waves.push(wave.operations.clone());
             }
             changes.extend_from_slice(&wave.changes);
+            if let Some((_, member, has_spare)) =
+                self.strike.take_if(|(number, ..)| *number + 1 == waves.len() && !wave.operations.is_empty())
+            {
+                self.kill(member);
+                if has_spare {
+                    self.revive(member);
+                } else {
+                    let current =
+                        |(page, version, ..): &&(MemberPage, Version, bool, u64)| (page.member, *version) == (member, Version::Current);
+                    let placed: Vec<_> = programmed.iter().filter(current).map(|&(page, version, ..)| (page, version)).collect();
+                    outcomes.unplaced |= if placed.is_empty() { 0 } else { 1 << member.0 };
+                    unplaced.extend(placed);
+                }
+                if wave.operations.iter().any(|done| done.action == Action::Read && done.address.member == member) {
+                    operation = Operation { lock: operation.lock, ..decided };
+                    waves.clear();
+                    changes.clear();
+                    read.clear();
+                    delivered.clear();
+                    programmed.clear();
+                    unplaced.clear();
+                    outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
+                    continue;
+                }
+            }
             match answer {
                 Step::Wave => {
                     assert!(!wave.operations.is_empty() && wave.operations.len() <= 64);

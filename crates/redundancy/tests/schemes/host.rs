@@ -1,8 +1,8 @@
 //! A host that gives requests to a scheme on `Flash`, and knows what every page must hold.
 
 use crate::flash::{Course, Flash, PAGE, overlay};
-use flashraid_redundancy::{Build, Decisions, Extent, Lost, Operation, OperationKind, Protects, Scheme, find};
-use flashraid_vocabulary::{HostOp, Lpn, MemberPage, Version};
+use flashraid_redundancy::{Build, Damage, Decisions, Extent, Failure, Lost, Operation, OperationKind, Protects, Scheme, Step, find};
+use flashraid_vocabulary::{HostOp, Lpn, MemberPage, StripeId, Version, View};
 use std::collections::BTreeMap;
 
 pub struct Host<S: Scheme + ?Sized = dyn Scheme> {
@@ -112,6 +112,7 @@ impl<S: Scheme + ?Sized> Host<S> {
     pub fn run(&mut self, operation: Operation) -> Course {
         let strips: Vec<u32> = (0..64).filter(|strip| operation.strips >> strip & 1 == 1).collect();
         let mut tags = BTreeMap::new();
+        let before = self.expected.clone();
         for (lpn, &strip) in (operation.first.0 as usize..).zip(&strips) {
             let page = &mut self.expected[lpn];
             match operation.kind {
@@ -134,6 +135,11 @@ impl<S: Scheme + ?Sized> Host<S> {
             }
             step
         });
+        if let Step::Failed(_) = course.end {
+            self.expected = before;
+            self.scheme.failed(&course.operation);
+            return course;
+        }
         self.scheme.ended(&course.operation);
         if operation.kind == OperationKind::Read {
             for (lpn, &strip) in (operation.first.0 as usize..).zip(&strips) {
@@ -161,6 +167,76 @@ impl<S: Scheme + ?Sized> Host<S> {
         self.check_redundancy();
     }
 
+    /// After failures: every page that the surviving pages determine reads as the host wrote it, and the scheme's recovery rule finds it; all
+    /// others are reported as lost, by both. What the pages determine is found by elimination, without knowing the scheme's rules. Returns how
+    /// many are lost.
+    pub fn check_degraded(&mut self) -> usize {
+        let done = self.flash.log.len();
+        let mut lost = 0;
+        for lpn in (0..self.expected.len() as u64).map(Lpn) {
+            let is_determined = self.is_determined(lpn);
+            let course = self.read(lpn.0, 1).remove(0);
+            match course.end {
+                Step::Failed(failure) => assert_eq!((failure, is_determined), (Failure::Lost, false), "page {lpn:?} can be read"),
+                _ => assert!(is_determined, "page {lpn:?} is read from nowhere"),
+            }
+            let page = self.scheme.locate(lpn);
+            if self.flash.is_lost(page, Version::Current) {
+                let lost = |page, version| self.flash.is_lost(page, version);
+                assert_eq!(self.recover(lpn, &lost), self.expected[lpn.0 as usize].filter(|_| is_determined), "page {lpn:?}");
+            }
+            lost += usize::from(!is_determined);
+        }
+        self.flash.log.truncate(done);
+        lost
+    }
+
+    /// Whether what the host page holds is a sum of versions of its stripe that are not lost.
+    fn is_determined(&self, lpn: Lpn) -> bool {
+        let Some(mut wanted) = self.expected[lpn.0 as usize] else { return true };
+        let stripe = self.scheme.stripe_of(lpn);
+        let mut pages = Vec::new();
+        for other in (0..self.expected.len() as u64).map(Lpn).filter(|other| self.scheme.stripe_of(*other) == stripe) {
+            pages.push(self.scheme.locate(other));
+            self.scheme.redundancy_of(other, &mut pages);
+        }
+        // Vectors with one highest bit each, none of which another one has.
+        let mut basis: Vec<u64> = Vec::new();
+        let reduced = |mut content: u64, basis: &[u64]| {
+            for vector in basis {
+                content = content.min(content ^ vector);
+            }
+            content
+        };
+        for page in pages {
+            for version in [Version::Current, Version::Base, Version::Copy] {
+                if let Some(content) = self.flash.version(page, version).filter(|_| !self.flash.is_lost(page, version)) {
+                    let rest = reduced(content, &basis);
+                    if rest != 0 {
+                        basis.push(rest);
+                        basis.sort_unstable_by(|one, other| other.cmp(one));
+                    }
+                }
+            }
+        }
+        wanted = reduced(wanted, &basis);
+        wanted == 0
+    }
+
+    /// Repairs every stripe that can be repaired, and returns how the repairs went.
+    pub fn repair_all(&mut self) -> Vec<Course> {
+        let mut courses = Vec::new();
+        for stripe in (0..self.scheme.stripes()).map(StripeId) {
+            while matches!(self.scheme.damage(stripe, &self.flash), Damage::Copy | Damage::Compute) {
+                let repair = self.scheme.repair(stripe, &self.flash);
+                let course = self.run(repair);
+                assert_eq!(course.end, Step::Last, "the repair of {stripe:?} does nothing");
+                courses.push(course);
+            }
+        }
+        courses
+    }
+
     /// Every page survives the loss of each chip. Copies lie on a chip of their own, other versions on any of three by their contents.
     fn check_each_chip(&self) {
         const DATA_CHIPS: u64 = 3;
@@ -173,6 +249,13 @@ impl<S: Scheme + ?Sized> Host<S> {
                 };
                 self.check_loss(lpn, &|page, version| page.member == own && chip_of(page, version) == chip);
             }
+        }
+    }
+
+    /// Every page survives the loss of each member, whichever of its pages are on it.
+    pub fn check_each_member(&self) {
+        for lpn in (0..self.expected.len() as u64).map(Lpn) {
+            (0..64).for_each(|member| self.check_loss(lpn, &on(1 << member)));
         }
     }
 

@@ -4,6 +4,7 @@
 mod content;
 mod counts;
 mod cr5m;
+mod degraded;
 mod flash;
 mod host;
 mod mirrors;
