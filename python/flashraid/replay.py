@@ -12,8 +12,8 @@ from .outputs import OpenOutputs, Outputs
 from .result import Result
 from .settings import Pairs, Path, device_and_config, for_each, pairs, path_text
 
-# Called about ten times a second with the stage (preconditioning, replaying, verifying), the pages or requests done,
-# and the share of the trace that they are; returning False stops the run.
+# Called about ten times a second with the stage (counting, preconditioning, replaying, verifying), the pages or
+# requests done, and the share of the trace that they are; returning False stops the run.
 Progress = Callable[[str, int, float | None], object]
 
 VIOLATION = 1

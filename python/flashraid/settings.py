@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _native
@@ -43,7 +43,14 @@ def device_and_config(device: Path | None, config: Path | None) -> tuple[str | N
     return utf8_path(device, "device"), None if config is None else path_text(config, "config")
 
 
+def list_text(values: Iterable[object]) -> str:
+    """A list as the engine takes it."""
+    return ",".join(str(value) for value in values)
+
+
 def _text(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return list_text(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

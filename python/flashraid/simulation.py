@@ -15,7 +15,7 @@ class Completion(NamedTuple):
 
     id: int
     completed_ns: int
-    ok: bool  # False if it failed for lack of space
+    ok: bool  # False if it failed: for lack of space, or as data are lost
 
 
 class Simulation:
@@ -83,6 +83,41 @@ class Simulation:
     def finish(self) -> None:
         """Runs until everything submitted has ended."""
         self._native.finish()
+
+    def fail(self, fault: str) -> None:
+        """Makes something go wrong now: `chip:0.1`, `page:lpn=7` and so on, as docs/faults.md lists them.
+
+        Raises InputError if the device has no such part.
+        """
+        self._native.fail(fault)
+
+    def fail_member(self, member: int) -> None:
+        """A member is lost: a channel or a chip, as the device has it."""
+        self.fail(f"member:{member}")
+
+    def fail_channel(self, channel: int) -> None:
+        """A channel is lost with all its chips."""
+        self.fail(f"channel:{channel}")
+
+    def fail_chip(self, channel: int, chip: int) -> None:
+        """A chip is lost; a spare chip of its channel takes its place, if there is one."""
+        self.fail(f"chip:{channel}.{chip}")
+
+    def fail_die(self, channel: int, chip: int, die: int) -> None:
+        """A die is lost."""
+        self.fail(f"die:{channel}.{chip}.{die}")
+
+    def fail_plane(self, channel: int, chip: int, die: int, plane: int) -> None:
+        """A plane is lost."""
+        self.fail(f"plane:{channel}.{chip}.{die}.{plane}")
+
+    def fail_block(self, channel: int, chip: int, die: int, plane: int, block: int) -> None:
+        """A block is lost, and used no more."""
+        self.fail(f"block:{channel}.{chip}.{die}.{plane}.{block}")
+
+    def fail_page(self, lpn: int) -> None:
+        """The flash page that holds host page `lpn` now can be read no more."""
+        self.fail(f"page:lpn={lpn}")
 
     def verify(self) -> Record:
         """Checks everything stored, and tries each failure that the scheme survives; counted in the result too.

@@ -72,6 +72,7 @@ impl Caller {
     /// Whether to go on; once no, always no.
     fn go_on(&mut self, stage: Stage) -> bool {
         match stage {
+            Stage::Counting { requests, share } => self.tell("counting", requests, Some(share)),
             Stage::Preconditioning(pages) => self.tell("preconditioning", pages, None),
             Stage::Replaying { requests, share } => self.tell("replaying", requests, Some(share)),
             Stage::Verifying => self.tell("verifying", 0, None),

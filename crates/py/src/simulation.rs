@@ -100,6 +100,11 @@ impl Simulation {
         Ok(numbers)
     }
 
+    /// Injects a fault now.
+    fn fail(&self, py: Python<'_>, fault: &str) -> PyResult<()> {
+        self.with(py, |simulation| simulation.fail(fault))?.map_err(config_error)
+    }
+
     /// Processes every event up to and including `time_ns` and moves the clock there.
     fn advance_until(&self, py: Python<'_>, time_ns: u64) -> PyResult<()> {
         self.with(py, |simulation| simulation.advance_until(time_ns))?.map_err(to_python)

@@ -14,11 +14,13 @@ use std::str::FromStr;
 
 mod capacity;
 mod check;
+mod faults;
 mod gather;
 mod key;
 mod reference;
 
 pub use capacity::{Derived, Price, SpaceDomain, TranslationTables, most_logical_pages};
+pub use faults::{Injection, Target, Trigger};
 pub(crate) use gather::find_scheme;
 pub(crate) use key::nearest;
 pub use key::{Key, Kind, Table};
@@ -368,6 +370,12 @@ table! {
         parity_in_response: bool = Some("true"), "", Kind::Flag;
         /// What a read of a page never written finds.
         unwritten: Unwritten = Some("zero"), "", Kind::Word(Unwritten::WORDS);
+        /// In which order a rebuild brings back what failures took: `auto` is what suits the scheme, `none` leaves it.
+        rebuild: String = Some("auto"), "", Kind::Text { allowed: "auto, none, or the name of an order of rebuild", valid: |text| !text.is_empty() };
+        /// Stripes that a rebuild has under way at once; 0 for what its order has.
+        rebuild_window: u32 = Some("0"), "stripes", whole(0, 64);
+        /// Whether a read that had to reconstruct lets the rebuild store what it computed.
+        piggyback: bool = Some("false"), "", Kind::Flag;
     }
 }
 
@@ -418,6 +426,8 @@ table! {
         verify_every: u64 = Some("0"), "requests", whole(0, MOST);
         /// Whether the data buffer is written to flash after the last request. What that costs is counted apart.
         drain: bool = Some("false"), "", Kind::Flag;
+        /// Faults to inject (docs/faults.md), each WHAT@WHEN.
+        fail: Vec<String> = Some(""), "", Kind::List { allowed: faults::ALLOWED };
         /// Seed of everything random.
         seed: u64 = Some("1"), "", whole(0, MOST);
     }

@@ -7,6 +7,7 @@ pub mod assemble;
 pub mod buffer;
 pub mod config;
 pub mod engine;
+mod inject;
 pub mod listing;
 #[cfg(feature = "mutants")]
 pub mod mutants;
@@ -20,6 +21,7 @@ pub mod statistics;
 pub mod verify;
 
 pub use config::{Config, ConfigError};
+pub use inject::Injected;
 pub use outputs::Outputs;
 pub use result::{EngineCost, Inconsistent, Load, SCHEMA, Source, text};
 pub use run::{Finished, RunError, Stage, run};

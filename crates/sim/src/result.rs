@@ -413,6 +413,7 @@ impl Simulation {
         if let (Some(now), Some(start), Some(translation)) = (now.translation, start.translation, engine.translation()) {
             more.insert("mapping".into(), report_mapping(now, start, translation.pages()));
         }
+        more.insert("faults".into(), json!(self.injector.injected));
         more.insert("rebuild".into(), json!([]));
         if self.config.run.verify {
             more.insert("verify".into(), json!(self.verified_so_far()));

@@ -3,12 +3,13 @@
 use crate::config::{Config, ConfigError, Fit, Warmup};
 use crate::engine::content::Content;
 use crate::engine::{Engine, Stalled};
+use crate::inject::Injector;
 use crate::outputs::{Outputs, Writers};
 use crate::result::{EngineCost, Inconsistent, Measured, Snapshot, Source, text};
 use crate::simulation::{LATEST_NS, Simulation, with_engine};
 use crate::verify::Verified;
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{OnError, Trace, TraceError};
+use flashraid_workload::{OnError, Trace, TraceError, can_be_read_again};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -17,6 +18,13 @@ use std::time::{Duration, Instant};
 /// How far a run is; given to the progress function about ten times a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stage {
+    /// Requests of the trace counted, for faults at a share of it.
+    Counting {
+        /// How many.
+        requests: u64,
+        /// Share of the trace that they are, from 0 to 1.
+        share: f64,
+    },
     /// Pages overwritten by the precondition.
     Preconditioning(u64),
     /// Requests replayed.
@@ -115,12 +123,13 @@ pub fn run(
     let options = config.run.trace_options()?;
     let opened = Trace::open(trace, &options)?;
     let mut warnings = config.warnings()?;
-    let mut simulation = Simulation::new(config, |pages| progress(Stage::Preconditioning(pages)))?;
+    let requests = count_requests(trace, &config, progress)?;
+    let mut simulation = Simulation::for_requests(config, requests, |pages| progress(Stage::Preconditioning(pages)))?;
     let began = Instant::now();
     let writers = Writers::open(outputs, &mut simulation)?;
     let mut replay = Replay::new(&simulation, opened, trace, writers)?;
-    let is_done =
-        simulation.is_prepared && with_engine!(&mut simulation.engine, engine => replay.all(engine, &mut simulation.measured, progress))?;
+    let is_done = simulation.is_prepared
+        && with_engine!(&mut simulation.engine, engine => replay.all(engine, &mut simulation.measured, &mut simulation.injector, progress))?;
     if simulation.is_prepared && !replay.is_measuring {
         let what = if is_done { "the warm-up took all" } else { "the run was stopped in the warm-up, after" };
         warnings.push(format!("{what} {} requests: nothing was measured", replay.submitted));
@@ -153,6 +162,7 @@ pub fn run(
     let cost = with_cost.then(|| cost(&simulation, wall_seconds));
     let mut result = simulation.result(&source, !is_done, cost)?;
     warnings.extend(warnings_after(&simulation, &result));
+    warnings.extend(simulation.injector.warnings());
     let mut fio = None;
     if let Some(writers) = writers {
         let (document, more) = writers.finish(&mut simulation, &result)?;
@@ -171,6 +181,28 @@ pub fn run(
         _ => 0,
     };
     Ok(Finished { json: text(&result), fio, warnings, status })
+}
+
+/// The number of the trace's requests that are asked for, if a fault waits for a share of them and the trace can be read twice.
+fn count_requests(path: &Path, config: &Config, progress: &mut dyn FnMut(Stage) -> bool) -> Result<Option<u64>, RunError> {
+    if !Injector::needs_requests(&config.faults()?) || !can_be_read_again(path) {
+        return Ok(None);
+    }
+    let mut trace = Trace::open(path, &config.run.trace_options()?)?;
+    let (mut requests, mut batch, mut last_report) = (0, Vec::new(), Instant::now());
+    loop {
+        match trace.read_batch(&mut batch)? as u64 {
+            0 => return Ok(Some(requests)),
+            more => requests += more,
+        }
+        batch.clear();
+        if last_report.elapsed() >= Duration::from_millis(100) {
+            last_report = Instant::now();
+            if !progress(Stage::Counting { requests, share: trace.share_read() }) {
+                return Err(TraceError::Interrupted.into());
+            }
+        }
+    }
 }
 
 /// Writes the data buffer to flash, checks what is stored then, and adds the cost to the result, in which it is not counted otherwise.
@@ -288,6 +320,7 @@ impl Replay {
         &mut self,
         engine: &mut Engine<C>,
         measured: &mut Measured,
+        injector: &mut Injector,
         progress: &mut dyn FnMut(Stage) -> bool,
     ) -> Result<bool, RunError> {
         if let Some(writers) = self.writers.as_mut().filter(|_| self.is_measuring) {
@@ -302,7 +335,7 @@ impl Replay {
             for index in 0..batch.len() {
                 self.fetch_ahead(engine, &batch, index);
                 if let Some(request) = self.fitted(&batch[index])? {
-                    self.host_request(engine, measured, request)?;
+                    self.host_request(engine, measured, injector, request)?;
                 }
             }
             batch.clear();
@@ -316,7 +349,7 @@ impl Replay {
             }
         }
         let mut steps = 0u64;
-        while self.advance(engine)? {
+        while self.advance(engine, injector)? {
             steps += 1;
             if steps.is_multiple_of(65_536) {
                 engine.completed.clear();
@@ -402,12 +435,26 @@ impl Replay {
         }
     }
 
-    /// Processes the next event. Always inlined: its result is large, and most runs have no writers.
+    /// Processes the next event, or injects what is due before it. Always inlined: its result is large, and most runs have no writers.
     #[inline(always)]
-    fn advance<C: Content>(&mut self, engine: &mut Engine<C>) -> Result<bool, RunError> {
+    fn advance<C: Content>(&mut self, engine: &mut Engine<C>, injector: &mut Injector) -> Result<bool, RunError> {
+        if let Some(stop_ns) = engine.next_event_ns().and_then(|time_ns| injector.stop_before(engine, time_ns)) {
+            self.advance_until(engine, stop_ns)?;
+            injector.look(engine);
+            return Ok(true);
+        }
         match &mut self.writers {
             None => Ok(engine.advance()?),
             Some(writers) => writers.advance(engine),
+        }
+    }
+
+    /// Moves the clock.
+    #[inline]
+    fn advance_until<C: Content>(&mut self, engine: &mut Engine<C>, time_ns: u64) -> Result<(), RunError> {
+        match &mut self.writers {
+            None => Ok(engine.advance_until(time_ns)?),
+            Some(writers) => writers.advance_until(engine, time_ns),
         }
     }
 
@@ -416,19 +463,22 @@ impl Replay {
         &mut self,
         engine: &mut Engine<C>,
         measured: &mut Measured,
+        injector: &mut Injector,
         mut request: HostRequest,
     ) -> Result<(), RunError> {
         if self.queue_depth > 0 {
             while engine.outstanding() >= self.queue_depth {
-                self.advance(engine)?;
+                self.advance(engine, injector)?;
             }
             request.arrival_ns = engine.now_ns();
         } else {
-            match &mut self.writers {
-                None => engine.advance_until(request.arrival_ns)?,
-                Some(writers) => writers.advance_until(engine, request.arrival_ns)?,
+            while let Some(stop_ns) = injector.stop_before(engine, request.arrival_ns) {
+                self.advance_until(engine, stop_ns)?;
+                injector.look(engine);
             }
+            self.advance_until(engine, request.arrival_ns)?;
         }
+        injector.arrives(engine, self.submitted + self.source.left_out + 1);
         if !self.is_measuring {
             self.is_measuring = match self.warmup {
                 Warmup::Requests(requests) => self.submitted >= requests,

@@ -1,10 +1,11 @@
 //! A device that is simulated: the engine with or without contents, and what its result needs to know.
 
 use crate::assemble;
-use crate::config::{Config, ConfigError, Precondition};
+use crate::config::{Config, ConfigError, Precondition, Target};
 use crate::engine::content::{Content, Untracked};
 use crate::engine::tags::Tags;
 use crate::engine::{CompletedRequest, Engine, Reached, Stalled};
+use crate::inject::Injector;
 use crate::result::{Measured, Snapshot};
 use crate::run::RunError;
 use crate::verify::Verified;
@@ -46,12 +47,19 @@ pub struct Simulation {
     pub(crate) is_prepared: bool,
     pub(crate) verified: Verified,
     pub(crate) measured: Measured,
+    pub(crate) injector: Injector,
+    submitted: u64,
 }
 
 impl Simulation {
     /// A device as the configuration describes it, filled and preconditioned as it says. `go_on` is called now and then
     /// during long preparations with the pages written; returning false cuts the precondition short.
-    pub fn new(config: Config, mut go_on: impl FnMut(u64) -> bool) -> Result<Self, ConfigError> {
+    pub fn new(config: Config, go_on: impl FnMut(u64) -> bool) -> Result<Self, ConfigError> {
+        Self::for_requests(config, None, go_on)
+    }
+
+    /// The same for a trace of so many requests.
+    pub(crate) fn for_requests(config: Config, requests: Option<u64>, mut go_on: impl FnMut(u64) -> bool) -> Result<Self, ConfigError> {
         let mut engine = if config.run.verify {
             let tags = |space_pages| Tags::new(config.device.ppn_limit(), space_pages);
             AnyEngine::Tagged(Box::new(assemble::engine(&config, tags)?))
@@ -69,6 +77,8 @@ impl Simulation {
         let start = with_engine!(&engine, engine => Snapshot::of(engine));
         Ok(Self {
             measured: Measured::from(start),
+            injector: with_engine!(&engine, engine => Injector::new(config.faults()?, requests, engine))?,
+            submitted: 0,
             config,
             engine,
             fill_seconds,
@@ -110,6 +120,8 @@ impl Simulation {
         self.check_request(request)?;
         self.advance_until(request.arrival_ns)?;
         self.measured.arrived(request);
+        self.submitted += 1;
+        with_engine!(&mut self.engine, engine => self.injector.arrives(engine, self.submitted));
         Ok(with_engine!(&mut self.engine, engine => engine.submit(request, true)))
     }
 
@@ -143,12 +155,39 @@ impl Simulation {
                 self.now_ns()
             )));
         }
-        Ok(with_engine!(&mut self.engine, engine => engine.advance_until(time_ns))?)
+        with_engine!(&mut self.engine, engine => {
+            while let Some(stop_ns) = self.injector.stop_before(engine, time_ns) {
+                engine.advance_until(stop_ns)?;
+                self.injector.look(engine);
+            }
+            Ok(engine.advance_until(time_ns)?)
+        })
     }
 
     /// Runs until everything submitted has ended.
     pub fn finish(&mut self) -> Result<(), Stalled> {
-        with_engine!(&mut self.engine, engine => engine.finish())
+        with_engine!(&mut self.engine, engine => {
+            loop {
+                let stop_ns = engine.next_event_ns().and_then(|time_ns| self.injector.stop_before(engine, time_ns));
+                match stop_ns {
+                    Some(stop_ns) => {
+                        engine.advance_until(stop_ns)?;
+                        self.injector.look(engine);
+                    }
+                    None if !engine.advance()? => return Ok(()),
+                    None => {}
+                }
+            }
+        })
+    }
+
+    /// Injects a fault now: `fault` is the WHAT of the setting `fail`. Refused is what the device does not have.
+    pub fn fail(&mut self, fault: &str) -> Result<(), ConfigError> {
+        let target: Target = fault.parse()?;
+        let space_pages = self.space_bytes() / u64::from(self.config.device.page_bytes);
+        self.config.check_target(target, space_pages).map_err(|why| ConfigError(format!("{fault}: {why}")))?;
+        with_engine!(&mut self.engine, engine => self.injector.inject(engine, fault.into(), "now".into(), target));
+        Ok(())
     }
 
     /// Takes the requests completed since the last call, in order.

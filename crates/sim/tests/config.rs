@@ -2,9 +2,10 @@
 
 use flashraid_redundancy::SCHEMES;
 use flashraid_sim::Config;
-use flashraid_sim::config::{Device, Precondition, TABLES, Warmup, most_logical_pages, reference_markdown};
+use flashraid_sim::config::{Device, Injection, Precondition, TABLES, Target, Trigger, Warmup, most_logical_pages, reference_markdown};
 use flashraid_sim::listing;
 use flashraid_sim::presets::PRESETS;
+use flashraid_vocabulary::{Fault, Lpn, Part};
 use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,92 @@ fn file_refusal(name: &str, text: &str) -> String {
 fn one_line(text: String) -> String {
     assert!(!text.contains('\n'), "{text}");
     text
+}
+
+#[test]
+fn faults_say_what_and_when() {
+    let chip = Part::Chip { channel: 0, chip: 1 };
+    let block = Part::Block { channel: 1, chip: 0, die: 0, plane: 1, block: 7 };
+    let cases = [
+        ("member:2@0s", Target::Fault(Fault::Loss(Part::Member(2))), Trigger::Time(0)),
+        ("channel:3@2.5s", Target::Fault(Fault::Loss(Part::Channel(3))), Trigger::Time(2_500_000_000)),
+        ("chip:0.1@100ms", Target::Fault(Fault::Loss(chip)), Trigger::Time(100_000_000)),
+        ("die:0.1.0@7us", Target::Fault(Fault::Loss(Part::Die { channel: 0, chip: 1, die: 0 })), Trigger::Time(7000)),
+        ("plane:0.1.0.1@9ns", Target::Fault(Fault::Loss(Part::Plane { channel: 0, chip: 1, die: 0, plane: 1 })), Trigger::Time(9)),
+        ("block:1.0.0.1.7@request:12", Target::Fault(Fault::Loss(block)), Trigger::Request(12)),
+        ("program:1.0.0.1.7@50%", Target::Fault(Fault::Program(block)), Trigger::Share(0.5)),
+        ("erase:0.1@collection", Target::Fault(Fault::Erase(chip)), Trigger::Collection),
+        ("program:3@commit", Target::Fault(Fault::Program(Part::Channel(3))), Trigger::Commit),
+        ("page:lpn=5@rebuild:10%", Target::PageOf(Lpn(5)), Trigger::Rebuild(0.1)),
+    ];
+    for (text, target, trigger) in cases {
+        let (what, when) = text.split_once('@').unwrap();
+        let expected = Injection { what: what.into(), target, when: when.into(), trigger };
+        assert_eq!(text.parse(), Ok(expected), "{text}");
+    }
+    let two = on("tiny", "raid5", &[("fail", "chip:1.0@50%, die:0.0.0@1s")]).unwrap();
+    assert_eq!(two.run.fail, ["chip:1.0@50%", "die:0.0.0@1s"]);
+    let file = Scratch::new("faults.toml", "[run]\nfail = [\"chip:1.0@50%\", \"die:0.0.0@1s\"]\n");
+    let in_toml = Config::assemble(Some("tiny"), Some("raid5"), Some(&file.0), &[]).unwrap();
+    assert_eq!(in_toml, two);
+    let json = serde_json::json!({ "config": two }).to_string();
+    let file = Scratch::new("faults.json", &json);
+    assert_eq!(Config::assemble(None, None, Some(&file.0), &[]).unwrap(), two);
+}
+
+#[test]
+fn faults_that_cannot_be_are_refused() {
+    let what = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, and program: or erase: \
+                with the numbers of a part";
+    let when = "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%";
+    let unknown = format!("fail = chips:0.1@1s: unknown chips; the nearest is chip; there are {what}");
+    let timeless = format!("fail = chip:0.1: says no time: allowed is WHAT@WHEN, where WHEN is {when}");
+    let wordy = format!("fail = chip:0.1@colection: colection: allowed is {when}; the nearest word is collection");
+    let unit = format!("fail = chip:0.1@5min: 5min: allowed is {when}");
+    let cases = [
+        ("chips:0.1@1s", unknown.as_str()),
+        ("chip:0.1", &timeless),
+        ("chip:0.1@colection", &wordy),
+        ("chip:0.1@5min", &unit),
+        ("chip:0@1s", "fail = chip:0@1s: chip:0: allowed is chip:C.W, with whole numbers"),
+        ("chip:0.x@1s", "fail = chip:0.x@1s: chip:0.x: allowed is chip:C.W, with whole numbers"),
+        ("chip:@1s", "fail = chip:@1s: chip:: allowed is chip:C.W, with whole numbers"),
+        ("page:lpn=x@1s", "fail = page:lpn=x@1s: page:lpn=x: allowed is page:lpn= and a whole number"),
+        ("erase:1.2.3.4.5.6@1s", "fail = erase:1.2.3.4.5.6@1s: erase:1.2.3.4.5.6: allowed is erase: and 1 to 5 of the numbers C.W.D.P.B"),
+        ("chip:0.1@0%", "fail = chip:0.1@0%: 0%: allowed is a share above 0 % and at most 100 %"),
+        ("chip:0.1@101%", "fail = chip:0.1@101%: 101%: allowed is a share above 0 % and at most 100 %"),
+        ("chip:0.1@request:0", "fail = chip:0.1@request:0: request:0: allowed is request:N, counted from 1"),
+        ("chip:0.1@rebuild:110%", "fail = chip:0.1@rebuild:110%: rebuild:110%: allowed is rebuild:P%, from 0 % to 100 %"),
+        ("channel:9@1s", "fail = channel:9@1s: channel 9: the device has channels 0 to 3"),
+        ("chip:0.2@1s", "fail = chip:0.2@1s: chip 2: a channel has chips 0 to 0"),
+        ("program:0.0.0.9@1s", "fail = program:0.0.0.9@1s: plane 9: a die has planes 0 to 1"),
+        ("member:4@1s", "fail = member:4@1s: member 4: the device has members 0 to 3"),
+    ];
+    for (fail, expected) in cases {
+        assert_eq!(refusal(&[("fail", fail)]), expected);
+    }
+    let pages = on("tiny", "raid0", &[]).unwrap();
+    let scheme = pages.build_scheme().unwrap();
+    let pages = pages.space_bytes(&*scheme) / u64::from(pages.device.page_bytes);
+    let expected = format!("fail = page:lpn={pages}@1s: page {pages}: the logical space has pages 0 to {}", pages - 1);
+    assert_eq!(refusal(&[("fail", &format!("page:lpn={pages}@1s"))]), expected);
+}
+
+#[test]
+fn an_order_of_rebuild_suits_its_scheme() {
+    let order =
+        |scheme, asked| on("tiny", scheme, &[("rebuild", asked)]).map(|config| config.rebuild_order().unwrap().map(|order| order.name));
+    assert_eq!(order("raid5", "auto"), Ok(Some("dor")));
+    assert_eq!(order("raid5", "sor"), Ok(Some("sor")));
+    assert_eq!(order("raid5", "none"), Ok(None));
+    assert_eq!(order("raid1", "auto"), Ok(Some("copy")));
+    assert_eq!(order("raid0", "auto"), Ok(None));
+    assert_eq!(order("raid5", "drr"), Err("rebuild = drr: allowed is auto, none, sor, dor; the nearest order is dor".into()));
+    let unsuited = order("raid5", "mcr").unwrap_err();
+    assert!(
+        unsuited.starts_with("rebuild = mcr: raid5 has no strips") && unsuited.ends_with(": allowed is auto, none, sor, dor"),
+        "{unsuited}"
+    );
 }
 
 #[test]
@@ -153,6 +240,8 @@ fn every_value_has_its_limits() {
         ("verify_every", &["-1"]),
         ("drain", &["always"]),
         ("seed", &["-1", "x"]),
+        ("rebuild_window", &["-1", "65", "x"]),
+        ("piggyback", &["yes"]),
     ];
     for (key, values) in whole {
         for value in *values {
@@ -160,7 +249,7 @@ fn every_value_has_its_limits() {
             assert!(text.starts_with(&format!("{key} = {value}: allowed is ")), "{text}");
         }
     }
-    let covered: Vec<_> = whole.iter().map(|(key, _)| *key).chain(["name", "format"]).collect();
+    let covered: Vec<_> = whole.iter().map(|(key, _)| *key).chain(["name", "format", "fail", "rebuild"]).collect();
     for key in TABLES.iter().flat_map(|table| table.keys) {
         assert!(covered.contains(&key.name), "{} has no refused value in this test", key.name);
     }
@@ -255,7 +344,7 @@ fn errors_in_files_name_line_and_column() {
         ("[run]\nfill = \"0.5\"\n", "FILE, line 2, column 8: fill = \"0.5\": allowed is 0 to 1"),
         ("[run]\nverify = \"true\"\n", "FILE, line 2, column 10: verify = \"true\": allowed is true or false"),
         ("[run]\nseed = 1.0\n", "FILE, line 2, column 8: seed = 1.0: allowed is a whole number from 0"),
-        ("[run]\nseed = [1]\n", "FILE, line 2, column 8: seed: allowed is a text, a number, or true or false"),
+        ("[run]\nseed = [1]\n", "FILE, line 2, column 8: seed: allowed is a text, a number, true or false, or a list of texts"),
         ("# comment\n[run]\nsed = 1\n", "FILE, line 3, column 1: unknown key sed; the nearest is seed in table run"),
         ("[run]\ngc_hard = 3\n", "FILE, line 2, column 1: run.gc_hard: gc_hard belongs to table device"),
         ("[rnu]\nseed = 1\n", "FILE, line 1, column 2: unknown table rnu; the nearest is run; there are device, scheme, host, run"),
@@ -265,7 +354,10 @@ fn errors_in_files_name_line_and_column() {
         ("{ \"config\": { \"run\": { \"seed\": } } }", "FILE, line 1, column 32: expected value"),
         ("{ \"config\": { \"run\": { \"seed\": \"1\" } } }", "FILE: config: seed = \"1\": allowed is a whole number from 0"),
         ("{ \"config\": { \"run\": { \"sede\": 1 } } }", "FILE: config: unknown key sede; the nearest is seed in table run"),
-        ("{ \"config\": { \"run\": { \"seed\": null } } }", "FILE: config: seed: allowed is a text, a number, or true or false"),
+        (
+            "{ \"config\": { \"run\": { \"seed\": null } } }",
+            "FILE: config: seed: allowed is a text, a number, true or false, or a list of texts",
+        ),
         ("{ \"run\": 1 }", "FILE: a JSON file must be a result, with an object config"),
     ];
     for (number, (text, expected)) in cases.iter().enumerate() {

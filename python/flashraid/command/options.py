@@ -10,7 +10,7 @@ import typer
 
 from .. import _native
 from .._native import InputError
-from ..settings import Pairs
+from ..settings import Pairs, list_text
 from ..sizes import parse_bytes
 
 ABOUT = {setting["key"]: setting["about"] for setting in json.loads(_native.settings())}
@@ -18,6 +18,9 @@ ABOUT = {setting["key"]: setting["about"] for setting in json.loads(_native.sett
 # The option of each setting that has one: its key, what stands for its value in the help, and the help's heading.
 Option = tuple[str, str, str | None, str]
 WORKLOAD, DEVICE, CHECKS = "Workload", "State of the device", "Checks and randomness"
+FAILURES = "Failures"
+# What stands for the value of an option that may be repeated.
+FAULT = "WHAT@WHEN"
 READING: list[Option] = [
     ("--format", "format", "NAME", WORKLOAD),
     ("--time-unit", "time_unit", "auto|UNIT", WORKLOAD),
@@ -39,6 +42,8 @@ OPTIONS: list[Option] = [
     ("--fill-bytes", "fill_bytes", "SIZE", DEVICE),
     ("--precondition", "precondition", "none|random:X", DEVICE),
     ("--drain", "drain", None, DEVICE),
+    ("--fail", "fail", FAULT, FAILURES),
+    ("--rebuild", "rebuild", "auto|none|ORDER", FAILURES),
     ("--verify", "verify", None, CHECKS),
     ("--verify-every", "verify_every", "N", CHECKS),
     ("--seed", "seed", "N", CHECKS),
@@ -103,7 +108,7 @@ def _with(command: Callable[..., int], name: str, options: list[Option], has_set
 
 def _parameter(option: str, key: str, metavar: str | None, panel: str) -> inspect.Parameter:
     about = typer.Option(option, metavar=metavar, help=ABOUT[key], rich_help_panel=panel)
-    kind: Any = bool if metavar is None else str | None
+    kind: Any = {None: bool, FAULT: list[str] | None}.get(metavar, str | None)
     default = False if metavar is None else None
     annotation = Annotated[kind, about]
     return inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
@@ -115,6 +120,8 @@ def _given(values: dict[str, Any], options: list[Option]) -> Pairs:
         value = values[key]
         if value is True:
             settings.append((key, "true"))
+        elif isinstance(value, list):
+            settings.append((key, list_text(value)))
         elif value and metavar == "SIZE":
             settings.append((key, str(parse_bytes(option, value))))
         elif value is not None and value is not False:

@@ -1,9 +1,10 @@
 //! Checks that concern several settings at once, and warnings about legal settings that surprise.
 
 use super::gather::find_scheme;
-use super::{Allocation, Config, ConfigError, Device, Ftl, Mapping, Member};
+use super::{Allocation, Config, ConfigError, Device, Ftl, Mapping, Member, nearest};
 use crate::buffer::MOST_PAGE_BYTES;
 use flashraid_flash::Placement;
+use flashraid_redundancy::rebuild::{ORDERS, Order, default_order, find_order};
 use flashraid_redundancy::{Build, Protects, Scheme};
 use flashraid_vocabulary::{MemberPage, Version};
 use serde_json::Value;
@@ -34,7 +35,9 @@ impl Config {
         }
         self.device.check_capacity(placement)?;
         self.device.check_buffer()?;
-        self.check_space(scheme.as_ref())
+        self.check_space(scheme.as_ref())?;
+        self.rebuild_order()?;
+        self.check_faults(self.space_bytes(scheme.as_ref()) / u64::from(self.device.page_bytes))
     }
 
     /// The scheme, built for this device; or why it cannot be.
@@ -53,6 +56,25 @@ impl Config {
             parameters: self.scheme.parameters.iter().map(|(name, value)| (name.clone(), plain(value))).collect(),
         };
         (entry.build)(&build).map_err(|error| ConfigError(format!("{} on {}: {error}", entry.name, self.device.name)))
+    }
+
+    /// The order of rebuild, if there is to be one: what `rebuild` and the scheme come to.
+    pub fn rebuild_order(&self) -> Result<Option<&'static Order>, ConfigError> {
+        let (entry, asked) = (find_scheme(&self.scheme.name)?, self.host.rebuild.as_str());
+        match asked {
+            "auto" => return Ok(default_order(entry)),
+            "none" => return Ok(None),
+            _ => {}
+        }
+        let suiting =
+            || ["auto", "none"].into_iter().chain(ORDERS.iter().filter(|order| (order.suits)(entry).is_ok()).map(|order| order.name));
+        let allowed = suiting().collect::<Vec<_>>().join(", ");
+        let Some(order) = find_order(asked) else {
+            let near = nearest(asked, ORDERS.iter().map(|order| order.name));
+            return refuse(format!("rebuild = {asked}: allowed is {allowed}; the nearest order is {near}"));
+        };
+        (order.suits)(entry).map_err(|why| ConfigError(format!("rebuild = {asked}: {why}: allowed is {allowed}")))?;
+        Ok(Some(order))
     }
 
     /// The logical space in bytes: `space_bytes`, or else what `scheme` offers.

@@ -19,6 +19,9 @@ struct Setting {
     place: String,
 }
 
+/// What a file may give a key.
+const ALLOWED: &str = "allowed is a text, a number, true or false, or a list of texts";
+
 /// The device's setting of which a scheme has its own default.
 const MIRROR_CHIPS: &str = "mirror_chips";
 
@@ -172,13 +175,17 @@ fn read_toml(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
         for (key, value) in keys {
             let (key, key_place, place) = (key.get_ref().to_string(), place(key.span().start), place(value.span().start));
             let given = match value.get_ref() {
-                DeValue::String(text) => Some(Given { text: text.to_string(), quoted: true }),
+                DeValue::String(text) => Some(Given::quoted(text.to_string())),
                 DeValue::Integer(n) => i128::from_str_radix(n.as_str(), n.radix()).ok().map(|n| Given::bare(n.to_string())),
                 DeValue::Float(number) => Some(Given::bare(number.as_str())),
                 DeValue::Boolean(flag) => Some(Given::bare(flag.to_string())),
-                DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
+                DeValue::Array(entries) => {
+                    let entries: Option<Vec<_>> = entries.iter().map(|entry| entry.get_ref().as_str().map(String::from)).collect();
+                    entries.map(|entries| Given::list(&entries))
+                }
+                DeValue::Datetime(_) | DeValue::Table(_) => None,
             };
-            let given = given.ok_or_else(|| ConfigError(format!("{place}{key}: allowed is a text, a number, or true or false")))?;
+            let given = given.ok_or_else(|| ConfigError(format!("{place}{key}: {ALLOWED}")))?;
             settings.push(Setting { table: table.get_ref().to_string(), key, key_place, given, place });
         }
     }
@@ -204,10 +211,15 @@ fn read_json(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
         check_table(table).map_err(|ConfigError(text)| ConfigError(format!("{place}{text}")))?;
         for (key, value) in keys {
             let given = match value {
-                Json::String(text) => Given { text: text.clone(), quoted: true },
-                Json::Number(_) | Json::Bool(_) => Given::bare(value.to_string()),
-                _ => return Err(ConfigError(format!("{place}{key}: allowed is a text, a number, or true or false"))),
+                Json::String(text) => Some(Given::quoted(text.clone())),
+                Json::Number(_) | Json::Bool(_) => Some(Given::bare(value.to_string())),
+                Json::Array(entries) => {
+                    let entries: Option<Vec<_>> = entries.iter().map(|entry| entry.as_str().map(String::from)).collect();
+                    entries.map(|entries| Given::list(&entries))
+                }
+                Json::Null | Json::Object(_) => None,
             };
+            let given = given.ok_or_else(|| ConfigError(format!("{place}{key}: {ALLOWED}")))?;
             settings.push(Setting { table: table.clone(), key: key.clone(), key_place: place.clone(), given, place: place.clone() });
         }
     }
@@ -348,7 +360,7 @@ fn read_parameter(settings: &[Setting], parameter: &Parameter) -> Result<(String
     };
     let text = given.text.as_str();
     let value = match values {
-        _ if !values.allows(text) => None,
+        _ if given.list || !values.allows(text) => None,
         Values::Words(_) => Some(Json::from(text)),
         _ if given.quoted => None,
         Values::Whole { .. } => text.parse::<u32>().ok().map(Json::from),

@@ -65,6 +65,11 @@ pub enum Kind {
         /// Whether this text is.
         valid: fn(&str) -> bool,
     },
+    /// A list of texts without commas; as text, with commas between.
+    List {
+        /// What is allowed, in words. What of it is, the check of all settings says.
+        allowed: &'static str,
+    },
 }
 
 /// A whole number from `min` to `max`.
@@ -79,17 +84,35 @@ pub(super) struct Given {
     pub text: String,
     /// Whether the source said that it is a text (a quoted string in TOML or JSON), which is not taken for a number.
     pub quoted: bool,
+    /// Whether the source said that it is a list; `text` has commas between its entries.
+    pub list: bool,
 }
 
 impl Given {
     /// A value that may be anything, as `--set` gives it.
     pub fn bare(text: impl Into<String>) -> Self {
-        Self { text: text.into(), quoted: false }
+        Self { text: text.into(), quoted: false, list: false }
+    }
+
+    /// A text that the source said to be one.
+    pub fn quoted(text: impl Into<String>) -> Self {
+        Self { text: text.into(), quoted: true, list: false }
+    }
+
+    /// A list of texts.
+    pub fn list(entries: &[String]) -> Self {
+        Self { text: entries.join(","), quoted: true, list: true }
     }
 
     /// The value as messages show it.
     pub fn shown(&self) -> String {
-        if self.quoted { format!("{:?}", self.text) } else { self.text.clone() }
+        if self.list {
+            format!("[{}]", self.text)
+        } else if self.quoted {
+            format!("{:?}", self.text)
+        } else {
+            self.text.clone()
+        }
     }
 }
 
@@ -98,6 +121,9 @@ impl Kind {
     pub(super) fn read(&self, given: &Given) -> Option<Value> {
         let text = given.text.as_str();
         let number = if given.quoted { None } else { Some(text) };
+        if given.list && !matches!(self, Kind::List { .. }) {
+            return None;
+        }
         match *self {
             Kind::Whole { min, max } => number?.parse().ok().filter(|n| (min..=max).contains(n)).map(Value::from),
             Kind::PowerOfTwo { min, max } => {
@@ -107,6 +133,7 @@ impl Kind {
             Kind::Flag => number?.parse().ok().map(Value::Bool),
             Kind::Word(words) => words.iter().any(|(word, _)| *word == text).then(|| Value::from(text)),
             Kind::Text { valid, .. } => valid(text).then(|| Value::from(text)),
+            Kind::List { .. } => Some(text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(Value::from).collect()),
         }
     }
 
@@ -116,7 +143,7 @@ impl Kind {
             Kind::Whole { min, max: super::MOST } => format!("a whole number from {min}"),
             Kind::Whole { min, max } => format!("a whole number from {min} to {max}"),
             Kind::PowerOfTwo { min, max } => format!("a power of two from {min} to {max}"),
-            Kind::Real { allowed, .. } | Kind::Text { allowed, .. } => allowed.into(),
+            Kind::Real { allowed, .. } | Kind::Text { allowed, .. } | Kind::List { allowed } => allowed.into(),
             Kind::Flag => "true or false".into(),
             Kind::Word(words) => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "),
         }

@@ -2,6 +2,7 @@
 
 use super::{Key, Kind, TABLES};
 use flashraid_redundancy::SCHEMES;
+use flashraid_redundancy::rebuild::ORDERS;
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -32,11 +33,18 @@ pub fn reference_markdown() -> String {
         let _ = write!(text, "\n## {}\n\n{}\n", table.name, table.about);
         text.push_str("\n| key | unit | default | allowed | meaning |\n| --- | --- | --- | --- | --- |\n");
         for key in table.keys {
-            let default = key.default.map_or("required".into(), |default| format!("`{default}`"));
+            let default =
+                key.default.map_or("required".into(), |default| if default.is_empty() { "none".into() } else { format!("`{default}`") });
             let _ = writeln!(text, "| `{}` | {} | {default} | {} | {} |", key.name, key.unit, allowed(key), key.about);
         }
         if table.name == "scheme" {
             parameters(&mut text);
+        }
+        if table.name == "host" {
+            text.push_str("\nOrders of rebuild:\n\n");
+            for order in ORDERS {
+                let _ = writeln!(text, "- `{}`: {}", order.name, order.about);
+            }
         }
         words(&mut text, table.keys);
     }

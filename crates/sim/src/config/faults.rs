@@ -1,0 +1,202 @@
+//! Faults that a run injects (`fail`): WHAT goes wrong, and WHEN. docs/faults.md is the page of it.
+
+use super::{Config, ConfigError, Device, decimal, nearest};
+use flashraid_vocabulary::{Fault, Lpn, Part};
+use std::str::FromStr;
+
+/// What is allowed, as help and messages say it.
+pub(super) const ALLOWED: &str = "WHAT@WHEN with commas between, as in chip:0.1@50%";
+/// The kinds of parts, and how many numbers each has.
+const PARTS: [(&str, usize); 7] = [("member", 1), ("channel", 1), ("chip", 2), ("die", 3), ("plane", 4), ("block", 5), ("page", 6)];
+/// What fails once, in a part that its numbers name.
+const ONCE: [&str; 2] = ["program", "erase"];
+const WHAT: &str = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, and program: or \
+                    erase: with the numbers of a part";
+const WHEN: &str = "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%";
+/// Units of time, the longer names first.
+const UNITS: [(&str, f64); 4] = [("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("s", 1e9)];
+/// No fault is later than 146 years.
+const LATEST_NS: f64 = (1u64 << 62) as f64;
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// This fault.
+    Fault(Fault),
+    /// The page that holds the current version of a host page when it comes to that can be read no more.
+    PageOf(Lpn),
+}
+
+/// When it goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Trigger {
+    /// At a time, in nanoseconds.
+    Time(u64),
+    /// When the request with this number, counted from 1, arrives.
+    Request(u64),
+    /// When this share of the trace's requests has arrived; above 0, at most 1.
+    Share(f64),
+    /// When the collector first does something.
+    Collection,
+    /// When a commit of a delayed parity first runs.
+    Commit,
+    /// When a rebuild has passed this share of its stripes.
+    Rebuild(f64),
+}
+
+/// A fault to come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Injection {
+    /// WHAT, as it was given.
+    pub what: String,
+    /// What that is.
+    pub target: Target,
+    /// WHEN, as it was given.
+    pub when: String,
+    /// What that is.
+    pub trigger: Trigger,
+}
+
+impl FromStr for Injection {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        let refuse = |why: String| ConfigError(format!("fail = {text}: {why}"));
+        let Some((what, when)) = text.split_once('@') else {
+            return Err(refuse(format!("says no time: allowed is WHAT@WHEN, where WHEN is {WHEN}")));
+        };
+        let target = what.parse().map_err(|ConfigError(why)| refuse(why))?;
+        let trigger = when.parse().map_err(|ConfigError(why)| refuse(why))?;
+        Ok(Self { what: what.into(), target, when: when.into(), trigger })
+    }
+}
+
+impl FromStr for Target {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        let (word, rest) = text.split_once(':').unwrap_or((text, ""));
+        let words = || PARTS.iter().map(|(name, _)| *name).chain(ONCE);
+        if !words().any(|known| known == word) {
+            return Err(ConfigError(format!("unknown {word}; the nearest is {}; there are {WHAT}", nearest(word, words()))));
+        }
+        if let Some(lpn) = rest.strip_prefix("lpn=").filter(|_| word == "page") {
+            let lpn = lpn.parse().map_err(|_| ConfigError(format!("{text}: allowed is page:lpn= and a whole number")))?;
+            return Ok(Self::PageOf(Lpn(lpn)));
+        }
+        let numbers: Option<Vec<u32>> = rest.split('.').map(|number| number.parse().ok()).collect();
+        let numbers = numbers.unwrap_or_default();
+        if ONCE.contains(&word) {
+            // A page is programmed once, and erased with its block.
+            let part = PARTS[1..6].iter().find(|(_, count)| *count == numbers.len()).and_then(|(name, _)| part(name, &numbers));
+            let part = part.ok_or_else(|| ConfigError(format!("{text}: allowed is {word}: and 1 to 5 of the numbers C.W.D.P.B")))?;
+            return Ok(Self::Fault(if word == "program" { Fault::Program(part) } else { Fault::Erase(part) }));
+        }
+        let part = part(word, &numbers).ok_or_else(|| {
+            let form = WHAT.split(", ").find(|form| form.starts_with(word)).unwrap_or_default();
+            ConfigError(format!("{text}: allowed is {form}, with whole numbers"))
+        })?;
+        Ok(Self::Fault(Fault::Loss(part)))
+    }
+}
+
+/// The part of this kind that the numbers name.
+fn part(kind: &str, numbers: &[u32]) -> Option<Part> {
+    match (kind, numbers) {
+        ("member", &[member]) => Some(Part::Member(member)),
+        ("channel", &[channel]) => Some(Part::Channel(channel)),
+        ("chip", &[channel, chip]) => Some(Part::Chip { channel, chip }),
+        ("die", &[channel, chip, die]) => Some(Part::Die { channel, chip, die }),
+        ("plane", &[channel, chip, die, plane]) => Some(Part::Plane { channel, chip, die, plane }),
+        ("block", &[channel, chip, die, plane, block]) => Some(Part::Block { channel, chip, die, plane, block }),
+        ("page", &[channel, chip, die, plane, block, page]) => Some(Part::Page { channel, chip, die, plane, block, page }),
+        _ => None,
+    }
+}
+
+impl FromStr for Trigger {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        let refuse = |why: &str| Err(ConfigError(format!("{text}: {why}")));
+        let share = |text: &str| text.strip_suffix('%').and_then(decimal).map(|percent| percent / 100.0).filter(|share| *share <= 1.0);
+        if text.starts_with(|first: char| first.is_ascii_digit()) {
+            if text.ends_with('%') {
+                let share = share(text).filter(|share| *share > 0.0);
+                return share.map_or_else(|| refuse("allowed is a share above 0 % and at most 100 %"), |share| Ok(Self::Share(share)));
+            }
+            let time = UNITS.iter().find_map(|(unit, ns)| Some(decimal(text.strip_suffix(unit)?)? * ns));
+            let time = time.map(f64::round).filter(|ns| *ns <= LATEST_NS);
+            return time.map_or_else(|| refuse(&format!("allowed is {WHEN}")), |ns| Ok(Self::Time(ns as u64)));
+        }
+        let (word, rest) = text.split_once(':').unwrap_or((text, ""));
+        match (word, rest) {
+            ("request", number) => match number.parse() {
+                Ok(number) if number > 0 => Ok(Self::Request(number)),
+                _ => refuse("allowed is request:N, counted from 1"),
+            },
+            ("rebuild", percent) => match share(percent) {
+                Some(share) => Ok(Self::Rebuild(share)),
+                None => refuse("allowed is rebuild:P%, from 0 % to 100 %"),
+            },
+            ("collection", "") => Ok(Self::Collection),
+            ("commit", "") => Ok(Self::Commit),
+            _ => {
+                let near = nearest(word, ["request", "rebuild", "collection", "commit"]);
+                refuse(&format!("allowed is {WHEN}; the nearest word is {near}"))
+            }
+        }
+    }
+}
+
+impl Config {
+    /// The faults to inject, in the order in which they were given.
+    pub fn faults(&self) -> Result<Vec<Injection>, ConfigError> {
+        self.run.fail.iter().map(|text| text.parse()).collect()
+    }
+
+    /// Whether the device has what is to fail; `space_pages` is its logical space.
+    pub(crate) fn check_target(&self, target: Target, space_pages: u64) -> Result<(), String> {
+        match target {
+            Target::Fault(Fault::Loss(part) | Fault::Program(part) | Fault::Erase(part)) => self.device.check_part(part),
+            Target::PageOf(lpn) if lpn.0 < space_pages => Ok(()),
+            Target::PageOf(lpn) => Err(format!("page {}: the logical space has pages 0 to {}", lpn.0, space_pages - 1)),
+        }
+    }
+
+    pub(super) fn check_faults(&self, space_pages: u64) -> Result<(), ConfigError> {
+        self.faults()?.iter().try_for_each(|fault| {
+            let checked = self.check_target(fault.target, space_pages);
+            checked.map_err(|why| ConfigError(format!("fail = {}@{}: {why}", fault.what, fault.when)))
+        })
+    }
+}
+
+impl Device {
+    /// Whether the device has this part; spare chips are chips behind the others.
+    fn check_part(&self, part: Part) -> Result<(), String> {
+        let chips = self.chips_per_channel + self.spare_chips;
+        let limits = [
+            ("channel", self.channels, "the device"),
+            ("chip", chips, "a channel"),
+            ("die", self.dies_per_chip, "a chip"),
+            ("plane", self.planes_per_die, "a die"),
+            ("block", self.blocks_per_plane, "a plane"),
+            ("page", self.pages_per_block, "a block"),
+        ];
+        let within = |number: u32, (name, count, of): (&str, u32, &str)| match number < count {
+            true => Ok(()),
+            false => Err(format!("{name} {number}: {of} has {name}s 0 to {}", count - 1)),
+        };
+        let numbers = match part {
+            Part::Member(member) => return within(member, ("member", u32::from(self.members()), "the device")),
+            Part::Channel(channel) => vec![channel],
+            Part::Chip { channel, chip } => vec![channel, chip],
+            Part::Die { channel, chip, die } => vec![channel, chip, die],
+            Part::Plane { channel, chip, die, plane } => vec![channel, chip, die, plane],
+            Part::Block { channel, chip, die, plane, block } => vec![channel, chip, die, plane, block],
+            Part::Page { channel, chip, die, plane, block, page } => vec![channel, chip, die, plane, block, page],
+        };
+        numbers.into_iter().zip(limits).try_for_each(|(number, limit)| within(number, limit))
+    }
+}

@@ -1,0 +1,181 @@
+//! Injects the faults of a run (`fail`) when their time has come.
+//!
+//! A request costs two comparisons. Only while an event of the device is waited for (a collection, a commit, a rebuild) the clock stops
+//! after each event, which changes nothing but the time that it takes.
+
+use crate::config::{ConfigError, Injection, Target, Trigger};
+use crate::engine::Engine;
+use crate::engine::content::Content;
+use flashraid_vocabulary::{Action, Cause, Fault, Lpn, Version};
+use serde::Serialize;
+
+/// A fault that was injected.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Injected {
+    /// What went wrong, as it was given.
+    pub fault: String,
+    /// When it was to go wrong, as it was given.
+    pub when: String,
+    /// When it did, in simulated time.
+    pub at_ns: u64,
+    /// Requests that had arrived by then.
+    pub request: u64,
+    /// Whether a spare chip took the place of a dead one.
+    pub spare: bool,
+    /// Host pages that nothing can bring back right after it.
+    pub pages_lost: u64,
+}
+
+/// The faults to come and those that came.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Injector {
+    /// To come, in the order in which they were given.
+    pending: Vec<Injection>,
+    /// The earliest time and number of a request that one of them waits for; `u64::MAX` for none.
+    next_ns: u64,
+    next_request: u64,
+    /// Whether one of them waits for an event of the device.
+    waits_for_event: bool,
+    /// Requests that have arrived.
+    arrived: u64,
+    /// What was done for collections and commits before the first request.
+    before: [u64; 2],
+    /// Injected, in order.
+    pub injected: Vec<Injected>,
+}
+
+/// Page operations started or planned for collections, and for commits.
+fn work<C: Content>(engine: &Engine<C>) -> [u64; 2] {
+    let collected = engine.flash.counts.iter().map(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize]).sum();
+    let committed = [Action::Read, Action::Program].map(|action| engine.statistics.planned[action as usize][Cause::Commit as usize]);
+    [collected, committed.iter().sum()]
+}
+
+impl Injector {
+    /// Injects `faults` on a device that is ready for its first request. `requests` is the number of requests of the trace, if that is known.
+    pub fn new<C: Content>(faults: Vec<Injection>, requests: Option<u64>, engine: &Engine<C>) -> Result<Self, ConfigError> {
+        let mut injector = Self { pending: faults, before: work(engine), ..Self::default() };
+        for fault in &mut injector.pending {
+            if let Trigger::Share(share) = fault.trigger {
+                let Some(requests) = requests else {
+                    let (what, when) = (&fault.what, &fault.when);
+                    let why = "a share of the trace needs a trace that can be read twice: allowed is a time, or request:N";
+                    return Err(ConfigError(format!("fail = {what}@{when}: {why}")));
+                };
+                fault.trigger = Trigger::Request(((share * requests as f64).ceil() as u64).max(1));
+            }
+        }
+        injector.look_ahead();
+        Ok(injector)
+    }
+
+    /// Whether the number of the trace's requests must be known.
+    pub fn needs_requests(faults: &[Injection]) -> bool {
+        faults.iter().any(|fault| matches!(fault.trigger, Trigger::Share(_)))
+    }
+
+    fn look_ahead(&mut self) {
+        (self.next_ns, self.next_request, self.waits_for_event) = (u64::MAX, u64::MAX, false);
+        for fault in &self.pending {
+            match fault.trigger {
+                Trigger::Time(time_ns) => self.next_ns = self.next_ns.min(time_ns),
+                Trigger::Request(number) => self.next_request = self.next_request.min(number),
+                Trigger::Share(_) => unreachable!("made a number of a request"),
+                Trigger::Collection | Trigger::Commit | Trigger::Rebuild(_) => self.waits_for_event = true,
+            }
+        }
+    }
+
+    /// The time, up to `time_ns`, at which to look whether something is to be injected, if there is one before the clock gets there.
+    #[inline]
+    pub fn stop_before<C: Content>(&self, engine: &Engine<C>, time_ns: u64) -> Option<u64> {
+        if self.next_ns > time_ns && !self.waits_for_event {
+            return None;
+        }
+        let event_ns = if self.waits_for_event { engine.next_event_ns().unwrap_or(u64::MAX) } else { u64::MAX };
+        let stop_ns = self.next_ns.min(event_ns).max(engine.now_ns());
+        (stop_ns <= time_ns).then_some(stop_ns)
+    }
+
+    /// The request numbered `number`, counted from 1, arrives now.
+    #[inline]
+    pub fn arrives<C: Content>(&mut self, engine: &mut Engine<C>, number: u64) {
+        self.arrived = number;
+        if number >= self.next_request {
+            self.look(engine);
+        }
+    }
+
+    /// Injects what is due at this instant.
+    #[cold]
+    pub fn look<C: Content>(&mut self, engine: &mut Engine<C>) {
+        let [collected, committed] = work(engine);
+        let mut next = 0;
+        while let Some(fault) = self.pending.get(next) {
+            let is_due = match fault.trigger {
+                Trigger::Time(time_ns) => time_ns <= engine.now_ns(),
+                Trigger::Request(number) => number <= self.arrived,
+                Trigger::Share(_) => false,
+                Trigger::Collection => collected > self.before[0],
+                Trigger::Commit => committed > self.before[1],
+                Trigger::Rebuild(share) => engine.rebuild_share().is_some_and(|passed| passed >= share),
+            };
+            if is_due {
+                let Injection { what, target, when, .. } = self.pending.remove(next);
+                self.inject(engine, what, when, target);
+            } else {
+                next += 1;
+            }
+        }
+        self.look_ahead();
+    }
+
+    /// Injects a fault now.
+    pub fn inject<C: Content>(&mut self, engine: &mut Engine<C>, fault: String, when: String, target: Target) {
+        let spares = engine.spares_used();
+        if let Some(fault) = resolve(engine, target) {
+            engine.fail(fault);
+        }
+        self.injected.push(Injected {
+            fault,
+            when,
+            at_ns: engine.now_ns(),
+            request: self.arrived,
+            spare: engine.spares_used() > spares,
+            pages_lost: engine.lost_pages().len() as u64,
+        });
+    }
+
+    /// What the user should be told about faults that did not come to pass.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.pending.iter().map(|fault| format!("fail = {}@{}: did not happen before the run ended", fault.what, fault.when))
+    }
+}
+
+/// The fault that a target comes to now; none if it is a host page that is not written.
+fn resolve<C: Content>(engine: &Engine<C>, target: Target) -> Option<Fault> {
+    match target {
+        Target::Fault(fault) => Some(fault),
+        Target::PageOf(lpn) => {
+            let ppn = engine.flash.lookup(engine.scheme().locate(lpn), Version::Current)?;
+            Some(Fault::Loss(engine.flash.part_of(ppn)))
+        }
+    }
+}
+
+/// What the engine does about failures, until it does.
+#[allow(dead_code)]
+trait Failing {
+    fn fail(&mut self, _fault: Fault) {}
+    fn rebuild_share(&self) -> Option<f64> {
+        None
+    }
+    fn lost_pages(&self) -> Vec<Lpn> {
+        Vec::new()
+    }
+    fn spares_used(&self) -> u32 {
+        0
+    }
+}
+
+impl<C: Content> Failing for Engine<C> {}
