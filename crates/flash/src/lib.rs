@@ -15,6 +15,7 @@ mod topology;
 
 use collection::collector::Collection;
 use collection::victims::Victims;
+use faults::Faults;
 use flashraid_vocabulary::{Action, Cause, Geometry, MemberId, MemberPage, Observer, Ppn, Version};
 use mapping::blocks::{Blocks, State, Stream, plane_stride};
 use mapping::maps::Maps;
@@ -38,12 +39,15 @@ pub enum Progress {
     DataIn,
     /// The page operation has ended.
     Ended,
+    /// The page operation has failed: a read of a page that is lost now, or a program. The record of a program lives until `repeat` succeeds or
+    /// `abort`.
+    Failed,
 }
 
 /// A page operation made progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Its handle. A read's is free again once the completion is taken; a program's after `commit`.
+    /// Its handle. A read's is free again once the completion is taken; a program's after `commit` or `abort`.
     pub record: u32,
     /// What happened.
     pub progress: Progress,
@@ -143,6 +147,7 @@ pub struct Flash {
     pub(crate) sites: Vec<Site>,
     /// Number of the first member's domain of translation pages.
     pub(crate) translation_domains: u32,
+    pub(crate) faults: Faults,
 }
 
 /// Deliberate faults of the flash layer (see the list in the engine's `mutants` file).
@@ -164,8 +169,10 @@ impl Flash {
         let planes_per_unit = settings.planes_per_unit();
         let planes = geometry.channels * units_per_channel * planes_per_unit;
         let has_translation = settings.translation_blocks > 0;
-        let chip = |plane: u32| plane / planes_per_unit % units_per_channel % geometry.chips_per_channel;
-        let translation = |plane: u32| if settings.is_mirror_chip(chip(plane)) { 0 } else { settings.translation_blocks };
+        let chip = |plane: u32| plane / planes_per_unit % units_per_channel % settings.chips_per_channel();
+        // A spare chip gets them when it replaces a chip that has them.
+        let data_chips = geometry.chips_per_channel - settings.mirror_chips;
+        let translation = |plane: u32| if chip(plane) < data_chips { settings.translation_blocks } else { 0 };
         let data_planes = (0..planes).map(|plane| (geometry.blocks_per_plane - translation(plane), settings.gc_threshold));
         // Translation planes are small, and collected when they are short of blocks alone.
         let translation_planes = (0..planes).filter(|_| has_translation).map(|plane| (translation(plane), 0.0));
@@ -179,9 +186,11 @@ impl Flash {
         let planes = blocks.planes.len() as u32;
         let slots = (settings.pages_per_member + settings.translation_pages) as usize * members as usize;
         let units = (geometry.channels * units_per_channel) as usize;
+        let page_limit = ppn_limit(&geometry, settings.spare_chips, has_translation) as usize;
         let mut flash = Self {
             now_ns: 0,
-            maps: Maps::new(slots, ppn_limit(&geometry, has_translation) as usize),
+            maps: Maps::new(slots, page_limit),
+            faults: Faults::new(&settings, Ppn(page_limit as u32 - 1)),
             victims: Victims::new(planes, geometry.pages_per_block),
             domains: Vec::new(),
             channels: (0..geometry.channels).map(|channel| Channel::new(channel, units_per_channel)).collect(),
@@ -219,6 +228,10 @@ impl Flash {
             blocks,
             settings,
         };
+        // The sentinel of lost pages lies in the gap behind the last plane.
+        let gap = flash.block_of(flash.faults.lost);
+        flash.blocks.blocks[gap].state = State::Retired;
+        flash.assign_units();
         flash.static_planes = flash.order_static_planes();
         flash.form_domains();
         flash
@@ -264,6 +277,24 @@ impl Flash {
         *planes = if writable { *planes | bit } else { *planes & !bit };
         let units = &mut self.channels[unit.channel as usize].writable[kind];
         *units = if *planes != 0 { *units | unit.bit } else { *units & !unit.bit };
+    }
+
+    /// Changes what programs of plans may take in a plane, and lets its domain know.
+    pub(crate) fn change_space<R>(&mut self, plane: u32, change: impl FnOnce(&mut Blocks) -> R) -> R {
+        let before = i64::from(self.blocks.host_pages(plane));
+        let result = change(&mut self.blocks);
+        let after = i64::from(self.blocks.host_pages(plane));
+        let domain = self.domain_of_plane(plane);
+        if after != before && domain != NIL {
+            self.domains[domain as usize].free_pages += after - before;
+            self.set_writable(plane, after > 0);
+            if after > before {
+                self.freed.push(domain);
+            } else {
+                self.pool_if_short(domain);
+            }
+        }
+        result
     }
 
     /// Number of planes, translation planes included.
@@ -321,13 +352,16 @@ impl Flash {
     pub(crate) fn settle(&mut self, block: usize) {
         let entry = &mut self.blocks.blocks[block];
         entry.pending -= 1;
-        if entry.pending == 0 && entry.state == State::Closed {
+        if entry.pending == 0 && matches!(entry.state, State::Closed | State::Doomed) {
             self.list_victim(block);
         }
     }
 
-    fn list_victim(&mut self, block: usize) {
+    pub(crate) fn list_victim(&mut self, block: usize) {
         let (plane, number) = self.blocks.place(block);
+        if self.blocks.blocks[block].state == State::Doomed {
+            return self.drain_doomed(plane);
+        }
         self.victims.insert(plane, number, self.blocks.of_plane(plane));
         if self.settings.wear_static.is_some() {
             self.note_cold(plane, number);
@@ -341,7 +375,9 @@ impl Flash {
         let block = self.block_of(ppn);
         let entry = &mut self.blocks.blocks[block];
         if !entry.listed {
-            entry.live -= 1;
+            if ppn != self.faults.lost {
+                entry.live -= 1;
+            }
             return;
         }
         let (plane, number) = self.blocks.place(block);
@@ -381,7 +417,7 @@ impl Flash {
     #[inline]
     pub(crate) fn place_in(&mut self, domain: u32, address: MemberPage, version: Version, keep_base: bool) -> (u32, Ppn) {
         let plane = match self.settings.placement {
-            Placement::Static if self.domains[domain as usize].kind == DATA => domain,
+            Placement::Static if self.domains[domain as usize].kind == DATA => self.domains[domain as usize].plane,
             _ => self.next_plane(domain),
         };
         let ppn = self.take_host_page(plane);
@@ -468,6 +504,9 @@ impl Flash {
             return false;
         }
         let domain = &self.domains[(self.members + u32::from(member.0)) as usize];
+        if self.faults.no_copies[usize::from(member.0)] {
+            return false;
+        }
         let channel = &self.channels[domain.channels.0 as usize];
         domain.free_pages > domain.reserved
             && domain.waiting_mask == 0
@@ -490,7 +529,10 @@ impl Flash {
 
     /// Erased blocks of a member, without those of its translation planes.
     pub fn free_blocks(&self, member: u32) -> u64 {
-        (0..self.units.len() as u32).filter(|unit| self.member_of_unit(*unit) == member).map(|unit| self.free_blocks_of_unit(unit)).sum()
+        (0..self.units.len() as u32)
+            .filter(|unit| self.member_of_unit(*unit) == Some(member))
+            .map(|unit| self.free_blocks_of_unit(unit))
+            .sum()
     }
 
     /// Erased blocks of an array unit.
@@ -567,10 +609,12 @@ impl Flash {
         for version in [Version::Current, Version::Base, Version::Copy] {
             for slot in 0..(self.settings.pages_per_member + self.settings.translation_pages) * self.members {
                 if let Some(ppn) = self.maps.get(version, slot) {
-                    if self.maps.labelled(ppn) != (version, slot) {
-                        return Err(format!("{version:?} of slot {slot} is at {ppn:?}, labelled {:?}", self.maps.labelled(ppn)));
+                    if ppn != self.faults.lost {
+                        if self.maps.labelled(ppn) != (version, slot) {
+                            return Err(format!("{version:?} of slot {slot} is at {ppn:?}, labelled {:?}", self.maps.labelled(ppn)));
+                        }
+                        live[self.block_of(ppn)] += 1;
                     }
-                    live[self.block_of(ppn)] += 1;
                     let held = &mut held[(slot % self.members) as usize];
                     held.bases += u32::from(version == Version::Base);
                     held.copies += u32::from(version == Version::Copy);
@@ -591,11 +635,12 @@ impl Flash {
         for (id, domain) in self.domains.iter().enumerate() {
             let planes = (0..self.blocks.planes.len() as u32).filter(|plane| self.domain_of_plane(*plane) == id as u32);
             let pages: i64 = planes.map(|plane| i64::from(self.blocks.host_pages(plane))).sum();
-            if pages != domain.free_pages || domain.reserved < 0 || domain.reserved > domain.free_pages {
+            let overdrawn = domain.reserved > domain.free_pages && !self.has_failures();
+            if pages != domain.free_pages || domain.reserved < 0 || overdrawn {
                 return Err(format!("domain {id}: {pages} free pages, counted {}, reserved {}", domain.free_pages, domain.reserved));
             }
         }
-        Ok(())
+        self.check_faults()
     }
 }
 

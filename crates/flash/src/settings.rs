@@ -72,6 +72,8 @@ pub struct Settings {
     /// The last chips of each channel that hold copies (`Version::Copy`) and nothing else. Above 0 only with channels as members and
     /// `Placement::Member`; at least one chip of a channel is left for data.
     pub mirror_chips: u32,
+    /// Chips on each channel beside those of `geometry`, numbered behind them: in use only once they replace a failed chip.
+    pub spare_chips: u32,
     /// The last blocks of each plane that hold translation pages and nothing else: a *translation plane* of its own, with its own free
     /// space and its own collection. 0 for none; mirror chips have none.
     pub translation_blocks: u32,
@@ -127,14 +129,20 @@ impl Settings {
         page.0 >= self.pages_per_member
     }
 
-    /// Whether chip `chip` of a channel holds copies.
+    /// Whether chip `chip` of a channel was made to hold copies.
     pub fn is_mirror_chip(&self, chip: u32) -> bool {
-        chip >= self.geometry.chips_per_channel - self.mirror_chips
+        let chips = self.geometry.chips_per_channel;
+        (chips - self.mirror_chips..chips).contains(&chip)
+    }
+
+    /// Chips of a channel: data, mirror, spare.
+    pub fn chips_per_channel(&self) -> u32 {
+        self.geometry.chips_per_channel + self.spare_chips
     }
 
     /// Array units of a channel.
     pub fn units_per_channel(&self) -> u32 {
-        self.geometry.chips_per_channel * if self.chip_serial { 1 } else { self.geometry.dies_per_chip }
+        self.chips_per_channel() * if self.chip_serial { 1 } else { self.geometry.dies_per_chip }
     }
 
     /// Planes of an array unit.

@@ -1,14 +1,16 @@
 //! Where everything is: numbers of channels, units, planes, blocks and pages, and which planes form a space domain.
 
 use crate::mapping::blocks::plane_stride;
-use crate::mapping::space::{DATA, Domain, Queue, TRANSLATION};
+use crate::mapping::space::{DATA, Domain, NIL, Queue, TRANSLATION};
 use crate::{Flash, Placement};
 use flashraid_vocabulary::{Geometry, LocalPage, MemberId, MemberPage, Part, Ppn, Priority, Version};
 
 /// One past the largest physical page number. There are gaps between planes (see `mapping::blocks`), so it exceeds the number of
 /// pages. Translation planes, if the device has any, are numbered behind all others, as if each had all blocks of its plane.
-pub fn ppn_limit(geometry: &Geometry, has_translation_planes: bool) -> u64 {
-    let planes = u64::from(geometry.channels) * geometry.planes_per_channel() * if has_translation_planes { 2 } else { 1 };
+/// `geometry` is without spare chips.
+pub fn ppn_limit(geometry: &Geometry, spare_chips: u32, has_translation_planes: bool) -> u64 {
+    let all = Geometry { chips_per_channel: geometry.chips_per_channel + spare_chips, ..*geometry };
+    let planes = u64::from(all.channels) * all.planes_per_channel() * if has_translation_planes { 2 } else { 1 };
     planes * u64::from(plane_stride(geometry.blocks_per_plane)) * u64::from(geometry.pages_per_block)
 }
 
@@ -65,22 +67,25 @@ impl Flash {
         if self.settings.chip_serial {
             chip * self.planes_per_unit + die * geometry.planes_per_die + plane
         } else {
-            (die * geometry.chips_per_channel + chip) * self.planes_per_unit + plane
+            (die * self.settings.chips_per_channel() + chip) * self.planes_per_unit + plane
         }
     }
 
     /// Bit mask of a chip's array units in its channel.
     pub(crate) fn chip_units(&self, chip: u32) -> u64 {
-        let chips = self.settings.geometry.chips_per_channel;
+        let chips = self.settings.chips_per_channel();
         (0..self.units_per_channel).filter(|unit| unit % chips == chip).fold(0, |mask, unit| mask | 1 << unit)
     }
 
     pub(crate) fn form_domains(&mut self) {
         let channels = self.settings.geometry.channels;
-        let all_units = u64::MAX >> (64 - self.units_per_channel);
+        let chips = self.settings.geometry.chips_per_channel;
+        let all_units = (0..chips).fold(0, |mask, chip| mask | self.chip_units(chip));
         let domain = |channels: (u32, u32), units: u64| Domain {
             free_pages: 0,
             reserved: 0,
+            living_planes: 0,
+            plane: NIL,
             channels,
             units,
             kind: DATA,
@@ -89,7 +94,6 @@ impl Flash {
             next_channel: channels.0,
             fill_turn: (channels.0, units.trailing_zeros(), 0),
         };
-        let chips = self.settings.geometry.chips_per_channel;
         let mirrors = (0..chips).filter(|chip| self.settings.is_mirror_chip(*chip)).fold(0, |mask, chip| mask | self.chip_units(chip));
         let of_member = |m: u32| match self.settings.member_is_chip {
             true => domain((m / chips, m / chips + 1), self.chip_units(m % chips)),
@@ -100,7 +104,7 @@ impl Flash {
                 .map(|plane| {
                     let unit = plane / self.planes_per_unit;
                     let channel = unit / self.units_per_channel;
-                    domain((channel, channel + 1), 1 << (unit % self.units_per_channel))
+                    Domain { plane, ..domain((channel, channel + 1), 1 << (unit % self.units_per_channel)) }
                 })
                 .collect(),
             Placement::Member => {
@@ -121,53 +125,67 @@ impl Flash {
         let sites = (0..self.blocks.planes.len() as u32).map(|plane| {
             let (kind, place) = if plane < planes { (DATA, plane) } else { (TRANSLATION, plane - planes) };
             let unit = place / self.planes_per_unit;
-            let domain = match kind {
-                DATA => self.find_domain(plane),
-                _ => self.translation_domains + self.member_of_unit(unit),
+            let domain = match (self.member_of_unit(unit), kind) {
+                (None, _) => NIL,
+                (Some(member), DATA) => self.find_domain(plane, member),
+                (Some(member), _) => self.translation_domains + member,
             };
             Site { unit, domain, bit: 1 << (place % self.planes_per_unit) }
         });
         self.sites = sites.collect();
         for plane in 0..self.blocks.planes.len() as u32 {
-            let pages = i64::from(self.blocks.host_pages(plane));
-            let domain = self.domain_of_plane(plane);
-            self.domains[domain as usize].free_pages += pages;
-            self.set_writable(plane, pages > 0);
+            self.join_domain(plane);
         }
-        for (id, domain) in self.domains.iter().enumerate() {
+        for (id, domain) in self.domains.iter().enumerate().filter(|(_, domain)| domain.living_planes > 0) {
             for channel in domain.channels.0..domain.channels.1 {
                 self.channels[channel as usize].domains.push(id as u32);
             }
         }
     }
 
-    pub(crate) fn find_domain(&self, plane: u32) -> u32 {
+    /// The plane's pages are free for programs of its domain, if it has one.
+    pub(crate) fn join_domain(&mut self, plane: u32) {
+        let pages = self.blocks.host_pages(plane);
+        let domain = self.domain_of_plane(plane);
+        self.blocks.planes[plane as usize].in_use = domain != NIL;
+        if domain != NIL {
+            self.domains[domain as usize].free_pages += i64::from(pages);
+            self.domains[domain as usize].living_planes += u32::from(self.blocks.planes[plane as usize].blocks > 0);
+            self.set_writable(plane, pages > 0);
+        }
+    }
+
+    fn find_domain(&self, plane: u32, member: u32) -> u32 {
         let unit = plane / self.planes_per_unit;
         let channel = unit / self.units_per_channel;
         match self.settings.placement {
             Placement::Static => plane,
             Placement::Member => {
                 let is_copy = !self.settings.member_is_chip && self.settings.is_mirror_chip(self.chip_of_unit(unit));
-                self.member_of_unit(unit) + if is_copy { self.members } else { 0 }
+                member + if is_copy { self.members } else { 0 }
             }
             Placement::Groups(groups) => channel / (self.settings.geometry.channels / groups),
         }
     }
 
-    /// The member that an array unit belongs to.
-    pub fn member_of_unit(&self, unit: u32) -> u32 {
-        let channel = unit / self.units_per_channel;
-        if self.settings.member_is_chip {
-            let chips = self.settings.geometry.chips_per_channel;
-            channel * chips + self.chip_of_unit(unit)
-        } else {
-            channel
+    /// The member that an array unit belongs to; `None` for those of spare chips that replace none.
+    pub fn member_of_unit(&self, unit: u32) -> Option<u32> {
+        self.units[unit as usize].member
+    }
+
+    /// The members of units as long as no spare chip is in use.
+    pub(crate) fn assign_units(&mut self) {
+        let chips = self.settings.geometry.chips_per_channel;
+        for unit in 0..self.units.len() as u32 {
+            let (channel, chip) = (unit / self.units_per_channel, self.chip_of_unit(unit));
+            let member = if self.settings.member_is_chip { channel * chips + chip } else { channel };
+            self.units[unit as usize].member = (chip < chips).then_some(member);
         }
     }
 
     /// The chip, in its channel, that an array unit belongs to.
     pub fn chip_of_unit(&self, unit: u32) -> u32 {
-        unit % self.units_per_channel % self.settings.geometry.chips_per_channel
+        unit % self.units_per_channel % self.settings.chips_per_channel()
     }
 
     /// The array unit that a physical page belongs to.

@@ -201,6 +201,7 @@ fn settings(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_se
         member_is_chip,
         pages_per_member: 48,
         mirror_chips: 0,
+        spare_chips: 0,
         translation_blocks: 0,
         translation_pages: 0,
         cell: CellTimes { read_ns: 1, program_ns: 1, erase_ns: 1 },
@@ -282,7 +283,7 @@ fn domains_are_planes_members_or_groups() {
             assert!(flash.reserve(domain) && !flash.reserve(domain));
         }
         // Each array unit belongs to one member, all members to as many.
-        let of_member = |member| (0..24).filter(|unit| flash.member_of_unit(*unit) == member).count();
+        let of_member = |member| (0..24).filter(|unit| flash.member_of_unit(*unit) == Some(member)).count();
         assert!((0..u32::from(members)).all(|member| of_member(member) == 24 / usize::from(members)));
     }
 }
@@ -378,7 +379,7 @@ fn translation_pages_have_space_of_their_own() {
                 assert_eq!(flash.lookup(address, Version::Current), Some(ppn));
                 assert_eq!(flash.address(flash.slot(address)), address);
                 let unit = flash.unit_of(ppn);
-                assert_eq!(flash.member_of_unit(unit), u32::from(member), "{placement:?}");
+                assert_eq!(flash.member_of_unit(unit), Some(u32::from(member)), "{placement:?}");
                 assert!(flash.chip_of_unit(unit) < 3 - mirror_chips);
                 unit
             });

@@ -44,6 +44,7 @@ pub fn settings(device: &Device, placement: Placement) -> Settings {
         member_is_chip: device.member == Member::Chip,
         pages_per_member: device.pages_per_member(),
         mirror_chips: device.mirror_chips,
+        spare_chips: device.spare_chips,
         translation_blocks: device.translation_blocks(),
         translation_pages: device.translation_pages(),
         cell: CellTimes { read_ns: device.read_ns, program_ns: device.program_ns, erase_ns: device.erase_ns },

@@ -300,7 +300,8 @@ impl Simulation {
             let cell_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|operation| cell.cell_ns(operation, 0, 0));
             let buses = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
             let buses = buses.map(|(now, start)| (now.iter().sum::<u64>() - start.iter().sum::<u64>()) as f64);
-            let units = now.units.iter().zip(&start.units);
+            let is_used = |unit: &usize| engine.flash.member_of_unit(*unit as u32).is_some();
+            let units = (0..now.units.len()).filter(is_used).map(|unit| (now.units[unit], start.units[unit]));
             let units = units.map(|(now, start)| (0..ACTIONS).map(|action| (now[action] - start[action]) * cell_ns[action]).sum::<u64>() as f64);
             let mean = moments(buses.clone()).0.max(moments(units.clone()).0);
             let busiest = buses.chain(units).fold(0.0, f64::max);
@@ -443,7 +444,7 @@ impl Simulation {
         let all_parity = parity_programs.iter().sum::<u64>() as f64;
         let list: Vec<Value> = (0..members)
             .map(|member| {
-                let units: Vec<usize> = (0..now.units.len()).filter(|unit| flash.member_of_unit(*unit as u32) == member).collect();
+                let units: Vec<usize> = (0..now.units.len()).filter(|unit| flash.member_of_unit(*unit as u32) == Some(member)).collect();
                 let sum = |action: usize| units.iter().map(|unit| now.units[*unit][action] - start.units[*unit][action]).sum::<u64>();
                 let busy_ns = |snapshot: &Snapshot| units.iter().flat_map(|unit| snapshot.unit_busy_ns[*unit]).sum::<u64>();
                 json!({

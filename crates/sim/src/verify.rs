@@ -41,9 +41,9 @@ fn failed_unit(flash: &Flash, protects: Protects, ppn: Ppn) -> Option<u32> {
     let unit = flash.unit_of(ppn);
     match protects {
         Protects::None => None,
-        Protects::Chip => Some(flash.channel_of_unit(unit) * flash.geometry().chips_per_channel + flash.chip_of_unit(unit)),
+        Protects::Chip => Some(flash.channel_of_unit(unit) * flash.settings().chips_per_channel() + flash.chip_of_unit(unit)),
         Protects::Channel => Some(flash.channel_of_unit(unit)),
-        Protects::Member => Some(flash.member_of_unit(unit)),
+        Protects::Member => flash.member_of_unit(unit),
     }
 }
 

@@ -61,13 +61,12 @@ fn copies_are_placed_independently() {
     submit(&mut engine, 0, read(next_page - 4)); // one chip of mirror 0 is busy when the writes come
     submit(&mut engine, 0, pages(HostOp::Write, 7, 5));
     engine.finish().unwrap();
-    let geometry = engine.flash.geometry();
     // (channel, page in the channel) of each copy.
     let place = |lpn: u32, mirror: u16| {
         let address = MemberPage { member: MemberId(mirror), page: LocalPage(lpn) };
         let ppn = engine.flash.lookup(address, Version::Current).expect("written");
         let unit = engine.flash.unit_of(ppn);
-        (engine.flash.channel_of_unit(unit), unit % geometry.chips_per_channel, ppn)
+        (engine.flash.channel_of_unit(unit), engine.flash.chip_of_unit(unit), ppn)
     };
     let copies: Vec<_> = (7..12).map(|lpn| (place(lpn, 0), place(lpn, 1))).collect();
     assert!(copies.iter().all(|(first, second)| (first.0, second.0) == (0, 1)), "one copy in each mirror: {copies:?}");

@@ -5,8 +5,10 @@
 //! `Flash::rule`. Static wear levelling is a collection whose victim is a cold block instead of the emptiest.
 
 use crate::mapping::blocks::{NONE, State, Stream};
+use crate::mapping::space::{Domain, NIL};
 use crate::nand::records::{Record, Work};
-use crate::{Blocking, Flash, MapNews};
+use crate::nand::units::each;
+use crate::{Blocking, Flash, MapNews, MemberLoad};
 use flashraid_vocabulary::{Cause, MemberPage, Observer, Ppn, Priority, Ruling, Version};
 use std::cmp::Reverse;
 
@@ -22,6 +24,13 @@ enum Stage {
     Erasing,
 }
 
+impl Stage {
+    /// Whether the units that a collection blocks are blocked: not while it waits for work that may need them.
+    fn blocks_units(self) -> bool {
+        !matches!(self, Stage::Committing | Stage::Reads)
+    }
+}
+
 /// The collection of one plane.
 #[derive(Clone, Copy, Debug)]
 pub struct Collection {
@@ -31,13 +40,15 @@ pub struct Collection {
     wear: bool,
     /// The page at the cursor is to be moved even if it is semivalid.
     move_semivalid: bool,
+    /// The victim is retired instead of erased, so nothing is gained.
+    retires: bool,
     moving: u32,
 }
 
 impl Collection {
     /// No collection runs.
     pub const IDLE: Collection =
-        Collection { victim: NONE, cursor: 0, stage: Stage::Moving, wear: false, move_semivalid: false, moving: 0 };
+        Collection { victim: NONE, cursor: 0, stage: Stage::Moving, wear: false, move_semivalid: false, retires: false, moving: 0 };
 }
 
 impl Flash {
@@ -62,18 +73,34 @@ impl Flash {
     fn start_collection(&mut self, plane: u32) {
         if self.collections[plane as usize].victim == NONE
             && let Some(victim) = self.victims.best(plane)
+            && self.can_move(plane, victim)
         {
             self.collect_block(plane, victim, false);
         }
     }
 
+    /// Whether there are pages for the live ones of a victim: always, unless failures took from what is kept for that.
+    fn can_move(&self, plane: u32, victim: u16) -> bool {
+        let live = u32::from(self.blocks.blocks[self.blocks.index(plane, victim)].live);
+        let free_blocks = self.blocks.planes[plane as usize].free_blocks;
+        live <= self.blocks.left(plane, Stream::Collection) + free_blocks * self.pages_per_block
+    }
+
     fn collect_block(&mut self, plane: u32, victim: u16, wear: bool) {
         self.claim(plane, victim);
-        self.collections[plane as usize] = Collection { victim, wear, ..Collection::IDLE };
-        let member = self.member_of_unit(self.unit_of_plane(plane));
-        self.loads[member as usize].collections += 1;
+        self.begin_collection(plane, Collection { victim, wear, ..Collection::IDLE });
+    }
+
+    fn begin_collection(&mut self, plane: u32, collection: Collection) {
+        self.collections[plane as usize] = collection;
+        self.load_of_plane(plane).collections += 1;
         self.block_units(plane, true);
         self.continue_collection(plane);
+    }
+
+    fn load_of_plane(&mut self, plane: u32) -> &mut MemberLoad {
+        let member = self.member_of_unit(self.unit_of_plane(plane)).expect("planes of idle spare chips are never collected");
+        &mut self.loads[member as usize]
     }
 
     /// Takes a block off the victim lists.
@@ -85,21 +112,28 @@ impl Flash {
 
     /// Keeps host work off the units that a collection blocks, or lets it on again.
     fn block_units(&mut self, plane: u32, blocked: bool) {
+        self.mark_units(plane, blocked);
+        if !blocked && self.settings.gc_blocks != Blocking::None {
+            self.kick(self.channel_of_unit(self.unit_of_plane(plane)));
+        }
+    }
+
+    /// As `block_units`, but lets nobody start yet.
+    fn mark_units(&mut self, plane: u32, blocked: bool) {
+        self.units_blocked_by(plane).for_each(|unit| self.set_blocked(unit, blocked));
+    }
+
+    /// The units that a collection of the plane blocks.
+    fn units_blocked_by(&self, plane: u32) -> impl Iterator<Item = u32> + use<> {
         let unit = self.unit_of_plane(plane);
-        let channel = self.channel_of_unit(unit);
-        let first = channel * self.units_per_channel;
+        let first = self.channel_of_unit(unit) * self.units_per_channel;
         let units = match self.settings.gc_blocks {
-            Blocking::None => return,
+            Blocking::None => 0,
             Blocking::Unit => 1 << (unit - first),
-            Blocking::Chip => self.chip_units((unit - first) % self.settings.geometry.chips_per_channel),
+            Blocking::Chip => self.chip_units(self.chip_of_unit(unit)),
             Blocking::Channel => u64::MAX >> (64 - self.units_per_channel),
         };
-        for unit in (0..self.units_per_channel).filter(|unit| units >> unit & 1 == 1) {
-            self.set_blocked(first + unit, blocked);
-        }
-        if !blocked {
-            self.kick(channel);
-        }
+        each(units).map(move |number| first + number)
     }
 
     fn collection_work(&mut self, plane: u32, work: Work, ppn: u32) {
@@ -122,6 +156,7 @@ impl Flash {
             let ppn = first + u32::from(cursor);
             match self.maps.live(Ppn(ppn)) {
                 None => cursor += 1,
+                Some(_) if self.has_failures() && self.is_lost_page(Ppn(ppn)) => self.give_up(Ppn(ppn)),
                 Some((Version::Base, slot)) if !move_semivalid => {
                     let state = &mut self.collections[plane as usize];
                     (state.cursor, state.stage) = (cursor, Stage::Asking);
@@ -148,6 +183,9 @@ impl Flash {
 
     fn erase_victim(&mut self, plane: u32, first: u32) {
         self.collections[plane as usize].stage = Stage::Erasing;
+        if self.collections[plane as usize].retires {
+            return self.retire_victim(plane);
+        }
         self.collection_work(plane, Work::Erase, first);
     }
 
@@ -242,16 +280,40 @@ impl Flash {
         }
     }
 
-    /// Takes the next page of the plane's collection stream.
-    pub(crate) fn take_move_page(&mut self, plane: u32) -> Ppn {
-        let (block, offset) = self.blocks.take(plane, Stream::Collection);
-        Ppn(block as u32 * self.pages_per_block + offset)
+    /// Takes the next page of the plane's collection stream. There always is one, unless failures took from what is kept for that.
+    pub(crate) fn take_move_page(&mut self, plane: u32) -> Option<Ppn> {
+        let (block, offset) = match self.has_failures() {
+            false => self.blocks.take(plane, Stream::Collection),
+            true => self.take_scarce_move_page(plane)?,
+        };
+        Some(Ppn(block as u32 * self.pages_per_block + offset))
+    }
+
+    /// A block that is retired in the end gives nothing back: what is taken for its pages is no loan, and leaves the reserve alone.
+    #[cold]
+    fn take_scarce_move_page(&mut self, plane: u32) -> Option<(usize, u32)> {
+        let retires = self.collections[plane as usize].retires;
+        let needed = if retires { self.settings.gc_hard } else { 1 };
+        if self.blocks.left(plane, Stream::Collection) == 0 && self.blocks.planes[plane as usize].free_blocks < needed {
+            return None;
+        }
+        Some(self.change_space(plane, |blocks| {
+            let debt = blocks.planes[plane as usize].debt;
+            let taken = blocks.take(plane, Stream::Collection);
+            if retires {
+                blocks.planes[plane as usize].debt = debt;
+            }
+            taken
+        }))
     }
 
     /// One step of a collection has ended.
     pub(crate) fn collection_work_ended<O: Observer>(&mut self, id: u32, observer: &mut O) {
         let Record { work, owner: plane, ppn, .. } = self.records[id as usize];
         self.free_record(id);
+        if self.has_failures() && self.is_cut_short(plane, work, Ppn(ppn)) {
+            return;
+        }
         match work {
             Work::MoveRead => self.collection_work(plane, Work::MoveProgram, ppn),
             Work::MoveProgram | Work::CopyBack => {
@@ -263,6 +325,9 @@ impl Flash {
                 self.erased(plane, observer);
                 self.block_units(plane, false);
                 self.collect_if_starved(plane);
+                if self.has_failures() {
+                    self.drain_doomed(plane);
+                }
                 self.level_wear(plane);
             }
             Work::Read | Work::Program => unreachable!("work of a plan"),
@@ -299,20 +364,167 @@ impl Flash {
     /// The victim is erased: its block is free again, and space may have been gained.
     fn erased<O: Observer>(&mut self, plane: u32, observer: &mut O) {
         let victim = std::mem::replace(&mut self.collections[plane as usize].victim, NONE);
-        let member = self.member_of_unit(self.unit_of_plane(plane));
-        self.loads[member as usize].collections -= 1;
-        observer.erased(self.first_ppn(self.blocks.index(plane, victim)), self.pages_per_block);
-        let before = self.blocks.host_pages(plane);
-        self.blocks.erased(plane, victim);
-        let after = self.blocks.host_pages(plane);
+        self.load_of_plane(plane).collections -= 1;
+        let first = self.first_ppn(self.blocks.index(plane, victim));
+        observer.erased(first, self.pages_per_block);
+        if self.has_failures() {
+            self.faults.readable_again(first, self.pages_per_block);
+        }
+        self.change_space(plane, |blocks| blocks.erased(plane, victim));
         if self.reports_moves() {
             self.map_news.push(MapNews::Erased { plane });
         }
-        if after > before {
-            let domain = self.domain_of_plane(plane);
-            self.domains[domain as usize].free_pages += i64::from(after - before);
-            self.set_writable(plane, true);
-            self.freed.push(domain);
+    }
+
+    // ---- failures ----
+
+    pub(crate) fn is_collecting(&self, plane: u32) -> bool {
+        self.collections[plane as usize].victim != NONE
+    }
+
+    /// Checks that units are blocked by the collections that do, and no others.
+    pub(crate) fn check_blocked(&self) -> Result<(), String> {
+        let mut blocked = vec![0; self.units.len()];
+        for (plane, collection) in self.collections.iter().enumerate() {
+            if collection.victim != NONE && collection.stage.blocks_units() {
+                self.units_blocked_by(plane as u32).for_each(|unit| blocked[unit as usize] += 1);
+            }
+        }
+        match self.units.iter().zip(blocked).position(|(unit, blocked)| unit.blocked != blocked) {
+            Some(unit) => Err(format!("unit {unit} is wrongly blocked, or not")),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the collection of a plane as it is, without the erase. Units that it blocked are not offered anything yet.
+    pub(crate) fn cut_collection(&mut self, plane: u32) {
+        let Collection { victim, stage, .. } = std::mem::replace(&mut self.collections[plane as usize], Collection::IDLE);
+        if victim != NONE {
+            self.load_of_plane(plane).collections -= 1;
+            if stage.blocks_units() {
+                self.mark_units(plane, false);
+            }
+            self.change_space(plane, |blocks| blocks.planes[plane as usize].debt = false);
+        }
+    }
+
+    /// The victim is lost: the collection ends when what it does has ended, or now if it waits.
+    pub(crate) fn victim_lost(&mut self, plane: u32) {
+        if matches!(self.collections[plane as usize].stage, Stage::Asking | Stage::Committing | Stage::Reads) {
+            self.cut_collection(plane);
+        }
+    }
+
+    /// The collection has ended early: whatever it kept waiting goes on.
+    fn collection_cut(&mut self, plane: u32) {
+        self.collect_if_starved(plane);
+        self.drain_doomed(plane);
+        self.kick(self.channel_of_unit(self.unit_of_plane(plane)));
+    }
+
+    /// The victim of a collection that gives nothing back is empty.
+    #[cold]
+    fn retire_victim(&mut self, plane: u32) {
+        let victim = self.collections[plane as usize].victim;
+        self.cut_collection(plane);
+        self.retire_block(plane, victim);
+        self.collection_cut(plane);
+    }
+
+    /// A live page of a victim cannot be read: its version is lost for good.
+    #[cold]
+    fn give_up(&mut self, ppn: Ppn) {
+        let (version, slot) = self.maps.live(ppn).expect("a live page");
+        self.maps.set(version, slot, self.faults.lost);
+        let block = self.block_of(ppn);
+        self.blocks.blocks[block].live -= 1;
+        if self.reports_moves() && !self.settings.is_translation(self.address(slot).page) {
+            self.map_news.push(MapNews::Moved { plane: self.plane_of(ppn), version, slot });
+        }
+    }
+
+    /// Whether a failure undid what work of the collector was to do, and if so does what is left to do. `ppn` is the page of the work.
+    #[cold]
+    fn is_cut_short(&mut self, plane: u32, work: Work, ppn: Ppn) -> bool {
+        let Collection { victim, moving, .. } = self.collections[plane as usize];
+        let programs = matches!(work, Work::MoveProgram | Work::CopyBack);
+        if self.blocks.planes[plane as usize].dead {
+            if programs {
+                self.settle(self.block_of(ppn));
+            }
+            return true;
+        }
+        let block = self.blocks.index(plane, victim);
+        let victim_lost = self.blocks.blocks[block].state == State::Retired;
+        let source_lost = work != Work::Erase && self.is_lost_page(Ppn(moving));
+        let target_lost = programs && self.is_lost_page(ppn);
+        let fails = (programs || work == Work::Erase) && self.fails_now(work, ppn);
+        if !(victim_lost || source_lost || target_lost || fails) {
+            return false;
+        }
+        if programs {
+            let target = self.block_of(ppn);
+            if fails {
+                self.doom(target);
+            }
+            self.settle(target);
+        }
+        if victim_lost || work == Work::Erase {
+            self.cut_collection(plane);
+            self.retire_block(plane, victim);
+            self.collection_cut(plane);
+        } else {
+            // The page is moved again, if it is still there.
+            self.collections[plane as usize].cursor = (moving - self.first_ppn(block).0) as u16;
+            self.continue_collection(plane);
+        }
+        true
+    }
+
+    /// A move has no page to go to: the collection ends, and its victim stays.
+    #[cold]
+    pub(crate) fn move_finds_no_page(&mut self, unit: u32, id: u32) {
+        let plane = self.records[id as usize].plane;
+        self.free_record(id);
+        self.refresh_want(unit);
+        let Collection { victim, retires, .. } = self.collections[plane as usize];
+        self.cut_collection(plane);
+        if victim == NONE {
+            return;
+        }
+        let block = self.blocks.index(plane, victim);
+        match self.blocks.blocks[block].state {
+            State::Victim if retires => self.blocks.blocks[block].state = State::Doomed,
+            State::Victim => {
+                self.blocks.blocks[block].state = State::Closed;
+                self.list_victim(block);
+            }
+            _ => {}
+        }
+    }
+
+    /// Moves what lives in a doomed block of the plane, to retire it, if there is space that nobody else needs.
+    #[cold]
+    pub(crate) fn drain_doomed(&mut self, plane: u32) {
+        if self.collections[plane as usize].victim != NONE || self.without_time {
+            return;
+        }
+        let state = &self.blocks.planes[plane as usize];
+        let mut most = self.blocks.left(plane, Stream::Collection);
+        let domain = self.domain_of_plane(plane);
+        if domain != NIL && state.free_blocks >= self.settings.gc_hard {
+            let Domain { free_pages, reserved, .. } = self.domains[domain as usize];
+            most += if free_pages - reserved >= i64::from(self.pages_per_block) { self.pages_per_block } else { 0 };
+        }
+        let fits = |number: &u16| {
+            let block = &self.blocks.blocks[self.blocks.index(plane, *number)];
+            block.pending == 0 && u32::from(block.live) <= most
+        };
+        let doomed = self.faults.doomed_of(plane).find(fits);
+        if let Some(victim) = doomed {
+            let block = self.blocks.index(plane, victim);
+            self.blocks.blocks[block].state = State::Victim;
+            self.begin_collection(plane, Collection { victim, retires: true, ..Collection::IDLE });
         }
     }
 
@@ -345,7 +557,7 @@ impl Flash {
             if !self.is_cold(plane, block, erases) {
                 self.cold[plane as usize].pop();
             } else {
-                if self.blocks.most_erases(plane) - erases > spread {
+                if self.blocks.most_erases(plane) - erases > spread && self.can_move(plane, block) {
                     self.collect_block(plane, block, true);
                 }
                 return;
@@ -361,14 +573,13 @@ impl Flash {
         let Some(victim) = self.victims.best(plane) else { return false };
         self.victims_now += 1;
         self.claim(plane, victim);
-        let member = self.member_of_unit(self.unit_of_plane(plane));
-        self.loads[member as usize].collections += 1;
+        self.load_of_plane(plane).collections += 1;
         self.collections[plane as usize] = Collection { victim, ..Collection::IDLE };
         let block = self.blocks.index(plane, victim);
         let mut ppn = self.first_ppn(block);
         while self.blocks.blocks[block].live > 0 {
             if self.maps.live(ppn).is_some() {
-                let to = self.take_move_page(plane);
+                let to = self.take_move_page(plane).expect("nothing has failed yet");
                 self.switch_moved(ppn, to, observer);
                 self.programmed_now += 1;
             }

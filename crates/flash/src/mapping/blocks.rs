@@ -34,8 +34,12 @@ pub enum State {
     Open,
     /// Fully programmed.
     Closed,
+    /// Not to be programmed any more, as a program in it failed: when its live pages are moved, it is retired.
+    Doomed,
     /// Chosen by the collector.
     Victim,
+    /// Out of use for good; what it held is lost.
+    Retired,
 }
 
 /// A block; four fit a cache line.
@@ -86,6 +90,12 @@ pub struct Plane {
     pub free_pages: u32,
     /// The running collection has taken a block of the reserve.
     pub debt: bool,
+    /// Nothing of it lives.
+    pub dead: bool,
+    /// It has a domain: a plane of a spare chip has none before it replaces another.
+    pub in_use: bool,
+    /// Blocks out of use for good.
+    pub retired: u32,
     /// Blocks from here on were never used.
     fresh: u32,
     most_erases: u32,
@@ -126,6 +136,9 @@ impl Blocks {
             free_blocks: blocks,
             free_pages: blocks * pages_per_block,
             debt: false,
+            dead: false,
+            in_use: true,
+            retired: 0,
             fresh: 0,
             most_erases: 0,
             erased: BinaryHeap::new(),
@@ -165,10 +178,10 @@ impl Blocks {
         &mut self.blocks[(plane * self.stride) as usize..][..self.blocks_per_plane as usize]
     }
 
-    /// Erase counts of all blocks.
+    /// Erase counts of all blocks but those of spare chips that replace none.
     pub fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
         let planes = self.erases.chunks(self.stride as usize).zip(&self.planes);
-        planes.flat_map(|(erases, plane)| &erases[..plane.blocks as usize]).copied()
+        planes.filter(|(_, plane)| plane.in_use).flat_map(|(erases, plane)| &erases[..plane.blocks as usize]).copied()
     }
 
     /// Pages that host programs may still take in the plane.
@@ -181,7 +194,7 @@ impl Blocks {
 
     /// Pages left in the stream's open block.
     #[inline]
-    fn left(&self, plane: u32, stream: Stream) -> u32 {
+    pub(crate) fn left(&self, plane: u32, stream: Stream) -> u32 {
         match self.planes[plane as usize].open[stream as usize] {
             NONE => 0,
             block => self.pages_per_block - u32::from(self.blocks[self.index(plane, block)].written),
@@ -218,14 +231,14 @@ impl Blocks {
     }
 
     fn open(&mut self, plane: u32, stream: Stream) -> u16 {
-        let state = &mut self.planes[plane as usize];
-        // A block never used has no erases, so it comes before any other under dynamic wear levelling too.
-        let block = if state.fresh < state.blocks {
-            state.fresh += 1;
-            (state.fresh - 1) as u16
-        } else {
-            state.erased.pop().expect("the space rule leaves a free block").0.1
+        // A block retired while it was free is still among those to choose from.
+        let block = loop {
+            let block = self.next_free(plane);
+            if self.blocks[self.index(plane, block)].state != State::Retired {
+                break block;
+            }
         };
+        let state = &mut self.planes[plane as usize];
         state.free_blocks -= 1;
         state.debt |= stream == Stream::Collection;
         state.open[stream as usize] = block;
@@ -233,6 +246,61 @@ impl Blocks {
         debug_assert_eq!(self.blocks[index].state, State::Free);
         self.blocks[index].state = State::Open;
         block
+    }
+
+    fn next_free(&mut self, plane: u32) -> u16 {
+        let state = &mut self.planes[plane as usize];
+        // A block never used has no erases, so it comes before any other under dynamic wear levelling too.
+        if state.fresh < state.blocks {
+            state.fresh += 1;
+            (state.fresh - 1) as u16
+        } else {
+            state.erased.pop().expect("the space rule leaves a free block").0.1
+        }
+    }
+
+    /// The block gets no more programs. It must not be in a victim list.
+    pub(crate) fn close(&mut self, plane: u32, block: u16, state: State) {
+        let index = self.index(plane, block);
+        let entry = &mut self.blocks[index];
+        debug_assert!(!entry.listed);
+        let free = self.pages_per_block - u32::from(entry.written);
+        let plane = &mut self.planes[plane as usize];
+        match entry.state {
+            State::Free => {
+                plane.free_blocks -= 1;
+                plane.free_pages -= free;
+            }
+            State::Open => {
+                plane.free_pages -= free;
+                plane.open.iter_mut().filter(|open| **open == block).for_each(|open| *open = NONE);
+            }
+            State::Retired => return,
+            State::Closed | State::Doomed | State::Victim => {}
+        }
+        entry.state = state;
+        plane.retired += u32::from(state == State::Retired);
+    }
+
+    /// A plane that was never used gives its last `blocks` blocks to another that has none.
+    pub(crate) fn split(&mut self, from: u32, to: u32, blocks: u32) {
+        let left = self.planes[from as usize].blocks - blocks;
+        let is_retired = |number: &u32| self.blocks[self.index(from, *number as u16)].state == State::Retired;
+        let retired: Vec<u32> = (left..left + blocks).filter(is_retired).collect();
+        let pages_per_block = self.pages_per_block;
+        let mut change = |plane: u32, blocks: u32, retired: u32, sign: i32| {
+            let state = &mut self.planes[plane as usize];
+            state.blocks = state.blocks.wrapping_add_signed(sign * blocks as i32);
+            state.retired = state.retired.wrapping_add_signed(sign * retired as i32);
+            state.free_blocks = state.free_blocks.wrapping_add_signed(sign * (blocks - retired) as i32);
+            state.free_pages = state.free_blocks * pages_per_block;
+        };
+        change(from, blocks, retired.len() as u32, -1);
+        change(to, blocks, retired.len() as u32, 1);
+        for number in retired {
+            let index = self.index(to, (number - left) as u16);
+            self.blocks[index].state = State::Retired;
+        }
     }
 
     /// Erase count of the plane's most worn block.

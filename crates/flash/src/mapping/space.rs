@@ -27,8 +27,13 @@ pub const TRANSLATION: usize = 1;
 pub struct Domain {
     /// Pages that host programs may still take.
     pub free_pages: i64,
-    /// Of these, promised to operations whose programs have not taken theirs yet.
+    /// Of these, promised to operations whose programs have not taken theirs yet. After failures more may be promised than there are:
+    /// then programs wait for the collector.
     pub reserved: i64,
+    /// Planes of it that live.
+    pub living_planes: u32,
+    /// Under static placement, its one data plane.
+    pub plane: u32,
     /// Channels that it spans: first, and one past the last.
     pub channels: (u32, u32),
     /// Its array units in each of these channels.
@@ -51,5 +56,11 @@ impl Domain {
         let granted = self.free_pages > self.reserved;
         self.reserved += i64::from(granted);
         granted
+    }
+
+    /// Whether it has one array unit alone.
+    #[inline]
+    pub(crate) fn single_unit(&self) -> bool {
+        self.units.is_power_of_two() && self.channels.0 + 1 == self.channels.1
     }
 }

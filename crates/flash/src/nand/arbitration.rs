@@ -133,7 +133,8 @@ impl Flash {
         let mut best = (u32::MAX, NIL);
         for &id in &channel.domains {
             let domain = &self.domains[id as usize];
-            if domain.waiting_mask != 0 && channel.takers(domain.kind) & domain.units != 0 {
+            // Only after failures may more programs wait than there are pages.
+            if domain.waiting_mask != 0 && domain.free_pages > 0 && channel.takers(domain.kind) & domain.units != 0 {
                 let class = domain.waiting_mask.trailing_zeros();
                 if class < best.0 {
                     best = (class, id);

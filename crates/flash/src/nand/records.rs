@@ -2,7 +2,7 @@
 
 use super::units::State;
 use crate::Flash;
-use crate::mapping::space::{DATA, NIL, Queue};
+use crate::mapping::space::{NIL, Queue};
 use flashraid_vocabulary::{Action, Cause, MemberId, PageOperation, Ppn, Priority, Version};
 
 /// What a record makes its unit do.
@@ -144,29 +144,40 @@ impl Flash {
             self.bind(id);
             return Some(id);
         }
-        self.queue_changes(record.member, 0, 1);
-        let domain_id = self.domain_of(operation.address, operation.version);
-        record.domain = domain_id;
-        let domain = &self.domains[domain_id as usize];
-        let single_unit = domain.units.is_power_of_two() && domain.channels.0 + 1 == domain.channels.1;
-        if single_unit {
-            record.unit = self.channels[domain.channels.0 as usize].first_unit + domain.units.trailing_zeros();
-            if self.settings.placement == crate::Placement::Static && domain.kind == DATA {
-                record.plane = domain_id;
-            }
-            let id = self.new_record(record);
-            self.bind(id);
-            return Some(id);
-        }
-        let class = record.priority as usize;
+        record.domain = self.domain_of(operation.address, operation.version);
         let id = self.new_record(record);
-        let mut queue = self.domains[domain_id as usize].waiting[class];
+        self.queue_program(id);
+        Some(id)
+    }
+
+    /// Queues a program for which a page of its domain is promised: at its unit, if the domain has no other and a page for each promise, else
+    /// in the domain. If nothing of the domain lives, it fails.
+    #[inline]
+    pub(crate) fn queue_program(&mut self, id: u32) {
+        let Record { domain: domain_id, member, .. } = self.records[id as usize];
+        self.queue_changes(member, 0, 1);
+        let domain = &self.domains[domain_id as usize];
+        self.records[id as usize].plane = domain.plane;
+        if domain.single_unit() && domain.free_pages >= domain.reserved {
+            self.records[id as usize].unit = self.channels[domain.channels.0 as usize].first_unit + domain.units.trailing_zeros();
+            self.bind(id);
+        } else if domain.living_planes == 0 {
+            self.fail_unstarted(id);
+        } else {
+            self.pool(id);
+            self.offer(domain_id);
+        }
+    }
+
+    /// Appends a program to those that wait in its domain.
+    pub(crate) fn pool(&mut self, id: u32) {
+        let Record { domain, priority, .. } = self.records[id as usize];
+        let class = priority as usize;
+        let mut queue = self.domains[domain as usize].waiting[class];
         self.append(&mut queue, id);
-        let domain = &mut self.domains[domain_id as usize];
+        let domain = &mut self.domains[domain as usize];
         domain.waiting[class] = queue;
         domain.waiting_mask |= 1 << class;
-        self.offer(domain_id);
-        Some(id)
     }
 
     /// Lets the domain's channels, in turn, serve what waits in it.
@@ -191,6 +202,37 @@ impl Flash {
             self.records[queue.tail as usize].next = record;
         }
         queue.tail = record;
+    }
+
+    /// Takes the programs of a domain out of the unit's queues, and returns them, the most urgent first.
+    pub(crate) fn unbind_programs(&mut self, unit_id: u32, domain: u32) -> Vec<u32> {
+        let mut programs = Vec::new();
+        for index in 0..2 * Priority::COUNT {
+            let unit = &mut self.units[unit_id as usize];
+            if unit.filled >> index & 1 == 0 {
+                continue;
+            }
+            let mut id = unit.queues[index].head;
+            let mut others = Queue::EMPTY;
+            while id != NIL {
+                let Record { next, work, domain: of, .. } = self.records[id as usize];
+                self.records[id as usize].next = NIL;
+                if work == Work::Program && of == domain {
+                    programs.push(id)
+                } else {
+                    self.append(&mut others, id)
+                }
+                id = next;
+            }
+            let unit = &mut self.units[unit_id as usize];
+            unit.queues[index] = others;
+            unit.filled = if others.head == NIL { unit.filled & !(1 << index) } else { unit.filled };
+        }
+        self.units[unit_id as usize].queued -= programs.len() as u32;
+        let channel = self.units[unit_id as usize].channel;
+        self.channels[channel as usize].queued -= programs.len() as u32;
+        self.refresh_want(unit_id);
+        programs
     }
 
     /// Queues a record at its unit.
@@ -239,7 +281,7 @@ impl Flash {
     }
 
     #[inline]
-    pub(super) fn queue_changes(&mut self, member: u16, reads: i32, programs: i32) {
+    pub(crate) fn queue_changes(&mut self, member: u16, reads: i32, programs: i32) {
         let epoch = self.completed_requests;
         let load = &mut self.loads[usize::from(member)];
         load.blocked_sum += u64::from(load.reads + load.programs) * (epoch - load.blocked_epoch);

@@ -52,7 +52,7 @@ impl Flash {
         head
     }
 
-    pub(super) fn pop_pool(&mut self, domain: u32, class: usize) -> u32 {
+    pub(crate) fn pop_pool(&mut self, domain: u32, class: usize) -> u32 {
         let domain = &mut self.domains[domain as usize];
         let head = domain.waiting[class].head;
         let next = self.records[head as usize].next;
@@ -81,7 +81,7 @@ impl Flash {
             }),
             Work::MoveProgram => {
                 let plane = self.records[id as usize].plane;
-                let ppn = self.take_move_page(plane);
+                let Some(ppn) = self.take_move_page(plane) else { return self.move_finds_no_page(unit_id, id) };
                 self.records[id as usize].ppn = ppn.0;
                 let bus_ns = self.settings.program_command_ns + self.page_transfer_ns();
                 self.start_working(unit_id, id, bus_ns, self.cell_ns(CellOperation::Program, ppn.0));
@@ -89,7 +89,7 @@ impl Flash {
             Work::CopyBack => {
                 let from_ns = self.cell_ns(CellOperation::Read, self.records[id as usize].ppn);
                 let plane = self.records[id as usize].plane;
-                let ppn = self.take_move_page(plane);
+                let Some(ppn) = self.take_move_page(plane) else { return self.move_finds_no_page(unit_id, id) };
                 self.records[id as usize].ppn = ppn.0;
                 self.count(action_index(Action::Read), self.records[id as usize].cause);
                 self.units[unit_id as usize].operations[0] += 1;
@@ -388,7 +388,8 @@ impl Flash {
                 if work == Work::Read {
                     self.read_ended(Ppn(ppn));
                 }
-                self.completions.push(Completion { record: id, progress: Progress::Ended });
+                let failed = self.has_failures() && self.has_failed(id);
+                self.completions.push(Completion { record: id, progress: if failed { Progress::Failed } else { Progress::Ended } });
             }
             _ => self.collection_work_ended(id, observer),
         }

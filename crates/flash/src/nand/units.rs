@@ -39,6 +39,8 @@ pub(super) const URGENT_QUEUES: u16 = 0b11;
 pub struct Unit {
     /// Its channel, its number there, and the bit of that number.
     pub(crate) channel: u32,
+    /// Its member; `None` for a spare chip that replaces none.
+    pub(crate) member: Option<u32>,
     pub(super) number: u64,
     pub(crate) bit: u64,
     pub(super) state: State,
@@ -72,6 +74,7 @@ impl Unit {
     pub(crate) fn new(channel: u32, number: u32) -> Self {
         Self {
             channel,
+            member: None,
             number: u64::from(number),
             bit: 1 << number,
             state: State::Idle,

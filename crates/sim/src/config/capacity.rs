@@ -265,7 +265,7 @@ impl Device {
 
     /// One past the largest physical page number.
     pub fn ppn_limit(&self) -> u64 {
-        flashraid_flash::ppn_limit(&self.geometry(), self.mapping == Mapping::Dftl)
+        flashraid_flash::ppn_limit(&self.geometry(), self.spare_chips, self.mapping == Mapping::Dftl)
     }
 
     /// Most logical pages that a space domain can hold ([`most_logical_pages`]).

@@ -216,7 +216,7 @@ impl<C: Content> Engine<C> {
                 let blocks = self.flash.free_blocks_of_unit(slice.unit);
                 let former = std::mem::replace(&mut recorder.blocks_of_units[slice.unit as usize], blocks);
                 if blocks != former {
-                    let member = self.flash.member_of_unit(slice.unit);
+                    let member = self.flash.member_of_unit(slice.unit).expect("units that work are of a member");
                     let all = &mut recorder.blocks[member as usize];
                     *all = *all + blocks - former;
                     recorder.moments.push(Moment::FreeBlocks { time_ns, member, blocks: *all });
@@ -238,8 +238,10 @@ impl<C: Content> Engine<C> {
             recorder.is_open = true;
             recorder.queued.fill((u32::MAX, u32::MAX)); // all are news
             for (unit, blocks) in recorder.blocks_of_units.iter_mut().enumerate() {
-                *blocks = self.flash.free_blocks_of_unit(unit as u32);
-                recorder.blocks[self.flash.member_of_unit(unit as u32) as usize] += *blocks;
+                if let Some(member) = self.flash.member_of_unit(unit as u32) {
+                    *blocks = self.flash.free_blocks_of_unit(unit as u32);
+                    recorder.blocks[member as usize] += *blocks;
+                }
             }
             let all = recorder.blocks.iter().enumerate();
             recorder.moments.extend(all.map(|(member, blocks)| Moment::FreeBlocks { time_ns, member: member as u32, blocks: *blocks }));

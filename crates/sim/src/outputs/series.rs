@@ -88,8 +88,9 @@ impl Series {
         row.share(programmed_bytes, interval.bytes_written);
         let bus = difference(&now.bus_busy_ns, &former.bus_busy_ns);
         let unit = difference(&now.unit_busy_ns, &former.unit_busy_ns);
-        for busy_ns in [&bus, &unit] {
-            row.share(busy_ns.iter().sum(), length_ns * busy_ns.len() as u64);
+        let units = (0..unit.len()).filter(|unit| engine.flash.member_of_unit(*unit as u32).is_some()).count();
+        for (busy_ns, count) in [(&bus, bus.len()), (&unit, units)] {
+            row.share(busy_ns.iter().sum(), length_ns * count as u64);
             row.share(busy_ns.iter().copied().max().unwrap_or(0), length_ns);
         }
         let flash = &engine.flash;
@@ -97,7 +98,7 @@ impl Series {
         let mut blocks = vec![(0, u32::MAX); members];
         let mut busy_ns = vec![(0, 0); members];
         for (id, unit_busy_ns) in unit.iter().enumerate() {
-            let member = flash.member_of_unit(id as u32) as usize;
+            let Some(member) = flash.member_of_unit(id as u32).map(|member| member as usize) else { continue };
             busy_ns[member] = (busy_ns[member].0 + unit_busy_ns, busy_ns[member].1 + 1);
             for free in flash.free_blocks_of_planes(id as u32) {
                 blocks[member] = (blocks[member].0 + u64::from(free), blocks[member].1.min(free));

@@ -43,13 +43,13 @@ impl Timeline {
     }
 
     fn name_tracks(&mut self, flash: &Flash) {
-        let geometry = flash.geometry();
+        let (geometry, chips) = (flash.geometry(), flash.settings().chips_per_channel());
         self.metadata("process_name", DEVICE, 0, json!({ "name": "device" }));
         self.metadata("process_name", HOST, 0, json!({ "name": "host requests" }));
         for channel in 0..geometry.channels {
             self.name_thread(self.thread(Track::Bus(channel)), format!("channel {channel}: bus"));
             for number in 0..self.units_per_channel {
-                let (chip, die) = (number % geometry.chips_per_channel, number / geometry.chips_per_channel);
+                let (chip, die) = (number % chips, number / chips);
                 let die = if flash.settings().chip_serial { String::new() } else { format!(", die {die}") };
                 let unit = channel * self.units_per_channel + number;
                 self.name_thread(self.thread(Track::Unit(unit)), format!("channel {channel}: chip {chip}{die}"));
