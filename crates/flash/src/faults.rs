@@ -9,7 +9,7 @@ use crate::mapping::space::{DATA, NIL};
 use crate::nand::events::NEVER;
 use crate::nand::records::{Record, Work};
 use crate::{Completion, Flash, Placement, Progress, Settings};
-use flashraid_vocabulary::{Cause, Fault, MemberId, MemberPage, Part, Ppn, Version};
+use flashraid_vocabulary::{Cause, Fault, MemberId, MemberPage, PageOperation, Part, Ppn, Version};
 use std::collections::BTreeSet;
 
 /// Everything about failures that planes and blocks do not say themselves.
@@ -139,6 +139,27 @@ impl Flash {
         self.domains[domain as usize].living_planes > 0
     }
 
+    /// Whether failures have taken pages of the domain for good.
+    pub fn domain_has_losses(&self, domain: u32) -> bool {
+        let planes = (0..self.planes()).filter(|plane| self.domain_of_plane(*plane) == domain);
+        let retired: u32 = planes.map(|plane| self.blocks.planes[plane as usize].retired).sum();
+        self.faults.any && (retired > 0 || !self.domain_is_alive(domain))
+    }
+
+    /// Versions of the member's pages, translation pages included, that are lost. Looks at all of them.
+    pub fn lost_versions(&self, member: MemberId) -> u64 {
+        let pages = if self.faults.any { self.settings.pages_per_member + self.settings.translation_pages } else { 0 };
+        let versions = [Version::Current, Version::Base, Version::Copy];
+        let lost = |page: u32| versions.iter().filter(|version| self.is_lost(MemberPage::new(member.0, page), **version)).count() as u64;
+        (0..pages).map(lost).sum()
+    }
+
+    /// Whether no page operation of a plan waits in the member.
+    pub fn has_nothing_queued(&self, member: MemberId) -> bool {
+        let load = self.load(member);
+        load.reads + load.programs == 0
+    }
+
     /// Pages of the member's data chips that failures took and no spare chip replaces.
     pub fn pages_gone(&self, member: MemberId) -> u32 {
         self.faults.pages_gone[usize::from(member.0)]
@@ -184,6 +205,12 @@ impl Flash {
             block: before + block,
             page: ppn.0 % self.pages_per_block,
         }
+    }
+
+    /// Where a physical page is, by the numbers of its levels.
+    pub fn part_of(&self, ppn: Ppn) -> Part {
+        let Place { channel, chip, die, plane, block, page, .. } = self.locate(ppn);
+        Part::Page { channel, chip, die, plane, block, page }
     }
 
     fn data_planes(&self) -> u32 {
@@ -421,9 +448,37 @@ impl Flash {
         self.free_record(record);
     }
 
+    /// A program that finds no page, and was not submitted: its record, as if it had failed.
+    pub fn unplaced(&mut self, operation: &PageOperation, owner: u32) -> u32 {
+        let record = self.program_record(operation, owner);
+        self.new_record(record)
+    }
+
+    /// A program that has failed for good may end all the same: its version will be lost.
+    pub fn leave_unplaced(&mut self, record: u32) {
+        self.forget_page(record);
+        self.records[record as usize].ppn = self.faults.lost.0;
+    }
+
+    /// Whether the version that a program makes will be lost (`leave_unplaced`).
+    pub fn is_unplaced(&self, record: u32) -> bool {
+        self.records[record as usize].ppn == self.faults.lost.0
+    }
+
+    /// Whether a program has ended, and its page is lost since then.
+    pub fn has_lost_its_page(&self, record: u32) -> bool {
+        !self.is_unplaced(record) && self.is_lost_page(Ppn(self.records[record as usize].ppn))
+    }
+
+    /// Which version of which page a program makes.
+    pub fn programmed(&self, record: u32) -> (MemberPage, Version) {
+        let Record { slot, version, .. } = self.records[record as usize];
+        (self.address(slot), version)
+    }
+
     fn forget_page(&mut self, record: u32) {
         let ppn = std::mem::replace(&mut self.records[record as usize].ppn, NIL);
-        if ppn != NIL {
+        if ppn != NIL && ppn != self.faults.lost.0 {
             self.settle(self.block_of(Ppn(ppn)));
         }
     }

@@ -325,7 +325,11 @@ impl Flash {
     #[inline]
     pub fn commit(&mut self, record: u32) {
         let Record { slot, ppn, version, keep_base, .. } = self.records[record as usize];
-        self.name(version, slot, Ppn(ppn), keep_base);
+        if Ppn(ppn) == self.faults.lost {
+            self.supersede(version, slot, Ppn(ppn), keep_base);
+        } else {
+            self.name(version, slot, Ppn(ppn), keep_base);
+        }
         self.free_record(record);
     }
 
@@ -333,6 +337,13 @@ impl Flash {
     fn name(&mut self, version: Version, slot: u32, ppn: Ppn, keep_base: bool) {
         let block = self.block_of(ppn);
         self.blocks.blocks[block].live += 1;
+        self.supersede(version, slot, ppn, keep_base);
+        self.settle(block);
+    }
+
+    /// The version is `ppn` now; what it named before becomes garbage, or the base.
+    #[inline]
+    fn supersede(&mut self, version: Version, slot: u32, ppn: Ppn, keep_base: bool) {
         let old = self.maps.set(version, slot, ppn);
         match old {
             Some(old) if keep_base && self.maps.get(Version::Base, slot).is_none() => {
@@ -344,7 +355,6 @@ impl Flash {
             None if version == Version::Copy => self.held[(slot % self.members) as usize].copies += 1,
             None => {}
         }
-        self.settle(block);
     }
 
     /// A programmed page of the block is pending no more; a full block without pending pages can become a victim.

@@ -3,7 +3,7 @@
 use crate::mapping::blocks::plane_stride;
 use crate::mapping::space::{DATA, Domain, NIL, Queue, TRANSLATION};
 use crate::{Flash, Placement};
-use flashraid_vocabulary::{Geometry, LocalPage, MemberId, MemberPage, Part, Ppn, Priority, Version};
+use flashraid_vocabulary::{Geometry, LocalPage, MemberId, MemberPage, Ppn, Priority, Version};
 
 /// One past the largest physical page number. There are gaps between planes (see `mapping::blocks`), so it exceeds the number of
 /// pages. Translation planes, if the device has any, are numbered behind all others, as if each had all blocks of its plane.
@@ -260,26 +260,6 @@ impl Flash {
     #[inline]
     pub(crate) fn block_of(&self, ppn: Ppn) -> usize {
         self.per_block.divide(ppn.0) as usize
-    }
-
-    /// Where a physical page is, by the numbers of its levels; not for pages of translation planes.
-    pub fn part_of(&self, ppn: Ppn) -> Part {
-        let (plane, block) = self.blocks.place(self.block_of(ppn));
-        let (unit, geometry) = (self.unit_of_plane(plane), self.settings.geometry);
-        let (in_channel, in_unit) = (unit % self.units_per_channel, plane % self.planes_per_unit);
-        let die = if self.settings.chip_serial {
-            in_unit / geometry.planes_per_die
-        } else {
-            in_channel / (self.units_per_channel / geometry.dies_per_chip)
-        };
-        Part::Page {
-            channel: self.channel_of_unit(unit),
-            chip: self.chip_of_unit(unit),
-            die,
-            plane: in_unit % geometry.planes_per_die,
-            block: u32::from(block),
-            page: ppn.0 % self.pages_per_block,
-        }
     }
 
     pub(crate) fn first_ppn(&self, block: usize) -> Ppn {

@@ -3,7 +3,7 @@
 use crate::config::{ArrayUnit, Config, ConfigError, Device, GcBlocks, Mapping, Member, Scheduling, SerialSubrequests, Transfer};
 use crate::config::{Unwritten, WearLeveling, WriteCompletes};
 use crate::engine::content::Content;
-use crate::engine::{Dftl, Engine, Options, Serial};
+use crate::engine::{Dftl, Engine, Options, RebuildOptions, Serial};
 use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Settings};
 
 /// An engine on an erased device. `content` makes the contents for a logical space of so many pages.
@@ -33,6 +33,11 @@ pub fn options(config: &Config, space_pages: u64) -> Options {
         }),
         buffer_pages: device.buffer_pages(),
         buffer_ns: device.buffer_ns,
+        rebuild: config.rebuild_order().ok().flatten().map(|order| RebuildOptions {
+            order,
+            window: if host.rebuild_window == 0 { order.window } else { host.rebuild_window },
+            piggyback: host.piggyback,
+        }),
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::config::{ConfigError, Injection, Target, Trigger};
 use crate::engine::Engine;
 use crate::engine::content::Content;
-use flashraid_vocabulary::{Action, Cause, Fault, Lpn, Version};
+use flashraid_vocabulary::{Action, Cause, Fault, Version};
 use serde::Serialize;
 
 /// A fault that was injected.
@@ -132,17 +132,18 @@ impl Injector {
 
     /// Injects a fault now.
     pub fn inject<C: Content>(&mut self, engine: &mut Engine<C>, fault: String, when: String, target: Target) {
-        let spares = engine.spares_used();
-        if let Some(fault) = resolve(engine, target) {
+        let resolved = resolve(engine, target);
+        if let Some(fault) = resolved {
             engine.fail(fault);
         }
+        let record = engine.faults().last().filter(|_| resolved.is_some());
         self.injected.push(Injected {
             fault,
             when,
             at_ns: engine.now_ns(),
             request: self.arrived,
-            spare: engine.spares_used() > spares,
-            pages_lost: engine.lost_pages().len() as u64,
+            spare: record.is_some_and(|record| record.is_replaced),
+            pages_lost: record.map_or(0, |record| record.pages_lost),
         });
     }
 
@@ -162,20 +163,3 @@ fn resolve<C: Content>(engine: &Engine<C>, target: Target) -> Option<Fault> {
         }
     }
 }
-
-/// What the engine does about failures, until it does.
-#[allow(dead_code)]
-trait Failing {
-    fn fail(&mut self, _fault: Fault) {}
-    fn rebuild_share(&self) -> Option<f64> {
-        None
-    }
-    fn lost_pages(&self) -> Vec<Lpn> {
-        Vec::new()
-    }
-    fn spares_used(&self) -> u32 {
-        0
-    }
-}
-
-impl<C: Content> Failing for Engine<C> {}

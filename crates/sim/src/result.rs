@@ -2,9 +2,9 @@
 
 use crate::buffer;
 use crate::config::Price;
-use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::engine::translation::TranslationCounts;
+use crate::engine::{Engine, RebuildRecord};
 use crate::listing::Placed;
 use crate::simulation::{Simulation, with_engine};
 use crate::statistics::{KINDS, Latency, Statistics};
@@ -248,6 +248,26 @@ fn ratio(numerator: f64, denominator: f64) -> Value {
     if denominator == 0.0 { Value::Null } else { (numerator / denominator).into() }
 }
 
+/// A rebuild. Its speed counts what it programmed, since the first failure (SPEC 1.7).
+fn report_rebuild(rebuild: &RebuildRecord, page_bytes: u64) -> Value {
+    let started_ns = rebuild.faults[0].0;
+    let duration_ns = rebuild.finished_ns.map(|finished_ns| finished_ns - started_ns);
+    json!({
+        "failed": rebuild.faults.iter().map(|(at_ns, fault)| json!({ "fault": fault.to_string(), "at_ns": at_ns })).collect::<Vec<_>>(),
+        "started_ns": started_ns,
+        "finished_ns": rebuild.finished_ns,
+        "window_of_vulnerability_ns": duration_ns,
+        "pages_lost": rebuild.pages_lost,
+        "pages": rebuild.pages,
+        "pages_copied": rebuild.pages_copied,
+        "pages_xored": rebuild.pages - rebuild.pages_copied,
+        "bytes_per_second": duration_ns.map(|duration_ns| ratio((rebuild.pages * page_bytes) as f64 * 1e9, duration_ns as f64)),
+        "requests": rebuild.latency.count,
+        "mean_latency_ns": rebuild.latency.mean_ns(),
+        "latency_ns": latency(&rebuild.latency),
+    })
+}
+
 /// What the data buffer did, counted in host pages.
 fn report_buffer(now: buffer::Counts, start: buffer::Counts, pages_buffered: usize) -> Value {
     let (read_hits, read_misses) = (now.read_hits - start.read_hits, now.read_misses - start.read_misses);
@@ -377,7 +397,7 @@ impl Simulation {
             },
             "requests": {
                 "completed": completed,
-                "failed": { "no_space": statistics.failed_no_space, "lost": 0 },
+                "failed": { "no_space": statistics.failed_no_space, "lost": statistics.failed_lost },
                 "unfinished": unfinished,
                 "unmapped_reads": statistics.unmapped_reads,
                 "prefilled_pages": statistics.prefilled_pages,
@@ -415,7 +435,7 @@ impl Simulation {
             more.insert("mapping".into(), report_mapping(now, start, translation.pages()));
         }
         more.insert("faults".into(), json!(self.injector.injected));
-        more.insert("rebuild".into(), json!([]));
+        more.insert("rebuild".into(), engine.rebuilds().iter().map(|rebuild| report_rebuild(rebuild, page_bytes)).collect());
         if self.config.run.verify {
             more.insert("verify".into(), json!(self.verified_so_far()));
         }
@@ -497,7 +517,7 @@ impl Simulation {
         unfinished: u64,
         warmup: u64,
     ) -> Result<(), Inconsistent> {
-        let failed = engine.statistics.failed_no_space;
+        let failed = engine.statistics.failed_no_space + engine.statistics.failed_lost;
         let submitted = self.measured.requests;
         // Warm-up requests may be unfinished too, so they are counted in on both sides while any request is unfinished.
         let accounted = completed + failed + unfinished;

@@ -1,5 +1,6 @@
 //! What a run counts: sums are integers, histograms have three significant digits, and everything can be merged.
 
+use flashraid_redundancy::Failure;
 use flashraid_vocabulary::{Action, Cause, HostOp, MemberId};
 use hdrhistogram::Histogram;
 
@@ -105,6 +106,8 @@ pub struct Statistics {
     pub bytes_written: u64,
     /// Measured requests that failed for lack of space.
     pub failed_no_space: u64,
+    /// Measured requests that failed because data are lost.
+    pub failed_lost: u64,
     /// Pages of measured reads that were never written.
     pub unmapped_reads: u64,
     /// Pages placed by the first read of an unwritten page.
@@ -124,6 +127,7 @@ impl Statistics {
             bytes_read: 0,
             bytes_written: 0,
             failed_no_space: 0,
+            failed_lost: 0,
             unmapped_reads: 0,
             prefilled_pages: 0,
             parity_programs: vec![0; members],
@@ -139,10 +143,11 @@ impl Statistics {
 
     /// A measured request completed or failed.
     #[inline]
-    pub fn completed(&mut self, op: HostOp, latency_ns: u64, size_bytes: u64, failed: bool) {
-        if failed {
-            self.failed_no_space += 1;
-            return;
+    pub fn completed(&mut self, op: HostOp, latency_ns: u64, size_bytes: u64, failed: Option<Failure>) {
+        match failed {
+            Some(Failure::NoSpace) => return self.failed_no_space += 1,
+            Some(Failure::Lost) => return self.failed_lost += 1,
+            None => {}
         }
         self.latency[kind(op)].record(latency_ns);
         match op {
@@ -159,6 +164,12 @@ impl Statistics {
         if action == Action::Program && cause == Cause::Parity {
             self.parity_programs[usize::from(member.0)] += 1;
         }
+    }
+
+    /// A program that was submitted will never be started.
+    pub fn never_started(&mut self, cause: Cause, member: MemberId) {
+        self.planned[Action::Program as usize][cause as usize] -= 1;
+        self.parity_programs[usize::from(member.0)] -= u64::from(cause == Cause::Parity);
     }
 
     /// A page operation of a plan ended.

@@ -1,5 +1,7 @@
 //! What can go wrong with flash.
 
+use std::fmt;
+
 /// A part of the device, by the numbers of its levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // each level is numbered within the one above
@@ -49,4 +51,32 @@ pub enum Fault {
     Program(Part),
     /// The next erase that ends in the part fails: the block is retired.
     Erase(Part),
+}
+
+impl fmt::Display for Part {
+    /// As in the configuration: `chip:0.1`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Member(member) => write!(formatter, "member:{member}"),
+            Self::Channel(channel) => write!(formatter, "channel:{channel}"),
+            Self::Chip { channel, chip } => write!(formatter, "chip:{channel}.{chip}"),
+            Self::Die { channel, chip, die } => write!(formatter, "die:{channel}.{chip}.{die}"),
+            Self::Plane { channel, chip, die, plane } => write!(formatter, "plane:{channel}.{chip}.{die}.{plane}"),
+            Self::Block { channel, chip, die, plane, block } => write!(formatter, "block:{channel}.{chip}.{die}.{plane}.{block}"),
+            Self::Page { channel, chip, die, plane, block, page } => {
+                write!(formatter, "page:{channel}.{chip}.{die}.{plane}.{block}.{page}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    /// As `Part`, preceded by what fails there unless it is the part itself: `program in chip:0.1`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Loss(part) => part.fmt(formatter),
+            Self::Program(part) => write!(formatter, "program in {part}"),
+            Self::Erase(part) => write!(formatter, "erase in {part}"),
+        }
+    }
 }

@@ -51,6 +51,8 @@ pub struct About {
     pub owner: u32,
     /// Read or program.
     pub action: Action,
+    /// Why.
+    pub cause: Cause,
     /// Whether the host's response waits for it.
     pub host_waits: bool,
     /// The member.
@@ -62,7 +64,7 @@ pub struct About {
 }
 
 impl Flash {
-    pub(super) fn new_record(&mut self, record: Record) -> u32 {
+    pub(crate) fn new_record(&mut self, record: Record) -> u32 {
         match self.free_records {
             NIL => {
                 self.records.push(record);
@@ -84,9 +86,9 @@ impl Flash {
     /// What a completion is about.
     #[inline]
     pub fn about(&self, record: u32) -> About {
-        let Record { owner, work, host_waits, member, submitted_ns, ppn, .. } = self.records[record as usize];
+        let Record { owner, work, cause, host_waits, member, submitted_ns, ppn, .. } = self.records[record as usize];
         let action = if work == Work::Read { Action::Read } else { Action::Program };
-        About { owner, action, host_waits, member: MemberId(member), submitted_ns, ppn: Ppn(ppn) }
+        About { owner, action, cause, host_waits, member: MemberId(member), submitted_ns, ppn: Ppn(ppn) }
     }
 
     /// The record after this one in a list kept by the caller (programs of an operation that have ended).
@@ -107,20 +109,17 @@ impl Flash {
         self.free_record(record);
     }
 
-    /// Queues a page operation of the plan of `owner`, which completions name again. A read must be of a written version: it is bound to the page that holds it now, which is
-    /// not erased before the read ends. A program's page is chosen when it starts; it uses a page promised by `reserve`.
-    /// Returns the record, or `None` for a read of a version that is not written.
+    /// The record of a program that is not submitted yet.
     #[inline]
-    pub fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
-        let slot = self.slot(operation.address);
-        let mut record = Record {
+    pub(crate) fn program_record(&self, operation: &PageOperation, owner: u32) -> Record {
+        Record {
             next: NIL,
-            slot,
+            slot: self.slot(operation.address),
             ppn: NIL,
             owner,
             unit: NIL,
             plane: NIL,
-            domain: NIL,
+            domain: self.domain_of(operation.address, operation.version),
             bytes: if self.settings.whole_page_transfers { self.settings.geometry.page_bytes } else { operation.bytes },
             submitted_ns: self.now_ns,
             member: operation.address.member.0,
@@ -130,7 +129,16 @@ impl Flash {
             version: operation.version,
             keep_base: operation.keep_base,
             host_waits: operation.host_waits,
-        };
+        }
+    }
+
+    /// Queues a page operation of the plan of `owner`, which completions name again. A read must be of a written version: it is bound to the page that holds it now, which is
+    /// not erased before the read ends. A program's page is chosen when it starts; it uses a page promised by `reserve`.
+    /// Returns the record, or `None` for a read of a version that is not written.
+    #[inline]
+    pub fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
+        let slot = self.slot(operation.address);
+        let mut record = self.program_record(operation, owner);
         if operation.action == Action::Read {
             let ppn = self.maps.get(operation.version, slot)?;
             let block = self.block_of(ppn);
@@ -144,7 +152,6 @@ impl Flash {
             self.bind(id);
             return Some(id);
         }
-        record.domain = self.domain_of(operation.address, operation.version);
         let id = self.new_record(record);
         self.queue_program(id);
         Some(id)

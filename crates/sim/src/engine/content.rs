@@ -27,6 +27,10 @@ pub trait Content: Observer + Clone + Send {
     fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32);
     /// The program ended.
     fn programmed(&mut self, record: u32, ppn: Ppn);
+    /// Data strip `strip` of the operation, for which no read was submitted, is the XOR of these reads of it.
+    fn assembled(&mut self, id: u32, operation: &Operation, strip: u8, reads: u64);
+    /// The operation starts anew: what it has read counts no more, and what a read operation may see is what is acknowledged now.
+    fn restarted(&mut self, id: u32, operation: &Operation);
     /// The operation has ended: what it did is durable, or it failed and did nothing.
     fn ended(&mut self, id: u32, operation: &Operation, failed: bool);
     /// The host gets strip `strip` of read operation `id` without flash: from the controller, which holds it as a strip of write
@@ -109,6 +113,8 @@ impl Content for Untracked {
     fn delivered(&mut self, _: u32, _: &Operation, _: u32, _: Ppn) {}
     fn program(&mut self, _: u32, _: &Operation, _: Sources, _: u32) {}
     fn programmed(&mut self, _: u32, _: Ppn) {}
+    fn assembled(&mut self, _: u32, _: &Operation, _: u8, _: u64) {}
+    fn restarted(&mut self, _: u32, _: &Operation) {}
     fn ended(&mut self, _: u32, _: &Operation, _: bool) {}
     fn check_without_flash(&mut self, _: u32, _: &Operation, _: u32, _: Option<(u32, &Operation, u32)>) {}
     fn buffered(&mut self, _: u32, _: u64, _: Lpn, _: u64, _: bool) {}

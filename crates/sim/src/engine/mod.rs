@@ -6,6 +6,7 @@
 
 mod buffered;
 pub mod content;
+mod failure;
 mod instant;
 mod layers;
 pub mod locks;
@@ -17,9 +18,11 @@ pub mod translation;
 use crate::buffer::{Buffer, Victim};
 use crate::statistics::Statistics;
 use content::{Content, InDram, Submitted};
+use failure::Failures;
+pub use failure::{FaultRecord, RebuildOptions, RebuildRecord};
 use flashraid_flash::Flash;
 use flashraid_flash::memory::{prefetch, reserved};
-use flashraid_redundancy::{Decisions, Extent, Job, Scheme};
+use flashraid_redundancy::{Decisions, Extent, Failure, Job, Scheme};
 use flashraid_vocabulary::{Change, HostOp, HostRequest, Lpn, MemberId, MemberPage, Version, View, Wave};
 pub use instant::Reached;
 use locks::Locks;
@@ -67,6 +70,8 @@ pub struct Options {
     pub buffer_pages: u64,
     /// Time in which the data buffer answers.
     pub buffer_ns: u64,
+    /// How what failed is rebuilt; `None` if it never is.
+    pub rebuild: Option<RebuildOptions>,
 }
 
 /// Sizes of DFTL.
@@ -87,7 +92,7 @@ pub struct CompletedRequest {
     pub sequence: u64,
     /// When.
     pub completed_ns: u64,
-    /// False if it failed for lack of space.
+    /// False if it failed: for lack of space, or because data are lost.
     pub ok: bool,
 }
 
@@ -111,7 +116,7 @@ struct Request {
     offset_bytes: u64,
     size_bytes: u64,
     op: HostOp,
-    failed: bool,
+    failed: Option<Failure>,
     measured: bool,
     /// Operations that the host still waits for; one more while the request is being cut.
     unanswered: u32,
@@ -165,6 +170,7 @@ pub struct Engine<C: Content> {
     sources: Vec<InDram>,
     /// What of the map RAM holds, under DFTL.
     translation: Option<Box<Translation>>,
+    failures: Failures,
     reports_data_in: bool,
     page_bytes: u32,
     page_shift: u32,
@@ -255,6 +261,7 @@ impl<C: Content> Engine<C> {
             evicting: None,
             sources: Vec::new(),
             reports_data_in: flash.settings().report_data_in,
+            failures: Failures::new(options.rebuild, &flash),
             page_bytes: flash.geometry().page_bytes,
             page_shift: flash.geometry().page_bytes.trailing_zeros(),
             statistics: Statistics::new(members as usize),
@@ -363,7 +370,7 @@ impl<C: Content> Engine<C> {
             offset_bytes: request.offset_bytes,
             size_bytes: request.size_bytes,
             op: request.op,
-            failed: false,
+            failed: None,
             measured,
             unanswered: 1,
             unfinished: 1,
@@ -614,11 +621,14 @@ impl<C: Content> Engine<C> {
             if self.recorder.is_some() {
                 self.record_request(id);
             }
+            if self.flash.has_failures() && request.failed.is_none() {
+                self.note_under_rebuild(request.arrival_ns, now_ns - request.arrival_ns);
+            }
         }
         if C::TRACKED {
             self.acknowledge(&request);
         }
-        self.completed.push(CompletedRequest { sequence: request.sequence, completed_ns: now_ns, ok: !request.failed });
+        self.completed.push(CompletedRequest { sequence: request.sequence, completed_ns: now_ns, ok: request.failed.is_none() });
     }
 
     /// Tells the contents; they know which of the pages the request changed.
@@ -628,7 +638,7 @@ impl<C: Content> Engine<C> {
         }
         for page in request.offset_bytes >> self.page_shift..self.pages_up(request.offset_bytes + request.size_bytes) {
             let lpn = self.wrapped(page);
-            self.content.acknowledged(request.sequence, lpn, request.failed);
+            self.content.acknowledged(request.sequence, lpn, request.failed.is_some());
         }
     }
 
@@ -700,8 +710,7 @@ impl<C: Content> Engine<C> {
         while self.flash.next_event_ns() <= time_ns {
             self.process_event();
         }
-        if self.flash.next_event_ns() == u64::MAX && self.waiting_for_space > 0 {
-            self.fail_for_space();
+        if self.flash.next_event_ns() == u64::MAX && self.goes_on_without_progress() {
             return self.advance_until(time_ns);
         }
         self.flash.set_now(time_ns);
@@ -718,14 +727,25 @@ impl<C: Content> Engine<C> {
             self.process_event();
             return Ok(true);
         }
-        if self.waiting_for_space > 0 {
-            self.fail_for_space();
+        if self.goes_on_without_progress() {
             return Ok(true);
         }
         if self.outstanding > 0 {
             return Err(self.stalled());
         }
         Ok(false)
+    }
+
+    /// Nothing is under way: lets somebody go on, or fail, who waits for space that will not come. Returns whether there was anybody.
+    fn goes_on_without_progress(&mut self) -> bool {
+        if self.goes_on_without_space() {
+            return true;
+        }
+        let waits = self.waiting_for_space > 0;
+        if waits {
+            self.fail_for_space();
+        }
+        waits
     }
 
     /// Runs until everything submitted has completed and ended.
@@ -744,21 +764,28 @@ impl<C: Content> Engine<C> {
         if self.translation.is_some() {
             self.take_map_news();
         }
-        let mut next = 0;
-        while let Some(&completion) = self.flash.completions().get(next) {
-            next += 1;
-            self.progress(completion);
-        }
-        self.flash.forget_completions();
+        self.take_completions();
         self.run_ready();
         if self.has_watchers {
             self.tell_watchers();
         }
     }
 
+    /// Lets every operation go on of which a page operation made progress.
+    #[inline]
+    fn take_completions(&mut self) {
+        let mut next = 0;
+        while let Some(&completion) = self.flash.completions().get(next) {
+            next += 1;
+            self.progress(completion);
+        }
+        self.flash.forget_completions();
+    }
+
     /// An event was processed.
     #[cold]
     fn tell_watchers(&mut self) {
+        self.go_on_rebuilding();
         self.offer_jobs();
         self.note_queues();
     }

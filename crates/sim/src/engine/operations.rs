@@ -5,24 +5,25 @@
 //! collection, which makes space, takes no stripe lock, so it never waits for an operation that waits (DESIGN idea 10).
 
 use super::content::Content;
+use super::failure::REBUILD;
 use super::{Engine, EngineView, NIL, Serial};
 use flashraid_flash::{About, Completion, Flash, Progress};
-use flashraid_redundancy::{Decisions, Lock, Operation, OperationKind, Outcomes, Step};
+use flashraid_redundancy::{Decisions, Failure, Job, Lock, Operation, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::{Action, Cause, Change, Lpn, MemberId, MemberPage, PageOperation, Ruling, Version, Wave};
 use std::fmt;
 
 /// An operation in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
-    operation: Operation,
+    pub(super) operation: Operation,
     /// The request it belongs to, `NIL` for background work.
     request: u32,
     /// The job it belongs to, `NO_JOB` for none.
     job: u16,
     alive: bool,
-    started: bool,
+    pub(super) started: bool,
     /// `step` has said that the wave under way is the last.
-    last: bool,
+    pub(super) last: bool,
     answered: bool,
     failed: bool,
     /// Whether it counts in `writes_in_chunk`.
@@ -30,21 +31,23 @@ pub(super) struct Slot {
     /// Conditions for its start that are not met yet: required operations, former sub-request, lock.
     unmet: u16,
     /// Page operations under way.
-    outstanding: u8,
+    pub(super) outstanding: u8,
     /// Of these, those that the host waits for.
-    waits: u8,
+    pub(super) waits: u8,
     /// Members (bits) for which a page is still to be promised.
-    unpromised: u64,
+    pub(super) unpromised: u64,
     /// Members (bits) for which a page is promised and not used.
-    promised: u64,
+    pub(super) promised: u64,
+    /// The same for copies.
+    pub(super) promised_copies: u64,
     /// What went wrong with the wave.
-    outcomes: Outcomes,
+    pub(super) outcomes: Outcomes,
     /// Whether anything did.
-    troubled: bool,
+    pub(super) troubled: bool,
     /// Reads submitted so far.
-    reads: u8,
+    pub(super) reads: u8,
     /// Programs that have ended: list through their records.
-    programs: u32,
+    pub(super) programs: u32,
     /// Next operation in a space domain's queue; next free slot.
     next: u32,
     /// Operations that require this one: list through `next_dependent`.
@@ -53,7 +56,7 @@ pub(super) struct Slot {
     /// The next sub-request of the same request, if it waits for this one.
     successor: u32,
     /// Changes to apply at the end: position in the engine's lists of changes, `NIL` for none.
-    changes: u32,
+    pub(super) changes: u32,
 }
 
 /// No job.
@@ -124,6 +127,7 @@ impl<C: Content> Engine<C> {
             waits: 0,
             unpromised: operation.space,
             promised: 0,
+            promised_copies: 0,
             outcomes: Outcomes::default(),
             troubled: false,
             reads: 0,
@@ -250,6 +254,9 @@ impl<C: Content> Engine<C> {
     fn answer_flash(&mut self) -> bool {
         let mut any = false;
         while let Some(domain) = self.flash.take_freed() {
+            if self.flash.has_failures() {
+                self.gained_space(domain);
+            }
             any |= self.wake_space_waiters(domain);
         }
         while let Some((plane, address)) = self.flash.take_question() {
@@ -268,14 +275,15 @@ impl<C: Content> Engine<C> {
     /// Promises a page for each program, member by member, then starts. Where none is left the operation waits, and keeps what it
     /// was promised so far. That cannot block the collector, which has its own reserve; and as all operations ask in the order
     /// of members, two of them never wait for each other's pages.
-    fn promise_and_start(&mut self, id: u32) {
+    pub(super) fn promise_and_start(&mut self, id: u32) {
         while self.slots[id as usize].unpromised != 0 {
             let member = self.slots[id as usize].unpromised.trailing_zeros();
             let page = self.slots[id as usize].operation.page;
             let domain = self.flash.domain_of(MemberPage { member: MemberId(member as u16), page }, Version::Current);
             let (head, tail) = self.space_waiters[domain as usize];
             let is_next = head == NIL || head == id;
-            if !is_next || !self.flash.reserve(domain) {
+            let is_promised = is_next && self.flash.reserve(domain);
+            if !is_promised && !self.is_hopeless(domain) {
                 if head != id {
                     match head {
                         NIL => self.space_waiters[domain as usize] = (id, id),
@@ -294,7 +302,7 @@ impl<C: Content> Engine<C> {
             }
             let slot = &mut self.slots[id as usize];
             slot.unpromised &= !(1 << member);
-            slot.promised |= 1 << member;
+            slot.promised |= u64::from(is_promised) << member;
         }
         self.start(id);
     }
@@ -306,7 +314,7 @@ impl<C: Content> Engine<C> {
     }
 
     /// Lets operations that wait for this domain try again, in order, until one has to go on waiting.
-    fn wake_space_waiters(&mut self, domain: u32) -> bool {
+    pub(super) fn wake_space_waiters(&mut self, domain: u32) -> bool {
         let mut any = false;
         loop {
             let (head, _) = self.space_waiters[domain as usize];
@@ -326,16 +334,24 @@ impl<C: Content> Engine<C> {
         let domain = self.space_waiters.iter().position(|(head, _)| *head != NIL).expect("somebody waits for space");
         let id = self.space_waiters[domain].0;
         self.leave_space_queue(domain as u32);
-        self.slots[id as usize].failed = true;
-        let request = self.slots[id as usize].request;
-        if request != NIL {
-            self.requests[request as usize].failed = true;
-        }
-        self.start_successor(id);
-        self.end(id);
+        self.give_up(id, Failure::NoSpace);
         // The next in line may be content with what this one was promised.
         self.wake_space_waiters(domain as u32);
         self.run_ready();
+    }
+
+    /// The operation fails, and its request with it. Nothing changes.
+    fn give_up(&mut self, id: u32, failure: Failure) {
+        self.drop_work(id);
+        let slot = &mut self.slots[id as usize];
+        slot.failed = true;
+        let request = slot.request;
+        if request != NIL {
+            let failed = &mut self.requests[request as usize].failed;
+            *failed = (*failed).max(Some(failure));
+        }
+        self.start_successor(id);
+        self.end(id);
     }
 
     // ---- steps ----
@@ -348,8 +364,20 @@ impl<C: Content> Engine<C> {
             self.place_unwritten(id);
         }
         self.step(id);
-        if self.options.serial == Serial::Queued && !self.is_held(id) {
+        if self.options.serial == Serial::Queued && self.slots[id as usize].started && !self.is_held(id) {
             self.start_successor(id);
+        }
+    }
+
+    /// An operation without a lock needs its stripe, shared: it starts when it has it.
+    fn take_lock(&mut self, id: u32) {
+        let slot = &mut self.slots[id as usize];
+        debug_assert!(slot.operation.lock == Lock::None);
+        (slot.operation.lock, slot.started) = (Lock::Shared, false);
+        if self.locks.request(slot.operation.stripe.0, false, id) {
+            self.start(id);
+        } else {
+            self.slots[id as usize].unmet += 1;
         }
     }
 
@@ -386,9 +414,13 @@ impl<C: Content> Engine<C> {
         let view = EngineView(&self.flash);
         let step = match slot.job {
             NO_JOB => self.scheme.step(&mut slot.operation, outcomes, &view, &mut wave),
+            REBUILD => {
+                let rebuild = self.failures.rebuild.as_mut().expect("whose work it is");
+                rebuild.step(&mut *self.scheme, &mut slot.operation, outcomes, &view, &mut wave)
+            }
             TRANSLATION => {
                 let translation = self.translation.as_mut().expect("whose work it is");
-                translation.step(id, &mut slot.operation, &self.flash, &mut wave)
+                translation.step(id, &mut slot.operation, outcomes, &self.flash, &mut wave)
             }
             job => self.jobs[job as usize].step(&mut *self.scheme, &mut slot.operation, outcomes, &view, &mut wave),
         };
@@ -398,19 +430,27 @@ impl<C: Content> Engine<C> {
             mutant.distort(&slot.operation, &mut wave);
         }
         debug_assert!(wave.operations.len() <= 64);
+        if let Step::Lock | Step::Failed(_) = step {
+            self.wave = wave;
+            return if let Step::Failed(failure) = step { self.give_up(id, failure) } else { self.take_lock(id) };
+        }
+        let slot = &mut self.slots[id as usize];
         slot.last = step != Step::Wave;
         if !wave.changes.is_empty() {
             self.keep_changes(id, &wave.changes);
         }
         if self.flash.settings().mirror_chips > 0 {
-            self.promise_copies(&wave);
+            self.promise_copies(id, &wave);
         }
         let slot = &self.slots[id as usize];
         if self.recorder.is_some() && slot.last {
             self.note_method(slot.request, slot.operation);
         }
         if self.slots[id as usize].operation.kind == OperationKind::Read {
-            self.serve_without_flash(id, &mut wave.operations);
+            let assembled = self.note_deliveries(id, &wave);
+            self.serve_without_flash(id, &mut wave.operations, assembled);
+        } else {
+            self.note_deliveries(id, &wave);
         }
         if self.translation.is_some() && self.slots[id as usize].job != TRANSLATION && !self.translate(id, &mut wave) {
             self.wave = wave;
@@ -421,6 +461,10 @@ impl<C: Content> Engine<C> {
 
     /// Submits the page operations of a wave that `step` has filled, and gives it back.
     fn submit_wave(&mut self, id: u32, mut wave: Wave) {
+        if wave.paced {
+            self.queue_fetches(id, &wave.operations);
+            wave.operations.clear();
+        }
         for page_operation in &mut wave.operations {
             // In place: a copy would have to load together what the plan just stored field by field.
             page_operation.host_waits &= self.options.parity_in_response || page_operation.cause != Cause::Parity;
@@ -436,11 +480,12 @@ impl<C: Content> Engine<C> {
 
     /// Promises a page for each copy that the wave makes: at once, as the plan has just seen that there is one, and the wave may have to
     /// wait for its translation.
-    fn promise_copies(&mut self, wave: &Wave) {
+    fn promise_copies(&mut self, id: u32, wave: &Wave) {
         let is_copy = |done: &&PageOperation| done.action == Action::Program && done.version == Version::Copy;
         for copy in wave.operations.iter().filter(is_copy) {
-            let promised = self.flash.reserve(self.flash.domain_of(copy.address, Version::Copy));
-            assert!(promised, "schemes make copies where there is a page: {copy:?}");
+            let is_promised = self.flash.reserve(self.flash.domain_of(copy.address, Version::Copy));
+            assert!(is_promised || self.flash.has_failures(), "schemes make copies where there is a page: {copy:?}");
+            self.slots[id as usize].promised_copies |= u64::from(is_promised) << copy.address.member.0;
         }
     }
 
@@ -456,6 +501,9 @@ impl<C: Content> Engine<C> {
     }
 
     fn submit_page_operation(&mut self, id: u32, page_operation: &PageOperation) {
+        if self.flash.has_failures() && self.fails_at_once(id, page_operation) {
+            return;
+        }
         let record = self.flash.submit(page_operation, id).expect("schemes read what is written");
         let slot = &mut self.slots[id as usize];
         slot.outstanding += 1;
@@ -469,12 +517,10 @@ impl<C: Content> Engine<C> {
                 slot.reads += 1;
             }
             Action::Program => {
-                // The page of a copy was promised with its wave.
-                if page_operation.version != Version::Copy {
-                    let bit = 1u64 << page_operation.address.member.0;
-                    debug_assert!(slot.promised & bit != 0, "a program without a promised page: {page_operation:?}");
-                    slot.promised &= !bit;
-                }
+                let promised = if page_operation.version == Version::Copy { &mut slot.promised_copies } else { &mut slot.promised };
+                let bit = 1u64 << page_operation.address.member.0;
+                debug_assert!(*promised & bit != 0, "a program without a promised page: {page_operation:?}");
+                *promised &= !bit;
                 if C::TRACKED {
                     self.content.program(id, &slot.operation, page_operation.sources, record);
                     if slot.job == TRANSLATION {
@@ -491,6 +537,10 @@ impl<C: Content> Engine<C> {
         let Completion { record, progress } = completion;
         let about = self.flash.about(record);
         let id = about.owner;
+        if progress == Progress::Failed {
+            self.page_operation_failed(record, &about);
+            return self.go_on(id);
+        }
         let reported_before = about.action == Action::Program && self.reports_data_in;
         if progress == Progress::DataIn || !reported_before {
             self.slots[id as usize].waits -= u8::from(about.host_waits);
@@ -515,6 +565,9 @@ impl<C: Content> Engine<C> {
                     }
                 }
                 self.flash.forget(record);
+                if self.slots[about.owner as usize].job == REBUILD {
+                    self.fetched(about.owner, about.member);
+                }
             }
             Action::Program => {
                 if C::TRACKED {
@@ -530,15 +583,16 @@ impl<C: Content> Engine<C> {
 
     /// Answers, steps on or ends, as far as nothing is left to wait for.
     #[inline]
-    fn go_on(&mut self, id: u32) {
+    pub(super) fn go_on(&mut self, id: u32) {
         let slot = &self.slots[id as usize];
         if slot.last && slot.waits <= slot.operation.lag && !slot.troubled && !slot.answered && slot.outstanding > 0 {
             self.answer(id);
         }
         let slot = &self.slots[id as usize];
-        if slot.outstanding > 0 {
+        if slot.outstanding > 0 || (self.flash.has_failures() && !self.settle_wave(id)) {
             return;
         }
+        let slot = &self.slots[id as usize];
         if slot.last && !slot.troubled { self.end(id) } else { self.step(id) }
     }
 
@@ -564,13 +618,22 @@ impl<C: Content> Engine<C> {
     fn end(&mut self, id: u32) {
         let slot = &mut self.slots[id as usize];
         let operation = slot.operation;
-        let (request, answered, failed, promised) = (slot.request, slot.answered, slot.failed, slot.promised);
+        let (request, answered, failed, promised, job) = (slot.request, slot.answered, slot.failed, slot.promised, slot.job);
         let mut record = std::mem::replace(&mut slot.programs, NIL);
         let changes = std::mem::replace(&mut slot.changes, NIL);
+        let (mut programs, mut unplaced) = (0, 0u64);
         while record != NIL {
             let next = self.flash.next_in_list(record);
+            if self.flash.has_failures() && self.flash.is_unplaced(record) {
+                unplaced |= 1 << self.flash.about(record).member.0;
+            } else {
+                programs += 1;
+            }
             self.flash.commit(record);
             record = next;
+        }
+        if unplaced != 0 {
+            self.ended_unplaced(unplaced);
         }
         if changes != NIL {
             for change in self.changes[changes as usize].drain(..) {
@@ -580,7 +643,7 @@ impl<C: Content> Engine<C> {
         }
         self.give_back(&operation, promised);
         if self.translation.is_some() {
-            self.settle_translation(id, &operation, self.slots[id as usize].job == TRANSLATION, failed);
+            self.settle_translation(id, &operation, job == TRANSLATION, failed);
         }
         if C::TRACKED {
             self.content.ended(id, &operation, failed);
@@ -588,11 +651,16 @@ impl<C: Content> Engine<C> {
         if self.buffer.is_some() && request != NIL {
             self.arrives(id, &operation);
         }
-        if self.slots[id as usize].job == NO_JOB {
+        if operation.kind != OperationKind::Job && job != TRANSLATION {
             match failed {
                 false => self.scheme.ended(&operation),
                 true => self.scheme.failed(&operation),
             }
+        }
+        if operation.kind == OperationKind::Repair {
+            self.repair_ended(&operation, programs, job == REBUILD);
+        } else if operation.lock == Lock::Shared {
+            self.reconstructed(operation.stripe);
         }
         if self.slots[id as usize].counted {
             self.writes_in_chunk[(operation.page.0 >> 10) as usize] -= 1;
@@ -649,18 +717,21 @@ impl<C: Content> Engine<C> {
     }
 
     /// Strips of a read that need no flash: unwritten ones, and those that the controller still holds.
-    fn serve_without_flash(&mut self, id: u32, page_operations: &mut Vec<PageOperation>) {
+    /// `assembled` ones are made of several reads.
+    fn serve_without_flash(&mut self, id: u32, page_operations: &mut Vec<PageOperation>, assembled: u64) {
         if C::TRACKED && self.buffer.is_some() {
             self.overlay_dram(id);
         }
         let operation = self.slots[id as usize].operation;
-        if self.answers_early && !self.in_controller.is_empty() {
+        // With the stripe in hand no write of it is under way.
+        if self.answers_early && operation.lock == Lock::None && !self.in_controller.is_empty() {
             let controller = &self.in_controller;
             let holder = |strip: u32| controller.get(&Self::lpn_of(&operation, strip).0).copied();
             page_operations.retain(|page_operation| holder(u32::from(page_operation.strip)).is_none());
         }
-        let from_flash = page_operations.iter().fold(0u64, |strips, page_operation| strips | 1 << page_operation.strip);
-        let mut others = operation.strips & !from_flash;
+        let from_flash =
+            page_operations.iter().fold(0u64, |strips, page_operation| strips | 1u64.checked_shl(page_operation.strip.into()).unwrap_or(0));
+        let mut others = operation.strips & !from_flash & !assembled;
         let mut unmapped = 0;
         while others != 0 {
             let strip = others.trailing_zeros();

@@ -63,7 +63,7 @@ pub struct RequestRecord {
     pub stripe: Option<u32>,
     /// How redundancy was kept up to date.
     pub methods: Methods,
-    /// Whether it failed for lack of space.
+    /// Whether it failed.
     pub failed: bool,
 }
 
@@ -274,7 +274,7 @@ impl<C: Content> Engine<C> {
             op: request.op,
             stripe,
             methods: note.methods,
-            failed: request.failed,
+            failed: request.failed.is_some(),
         });
     }
 }

@@ -32,6 +32,8 @@ struct Gathered {
     parts: SmallVec<[(u8, Layers); 2]>,
     /// Read operations: for each strip in order, the oldest version that it may see.
     floors: Vec<u64>,
+    /// Read operations: strips that were compared.
+    compared: u64,
     /// Read operations: what DRAM changes in what flash delivers of a strip.
     overlays: Vec<(u8, u64)>,
 }
@@ -153,6 +155,7 @@ impl Tags {
         let overlay = self.gathered[id as usize].overlays.iter().find(|(of, _)| u32::from(*of) == strip);
         let content = content ^ overlay.map_or(ZERO, |(_, change)| *change);
         let seen = self.active[&lpn.0].has(content, floor);
+        self.gathered[id as usize].compared |= 1 << strip;
         self.count_read(lpn, seen);
         self.leave(lpn);
     }
@@ -281,6 +284,7 @@ impl Content for Tags {
         gathered.parts.clear();
         gathered.floors.clear();
         gathered.overlays.clear();
+        gathered.compared = 0;
         match operation.kind {
             OperationKind::Read => {
                 for rank in 0..u64::from(operation.strips.count_ones()) {
@@ -338,7 +342,37 @@ impl Content for Tags {
         self.flash[ppn.0 as usize] = self.programs[record as usize] ^ MASK;
     }
 
+    fn assembled(&mut self, id: u32, operation: &Operation, strip: u8, reads: u64) {
+        let delivered = &self.gathered[id as usize].reads;
+        let content = bits(reads).fold(ZERO, |sum, read| sum ^ delivered.get(read as usize).copied().unwrap_or(POISON));
+        if operation.kind == OperationKind::Read {
+            self.compare(id, operation, u32::from(strip), content);
+        } else {
+            self.gathered[id as usize].below.push((strip, content));
+        }
+    }
+
+    fn restarted(&mut self, id: u32, operation: &Operation) {
+        let gathered = &mut self.gathered[id as usize];
+        gathered.reads.clear();
+        gathered.below.clear();
+        if operation.kind != OperationKind::Read {
+            return;
+        }
+        let compared = std::mem::take(&mut gathered.compared);
+        for strip in bits(operation.strips) {
+            let page = self.active(page_of(operation, strip));
+            page.users += u32::from(compared >> strip & 1 == 1);
+            let floor = page.floor;
+            self.gathered[id as usize].floors[rank(operation, strip) as usize] = floor;
+        }
+    }
+
     fn ended(&mut self, id: u32, operation: &Operation, failed: bool) {
+        if operation.kind == OperationKind::Read && failed {
+            let compared = self.gathered[id as usize].compared;
+            bits(operation.strips & !compared).for_each(|strip| self.leave(page_of(operation, strip)));
+        }
         for strip in bits(operation.strips) {
             let lpn = page_of(operation, strip);
             match operation.kind {

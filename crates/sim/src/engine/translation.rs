@@ -17,7 +17,7 @@ use super::{Dftl, Engine, NIL, ROOM};
 use flashraid_flash::mapping::cache::{CachedMap, Lookup, Victim};
 use flashraid_flash::memory::{reserved, zeroed};
 use flashraid_flash::{Flash, MapNews};
-use flashraid_redundancy::{Lock, Operation, OperationKind, Step};
+use flashraid_redundancy::{Lock, Operation, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::{Action, Cause, Change, Lpn, MemberPage, PageOperation, Priority, Sources, StripeId, Version, Wave};
 use rustc_hash::FxHashSet;
 
@@ -239,6 +239,8 @@ pub struct Translation {
     victims: Lists<u32>,
     waiting: Lists<(u32, u32)>,
     news: Vec<MapNews>,
+    /// Repairs under way.
+    repairs: u32,
     stored: Option<Stored>,
     /// What was counted.
     pub counts: TranslationCounts,
@@ -279,6 +281,7 @@ impl Translation {
             victims: Lists::new(),
             waiting: Lists::new(),
             news: Vec::new(),
+            repairs: 0,
             stored: tracked.then(|| Stored {
                 entries: vec![0; entries as usize],
                 moved: FxHashSet::default(),
@@ -368,8 +371,12 @@ impl Translation {
         Operation { lock, ..Operation::background(OperationKind::Job, lock_of(page), own, Lpn(0), space) }
     }
 
-    /// Plans a translation operation: one without space reads its page; the others read it, if it is on flash, and program both copies.
-    pub(super) fn step(&mut self, id: u32, operation: &mut Operation, flash: &Flash, wave: &mut Wave) -> Step {
+    /// Plans a translation operation: one without space reads its page; the others read it, if it is on flash, and program both copies, or
+    /// the one that is lost. (If both are lost, a controller would have to scan the headers of all pages; no time is taken for that.)
+    pub(super) fn step(&mut self, id: u32, operation: &mut Operation, outcomes: Outcomes, flash: &Flash, wave: &mut Wave) -> Step {
+        if outcomes.unplaced != 0 {
+            return Step::Done; // the copy that found no page is lost
+        }
         let page = operation.stripe.0 & !LOCK;
         let copies = self.copies(page);
         let page_bytes = flash.geometry().page_bytes;
@@ -391,14 +398,25 @@ impl Translation {
         // Of a page that is being written the controller still has the new version.
         let in_hand = is_load && self.newest[page as usize] > self.on_flash[page as usize];
         self.counts.in_hand += u64::from(in_hand && self.on_flash[page as usize] > 0);
-        if first_step && self.on_flash[page as usize] > 0 && !in_hand {
+        let lost = copies.map(|copy| flash.is_lost(copy, Version::Current));
+        let is_repair = operation.kind == OperationKind::Repair;
+        if is_repair && first_step && (lost == [false; 2] || lost == [true; 2]) {
+            return Step::Nothing;
+        }
+        if first_step && self.on_flash[page as usize] > 0 && !in_hand && lost != [true; 2] {
             let [own, twin] = copies.map(|copy| flash.load_at(copy, Version::Current));
-            wave.operations.push(page_operation(Action::Read, copies[usize::from(twin < own)]));
+            let is_twin = if lost == [false; 2] { twin < own } else { lost[0] };
+            wave.operations.push(page_operation(Action::Read, copies[usize::from(is_twin)]));
             self.work[id as usize].version = self.on_flash[page as usize];
             return if is_load { Step::Last } else { Step::Wave };
         }
         if is_load {
             return Step::Done;
+        }
+        if is_repair {
+            let lost_one = copies[usize::from(operation.space >> copies[1].member.0 & 1 == 1)];
+            wave.operations.push(PageOperation { cause: Cause::Rebuild, ..page_operation(Action::Program, lost_one) });
+            return Step::Last;
         }
         self.gather(id, page, flash);
         wave.operations.extend(copies.map(|copy| page_operation(Action::Program, copy)));
@@ -433,6 +451,10 @@ impl Translation {
     fn ended(&mut self, id: u32, operation: &Operation, ready: &mut Vec<u32>) {
         let page = operation.stripe.0 & !LOCK;
         let work = &mut self.work[id as usize];
+        if operation.kind == OperationKind::Repair {
+            self.repairs -= 1;
+            return;
+        }
         if operation.space == 0 {
             self.loading[page as usize] = NIL;
             while let Some((operation, entry)) = self.waiting.pop(&mut work.waiting) {
@@ -595,6 +617,26 @@ impl<C: Content> Engine<C> {
             translation.work.resize((id as usize + 1).next_power_of_two(), nothing);
         }
         id
+    }
+
+    /// Has each translation page of which one copy is lost repaired from the other (SPEC 6.2).
+    pub(super) fn repair_translation_pages(&mut self) {
+        let Some(mut translation) = self.translation.take() else { return };
+        for page in 0..translation.pages() {
+            let lost = translation.copies(page).map(|copy| self.flash.is_lost(copy, Version::Current));
+            if lost[0] != lost[1] {
+                let space = 1 << translation.copies(page)[usize::from(lost[1])].member.0;
+                let operation = translation.operation(page, Lock::Exclusive, space);
+                translation.repairs += 1;
+                self.admit_work(&mut translation, Operation { kind: OperationKind::Repair, ..operation }, NIL);
+            }
+        }
+        self.translation = Some(translation);
+    }
+
+    /// Whether repairs of translation pages are under way.
+    pub(super) fn repairs_translation_pages(&self) -> bool {
+        self.translation.as_ref().is_some_and(|translation| translation.repairs > 0)
     }
 
     /// Whether the operation's wave waits for entries.

@@ -297,6 +297,14 @@ impl Content for Bytes {
         }
     }
 
+    fn assembled(&mut self, _id: u32, _operation: &Operation, _strip: u8, _reads: u64) {
+        unreachable!("nothing fails here");
+    }
+
+    fn restarted(&mut self, _id: u32, _operation: &Operation) {
+        unreachable!("nothing fails here");
+    }
+
     fn ended(&mut self, _id: u32, _operation: &Operation, _failed: bool) {}
 
     fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>) {

@@ -1,0 +1,495 @@
+//! When something fails: what becomes of the operations under way, and the rebuild.
+//!
+//! Nothing is taken back. A page operation that fails is a completion like others. A program is repeated elsewhere in its space
+//! domain, as the controller still has the content (SPEC 0.1 e), also if it had ended when its chip died, since its operation has not; where
+//! nothing is left to take it, its page will be lost when the operation ends, or the scheme does otherwise. A read that fails starts its
+//! operation anew, from the state that is found then.
+//!
+//! Space in a domain that has lost something may never come back. An operation waits for it like any other, until nothing is under way
+//! that could make some: then the domain counts as exhausted, and operations do without, until the collector gives it a page.
+
+use super::content::Content;
+use super::{Engine, EngineView, NIL};
+use crate::statistics::Latency;
+use flashraid_flash::{About, Flash};
+use flashraid_redundancy::rebuild::{Order, Rebuild};
+use flashraid_redundancy::{Job, Method, Operation, Outcomes};
+use flashraid_vocabulary::{Action, Cause, Delivery, Fault, Lpn, MemberId, PageOperation, StripeId, Version, Wave};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// The job number of the rebuild.
+pub(super) const REBUILD: u16 = u16::MAX - 2;
+
+/// How what failed is rebuilt.
+#[derive(Clone, Copy, Debug)]
+pub struct RebuildOptions {
+    /// In which order.
+    pub order: &'static Order,
+    /// Repairs at once.
+    pub window: u32,
+    /// A stripe of which a read reconstructs something is repaired next.
+    pub piggyback: bool,
+}
+
+/// A rebuild, from the first failure that it answers.
+#[derive(Clone, Debug)]
+pub struct RebuildRecord {
+    /// What failed, and when.
+    pub faults: Vec<(u64, Fault)>,
+    /// When everything was as redundant as before, if it ever was.
+    pub finished_ns: Option<u64>,
+    /// Pages programmed.
+    pub pages: u64,
+    /// Of these, copied from one other page.
+    pub pages_copied: u64,
+    /// Versions of pages that were lost at the first failure.
+    pub pages_lost: u64,
+    /// Requests that arrived between the first failure and the end.
+    pub latency: Latency,
+}
+
+/// What failed at one instant.
+#[derive(Clone, Debug)]
+pub struct FaultRecord {
+    /// When.
+    pub at_ns: u64,
+    /// What.
+    pub fault: Fault,
+    /// Whether spare chips took the place of all the chips that it took.
+    pub is_replaced: bool,
+    /// Host pages that nothing can bring back since then.
+    pub pages_lost: u64,
+}
+
+/// A read that waits for its member to be idle.
+#[derive(Clone, Copy, Debug)]
+struct Fetch {
+    id: u32,
+    read: u8,
+    page_operation: PageOperation,
+}
+
+/// What the engine keeps of failures.
+#[derive(Clone, Debug)]
+pub(super) struct Failures {
+    options: Option<RebuildOptions>,
+    pub(super) rebuild: Option<Box<Rebuild>>,
+    faults: Vec<FaultRecord>,
+    records: Vec<RebuildRecord>,
+    /// Space domains in which nobody waits for a page, as none will come.
+    exhausted: Vec<bool>,
+    /// Strips that the reads of an operation's wave will make up, by operation.
+    deliveries: FxHashMap<u32, Vec<Delivery>>,
+    /// Reads that wait, by member.
+    fetches: Vec<VecDeque<Fetch>>,
+    waiting: u64,
+    /// Members (bits) whose read is under way, and its operation.
+    fetching: Vec<u32>,
+}
+
+impl Failures {
+    pub(super) fn new(options: Option<RebuildOptions>, flash: &Flash) -> Self {
+        let members = flash.settings().members() as usize;
+        Self {
+            options,
+            rebuild: None,
+            faults: Vec::new(),
+            records: Vec::new(),
+            exhausted: vec![false; flash.domains()],
+            deliveries: FxHashMap::default(),
+            fetches: vec![VecDeque::new(); members],
+            waiting: 0,
+            fetching: vec![NIL; members],
+        }
+    }
+}
+
+impl<C: Content> Engine<C> {
+    // ---- faults ----
+
+    /// Something fails now. The part must exist on the device.
+    pub fn fail(&mut self, fault: Fault) {
+        let now_ns = self.now_ns();
+        self.flash.fail(&fault);
+        let mut is_replaced = false;
+        if let Fault::Loss(_) = fault {
+            is_replaced = self.replace_chips();
+            self.start_rebuild(now_ns, fault);
+        }
+        let pages_lost = self.lost_pages().count() as u64;
+        self.failures.faults.push(FaultRecord { at_ns: now_ns, fault, is_replaced, pages_lost });
+        // Programs that can never start, and those who wait for pages that are gone.
+        self.take_completions();
+        for domain in 0..self.flash.domains() as u32 {
+            if self.is_hopeless(domain) {
+                self.wake_space_waiters(domain);
+            }
+        }
+        self.run_ready();
+        self.tell_watchers();
+    }
+
+    /// Puts spare chips in the place of chips of which nothing lives. Returns whether there was one for each, and any at all.
+    fn replace_chips(&mut self) -> bool {
+        let dead = self.flash.dead_chips();
+        !dead.is_empty() && dead.into_iter().fold(true, |all, (channel, chip)| self.flash.replace(channel, chip) && all)
+    }
+
+    /// What failed so far.
+    pub fn faults(&self) -> &[FaultRecord] {
+        &self.failures.faults
+    }
+
+    /// Rebuilds, in the order in which they began.
+    pub fn rebuilds(&self) -> &[RebuildRecord] {
+        &self.failures.records
+    }
+
+    /// How much of the running rebuild is done: the share of stripes that it has passed, from 0 to 1. `None` if none runs.
+    pub fn rebuild_share(&self) -> Option<f64> {
+        let is_running = self.failures.records.last().is_some_and(|record| record.finished_ns.is_none());
+        self.failures.rebuild.as_ref().filter(|_| is_running).map(|rebuild| rebuild.progress())
+    }
+
+    /// Host pages that nothing brings back, as things are now: lost, and beyond what the scheme can recover.
+    pub fn lost_pages(&self) -> impl Iterator<Item = Lpn> {
+        let lost = |address, version| self.flash.is_lost(address, version);
+        let mut sources = Vec::new();
+        let pages = if self.flash.has_failures() { self.options.space_pages } else { 0 };
+        (0..pages)
+            .map(Lpn)
+            .filter(move |lpn| lost(self.scheme.locate(*lpn), Version::Current) && !self.scheme.recover(*lpn, &lost, &mut sources))
+    }
+
+    // ---- space that will not come ----
+
+    /// Whether nobody should wait for a page of the domain.
+    pub(super) fn is_hopeless(&self, domain: u32) -> bool {
+        self.flash.has_failures() && (self.failures.exhausted[domain as usize] || !self.flash.domain_is_alive(domain))
+    }
+
+    /// The domain has gained a page.
+    pub(super) fn gained_space(&mut self, domain: u32) {
+        self.failures.exhausted[domain as usize] = false;
+    }
+
+    /// Nothing is under way. Returns whether somebody goes on who waited for pages that failures have taken.
+    pub(super) fn goes_on_without_space(&mut self) -> bool {
+        if !self.flash.has_failures() {
+            return false;
+        }
+        if self.flash.fail_stuck() {
+            self.take_completions();
+            self.run_ready();
+            self.tell_watchers();
+            return true;
+        }
+        let waits = |domain: &u32| self.space_waiters[*domain as usize].0 != NIL && self.flash.domain_has_losses(*domain);
+        let Some(domain) = (0..self.flash.domains() as u32).find(waits) else { return false };
+        self.failures.exhausted[domain as usize] = true;
+        self.wake_space_waiters(domain);
+        self.run_ready();
+        self.tell_watchers();
+        true
+    }
+
+    // ---- page operations ----
+
+    /// A page operation that cannot even be submitted: a read of what is lost, a program without a page. Returns whether it is one.
+    pub(super) fn fails_at_once(&mut self, id: u32, page_operation: &PageOperation) -> bool {
+        let PageOperation { address, version, action, .. } = *page_operation;
+        let bit = 1u64 << address.member.0;
+        let slot = &mut self.slots[id as usize];
+        match action {
+            Action::Read => {
+                let is_lost = self.flash.is_lost(address, version);
+                if is_lost {
+                    slot.outcomes.read_failed = true;
+                }
+                slot.troubled |= is_lost;
+                is_lost
+            }
+            Action::Program => {
+                let promised = if version == Version::Copy { slot.promised_copies } else { slot.promised };
+                if promised & bit != 0 {
+                    return false;
+                }
+                let record = self.flash.unplaced(page_operation, id);
+                self.is_unplaced(id, record);
+                true
+            }
+        }
+    }
+
+    /// A page operation has failed.
+    #[cold]
+    pub(super) fn page_operation_failed(&mut self, record: u32, about: &About) {
+        let id = about.owner;
+        // A program that has begun under a device that reports it has told of its data.
+        let has_begun = about.ppn.0 != NIL;
+        let slot = &mut self.slots[id as usize];
+        slot.outstanding -= 1;
+        if !(about.action == Action::Program && self.reports_data_in && has_begun) {
+            slot.waits -= u8::from(about.host_waits);
+        }
+        match about.action {
+            Action::Read => {
+                slot.outcomes.read_failed = true;
+                slot.troubled = true;
+                self.flash.forget(record);
+                self.fetched(id, about.member);
+            }
+            Action::Program if has_begun => self.program_again(id, record),
+            Action::Program => {
+                // Nobody will ever make a page for it.
+                self.statistics.never_started(about.cause, about.member);
+                self.is_unplaced(id, record);
+            }
+        }
+    }
+
+    /// Repeats a program whose page is gone.
+    fn program_again(&mut self, id: u32, record: u32) {
+        let about = self.flash.about(record);
+        if self.flash.repeat(record) {
+            self.statistics.planned(Action::Program, Cause::Retry, about.member);
+            let slot = &mut self.slots[id as usize];
+            slot.outstanding += 1;
+            slot.waits += u8::from(about.host_waits);
+        } else {
+            self.is_unplaced(id, record);
+        }
+    }
+
+    /// The program `record` finds no page.
+    fn is_unplaced(&mut self, id: u32, record: u32) {
+        let (address, version) = self.flash.programmed(record);
+        let slot = &mut self.slots[id as usize];
+        slot.troubled = true;
+        if version == Version::Copy {
+            slot.outcomes.unplaced_copies |= 1 << address.member.0;
+            self.flash.abort(record);
+        } else {
+            slot.outcomes.unplaced |= 1 << address.member.0;
+            self.flash.leave_unplaced(record);
+            self.flash.set_next_in_list(record, slot.programs);
+            slot.programs = record;
+        }
+    }
+
+    /// A wave has ended. Returns whether its operation can go on: every program that ended still has its page, and no read failed.
+    #[cold]
+    pub(super) fn settle_wave(&mut self, id: u32) -> bool {
+        if self.slots[id as usize].outcomes.read_failed {
+            self.start_over(id);
+            return false;
+        }
+        let mut record = std::mem::replace(&mut self.slots[id as usize].programs, NIL);
+        while record != NIL {
+            let next = self.flash.next_in_list(record);
+            if self.flash.has_lost_its_page(record) {
+                self.program_again(id, record);
+            } else {
+                let slot = &mut self.slots[id as usize];
+                self.flash.set_next_in_list(record, slot.programs);
+                slot.programs = record;
+            }
+            record = next;
+        }
+        if self.slots[id as usize].outstanding > 0 {
+            return false;
+        }
+        for Delivery { strip, reads } in self.failures.deliveries.remove(&id).unwrap_or_default() {
+            let operation = self.slots[id as usize].operation;
+            self.content.assembled(id, &operation, strip, reads);
+        }
+        true
+    }
+
+    /// A read has failed: the operation starts anew, from what is there now.
+    fn start_over(&mut self, id: u32) {
+        self.drop_work(id);
+        let slot = &mut self.slots[id as usize];
+        slot.outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
+        slot.unpromised = slot.operation.space & !slot.promised;
+        (slot.reads, slot.last, slot.started) = (0, false, false);
+        let Operation { step, reads, update_reads, copied, method, .. } = &mut slot.operation;
+        (*step, *reads, *update_reads, *copied, *method) = (0, 0, 0, 0, Method::None);
+        if C::TRACKED {
+            let operation = slot.operation;
+            self.content.restarted(id, &operation);
+        }
+        self.promise_and_start(id);
+    }
+
+    /// An operation ends although some of its programs found no page: they are to be made when there is room.
+    pub(super) fn ended_unplaced(&mut self, members: u64) {
+        if let Some(rebuild) = &mut self.failures.rebuild {
+            rebuild.unplaced(members);
+        }
+    }
+
+    /// Forgets what the operation has programmed and would change.
+    pub(super) fn drop_work(&mut self, id: u32) {
+        let slot = &mut self.slots[id as usize];
+        let (mut record, changes) = (std::mem::replace(&mut slot.programs, NIL), slot.changes);
+        if changes != NIL {
+            self.changes[changes as usize].clear();
+        }
+        while record != NIL {
+            let next = self.flash.next_in_list(record);
+            self.flash.abort(record);
+            record = next;
+        }
+        self.failures.deliveries.remove(&id);
+    }
+
+    /// Notes which strips a wave's reads will make up. Returns them.
+    #[inline]
+    pub(super) fn note_deliveries(&mut self, id: u32, wave: &Wave) -> u64 {
+        if wave.deliveries.is_empty() {
+            return 0;
+        }
+        if C::TRACKED {
+            self.failures.deliveries.insert(id, wave.deliveries.clone());
+        }
+        wave.deliveries.iter().fold(0, |strips, delivery| strips | 1 << delivery.strip)
+    }
+
+    // ---- reads that wait for an idle member ----
+
+    /// Queues the reads of a paced wave at their members.
+    pub(super) fn queue_fetches(&mut self, id: u32, page_operations: &[PageOperation]) {
+        for page_operation in page_operations {
+            let slot = &mut self.slots[id as usize];
+            let fetch = Fetch { id, read: slot.reads, page_operation: *page_operation };
+            slot.reads += 1;
+            slot.outstanding += 1;
+            self.failures.fetches[usize::from(page_operation.address.member.0)].push_back(fetch);
+            self.failures.waiting += 1;
+        }
+    }
+
+    /// Sends out the next read of each member that has nothing queued, and whose last one has ended.
+    fn offer_fetches(&mut self) {
+        if self.failures.waiting == 0 {
+            return;
+        }
+        for member in 0..self.failures.fetches.len() {
+            while self.failures.fetching[member] == NIL && self.flash.has_nothing_queued(MemberId(member as u16)) {
+                let Some(fetch) = self.failures.fetches[member].pop_front() else { break };
+                self.failures.waiting -= 1;
+                self.submit_fetch(member, fetch);
+            }
+        }
+    }
+
+    fn submit_fetch(&mut self, member: usize, Fetch { id, read, page_operation }: Fetch) {
+        if self.fails_at_once(id, &page_operation) {
+            self.slots[id as usize].outstanding -= 1;
+            return self.go_on(id);
+        }
+        let record = self.flash.submit(&page_operation, id).expect("its stripe is locked");
+        self.statistics.planned(page_operation.action, page_operation.cause, page_operation.address.member);
+        if C::TRACKED {
+            self.content.read_submitted(record, read, page_operation.strip);
+        }
+        self.failures.fetching[member] = id;
+    }
+
+    /// A read of operation `id` on the member has ended.
+    #[inline]
+    pub(super) fn fetched(&mut self, id: u32, member: MemberId) {
+        let fetching = &mut self.failures.fetching[usize::from(member.0)];
+        if *fetching == id {
+            *fetching = NIL;
+        }
+    }
+
+    // ---- the rebuild ----
+
+    fn start_rebuild(&mut self, now_ns: u64, fault: Fault) {
+        let Some(options) = self.failures.options else { return };
+        let stripes = self.scheme.stripes();
+        let rebuild = self.failures.rebuild.get_or_insert_with(|| Box::new(Rebuild::new(options.order, options.window, stripes)));
+        rebuild.failed();
+        self.repair_translation_pages();
+        self.has_watchers = true;
+        let members = 0..self.flash.settings().members();
+        match self.failures.records.last_mut() {
+            Some(record) if record.finished_ns.is_none() => record.faults.push((now_ns, fault)),
+            _ => self.failures.records.push(RebuildRecord {
+                faults: vec![(now_ns, fault)],
+                finished_ns: None,
+                pages: 0,
+                pages_copied: 0,
+                pages_lost: members.map(|member| self.flash.lost_versions(MemberId(member as u16))).sum(),
+                latency: Latency::default(),
+            }),
+        }
+    }
+
+    /// Starts what the rebuild has to do now, and notices its end.
+    pub(super) fn go_on_rebuilding(&mut self) {
+        if self.repairs_translation_pages() {
+            return;
+        }
+        loop {
+            let Some(mut rebuild) = self.failures.rebuild.take() else { return };
+            let operation = rebuild.next(&*self.scheme, &EngineView(&self.flash));
+            let is_done = rebuild.is_done();
+            self.failures.rebuild = Some(rebuild);
+            let Some(operation) = operation else {
+                if is_done {
+                    self.rebuilt();
+                }
+                break;
+            };
+            self.admit_after(operation, REBUILD, NIL);
+            self.run_ready();
+        }
+        self.offer_fetches();
+    }
+
+    /// The rebuild found nothing left that it could do.
+    fn rebuilt(&mut self) {
+        let now_ns = self.now_ns();
+        let Some(record) = self.failures.records.last_mut().filter(|record| record.finished_ns.is_none()) else { return };
+        record.finished_ns = Some(now_ns);
+        for member in 0..self.flash.settings().members() {
+            self.flash.resume_copies(MemberId(member as u16));
+        }
+    }
+
+    /// A repair has ended, with so many programs.
+    pub(super) fn repair_ended(&mut self, operation: &Operation, programs: u32, is_of_scheme: bool) {
+        if is_of_scheme && let Some(rebuild) = &mut self.failures.rebuild {
+            rebuild.ended(operation, programs);
+        }
+        if let Some(record) = self.failures.records.last_mut() {
+            record.pages += u64::from(programs);
+            // A translation page is copied.
+            record.pages_copied += u64::from(if is_of_scheme { operation.copied.into() } else { programs });
+        }
+    }
+
+    /// A read that reconstructed something has ended: with piggy-backing its stripe is repaired next.
+    pub(super) fn reconstructed(&mut self, stripe: StripeId) {
+        if self.failures.options.is_some_and(|options| options.piggyback)
+            && let Some(rebuild) = &mut self.failures.rebuild
+        {
+            rebuild.wanted(stripe);
+        }
+    }
+
+    /// A measured request has completed that arrived then.
+    pub(super) fn note_under_rebuild(&mut self, arrival_ns: u64, latency_ns: u64) {
+        if let Some(record) = self.failures.records.last_mut()
+            && record.faults[0].0 <= arrival_ns
+            && record.finished_ns.is_none_or(|finished_ns| arrival_ns <= finished_ns)
+        {
+            record.latency.record(latency_ns);
+        }
+    }
+}

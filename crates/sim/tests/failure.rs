@@ -1,0 +1,128 @@
+//! What becomes of operations when something fails, and rebuilds with the engine. What every scheme must survive at any instant is
+//! `torture`'s to show; here is what can be derived.
+
+mod support;
+
+use flashraid_sim::Config;
+use flashraid_sim::engine::Engine;
+use flashraid_sim::engine::content::Content;
+use flashraid_sim::engine::tags::Tags;
+use flashraid_sim::verify;
+use flashraid_vocabulary::{Action, Cause, Fault, HostOp, Part, Version};
+use flashraid_workload::SplitMix64;
+use support::{config, engine, pages, tags};
+
+fn chip(channel: u32, chip: u32) -> Fault {
+    Fault::Loss(Part::Chip { channel, chip })
+}
+
+/// Three chips a channel, and those that the scheme wants beside them; small blocks.
+fn drive(scheme: &str, pairs: &[(&str, &str)]) -> Config {
+    let mut all = vec![("chips_per_channel", "4"), ("blocks_per_plane", "16"), ("pages_per_block", "8"), ("over_provisioning", "0.4")];
+    all.extend(pairs);
+    config("tiny", scheme, &all)
+}
+
+fn count(engine: &Engine<impl Content>, action: Action, cause: Cause) -> u64 {
+    engine.flash.counts[action as usize][cause as usize]
+}
+
+/// Versions of pages on a chip.
+fn live_on(engine: &Engine<Tags>, channel: u32, chip: u32) -> u64 {
+    let flash = &engine.flash;
+    let settings = flash.settings();
+    let slots = settings.pages_per_member * settings.members();
+    let is_there = |slot: &u32| {
+        flash.lookup(flash.address(*slot), Version::Current).is_some_and(|ppn| {
+            let unit = flash.unit_of(ppn);
+            flash.channel_of_unit(unit) == channel && flash.chip_of_unit(unit) == chip
+        })
+    };
+    (0..slots).filter(is_there).count() as u64
+}
+
+/// SPEC 1.11: a data chip with L live pages costs L x (n - 1) reads and L programs; copying costs L of each.
+#[test]
+fn an_idle_rebuild_costs_what_the_closed_form_says() {
+    for (scheme, rebuild, reads) in [("raid5", "dor", 3), ("raid5", "sor", 3), ("raid4", "dor", 3)] {
+        let config = drive(scheme, &[("spare_chips", "1"), ("rebuild", rebuild)]);
+        let mut engine = engine(&config, tags(&config));
+        engine.fill(engine.space_pages());
+        let live = live_on(&engine, 1, 0);
+        assert!(live > 50, "{scheme}: {live}");
+        engine.fail(chip(1, 0));
+        engine.finish().unwrap();
+        assert_eq!(count(&engine, Action::Read, Cause::Rebuild), reads * live, "{scheme} {rebuild}");
+        assert_eq!(count(&engine, Action::Program, Cause::Rebuild), live, "{scheme} {rebuild}");
+        let [record] = engine.rebuilds() else { panic!("one rebuild") };
+        assert_eq!(record.pages, live);
+        assert_eq!(record.pages_copied, if scheme == "raid1" { live } else { 0 });
+        assert_eq!(record.finished_ns, Some(engine.now_ns()), "{scheme} {rebuild}");
+        assert!(engine.faults()[0].is_replaced);
+        assert!(verify::stored(&engine).is_clean(), "{scheme}: as redundant as before");
+        engine.flash.check().unwrap();
+    }
+}
+
+/// Requests of all kinds while chips fail at any time, one after the other's rebuild.
+#[test]
+fn nothing_is_lost_while_requests_go_on() {
+    for scheme in ["raid4", "raid5"] {
+        for seed in 0..12 {
+            let spare = if scheme == "sirf1" { "0" } else { "1" };
+            let config = drive(scheme, &[("spare_chips", spare), ("gc_threshold", "0.3")]);
+            let mut engine = engine(&config, tags(&config));
+            let mut random = SplitMix64::new(seed);
+            let space = engine.space_pages();
+            engine.fill(space * 3 / 4);
+            let mut submitted = 0;
+            for round in 0..600 {
+                let length = 1 + random.next_u64() % 6;
+                let first = random.next_u64() % (space - length);
+                let op = [HostOp::Write, HostOp::Write, HostOp::Read, HostOp::Trim][(random.next_u64() % 4) as usize];
+                let mut request = pages(op, first, length);
+                if random.next_u64().is_multiple_of(3) && op != HostOp::Trim {
+                    request.size_bytes -= 1024;
+                }
+                engine.submit(&request, true);
+                submitted += 1;
+                engine.advance_until(engine.now_ns() + random.next_u64() % 400_000).unwrap();
+                if round == 150 {
+                    engine.fail(chip((random.next_u64() % 4) as u32, 0));
+                }
+                engine.flash.check().unwrap_or_else(|error| panic!("{scheme}, seed {seed}: {error}"));
+                assert_eq!(engine.lost_pages().count(), 0, "{scheme}, seed {seed}, round {round}");
+            }
+            engine.finish().unwrap();
+            assert_eq!(engine.completed.len(), submitted, "{scheme}, seed {seed}");
+            assert!(engine.completed.iter().all(|completed| completed.ok), "{scheme}, seed {seed}");
+            assert_eq!(engine.content.mismatches, 0, "{scheme}, seed {seed}");
+            assert!(engine.rebuilds()[0].finished_ns.is_some(), "{scheme}, seed {seed}");
+            let stored = verify::stored(&engine);
+            assert!(stored.is_clean(), "{scheme}, seed {seed}: {stored:?}");
+        }
+    }
+}
+
+/// What a scheme does not survive is lost, page by page, and requests that need it fail: no wrong data.
+#[test]
+fn two_failures_lose_what_they_must() {
+    let config = drive("raid5", &[]);
+    let mut engine = engine(&config, tags(&config));
+    let space = engine.space_pages();
+    engine.fill(space);
+    engine.fail(chip(0, 1));
+    engine.fail(chip(1, 1));
+    let lost: Vec<u64> = engine.lost_pages().map(|lpn| lpn.0).collect();
+    assert!(!lost.is_empty());
+    assert_eq!(engine.faults()[1].pages_lost, lost.len() as u64);
+    for page in 0..space {
+        engine.submit(&pages(HostOp::Read, page, 1), true);
+    }
+    engine.finish().unwrap();
+    engine.completed.sort_by_key(|completed| completed.sequence);
+    let failed: Vec<u64> = engine.completed.iter().filter(|completed| !completed.ok).map(|completed| completed.sequence).collect();
+    assert_eq!(failed, lost);
+    assert_eq!(engine.statistics.failed_lost, lost.len() as u64);
+    assert_eq!(engine.content.mismatches, 0);
+}
