@@ -283,6 +283,10 @@ fn counts_that_do_not_fit_together_are_refused() {
         refusal(&[("chips_per_channel", "33"), ("dies_per_chip", "2")]),
         "chips_per_channel = 33: makes 66 array units on each channel, allowed are at most 64"
     );
+    assert_eq!(
+        refusal(&[("chips_per_channel", "32"), ("dies_per_chip", "2"), ("spare_chips", "1")]),
+        "spare_chips = 1: makes 66 array units on each channel, allowed are at most 64"
+    );
     assert!(on("tiny", "raid0", &[("chips_per_channel", "33"), ("dies_per_chip", "2"), ("array_unit", "chip")]).is_ok());
     assert_eq!(
         refusal(&[("array_unit", "chip"), ("dies_per_chip", "5"), ("planes_per_die", "13")]),

@@ -225,6 +225,11 @@ impl Device {
         }
     }
 
+    /// As `units_per_channel`, those of spare chips included.
+    pub(super) fn units_with_spares_per_channel(&self) -> u32 {
+        self.units_per_channel() / self.chips_per_channel * (self.chips_per_channel + self.spare_chips)
+    }
+
     /// Planes of each array unit.
     pub fn planes_per_unit(&self) -> u32 {
         match self.array_unit {

@@ -247,6 +247,7 @@ impl Device {
     fn check_counts(&self) -> Result<(), ConfigError> {
         let limits = [
             ("chips_per_channel", self.chips_per_channel.to_string(), self.units_per_channel(), "array units on each channel"),
+            ("spare_chips", self.spare_chips.to_string(), self.units_with_spares_per_channel(), "array units on each channel"),
             ("planes_per_die", self.planes_per_die.to_string(), self.planes_per_unit(), "planes in each array unit"),
             ("member", self.member.name().into(), u32::from(self.members()), "members"),
         ];
@@ -255,7 +256,7 @@ impl Device {
                 return refuse(format!("{key} = {value}: makes {count} {what}, allowed are at most {MOST_BITS}"));
             }
         }
-        let chips = self.channels * self.chips_per_channel;
+        let chips = self.channels * (self.chips_per_channel + self.spare_chips);
         let planes = u128::from(chips) * u128::from(self.dies_per_chip) * u128::from(self.planes_per_die);
         let pages = planes * u128::from(self.blocks_per_plane) * u128::from(self.pages_per_block);
         if pages > MOST_PHYSICAL_PAGES {
