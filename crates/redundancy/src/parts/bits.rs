@@ -25,6 +25,12 @@ pub fn lowest(count: u32) -> u64 {
     if count == 0 { 0 } else { u64::MAX >> (64 - count) }
 }
 
+/// The mask with these bits set, each below 64.
+#[inline]
+pub fn of(positions: impl Iterator<Item = u32>) -> u64 {
+    positions.fold(0, |mask, position| mask | 1 << position)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,6 +39,13 @@ mod tests {
     fn bits_come_in_ascending_order() {
         assert_eq!(Bits(0).count(), 0);
         assert_eq!(Bits(1 << 63 | 0b1010).collect::<Vec<_>>(), [1, 3, 63]);
+    }
+
+    #[test]
+    fn a_mask_is_made_of_its_bits() {
+        for mask in [0, 0b1010, 1 << 63 | 1] {
+            assert_eq!(of(Bits(mask)), mask);
+        }
     }
 
     #[test]

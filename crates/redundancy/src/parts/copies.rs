@@ -5,12 +5,16 @@
 //! at local page l div s of the strip's member in each group. There is no stripe to keep consistent, so an operation that writes or
 //! trims is one page with a lock of its own (SPEC 0.1 b: the copies of a page are its stripe), which keeps accesses to that page in
 //! order. Reads take no lock and come in rows.
+//!
+//! After failures (SPEC 0.6, 2.4): whoever would read a lost copy takes the least busy of the others, which moves no turn on. A write goes to
+//! all groups; a copy that finds no place is missing (it counts as lost), and only if all are does the write fail. A repair reads one copy and
+//! programs those that are lost where there is room.
 
 use super::bits::{self, Bits};
 use super::{cut, pages};
-use crate::{Build, Decisions, Extent, Lost, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
+use crate::{Build, Damage, Decisions, Extent, Failure, Lost, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
 use flashraid_vocabulary::{
-    Cause, Change, Guardian, HostOp, LocalPage, Lpn, MemberId, MemberPage, Ruling, Sources, StripeId, Version, View, Wave,
+    Cause, Change, Guardian, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave,
 };
 
 /// What schemes that keep copies differ in.
@@ -128,6 +132,24 @@ impl<S: Steering> Copies<S> {
         copy(if layout.groups == 1 { 0 } else { steer(&mut self.steering, layout.groups, &copy) })
     }
 
+    /// The copy that is not lost and has the least to do: its array unit, then its channel; among equals the first from group `from` on.
+    fn survivor(&self, page: LocalPage, strip: u32, from: u32, view: &dyn View) -> Option<MemberPage> {
+        let copies = (from..self.layout.groups).chain(0..from).map(|group| self.layout.copy(page, strip, group));
+        let surviving = copies.filter(|copy| !view.is_lost(*copy, Version::Current));
+        surviving.min_by_key(|copy| (view.load_at(*copy, Version::Current), view.channel_load_at(*copy)))
+    }
+
+    /// Turns the planned reads of lost copies to others. Returns false if there is none for one of them.
+    fn avoid_lost(&self, operation: &Operation, view: &dyn View, wave: &mut Wave) -> bool {
+        wave.operations.iter_mut().all(|read| {
+            let is_lost = view.is_lost(read.address, Version::Current);
+            let group = u32::from(read.address.member.0) / self.layout.strips;
+            let copy = if is_lost { self.survivor(operation.page, u32::from(read.strip), group, view) } else { Some(read.address) };
+            read.address = copy.unwrap_or(read.address);
+            copy.is_some()
+        })
+    }
+
     fn read(&mut self, operation: &Operation, view: &dyn View, wave: &mut Wave) -> Step {
         for strip in Bits(operation.strips) {
             if view.is_written(self.layout.copy(operation.page, strip, 0), Version::Current) {
@@ -136,17 +158,28 @@ impl<S: Steering> Copies<S> {
                 wave.operations.push(pages::read(address, Cause::Host, bytes, strip as u8));
             }
         }
+        if view.has_failures() && !self.avoid_lost(operation, view, wave) {
+            wave.operations.clear();
+            return Step::Failed(Failure::Lost);
+        }
         if wave.operations.is_empty() { Step::Done } else { Step::Last }
     }
 
     /// A part of a written page needs the old page first, once for all copies, which are then programmed as a whole.
-    fn write(&mut self, operation: &mut Operation, view: &dyn View, wave: &mut Wave) -> Step {
+    fn write(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        if outcomes.unplaced != 0 {
+            return self.end_without(operation, outcomes.unplaced);
+        }
         if operation.step == 0 {
             for strip in Bits(operation.partial_strips(self.page_bytes)) {
                 if view.is_written(self.layout.copy(operation.page, strip, 0), Version::Current) {
                     let address = self.steered(operation, strip, |steering, groups, copy| steering.update_read(groups, copy, view));
                     wave.operations.push(pages::read(address, Cause::UpdateRead, self.page_bytes, strip as u8));
                 }
+            }
+            if view.has_failures() && !self.avoid_lost(operation, view, wave) {
+                wave.operations.clear();
+                return Step::Failed(Failure::Lost);
             }
             if !wave.operations.is_empty() {
                 operation.reads = wave.operations.len() as u8;
@@ -168,6 +201,57 @@ impl<S: Steering> Copies<S> {
         Step::Last
     }
 
+    /// How a write ends of which the members `unplaced` had no place for a copy: each strip needs one copy at least.
+    fn end_without(&self, operation: &Operation, unplaced: u64) -> Step {
+        let is_placed = |copy: MemberPage| unplaced >> copy.member.0 & 1 == 0;
+        if Bits(operation.strips).all(|strip| self.layout.copies(operation.page, strip).any(is_placed)) {
+            Step::Done
+        } else {
+            Step::Failed(Failure::NoSpace)
+        }
+    }
+
+    /// The members (bits) on which the copy of this page is lost.
+    fn lost_on(&self, lpn: Lpn, view: &dyn View) -> u64 {
+        let (page, strip) = self.layout.position(lpn);
+        let lost = self.layout.copies(page, strip).filter(|copy| view.is_lost(*copy, Version::Current));
+        bits::of(lost.map(|copy| u32::from(copy.member.0)))
+    }
+
+    /// The members (bits) on which the copy of this page is lost, and can be made again of another one.
+    fn repairable(&self, lpn: Lpn, view: &dyn View) -> u64 {
+        let lost = self.lost_on(lpn, view);
+        if lost.count_ones() < self.layout.groups { lost } else { 0 }
+    }
+
+    /// Reads one copy and programs those of the lost ones for which there is space; nobody waits for it.
+    fn step_repair(&self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        if outcomes.unplaced != 0 {
+            operation.copied -= outcomes.unplaced.count_ones() as u8;
+            return if operation.copied > 0 { Step::Done } else { Step::Failed(Failure::NoSpace) };
+        }
+        let step = if operation.step == 0 {
+            if self.repairable(operation.first, view) & operation.space == 0 {
+                return Step::Nothing; // a write has done it meanwhile, or more has failed
+            }
+            let (page, strip) = self.layout.position(operation.first);
+            let source = self.survivor(page, strip, 0, view).expect("a repairable page has a copy");
+            wave.operations.push(pages::read(source, Cause::Rebuild, self.page_bytes, PageOperation::NO_STRIP));
+            operation.reads = 1;
+            Step::Wave
+        } else {
+            for member in Bits(self.lost_on(operation.first, view) & operation.space) {
+                let copy = MemberPage { member: MemberId(member as u16), page: operation.page };
+                wave.operations.push(pages::program(copy, Cause::Rebuild, self.page_bytes, Sources { host: 0, reads: 1 }));
+                operation.copied += 1;
+            }
+            Step::Last
+        };
+        operation.step += 1;
+        wave.operations.iter_mut().for_each(|page_operation| page_operation.host_waits = false);
+        step
+    }
+
     fn trim(&self, operation: &Operation, view: &dyn View, wave: &mut Wave) -> Step {
         for strip in Bits(operation.strips) {
             if view.is_written(self.layout.copy(operation.page, strip, 0), Version::Current) {
@@ -176,6 +260,11 @@ impl<S: Steering> Copies<S> {
         }
         if wave.changes.is_empty() { Step::Nothing } else { Step::Done }
     }
+}
+
+/// Those of `members` (bits) that have room.
+fn with_room(members: u64, view: &dyn View) -> u64 {
+    bits::of(Bits(members).filter(|member| view.has_room(MemberId(*member as u16))))
 }
 
 impl<S: Steering> Guardian for Copies<S> {
@@ -210,7 +299,7 @@ impl<S: Steering> Scheme for Copies<S> {
         };
         let mut operation = cut::operation(extent, pages, self.page_bytes, stripe, row, strip);
         if extent.op == HostOp::Write {
-            operation.space = self.layout.copies(row, strip).fold(0, |space, copy| space | 1 << copy.member.0);
+            operation.space = bits::of(self.layout.copies(row, strip).map(|copy| u32::from(copy.member.0)));
             operation.lag = self.steering.lag(self.layout.groups);
         }
         decisions.operations.push(operation);
@@ -218,12 +307,12 @@ impl<S: Steering> Scheme for Copies<S> {
     }
 
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
-        debug_assert!(outcomes.is_well(), "no page operation fails yet");
         match operation.kind {
             OperationKind::Read => self.read(operation, view, wave),
-            OperationKind::Write => self.write(operation, view, wave),
+            OperationKind::Write => self.write(operation, outcomes, view, wave),
             OperationKind::Trim => self.trim(operation, view, wave),
-            OperationKind::Commit | OperationKind::Repair | OperationKind::Job => {
+            OperationKind::Repair => self.step_repair(operation, outcomes, view, wave),
+            OperationKind::Commit | OperationKind::Job => {
                 unreachable!("this scheme never decides {:?}", operation.kind)
             }
         }
@@ -263,6 +352,25 @@ impl<S: Steering> Scheme for Copies<S> {
         let copies = self.layout.copies(page, strip).skip(1).map(|copy| (copy, Version::Current));
         sources.extend(copies.filter(|(copy, version)| !lost(*copy, *version)).take(1));
         !sources.is_empty()
+    }
+
+    fn damage(&self, stripe: StripeId, view: &dyn View) -> Damage {
+        if !view.has_failures() {
+            return Damage::None;
+        }
+        match self.repairable(Lpn(u64::from(stripe.0)), view) {
+            0 => Damage::None,
+            lost if with_room(lost, view) != 0 => Damage::Copy,
+            _ => Damage::NoRoom,
+        }
+    }
+
+    /// Of the copies for which there is room, if there is any.
+    fn repair(&self, stripe: StripeId, view: &dyn View) -> Operation {
+        let first = Lpn(u64::from(stripe.0));
+        let lost = self.repairable(first, view);
+        let space = if with_room(lost, view) != 0 { with_room(lost, view) } else { lost };
+        Operation::background(OperationKind::Repair, stripe, self.layout.position(first).0, first, space)
     }
 
     fn protects(&self) -> Protects {

@@ -53,7 +53,7 @@ impl Losses {
     fn find(row: &Row, strips: u64, mirrored: u64, view: &dyn View) -> Self {
         let lost = |strips, version| {
             let is_lost = |strip: &u32| view.is_lost(row.data(*strip), version);
-            Bits(strips).filter(is_lost).fold(0, |lost, strip| lost | 1 << strip)
+            bits::of(Bits(strips).filter(is_lost))
         };
         Self {
             current: lost(strips, Version::Current),
@@ -346,8 +346,7 @@ impl<L: Layout> ParityScheme<L> {
         let is_unplaced = |page: MemberPage| unplaced >> page.member.0 & 1 == 1;
         let mut missing = 0;
         if operation.kind != OperationKind::Trim {
-            missing =
-                Bits(operation.strips).filter(|strip| is_unplaced(stripe.row.data(*strip))).fold(0, |strips, strip| strips | 1 << strip);
+            missing = bits::of(Bits(operation.strips).filter(|strip| is_unplaced(stripe.row.data(*strip))));
         }
         // Other strips of which the parity covers a lost version, after the operation.
         let others = !operation.strips & if operation.method == Method::Rmw { stripe.uncovered() } else { stripe.lost.current };

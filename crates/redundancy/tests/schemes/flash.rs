@@ -61,6 +61,8 @@ pub struct Course {
     pub end: Step,
     /// The operation as `step` left it.
     pub operation: Operation,
+    /// Data strips that several reads made up, with these reads.
+    pub computed: Vec<(u8, u64)>,
     /// What reads delivered, by data strip.
     pub delivered: BTreeMap<u8, u64>,
 }
@@ -157,6 +159,7 @@ impl Flash {
         let mut changes = Vec::new();
         let mut read = Vec::new();
         let mut delivered = BTreeMap::new();
+        let mut computed = Vec::new();
         let mut programmed: Vec<(MemberPage, Version, bool, u64)> = Vec::new();
         let mut unplaced = BTreeSet::new();
         let mut outcomes = Outcomes::default();
@@ -212,6 +215,7 @@ impl Flash {
             }
             for delivery in &wave.deliveries {
                 delivered.insert(delivery.strip, xor(0, delivery.reads, &read));
+                computed.push((delivery.strip, delivery.reads));
             }
             if !wave.operations.is_empty() {
                 waves.push(wave.operations.clone());
@@ -236,6 +240,7 @@ impl Flash {
                     changes.clear();
                     read.clear();
                     delivered.clear();
+                    computed.clear();
                     programmed.clear();
                     unplaced.clear();
                     outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
@@ -277,6 +282,7 @@ impl Flash {
         };
         for (page, version, keep_base, content) in programmed {
             let is_lost = unplaced.contains(&(page, version));
+            self.has_failed |= is_lost;
             let was_lost = if is_lost { !self.lost.insert((page, version)) } else { self.lost.remove(&(page, version)) };
             if keep_base && was_lost {
                 self.lost.insert((page, Version::Base));
@@ -312,7 +318,7 @@ impl Flash {
             }
             self.garbage += 1;
         }
-        Course { waves, changes, end, operation, delivered }
+        Course { waves, changes, end, operation, computed, delivered }
     }
 }
 

@@ -252,7 +252,7 @@ impl<S: Scheme + ?Sized> Host<S> {
         }
     }
 
-    /// Every page survives the loss of each member, whichever of its pages are on it.
+    /// Every page survives the loss of each single member.
     pub fn check_each_member(&self) {
         for lpn in (0..self.expected.len() as u64).map(Lpn) {
             (0..64).for_each(|member| self.check_loss(lpn, &on(1 << member)));
