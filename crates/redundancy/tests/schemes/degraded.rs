@@ -375,6 +375,11 @@ fn a_read_of_a_lost_copy_takes_another_one() {
     assert_eq!(taken, [1, 1, 1, 1, 0]);
     assert_eq!(read_from(host.write_part(3, 512)), [1]);
 
+    let mut host = Host::new(scheme("sirf1", 3, 8, &[("groups", "3")])).filled();
+    host.flash.lose(MemberPage::new(1, 0), Version::Current);
+    let taken: Vec<u16> = (0..6).flat_map(|_| read_from(host.read(0, 1))).collect();
+    assert_eq!(taken, [0, 2, 2, 0, 2, 2], "of equally busy ones the next");
+
     let mut host = Host::new(scheme("sirf1", 4, 8, &[("groups", "4")])).filled();
     host.flash.replace(MemberId(0));
     host.flash.loads.extend([1, 2, 3].map(|member| (MemberPage::new(member, 0), 5 - u32::from(member) / 2)));
@@ -429,6 +434,8 @@ fn a_repair_copies_from_the_least_busy_copy_to_where_room_is() {
     assert_eq!(background_waves(&course), [["read rebuild 4/0 4096"], ["program rebuild 0/0 4096 = reads 0"]]);
     assert_eq!((course.operation.copied, host.scheme.damage(StripeId(0), &host.flash)), (1, Damage::None));
     assert_eq!(host.run(repair).end, Step::Nothing);
+    host.flash.replace(MemberId(4));
+    assert_eq!(host.run(repair).end, Step::Nothing, "it has no page for the other copy");
 
     let mut host = filled(&[0, 4]);
     host.flash.full.insert(MemberId(4));
