@@ -576,8 +576,8 @@ impl Flash {
             if plane.dead && (plane.retired < plane.blocks || self.is_collecting(id as u32)) {
                 return Err(format!("dead plane {id} is in use: {plane:?}"));
             }
-            if count(State::Victim) > u32::from(self.is_collecting(id as u32)) {
-                return Err(format!("plane {id} has victims that nobody collects: {blocks:?}"));
+            if count(State::Victim) > u32::from(self.is_collecting(id as u32)) || (plane.debt && !self.is_collecting(id as u32)) {
+                return Err(format!("plane {id} has victims or a loan that no collection has: {blocks:?}"));
             }
             let domain = self.domain_of_plane(id as u32);
             if domain == NIL {
@@ -601,6 +601,17 @@ impl Flash {
             let waiting: i64 = domain.waiting.iter().map(|queue| self.queued_in(queue.head)).sum();
             if domain.living_planes != living[id] || domain.reserved < waiting || (living[id] == 0 && waiting > 0) {
                 return Err(format!("domain {id}, in which {waiting} programs wait and {} planes live: {domain:?}", living[id]));
+            }
+        }
+        for unit in &self.units {
+            for mut id in unit.bound() {
+                while id != NIL {
+                    let Record { work, domain, next, .. } = self.records[id as usize];
+                    if work == Work::Program && self.domains[domain as usize].free_pages < self.domains[domain as usize].reserved {
+                        return Err(format!("a program is bound to a unit of domain {domain}, which is short of pages"));
+                    }
+                    id = next;
+                }
             }
         }
         self.check_blocked()

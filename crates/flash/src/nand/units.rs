@@ -94,6 +94,11 @@ impl Unit {
         }
     }
 
+    /// Heads of the queues of bound work that are not empty.
+    pub(crate) fn bound(&self) -> impl Iterator<Item = u32> {
+        each(u64::from(self.filled)).map(|index| self.queues[index as usize].head)
+    }
+
     pub(crate) fn is_idle(&self) -> bool {
         self.state == State::Idle
     }
