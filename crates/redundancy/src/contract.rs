@@ -115,6 +115,8 @@ pub struct Operation {
     pub lag: u8,
     /// Repairs: how many of its programs got their content by copying one page; the others were computed.
     pub copied: u8,
+    /// Data strips beyond `strips` that it programs too, as their current versions are lost; `step` finds them.
+    pub restored: u64,
     /// Position in `Decisions` of an operation that must have ended before this one starts.
     pub requires: Option<u16>,
 }
@@ -140,6 +142,7 @@ impl Operation {
             space,
             lag: 0,
             copied: 0,
+            restored: 0,
             requires: None,
         }
     }
@@ -182,7 +185,8 @@ pub struct Outcomes {
     pub read_failed: bool,
     /// Members (bits) on which a program of a current version found no page, and will find none: nothing is left of the member, or
     /// nothing is left in it and nothing can be collected. If the operation ends all the same, the page is lost (SPEC 0.6): it counts
-    /// as written, and what it was to hold is what the others make of it. Programs on a broken chip of a member that has others do not
+    /// as written, and what it was to hold is what the others make of it; what it supersedes becomes garbage or the base, as the program
+    /// says. Programs on a broken chip of a member that has others do not
     /// appear here, as the engine repeats them.
     pub unplaced: u64,
     /// The same of copies; if the operation ends all the same, they are not made.

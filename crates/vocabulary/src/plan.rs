@@ -40,7 +40,7 @@ pub enum Cause {
     Mirror,
     /// Read or program that brings a delayed parity up to date.
     Commit,
-    /// Read of survivors to recompute a lost page.
+    /// Read of survivors to recompute a lost page, or a program that stores one on the occasion of a host's write.
     Reconstruct,
     /// Move or erase of the collector.
     Gc,

@@ -38,6 +38,7 @@ pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId,
         space: 0,
         lag: 0,
         copied: 0,
+        restored: 0,
         requires: None,
     }
 }

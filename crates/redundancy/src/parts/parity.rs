@@ -110,6 +110,12 @@ impl Stripe {
         self.lost.current & !self.mirrored | self.lost.base & self.mirrored
     }
 
+    /// Data strips whose current version is lost, but not their copy.
+    #[inline]
+    pub fn backed(&self) -> u64 {
+        self.lost.current & self.mirrored & !self.lost.copy
+    }
+
     /// Whether the newest content of each of `strips`, which are unreadable, is the XOR of the parity and of what it covers of the others.
     pub fn can_compute(&self, strips: u64) -> bool {
         let has_rest = !self.lost.parity && self.uncovered() & !strips == 0;
@@ -119,7 +125,7 @@ impl Stripe {
     /// `preferred` for a change of `changed`, if that reads nothing that is lost; else the other one of RMW and RCW; `Method::None` if
     /// no parity can be made (SPEC 0.6, degraded writes).
     #[inline]
-    fn possible(&self, preferred: Method, changed: u64) -> Method {
+    pub fn possible(&self, preferred: Method, changed: u64) -> Method {
         let reads_lost = match preferred {
             Method::Rmw => self.reads_lost_by_rmw(changed),
             Method::Rcw => self.reads_lost_by_rcw(changed),
@@ -342,14 +348,13 @@ impl<L: Layout> ParityScheme<L> {
 
     /// How a write or trim ends whose last wave found no place on the members `unplaced`: without these pages, if what the host wrote
     /// can be read or computed all the same, and nothing becomes lost that was not (SPEC 0.1 e, 0.6); else it fails.
-    fn end_without(operation: &Operation, unplaced: u64, stripe: &Stripe) -> Step {
+    pub fn end_without(operation: &Operation, unplaced: u64, stripe: &Stripe) -> Step {
         let is_unplaced = |page: MemberPage| unplaced >> page.member.0 & 1 == 1;
-        let mut missing = 0;
-        if operation.kind != OperationKind::Trim {
-            missing = bits::of(Bits(operation.strips).filter(|strip| is_unplaced(stripe.row.data(*strip))));
-        }
+        let programmed = operation.restored | if operation.kind == OperationKind::Trim { 0 } else { operation.strips };
+        let missing = bits::of(Bits(programmed).filter(|strip| is_unplaced(stripe.row.data(*strip))));
         // Other strips of which the parity covers a lost version, after the operation.
-        let others = !operation.strips & if operation.method == Method::Rmw { stripe.uncovered() } else { stripe.lost.current };
+        let lost = if operation.method == Method::Rmw { stripe.uncovered() } else { stripe.lost.current };
+        let others = lost & !(operation.strips | operation.restored);
         let has_parity = operation.method != Method::None && !is_unplaced(stripe.row.parity());
         let is_held = has_parity && (missing | others).count_ones() <= 1;
         if is_held || missing == 0 && (others == 0 || !stripe.can_compute(others)) { Step::Done } else { Step::Failed(Failure::NoSpace) }
@@ -418,6 +423,11 @@ impl<L: Layout> ParityScheme<L> {
         step
     }
 
+    /// A mirrored write that has been counted turned out to be another one.
+    pub fn retract_mirrored(&mut self) {
+        self.updates.mirrored -= 1;
+    }
+
     /// Counts one parity update.
     #[inline]
     pub fn count(&mut self, method: Method) {
@@ -456,10 +466,12 @@ impl<L: Layout> ParityScheme<L> {
         }
     }
 
-    /// Reads of the newest versions of those of `strips` that are written, as sources of the parity.
+    /// Reads of the newest versions of those of `strips` that are written, as sources of the parity. Those that only a copy holds come first,
+    /// so that who restores them knows which read is whose (`push_restored`).
     #[inline]
     pub fn push_newest_reads(&self, strips: u64, cause: Cause, stripe: &Stripe, view: &dyn View, wave: &mut Wave) {
-        for strip in Bits(self.written(&stripe.row, strips, view)) {
+        let backed = stripe.backed();
+        for strip in Bits(strips & backed).chain(Bits(self.written(&stripe.row, strips & !backed, view))) {
             let (page, version) = (stripe.row.data(strip), stripe.newest(strip, view));
             wave.operations.push(pages::read_version(page, version, cause, self.page_bytes, PageOperation::NO_STRIP));
         }
@@ -487,7 +499,7 @@ impl<L: Layout> ParityScheme<L> {
 
     /// The reads of which the version of `strip` that the parity covers is the XOR: of the parity, and of what it covers of the others.
     /// They belong to the first wave; what that reads already is not read twice.
-    fn push_computation(&self, strip: u32, cause: Cause, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> u64 {
+    pub fn push_computation(&self, strip: u32, cause: Cause, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> u64 {
         let others = Bits(self.all_strips() & !(1 << strip)).map(|other| (stripe.row.data(other), stripe.covered(other)));
         let mut reads = 0;
         for (page, version) in others.chain([(stripe.row.parity(), Version::Current)]) {
@@ -528,6 +540,23 @@ impl<L: Layout> ParityScheme<L> {
             let sources = Sources { host: 1 << strip, reads: 0 };
             wave.operations.push(pages::program(row.data(strip), Cause::Host, bytes, sources));
         }
+    }
+
+    /// Programs of the strips that an operation restores, the reads of which are `first` and those that follow it.
+    pub fn push_restored(&self, operation: &Operation, first: u8, cause: Cause, row: &Row, wave: &mut Wave) {
+        for (read, strip) in (first..).zip(Bits(operation.restored)) {
+            wave.operations.push(pages::program(row.data(strip), cause, self.page_bytes, Sources { host: 0, reads: 1 << read }));
+        }
+    }
+
+    /// Read of a whole page that delivers no strip.
+    pub fn whole_read(&self, page: MemberPage, version: Version, cause: Cause) -> PageOperation {
+        pages::read_version(page, version, cause, self.page_bytes, PageOperation::NO_STRIP)
+    }
+
+    /// Program of a whole page with the XOR of `reads`.
+    pub fn whole_program(&self, page: MemberPage, cause: Cause, reads: u64) -> PageOperation {
+        pages::program(page, cause, self.page_bytes, Sources { host: 0, reads })
     }
 
     /// Program of the parity strip.

@@ -17,7 +17,7 @@ mod sor;
 #[cfg(test)]
 mod tests;
 
-use crate::parts::bits::Bits;
+use crate::parts::bits::{self, Bits};
 use crate::{Damage, Entry, Job, Operation, Outcomes, Redundancy, Scheme, Step};
 use flashraid_vocabulary::{Action, MemberId, Priority, StripeId, View, Wave};
 use std::collections::VecDeque;
@@ -194,7 +194,7 @@ impl Rebuild {
             Damage::Copy if leaves_copies => return None,
             Damage::NoRoom => {
                 let full = |member: &u32| !view.has_room(MemberId(*member as u16));
-                self.passed_over |= Bits(scheme.repair(stripe, view).space).filter(full).fold(0, |members, member| members | 1 << member);
+                self.passed_over |= bits::of(Bits(scheme.repair(stripe, view).space).filter(full));
                 return None;
             }
             Damage::Copy | Damage::Compute => {}

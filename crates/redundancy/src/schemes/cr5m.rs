@@ -22,14 +22,14 @@
 use crate::parts::bits::{self, Bits};
 use crate::parts::cut;
 use crate::parts::layout::{Layout, LeftAsymmetric, Role, Row};
-use crate::parts::parity::{ParityScheme, Stripe, waits_for_reads};
+use crate::parts::parity::{Losses, ParityScheme, Stripe, waits_for_reads};
 use crate::parts::update::UpdateRule;
 use crate::{
-    Build, Decisions, Entry, Extent, Lost, Method, Operation, OperationKind, Outcomes, Parameter, ParameterError, ParityUpdates, Protects,
-    Redundancy, Scheme, Step, Values,
+    Build, Damage, Decisions, Entry, Extent, Failure, Lost, Method, Operation, OperationKind, Outcomes, Parameter, ParameterError,
+    ParityUpdates, Protects, Redundancy, Scheme, Step, Values,
 };
 use flashraid_vocabulary::{
-    Cause, Change, Guardian, Lpn, MemberId, MemberPage, PageOperation, Ruling, StripeId, Version, View, Wave, prefetch,
+    Cause, Change, Guardian, Lpn, MemberId, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave, prefetch,
 };
 
 /// CR5M.
@@ -108,10 +108,11 @@ impl Rule {
         changed != bits::lowest(self.width) && !self.consolidates(changed, mirrored)
     }
 
-    /// The method for a change of `changed` that does not put the parity off.
-    fn method(&self, changed: u64, mirrored: u64) -> Method {
+    /// The method for a change of `changed` that does not put the parity off. If a base is lost the parity is of no use to the other
+    /// strips, and is made anew (SPEC 1.7).
+    fn method(&self, changed: u64, stripe: &Stripe) -> Method {
         match self.update.method(changed.count_ones(), self.width) {
-            Method::Rmw if self.consolidates(changed, mirrored) => Method::Rcw,
+            Method::Rmw if stripe.lost.base != 0 || self.consolidates(changed, stripe.mirrored) => Method::Rcw,
             method => method,
         }
     }
@@ -158,38 +159,64 @@ struct Cr5m {
 
 /// `Operation::step` of a write whose mirroring was refused after its update reads, and which has made RAID-5's pre-reads since.
 const REFUSED: u8 = 2;
+/// `Operation::step` of a mirrored write for whose copies there was no place in the end, and which has made RAID-5's pre-reads since.
+const UNMIRRORED: u8 = 4;
 
 impl Cr5m {
-    fn write(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+    fn write(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        if outcomes.unplaced | outcomes.unplaced_copies != 0 {
+            return match operation.method {
+                Method::Mirrored => self.unmirror(operation, outcomes, stripe, view, wave),
+                _ => ParityScheme::<LeftAsymmetric>::end_without(operation, outcomes.unplaced, stripe),
+            };
+        }
         let puts_off = match operation.method {
             Method::None => operation.step == 0 && self.rule.may_put_off(operation.strips, stripe.mirrored),
             method => method == Method::Mirrored,
         };
-        if puts_off && self.may_mirror(operation, stripe, view) {
+        if puts_off && leaves_all_protected(operation.strips, stripe) && self.may_mirror(operation, stripe, view) {
             return self.mirror(operation, stripe, view, wave);
         }
         let step = if operation.method == Method::Mirrored {
             self.refuse(operation, stripe, view, wave)
         } else if operation.step == REFUSED {
             self.program_refused(operation, stripe, view, wave)
+        } else if operation.step == UNMIRRORED {
+            return self.program_unmirrored(operation, stripe, view, wave);
         } else {
-            let (rule, planned) = (self.rule, operation.method);
-            let choose = |changed| if planned == Method::None { rule.method(changed, stripe.mirrored) } else { planned };
-            self.inner.plan(operation, Outcomes::default(), stripe, choose, view, wave)
+            self.update(operation, stripe, view, wave)
         };
         if step == Step::Last {
-            let released = if operation.method == Method::Rmw { operation.strips } else { !0 };
+            // The update reads of a refused write came first.
+            let first = if operation.step > REFUSED { operation.update_reads } else { 0 };
+            self.inner.push_restored(operation, first, Cause::Reconstruct, &stripe.row, wave);
+            let released = if keeps_others(operation.method) { operation.strips } else { !0 };
             release(released, stripe, view, wave);
         }
         step
     }
 
-    fn trim(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
-        let rule = self.rule;
-        let step = self.inner.plan(operation, Outcomes::default(), stripe, |changed| rule.method(changed, stripe.mirrored), view, wave);
+    fn trim(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        if outcomes.unplaced != 0 {
+            return ParityScheme::<LeftAsymmetric>::end_without(operation, outcomes.unplaced, stripe);
+        }
+        let step = self.update(operation, stripe, view, wave);
         if matches!(step, Step::Last | Step::Done) {
-            let released = if operation.method == Method::Rcw { !0 } else { operation.strips };
+            self.inner.push_restored(operation, 0, Cause::Reconstruct, &stripe.row, wave);
+            let released = if keeps_others(operation.method) { operation.strips } else { !0 };
             release(released, stripe, view, wave);
+        }
+        step
+    }
+
+    /// RAID-5's update of the parity.
+    fn update(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        let is_first = operation.step == 0;
+        let (rule, planned) = (self.rule, operation.method);
+        let choose = |changed| if planned == Method::None { rule.method(changed, stripe) } else { planned };
+        let step = self.inner.plan(operation, Outcomes::default(), stripe, choose, view, wave);
+        if is_first {
+            operation.restored = restored(operation, stripe);
         }
         step
     }
@@ -200,13 +227,13 @@ impl Cr5m {
     /// nothing but credit is wanting.
     fn may_mirror(&mut self, operation: &Operation, stripe: &Stripe, view: &dyn View) -> bool {
         let (mut without_credit, mut wanting) = (0, 0);
-        for number in Bits(data_channels(operation, &stripe.row)) {
-            let channel = &self.channels[number as usize];
-            let member = MemberId(number as u16);
+        for member in Bits(operation.strips).map(|strip| stripe.row.data(strip).member) {
+            let number = member.0;
+            let channel = &self.channels[usize::from(number)];
             if !self.is_within_limit(channel) || !view.takes_copy(member) {
                 return false;
             }
-            let has_base = view.bases(member) + channel.booked < self.most_bases;
+            let has_base = view.bases(member) + channel.booked < self.most_bases.saturating_sub(view.pages_gone(member));
             if !has_base || view.copies(member) + channel.booked >= self.most_copies {
                 without_credit |= 1 << number;
                 wanting |= u64::from(channel.consolidating.is_none()) << number;
@@ -232,9 +259,7 @@ impl Cr5m {
             return waits_for_reads(operation, wave);
         }
         self.inner.count(Method::Mirrored);
-        for number in Bits(data_channels(operation, &stripe.row)) {
-            self.channels[number as usize].booked += 1;
-        }
+        self.book(operation, &stripe.row, 1);
         self.inner.push_data_programs(operation, merged, &stripe.row, wave);
         for (index, strip) in Bits(operation.strips).enumerate() {
             let program = &mut wave.operations[index];
@@ -247,14 +272,70 @@ impl Cr5m {
         Step::Last
     }
 
+    /// Notes that mirrored writes of the operation's channels are under way, or that they are not any more.
+    fn book(&mut self, operation: &Operation, row: &Row, writes: i32) {
+        for strip in Bits(operation.strips) {
+            let booked = &mut self.channels[usize::from(row.data(strip).member.0)].booked;
+            *booked = booked.checked_add_signed(writes).expect("booked before");
+        }
+    }
+
     /// MW is refused after its update reads: the pre-reads of RAID-5 follow.
     fn refuse(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
-        operation.method = self.rule.method(operation.strips, stripe.mirrored);
         operation.step = REFUSED;
+        self.push_late_pre_reads(operation, stripe, view, wave);
+        if wave.operations.is_empty() { self.program_refused(operation, stripe, view, wave) } else { Step::Wave }
+    }
+
+    /// The pre-reads of RAID-5 after waves that were to do without.
+    fn push_late_pre_reads(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) {
+        operation.method = stripe.possible(self.rule.method(operation.strips, stripe), operation.strips);
+        operation.restored = restored(operation, stripe);
         self.inner.count(operation.method);
         self.inner.push_pre_reads(operation.method, operation.strips, 0, stripe, view, wave);
         operation.reads += wave.operations.len() as u8;
-        if wave.operations.is_empty() { self.program_refused(operation, stripe, view, wave) } else { Step::Wave }
+    }
+
+    /// A mirrored write whose programs did not all find a place. With all copies made it ends: they hold what is missing. Else it is
+    /// finished as RMW or RCW (SPEC 1.7, no spare left; 1.10 ruling 22), for which nothing may be missing.
+    fn unmirror(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        if outcomes.unplaced_copies == 0 {
+            return Step::Done;
+        }
+        self.book(operation, &stripe.row, -1);
+        self.inner.retract_mirrored();
+        if outcomes.unplaced != 0 {
+            return Step::Failed(Failure::NoSpace);
+        }
+        for page in Bits(operation.strips).map(|strip| (strip, stripe.row.data(strip))) {
+            let (strip, page) = page;
+            let is_mirrored = stripe.mirrored >> strip & 1 == 1;
+            // The programs come before the changes: a strip that was written has a base then, and one that found a place a copy.
+            let has_base = view.is_written(page, if is_mirrored { Version::Base } else { Version::Current });
+            wave.changes.extend(has_base.then_some(Change::ReleaseBase(page)));
+            let has_copy = is_mirrored || outcomes.unplaced_copies >> page.member.0 & 1 == 0;
+            wave.changes.extend(has_copy.then_some(Change::ReleaseCopy(page)));
+        }
+        operation.update_reads = operation.reads;
+        operation.step = UNMIRRORED;
+        self.push_late_pre_reads(operation, stripe, view, wave);
+        if wave.operations.is_empty() { self.program_unmirrored(operation, stripe, view, wave) } else { Step::Wave }
+    }
+
+    /// The parity of a write whose data are programmed already.
+    fn program_unmirrored(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        operation.step += 1;
+        if !keeps_others(operation.method) {
+            release(!operation.strips, stripe, view, wave);
+        }
+        if operation.method == Method::None {
+            wave.changes.push(Change::Lose(stripe.row.parity()));
+            return Step::Done;
+        }
+        let reads = bits::lowest(u32::from(operation.reads)) & !bits::lowest(u32::from(operation.update_reads));
+        self.inner.push_parity_program(&stripe.row, Sources { host: operation.strips, reads }, wave);
+        self.inner.push_restored(operation, operation.update_reads, Cause::Reconstruct, &stripe.row, wave);
+        Step::Last
     }
 
     fn program_refused(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
@@ -264,11 +345,29 @@ impl Cr5m {
         self.inner.push_programs(operation, merged, sources, &stripe.row, wave)
     }
 
+    /// Counts the host's programs of data `strips`, and of the parity if there is a `method`.
+    fn count_programs(&mut self, strips: u64, method: Method, row: &Row) {
+        let parity = (method != Method::None).then_some(row.parity());
+        for page in Bits(strips).map(|strip| row.data(strip)).chain(parity) {
+            self.channels[usize::from(page.member.0)].programs += 1;
+        }
+    }
+
     // ---- consolidation under pressure (SPEC 1.6) ----
 
-    fn consolidate(&mut self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
-        if stripe.mirrored == 0 {
-            return Step::Nothing; // a write has done it meanwhile
+    /// The stripe relieves no channel any more.
+    fn stop_consolidating(&mut self, stripe: StripeId) {
+        let relieved = self.channels.iter_mut().filter(|channel| channel.consolidating == Some(stripe));
+        relieved.for_each(|channel| channel.consolidating = None);
+    }
+
+    fn consolidate(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        if outcomes.unplaced != 0 {
+            return Step::Failed(Failure::NoSpace);
+        }
+        // A write has done it meanwhile, or a failure leaves it to a repair.
+        if operation.step == 0 && (stripe.mirrored == 0 || stripe.lost != Losses::default()) {
+            return Step::Nothing;
         }
         let step = self.inner.plan_commit(operation, stripe, view, wave);
         if step == Step::Last {
@@ -277,11 +376,141 @@ impl Cr5m {
         }
         step
     }
+
+    // ---- repair (SPEC 1.7, the table of MCR) ----
+
+    /// What to do first for a stripe after failures; other things that are lost of it are left to further repairs. `has_place` tells on which
+    /// members pages can be programmed.
+    fn first_aid(stripe: &Stripe, has_place: impl Fn(MemberPage) -> bool, view: &dyn View) -> Aid {
+        let Stripe { row, lost, .. } = stripe;
+        let (backed, unreadable) = (stripe.backed(), stripe.unreadable());
+        let without_mirror = Bits(lost.copy).any(|strip| !view.has_mirror(row.data(strip).member));
+        let mut is_short = false;
+        let mut place = |strips: u64, parity: bool| {
+            let mut pages = Bits(strips).map(|strip| row.data(strip)).chain(parity.then(|| row.parity()));
+            let has_all = pages.all(&has_place);
+            is_short |= !has_all;
+            has_all
+        };
+        if unreadable == 0 && (lost.parity || lost.base != 0 || without_mirror) && place(backed, true) {
+            return Aid::Parity;
+        }
+        if unreadable != 0 && stripe.can_compute(unreadable) && place(unreadable, false) {
+            return Aid::Compute(unreadable.trailing_zeros());
+        }
+        if let Some(strip) = Bits(backed).find(|strip| place(1 << strip, false)) {
+            return Aid::FromCopy(strip);
+        }
+        let to_copy = lost.copy & !unreadable;
+        if let Some(strip) = Bits(to_copy).find(|strip| view.has_mirror(row.data(*strip).member)) {
+            return Aid::ToCopy(strip);
+        }
+        if is_short { Aid::NoRoom } else { Aid::None }
+    }
+
+    fn aid(&self, stripe: StripeId, view: &dyn View) -> (Stripe, Aid) {
+        let stripe = self.inner.whole_stripe(stripe, self.stripes.mirrored(stripe), view);
+        (stripe, Self::first_aid(&stripe, |page| view.has_room(page.member), view))
+    }
+
+    fn step_repair(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        if outcomes.unplaced != 0 {
+            return Step::Failed(Failure::NoSpace);
+        }
+        if operation.step == 0 {
+            let space = operation.space;
+            match Self::first_aid(stripe, |page| space >> page.member.0 & 1 == 1, view) {
+                Aid::None | Aid::NoRoom => return Step::Nothing,
+                Aid::Parity => self.make_parity(operation, stripe, view, wave),
+                Aid::Compute(strip) => {
+                    operation.restored = 1 << strip;
+                    self.inner.push_computation(strip, Cause::Rebuild, stripe, view, wave);
+                }
+                Aid::FromCopy(strip) | Aid::ToCopy(strip) => {
+                    let is_backed = stripe.backed() >> strip & 1 == 1;
+                    (operation.restored, operation.copied) = (1 << strip, 1);
+                    operation.method = if is_backed { Method::None } else { Method::Mirrored };
+                    let version = if is_backed { Version::Copy } else { Version::Current };
+                    wave.operations.push(self.inner.whole_read(stripe.row.data(strip), version, Cause::Rebuild));
+                }
+            }
+        } else if outcomes.unplaced_copies != 0 {
+            // The mirror chip died under the repair, or is full: the parity takes its place.
+            let has_place = operation.space >> stripe.row.parity().member.0 & 1 == 1;
+            if !has_place || stripe.lost.current != 0 {
+                return Step::Failed(Failure::NoSpace);
+            }
+            operation.update_reads = operation.reads;
+            self.make_parity(operation, stripe, view, wave);
+        }
+        operation.step += 1;
+        if !wave.operations.is_empty() {
+            operation.reads += wave.operations.len() as u8;
+            wave.operations.iter_mut().for_each(|read| read.host_waits = false);
+            return Step::Wave;
+        }
+        let row = &stripe.row;
+        let reads = bits::lowest(u32::from(operation.reads)) & !bits::lowest(u32::from(operation.update_reads));
+        match operation.method {
+            Method::Rcw => {
+                wave.operations.push(self.inner.whole_program(row.parity(), Cause::Rebuild, reads));
+                self.inner.push_restored(operation, operation.update_reads, Cause::Rebuild, row, wave);
+                release(!0, stripe, view, wave);
+            }
+            method => {
+                let page = row.data(operation.restored.trailing_zeros());
+                let version = if method == Method::Mirrored { Version::Copy } else { Version::Current };
+                wave.operations.push(PageOperation { version, ..self.inner.whole_program(page, Cause::Rebuild, reads) });
+            }
+        }
+        wave.operations.iter_mut().for_each(|program| program.host_waits = false);
+        Step::Last
+    }
+
+    /// The reads of a parity that covers all current versions, so that no base and no copy is needed any more.
+    fn make_parity(&self, operation: &mut Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) {
+        operation.method = Method::Rcw;
+        operation.restored = stripe.backed();
+        operation.copied = operation.restored.count_ones() as u8;
+        self.inner.push_newest_reads(self.inner.all_strips(), Cause::Rebuild, stripe, view, wave);
+    }
 }
 
-/// The channels (bits) of the data strips that a write programs.
-fn data_channels(operation: &Operation, row: &Row) -> u64 {
-    operation.space & !(1 << row.parity().member.0)
+/// What a repair does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Aid {
+    /// Nothing: there is nothing lost, or nothing that can be brought back.
+    None,
+    /// Nothing, for want of room.
+    NoRoom,
+    /// Makes the parity anew, and releases all strips: of a stripe that has lost its parity, a base (obsolete-lost), or a copy for which
+    /// there is no mirror chip.
+    Parity,
+    /// Computes the strip from the parity and what it covers of the others (non-MW, sibling-MW).
+    Compute(u32),
+    /// Copies the strip from the mirror chip (MW).
+    FromCopy(u32),
+    /// Copies the strip to the mirror chip.
+    ToCopy(u32),
+}
+
+/// Whether a mirrored write of `changed` leaves every strip of the stripe as safe as it was (SPEC 1.7, writes in degraded mode): the parity and all
+/// bases are there, and the mirror chips hold what they have to.
+fn leaves_all_protected(changed: u64, stripe: &Stripe) -> bool {
+    !stripe.lost.parity && stripe.lost.base == 0 && (stripe.unreadable() | stripe.lost.copy) & changed == 0
+}
+
+/// Whether strips that an operation does not name stay mirrored: not if the parity is made of all current versions.
+fn keeps_others(method: Method) -> bool {
+    matches!(method, Method::Rmw | Method::None)
+}
+
+/// The strips that RCW has to program too: those whose copy it releases and whose current version is lost (SPEC 1.4, release). All of them or,
+/// if one of them broke after space was asked for, none: then the parity holds them, until they are repaired.
+fn restored(operation: &Operation, stripe: &Stripe) -> u64 {
+    let strips = stripe.backed() & !operation.strips;
+    let has_place = |strip| operation.space >> stripe.row.data(strip).member.0 & 1 == 1;
+    if operation.method == Method::Rcw && Bits(strips).all(has_place) { strips } else { 0 }
 }
 
 /// Drops base and copy of those of `strips` that are mirrored; the parity covers their current versions from the operation's end on.
@@ -323,50 +552,68 @@ impl Scheme for Cr5m {
     }
 
     fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {
-        self.inner.decide(extent, view, decisions)
+        let pages = self.inner.decide(extent, view, decisions);
+        if view.has_failures() {
+            let operation = decisions.operations.last_mut().expect("just decided");
+            if operation.space != 0 && operation.strips != self.inner.all_strips() {
+                let stripe = self.inner.whole_stripe(operation.stripe, self.stripes.mirrored(operation.stripe), view);
+                let restored = Bits(stripe.backed() & !operation.strips);
+                operation.space |= bits::of(restored.map(|strip| u32::from(stripe.row.data(strip).member.0)));
+            }
+        }
+        pages
     }
 
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
-        debug_assert!(outcomes.is_well(), "no page operation fails yet");
         let stripe = self.inner.stripe(operation, self.stripes.mirrored(operation.stripe), view);
         let step = match operation.kind {
-            OperationKind::Write => self.write(operation, &stripe, view, wave),
-            OperationKind::Trim => self.trim(operation, &stripe, view, wave),
-            OperationKind::Commit => self.consolidate(operation, &stripe, view, wave),
-            OperationKind::Read | OperationKind::Repair | OperationKind::Job => {
-                self.inner.plan(operation, Outcomes::default(), &stripe, |_| Method::None, view, wave)
-            }
+            OperationKind::Write => self.write(operation, outcomes, &stripe, view, wave),
+            OperationKind::Trim => self.trim(operation, outcomes, &stripe, view, wave),
+            OperationKind::Commit => self.consolidate(operation, outcomes, &stripe, view, wave),
+            OperationKind::Repair => self.step_repair(operation, outcomes, &stripe, view, wave),
+            OperationKind::Read | OperationKind::Job => self.inner.plan(operation, outcomes, &stripe, |_| Method::None, view, wave),
         };
         wave.background = self.wanting != 0;
         step
     }
 
     fn ended(&mut self, operation: &Operation) {
-        let parity = self.inner.layout().parity_member(operation.stripe);
+        let Operation { stripe, method, strips, .. } = *operation;
+        let row = self.inner.layout().row(stripe);
+        let released = if keeps_others(method) { strips } else { !0 };
         match operation.kind {
-            OperationKind::Read | OperationKind::Repair | OperationKind::Job => {}
-            OperationKind::Write if operation.method == Method::Mirrored => {
-                for number in Bits(operation.space & !(1 << parity.0)) {
-                    let channel = &mut self.channels[number as usize];
+            OperationKind::Read | OperationKind::Job => {}
+            OperationKind::Write if method == Method::Mirrored => {
+                for strip in Bits(strips) {
+                    let channel = &mut self.channels[usize::from(row.data(strip).member.0)];
                     channel.booked -= 1;
                     channel.mirrored_writes += 1;
                     channel.programs += 1;
                 }
-                self.stripes.mirror(operation.stripe, operation.strips);
+                self.stripes.mirror(stripe, strips);
             }
             OperationKind::Write => {
-                Bits(operation.space).for_each(|number| self.channels[number as usize].programs += 1);
-                self.stripes.release(operation.stripe, if operation.method == Method::Rmw { operation.strips } else { !0 });
+                self.count_programs(strips | operation.restored, method, &row);
+                self.stripes.release(stripe, released);
             }
             OperationKind::Trim => {
-                self.channels[usize::from(parity.0)].programs += u64::from(operation.method != Method::None);
-                self.stripes.release(operation.stripe, if operation.method == Method::Rcw { !0 } else { operation.strips });
+                self.count_programs(operation.restored, method, &row);
+                self.stripes.release(stripe, released);
             }
             OperationKind::Commit => {
-                self.stripes.release(operation.stripe, !0);
-                let relieved = self.channels.iter_mut().filter(|channel| channel.consolidating == Some(operation.stripe));
-                relieved.for_each(|channel| channel.consolidating = None);
+                if operation.step > 0 {
+                    self.stripes.release(stripe, !0);
+                }
+                self.stop_consolidating(stripe);
             }
+            OperationKind::Repair if method == Method::Rcw => self.stripes.release(stripe, !0),
+            OperationKind::Repair => {}
+        }
+    }
+
+    fn failed(&mut self, operation: &Operation) {
+        if operation.kind == OperationKind::Commit {
+            self.stop_consolidating(operation.stripe);
         }
     }
 
@@ -403,6 +650,33 @@ impl Scheme for Cr5m {
         !lost(row.data(index), Version::Copy)
     }
 
+    fn damage(&self, stripe: StripeId, view: &dyn View) -> Damage {
+        if !view.has_failures() {
+            return Damage::None;
+        }
+        match self.aid(stripe, view).1 {
+            Aid::None => Damage::None,
+            Aid::NoRoom => Damage::NoRoom,
+            Aid::Parity | Aid::Compute(_) => Damage::Compute,
+            Aid::FromCopy(_) | Aid::ToCopy(_) => Damage::Copy,
+        }
+    }
+
+    /// A copy to the mirror chip has room for the parity too, if there is any, in case that the mirror chip has none.
+    fn repair(&self, number: StripeId, view: &dyn View) -> Operation {
+        let (stripe, aid) = self.aid(number, view);
+        let row = &stripe.row;
+        let parity = 1 << row.parity().member.0;
+        let space = match aid {
+            Aid::Parity => parity | bits::of(Bits(stripe.backed()).map(|strip| u32::from(row.data(strip).member.0))),
+            Aid::Compute(strip) | Aid::FromCopy(strip) => 1 << row.data(strip).member.0,
+            Aid::ToCopy(_) if view.has_room(row.parity().member) => parity,
+            Aid::ToCopy(_) => 0,
+            Aid::None | Aid::NoRoom => unreachable!("only damaged stripes are repaired"),
+        };
+        Operation::background(OperationKind::Repair, number, row.page(), self.inner.layout().first(number), space)
+    }
+
     fn protects(&self) -> Protects {
         Protects::Chip
     }
@@ -414,11 +688,15 @@ impl Scheme for Cr5m {
         }
     }
 
-    fn background(&mut self, _view: &dyn View) -> Option<Operation> {
+    fn background(&mut self, view: &dyn View) -> Option<Operation> {
         while self.wanting != 0 {
             let member = MemberId(self.wanting.trailing_zeros() as u16);
             self.wanting &= self.wanting - 1;
             let Some(victim) = self.stripes.least_recent_on(member, self.inner.layout()) else { continue };
+            // It is left to its repair; until then the channel does without.
+            if view.has_failures() && self.inner.whole_stripe(victim, self.stripes.mirrored(victim), view).lost != Losses::default() {
+                continue;
+            }
             let is_under_way = self.channels.iter().any(|channel| channel.consolidating == Some(victim));
             self.channels[usize::from(member.0)].consolidating = Some(victim);
             if !is_under_way {

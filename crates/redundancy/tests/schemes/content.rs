@@ -1,26 +1,26 @@
 //! Random requests: every page reads as written, and is recovered from every loss that the scheme declares to survive.
 
-use crate::flash::PAGE;
+use crate::flash::{Course, PAGE};
 use crate::host::{Host, build, on, scheme};
 use flashraid_redundancy::testing::{CommitsAnotherFirst, DecidesInSecondStep};
 use flashraid_redundancy::{Build, Scheme, find};
 use flashraid_vocabulary::{HostOp, Lpn, MemberId, MemberPage, StripeId, View};
 use proptest::prelude::*;
 
-const STRIPES: u32 = 5;
+pub const STRIPES: u32 = 5;
 
 #[derive(Clone, Debug)]
-struct Request {
-    op: HostOp,
-    at: prop::sample::Index,
-    pages: u64,
-    first_bytes: u32,
-    last_bytes: u32,
+pub struct Request {
+    pub op: HostOp,
+    pub at: prop::sample::Index,
+    pub pages: u64,
+    pub first_bytes: u32,
+    pub last_bytes: u32,
     /// Something else that happens before the request: which page is busy, or is collected.
-    aside: prop::sample::Index,
+    pub aside: prop::sample::Index,
 }
 
-fn request() -> impl Strategy<Value = Request> {
+pub fn request() -> impl Strategy<Value = Request> {
     let op = prop_oneof![6 => Just(HostOp::Write), 2 => Just(HostOp::Trim), 1 => Just(HostOp::Read)];
     let bytes = || prop_oneof![2 => Just(PAGE), 1 => Just(512u32)];
     (op, any::<prop::sample::Index>(), 1..25u64, bytes(), bytes(), any::<prop::sample::Index>()).prop_map(
@@ -33,11 +33,11 @@ fn request() -> impl Strategy<Value = Request> {
 }
 
 /// Submits what of the request fits the logical space; most requests are shorter than a stripe.
-fn submit<S: Scheme + ?Sized>(host: &mut Host<S>, request: &Request) {
+pub fn submit<S: Scheme + ?Sized>(host: &mut Host<S>, request: &Request) -> Vec<Course> {
     let user_pages = host.scheme.user_pages();
     let first = request.at.index(user_pages as usize) as u64;
     let pages = if request.pages <= 18 { 1 + request.pages % 4 } else { request.pages }.min(user_pages - first);
-    host.submit(request.op, first, pages, request.first_bytes, request.last_bytes);
+    host.submit(request.op, first, pages, request.first_bytes, request.last_bytes)
 }
 
 /// A scheme of the registry on some members.
@@ -73,17 +73,17 @@ impl Choice {
 
 /// CR5M with some options and little credit.
 #[derive(Clone, Debug)]
-struct Mirrors {
-    members: u16,
-    mw_limit: &'static str,
-    consolidate: &'static str,
-    update: &'static str,
-    bases: u32,
-    copies: u32,
+pub struct Mirrors {
+    pub members: u16,
+    pub mw_limit: &'static str,
+    pub consolidate: &'static str,
+    pub update: &'static str,
+    pub bases: u32,
+    pub copies: u32,
     filled: bool,
 }
 
-fn mirrors() -> impl Strategy<Value = Mirrors> {
+pub fn mirrors() -> impl Strategy<Value = Mirrors> {
     let limit = prop::sample::select(vec!["0", "1.1", "3", "1000", "1000"]);
     let consolidate = prop::sample::select(vec!["last_strip", "never"]);
     let update = prop::sample::select(vec!["fewest", "rmw", "rcw"]);
@@ -101,7 +101,7 @@ fn mirrors() -> impl Strategy<Value = Mirrors> {
 }
 
 impl Mirrors {
-    fn host(&self) -> Host {
+    pub fn host(&self) -> Host {
         let parameters = [("mw_limit", self.mw_limit), ("consolidate", self.consolidate), ("update", self.update)];
         let build = Build { pages_held: STRIPES + self.bases, copies_held: self.copies, ..build(self.members, STRIPES, &parameters) };
         let host = Host::new((find("cr5m").unwrap().build)(&build).unwrap());
@@ -154,7 +154,9 @@ proptest! {
         let mut hosts = [scheme("cr5m", members, STRIPES, &[("mw_limit", "0"), update]), scheme("raid5", members, STRIPES, &[update])]
             .map(|scheme| if filled { Host::new(scheme).filled() } else { Host::new(scheme) });
         for request in &requests {
-            hosts.iter_mut().for_each(|host| submit(host, request));
+            for host in &mut hosts {
+                submit(host, request);
+            }
         }
         let [cr5m, raid5] = hosts;
         prop_assert_eq!(cr5m.flash.log, raid5.flash.log);

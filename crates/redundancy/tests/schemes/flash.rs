@@ -7,6 +7,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Bytes of a page in these tests.
 pub const PAGE: u32 = 4096;
 
+/// Data chips of a member; its mirror chip has the next number.
+pub const DATA_CHIPS: u64 = 3;
+
+/// A chip that dies while a wave is under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Strike {
+    /// The number of the wave in its operation.
+    pub wave: usize,
+    pub member: MemberId,
+    pub chip: u64,
+    /// Whether another chip takes its place at once.
+    pub has_spare: bool,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Versions {
     current: Option<u64>,
@@ -40,6 +54,8 @@ pub struct Flash {
     pub dead_mirrors: BTreeSet<MemberId>,
     /// When a wave of the next operation with this number is under way, the member is killed; it has a spare (or chips beside the dead one) or not.
     pub strike: Option<(usize, MemberId, bool)>,
+    /// What happens during the next operation that has such a wave.
+    pub chip_strike: Option<Strike>,
     /// Answers of `View::pages_gone`; 0 for members not named.
     pub pages_gone: BTreeMap<MemberId, u32>,
     /// Answers of `View::queued`; 0 for members not named.
@@ -124,6 +140,44 @@ impl Flash {
     pub fn revive(&mut self, member: MemberId) {
         self.dead.remove(&member);
         self.dead_mirrors.remove(&member);
+    }
+
+    /// The chip on which a version lies: copies on the mirror chip, others by their contents.
+    pub fn chip_of(&self, page: MemberPage, version: Version) -> u64 {
+        match version {
+            Version::Copy => DATA_CHIPS,
+            _ => self.version(page, version).map_or(0, |content| content % DATA_CHIPS),
+        }
+    }
+
+    /// A chip dies. A data chip leaves others, which take its programs as long as they have room; a mirror chip is replaced or not.
+    pub fn kill_chip(&mut self, member: MemberId, chip: u64, has_spare: bool) {
+        for page in self.pages.keys().filter(|page| page.member == member).copied().collect::<Vec<_>>() {
+            for version in [Version::Current, Version::Base, Version::Copy] {
+                if self.chip_of(page, version) == chip && self.is_written(page, version) {
+                    self.lose(page, version);
+                }
+            }
+        }
+        self.has_failed = true;
+        if chip == DATA_CHIPS && !has_spare {
+            self.dead_mirrors.insert(member);
+        }
+    }
+
+    /// Pages whose newest content can be read from no single page.
+    pub fn unreadable(&self) -> BTreeSet<MemberPage> {
+        let is_readable = |page, version| self.is_written(page, version) && !self.is_lost(page, version);
+        let is_unreadable = |page: &MemberPage| {
+            let is_written = self.is_written(*page, Version::Current);
+            is_written && !is_readable(*page, Version::Current) && !is_readable(*page, Version::Copy)
+        };
+        self.pages.keys().copied().filter(is_unreadable).collect()
+    }
+
+    /// Number of versions that are lost.
+    pub fn lost(&self) -> usize {
+        self.lost.iter().filter(|(page, version)| self.is_written(*page, *version)).count()
     }
 
     /// Number of pages with this version.
@@ -245,6 +299,27 @@ impl Flash {
                     unplaced.clear();
                     outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
                     continue;
+                }
+            }
+            if let Some(strike) = self.chip_strike.take_if(|strike| strike.wave + 1 == waves.len() && !wave.operations.is_empty()) {
+                let Strike { member, chip, has_spare, .. } = strike;
+                self.kill_chip(member, chip, has_spare);
+                if wave.operations.iter().any(|read| read.action == Action::Read && self.is_lost(read.address, read.version)) {
+                    operation = Operation { lock: operation.lock, ..decided };
+                    waves.clear();
+                    changes.clear();
+                    read.clear();
+                    delivered.clear();
+                    programmed.clear();
+                    unplaced.clear();
+                    outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
+                    continue;
+                }
+                // Programs on the chip are repeated on another one; copies only if there is one.
+                if chip == DATA_CHIPS && !has_spare {
+                    let known = programmed.len();
+                    programmed.retain(|(page, version, ..)| (page.member, *version) != (member, Version::Copy));
+                    outcomes.unplaced_copies |= if programmed.len() < known { 1 << member.0 } else { 0 };
                 }
             }
             match answer {
@@ -369,7 +444,7 @@ impl View for Flash {
     }
 
     fn takes_copy(&self, member: MemberId) -> bool {
-        !self.busy_mirrors.contains(&member)
+        !self.busy_mirrors.contains(&member) && self.has_mirror(member)
     }
 
     fn channel_load_at(&self, address: MemberPage) -> u32 {

@@ -1,6 +1,6 @@
 //! A host that gives requests to a scheme on `Flash`, and knows what every page must hold.
 
-use crate::flash::{Course, Flash, PAGE, overlay};
+use crate::flash::{Course, DATA_CHIPS, Flash, PAGE, overlay};
 use flashraid_redundancy::{Build, Damage, Decisions, Extent, Failure, Lost, Operation, OperationKind, Protects, Scheme, Step, find};
 use flashraid_vocabulary::{HostOp, Lpn, MemberPage, StripeId, Version, View};
 use std::collections::BTreeMap;
@@ -239,15 +239,10 @@ impl<S: Scheme + ?Sized> Host<S> {
 
     /// Every page survives the loss of each chip. Copies lie on a chip of their own, other versions on any of three by their contents.
     fn check_each_chip(&self) {
-        const DATA_CHIPS: u64 = 3;
         for lpn in (0..self.expected.len() as u64).map(Lpn) {
             let own = self.scheme.locate(lpn).member;
             for chip in 0..=DATA_CHIPS {
-                let chip_of = |page, version| match version {
-                    Version::Copy => DATA_CHIPS,
-                    _ => self.flash.version(page, version).map_or(0, |content| content % DATA_CHIPS),
-                };
-                self.check_loss(lpn, &|page, version| page.member == own && chip_of(page, version) == chip);
+                self.check_loss(lpn, &|page, version| page.member == own && self.flash.chip_of(page, version) == chip);
             }
         }
     }

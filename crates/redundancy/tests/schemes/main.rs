@@ -4,6 +4,7 @@
 mod content;
 mod counts;
 mod cr5m;
+mod cr5m_failure;
 mod degraded;
 mod flash;
 mod host;
