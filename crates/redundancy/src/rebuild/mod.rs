@@ -96,9 +96,6 @@ pub struct Rebuild {
     waits_for: u64,
     /// There is none.
     rests: bool,
-    repaired_stripes: u64,
-    pages: u64,
-    pages_copied: u64,
 }
 
 impl Rebuild {
@@ -119,9 +116,6 @@ impl Rebuild {
             passed_over: 0,
             waits_for: 0,
             rests: false,
-            repaired_stripes: 0,
-            pages: 0,
-            pages_copied: 0,
         }
     }
 
@@ -165,26 +159,6 @@ impl Rebuild {
             return 1.0;
         }
         (f64::from(self.rounds) + f64::from(self.stripes - self.left) / f64::from(self.stripes)) / f64::from(rounds)
-    }
-
-    /// Repairs so far that programmed anything.
-    pub fn repaired_stripes(&self) -> u64 {
-        self.repaired_stripes
-    }
-
-    /// Pages that repairs have programmed.
-    pub fn pages(&self) -> u64 {
-        self.pages
-    }
-
-    /// Of these, those whose content was read from a copy.
-    pub fn pages_copied(&self) -> u64 {
-        self.pages_copied
-    }
-
-    /// Of these, those whose content was computed of several pages.
-    pub fn pages_xored(&self) -> u64 {
-        self.pages - self.pages_copied
     }
 
     /// The repair of a stripe, if it can and should start now.
@@ -271,16 +245,11 @@ impl Job for Rebuild {
         step
     }
 
-    fn ended(&mut self, operation: &Operation, programs: u32) {
+    fn ended(&mut self, operation: &Operation, _programs: u32) {
         let place = self.under_way.iter().position(|stripe| *stripe == operation.stripe).expect("a repair that was started");
         self.under_way.swap_remove(place);
         // Also one that changed nothing: what it found may not have been what it had asked space for.
         self.again = true;
-        if programs > 0 {
-            self.repaired_stripes += 1;
-            self.pages += u64::from(programs);
-            self.pages_copied += u64::from(operation.copied);
-        }
     }
 
     fn boxed_clone(&self) -> Box<dyn Job> {

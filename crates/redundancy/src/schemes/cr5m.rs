@@ -18,6 +18,9 @@
 //! - The slack of 1.6 is contained in `Build::pages_held`, which leaves two blocks out.
 //! - Pressure means that credit alone stood in the way: an MW refused by its limit or by a busy mirror chip consolidates nothing.
 //! - The fill leaves every stripe plain, one that is cut off by the end of the space too.
+//! - After the death of a data chip without a spare SPEC 1.7 repairs nothing; here its strips go to the other data chips of the channel as far
+//!   as these have room, as 0.6 has it for writes.
+//! - A stripe with a lost page that would be the next to be consolidated is not passed over for another one (1.6): its channel waits for the repair.
 
 use crate::parts::bits::{self, Bits};
 use crate::parts::cut;
@@ -316,7 +319,6 @@ impl Cr5m {
             let has_copy = is_mirrored || outcomes.unplaced_copies >> page.member.0 & 1 == 0;
             wave.changes.extend(has_copy.then_some(Change::ReleaseCopy(page)));
         }
-        operation.update_reads = operation.reads;
         operation.step = UNMIRRORED;
         self.push_late_pre_reads(operation, stripe, view, wave);
         if wave.operations.is_empty() { self.program_unmirrored(operation, stripe, view, wave) } else { Step::Wave }

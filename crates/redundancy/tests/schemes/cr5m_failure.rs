@@ -258,25 +258,66 @@ fn a_repair_does_what_is_needed_when_it_has_its_lock() {
 #[test]
 fn a_mirrored_write_without_a_mirror_chip_is_finished_as_rmw_or_rcw() {
     let strike = |wave, member| Some(Strike { wave, member: MemberId(member), chip: DATA_CHIPS, has_spare: false });
-    for (mirrored_, (first, pages_), bytes, wave, plan, after) in [
-        ("", (0, 1), PAGE, 0, ["0 4", "0 0c 4"], ""),
-        ("0", (0, 1), PAGE, 0, ["0b 4", "0 0c 4"], ""),
-        ("2", (0, 2), PAGE, 0, ["2 3", "0 1 0c 1c 4"], ""),
-        ("0 1", (0, 2), PAGE, 0, ["2 3", "0 1 0c 1c 4"], ""),
-        ("", (0, 1), 512, 1, ["0 0 4", "0 0c 4"], ""),
-        ("1", (0, 1), 512, 1, ["0 0 4", "0 0c 4"], "1"),
+    for (mirrored_, lost, (first, pages_), bytes, wave, plan, after) in [
+        ("", "", (0, 1), PAGE, 0, ["0 4", "0 0c 4"], ""),
+        ("0", "", (0, 1), PAGE, 0, ["0b 4", "0 0c 4"], ""),
+        ("2", "", (0, 2), PAGE, 0, ["2 3", "0 1 0c 1c 4"], ""),
+        ("0 1", "", (0, 2), PAGE, 0, ["2 3", "0 1 0c 1c 4"], ""),
+        ("", "", (0, 1), 512, 1, ["0 0 4", "0 0c 4"], ""),
+        ("1", "", (0, 1), 512, 1, ["0 0 4", "0 0c 4"], "1"),
+        ("3", "3", (0, 2), PAGE, 0, ["3c 2", "0 1 0c 1c 4 3"], ""),
+        ("3", "3", (0, 2), 512, 1, ["0 1 3c 2", "0 1 0c 1c 4 3"], ""),
     ] {
-        let mut host = host(mirrored_, "");
+        let mut host = host(mirrored_, lost);
         let before = host.scheme.parity_updates();
         host.flash.chip_strike = strike(wave, 0);
-        let course = only(host.submit(HostOp::Write, first, pages_, bytes, PAGE.min(bytes)));
+        let course = only(host.submit(HostOp::Write, first, pages_, bytes, bytes));
         assert_eq!((pages(&course), mirrored(&host).as_str()), (plan.map(String::from), after), "{mirrored_}");
         let updates = host.scheme.parity_updates();
         assert_eq!((updates.mirrored, updates.rmw + updates.rcw), (before.mirrored, before.rmw + before.rcw + 1));
         assert_eq!(host.flash.held(Version::Base), mirrored(&host).split_whitespace().count() as u64);
+        assert_eq!(host.check_degraded(), 0);
         host.repair_all();
         host.check();
     }
+}
+
+/// SPEC 1.4, release: whoever releases the copy of a strip whose current version is lost programs that too.
+#[test]
+fn strips_that_only_a_copy_holds_are_programmed_with_what_releases_it() {
+    // Mirroring is refused after the update reads.
+    let mut refused = host("0", "0");
+    refused.flash.busy_after_first_wave = true;
+    let course = only(refused.submit(HostOp::Write, 1, 2, 512, PAGE));
+    assert_eq!(pages(&course), ["1 0c 3", "1 2 4 0"]);
+    assert_eq!((refused.check_degraded(), refused.flash.lost()), (0, 0));
+    // A program finds no place: the parity holds what it was to hold, but for one strip only.
+    for (dead, end, lost) in [
+        (vec![1], Step::Done, 1),
+        (vec![0], Step::Done, 1),
+        (vec![4], Step::Done, 1),
+        (vec![0, 1], Step::Failed(Failure::NoSpace), 1),
+        (vec![0, 4], Step::Failed(Failure::NoSpace), 1),
+        (vec![1, 4], Step::Failed(Failure::NoSpace), 1),
+    ] {
+        let mut host = busy(host("0", "0"));
+        host.flash.dead = dead.iter().copied().map(MemberId).collect();
+        let course = only(host.write(1, 2));
+        assert_eq!((course.end, host.flash.lost(), host.check_degraded()), (end, lost, 0), "{dead:?}");
+        host.flash.dead.clear();
+        host.repair_all();
+        host.check();
+    }
+    // The chip dies under the operation, which asked for no such space: the parity holds the strip until it is repaired.
+    let mut late = busy(host("0", ""));
+    let (page, version) = page("0");
+    let chip = late.flash.chip_of(page, version);
+    late.flash.chip_strike = Some(Strike { wave: 0, member: MemberId(0), chip, has_spare: true });
+    let course = only(late.write(1, 2));
+    assert_eq!((pages(&course), late.check_degraded()), (["0c 3", "1 2 4"].map(String::from), 0));
+    assert!(late.flash.unreadable().contains(&page));
+    late.repair_all();
+    late.check();
 }
 
 /// A channel has credit for one base. Mirrored writes and consolidations that came to nothing give back what they took.

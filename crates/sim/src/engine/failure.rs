@@ -469,8 +469,8 @@ impl<C: Content> Engine<C> {
         }
         if let Some(record) = self.failures.records.last_mut() {
             record.pages += u64::from(programs);
-            // A translation page is copied.
-            record.pages_copied += u64::from(if is_of_scheme { operation.copied.into() } else { programs });
+            // A translation page is copied; a repair that failed has copied nothing.
+            record.pages_copied += u64::from(if is_of_scheme { programs.min(operation.copied.into()) } else { programs });
         }
     }
 
