@@ -8,7 +8,7 @@ use crate::mapping::blocks::State;
 use crate::mapping::space::{DATA, NIL};
 use crate::nand::events::NEVER;
 use crate::nand::records::{Record, Work};
-use crate::{Completion, Flash, Placement, Progress, Settings};
+use crate::{Completion, Flash, Progress, Settings};
 use flashraid_vocabulary::{Cause, Fault, MemberId, MemberPage, PageOperation, Part, Ppn, Version};
 use std::collections::BTreeSet;
 
@@ -120,13 +120,10 @@ impl Flash {
         self.faults.any && self.lookup(address, version).is_some_and(|ppn| self.is_lost_page(ppn))
     }
 
-    /// Whether a page is free now for a program of a current version of any page of the member, and not promised. (With static
-    /// placement: in any of its planes.)
-    pub fn has_room(&self, member: MemberId) -> bool {
-        let has_room = |domain: u32| self.domains[domain as usize].free_pages > self.domains[domain as usize].reserved;
-        let of_page = |page| self.domain_of(MemberPage::new(member.0, page), Version::Current);
-        let pages = if self.settings.placement == Placement::Static { self.static_planes.len() as u32 } else { 1 };
-        (0..pages.min(self.settings.pages_per_member)).any(|page| has_room(of_page(page)))
+    /// Whether a page is free now for a program of the current version of this page, and not promised.
+    pub fn has_room(&self, address: MemberPage) -> bool {
+        let domain = &self.domains[self.domain_of(address, Version::Current) as usize];
+        domain.free_pages > domain.reserved
     }
 
     /// Whether the member has mirror chips that live.

@@ -396,7 +396,7 @@ fn programs_of_a_dead_member_fail_until_a_spare_chip_takes_its_place() {
             host.finish();
             assert_eq!((host.repeated, host.unplaced), if spare_chips == 1 { (20, 0) } else { (0, 20) });
             assert_eq!(host.lost(4), if spare_chips == 1 { (28, 48) } else { (48, 48) });
-            assert_eq!(host.flash.has_room(MemberId(4)), spare_chips == 1);
+            assert_eq!(host.flash.has_room(MemberPage::new(4, 0)), spare_chips == 1);
             assert_eq!(host.flash.pages_gone(MemberId(4)), if spare_chips == 1 { 0 } else { 128 });
             assert!(!host.flash.replace(1, 1), "no chip is replaced twice");
         }
@@ -489,7 +489,7 @@ fn stuck_programs_fail() {
     }
     host.flash.forget_completions();
     assert!(!host.flash.fail_stuck());
-    assert!(host.flash.domain_is_alive(0) && !host.flash.has_room(MemberId(0)));
+    assert!(host.flash.domain_is_alive(0) && !host.flash.has_room(MemberPage::new(0, 0)));
 }
 
 /// A spare chip may stand for a mirror chip too: copies are refused from its failure until its rebuild has ended.

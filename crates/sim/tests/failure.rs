@@ -44,7 +44,7 @@ fn live_on(engine: &Engine<Tags>, channel: u32, chip: u32) -> u64 {
 /// SPEC 1.11: a data chip with L live pages costs L x (n - 1) reads and L programs; copying costs L of each.
 #[test]
 fn an_idle_rebuild_costs_what_the_closed_form_says() {
-    for (scheme, rebuild, reads) in [("raid5", "dor", 3), ("raid5", "sor", 3), ("raid4", "dor", 3)] {
+    for (scheme, rebuild, reads) in [("raid5", "dor", 3), ("raid5", "sor", 3), ("raid4", "dor", 3), ("raid1", "copy", 1)] {
         let config = drive(scheme, &[("spare_chips", "1"), ("rebuild", rebuild)]);
         let mut engine = engine(&config, tags(&config));
         engine.fill(engine.space_pages());
@@ -67,7 +67,7 @@ fn an_idle_rebuild_costs_what_the_closed_form_says() {
 /// Requests of all kinds while chips fail at any time, one after the other's rebuild.
 #[test]
 fn nothing_is_lost_while_requests_go_on() {
-    for scheme in ["raid4", "raid5"] {
+    for scheme in ["raid1", "raid4", "raid5", "sirf1", "cr5m"] {
         for seed in 0..12 {
             let spare = if scheme == "sirf1" { "0" } else { "1" };
             let config = drive(scheme, &[("spare_chips", spare), ("gc_threshold", "0.3")]);

@@ -24,8 +24,10 @@ pub trait View {
     fn has_failures(&self) -> bool;
     /// Whether the page has this version, and failures took it: it can be read no more. (SPEC 0.1: LOST)
     fn is_lost(&self, address: MemberPage, version: Version) -> bool;
-    /// Whether a page is free now for a program of a current version in the member, and not promised.
-    fn has_room(&self, member: MemberId) -> bool;
+    /// Whether a page is free now for a program of the current version of this page, and not promised.
+    fn has_room(&self, address: MemberPage) -> bool;
+    /// A number of the planes that such a program may use: pages of one number have room or not together.
+    fn space_of(&self, address: MemberPage) -> u32;
     /// Whether the member has mirror chips that live.
     fn has_mirror(&self, member: MemberId) -> bool;
     /// Pages of the member's data chips that failures took and no spare chip replaces.

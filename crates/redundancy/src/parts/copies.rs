@@ -262,9 +262,9 @@ impl<S: Steering> Copies<S> {
     }
 }
 
-/// Those of `members` (bits) that have room.
-fn with_room(members: u64, view: &dyn View) -> u64 {
-    bits::of(Bits(members).filter(|member| view.has_room(MemberId(*member as u16))))
+/// Those of `members` (bits) that have room for their copy of a strip, at local page `page`.
+fn with_room(members: u64, page: LocalPage, view: &dyn View) -> u64 {
+    bits::of(Bits(members).filter(|member| view.has_room(MemberPage { member: MemberId(*member as u16), page })))
 }
 
 impl<S: Steering> Guardian for Copies<S> {
@@ -358,9 +358,10 @@ impl<S: Steering> Scheme for Copies<S> {
         if !view.has_failures() {
             return Damage::None;
         }
-        match self.repairable(Lpn(u64::from(stripe.0)), view) {
+        let first = Lpn(u64::from(stripe.0));
+        match self.repairable(first, view) {
             0 => Damage::None,
-            lost if with_room(lost, view) != 0 => Damage::Copy,
+            lost if with_room(lost, self.layout.position(first).0, view) != 0 => Damage::Copy,
             _ => Damage::NoRoom,
         }
     }
@@ -368,9 +369,9 @@ impl<S: Steering> Scheme for Copies<S> {
     /// Of the copies for which there is room, if there is any.
     fn repair(&self, stripe: StripeId, view: &dyn View) -> Operation {
         let first = Lpn(u64::from(stripe.0));
-        let lost = self.repairable(first, view);
-        let space = if with_room(lost, view) != 0 { with_room(lost, view) } else { lost };
-        Operation::background(OperationKind::Repair, stripe, self.layout.position(first).0, first, space)
+        let (lost, page) = (self.repairable(first, view), self.layout.position(first).0);
+        let roomy = with_room(lost, page, view);
+        Operation::background(OperationKind::Repair, stripe, page, first, if roomy != 0 { roomy } else { lost })
     }
 
     fn protects(&self) -> Protects {

@@ -653,7 +653,7 @@ impl<L: Layout> Scheme for ParityScheme<L> {
         }
         match self.repairable(&self.whole_stripe(stripe, 0, view)) {
             None => Damage::None,
-            Some(page) if view.has_room(page.member) => Damage::Compute,
+            Some(page) if view.has_room(page) => Damage::Compute,
             Some(_) => Damage::NoRoom,
         }
     }

@@ -7,7 +7,7 @@
 //! each stripe; it takes no simulated time where nothing is damaged.
 //!
 //! Want of room: a stripe whose repair finds no free page in the member where it goes (`Damage::NoRoom`) is passed over, and the rebuild
-//! rests when nothing else is left. It remembers which members were full, and goes on from where it stood when one of them has room: a
+//! rests when nothing else is left. It remembers which members (or planes, if each is a space of its own) were full, and goes on from where it stood when one of them has room: a
 //! page of room thus costs a walk to the next damaged stripe, not a round.
 
 mod copy;
@@ -17,9 +17,9 @@ mod sor;
 #[cfg(test)]
 mod tests;
 
-use crate::parts::bits::{self, Bits};
+use crate::parts::bits::Bits;
 use crate::{Damage, Entry, Job, Operation, Outcomes, Redundancy, Scheme, Step};
-use flashraid_vocabulary::{Action, MemberId, Priority, StripeId, View, Wave};
+use flashraid_vocabulary::{Action, MemberId, MemberPage, Priority, StripeId, View, Wave};
 use std::collections::VecDeque;
 
 /// An order of rebuild.
@@ -89,11 +89,11 @@ pub struct Rebuild {
     under_way: Vec<StripeId>,
     /// Stripes to look at before all others; some of them may be repaired by now.
     wanted: VecDeque<StripeId>,
-    /// Full members (bits) for which stripes wait that this round has passed over.
-    passed_over: u64,
-    /// Full members (bits) for which stripes wait that earlier rounds have passed over. If there are any, all others are repaired, and
+    /// Full places for which stripes wait that this round has passed over: a page for each.
+    passed_over: Vec<MemberPage>,
+    /// Full places for which stripes wait that earlier rounds have passed over. If there are any, all others are repaired, and
     /// the walk goes on only while there is room in one of them.
-    waits_for: u64,
+    waits_for: Vec<MemberPage>,
     /// There is none.
     rests: bool,
 }
@@ -113,8 +113,8 @@ impl Rebuild {
             again: false,
             under_way: Vec::new(),
             wanted: VecDeque::new(),
-            passed_over: 0,
-            waits_for: 0,
+            passed_over: Vec::new(),
+            waits_for: Vec::new(),
             rests: false,
         }
     }
@@ -122,16 +122,20 @@ impl Rebuild {
     /// Something has failed: goes round again from the first stripe, also if it was on its way. Repairs under way go on.
     pub fn failed(&mut self) {
         (self.runs, self.position, self.left, self.rounds) = (true, 0, self.stripes, 0);
-        (self.again, self.rests, self.passed_over, self.waits_for) = (false, false, 0, 0);
+        (self.again, self.rests) = (false, false);
+        self.passed_over.clear();
+        self.waits_for.clear();
     }
 
-    /// An operation has left pages of these members (bits) without a place, and so lost (`Outcomes::unplaced`): they are repaired when there
-    /// is room.
-    pub fn unplaced(&mut self, members: u64) {
+    /// An operation has left this page without a place, and so lost (`Outcomes::unplaced`): it is repaired when there is room.
+    pub fn unplaced(&mut self, page: MemberPage, view: &dyn View) {
         if self.runs {
-            self.passed_over |= members;
+            // This round may have passed its stripe.
+            self.again = true;
+            note_full(&mut self.passed_over, page, view);
         } else {
-            (self.runs, self.left, self.waits_for) = (true, self.stripes, members);
+            (self.runs, self.left) = (true, self.stripes);
+            self.waits_for.push(page);
         }
     }
 
@@ -149,7 +153,7 @@ impl Rebuild {
 
     /// Whether something stays lost until there is room for it.
     pub fn waits_for_room(&self) -> bool {
-        self.waits_for != 0
+        !self.waits_for.is_empty()
     }
 
     /// How far it has come since the latest failure, from 0 to 1: the share of stripes passed in the rounds that its order makes.
@@ -167,8 +171,10 @@ impl Rebuild {
             Damage::None => return None,
             Damage::Copy if leaves_copies => return None,
             Damage::NoRoom => {
-                let full = |member: &u32| !view.has_room(MemberId(*member as u16));
-                self.passed_over |= bits::of(Bits(scheme.repair(stripe, view).space).filter(full));
+                let repair = scheme.repair(stripe, view);
+                for member in Bits(repair.space) {
+                    note_full(&mut self.passed_over, MemberPage { member: MemberId(member as u16), page: repair.page }, view);
+                }
                 return None;
             }
             Damage::Copy | Damage::Compute => {}
@@ -187,16 +193,23 @@ impl Rebuild {
         self.rounds = self.rounds.saturating_add(1);
         let passed_over = std::mem::take(&mut self.passed_over);
         if !must_follow {
+            self.runs = !passed_over.is_empty();
             self.waits_for = passed_over;
-            self.runs = passed_over != 0;
-        } else if self.waits_for != 0 {
-            self.waits_for |= passed_over;
+        } else if !self.waits_for.is_empty() {
+            self.waits_for.extend(passed_over);
         }
         self.left = self.stripes;
     }
 
     fn leaves_copies(&self) -> bool {
         self.order.copies_last && self.rounds == 0
+    }
+}
+
+/// Notes where a page waits for room, once for all that wait there.
+fn note_full(full: &mut Vec<MemberPage>, page: MemberPage, view: &dyn View) {
+    if !view.has_room(page) && !full.iter().any(|other| view.space_of(*other) == view.space_of(page)) {
+        full.push(page);
     }
 }
 
@@ -212,8 +225,8 @@ impl Job for Rebuild {
             }
         }
         while self.runs {
-            let has_room = |member: u32| view.has_room(MemberId(member as u16));
-            self.rests = self.waits_for != 0 && !Bits(self.waits_for | self.passed_over).any(has_room);
+            let has_room = |page: &MemberPage| view.has_room(*page);
+            self.rests = !self.waits_for.is_empty() && !self.waits_for.iter().chain(&self.passed_over).any(has_room);
             if self.rests {
                 return None;
             }

@@ -69,7 +69,7 @@ impl Scheme for Damaged {
     fn damage(&self, stripe: StripeId, view: &dyn View) -> Damage {
         match self.damage[stripe.0 as usize] {
             Damage::None => Damage::None,
-            _ if !view.has_room(MemberId(self.member(stripe))) => Damage::NoRoom,
+            _ if !view.has_room(MemberPage::new(self.member(stripe), stripe.0)) => Damage::NoRoom,
             damage => damage,
         }
     }
@@ -118,8 +118,11 @@ impl View for Room {
     fn is_lost(&self, _: MemberPage, _: Version) -> bool {
         false
     }
-    fn has_room(&self, member: MemberId) -> bool {
+    fn has_room(&self, MemberPage { member, .. }: MemberPage) -> bool {
         self.0[usize::from(member.0)] > 0
+    }
+    fn space_of(&self, address: MemberPage) -> u32 {
+        address.member.0.into()
     }
     fn has_mirror(&self, _: MemberId) -> bool {
         false
@@ -319,7 +322,7 @@ fn pages_without_a_place_are_repaired_when_there_is_room() {
     assert_eq!(run.finish(), [5]);
     run.room = Room([0, 9]);
     run.scheme.damage[3] = Compute;
-    run.rebuild.unplaced(0b1);
+    run.rebuild.unplaced(MemberPage::new(0, 0), &run.room);
     assert!(run.offer().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_room());
     run.room = Room([1, 9]);
     assert_eq!(run.finish(), [3]);
@@ -330,7 +333,7 @@ fn pages_without_a_place_are_repaired_when_there_is_room() {
     assert_eq!(run.offer(), [7]);
     run.room = Room([0, 9]);
     run.scheme.damage[2] = Compute;
-    run.rebuild.unplaced(0b1);
+    run.rebuild.unplaced(MemberPage::new(0, 0), &run.room);
     assert_eq!(run.finish(), [7]);
     assert!(run.rebuild.waits_for_room());
     run.room = Room([1, 9]);

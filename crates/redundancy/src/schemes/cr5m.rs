@@ -412,7 +412,7 @@ impl Cr5m {
 
     fn aid(&self, stripe: StripeId, view: &dyn View) -> (Stripe, Aid) {
         let stripe = self.inner.whole_stripe(stripe, self.stripes.mirrored(stripe), view);
-        (stripe, Self::first_aid(&stripe, |page| view.has_room(page.member), view))
+        (stripe, Self::first_aid(&stripe, |page| view.has_room(page), view))
     }
 
     fn step_repair(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
@@ -672,7 +672,7 @@ impl Scheme for Cr5m {
         let space = match aid {
             Aid::Parity => parity | bits::of(Bits(stripe.backed()).map(|strip| u32::from(row.data(strip).member.0))),
             Aid::Compute(strip) | Aid::FromCopy(strip) => 1 << row.data(strip).member.0,
-            Aid::ToCopy(_) if view.has_room(row.parity().member) => parity,
+            Aid::ToCopy(_) if view.has_room(row.parity()) => parity,
             Aid::ToCopy(_) => 0,
             Aid::None | Aid::NoRoom => unreachable!("only damaged stripes are repaired"),
         };

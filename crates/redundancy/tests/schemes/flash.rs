@@ -431,8 +431,12 @@ impl View for Flash {
         self.is_written(address, version) && self.lost.contains(&(address, version))
     }
 
-    fn has_room(&self, member: MemberId) -> bool {
+    fn has_room(&self, MemberPage { member, .. }: MemberPage) -> bool {
         !self.full.contains(&member) && !self.dead.contains(&member)
+    }
+
+    fn space_of(&self, address: MemberPage) -> u32 {
+        address.member.0.into()
     }
 
     fn has_mirror(&self, member: MemberId) -> bool {

@@ -323,10 +323,10 @@ impl<C: Content> Engine<C> {
         self.promise_and_start(id);
     }
 
-    /// An operation ends although some of its programs found no page: they are to be made when there is room.
-    pub(super) fn ended_unplaced(&mut self, members: u64) {
+    /// An operation ends although a program found no page: it is to be made when there is room.
+    pub(super) fn ended_unplaced(&mut self, record: u32) {
         if let Some(rebuild) = &mut self.failures.rebuild {
-            rebuild.unplaced(members);
+            rebuild.unplaced(self.flash.programmed(record).0, &EngineView(&self.flash));
         }
     }
 

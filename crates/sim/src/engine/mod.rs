@@ -226,8 +226,11 @@ impl View for EngineView<'_> {
     fn is_lost(&self, address: MemberPage, version: Version) -> bool {
         self.0.is_lost(address, version)
     }
-    fn has_room(&self, member: MemberId) -> bool {
-        self.0.has_room(member)
+    fn has_room(&self, address: MemberPage) -> bool {
+        self.0.has_room(address)
+    }
+    fn space_of(&self, address: MemberPage) -> u32 {
+        self.0.domain_of(address, Version::Current)
     }
     fn has_mirror(&self, member: MemberId) -> bool {
         self.0.has_mirror(member)

@@ -621,19 +621,16 @@ impl<C: Content> Engine<C> {
         let (request, answered, failed, promised, job) = (slot.request, slot.answered, slot.failed, slot.promised, slot.job);
         let mut record = std::mem::replace(&mut slot.programs, NIL);
         let changes = std::mem::replace(&mut slot.changes, NIL);
-        let (mut programs, mut unplaced) = (0, 0u64);
+        let mut programs = 0;
         while record != NIL {
             let next = self.flash.next_in_list(record);
             if self.flash.has_failures() && self.flash.is_unplaced(record) {
-                unplaced |= 1 << self.flash.about(record).member.0;
+                self.ended_unplaced(record);
             } else {
                 programs += 1;
             }
             self.flash.commit(record);
             record = next;
-        }
-        if unplaced != 0 {
-            self.ended_unplaced(unplaced);
         }
         if changes != NIL {
             for change in self.changes[changes as usize].drain(..) {
