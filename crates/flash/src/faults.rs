@@ -447,8 +447,8 @@ impl Flash {
 
     /// A program that finds no page, and was not submitted: its record, as if it had failed.
     pub fn unplaced(&mut self, operation: &PageOperation, owner: u32) -> u32 {
-        let record = self.program_record(operation, owner);
-        self.new_record(record)
+        let domain = self.domain_of(operation.address, operation.version);
+        self.new_record(Record { domain, ..self.program_record(operation, owner) })
     }
 
     /// A program that has failed for good may end all the same: its version will be lost.

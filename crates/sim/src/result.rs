@@ -9,9 +9,9 @@ use crate::listing::Placed;
 use crate::simulation::{Simulation, with_engine};
 use crate::statistics::{KINDS, Latency, Statistics};
 use crate::verify::Verified;
-use flashraid_flash::{ACTIONS, CellOperation, Counts};
+use flashraid_flash::{ACTIONS, CellOperation, Counts, Flash};
 use flashraid_redundancy::ParityUpdates;
-use flashraid_vocabulary::{Action, Cause, HostOp, HostRequest};
+use flashraid_vocabulary::{Action, Cause, HostOp, HostRequest, LocalPage, MemberId, MemberPage, Version};
 use flashraid_workload::TraceSummary;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -248,6 +248,17 @@ fn ratio(numerator: f64, denominator: f64) -> Value {
     if denominator == 0.0 { Value::Null } else { (numerator / denominator).into() }
 }
 
+/// How a member is: `failed` if it can hold nothing any more, `degraded` if it has lost pages or space that nothing has replaced yet.
+fn state(flash: &Flash, member: MemberId) -> &'static str {
+    if !flash.domain_is_alive(flash.domain_of(MemberPage { member, page: LocalPage(0) }, Version::Current)) {
+        "failed"
+    } else if flash.pages_gone(member) > 0 || flash.lost_versions(member) > 0 {
+        "degraded"
+    } else {
+        "healthy"
+    }
+}
+
 /// A rebuild. Its speed counts what it programmed, since the first failure (SPEC 1.7).
 fn report_rebuild(rebuild: &RebuildRecord, page_bytes: u64) -> Value {
     let started_ns = rebuild.faults[0].0;
@@ -476,7 +487,7 @@ impl Simulation {
                     "p99_9_ns": engine.statistics.members[member as usize].quantile_ns(0.999),
                     "free_blocks": flash.free_blocks(member),
                     "parity_share": if all_parity > 0.0 { parity_programs[member as usize] as f64 / all_parity } else { 0.0 },
-                    "state": "healthy",
+                    "state": state(flash, MemberId(member as u16)),
                 })
             })
             .collect();

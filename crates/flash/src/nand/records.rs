@@ -119,7 +119,7 @@ impl Flash {
             owner,
             unit: NIL,
             plane: NIL,
-            domain: self.domain_of(operation.address, operation.version),
+            domain: NIL,
             bytes: if self.settings.whole_page_transfers { self.settings.geometry.page_bytes } else { operation.bytes },
             submitted_ns: self.now_ns,
             member: operation.address.member.0,
@@ -152,6 +152,7 @@ impl Flash {
             self.bind(id);
             return Some(id);
         }
+        record.domain = self.domain_of(operation.address, operation.version);
         let id = self.new_record(record);
         self.queue_program(id);
         Some(id)
