@@ -325,8 +325,8 @@ impl Flash {
     #[inline]
     pub fn commit(&mut self, record: u32) {
         let Record { slot, ppn, version, keep_base, .. } = self.records[record as usize];
-        if Ppn(ppn) == self.faults.lost {
-            self.supersede(version, slot, Ppn(ppn), keep_base);
+        if self.has_failures() && self.is_unplaced(record) {
+            self.lose_version(version, slot, keep_base);
         } else {
             self.name(version, slot, Ppn(ppn), keep_base);
         }
@@ -341,8 +341,14 @@ impl Flash {
         self.settle(block);
     }
 
+    /// The version is lost: it names the sentinel.
+    #[cold]
+    fn lose_version(&mut self, version: Version, slot: u32, keep_base: bool) {
+        self.supersede(version, slot, self.faults.lost, keep_base);
+    }
+
     /// The version is `ppn` now; what it named before becomes garbage, or the base.
-    #[inline]
+    #[inline(always)]
     fn supersede(&mut self, version: Version, slot: u32, ppn: Ppn, keep_base: bool) {
         let old = self.maps.set(version, slot, ppn);
         match old {

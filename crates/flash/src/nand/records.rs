@@ -178,6 +178,7 @@ impl Flash {
     }
 
     /// Appends a program to those that wait in its domain.
+    #[inline]
     pub(crate) fn pool(&mut self, id: u32) {
         let Record { domain, priority, .. } = self.records[id as usize];
         let class = priority as usize;
@@ -189,6 +190,7 @@ impl Flash {
     }
 
     /// Lets the domain's channels, in turn, serve what waits in it.
+    #[inline]
     pub(super) fn offer(&mut self, domain_id: u32) {
         let (first, end) = self.domains[domain_id as usize].channels;
         let mut channel = self.domains[domain_id as usize].next_channel;

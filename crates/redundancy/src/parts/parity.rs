@@ -442,7 +442,7 @@ impl<L: Layout> ParityScheme<L> {
 
     /// The pre-reads of `method` for a change of the strips `changed`: the reads that are sources of the parity. Those of RMW deliver the old
     /// content of `merged` on their way, unless that is mirrored.
-    #[inline]
+    #[inline(always)]
     pub fn push_pre_reads(&self, method: Method, changed: u64, merged: u64, stripe: &Stripe, view: &dyn View, wave: &mut Wave) {
         const NO_STRIP: u8 = PageOperation::NO_STRIP;
         match method {
@@ -468,7 +468,7 @@ impl<L: Layout> ParityScheme<L> {
 
     /// Reads of the newest versions of those of `strips` that are written, as sources of the parity. Those that only a copy holds come first,
     /// so that who restores them knows which read is whose (`push_restored`).
-    #[inline]
+    #[inline(always)]
     pub fn push_newest_reads(&self, strips: u64, cause: Cause, stripe: &Stripe, view: &dyn View, wave: &mut Wave) {
         let backed = stripe.backed();
         for strip in Bits(strips & backed).chain(Bits(self.written(&stripe.row, strips & !backed, view))) {
@@ -478,7 +478,7 @@ impl<L: Layout> ParityScheme<L> {
     }
 
     /// Reads of the old content of `merged`, all of them in the first wave; what is lost of it is computed.
-    #[inline]
+    #[inline(always)]
     pub fn push_update_reads(&self, merged: u64, stripe: &Stripe, view: &dyn View, wave: &mut Wave) {
         let unreadable = merged & stripe.unreadable();
         for strip in Bits(merged & !unreadable) {
@@ -519,7 +519,7 @@ impl<L: Layout> ParityScheme<L> {
 
     /// The last wave of a write: the strips, and the parity made of them and of the reads `sources`. If none can be made, what there was
     /// of it covers the strips no longer.
-    #[inline]
+    #[inline(always)]
     pub fn push_programs(&self, operation: &mut Operation, merged: u64, sources: u64, row: &Row, wave: &mut Wave) -> Step {
         self.push_data_programs(operation, merged, row, wave);
         if operation.method == Method::None {
@@ -532,7 +532,7 @@ impl<L: Layout> ParityScheme<L> {
     }
 
     /// Programs of the strips of a write. A merged page is programmed whole, others as far as the host touches them.
-    #[inline]
+    #[inline(always)]
     pub fn push_data_programs(&self, operation: &Operation, merged: u64, row: &Row, wave: &mut Wave) {
         for strip in Bits(operation.strips) {
             let whole = merged >> strip & 1 == 1;
@@ -560,7 +560,7 @@ impl<L: Layout> ParityScheme<L> {
     }
 
     /// Program of the parity strip.
-    #[inline]
+    #[inline(always)]
     pub fn push_parity_program(&self, row: &Row, sources: Sources, wave: &mut Wave) {
         wave.operations.push(pages::program(row.parity(), Cause::Parity, self.page_bytes, sources));
     }

@@ -120,7 +120,7 @@ impl<C: Content> Engine<C> {
         let pages_lost = self.lost_pages().count() as u64;
         self.failures.faults.push(FaultRecord { at_ns: now_ns, fault, is_replaced, pages_lost });
         // Programs that can never start, and those who wait for pages that are gone.
-        self.take_completions();
+        self.take_failed();
         for domain in 0..self.flash.domains() as u32 {
             if self.is_hopeless(domain) {
                 self.wake_space_waiters(domain);
@@ -128,6 +128,12 @@ impl<C: Content> Engine<C> {
         }
         self.run_ready();
         self.tell_watchers();
+    }
+
+    /// Programs that could not even start have failed.
+    #[cold]
+    fn take_failed(&mut self) {
+        self.take_completions();
     }
 
     /// Puts spare chips in the place of chips of which nothing lives. Returns whether there was one for each, and any at all.
@@ -175,12 +181,13 @@ impl<C: Content> Engine<C> {
     }
 
     /// Nothing is under way. Returns whether somebody goes on who waited for pages that failures have taken.
+    #[cold]
     pub(super) fn goes_on_without_space(&mut self) -> bool {
         if !self.flash.has_failures() {
             return false;
         }
         if self.flash.fail_stuck() {
-            self.take_completions();
+            self.take_failed();
             self.run_ready();
             self.tell_watchers();
             return true;

@@ -713,7 +713,10 @@ impl<C: Content> Engine<C> {
         while self.flash.next_event_ns() <= time_ns {
             self.process_event();
         }
-        if self.flash.next_event_ns() == u64::MAX && self.goes_on_without_progress() {
+        if self.flash.next_event_ns() == u64::MAX
+            && (self.waiting_for_space > 0 || self.flash.has_failures())
+            && self.goes_on_without_progress()
+        {
             return self.advance_until(time_ns);
         }
         self.flash.set_now(time_ns);
@@ -740,6 +743,7 @@ impl<C: Content> Engine<C> {
     }
 
     /// Nothing is under way: lets somebody go on, or fail, who waits for space that will not come. Returns whether there was anybody.
+    #[cold]
     fn goes_on_without_progress(&mut self) -> bool {
         if self.goes_on_without_space() {
             return true;
@@ -775,7 +779,7 @@ impl<C: Content> Engine<C> {
     }
 
     /// Lets every operation go on of which a page operation made progress.
-    #[inline]
+    #[inline(always)]
     fn take_completions(&mut self) {
         let mut next = 0;
         while let Some(&completion) = self.flash.completions().get(next) {

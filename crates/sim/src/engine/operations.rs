@@ -229,13 +229,14 @@ impl<C: Content> Engine<C> {
     }
 
     /// Starts operations whose conditions are met, in the order in which they were met.
-    #[inline]
+    #[inline(always)]
     pub(super) fn run_ready(&mut self) {
         if !self.ready.is_empty() || self.flash.has_news() {
             self.run_all_ready();
         }
     }
 
+    #[inline(never)]
     fn run_all_ready(&mut self) {
         let mut next = 0;
         loop {
@@ -532,7 +533,7 @@ impl<C: Content> Engine<C> {
     }
 
     /// A page operation made progress.
-    #[inline]
+    #[inline(always)]
     pub(super) fn progress(&mut self, completion: Completion) {
         let Completion { record, progress } = completion;
         let about = self.flash.about(record);
@@ -551,7 +552,7 @@ impl<C: Content> Engine<C> {
         self.go_on(id);
     }
 
-    #[inline]
+    #[inline(always)]
     fn page_operation_ended(&mut self, record: u32, about: &About) {
         self.statistics.page_operation_ended(about.member, self.flash.now_ns() - about.submitted_ns);
         let slot = &mut self.slots[about.owner as usize];
