@@ -317,6 +317,21 @@ fn decoded(text: &str) -> Vec<u8> {
     digits.chunks(4).flat_map(group).collect()
 }
 
+#[test]
+fn a_timeline_shows_what_failed_and_the_rebuild() {
+    let run = whole("failures", "raid5", &[("spare_chips", "1"), ("fail", "chip:1.0@20ms")]);
+    let timeline = run.timeline();
+    let of = |category: &str| -> Vec<Value> {
+        timeline["traceEvents"].as_array().unwrap().iter().filter(|event| event["cat"] == category).cloned().collect()
+    };
+    let (faults, rebuilds) = (of("fault"), of("rebuild"));
+    assert_eq!((faults.len(), faults[0]["name"].as_str(), faults[0]["ts"].as_f64()), (1, Some("chip:1.0"), Some(20_000.0)));
+    assert_eq!((rebuilds.len(), rebuilds[0]["ts"].as_f64()), (1, Some(20_000.0)));
+    assert_eq!(rebuilds[0]["args"]["finished"], true);
+    assert!(rebuilds[0]["dur"].as_f64() > Some(1_000.0));
+    assert!(timeline["traceEvents"].as_array().unwrap().iter().any(|event| event["cat"] == "die" && event["name"] == "rebuild"));
+}
+
 /// Slices of a timeline by thread: (start, end, cause), in nanoseconds.
 fn slices(timeline: &Value) -> BTreeMap<u64, Vec<(u64, u64, String)>> {
     let mut slices: BTreeMap<u64, Vec<(u64, u64, String)>> = BTreeMap::new();

@@ -193,6 +193,7 @@ impl Writers {
                 "flashraid": of("version"), "device": of("device"), "scheme": of("scheme"), "trace": result["workload"]["name"],
                 "partial": of("partial"), "config": of("config"),
             });
+            with_engine!(&simulation.engine, engine => timeline.add_failures(engine.faults(), engine.rebuilds(), engine.now_ns()));
             timeline.finish(about)?;
         }
         Ok((fio, warnings))

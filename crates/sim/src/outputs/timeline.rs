@@ -1,12 +1,13 @@
 //! Timeline as Chrome trace events (JSON object form), for Perfetto and chrome://tracing: one track for each bus and each array
-//! unit with slices named by cause, counters of queues and erased blocks for each member, and requests as asynchronous slices.
+//! unit with slices named by cause, counters of queues and erased blocks for each member, and requests as asynchronous slices. What failed,
+//! and how long rebuilds took, is a track of its own.
 //! Times are microseconds with three decimals, which is to the nanosecond.
 
 use super::latency_log::op_name;
 use super::sink::{Sink, push_number, push_us};
-use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::engine::recorder::{Moment, RequestRecord};
+use crate::engine::{Engine, FaultRecord, RebuildRecord};
 use crate::run::RunError;
 use flashraid_flash::{Flash, Slice, Track};
 use serde_json::{Value, json};
@@ -19,6 +20,7 @@ pub const MOST_EVENTS: u64 = 1_000_000;
 
 const DEVICE: u32 = 1;
 const HOST: u32 = 2;
+const FAILURES: u32 = 3;
 
 pub(super) struct Timeline {
     sink: Sink,
@@ -169,6 +171,34 @@ impl Timeline {
             self.sink.text.push(b'}');
         }
         self.sink.spill()
+    }
+
+    /// What failed, and the rebuilds, with the time up to which they are known.
+    pub(super) fn add_failures(&mut self, faults: &[FaultRecord], rebuilds: &[RebuildRecord], now_ns: u64) {
+        if faults.is_empty() {
+            return;
+        }
+        self.metadata("process_name", FAILURES, 0, json!({ "name": "failures" }));
+        for FaultRecord { at_ns, fault, .. } in faults.iter().filter(|fault| self.window.contains(&fault.at_ns)).collect::<Vec<_>>() {
+            self.begin_event();
+            self.push(format_args!(
+                "{{\"name\":\"{fault}\",\"cat\":\"fault\",\"ph\":\"i\",\"s\":\"g\",\"pid\":{FAILURES},\"tid\":0,\"ts\":"
+            ));
+            push_us(&mut self.sink.text, *at_ns);
+            self.sink.text.push(b'}');
+        }
+        for rebuild in rebuilds {
+            let (start_ns, end_ns) = (rebuild.faults[0].0, rebuild.finished_ns.unwrap_or(now_ns));
+            if start_ns < self.window.end && end_ns >= self.window.start {
+                self.begin_event();
+                self.push(format_args!("{{\"name\":\"rebuild\",\"cat\":\"rebuild\",\"ph\":\"X\",\"pid\":{FAILURES},\"tid\":0,\"ts\":"));
+                push_us(&mut self.sink.text, start_ns);
+                self.sink.text.extend_from_slice(b",\"dur\":");
+                push_us(&mut self.sink.text, end_ns - start_ns);
+                let is_finished = rebuild.finished_ns.is_some();
+                self.push(format_args!(",\"args\":{{\"pages\":{},\"finished\":{is_finished}}}}}", rebuild.pages));
+            }
+        }
     }
 
     /// The end, with what tells where it comes from.
