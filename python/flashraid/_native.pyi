@@ -19,6 +19,17 @@ def run(
     with_cost: bool,
     progress: Callable[[str, int, float | None], object] | None,
 ) -> tuple[str, str | None, list[str], int]: ...
+def torture(
+    scheme: str,
+    device: str | None,
+    seed: int,
+    kills: int,
+    kill: int | None,
+    rebuild: str,
+    second: bool,
+    settings: Sequence[tuple[str, str]],
+    progress: Callable[[str, int], object] | None,
+) -> tuple[str, int]: ...
 def configuration(
     device: str | None, scheme: str | None, config: str | Path | None, settings: Sequence[tuple[str, str]]
 ) -> str: ...

@@ -33,7 +33,7 @@ KEYS = {
     "channels.0": "busy_ns",
     "dies.0": "busy_ns",
     "wear": "erase_mean erase_max erase_stddev",
-    "verify": "reads_checked mismatches pages_checked pages_lost",
+    "verify": "reads_checked mismatches pages_checked pages_lost pages_gone",
     "engine": "wall_seconds fill_seconds host_requests_per_second flash_ops_per_second peak_rss_bytes",
 }
 

@@ -127,3 +127,17 @@ def test_methods_name_their_parts():
         sim = fr.Simulation(**BASE)
         getattr(sim, method)(*numbers)
         assert [each.fault for each in sim.result().faults] == [fault]
+
+
+def test_torture_on_the_command_line(command):
+    done = command("torture", "--scheme", "raid1,raid5", status=2).stderr
+    assert done.startswith("error: unknown scheme raid1,raid5; the nearest is raid1; there are ")
+    assert command("torture", "--scheme", "raid0", status=2).stderr == (
+        "error: raid0 declares to survive nothing, so there is nothing to prove\n"
+    )
+    report = json.loads(command("torture", "--scheme", "raid5", "--kills", "100", "--quiet", "--json", "-").stdout)
+    (found,) = report["schemes"]
+    assert (found["scheme"], found["kills"], found["violation"]) == ("raid5", 100, None)
+    assert found["states"]["collection"] > 10
+    table = command("torture", "--scheme", "all", "--kills", "25", "--second").stdout
+    assert all(word in table for word in ("raid1", "raid4", "raid5", "sirf1", "cr5m", "rebuild_50"))

@@ -114,6 +114,27 @@ impl Flash {
         self.faults.any && (self.blocks.blocks[self.block_of(ppn)].state == State::Retired || self.faults.unreadable.contains(&ppn.0))
     }
 
+    /// Whether the page stands for versions that found no place.
+    pub fn is_unplaced_page(&self, ppn: Ppn) -> bool {
+        ppn == self.faults.lost
+    }
+
+    /// Every physical page of the part.
+    pub fn pages_of(&self, part: &Part) -> impl Iterator<Item = Ppn> {
+        let in_part = self.block_of_part(part);
+        let blocks = self
+            .planes_of(part)
+            .into_iter()
+            .flat_map(move |plane| (0..self.blocks.planes[plane as usize].blocks as u16).map(move |number| (plane, number)));
+        let blocks = blocks.filter(move |block| in_part.is_none_or(|one| one == *block));
+        let only = if let Part::Page { page, .. } = *part { Some(page) } else { None };
+        let pages = blocks.flat_map(|(plane, number)| {
+            let first = self.first_ppn(self.blocks.index(plane, number));
+            (0..self.pages_per_block).map(move |page| (page, Ppn(first.0 + page)))
+        });
+        pages.filter(move |(page, _)| only.is_none_or(|only| only == *page)).map(|(_, ppn)| ppn)
+    }
+
     /// Whether the page has this version, and it can be read no more.
     #[inline]
     pub fn is_lost(&self, address: MemberPage, version: Version) -> bool {

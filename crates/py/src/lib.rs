@@ -4,6 +4,7 @@
 
 mod simulation;
 mod synthetic;
+mod torture;
 mod traces;
 
 use flashraid_sim::{Config, ConfigError, Outputs, RunError, Stage, listing};
@@ -177,6 +178,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(synthetic::fit, module)?)?;
     module.add_function(wrap_pyfunction!(synthetic::profiles, module)?)?;
     module.add_function(wrap_pyfunction!(synthetic::profile, module)?)?;
+    module.add_function(wrap_pyfunction!(torture::torture, module)?)?;
     module.add_function(wrap_pyfunction!(devices, module)?)?;
     module.add_function(wrap_pyfunction!(device, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;

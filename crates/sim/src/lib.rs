@@ -18,6 +18,7 @@ mod run;
 mod sanity;
 mod simulation;
 pub mod statistics;
+pub mod torture;
 pub mod verify;
 
 pub use config::{Config, ConfigError};

@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::engine::tags::{Tags, ZERO};
 use crate::engine::translation::stamp;
-use flashraid_flash::Flash;
+use flashraid_flash::{Flash, Placement};
 use flashraid_redundancy::Protects;
 use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Version};
 use serde::Serialize;
@@ -19,6 +19,8 @@ pub struct Verified {
     pub pages_checked: u64,
     /// Of the recomputed pages, those that came out wrong or not at all.
     pub pages_lost: u64,
+    /// Host pages that failures have really taken, beyond what the scheme survives.
+    pub pages_gone: u64,
 }
 
 impl Verified {
@@ -28,6 +30,7 @@ impl Verified {
         self.mismatches += other.mismatches;
         self.pages_checked += other.pages_checked;
         self.pages_lost += other.pages_lost;
+        self.pages_gone += other.pages_gone;
     }
 
     /// Whether nothing was wrong.
@@ -37,7 +40,7 @@ impl Verified {
 }
 
 /// The number of the chip, channel or member whose failure takes this physical page.
-fn failed_unit(flash: &Flash, protects: Protects, ppn: Ppn) -> Option<u32> {
+pub(crate) fn failed_unit(flash: &Flash, protects: Protects, ppn: Ppn) -> Option<u32> {
     let unit = flash.unit_of(ppn);
     match protects {
         Protects::None => None,
@@ -57,38 +60,156 @@ fn stored_map(engine: &Engine<Tags>, found: &mut Verified) {
         let stamp = stamp(page, version);
         let copies = copies.map(|copy| flash.lookup(copy, Version::Current));
         found.pages_checked += 2;
-        found.mismatches += copies.iter().filter(|ppn| ppn.is_none_or(|ppn| engine.content.page(ppn) != stamp)).count() as u64;
-        if let [Some(own), Some(twin)] = copies.map(|ppn| ppn.and_then(|ppn| failed_unit(flash, protects, ppn))) {
+        let is_lost = |ppn: Option<Ppn>| ppn.is_some_and(|ppn| flash.is_lost_page(ppn));
+        let is_wrong = |ppn: Option<Ppn>| !is_lost(ppn) && ppn.is_none_or(|ppn| engine.content.page(ppn) != stamp);
+        found.mismatches += copies.iter().filter(|ppn| is_wrong(**ppn)).count() as u64;
+        if copies.iter().any(|ppn| is_lost(*ppn)) {
+            found.pages_gone += u64::from(copies.iter().all(|ppn| is_lost(*ppn)));
+        } else if let [Some(own), Some(twin)] = copies.map(|ppn| ppn.and_then(|ppn| failed_unit(flash, protects, ppn))) {
             found.pages_lost += u64::from(own == twin);
         }
     }
     found.mismatches += translation.forgotten(flash, |page| engine.writes_translation_page(page));
 }
 
+/// What is wrong with a host page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It holds, or what survives makes of it, something that no request explains.
+    Wrong,
+    /// The failure of this unit, which the scheme declares to survive, would take it.
+    Exposed(u32),
+    /// Failures have taken it, and nothing brings it back.
+    Gone,
+}
+
+/// Which units the lost versions of a stripe lie on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LostOn {
+    Nothing,
+    Unit(u32),
+    Several,
+}
+
+impl LostOn {
+    fn and(self, unit: Option<u32>) -> Self {
+        match (self, unit) {
+            (Self::Nothing, Some(unit)) => Self::Unit(unit),
+            (Self::Unit(one), Some(unit)) if one == unit => self,
+            _ => Self::Several,
+        }
+    }
+}
+
+pub(crate) const VERSIONS: [Version; 3] = [Version::Current, Version::Base, Version::Copy];
+
+/// Appends all pages of the stripe of the host pages `first..end`: these and what is kept for their sake.
+pub(crate) fn pages_of_stripe(engine: &Engine<Tags>, first: u64, end: u64, pages: &mut Vec<MemberPage>) {
+    for lpn in (first..end).map(Lpn) {
+        pages.push(engine.scheme().locate(lpn));
+        engine.scheme().redundancy_of(lpn, pages);
+    }
+    pages.sort_unstable_by_key(|page| (page.page.0, page.member.0));
+    pages.dedup();
+}
+
+/// The end of the run of host pages from `first` on that share a stripe.
+pub(crate) fn end_of_stripe(engine: &Engine<Tags>, first: u64) -> u64 {
+    let stripe = engine.scheme().stripe_of(Lpn(first));
+    (first + 1..engine.space_pages()).find(|lpn| engine.scheme().stripe_of(Lpn(*lpn)) != stripe).unwrap_or(engine.space_pages())
+}
+
 /// Compares every host page, and recomputes it without the unit (as the scheme declares it) on which it lies, from what the other
 /// units really hold. Valid between any two events: it looks at durable state only.
 pub fn stored(engine: &Engine<Tags>) -> Verified {
-    let (scheme, flash, tags) = (engine.scheme(), &engine.flash, &engine.content);
-    let content = |address: MemberPage, version: Version| flash.lookup(address, version).map_or(ZERO, |ppn| tags.page(ppn));
-    let protects = scheme.protects();
+    examine(engine, &mut |_, _| {})
+}
+
+/// The same; `complain` is told of each page with which something is wrong. With failures, a page that cannot be read now is recomputed of what
+/// survives, and a further failure is tried only where it leaves no more of the stripe lost than one unit.
+pub fn examine(engine: &Engine<Tags>, complain: &mut dyn FnMut(Lpn, Fault)) -> Verified {
+    let (flash, has_failures) = (&engine.flash, engine.flash.has_failures());
+    let protects = engine.scheme().protects();
     let mut found = Verified::default();
     stored_map(engine, &mut found);
-    let mut sources = Vec::new();
-    for lpn in (0..engine.space_pages()).map(Lpn) {
-        let address = scheme.locate(lpn);
-        let stored = content(address, Version::Current);
-        // Of a page that the controller holds, a version is acknowledged that is not durable yet.
-        found.mismatches += u64::from(!tags.is_durable(lpn, stored) || !(tags.explains(lpn, stored) || engine.holds(lpn)));
-        let Some(ppn) = flash.lookup(address, Version::Current) else { continue };
-        found.pages_checked += 1;
-        // Of the failures that the scheme survives, the one that takes this page: other failures leave it readable.
-        let Some(failed) = failed_unit(flash, protects, ppn) else { continue };
-        let lost = |address, version| flash.lookup(address, version).is_some_and(|ppn| failed_unit(flash, protects, ppn) == Some(failed));
-        sources.clear();
-        let recovered = scheme.recover(lpn, &lost, &mut sources)
-            && sources.iter().fold(ZERO, |sum, (address, version)| sum ^ content(*address, *version)) == stored;
-        found.pages_checked += 1;
-        found.pages_lost += u64::from(!recovered);
+    let (mut pages, mut sources) = (Vec::new(), Vec::new());
+    let mut first = 0;
+    while first < engine.space_pages() {
+        let end = if has_failures { end_of_stripe(engine, first) } else { engine.space_pages() };
+        let mut lost_on = LostOn::Nothing;
+        if has_failures {
+            pages.clear();
+            pages_of_stripe(engine, first, end, &mut pages);
+            for (page, version) in pages.iter().flat_map(|page| VERSIONS.map(|version| (*page, version))) {
+                if flash.is_lost(page, version) {
+                    lost_on = lost_on.and(unit_of_version(flash, protects, page, version));
+                }
+            }
+        }
+        for lpn in (first..end).map(Lpn) {
+            examine_page(engine, lpn, lost_on, &mut sources, &mut found, complain);
+        }
+        first = end;
     }
     found
+}
+
+/// The unit on which a version of a page lies, or lay when it was lost; none if that is not known, as of a page that found no place.
+pub(crate) fn unit_of_version(flash: &Flash, protects: Protects, page: MemberPage, version: Version) -> Option<u32> {
+    let ppn = flash.lookup(page, version)?;
+    let is_bound = !matches!(flash.settings().placement, Placement::Groups(_));
+    match protects {
+        Protects::Member if is_bound => Some(page.member.0.into()),
+        _ if flash.is_unplaced_page(ppn) => None,
+        _ => failed_unit(flash, protects, ppn),
+    }
+}
+
+fn examine_page(
+    engine: &Engine<Tags>,
+    lpn: Lpn,
+    lost_on: LostOn,
+    sources: &mut Vec<(MemberPage, Version)>,
+    found: &mut Verified,
+    complain: &mut dyn FnMut(Lpn, Fault),
+) {
+    let (scheme, flash, tags) = (engine.scheme(), &engine.flash, &engine.content);
+    let content = |address: MemberPage, version: Version| flash.lookup(address, version).map_or(ZERO, |ppn| tags.page(ppn));
+    let sum = |sources: &[(MemberPage, Version)]| sources.iter().fold(ZERO, |sum, (address, version)| sum ^ content(*address, *version));
+    let protects = scheme.protects();
+    let address = scheme.locate(lpn);
+    let is_lost = flash.is_lost(address, Version::Current);
+    let mut stored = content(address, Version::Current);
+    if is_lost {
+        sources.clear();
+        if !scheme.recover(lpn, &|address, version| flash.is_lost(address, version), sources) {
+            found.pages_gone += 1;
+            return complain(lpn, Fault::Gone);
+        }
+        stored = sum(sources);
+    }
+    // Of a page that the controller holds, a version is acknowledged that is not durable yet.
+    if !tags.is_durable(lpn, stored) || !(tags.explains(lpn, stored) || engine.holds(lpn)) {
+        found.mismatches += 1;
+        complain(lpn, Fault::Wrong);
+    }
+    if flash.lookup(address, Version::Current).is_none() {
+        return;
+    }
+    found.pages_checked += 1;
+    // Of the failures that the scheme survives, the one that takes this page: other failures leave it readable. What has failed may fail further.
+    let failed = match lost_on {
+        LostOn::Several => None,
+        LostOn::Unit(unit) if is_lost => Some(unit),
+        _ => unit_of_version(flash, protects, address, Version::Current),
+    };
+    let Some(failed) = failed.filter(|unit| matches!(lost_on, LostOn::Nothing) || lost_on == LostOn::Unit(*unit)) else { return };
+    let lost = |address, version| flash.is_lost(address, version) || unit_of_version(flash, protects, address, version) == Some(failed);
+    sources.clear();
+    let recovered = scheme.recover(lpn, &lost, sources) && sum(sources) == stored;
+    found.pages_checked += 1;
+    if !recovered {
+        found.pages_lost += 1;
+        complain(lpn, Fault::Exposed(failed));
+    }
 }

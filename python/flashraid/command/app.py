@@ -19,6 +19,7 @@ from .output import Target
 from .outputs import with_outputs
 from .progress import Progress
 from .reproduce import reproduce
+from .torture import torture
 from .trace import trace_app
 
 
@@ -48,6 +49,7 @@ class Commands(TyperGroup):
 app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
 app.add_typer(trace_app, name="trace")
 app.command()(reproduce)
+app.command()(torture)
 
 
 @app.callback(invoke_without_command=True)

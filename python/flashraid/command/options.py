@@ -98,7 +98,7 @@ def _with(command: Callable[..., int], name: str, options: list[Option], has_set
     @wraps(command)
     def wrapper(**values: Any) -> int:
         given = {key: values.pop(key) for _, key, _, _ in options}
-        values[name] = [*_given(given, options), *_assignments(values.pop("set_values", None))]
+        values[name] = [*_given(given, options), *assignments(values.pop("set_values", None))]
         return command(**values)
 
     keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
@@ -129,7 +129,8 @@ def _given(values: dict[str, Any], options: list[Option]) -> Pairs:
     return settings
 
 
-def _assignments(texts: list[str] | None) -> Pairs:
+def assignments(texts: list[str] | None) -> Pairs:
+    """What `--set` says."""
     settings = []
     for text in texts or []:
         key, equals, value = text.partition("=")

@@ -664,9 +664,11 @@ impl Scheme for Cr5m {
         }
     }
 
-    /// A copy to the mirror chip has room for the parity too, if there is any, in case that the mirror chip has none.
+    /// A copy to the mirror chip has room for the parity too, if there is any, in case that the mirror chip has none. Where there is no
+    /// room, what it would need.
     fn repair(&self, number: StripeId, view: &dyn View) -> Operation {
         let (stripe, aid) = self.aid(number, view);
+        let aid = if matches!(aid, Aid::NoRoom) { Self::first_aid(&stripe, |_| true, view) } else { aid };
         let row = &stripe.row;
         let parity = 1 << row.parity().member.0;
         let space = match aid {

@@ -285,7 +285,7 @@ impl Device {
     }
 
     /// The smallest over-provisioning, in parts per million, with which the logical pages fit and there is at least one a domain.
-    pub(super) fn least_over_provisioning_ppm(&self, placement: Placement) -> Option<u64> {
+    pub(crate) fn least_over_provisioning_ppm(&self, placement: Placement) -> Option<u64> {
         let logical = |ppm: u64| self.space_domain_of(placement, self.pages_per_member_at(ppm)).logical_pages;
         let most = |ppm: u64| self.most_logical_pages_beside(placement, self.pages_per_member_at(ppm));
         let (mut low, mut high) = (0, 1_000_000); // `high` always fits: it maps nothing

@@ -148,6 +148,11 @@ impl Locks {
         }
     }
 
+    /// Whether anybody waits for a stripe. Looks at all that are in use.
+    pub fn has_waiter(&self) -> bool {
+        self.entries.iter().any(|entry| entry.holders > 0 && entry.head != NIL)
+    }
+
     /// Stripes in use, for the report of a stall: (stripe, holders, exclusive, first waiter).
     pub fn describe(&self) -> Vec<(u32, u16, bool, Option<u32>)> {
         let mut list: Vec<_> = self

@@ -10,6 +10,7 @@ mod failure;
 mod instant;
 mod layers;
 pub mod locks;
+pub mod moment;
 mod operations;
 pub mod recorder;
 pub mod tags;

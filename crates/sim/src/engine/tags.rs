@@ -13,7 +13,7 @@ use crate::verify::{self, Verified};
 use flashraid_flash::memory::prefetch;
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::{Lpn, Observer, PageOperation, Ppn, Sources};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 /// Stored contents are masked, so that memory never written (zero) is an erased page, while a page of zeroes is a content.
@@ -34,6 +34,8 @@ struct Gathered {
     floors: Vec<u64>,
     /// Read operations: strips that were compared.
     compared: u64,
+    /// Read operations: strips of which nobody knew what they hold when the operation began.
+    vague: u64,
     /// Read operations: what DRAM changes in what flash delivers of a strip.
     overlays: Vec<(u8, u64)>,
 }
@@ -82,8 +84,8 @@ pub struct Tags {
     /// What the data buffer's entries hold.
     entries: Vec<Layers>,
     active: FxHashMap<u64, Page>,
-    /// Pages of failed writes: old or new, nobody knows, until they are written whole again.
-    unknown: FxHashSet<u64>,
+    /// Pages of failed writes, and the number of the latest: old or new, nobody knows, until they are written whole again.
+    unknown: FxHashMap<u64, u64>,
     /// Host page reads that were compared.
     pub reads_checked: u64,
     /// Of these, those that returned something else than a version they may see.
@@ -102,7 +104,7 @@ impl Tags {
             durable: Pages::new(space_pages),
             entries: Vec::new(),
             active: FxHashMap::default(),
-            unknown: FxHashSet::default(),
+            unknown: FxHashMap::default(),
             reads_checked: 0,
             mismatches: 0,
         }
@@ -116,10 +118,20 @@ impl Tags {
         }
     }
 
+    /// What ended operations put into a host page.
+    pub fn durable(&self, lpn: Lpn) -> u64 {
+        self.durable.content(lpn.0)
+    }
+
+    /// The physical page holds nothing any more, as if it were erased: what failed must never be used again.
+    pub fn destroy(&mut self, ppn: Ppn) {
+        self.flash[ppn.0 as usize] = 0;
+    }
+
     /// Whether the durable content of a host page is one that the host's requests explain: the newest acknowledged version, or
     /// one submitted later.
     pub fn explains(&self, lpn: Lpn, content: u64) -> bool {
-        if self.unknown.contains(&lpn.0) {
+        if self.unknown.contains_key(&lpn.0) {
             return true;
         }
         match self.active.get(&lpn.0) {
@@ -156,13 +168,19 @@ impl Tags {
         let content = content ^ overlay.map_or(ZERO, |(_, change)| *change);
         let seen = self.active[&lpn.0].has(content, floor);
         self.gathered[id as usize].compared |= 1 << strip;
-        self.count_read(lpn, seen);
+        self.count_read(lpn, seen || self.gathered[id as usize].vague >> strip & 1 == 1);
         self.leave(lpn);
+    }
+
+    /// The write numbered `number` has failed.
+    fn is_unknown(&mut self, lpn: Lpn, number: u64) {
+        let latest = self.unknown.entry(lpn.0).or_default();
+        *latest = number.max(*latest);
     }
 
     fn count_read(&mut self, lpn: Lpn, seen: bool) {
         self.reads_checked += 1;
-        self.mismatches += u64::from(!seen && !self.unknown.contains(&lpn.0));
+        self.mismatches += u64::from(!seen && !self.unknown.contains_key(&lpn.0));
     }
 
     fn entry(&self, InEntry { entry, lanes }: InEntry) -> Layers {
@@ -267,11 +285,15 @@ impl Content for Tags {
             return;
         }
         page.floor = page.floor.max(sequence + 1);
-        let was_zero = page.versions[index - 1].content == ZERO;
+        let Submission { number: before, content: beneath, .. } = page.versions[index - 1];
         if failed {
-            self.unknown.insert(lpn.0);
-        } else if lanes == ALL || was_zero {
-            self.unknown.remove(&lpn.0);
+            self.is_unknown(lpn, number);
+        } else if let Some(failed) = self.unknown.get(&lpn.0).copied() {
+            // What is beneath a part is known if it was zeroed since.
+            let known_from = if lanes == ALL { number } else { before };
+            if failed < known_from && (lanes == ALL || beneath == ZERO) {
+                self.unknown.remove(&lpn.0);
+            }
         }
         self.leave(lpn);
     }
@@ -285,6 +307,12 @@ impl Content for Tags {
         gathered.floors.clear();
         gathered.overlays.clear();
         gathered.compared = 0;
+        gathered.vague = match self.unknown.is_empty() {
+            true => 0,
+            false => bits(operation.strips)
+                .filter(|strip| self.unknown.contains_key(&page_of(operation, *strip).0))
+                .fold(0, |all, strip| all | 1 << strip),
+        };
         match operation.kind {
             OperationKind::Read => {
                 for rank in 0..u64::from(operation.strips.count_ones()) {
@@ -377,7 +405,7 @@ impl Content for Tags {
             let lpn = page_of(operation, strip);
             match operation.kind {
                 // It may be one of a page that left the data buffer, and long acknowledged.
-                OperationKind::Write | OperationKind::Trim if failed => drop(self.unknown.insert(lpn.0)),
+                OperationKind::Write | OperationKind::Trim if failed => self.is_unknown(lpn, self.gathered[id as usize].sequence + 1),
                 OperationKind::Write => {
                     let given = self.given(id, strip);
                     if given.lanes() == ALL {

@@ -1,0 +1,158 @@
+//! The devices of episodes: small, of many shapes, with many settings, at fills up to the highest legal one.
+
+use super::Torture;
+use crate::config::{Config, ConfigError, find_scheme};
+use flashraid_redundancy::rebuild::ORDERS;
+use flashraid_workload::SplitMix64;
+
+/// Physical pages that are looked at in no time.
+const MOST_PAGES: u64 = 6_000;
+
+/// Random choices.
+pub struct Random(SplitMix64);
+
+impl Random {
+    /// The sequence of an episode.
+    pub fn of(seed: u64, episode: u64, purpose: u64) -> Self {
+        let mut seeds = SplitMix64::new(seed ^ purpose << 60);
+        Self(SplitMix64::new(seeds.next_u64() ^ episode.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+    }
+
+    /// Below `end`, which is not 0.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0.next_u64() % end
+    }
+
+    /// From `least` to `most`.
+    pub fn within(&mut self, least: u64, most: u64) -> u64 {
+        least + self.below(most - least + 1)
+    }
+
+    /// Whether something happens that happens once in `times`.
+    pub fn once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+
+    /// One of these.
+    pub fn of_list<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len() as u64) as usize]
+    }
+}
+
+type Pairs = Vec<(String, String)>;
+
+/// The configuration of an episode under `scheme`.
+pub fn draw(torture: &Torture, scheme: &str, number: u64) -> Result<Config, ConfigError> {
+    let mut random = Random::of(torture.seed, number, 1);
+    let entry = find_scheme(scheme)?;
+    let mut settings = Pairs::new();
+    let order = match torture.rebuild.as_str() {
+        "auto" => {
+            let suiting: Vec<_> = ORDERS.iter().filter(|order| (order.suits)(entry).is_ok()).map(|order| order.name).collect();
+            if suiting.is_empty() { "none" } else { random.of_list(&suiting) }
+        }
+        order => order,
+    };
+    let mut set = |key: &str, value: &str| settings.push((key.into(), value.into()));
+    set("verify", "true");
+    set("rebuild", order);
+    set("rebuild_window", random.of_list(&["0", "0", "1", "2", "16"]));
+    set("piggyback", random.of_list(&["false", "true"]));
+    set("serial_subrequests", random.of_list(&["queued", "strict", "off"]));
+    set("parity_in_response", random.of_list(&["true", "true", "false"]));
+    set("unwritten", random.of_list(&["zero", "zero", "prefill"]));
+    set("fill", random.of_list(&["1", "1", "0.8", "0.5", "0"]));
+    for parameter in entry.parameters {
+        let values: &[&str] = match parameter.name {
+            "update" => &["fewest", "rmw", "rcw"],
+            "mw_limit" => &["1000", "1.1", "3", "0"],
+            "consolidate" => &["last_strip", "never"],
+            "read" => &["round_robin", "least_busy"],
+            _ => continue,
+        };
+        set(parameter.name, random.of_list(values));
+    }
+    let Some(device) = &torture.device else {
+        shape(scheme, &mut random, &mut settings);
+        settings.extend(torture.settings.iter().cloned());
+        return with_room("tiny", scheme, &mut random, settings);
+    };
+    settings.extend(torture.settings.iter().cloned());
+    Config::assemble(Some(device), Some(scheme), None, &settings)
+}
+
+/// A small device.
+fn shape(scheme: &str, random: &mut Random, settings: &mut Pairs) {
+    let (mut member, mut channels, mut chips) = ("channel", random.within(3, 8), random.within(1, 4));
+    match scheme {
+        "raid1" => {
+            channels = random.of_list(&[2, 4, 6, 8]);
+            member = random.of_list(&["channel", "channel", "chip"]);
+        }
+        "sirf1" => {
+            let groups = random.of_list(&[2, 2, 3]);
+            channels = groups * random.within(1, 8 / groups);
+            if !settings.iter().any(|(key, _)| key == "groups") {
+                settings.push(("groups".into(), groups.to_string()));
+            }
+        }
+        "cr5m" => (channels, chips) = (random.within(3, 6), random.within(2, 4)),
+        _ if random.once_in(3) => (member, channels, chips) = ("chip", random.within(2, 3), random.within(2, 3)),
+        _ => {}
+    }
+    let (mut dies, mut planes) = (random.within(1, 2), random.within(1, 2));
+    let (blocks, pages) = (random.within(8, 14), random.within(3, 8));
+    while channels * chips * dies * planes * blocks * pages > MOST_PAGES && dies * planes > 1 {
+        if dies > 1 { dies = 1 } else { planes = 1 }
+    }
+    let numbers = [
+        ("channels", channels),
+        ("chips_per_channel", chips),
+        ("spare_chips", random.of_list(&[0, 1, 2, 3, 4])),
+        ("dies_per_chip", dies),
+        ("planes_per_die", planes),
+        ("blocks_per_plane", blocks),
+        ("pages_per_block", pages),
+        ("page_bytes", random.of_list(&[4096, 512])),
+        ("gc_hard", random.of_list(&[2, 2, 3])),
+        ("wear_spread", random.of_list(&[1, 2, 5])),
+    ];
+    settings.extend(numbers.map(|(key, value)| (key.into(), value.to_string())));
+    let words = [
+        ("member", member),
+        (
+            "allocation",
+            if scheme == "cr5m" { "semi_dynamic" } else { random.of_list(&["semi_dynamic", "semi_dynamic", "static", "dynamic"]) },
+        ),
+        ("array_unit", random.of_list(&["die", "chip"])),
+        ("scheduling", random.of_list(&["read_first", "fifo"])),
+        ("write_completes", random.of_list(&["program_end", "program_end", "data_in"])),
+        ("gc_blocks", random.of_list(&["none", "unit", "chip", "channel"])),
+        ("gc_threshold", random.of_list(&["0", "0.1", "0.3", "0.5"])),
+        ("wear_leveling", random.of_list(&["none", "dynamic", "static"])),
+        ("static_order", random.of_list(&["WDP", "PDW", "DPW"])),
+        ("multi_plane", random.of_list(&["false", "true"])),
+        ("copyback", random.of_list(&["false", "true"])),
+    ];
+    settings.extend(words.map(|(key, value)| (key.into(), value.into())));
+    let buffers = if scheme == "sirf1" { 2 } else { 5 };
+    if random.once_in(buffers) {
+        let bytes = random.within(1, 12) * 4096;
+        settings.push(("buffer_bytes".into(), bytes.to_string()));
+    }
+}
+
+/// The over-provisioning is the least that is legal and, mostly, some more, which is what is left to a member that has lost a chip.
+fn with_room(device: &str, scheme: &str, random: &mut Random, mut settings: Pairs) -> Result<Config, ConfigError> {
+    let room = random.of_list(&[0.0, 0.1, 0.25, 0.4, 0.5]);
+    if settings.iter().any(|(key, _)| key == "over_provisioning") {
+        return Config::assemble(Some(device), Some(scheme), None, &settings);
+    }
+    settings.push(("over_provisioning".into(), "0.9".into()));
+    let config = Config::assemble(Some(device), Some(scheme), None, &settings)?;
+    let placement = config.placement(&*config.build_scheme()?);
+    let least = config.device.least_over_provisioning_ppm(placement).unwrap_or(900_000) as f64 / 1e6;
+    settings.pop();
+    settings.push(("over_provisioning".into(), format!("{:.6}", (least + room * (1.0 - least)).min(0.9))));
+    Config::assemble(Some(device), Some(scheme), None, &settings)
+}

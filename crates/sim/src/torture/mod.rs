@@ -1,0 +1,209 @@
+//! Torture: random requests on random small devices, stopped at random instants at which everything is checked, while parts fail and are
+//! rebuilt.
+//!
+//! A *kill* stops the clock between two events and asks, of what flash really holds (tags): is every acknowledged page there, or does what
+//! survives give it? And would it, if any unit failed now whose failure the scheme declares to survive? Then a part may really fail, and
+//! things go on. What fails is wiped from the contents behind the engine's back, so that nothing can go on living from what is dead.
+//!
+//! Kills come in *episodes* of `KILLS`, each on a device of its own, which follows from the seed and the number of the episode alone; so
+//! any kill can be replayed without those of other episodes.
+
+mod devices;
+mod episode;
+mod oracle;
+
+use crate::config::{Config, ConfigError, find_scheme, nearest};
+use crate::run::RunError;
+use episode::{Episode, KILLS};
+use flashraid_redundancy::rebuild::ORDERS;
+use flashraid_redundancy::{Protects, SCHEMES};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Torture {
+    /// A scheme, or `all`: those that protect anything.
+    pub scheme: String,
+    /// A preset or file; without it, small devices of many shapes.
+    pub device: Option<String>,
+    /// Where everything random starts.
+    pub seed: u64,
+    /// How many kills, of each scheme.
+    pub kills: u64,
+    /// Only the episode of this kill, up to it.
+    pub kill: Option<u64>,
+    /// An order of rebuild, or `auto`: all that suit the scheme, in turn.
+    pub rebuild: String,
+    /// Let a second unit fail while the first is being rebuilt, and compare what is lost with what must be.
+    pub second: bool,
+    /// Settings that all devices have, over what is drawn.
+    pub settings: Vec<(String, String)>,
+    /// The unit of which one failure is to be survived, whatever the scheme declares.
+    pub claims: Option<Protects>,
+    /// A deliberate fault that each engine makes.
+    #[cfg(feature = "mutants")]
+    pub mutant: Option<crate::mutants::Fault>,
+}
+
+impl Default for Torture {
+    fn default() -> Self {
+        Self {
+            scheme: "all".into(),
+            device: None,
+            seed: 1,
+            kills: 1000,
+            kill: None,
+            rebuild: "auto".into(),
+            second: false,
+            settings: Vec::new(),
+            claims: None,
+            #[cfg(feature = "mutants")]
+            mutant: None,
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Where everything random started.
+    pub seed: u64,
+    /// Whether a second unit failed during rebuilds.
+    pub second: bool,
+    /// Scheme by scheme.
+    pub schemes: Vec<SchemeReport>,
+}
+
+impl Report {
+    /// Whether no kill found anything wrong.
+    pub fn is_clean(&self) -> bool {
+        self.schemes.iter().all(|scheme| scheme.violation.is_none())
+    }
+}
+
+/// What was found of a scheme.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SchemeReport {
+    /// Its name.
+    pub scheme: String,
+    /// Instants at which everything was checked.
+    pub kills: u64,
+    /// Devices.
+    pub episodes: u64,
+    /// Requests submitted.
+    pub requests: u64,
+    /// Faults injected, by what failed.
+    pub faults: BTreeMap<&'static str, u64>,
+    /// Rebuilds that were begun, and those that came to their end.
+    pub rebuilds: u64,
+    /// Of these, those after which everything was as redundant as before.
+    pub rebuilt: u64,
+    /// Pages compared or recomputed.
+    pub pages_checked: u64,
+    /// Pages that second failures took, all of which had to be lost.
+    pub pages_gone: u64,
+    /// How many kills found this going on.
+    pub states: BTreeMap<&'static str, u64>,
+    /// What was wrong, if anything was.
+    pub violation: Option<Violation>,
+}
+
+/// Something that must not be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Violation {
+    /// Number of the kill, counted from 0.
+    pub kill: u64,
+    /// Simulated time.
+    pub at_ns: u64,
+    /// The host page, if it is about one.
+    pub page: Option<u64>,
+    /// What is wrong.
+    pub what: String,
+    /// The command that shows it again.
+    pub replay: String,
+}
+
+impl Torture {
+    /// Tortures. `progress` is called now and then with the kills done of a scheme; it stops everything by returning false.
+    pub fn run(&self, progress: &mut dyn FnMut(&str, u64) -> bool) -> Result<Report, RunError> {
+        let schemes = self.schemes()?;
+        let mut report = Report { seed: self.seed, second: self.second, schemes: Vec::new() };
+        for scheme in schemes {
+            let (found, goes_on) = self.scheme(scheme, progress)?;
+            report.schemes.push(found);
+            if !goes_on {
+                break;
+            }
+        }
+        Ok(report)
+    }
+
+    fn schemes(&self) -> Result<Vec<&'static str>, ConfigError> {
+        if self.rebuild != "auto" && self.rebuild != "none" && !ORDERS.iter().any(|order| order.name == self.rebuild) {
+            let names = || ["auto", "none"].into_iter().chain(ORDERS.iter().map(|order| order.name));
+            let (near, all) = (nearest(&self.rebuild, names()), names().collect::<Vec<_>>().join(", "));
+            return Err(ConfigError(format!("rebuild = {}: the nearest is {near}; there are {all}", self.rebuild)));
+        }
+        if self.scheme != "all" {
+            let entry = find_scheme(&self.scheme)?;
+            if entry.protects == Protects::None && self.claims.is_none() {
+                return Err(ConfigError(format!("{} declares to survive nothing, so there is nothing to prove", entry.name)));
+            }
+            return Ok(vec![entry.name]);
+        }
+        Ok(SCHEMES.iter().filter(|entry| entry.protects != Protects::None).map(|entry| entry.name).collect())
+    }
+
+    fn scheme(&self, scheme: &'static str, progress: &mut dyn FnMut(&str, u64) -> bool) -> Result<(SchemeReport, bool), RunError> {
+        let mut report = SchemeReport { scheme: scheme.into(), ..SchemeReport::default() };
+        let (first, end) = match self.kill {
+            Some(kill) => (kill / KILLS, kill + 1),
+            None => (0, self.kills),
+        };
+        for number in first..end.div_ceil(KILLS) {
+            let kills = (end - number * KILLS).min(KILLS);
+            let config = self.config(scheme, number)?;
+            let mut episode = Episode::new(self, config, scheme, number)?;
+            // A defect that ends the program is one to be shown like others.
+            let outcome = catch_unwind(AssertUnwindSafe(|| episode.run(kills)));
+            let problem = outcome.unwrap_or_else(|panic| {
+                let text = panic.downcast_ref::<String>().cloned();
+                let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string())).unwrap_or_default();
+                Err((None, format!("panicked: {text}")))
+            });
+            episode.add_to(&mut report);
+            if let Err((page, what)) = problem {
+                let kill = number * KILLS + episode.kills;
+                report.violation = Some(Violation { kill, at_ns: episode.now_ns(), page, what, replay: self.replay(scheme, kill) });
+                return Ok((report, true));
+            }
+            if !progress(scheme, report.kills) {
+                return Ok((report, false));
+            }
+        }
+        Ok((report, true))
+    }
+
+    /// The device of an episode.
+    fn config(&self, scheme: &str, number: u64) -> Result<Config, ConfigError> {
+        devices::draw(self, scheme, number)
+    }
+
+    /// The command that shows a kill again.
+    fn replay(&self, scheme: &str, kill: u64) -> String {
+        let mut command = format!("flashraid torture --scheme {scheme} --seed {} --kill {kill}", self.seed);
+        if let Some(device) = &self.device {
+            command += &format!(" --device {device}");
+        }
+        if self.rebuild != "auto" {
+            command += &format!(" --rebuild {}", self.rebuild);
+        }
+        if self.second {
+            command += " --second";
+        }
+        self.settings.iter().for_each(|(key, value)| command += &format!(" --set {key}={value}"));
+        command
+    }
+}

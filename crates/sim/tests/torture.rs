@@ -1,0 +1,88 @@
+//! Torture: a slice with a fixed seed of every scheme; `FLASHRAID_PROVE` runs the whole. Schemes that protect nothing are convicted.
+
+use flashraid_redundancy::rebuild::ORDERS;
+use flashraid_redundancy::{Protects, SCHEMES};
+use flashraid_sim::torture::{Report, Torture};
+
+fn run(torture: &Torture) -> Report {
+    torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn proving(proof: u64, slice: u64) -> u64 {
+    if std::env::var_os("FLASHRAID_PROVE").is_some() { proof } else { slice }
+}
+
+/// Nothing is lost that the scheme protects; and the kills were of all kinds.
+#[test]
+fn nothing_is_lost_within_tolerance() {
+    for entry in SCHEMES.iter().filter(|entry| entry.protects != Protects::None) {
+        for order in ORDERS.iter().filter(|order| (order.suits)(entry).is_ok()) {
+            let torture =
+                Torture { scheme: entry.name.into(), rebuild: order.name.into(), kills: proving(10_000, 1_000), ..Torture::default() };
+            let report = run(&torture);
+            let [found] = report.schemes.as_slice() else { panic!("one scheme") };
+            assert_eq!(found.violation, None, "{} {}", entry.name, order.name);
+            assert_eq!(found.kills, torture.kills);
+            println!("{} {}: {:?}", entry.name, order.name, found.states);
+            for (state, kills) in &found.states {
+                let has_none = entry.mirror_chips == 0 && matches!(*state, "commit" | "semivalid_page");
+                assert!(has_none || kills * 100 >= 3 * found.kills, "{} {}: {state} in {kills}", entry.name, order.name);
+            }
+            assert!(found.rebuilt > 0 && found.faults.len() >= 7, "{found:?}");
+        }
+    }
+}
+
+/// A second failure takes exactly what it must.
+#[test]
+fn a_second_failure_loses_what_it_must() {
+    let report = run(&Torture { second: true, kills: proving(10_000, 1_000), ..Torture::default() });
+    for found in &report.schemes {
+        assert_eq!(found.violation, None, "{}", found.scheme);
+        assert!(found.faults["second"] > 10 && found.pages_gone > 10, "{found:?}");
+    }
+}
+
+/// What keeps nothing beside the data is convicted, whatever it claims.
+#[test]
+fn schemes_that_protect_nothing_are_convicted() {
+    let set = |key: &str, value: &str| vec![(key.to_string(), value.to_string())];
+    let raid0 = Torture { scheme: "raid0".into(), claims: Some(Protects::Member), kills: 100, ..Torture::default() };
+    let alone =
+        Torture { scheme: "sirf1".into(), claims: Some(Protects::Channel), settings: set("groups", "1"), kills: 100, ..Torture::default() };
+    for torture in [raid0, alone] {
+        let report = run(&torture);
+        let violation = report.schemes[0].violation.as_ref().expect("must be convicted");
+        assert!(violation.what.contains("would take it") || violation.what.contains("is lost"), "{violation:?}");
+    }
+    let all = run(&Torture { kills: 1, ..Torture::default() });
+    assert!(all.schemes.iter().all(|found| found.scheme != "raid0"));
+}
+
+/// A kill can be replayed alone, and is the same.
+#[test]
+fn a_kill_is_replayed_from_its_number() {
+    let raid0 = Torture { scheme: "raid0".into(), claims: Some(Protects::Member), seed: 3, kills: 1000, ..Torture::default() };
+    let violation = run(&raid0).schemes[0].violation.clone().expect("must be convicted");
+    let again = run(&Torture { kill: Some(violation.kill), ..raid0 });
+    assert_eq!(again.schemes[0].violation, Some(violation));
+}
+
+#[test]
+fn equal_seeds_give_equal_reports() {
+    let torture = Torture { scheme: "cr5m".into(), kills: 200, ..Torture::default() };
+    let text = |torture: &Torture| serde_json::to_string(&run(torture)).expect("plain data");
+    assert_eq!(text(&torture), text(&torture));
+    assert_ne!(text(&torture), text(&Torture { seed: 2, ..torture.clone() }));
+}
+
+#[test]
+fn what_cannot_be_tortured_is_refused() {
+    let refusal = |torture: &Torture| torture.run(&mut |_, _| true).expect_err("must be refused").to_string();
+    let raid0 = Torture { scheme: "raid0".into(), ..Torture::default() };
+    assert_eq!(refusal(&raid0), "raid0 declares to survive nothing, so there is nothing to prove");
+    let unknown = Torture { scheme: "raid55".into(), ..Torture::default() };
+    assert!(refusal(&unknown).starts_with("unknown scheme raid55; the nearest is raid5; there are "));
+    let order = Torture { scheme: "raid5".into(), rebuild: "dro".into(), ..Torture::default() };
+    assert_eq!(refusal(&order), "rebuild = dro: the nearest is dor; there are auto, none, sor, dor, mcr, copy");
+}
