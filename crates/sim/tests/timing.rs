@@ -168,6 +168,15 @@ fn members_on_one_bus_share_it() {
 }
 
 #[test]
+fn no_member_starves_another_on_its_bus() {
+    // Chips of four dies as members: one chip could keep the bus busy. Programs cross it in the order of their arrival all the same.
+    let config = on("ssd1", "raid0", &[("channels", "1"), ("member", "chip"), ("dies_per_chip", "4")]);
+    let arrivals = [(0, 0), (0, 4), (0, 8), (1, 1), (2, 12), (2, 16), (2, 20)].map(|(at_ns, page)| (at_ns, write(page)));
+    let expected: Vec<u64> = (1..=7).map(|k| k * DATA_IN + 200_000).collect();
+    assert_eq!(run(&mut filled(&config, 256), &arrivals), expected);
+}
+
+#[test]
 fn writes_without_pre_reads() {
     // Both copies at once, on two channels.
     assert_eq!(at_once(&on("ssd1", "raid1", &[]), &[write(0)]), [PROGRAM]);

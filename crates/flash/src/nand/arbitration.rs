@@ -127,7 +127,8 @@ impl Flash {
     }
 
     /// The most urgent program that waits for any unit that could take it: its class and domain, `NIL` for none. A channel mostly
-    /// belongs to one domain; with chips as members, to one for each chip.
+    /// belongs to one domain; with chips as members, to one for each chip; with a mirror chip, to two. Of several the one that has waited
+    /// longest is next, so that none starves while another's programs never end, as in a rebuild.
     #[inline]
     pub(super) fn waiting_program(&self, channel: &Channel) -> (u32, u32) {
         let mut best = (u32::MAX, NIL);
@@ -136,12 +137,18 @@ impl Flash {
             // Only after failures may more programs wait than there are pages.
             if domain.waiting_mask != 0 && domain.free_pages > 0 && channel.takers(domain.kind) & domain.units != 0 {
                 let class = domain.waiting_mask.trailing_zeros();
-                if class < best.0 {
+                if class < best.0 || class == best.0 && self.waits_since(id, class) < self.waits_since(best.1, class) {
                     best = (class, id);
                 }
             }
         }
         best
+    }
+
+    /// When the first program of a class that waits in the domain was submitted.
+    fn waits_since(&self, domain: u32, class: u32) -> u64 {
+        let head = self.domains[domain as usize].waiting[class as usize].head;
+        self.records[head as usize].submitted_ns
     }
 
     /// Under FIFO, a waiting program of the same class goes before a command that was submitted later. Data out always goes first:
@@ -152,7 +159,6 @@ impl Flash {
         }
         let unit = &self.units[(channel.first_unit + after(channel.wants[bound as usize], channel.turn)) as usize];
         let head = unit.queues[(class * 2) as usize].head;
-        let waiting = self.domains[domain as usize].waiting[class as usize].head;
-        self.records[waiting as usize].submitted_ns < self.records[head as usize].submitted_ns
+        self.waits_since(domain, class) < self.records[head as usize].submitted_ns
     }
 }
