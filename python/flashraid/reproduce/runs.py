@@ -96,24 +96,26 @@ class Runner:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._figures: dict[tuple[Run, tuple[str, ...]], dict[str, float]] = {}
+        self._figures: dict[Run, dict[str, float]] = {}
         self._is_stopped = False
 
     def measure(self, wanted: Iterable[tuple[Run, Sequence[str]]]) -> None:
         """Does the runs that were not yet done. Raises KeyboardInterrupt if the watch returns False."""
-        missing = list(
-            dict.fromkeys((run, tuple(names)) for run, names in wanted if (run, tuple(names)) not in self._figures)
-        )
+        missing: dict[Run, dict[str, None]] = {}
+        for run, names in wanted:
+            if not self._figures.get(run, {}).keys() >= set(names):
+                missing.setdefault(run, {}).update(dict.fromkeys(names))
         with tempfile.TemporaryDirectory(prefix="flashraid-") as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-            futures: dict[Future[dict[str, float]], tuple[Run, tuple[str, ...]]] = {}
+            futures: dict[Future[dict[str, float]], Run] = {}
             try:
-                for number, (run, names) in enumerate(missing):
-                    futures[pool.submit(self._do, run, names, Path(folder) / f"profile-{number}.toml")] = (run, names)
+                for number, (run, lacking) in enumerate(missing.items()):
+                    path = Path(folder) / f"profile-{number}.toml"
+                    futures[pool.submit(self._do, run, tuple(lacking), path)] = run
                 pending = set(futures)
                 while pending:
                     done, pending = wait(pending, STEP_SECONDS, FIRST_COMPLETED)
                     for future in done:
-                        self._figures[futures[future]] = future.result()
+                        self._figures.setdefault(futures[future], {}).update(future.result())
                     if self._watch(len(missing) - len(pending), len(missing)) is False:
                         raise KeyboardInterrupt
             finally:
@@ -123,7 +125,8 @@ class Runner:
 
     def figures(self, run: Run, names: Sequence[str]) -> dict[str, float]:
         """What was measured of a run, by metric."""
-        return self._figures[run, tuple(names)]
+        figures = self._figures[run]
+        return {name: figures[name] for name in names}
 
     def _do(self, run: Run, names: tuple[str, ...], path: Path) -> dict[str, float]:
         """One run. Every request must complete: an experiment is no test of a full drive."""
