@@ -9,6 +9,7 @@ from conftest import PROVE, ROOT
 
 import flashraid as fr
 from flashraid.reproduce import changes, judgements, page, papers
+from flashraid.reproduce.metrics import measured
 from flashraid.reproduce.outcome import Reproduction, from_tree, measure, recorded, tree
 from flashraid.reproduce.papers import Claim, Experiment, Explanation, Paper
 from flashraid.reproduce.runs import Cell, Runner, missing_traces, run_of
@@ -168,8 +169,9 @@ def test_runs_are_measured_once_and_a_changed_profile_is_another_run(monkeypatch
     reads = run_of(paper, experiment, Cell("x", "w", "p"), {"profile": {"streams": {"0": {"ops": {"read": 1}}}}})
     done = []
     runner = Runner(lambda count, of: done.append((count, of)))
-    runner.measure([(plain, ["mean"]), (plain, ["mean"]), (reads, ["mean"])])
+    runner.measure([(plain, ["mean"]), (plain, ["parity_writes", "mean"]), (reads, ["mean"])])
     assert done[-1] == (2, 2)
+    assert runner.figures(plain, ["parity_writes"]) == {"parity_writes": 0}
     runner.measure([(plain, ["mean"])])
     assert done[-1] == (2, 2)
     with pytest.warns(UserWarning, match="nothing written"):
@@ -178,6 +180,31 @@ def test_runs_are_measured_once_and_a_changed_profile_is_another_run(monkeypatch
     assert runner.figures(reads, ["mean"])["mean"] < runner.figures(plain, ["mean"])["mean"]
     with pytest.raises(KeyboardInterrupt):
         Runner(lambda count, of: False).measure([(plain, ["mean"])])
+
+
+REBUILT = {
+    "started_ns": 1_000_000_000,
+    "finished_ns": 3_000_000_000,
+    "window_of_vulnerability_ns": 2_000_000_000,
+    "pages": 8,
+    "pages_copied": 2,
+    "pages_xored": 6,
+    "bytes_per_second": 16384.0,
+    "mean_latency_ns": 1500.0,
+}
+
+
+def test_figures_of_a_rebuild():
+    operations = {"reads": {"rebuild": 20}, "programs": {"rebuild": 8}}
+    names = ("rebuild_seconds", "rebuild_mean", "copied_share", "pages_xored", "operations_per_page")
+    found = measured({"rebuild": [REBUILT], "flash_ops": operations}, names)
+    assert found == dict(zip(names, (2, 1.5, 25, 6, 3.5), strict=True))
+
+
+@pytest.mark.parametrize("rebuilds", [[], [REBUILT, REBUILT], [REBUILT | {"finished_ns": None}]])
+def test_figures_of_a_rebuild_need_one_that_ended(rebuilds):
+    with pytest.raises(fr.DefectError, match="of one rebuild that ends"):
+        measured({"rebuild": rebuilds}, ("rebuild_pages",))
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """What an experiment measures of one run: figures by name, each from the run's JSON result."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from .._native import DefectError
 
 Result = Mapping[str, Any]
 
@@ -53,6 +55,19 @@ def _group_difference(result: Result) -> float:
     return float(sum(reads[:half]) - sum(reads[half:]))
 
 
+def _rebuild(result: Result) -> Result:
+    """The rebuild, of which there must be one, and it must have ended."""
+    rebuilds: Sequence[Result] = result["rebuild"]
+    if [each["finished_ns"] is not None for each in rebuilds] != [True]:
+        raise DefectError(f"of one rebuild that ends, the result has {rebuilds}")
+    return rebuilds[0]
+
+
+def _operations_per_page(result: Result) -> float:
+    operations = result["flash_ops"]
+    return float((operations["reads"]["rebuild"] + operations["programs"]["rebuild"]) / _rebuild(result)["pages"])
+
+
 def _buffer_hits(result: Result) -> float:
     buffer = result["buffer"]
     return _share(buffer["hits"], buffer["hits"] + buffer["misses"])
@@ -91,6 +106,33 @@ METRICS: dict[str, Metric] = {
         lambda run: run["flash_ops"]["programs"]["parity"] / run["workload"]["writes"],
     ),
     "channel_spread": Metric("%", 2, "by how much the most written channel exceeds the least written one", _spread),
+    "surviving_reads": Metric(
+        "pages",
+        0,
+        "flash reads of all channels but the first",
+        lambda run: sum(each["reads"] for each in run["members"][1:]),
+    ),
+    "rebuild_mean": Metric(
+        "us",
+        3,
+        "mean response time of requests that arrived during the rebuild",
+        lambda run: _rebuild(run)["mean_latency_ns"] / 1000,
+    ),
+    "rebuild_seconds": Metric(
+        "s", 4, "duration of the rebuild", lambda run: _rebuild(run)["window_of_vulnerability_ns"] / 1e9
+    ),
+    "rebuild_speed": Metric("MB/s", 3, "speed of the rebuild", lambda run: _rebuild(run)["bytes_per_second"] / 1e6),
+    "rebuild_pages": Metric("pages", 0, "pages that the rebuild programmed", lambda run: _rebuild(run)["pages"]),
+    "pages_xored": Metric("pages", 0, "of these, computed of several pages", lambda run: _rebuild(run)["pages_xored"]),
+    "copied_share": Metric(
+        "%",
+        2,
+        "share of rebuilt pages that were copied",
+        lambda run: _share(_rebuild(run)["pages_copied"], _rebuild(run)["pages"]),
+    ),
+    "operations_per_page": Metric(
+        "", 3, "flash operations of the rebuild for each page that it programmed", _operations_per_page
+    ),
     "user_share": Metric(
         "%",
         2,
