@@ -186,6 +186,13 @@ impl<C: Content> Engine<C> {
         if !self.flash.has_failures() {
             return false;
         }
+        if self.failures.waiting > 0 {
+            // What let their repairs start was no event.
+            self.go_on_rebuilding();
+            if self.flash.next_event_ns() != u64::MAX {
+                return true;
+            }
+        }
         if self.flash.fail_stuck() {
             self.take_failed();
             self.run_ready();
@@ -378,24 +385,28 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    /// Sends out the next read of each member that has nothing queued, and whose last one has ended.
-    fn offer_fetches(&mut self) {
+    /// Sends out the next read of each member that has nothing queued, and whose last one has ended. Returns whether one failed at once.
+    fn offer_fetches(&mut self) -> bool {
+        let mut has_failed = false;
         if self.failures.waiting == 0 {
-            return;
+            return has_failed;
         }
         for member in 0..self.failures.fetches.len() {
             while self.failures.fetching[member] == NIL && self.flash.has_nothing_queued(MemberId(member as u16)) {
                 let Some(fetch) = self.failures.fetches[member].pop_front() else { break };
                 self.failures.waiting -= 1;
-                self.submit_fetch(member, fetch);
+                has_failed |= !self.submit_fetch(member, fetch);
             }
         }
+        has_failed
     }
 
-    fn submit_fetch(&mut self, member: usize, Fetch { id, read, page_operation }: Fetch) {
+    /// Returns false if the read fails at once.
+    fn submit_fetch(&mut self, member: usize, Fetch { id, read, page_operation }: Fetch) -> bool {
         if self.fails_at_once(id, &page_operation) {
             self.slots[id as usize].outstanding -= 1;
-            return self.go_on(id);
+            self.go_on(id);
+            return false;
         }
         let record = self.flash.submit(&page_operation, id).expect("its stripe is locked");
         self.statistics.planned(page_operation.action, page_operation.cause, page_operation.address.member);
@@ -403,6 +414,7 @@ impl<C: Content> Engine<C> {
             self.content.read_submitted(record, read, page_operation.strip);
         }
         self.failures.fetching[member] = id;
+        true
     }
 
     /// A read of operation `id` on the member has ended.
@@ -445,21 +457,22 @@ impl<C: Content> Engine<C> {
         loop {
             let Some(mut rebuild) = self.failures.rebuild.take() else { return };
             let operation = rebuild.next(&*self.scheme, &EngineView(&self.flash));
-            let is_done = rebuild.is_done();
+            let is_complete = rebuild.is_done() && !rebuild.waits_for_room();
             self.failures.rebuild = Some(rebuild);
-            let Some(operation) = operation else {
-                if is_done {
-                    self.rebuilt();
+            match operation {
+                Some(operation) => {
+                    self.admit_after(operation, REBUILD, NIL);
                 }
-                break;
-            };
-            self.admit_after(operation, REBUILD, NIL);
+                // A fetch that fails at once may end its repair, for which the next one and others wait.
+                None if self.offer_fetches() => {}
+                None if is_complete => return self.rebuilt(),
+                None => return,
+            }
             self.run_ready();
         }
-        self.offer_fetches();
     }
 
-    /// The rebuild found nothing left that it could do.
+    /// The rebuild found nothing left to do, and nothing waits for room.
     fn rebuilt(&mut self) {
         let now_ns = self.now_ns();
         let Some(record) = self.failures.records.last_mut().filter(|record| record.finished_ns.is_none()) else { return };

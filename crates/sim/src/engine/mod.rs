@@ -407,6 +407,9 @@ impl<C: Content> Engine<C> {
         self.answered(id);
         self.ended_part(id);
         self.run_ready();
+        if self.flash.has_failures() {
+            self.go_on_rebuilding();
+        }
         if self.recorder.is_some() {
             self.note_submitted_request(measured);
         }
