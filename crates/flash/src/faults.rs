@@ -164,6 +164,15 @@ impl Flash {
         self.faults.any && (retired > 0 || !self.domain_is_alive(domain))
     }
 
+    /// Whether anything of the member lives.
+    pub fn is_alive(&self, member: MemberId) -> bool {
+        (0..self.planes()).any(|plane| {
+            let is_its = self.member_of_unit(self.unit_of_plane(plane)) == Some(member.0.into());
+            let state = &self.blocks.planes[plane as usize];
+            is_its && state.in_use && !state.dead && state.blocks > 0
+        })
+    }
+
     /// Versions of the member's pages, translation pages included, that are lost. Looks at all of them.
     pub fn lost_versions(&self, member: MemberId) -> u64 {
         let pages = if self.faults.any { self.settings.pages_per_member + self.settings.translation_pages } else { 0 };

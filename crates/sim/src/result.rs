@@ -11,7 +11,7 @@ use crate::statistics::{KINDS, Latency, Statistics};
 use crate::verify::Verified;
 use flashraid_flash::{ACTIONS, CellOperation, Counts, Flash};
 use flashraid_redundancy::ParityUpdates;
-use flashraid_vocabulary::{Action, Cause, HostOp, HostRequest, LocalPage, MemberId, MemberPage, Version};
+use flashraid_vocabulary::{Action, Cause, HostOp, HostRequest, MemberId};
 use flashraid_workload::TraceSummary;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -248,11 +248,11 @@ fn ratio(numerator: f64, denominator: f64) -> Value {
     if denominator == 0.0 { Value::Null } else { (numerator / denominator).into() }
 }
 
-/// How a member is: `failed` if it can hold nothing any more, `degraded` if it has lost pages or space that nothing has replaced yet.
+/// How a member is: `failed` if it can hold nothing any more, `degraded` if pages of it are lost.
 fn state(flash: &Flash, member: MemberId) -> &'static str {
-    if !flash.domain_is_alive(flash.domain_of(MemberPage { member, page: LocalPage(0) }, Version::Current)) {
+    if !flash.is_alive(member) {
         "failed"
-    } else if flash.pages_gone(member) > 0 || flash.lost_versions(member) > 0 {
+    } else if flash.lost_versions(member) > 0 {
         "degraded"
     } else {
         "healthy"
@@ -262,12 +262,13 @@ fn state(flash: &Flash, member: MemberId) -> &'static str {
 /// A rebuild. Its speed counts what it programmed, since the first failure (SPEC 1.7).
 fn report_rebuild(rebuild: &RebuildRecord, page_bytes: u64) -> Value {
     let started_ns = rebuild.faults[0].0;
-    let duration_ns = rebuild.finished_ns.map(|finished_ns| finished_ns - started_ns);
+    let duration_ns = rebuild.ended_ns.map(|ended_ns| ended_ns - started_ns);
     json!({
         "failed": rebuild.faults.iter().map(|(at_ns, fault)| json!({ "fault": fault.to_string(), "at_ns": at_ns })).collect::<Vec<_>>(),
         "started_ns": started_ns,
+        "ended_ns": rebuild.ended_ns,
         "finished_ns": rebuild.finished_ns,
-        "window_of_vulnerability_ns": duration_ns,
+        "window_of_vulnerability_ns": rebuild.finished_ns.map(|finished_ns| finished_ns - started_ns),
         "pages_lost": rebuild.pages_lost,
         "pages": rebuild.pages,
         "pages_copied": rebuild.pages_copied,

@@ -235,6 +235,7 @@ fn warnings_after(simulation: &Simulation, result: &serde_json::Value) -> Vec<St
         };
         warnings.push(format!("{what}, and latencies measure how long the trace is rather than the device"));
     }
+    warnings.extend(warnings_of_failures(simulation, result));
     let left_out = result["workload"]["left_out"].as_u64().unwrap_or(0);
     if left_out > 0 {
         warnings.push(format!("{left_out} requests do not fit into the logical space and were left out (--on-error skip)"));
@@ -247,6 +248,22 @@ fn warnings_after(simulation: &Simulation, result: &serde_json::Value) -> Vec<St
              --fill, or --set unwritten=prefill, gives them something to read",
             100.0 * unmapped as f64 / pages as f64
         ));
+    }
+    warnings
+}
+
+/// What failures have cost for good.
+fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> Vec<String> {
+    let (gone, lost) = with_engine!(&simulation.engine, engine => (engine.lost_pages().count(), engine.lost_versions()));
+    let mut warnings = Vec::new();
+    if gone > 0 {
+        warnings.push(format!("{gone} host pages are lost: more has failed than the scheme survives"));
+    }
+    if let failed @ 1.. = result["requests"]["failed"]["lost"].as_u64().unwrap_or(0) {
+        warnings.push(format!("{failed} requests failed because data are lost"));
+    }
+    if lost > 0 {
+        warnings.push(format!("{lost} pages were not brought back by the end of the run, those of redundancy included"));
     }
     warnings
 }

@@ -30,7 +30,7 @@ impl Verified {
         self.mismatches += other.mismatches;
         self.pages_checked += other.pages_checked;
         self.pages_lost += other.pages_lost;
-        self.pages_gone += other.pages_gone;
+        self.pages_gone = other.pages_gone; // of the latest check: what is gone once is found by each
     }
 
     /// Whether nothing was wrong.

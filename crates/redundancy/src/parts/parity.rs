@@ -357,7 +357,10 @@ impl<L: Layout> ParityScheme<L> {
         let others = lost & !(operation.strips | operation.restored);
         let has_parity = operation.method != Method::None && !is_unplaced(stripe.row.parity());
         let is_held = has_parity && (missing | others).count_ones() <= 1;
-        if is_held || missing == 0 && (others == 0 || !stripe.can_compute(others)) { Step::Done } else { Step::Failed(Failure::NoSpace) }
+        // A copy is released in trust of the parity, unless other strips keep what they have (RMW).
+        let leans = operation.method != Method::Rmw && others & stripe.backed() != 0;
+        let is_lost_anyway = !leans && !stripe.can_compute(others);
+        if is_held || missing == 0 && (others == 0 || is_lost_anyway) { Step::Done } else { Step::Failed(Failure::NoSpace) }
     }
 
     // ---- repair ----

@@ -37,13 +37,15 @@ pub struct RebuildOptions {
 pub struct RebuildRecord {
     /// What failed, and when.
     pub faults: Vec<(u64, Fault)>,
-    /// When everything was as redundant as before, if it ever was.
+    /// When it came to its end: nothing was left that it could bring back.
+    pub ended_ns: Option<u64>,
+    /// The same, if everything was as redundant as before then.
     pub finished_ns: Option<u64>,
     /// Pages programmed.
     pub pages: u64,
     /// Of these, copied from one other page.
     pub pages_copied: u64,
-    /// Versions of pages that were lost at the first failure.
+    /// Versions of pages that were lost by the failures.
     pub pages_lost: u64,
     /// Requests that arrived between the first failure and the end.
     pub latency: Latency,
@@ -111,11 +113,12 @@ impl<C: Content> Engine<C> {
     /// Something fails now. The part must exist on the device.
     pub fn fail(&mut self, fault: Fault) {
         let now_ns = self.now_ns();
+        let lost_before = self.lost_versions();
         self.flash.fail(&fault);
         let mut is_replaced = false;
         if let Fault::Loss(_) = fault {
             is_replaced = self.replace_chips();
-            self.start_rebuild(now_ns, fault);
+            self.start_rebuild(now_ns, fault, self.lost_versions() - lost_before);
         }
         let pages_lost = self.lost_pages().count() as u64;
         self.failures.faults.push(FaultRecord { at_ns: now_ns, fault, is_replaced, pages_lost });
@@ -128,6 +131,11 @@ impl<C: Content> Engine<C> {
         }
         self.run_ready();
         self.tell_watchers();
+    }
+
+    /// Versions of pages, translation pages included, that are lost now. Looks at all of them.
+    pub fn lost_versions(&self) -> u64 {
+        (0..self.flash.settings().members()).map(|member| self.flash.lost_versions(MemberId(member as u16))).sum()
     }
 
     /// Programs that could not even start have failed.
@@ -154,7 +162,7 @@ impl<C: Content> Engine<C> {
 
     /// How much of the running rebuild is done: the share of stripes that it has passed, from 0 to 1. `None` if none runs.
     pub fn rebuild_share(&self) -> Option<f64> {
-        let is_running = self.failures.records.last().is_some_and(|record| record.finished_ns.is_none());
+        let is_running = self.failures.records.last().is_some_and(|record| record.ended_ns.is_none());
         self.failures.rebuild.as_ref().filter(|_| is_running).map(|rebuild| rebuild.progress())
     }
 
@@ -428,22 +436,26 @@ impl<C: Content> Engine<C> {
 
     // ---- the rebuild ----
 
-    fn start_rebuild(&mut self, now_ns: u64, fault: Fault) {
+    /// Starts the rebuild of what failed now, and took so many versions; one that runs goes round again.
+    fn start_rebuild(&mut self, now_ns: u64, fault: Fault, lost: u64) {
         let Some(options) = self.failures.options else { return };
         let stripes = self.scheme.stripes();
         let rebuild = self.failures.rebuild.get_or_insert_with(|| Box::new(Rebuild::new(options.order, options.window, stripes)));
         rebuild.failed();
         self.repair_translation_pages();
         self.has_watchers = true;
-        let members = 0..self.flash.settings().members();
         match self.failures.records.last_mut() {
-            Some(record) if record.finished_ns.is_none() => record.faults.push((now_ns, fault)),
+            Some(record) if record.ended_ns.is_none() => {
+                record.faults.push((now_ns, fault));
+                record.pages_lost += lost;
+            }
             _ => self.failures.records.push(RebuildRecord {
                 faults: vec![(now_ns, fault)],
+                ended_ns: None,
                 finished_ns: None,
                 pages: 0,
                 pages_copied: 0,
-                pages_lost: members.map(|member| self.flash.lost_versions(MemberId(member as u16))).sum(),
+                pages_lost: lost,
                 latency: Latency::default(),
             }),
         }
@@ -474,9 +486,13 @@ impl<C: Content> Engine<C> {
 
     /// The rebuild found nothing left to do, and nothing waits for room.
     fn rebuilt(&mut self) {
-        let now_ns = self.now_ns();
-        let Some(record) = self.failures.records.last_mut().filter(|record| record.finished_ns.is_none()) else { return };
-        record.finished_ns = Some(now_ns);
+        if self.failures.records.last().is_none_or(|record| record.ended_ns.is_some()) {
+            return;
+        }
+        let (now_ns, is_whole) = (self.now_ns(), self.lost_versions() == 0);
+        let record = self.failures.records.last_mut().expect("there is one");
+        record.ended_ns = Some(now_ns);
+        record.finished_ns = is_whole.then_some(now_ns);
         for member in 0..self.flash.settings().members() {
             self.flash.resume_copies(MemberId(member as u16));
         }
@@ -507,7 +523,7 @@ impl<C: Content> Engine<C> {
     pub(super) fn note_under_rebuild(&mut self, arrival_ns: u64, latency_ns: u64) {
         if let Some(record) = self.failures.records.last_mut()
             && record.faults[0].0 <= arrival_ns
-            && record.finished_ns.is_none_or(|finished_ns| arrival_ns <= finished_ns)
+            && record.ended_ns.is_none_or(|ended_ns| arrival_ns <= ended_ns)
         {
             record.latency.record(latency_ns);
         }

@@ -188,7 +188,7 @@ impl Timeline {
             self.sink.text.push(b'}');
         }
         for rebuild in rebuilds {
-            let (start_ns, end_ns) = (rebuild.faults[0].0, rebuild.finished_ns.unwrap_or(now_ns));
+            let (start_ns, end_ns) = (rebuild.faults[0].0, rebuild.ended_ns.unwrap_or(now_ns));
             if start_ns < self.window.end && end_ns >= self.window.start {
                 self.begin_event();
                 self.push(format_args!("{{\"name\":\"rebuild\",\"cat\":\"rebuild\",\"ph\":\"X\",\"pid\":{FAILURES},\"tid\":0,\"ts\":"));

@@ -68,6 +68,18 @@ impl Default for Torture {
 /// What was found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
+    /// Version of the program.
+    pub version: &'static str,
+    /// Whether it was stopped before its end.
+    pub partial: bool,
+    /// The device that was asked for, if any.
+    pub device: Option<String>,
+    /// Kills asked for, of each scheme.
+    pub kills: u64,
+    /// Order of rebuild.
+    pub rebuild: String,
+    /// Settings over the drawn ones.
+    pub settings: Vec<(String, String)>,
     /// Where everything random started.
     pub seed: u64,
     /// Whether a second unit failed during rebuilds.
@@ -129,11 +141,22 @@ impl Torture {
     /// Tortures. `progress` is called now and then with the kills done of a scheme; it stops everything by returning false.
     pub fn run(&self, progress: &mut dyn FnMut(&str, u64) -> bool) -> Result<Report, RunError> {
         let schemes = self.schemes()?;
-        let mut report = Report { seed: self.seed, second: self.second, schemes: Vec::new() };
+        let mut report = Report {
+            version: env!("CARGO_PKG_VERSION"),
+            partial: false,
+            device: self.device.clone(),
+            kills: self.kills,
+            rebuild: self.rebuild.clone(),
+            settings: self.settings.clone(),
+            seed: self.seed,
+            second: self.second,
+            schemes: Vec::new(),
+        };
         for scheme in schemes {
             let (found, goes_on) = self.scheme(scheme, progress)?;
             report.schemes.push(found);
             if !goes_on {
+                report.partial = true;
                 break;
             }
         }
@@ -175,7 +198,8 @@ impl Torture {
             });
             episode.add_to(&mut report);
             if let Err((page, what)) = problem {
-                let kill = number * KILLS + episode.kills;
+                // What shows at the end of an episode shows again with its last kill.
+                let kill = number * KILLS + episode.kills.min(kills - 1);
                 report.violation = Some(Violation { kill, at_ns: episode.now_ns(), page, what, replay: self.replay(scheme, kill) });
                 return Ok((report, true));
             }
