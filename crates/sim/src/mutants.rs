@@ -3,10 +3,14 @@
 //! Two are made by the flash (`flashraid_flash::Mutants`), some by the data buffer (`crate::buffer`); the others distort what a scheme decides
 //! or the waves that it plans, before the engine executes them.
 
-use crate::engine::Engine;
 use crate::engine::content::Content;
-use flashraid_redundancy::{Method, Operation, OperationKind};
-use flashraid_vocabulary::{Action, Cause, PageOperation, StripeId, Version, Wave};
+use crate::engine::{Engine, EngineView};
+use flashraid_flash::Flash;
+use flashraid_redundancy::rebuild::Rebuild;
+use flashraid_redundancy::{Job, Lock, Method, Operation, OperationKind};
+use flashraid_vocabulary::{
+    Action, Cause, Change, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Ppn, Ruling, StripeId, Version, View, Wave,
+};
 use std::collections::BTreeSet;
 
 /// One deliberate fault.
@@ -43,6 +47,34 @@ pub enum Fault {
     SwitchMapEarly,
     /// DFTL: what the collector moved is not noted.
     ForgetMoves,
+    /// The collector erases a semivalid page as if nobody needed it.
+    EraseSemivalid,
+    /// A write that ends the mirroring of a strip leaves its copy.
+    ForgetMirror,
+    /// An operation that brings a parity up to date leaves the base that it covered before.
+    KeepBase,
+    /// A repair reads a superseded version of a strip.
+    RepairFromStale,
+    /// A repair does not lock its stripe, so what it programs may supersede a later write.
+    RepairUnlocked,
+    /// A repair reads the strips of another stripe.
+    RepairFromOtherStripe,
+    /// The map names the page of a repair before it is programmed.
+    SwitchBeforeProgram,
+    /// The rebuild is done when it has passed half of the stripes.
+    EndRebuildEarly,
+    /// Nothing counts as damaged but current versions: bases and copies are not repaired.
+    RebuildOnlyCurrent,
+    /// Nothing counts as damaged but data: no parity, and of copies the first one alone.
+    RebuildOnlyData,
+    /// What a repair has programmed is not entered in the map, which goes on naming the dead page.
+    KeepDeadMapping,
+    /// A read under way in a part that dies delivers what is there.
+    ReadWhatIsDead,
+    /// A failed program is not repeated.
+    ForgetRetry,
+    /// A page that finds no place is not noted as lost: its former version stays.
+    KeepUnplaced,
 }
 
 /// One deliberate fault of a device with a data buffer.
@@ -95,6 +127,10 @@ pub const FAULTS: [Fault; 15] = [
 #[derive(Clone, Debug)]
 pub struct Mutant {
     fault: Fault,
+    /// Programs (record, page) of repairs of which the content is still to come.
+    late: Vec<(u32, Ppn)>,
+    /// Pages that are kept for the sake of others.
+    redundancy: BTreeSet<(u32, u16)>,
     /// Stripes whose operation lost a pre-read and has not programmed its parity yet.
     lacking: BTreeSet<StripeId>,
 }
@@ -105,8 +141,60 @@ impl<C: Content> Engine<C> {
         match fault {
             Fault::StaleMove => self.flash.mutants.stale_move = true,
             Fault::EraseUnderRead => self.flash.mutants.erase_under_read = true,
-            _ => self.mutant = Some(Mutant { fault, lacking: BTreeSet::new() }),
+            _ => {
+                let mut pages = Vec::new();
+                (0..self.space_pages()).for_each(|page| self.scheme().redundancy_of(Lpn(page), &mut pages));
+                let redundancy = pages.into_iter().map(|page| (page.page.0, page.member.0)).collect();
+                self.mutant = Some(Mutant { fault, late: Vec::new(), redundancy, lacking: BTreeSet::new() });
+            }
         }
+    }
+
+    /// Whether it is this fault that the engine makes.
+    pub(crate) fn has_fault(&self, fault: Fault) -> bool {
+        self.mutant.as_ref().is_some_and(|mutant| mutant.fault == fault)
+    }
+
+    /// What the collector is told about a semivalid page.
+    pub(crate) fn distort_ruling(&self, ruling: Ruling) -> Ruling {
+        if self.has_fault(Fault::EraseSemivalid) { Ruling::Free } else { ruling }
+    }
+
+    /// What a repair locks.
+    pub(crate) fn distort_repair(&self, repair: Operation) -> Operation {
+        if self.has_fault(Fault::RepairUnlocked) { Operation { lock: Lock::None, ..repair } } else { repair }
+    }
+
+    /// The next repair; none any more if it counts as done.
+    pub(crate) fn next_repair(&self, rebuild: &mut Rebuild) -> Option<Operation> {
+        let view = EngineView(&self.flash);
+        match &self.mutant {
+            Some(mutant) if matches!(mutant.fault, Fault::RebuildOnlyCurrent | Fault::RebuildOnlyData) => {
+                rebuild.next(self.scheme(), &Blinkered { view, mutant })
+            }
+            _ => rebuild.next(self.scheme(), &view),
+        }
+    }
+
+    /// Whether a program that has ended is one whose content comes later: when something is submitted next.
+    pub(crate) fn puts_off(&mut self, operation: &Operation, record: u32, ppn: Ppn) -> bool {
+        let puts_off = self.has_fault(Fault::SwitchBeforeProgram) && operation.kind == OperationKind::Repair;
+        if let Some(mutant) = self.mutant.as_mut().filter(|_| puts_off) {
+            mutant.late.push((record, ppn));
+        }
+        puts_off
+    }
+
+    /// Programs what was put off.
+    pub(crate) fn program_late(&mut self) {
+        let late = self.mutant.as_mut().map(|mutant| std::mem::take(&mut mutant.late));
+        late.into_iter().flatten().for_each(|(record, ppn)| self.content.programmed(record, ppn));
+    }
+
+    /// Whether what an operation programmed is forgotten at its end.
+    pub(crate) fn forgets(&self, operation: &Operation, record: u32) -> bool {
+        self.has_fault(Fault::KeepDeadMapping) && operation.kind == OperationKind::Repair
+            || self.has_fault(Fault::KeepUnplaced) && self.flash.is_unplaced(record)
     }
 
     /// From now on the data buffer, which there must be, makes this fault whenever it can.
@@ -118,15 +206,96 @@ impl<C: Content> Engine<C> {
     }
 }
 
+/// What the rebuild sees that overlooks some of what is lost.
+struct Blinkered<'a> {
+    view: EngineView<'a>,
+    mutant: &'a Mutant,
+}
+
+impl View for Blinkered<'_> {
+    fn is_lost(&self, address: MemberPage, version: Version) -> bool {
+        let sees = match self.mutant.fault {
+            Fault::RebuildOnlyData => !self.mutant.redundancy.contains(&(address.page.0, address.member.0)),
+            _ => version == Version::Current,
+        };
+        sees && self.view.is_lost(address, version)
+    }
+    fn now_ns(&self) -> u64 {
+        self.view.now_ns()
+    }
+    fn is_written(&self, address: MemberPage, version: Version) -> bool {
+        self.view.is_written(address, version)
+    }
+    fn queued(&self, member: MemberId) -> (u32, u32) {
+        self.view.queued(member)
+    }
+    fn load_at(&self, address: MemberPage, version: Version) -> u32 {
+        self.view.load_at(address, version)
+    }
+    fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
+        self.view.busy_ns_at(address, version)
+    }
+    fn channel_load_at(&self, address: MemberPage) -> u32 {
+        self.view.channel_load_at(address)
+    }
+    fn is_idle(&self, member: MemberId) -> bool {
+        self.view.is_idle(member)
+    }
+    fn has_failures(&self) -> bool {
+        self.view.has_failures()
+    }
+    fn has_room(&self, address: MemberPage) -> bool {
+        self.view.has_room(address)
+    }
+    fn space_of(&self, address: MemberPage) -> u32 {
+        self.view.space_of(address)
+    }
+    fn has_mirror(&self, member: MemberId) -> bool {
+        self.view.has_mirror(member)
+    }
+    fn pages_gone(&self, member: MemberId) -> u32 {
+        self.view.pages_gone(member)
+    }
+    fn takes_copy(&self, member: MemberId) -> bool {
+        self.view.takes_copy(member)
+    }
+    fn bases(&self, member: MemberId) -> u32 {
+        self.view.bases(member)
+    }
+    fn copies(&self, member: MemberId) -> u32 {
+        self.view.copies(member)
+    }
+}
+
 impl Mutant {
-    /// Which fault it is.
-    pub(crate) fn fault(&self) -> Fault {
-        self.fault
+    /// Whether reads that fail deliver something all the same.
+    pub(crate) fn reads_what_is_dead(&self) -> bool {
+        self.fault == Fault::ReadWhatIsDead
     }
 
     /// Spoils the wave that `operation` is about to run.
-    pub(crate) fn distort(&mut self, operation: &Operation, wave: &mut Wave) {
+    pub(crate) fn distort(&mut self, operation: &Operation, flash: &Flash, wave: &mut Wave) {
+        let is_readable = |page: MemberPage, version: Version| flash.lookup(page, version).is_some() && !flash.is_lost(page, version);
+        let is_repair = operation.kind == OperationKind::Repair;
         match self.fault {
+            Fault::ForgetMirror if operation.kind == OperationKind::Write => {
+                wave.changes.retain(|change| !matches!(change, Change::ReleaseCopy(_)));
+            }
+            Fault::KeepBase => wave.changes.retain(|change| !matches!(change, Change::ReleaseBase(_))),
+            Fault::RepairFromStale if is_repair => {
+                let reads = wave.operations.iter_mut().filter(|read| read.action == Action::Read && read.version == Version::Current);
+                reads.filter(|read| is_readable(read.address, Version::Base)).for_each(|read| read.version = Version::Base);
+            }
+            Fault::RepairFromOtherStripe if is_repair => {
+                let other = |page: MemberPage| MemberPage { page: LocalPage(page.page.0 ^ 1), ..page };
+                let reads = || wave.operations.iter().filter(|read| read.action == Action::Read);
+                if reads().all(|read| {
+                    other(read.address).page.0 < flash.settings().pages_per_member && is_readable(other(read.address), read.version)
+                }) {
+                    let reads = wave.operations.iter_mut().filter(|read| read.action == Action::Read);
+                    reads.for_each(|read| read.address = other(read.address));
+                }
+            }
             Fault::WrongVersionInRmw if operation.method == Method::Rmw && operation.kind == OperationKind::Write => {
                 if let Some(parity) = parity_program(wave)
                     && parity.sources.reads.count_ones() > 1

@@ -122,12 +122,13 @@ pub(crate) fn end_of_stripe(engine: &Engine<Tags>, first: u64) -> u64 {
 /// Compares every host page, and recomputes it without the unit (as the scheme declares it) on which it lies, from what the other
 /// units really hold. Valid between any two events: it looks at durable state only.
 pub fn stored(engine: &Engine<Tags>) -> Verified {
-    examine(engine, &mut |_, _| {})
+    examine(engine, true, &mut |_, _| {})
 }
 
 /// The same; `complain` is told of each page with which something is wrong. With failures, a page that cannot be read now is recomputed of what
-/// survives, and a further failure is tried only where it leaves no more of the stripe lost than one unit.
-pub fn examine(engine: &Engine<Tags>, complain: &mut dyn FnMut(Lpn, Fault)) -> Verified {
+/// survives, and a further failure is tried only where it leaves no more of the stripe lost than one unit. `controller_lives`: what is
+/// acknowledged may be held by the controller or its data buffer alone, which survive all failures of flash.
+pub fn examine(engine: &Engine<Tags>, controller_lives: bool, complain: &mut dyn FnMut(Lpn, Fault)) -> Verified {
     let (flash, has_failures) = (&engine.flash, engine.flash.has_failures());
     let protects = engine.scheme().protects();
     let mut found = Verified::default();
@@ -147,7 +148,7 @@ pub fn examine(engine: &Engine<Tags>, complain: &mut dyn FnMut(Lpn, Fault)) -> V
             }
         }
         for lpn in (first..end).map(Lpn) {
-            examine_page(engine, lpn, lost_on, &mut sources, &mut found, complain);
+            examine_page(engine, lpn, controller_lives, lost_on, &mut sources, &mut found, complain);
         }
         first = end;
     }
@@ -168,6 +169,7 @@ pub(crate) fn unit_of_version(flash: &Flash, protects: Protects, page: MemberPag
 fn examine_page(
     engine: &Engine<Tags>,
     lpn: Lpn,
+    controller_lives: bool,
     lost_on: LostOn,
     sources: &mut Vec<(MemberPage, Version)>,
     found: &mut Verified,
@@ -188,8 +190,11 @@ fn examine_page(
         }
         stored = sum(sources);
     }
+    let has_copy = flash.lookup(address, Version::Copy).is_some() && !flash.is_lost(address, Version::Copy);
+    let is_stale_copy = has_copy && content(address, Version::Copy) != stored;
     // Of a page that the controller holds, a version is acknowledged that is not durable yet.
-    if !tags.is_durable(lpn, stored) || !(tags.explains(lpn, stored) || engine.holds(lpn)) {
+    let is_explained = tags.explains(lpn, stored) || controller_lives && engine.holds(lpn);
+    if !tags.is_durable(lpn, stored) || !is_explained || is_stale_copy {
         found.mismatches += 1;
         complain(lpn, Fault::Wrong);
     }

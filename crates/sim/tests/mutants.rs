@@ -7,6 +7,7 @@ use flashraid_sim::Config;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::mutants::{BUFFER_FAULTS, BufferFault, FAULTS, Fault};
+use flashraid_sim::torture::Torture;
 use flashraid_sim::verify;
 use flashraid_vocabulary::{Action, Cause, HostOp};
 use flashraid_workload::SplitMix64;
@@ -118,6 +119,67 @@ fn each_fault_is_caught() {
             println!("{fault:?}, seed {seed}: request {requests}: {complaint}");
         }
     }
+}
+
+/// Faults that torture must find, each under the schemes that can make it, and what they are.
+const TORTURED: [(Fault, &[&str], &str); 20] = [
+    (Fault::EraseSemivalid, &["cr5m"], "the collector erases a semivalid page"),
+    (Fault::DropParityProgram, &["raid4", "raid5", "cr5m"], "the parity is not programmed"),
+    (Fault::SkipPreRead, &["raid4", "raid5", "cr5m"], "a pre-read is not made"),
+    (Fault::WrongVersionInRmw, &["raid4", "raid5", "cr5m"], "RMW takes the new version of a strip for the old one"),
+    (Fault::CurrentForBase, &["cr5m"], "the current version is read where the parity covers the base"),
+    (Fault::DropBase, &["cr5m"], "a mirrored write drops the base"),
+    (Fault::StaleCopy, &["cr5m"], "the copy of a mirrored strip is not written again"),
+    (Fault::ForgetMirror, &["cr5m"], "a write that ends mirroring leaves the copy"),
+    (Fault::KeepBase, &["cr5m"], "a commit, RMW or RCW leaves the base"),
+    (Fault::RepairFromStale, &["cr5m"], "a repair reads a superseded version"),
+    (Fault::RepairUnlocked, &["raid1"], "a repair overtakes a write of its stripe, which is lost"),
+    (Fault::RepairFromOtherStripe, &["raid1", "raid4", "raid5", "sirf1", "cr5m"], "a repair programs what another stripe holds"),
+    (Fault::SwitchBeforeProgram, &["raid1", "raid5", "sirf1", "cr5m"], "the map names the page of a repair before it is programmed"),
+    (Fault::EndRebuildEarly, &["raid1", "raid4", "raid5", "sirf1", "cr5m"], "the rebuild counts as done half way"),
+    (Fault::RebuildOnlyCurrent, &["cr5m"], "bases and copies are not repaired"),
+    (Fault::RebuildOnlyData, &["raid1", "raid4", "raid5", "sirf1", "cr5m"], "the parity, or the second copy, is not repaired"),
+    (Fault::KeepDeadMapping, &["raid1", "raid5", "sirf1", "cr5m"], "the map goes on naming the dead page"),
+    (Fault::ReadWhatIsDead, &["raid1", "raid5", "sirf1", "cr5m"], "a read under way in a part that dies succeeds"),
+    (Fault::ForgetRetry, &["raid1", "raid5", "sirf1", "cr5m"], "a failed program is not repeated"),
+    (Fault::KeepUnplaced, &["raid1", "raid5", "sirf1", "cr5m"], "what finds no place is not noted as lost"),
+];
+
+/// Kills within which torture must find each fault.
+const MOST_KILLS: u64 = 1_000;
+
+/// How many kills it takes to find each fault is in the docs (`FLASHRAID_BLESS=1` writes them there).
+#[test]
+fn torture_finds_each_fault() {
+    let (mut table, mut missed) = (String::from("| fault | scheme: kills |\n| --- | --- |\n"), Vec::new());
+    for (fault, schemes, what) in TORTURED {
+        let mut kills = Vec::new();
+        for scheme in schemes {
+            let settings = match fault {
+                Fault::WrongVersionInRmw | Fault::CurrentForBase => vec![("update".into(), "rmw".into())],
+                _ => Vec::new(),
+            };
+            let torture = Torture { scheme: (*scheme).into(), mutant: Some(fault), kills: MOST_KILLS, settings, ..Torture::default() };
+            let report = torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"));
+            match &report.schemes[0].violation {
+                Some(found) => {
+                    println!("{fault:?}, {scheme}: kill {}: {}", found.kill, found.what);
+                    kills.push(format!("{scheme}: {}", found.kill + 1));
+                }
+                None => missed.push(format!("{fault:?} under {scheme}")),
+            }
+        }
+        table += &format!("| {what} | {} |\n", kills.join(", "));
+    }
+    assert!(missed.is_empty(), "torture does not find {missed:?}");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/faults.md");
+    let page = std::fs::read_to_string(path).expect("the page of faults");
+    let (before, rest) = page.split_once("<!-- mutants -->\n").expect("the place of the table");
+    let (old, after) = rest.split_once("<!-- end -->").expect("its end");
+    if std::env::var_os("FLASHRAID_BLESS").is_some() {
+        return std::fs::write(path, format!("{before}<!-- mutants -->\n{table}<!-- end -->{after}")).expect("a page that can be written");
+    }
+    assert_eq!(old, table, "docs/faults.md: FLASHRAID_BLESS=1 writes it anew");
 }
 
 #[test]

@@ -59,6 +59,21 @@ fn schemes_that_protect_nothing_are_convicted() {
     assert!(all.schemes.iter().all(|found| found.scheme != "raid0"));
 }
 
+/// A write that is answered with its first copy programmed is in the map of flash later: till then the controller alone holds it.
+#[test]
+fn answers_with_the_first_copy_are_convicted() {
+    let violation = |completes: &str, claims: Option<Protects>| {
+        let fixed = [("completes", completes), ("buffer_bytes", "0"), ("write_completes", "program_end")];
+        let settings = fixed.map(|(key, value)| (key.into(), value.into())).to_vec();
+        let torture = Torture { scheme: "sirf1".into(), claims, settings, kills: 1_000, ..Torture::default() };
+        run(&torture).schemes[0].violation.clone()
+    };
+    assert_eq!(violation("all_copies", Some(Protects::Channel)), None);
+    assert_eq!(violation("first_copy", None), None, "a living controller loses nothing");
+    let found = violation("first_copy", Some(Protects::Channel)).expect("must be convicted");
+    assert!(found.what.contains("nothing that requests explain"), "{found:?}");
+}
+
 /// A kill can be replayed alone, and is the same.
 #[test]
 fn a_kill_is_replayed_from_its_number() {

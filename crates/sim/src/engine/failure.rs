@@ -256,6 +256,12 @@ impl<C: Content> Engine<C> {
             slot.waits -= u8::from(about.host_waits);
         }
         match about.action {
+            #[cfg(feature = "mutants")]
+            Action::Read if self.mutant.as_ref().is_some_and(|mutant| mutant.reads_what_is_dead()) => {
+                self.content.delivered(id, &slot.operation, record, about.ppn);
+                self.flash.forget(record);
+                self.fetched(id, about.member);
+            }
             Action::Read => {
                 slot.outcomes.read_failed = true;
                 slot.troubled = true;
@@ -273,6 +279,11 @@ impl<C: Content> Engine<C> {
 
     /// Repeats a program whose page is gone.
     fn program_again(&mut self, id: u32, record: u32) {
+        #[cfg(feature = "mutants")]
+        if self.has_fault(crate::mutants::Fault::ForgetRetry) {
+            let former = std::mem::replace(&mut self.slots[id as usize].programs, record);
+            return self.flash.set_next_in_list(record, former);
+        }
         let about = self.flash.about(record);
         if self.flash.repeat(record) {
             self.statistics.planned(Action::Program, Cause::Retry, about.member);
@@ -468,11 +479,22 @@ impl<C: Content> Engine<C> {
         }
         loop {
             let Some(mut rebuild) = self.failures.rebuild.take() else { return };
+            #[cfg(not(feature = "mutants"))]
             let operation = rebuild.next(&*self.scheme, &EngineView(&self.flash));
+            #[cfg(feature = "mutants")]
+            let operation = {
+                if self.has_fault(crate::mutants::Fault::EndRebuildEarly) && rebuild.progress() >= 0.5 {
+                    self.failures.rebuild = Some(rebuild);
+                    return self.rebuilt();
+                }
+                self.next_repair(&mut rebuild)
+            };
             let is_complete = rebuild.is_done() && !rebuild.waits_for_room();
             self.failures.rebuild = Some(rebuild);
             match operation {
                 Some(operation) => {
+                    #[cfg(feature = "mutants")]
+                    let operation = self.distort_repair(operation);
                     self.admit_after(operation, REBUILD, NIL);
                 }
                 // A fetch that fails at once may end its repair, for which the next one and others wait.

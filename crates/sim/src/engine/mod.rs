@@ -194,7 +194,7 @@ pub struct Engine<C: Content> {
 }
 
 /// What schemes may look at.
-struct EngineView<'a>(&'a Flash);
+pub(crate) struct EngineView<'a>(pub(crate) &'a Flash);
 
 impl View for EngineView<'_> {
     fn now_ns(&self) -> u64 {

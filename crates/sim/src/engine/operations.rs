@@ -266,6 +266,8 @@ impl<C: Content> Engine<C> {
                 Ruling::CommitFirst if !self.commit_for_collection(address) => Ruling::Move,
                 ruling => ruling,
             };
+            #[cfg(feature = "mutants")]
+            let ruling = self.distort_ruling(ruling);
             self.flash.rule(plane, address, ruling);
         }
         any
@@ -428,7 +430,7 @@ impl<C: Content> Engine<C> {
         debug_assert!(step != Step::Wave || !wave.operations.is_empty(), "a wave that is not the last must do something");
         #[cfg(feature = "mutants")]
         if let Some(mutant) = &mut self.mutant {
-            mutant.distort(&slot.operation, &mut wave);
+            mutant.distort(&slot.operation, &self.flash, &mut wave);
         }
         debug_assert!(wave.operations.len() <= 64);
         if let Step::Lock | Step::Failed(_) = step {
@@ -505,6 +507,8 @@ impl<C: Content> Engine<C> {
         if self.flash.has_failures() && self.fails_at_once(id, page_operation) {
             return;
         }
+        #[cfg(feature = "mutants")]
+        self.program_late();
         let record = self.flash.submit(page_operation, id).expect("schemes read what is written");
         let slot = &mut self.slots[id as usize];
         slot.outstanding += 1;
@@ -571,9 +575,14 @@ impl<C: Content> Engine<C> {
                 }
             }
             Action::Program => {
-                if C::TRACKED {
+                #[cfg(feature = "mutants")]
+                let is_due = !self.puts_off(&self.operation(about.owner).clone(), record, about.ppn);
+                #[cfg(not(feature = "mutants"))]
+                let is_due = true;
+                if C::TRACKED && is_due {
                     self.content.programmed(record, about.ppn);
                 }
+                let slot = &mut self.slots[about.owner as usize];
                 self.flash.set_next_in_list(record, slot.programs);
                 slot.programs = record;
                 #[cfg(feature = "mutants")]
@@ -625,6 +634,11 @@ impl<C: Content> Engine<C> {
         let mut programs = 0;
         while record != NIL {
             let next = self.flash.next_in_list(record);
+            #[cfg(feature = "mutants")]
+            if self.forgets(&operation, record) {
+                self.flash.abort(std::mem::replace(&mut record, next));
+                continue;
+            }
             if self.flash.has_failures() && self.flash.is_unplaced(record) {
                 self.ended_unplaced(record);
             } else {

@@ -708,11 +708,6 @@ impl<C: Content> Engine<C> {
     }
 
     #[cfg(feature = "mutants")]
-    fn has_fault(&self, fault: crate::mutants::Fault) -> bool {
-        self.mutant.as_ref().is_some_and(|mutant| mutant.fault() == fault)
-    }
-
-    #[cfg(feature = "mutants")]
     pub(super) fn switch_map_early(&mut self, id: u32) {
         let page = self.operation(id).stripe.0 ^ LOCK;
         if self.has_fault(crate::mutants::Fault::SwitchMapEarly) && page < LOCK {

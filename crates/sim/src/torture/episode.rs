@@ -38,6 +38,8 @@ type Problem = (Option<u64>, String);
 pub struct Episode {
     engine: Engine<Tags>,
     protects: Protects,
+    /// Whether what the controller alone holds counts as kept.
+    controller_lives: bool,
     random: Random,
     /// Where requests concentrate.
     hot_page: u64,
@@ -102,6 +104,7 @@ impl Episode {
         }
         Ok(Self {
             protects,
+            controller_lives: torture.claims.is_none(),
             hot_page: random.below(space),
             queue_depth: random.of_list(&[1, 2, 4, 8, 16, 32]),
             pace: random.of_list(&[1, 1, 4, 20, 100]),
@@ -350,7 +353,7 @@ impl Episode {
                 problem.get_or_insert((Some(lpn.0), format!("the failure of unit {unit} would take it")));
             }
         };
-        let found = verify::examine(&self.engine, &mut complain);
+        let found = verify::examine(&self.engine, self.controller_lives, &mut complain);
         self.pages_checked += found.pages_checked;
         if let Some(problem) = problem {
             return Err(problem);
@@ -432,7 +435,30 @@ impl Episode {
         if let Some(page) = pages.find(is_left).filter(|_| is_done) {
             return Err((None, format!("the rebuild has ended, and there is room for {page:?}, which is still lost")));
         }
+        if let Some(lpn) = self.unrepaired().filter(|_| is_done) {
+            return Err((
+                Some(lpn.0),
+                "the rebuild has ended, and there is room for all of its stripe, of which something is still lost".into(),
+            ));
+        }
         self.read_all()
+    }
+
+    /// A host page of a stripe that has lost something, of whatever version, though there is room for all of it.
+    fn unrepaired(&self) -> Option<Lpn> {
+        let (engine, flash) = (&self.engine, &self.engine.flash);
+        let (mut pages, mut first) = (Vec::new(), 0);
+        while first < engine.space_pages() {
+            let end = verify::end_of_stripe(engine, first);
+            pages.clear();
+            verify::pages_of_stripe(engine, first, end, &mut pages);
+            let is_lost = |page: &MemberPage| VERSIONS.iter().any(|version| flash.is_lost(*page, *version));
+            if pages.iter().any(is_lost) && pages.iter().all(|page| flash.has_room(*page)) {
+                return Some(Lpn(first));
+            }
+            first = end;
+        }
+        None
     }
 
     /// Reads every page, one by one: exactly the lost ones fail.

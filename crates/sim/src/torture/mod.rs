@@ -40,7 +40,7 @@ pub struct Torture {
     pub second: bool,
     /// Settings that all devices have, over what is drawn.
     pub settings: Vec<(String, String)>,
-    /// The unit of which one failure is to be survived, whatever the scheme declares.
+    /// The unit of which one failure is to be survived, whatever the scheme declares, and without what the controller alone holds.
     pub claims: Option<Protects>,
     /// A deliberate fault that each engine makes.
     #[cfg(feature = "mutants")]
