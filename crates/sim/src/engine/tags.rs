@@ -408,7 +408,8 @@ impl Content for Tags {
                 OperationKind::Write | OperationKind::Trim if failed => self.is_unknown(lpn, self.gathered[id as usize].sequence + 1),
                 OperationKind::Write => {
                     let given = self.given(id, strip);
-                    if given.lanes() == ALL {
+                    // What covers all that flash holds leaves nothing of it, also where a discard that failed was believed.
+                    if given.lanes() == ALL || operation.covered {
                         self.durable.set(lpn.0, given);
                     } else {
                         let mut layers = self.durable.get(lpn.0);
