@@ -477,7 +477,8 @@ impl<C: Content> Engine<C> {
         if self.repairs_translation_pages() {
             return;
         }
-        loop {
+        // Each turn but the last has repairs end at this very instant: many times as many as there are stripes are a scheme's defect.
+        for _ in 0..1000 + 8 * self.scheme.stripes() {
             let Some(mut rebuild) = self.failures.rebuild.take() else { return };
             #[cfg(not(feature = "mutants"))]
             let operation = rebuild.next(&*self.scheme, &EngineView(&self.flash));
@@ -504,6 +505,7 @@ impl<C: Content> Engine<C> {
             }
             self.run_ready();
         }
+        panic!("at {} ns the rebuild starts repairs without end", self.now_ns());
     }
 
     /// The rebuild found nothing left to do, and nothing waits for room.
