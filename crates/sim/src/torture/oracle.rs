@@ -42,12 +42,16 @@ pub fn lost_pages(engine: &Engine<Tags>) -> (Vec<Lpn>, Vec<Lpn>) {
         let is_lost = |lpn: &Lpn| flash.is_lost(engine.scheme().locate(*lpn), Version::Current);
         let gone = (first..end).map(Lpn).filter(is_lost);
         // With a page of zeroes lost, what is left may add up to another one by chance, which nobody could know.
+        // So may what is left without a base of zeroes; what bases held is not known here.
+        let lost_base = pages.iter().any(|page| flash.is_lost(*page, Version::Base));
         let is_vague = gone.clone().any(|lpn| tags.durable(lpn) == ZERO);
         for lpn in gone {
             if is_vague {
                 vague.push(lpn);
             } else if span.reduce(tags.durable(lpn)) != 0 {
                 lost.push(lpn);
+            } else if lost_base {
+                vague.push(lpn);
             }
         }
         first = end;
