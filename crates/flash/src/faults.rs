@@ -275,6 +275,7 @@ impl Flash {
         self.faults.any = true;
         match *fault {
             Fault::Program(_) | Fault::Erase(_) => return self.faults.armed.push(*fault),
+            Fault::ParityCache => return, // no flash is concerned
             Fault::Loss(part) => match (self.block_of_part(&part), part) {
                 (Some((plane, number)), Part::Page { page, .. }) => {
                     let block = self.blocks.index(plane, number);
@@ -379,7 +380,7 @@ impl Flash {
     pub(crate) fn fails_now(&mut self, work: Work, ppn: Ppn) -> bool {
         let place = self.locate(ppn);
         let is_meant = |fault: &Fault| {
-            let (Fault::Program(part) | Fault::Erase(part) | Fault::Loss(part)) = fault;
+            let (Fault::Program(part) | Fault::Erase(part)) = fault else { return false };
             let is_kind = matches!(fault, Fault::Erase(_)) == (work == Work::Erase);
             let is_there = match *part {
                 Part::Block { block, .. } => place.block == block,

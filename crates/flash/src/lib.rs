@@ -353,9 +353,7 @@ impl Flash {
         let old = self.maps.set(version, slot, ppn);
         match old {
             Some(old) if keep_base && self.maps.get(Version::Base, slot).is_none() => {
-                self.maps.set(Version::Base, slot, old);
-                self.maps.label(old, Version::Base, slot);
-                self.held[(slot % self.members) as usize].bases += 1;
+                self.becomes_base(slot, old);
             }
             Some(old) => self.invalidate(old),
             None if version == Version::Copy => self.held[(slot % self.members) as usize].copies += 1,
@@ -416,8 +414,27 @@ impl Flash {
                     self.base_released(old);
                 }
                 Version::Copy => held.copies -= 1,
+                Version::Delayed => unreachable!("never on flash"),
             }
         }
+    }
+
+    /// The page has no current version any more: it becomes the base, if there is none.
+    pub fn retire(&mut self, address: MemberPage) {
+        let slot = self.slot(address);
+        if self.maps.get(Version::Base, slot).is_some() {
+            return self.unmap(address, Version::Current);
+        }
+        if let Some(old) = self.maps.clear(Version::Current, slot) {
+            self.becomes_base(slot, old);
+        }
+    }
+
+    #[inline(always)]
+    fn becomes_base(&mut self, slot: u32, old: Ppn) {
+        self.maps.set(Version::Base, slot, old);
+        self.maps.label(old, Version::Base, slot);
+        self.held[(slot % self.members) as usize].bases += 1;
     }
 
     // ---- without time: fill, precondition, first touch ----

@@ -10,7 +10,9 @@
 //!    garbage (or the base), `Change`s are applied, and `ended` tells the scheme.
 
 use crate::Protects;
-use flashraid_vocabulary::{Guardian, HostOp, LocalPage, Lpn, MemberPage, StripeId, Version, View, Wave};
+use crate::parts::bits::Bits;
+use crate::parts::cut;
+use flashraid_vocabulary::{Change, Guardian, HostOp, LocalPage, Lpn, MemberPage, StripeId, Version, View, Wave};
 
 /// Pages of one host request that are still to be cut into operations; never empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,17 @@ pub struct Extent {
     pub last_bytes: u32,
     /// Write of parts of pages: they cover all that flash holds of these pages, so that nothing of the old pages is needed beneath them.
     pub covered: bool,
+}
+
+/// Pages of one stripe that leave a write buffer together, whole or with what it holds of them; never empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The first page.
+    pub first: Lpn,
+    /// Which pages: bit k is page `first` + k; bit 0 is set.
+    pub pages: u64,
+    /// Those of them of which flash holds more than the buffer does: their old content is needed beneath.
+    pub beneath: u64,
 }
 
 /// What an operation is for.
@@ -98,7 +111,7 @@ pub struct Operation {
     pub stripe: StripeId,
     /// The local page of the stripe's strips in their members (the engine reserves space for programs there).
     pub page: LocalPage,
-    /// Data strips concerned: bit i is strip i. The host's pages fill them in ascending order.
+    /// Data strips concerned: bit i is strip i. Neighbouring strips are neighbouring host pages.
     pub strips: u64,
     /// The host page in the lowest strip of `strips`.
     pub first: Lpn,
@@ -106,8 +119,8 @@ pub struct Operation {
     pub first_bytes: u32,
     /// See `first_bytes`. Equal to it if there is one strip.
     pub last_bytes: u32,
-    /// See `Extent::covered`.
-    pub covered: bool,
+    /// Strips of which the host gives a part that does not cover all that flash may hold of them: what is below is needed too.
+    pub beneath: u64,
     /// Members that get one program each, of a version that is no `Copy`: bit m is member m. (A page for a copy is taken when its
     /// program is submitted; a scheme makes one only where `View::takes_copy` says that there is one.)
     pub space: u64,
@@ -138,7 +151,7 @@ impl Operation {
             first,
             first_bytes: 0,
             last_bytes: 0,
-            covered: false,
+            beneath: 0,
             space,
             lag: 0,
             copied: 0,
@@ -159,14 +172,17 @@ impl Operation {
         }
     }
 
-    /// Strips of which the host gives a part that does not cover all that flash holds of them: what is below is needed too.
-    pub fn partial_strips(&self, page_bytes: u32) -> u64 {
-        if self.strips == 0 || self.covered {
-            return 0;
-        }
-        let lowest = self.strips & self.strips.wrapping_neg();
-        let highest = 1u64 << (63 - self.strips.leading_zeros());
-        (if self.first_bytes < page_bytes { lowest } else { 0 }) | (if self.last_bytes < page_bytes { highest } else { 0 })
+    /// The host page in data strip `strip`, which must be one of `strips`.
+    #[inline]
+    pub fn host_page(&self, strip: u32) -> Lpn {
+        debug_assert!(self.strips >> strip & 1 == 1);
+        Lpn(self.first.0 + u64::from(strip - self.strips.trailing_zeros()))
+    }
+
+    /// The host pages concerned, in ascending order.
+    pub fn host_pages(&self) -> impl Iterator<Item = Lpn> + use<> {
+        let Self { first, strips, .. } = *self;
+        Bits(strips).map(move |strip| Lpn(first.0 + u64::from(strip - strips.trailing_zeros())))
     }
 }
 
@@ -253,6 +269,52 @@ pub struct ParityUpdates {
     pub adjusted: u64,
 }
 
+/// Why a delayed parity was brought to flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum CommitCause {
+    /// Its place in NVRAM was wanted for another stripe.
+    Replacement,
+    /// A collection was about to erase a page that recovery needed.
+    Collection,
+    /// Something of its stripe was lost.
+    Rebuild,
+    /// The run ended.
+    Shutdown,
+    /// Nobody wanted the flash.
+    Idle,
+}
+
+/// Commits of one cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Commits {
+    /// How many.
+    pub commits: u64,
+    /// Pages that they read.
+    pub reads: u64,
+}
+
+/// What a scheme that delays parities has done (SPEC 4.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GuardCounts {
+    /// Stripe updates that found their stripe's parity delayed already.
+    pub hits: u64,
+    /// Other stripe updates.
+    pub misses: u64,
+    /// Commits, by `CommitCause`.
+    pub commits: [Commits; 5],
+    /// Delayed parities made to cover their whole stripe in NVRAM, as their parity's chip had no page at hand (SPEC 4.4, widen).
+    pub widened: Commits,
+    /// Stripes whose parity is delayed now.
+    pub entries: u64,
+    /// Most of them there can be; 0 if there is no bound.
+    pub most_entries: u64,
+    /// Old versions that recovery needs now.
+    pub old_pages: u64,
+    /// The most there were of these.
+    pub most_old_pages: u64,
+}
+
 /// Tells whether a failure took a version of a page.
 pub type Lost<'a> = dyn Fn(MemberPage, Version) -> bool + 'a;
 
@@ -281,6 +343,19 @@ pub trait Scheme: Guardian + Send {
     /// Cuts operations from the front of `extent` into `decisions` and returns how many pages they cover (at least 1).
     /// Called in request order, repeatedly until the request is used up. May change the *decided* state only.
     fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64;
+
+    /// Cuts pages that leave a write buffer together into operations: one for all of them if the scheme writes whole stripes, else one for each
+    /// page. `page_bytes` are the bytes of a page.
+    fn decide_group(&mut self, group: &Group, page_bytes: u32, view: &dyn View, decisions: &mut Decisions) {
+        for page in Bits(group.pages) {
+            let first = decisions.operations.len();
+            let lpn = Lpn(group.first.0 + u64::from(page));
+            self.decide(&cut::whole_write(lpn, 1, page_bytes), view, decisions);
+            for operation in decisions.operations[first..].iter_mut().filter(|operation| operation.kind == OperationKind::Write) {
+                operation.beneath = if group.beneath >> page & 1 == 1 { operation.strips } else { 0 };
+            }
+        }
+    }
 
     /// Plans the next wave of `operation`, whose lock is held and whose former wave ended with `outcomes`.
     /// `wave` comes empty. May look at the view; must not assume that pre-reads of unwritten pages happen: those it
@@ -346,8 +421,44 @@ pub trait Scheme: Guardian + Send {
     /// Counts since construction.
     fn parity_updates(&self) -> ParityUpdates;
 
-    /// Commits the stripe of a semivalid page for the collector (after `Ruling::CommitFirst`); runs only if its lock is free.
-    fn commit_for_collection(&mut self, _address: MemberPage) -> Option<Operation> {
+    /// Commits the stripe of a semivalid page for the collector (after `Ruling::CommitFirst`), so that nobody needs the page any more. With
+    /// `has_room` it may program one page on each member of its `space`; asked again without if there is no such page at once: then it must do
+    /// without any (SPEC 4.4, widen), or be `None`, and the page is moved. It runs before whoever waits for the stripe.
+    fn commit_for_collection(&mut self, _address: MemberPage, _has_room: bool) -> Option<Operation> {
+        None
+    }
+
+    /// How many pages a commit of the stripe of a semivalid page would read, and how many it would program.
+    fn commit_cost(&self, _address: MemberPage) -> (u32, u32) {
+        (0, 0)
+    }
+
+    /// Whether collections move semivalid pages; else they commit them first, and pages to move are the current ones alone.
+    fn moves_bases(&self) -> bool {
+        true
+    }
+
+    /// The next operation that brings a delayed parity to flash at the end of a run; asked until there is none.
+    fn drain(&mut self) -> Option<Operation> {
+        None
+    }
+
+    /// Whether `idle` is worth asking: after every event.
+    fn works_when_idle(&self) -> bool {
+        false
+    }
+
+    /// The next operation that the scheme wants to run now, in time that nobody else uses; asked until it has none.
+    fn idle(&mut self, _view: &dyn View) -> Option<Operation> {
+        None
+    }
+
+    /// NVRAM has lost every delayed parity. What follows for pages on flash goes into `changes`: of a scheme that delays parities, all
+    /// bases are released, and the parities of all written stripes are lost, as nobody knows which of them are current (SPEC 4.4).
+    fn parity_cache_lost(&mut self, _view: &dyn View, _changes: &mut Vec<Change>) {}
+
+    /// What delays parities has done so far; `None` if the scheme delays none.
+    fn guard(&self) -> Option<GuardCounts> {
         None
     }
 

@@ -122,7 +122,7 @@ impl Scheme for DecidesInSecondStep {
             _ => {}
         }
         let reads = bits::lowest(u32::from(operation.reads)) & !bits::lowest(u32::from(operation.update_reads));
-        self.inner.push_parity_program(&row, Sources { host: operation.strips, reads }, wave);
+        self.inner.push_parity_program(&row, Sources { host: operation.strips, reads, ..Sources::default() }, wave);
         operation.step = 4;
         Step::Last
     }
@@ -280,8 +280,8 @@ impl Scheme for CommitsAnotherFirst {
         ParityUpdates { deferred: self.deferred, committed: self.committed, ..self.inner.parity_updates() }
     }
 
-    fn commit_for_collection(&mut self, address: MemberPage) -> Option<Operation> {
-        Some(self.inner.commit(self.inner.layout().stripe_at(address.page)))
+    fn commit_for_collection(&mut self, address: MemberPage, has_room: bool) -> Option<Operation> {
+        has_room.then(|| self.inner.commit(self.inner.layout().stripe_at(address.page)))
     }
 }
 
@@ -322,7 +322,7 @@ impl Job for CopyWhenIdle {
             wave.operations.push(for_nobody(pages::read(address, Cause::Migration, self.page_bytes, PageOperation::NO_STRIP)));
             return waits_for_reads(operation, wave);
         }
-        let sources = Sources { host: 0, reads: 1 };
+        let sources = Sources { host: 0, reads: 1, ..Sources::default() };
         wave.operations.push(for_nobody(pages::program(address, Cause::Migration, self.page_bytes, sources)));
         operation.step += 1;
         Step::Last

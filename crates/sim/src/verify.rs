@@ -176,7 +176,10 @@ fn examine_page(
     complain: &mut dyn FnMut(Lpn, Fault),
 ) {
     let (scheme, flash, tags) = (engine.scheme(), &engine.flash, &engine.content);
-    let content = |address: MemberPage, version: Version| flash.lookup(address, version).map_or(ZERO, |ppn| tags.page(ppn));
+    let content = |address: MemberPage, version: Version| match version {
+        Version::Delayed => tags.in_nvram(address.page),
+        _ => flash.lookup(address, version).map_or(ZERO, |ppn| tags.page(ppn)),
+    };
     let sum = |sources: &[(MemberPage, Version)]| sources.iter().fold(ZERO, |sum, (address, version)| sum ^ content(*address, *version));
     let protects = scheme.protects();
     let address = scheme.locate(lpn);

@@ -88,7 +88,7 @@ fn faults_say_what_and_when() {
 
 #[test]
 fn faults_that_cannot_be_are_refused() {
-    let what = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, and program: or erase: \
+    let what = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or erase: \
                 with the numbers of a part";
     let when = "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%";
     let unknown = format!("fail = chips:0.1@1s: unknown chips; the nearest is chip; there are {what}");

@@ -51,6 +51,8 @@ pub enum Fault {
     Program(Part),
     /// The next erase that ends in the part fails: the block is retired.
     Erase(Part),
+    /// The NVRAM that holds delayed parities loses them all; what it buffers for the host is kept twice and stays (SPEC 4.4).
+    ParityCache,
 }
 
 impl fmt::Display for Part {
@@ -77,6 +79,7 @@ impl fmt::Display for Fault {
             Self::Loss(part) => part.fmt(formatter),
             Self::Program(part) => write!(formatter, "program in {part}"),
             Self::Erase(part) => write!(formatter, "erase in {part}"),
+            Self::ParityCache => formatter.write_str("parity-cache"),
         }
     }
 }

@@ -22,6 +22,8 @@ pub enum Version {
     Base,
     /// A second copy of the current version, on a mirror chip of the same member.
     Copy,
+    /// Of a parity page alone: the newer parity, or the part of it, that the controller's NVRAM holds in its place (SPEC 4.2). Never on flash.
+    Delayed,
 }
 
 /// Why a page operation was made. Every count of flash work is broken down by it.
@@ -126,6 +128,8 @@ pub struct Sources {
     pub host: u64,
     /// Reads of this operation: bit k is its k-th read, counted over all its waves from 0.
     pub reads: u64,
+    /// What NVRAM holds of the stripe's parity (`Version::Delayed`); zero if it holds nothing.
+    pub delayed: bool,
 }
 
 /// One page operation of a wave.
@@ -170,6 +174,12 @@ pub enum Change {
     ReleaseCopy(MemberPage),
     /// The current version is lost: the page counts as written, and what it holds is what the others make of it.
     Lose(MemberPage),
+    /// The page has no current version any more (TRIM), and the one that it had becomes the base if it has none.
+    Retire(MemberPage),
+    /// NVRAM holds this of the parity page from now on, instead of what it held.
+    Delay(MemberPage, Sources),
+    /// NVRAM holds nothing of the parity page any more.
+    ReleaseDelayed(MemberPage),
 }
 
 /// A data strip that no single read delivers.

@@ -250,8 +250,7 @@ impl Flash {
         Ppn(self.first_ppn(self.blocks.index(plane, victim)).0 + u32::from(cursor))
     }
 
-    /// Answers the collector about the semivalid page in front of it. After `CommitFirst` it waits until the page is released;
-    /// the caller must have started the commit.
+    /// Answers the collector about the semivalid page in front of it. After `CommitFirst` it waits for `committed`.
     pub fn rule(&mut self, plane: u32, address: MemberPage, ruling: Ruling) {
         debug_assert_eq!(self.collections[plane as usize].stage, Stage::Asking);
         match ruling {
@@ -268,14 +267,22 @@ impl Flash {
         }
     }
 
-    /// A base was released; the collection that waits for it goes on.
+    /// A base was released; the collection that asks about it goes on.
     pub(crate) fn base_released(&mut self, ppn: Ppn) {
         let plane = self.plane_of(ppn);
         let Collection { victim, cursor, stage, .. } = self.collections[plane as usize];
-        if victim != NONE && matches!(stage, Stage::Asking | Stage::Committing) && ppn == self.page_at(plane, victim, cursor) {
-            if stage == Stage::Committing {
-                self.block_units(plane, true);
-            }
+        if victim != NONE && stage == Stage::Asking && ppn == self.page_at(plane, victim, cursor) {
+            self.continue_collection(plane);
+        }
+    }
+
+    /// A commit that the plane's collection waits for (`Ruling::CommitFirst`) has ended. If the page is semivalid all the same, it is moved.
+    pub fn committed(&mut self, plane: u32) {
+        let state = &mut self.collections[plane as usize];
+        // A failure may have ended the collection, and another one may have begun.
+        if state.victim != NONE && state.stage == Stage::Committing {
+            state.move_semivalid = true;
+            self.block_units(plane, true);
             self.continue_collection(plane);
         }
     }

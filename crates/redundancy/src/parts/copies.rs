@@ -171,7 +171,7 @@ impl<S: Steering> Copies<S> {
             return self.end_without(operation, outcomes.unplaced);
         }
         if operation.step == 0 {
-            for strip in Bits(operation.partial_strips(self.page_bytes)) {
+            for strip in Bits(operation.beneath) {
                 if view.is_written(self.layout.copy(operation.page, strip, 0), Version::Current) {
                     let address = self.steered(operation, strip, |steering, groups, copy| steering.update_read(groups, copy, view));
                     wave.operations.push(pages::read(address, Cause::UpdateRead, self.page_bytes, strip as u8));
@@ -191,7 +191,7 @@ impl<S: Steering> Copies<S> {
         let merged = operation.reads > 0;
         for strip in Bits(operation.strips) {
             let bytes = if merged { self.page_bytes } else { operation.touched_bytes(strip, self.page_bytes) };
-            let sources = Sources { host: 1 << strip, reads: 0 };
+            let sources = Sources { host: 1 << strip, reads: 0, ..Sources::default() };
             for group in 0..self.layout.groups {
                 let cause = if group == 0 { Cause::Host } else { Cause::Mirror };
                 wave.operations.push(pages::program(self.layout.copy(operation.page, strip, group), cause, bytes, sources));
@@ -242,7 +242,12 @@ impl<S: Steering> Copies<S> {
         } else {
             for member in Bits(self.lost_on(operation.first, view) & operation.space) {
                 let copy = MemberPage { member: MemberId(member as u16), page: operation.page };
-                wave.operations.push(pages::program(copy, Cause::Rebuild, self.page_bytes, Sources { host: 0, reads: 1 }));
+                wave.operations.push(pages::program(
+                    copy,
+                    Cause::Rebuild,
+                    self.page_bytes,
+                    Sources { host: 0, reads: 1, ..Sources::default() },
+                ));
                 operation.copied += 1;
             }
             Step::Last

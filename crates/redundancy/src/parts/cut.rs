@@ -1,7 +1,7 @@
 //! Cutting a host request into operations: what is the same for every scheme.
 
 use crate::parts::bits;
-use crate::{Build, Extent, Lock, Method, Operation, OperationKind, ParameterError};
+use crate::{Build, Extent, Group, Lock, Method, Operation, OperationKind, ParameterError};
 use flashraid_vocabulary::{HostOp, LocalPage, Lpn, StripeId};
 
 /// The first `pages` pages of `extent` as an operation on strips `strip`, `strip` + 1, ... of one stripe.
@@ -21,6 +21,9 @@ pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId,
         _ if pages == extent.pages => extent.last_bytes,
         _ => page_bytes,
     };
+    let strips = bits::lowest(pages as u32) << strip;
+    let lowest = if extent.first_bytes < page_bytes { 1 << strip } else { 0 };
+    let highest = if last_bytes < page_bytes { 1 << (strip + pages as u32 - 1) } else { 0 };
     Operation {
         kind,
         lock,
@@ -30,17 +33,23 @@ pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId,
         update_reads: 0,
         stripe,
         page,
-        strips: bits::lowest(pages as u32) << strip,
+        strips,
         first: extent.first,
         first_bytes: extent.first_bytes,
         last_bytes,
-        covered: extent.covered,
+        beneath: if extent.covered { 0 } else { lowest | highest },
         space: 0,
         lag: 0,
         copied: 0,
         restored: 0,
         requires: None,
     }
+}
+
+/// The pages of `group`, which are strips `strip` and on of one stripe, as an operation. The caller adds `space`.
+pub fn group(group: &Group, page_bytes: u32, stripe: StripeId, page: LocalPage, strip: u32) -> Operation {
+    let operation = operation(&whole_write(group.first, 1, page_bytes), 1, page_bytes, stripe, page, strip);
+    Operation { strips: group.pages << strip, beneath: group.beneath << strip, ..operation }
 }
 
 /// A write of `pages` whole pages from `first` on, as `Scheme::fill` wants it cut.

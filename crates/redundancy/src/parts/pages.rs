@@ -22,7 +22,7 @@ pub fn read_version(address: MemberPage, version: Version, cause: Cause, bytes: 
         keep_base: false,
         address,
         bytes,
-        sources: Sources { host: 0, reads: 0 },
+        sources: Sources::default(),
         strip,
     }
 }

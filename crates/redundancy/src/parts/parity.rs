@@ -211,7 +211,7 @@ impl<L: Layout> ParityScheme<L> {
     /// Those strips of a write whose old content is needed beneath the host's part.
     #[inline]
     pub fn merged(&self, operation: &Operation, row: &Row, view: &dyn View) -> u64 {
-        self.written(row, operation.partial_strips(self.page_bytes), view)
+        self.written(row, operation.beneath, view)
     }
 
     /// Cuts the part of `extent` that lies in its first stripe.
@@ -340,7 +340,11 @@ impl<L: Layout> ParityScheme<L> {
             }
         }
         self.count(operation.method);
-        self.push_parity_program(&stripe.row, Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)) }, wave);
+        self.push_parity_program(
+            &stripe.row,
+            Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)), ..Sources::default() },
+            wave,
+        );
         self.push_unmaps(dropped, &stripe.row, wave);
         operation.step += 1;
         Step::Last
@@ -393,7 +397,7 @@ impl<L: Layout> ParityScheme<L> {
             }
         }
         let step = if wave.operations.is_empty() {
-            let sources = Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)) };
+            let sources = Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)), ..Sources::default() };
             wave.operations.push(pages::program(target, Cause::Rebuild, self.page_bytes, sources));
             operation.step += 1;
             Step::Last
@@ -417,7 +421,7 @@ impl<L: Layout> ParityScheme<L> {
             self.push_newest_reads(self.all_strips(), Cause::Commit, stripe, view, wave);
             waits_for_reads(operation, wave)
         } else {
-            let sources = Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)) };
+            let sources = Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)), ..Sources::default() };
             wave.operations.push(pages::program(stripe.row.parity(), Cause::Commit, self.page_bytes, sources));
             operation.step += 1;
             Step::Last
@@ -528,7 +532,7 @@ impl<L: Layout> ParityScheme<L> {
         if operation.method == Method::None {
             wave.changes.push(Change::Lose(row.parity()));
         } else {
-            self.push_parity_program(row, Sources { host: operation.strips, reads: sources }, wave);
+            self.push_parity_program(row, Sources { host: operation.strips, reads: sources, ..Sources::default() }, wave);
         }
         operation.step += 1;
         Step::Last
@@ -540,7 +544,7 @@ impl<L: Layout> ParityScheme<L> {
         for strip in Bits(operation.strips) {
             let whole = merged >> strip & 1 == 1;
             let bytes = if whole { self.page_bytes } else { operation.touched_bytes(strip, self.page_bytes) };
-            let sources = Sources { host: 1 << strip, reads: 0 };
+            let sources = Sources { host: 1 << strip, reads: 0, ..Sources::default() };
             wave.operations.push(pages::program(row.data(strip), Cause::Host, bytes, sources));
         }
     }
@@ -548,7 +552,12 @@ impl<L: Layout> ParityScheme<L> {
     /// Programs of the strips that an operation restores, the reads of which are `first` and those that follow it.
     pub fn push_restored(&self, operation: &Operation, first: u8, cause: Cause, row: &Row, wave: &mut Wave) {
         for (read, strip) in (first..).zip(Bits(operation.restored)) {
-            wave.operations.push(pages::program(row.data(strip), cause, self.page_bytes, Sources { host: 0, reads: 1 << read }));
+            wave.operations.push(pages::program(
+                row.data(strip),
+                cause,
+                self.page_bytes,
+                Sources { host: 0, reads: 1 << read, ..Sources::default() },
+            ));
         }
     }
 
@@ -559,7 +568,7 @@ impl<L: Layout> ParityScheme<L> {
 
     /// Program of a whole page with the XOR of `reads`.
     pub fn whole_program(&self, page: MemberPage, cause: Cause, reads: u64) -> PageOperation {
-        pages::program(page, cause, self.page_bytes, Sources { host: 0, reads })
+        pages::program(page, cause, self.page_bytes, Sources { host: 0, reads, ..Sources::default() })
     }
 
     /// Program of the parity strip.

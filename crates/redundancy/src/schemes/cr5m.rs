@@ -335,7 +335,7 @@ impl Cr5m {
             return Step::Done;
         }
         let reads = bits::lowest(u32::from(operation.reads)) & !bits::lowest(u32::from(operation.update_reads));
-        self.inner.push_parity_program(&stripe.row, Sources { host: operation.strips, reads }, wave);
+        self.inner.push_parity_program(&stripe.row, Sources { host: operation.strips, reads, ..Sources::default() }, wave);
         self.inner.push_restored(operation, operation.update_reads, Cause::Reconstruct, &stripe.row, wave);
         Step::Last
     }

@@ -30,6 +30,7 @@ fn pages(course: &Course) -> [String; 2] {
                 Version::Current => "",
                 Version::Base => "b",
                 Version::Copy => "c",
+                Version::Delayed => unreachable!("{done:?}"),
             };
             format!("{}{suffix}", done.address.member.0)
         });

@@ -1,7 +1,7 @@
 //! Members that hold a tag for each page, and the execution of one operation on them.
 
 use flashraid_redundancy::{Lock, Operation, OperationKind, Outcomes, Step};
-use flashraid_vocabulary::{Action, Cause, Change, MemberId, MemberPage, PageOperation, Version, View, Wave};
+use flashraid_vocabulary::{Action, Cause, Change, LocalPage, MemberId, MemberPage, PageOperation, Version, View, Wave};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a page in these tests.
@@ -26,6 +26,8 @@ struct Versions {
     current: Option<u64>,
     base: Option<u64>,
     copy: Option<u64>,
+    /// What NVRAM holds of a parity.
+    delayed: Option<u64>,
 }
 
 /// What the members hold, and what was done to them.
@@ -111,7 +113,14 @@ impl Flash {
             Version::Current => versions.current,
             Version::Base => versions.base,
             Version::Copy => versions.copy,
+            Version::Delayed => versions.delayed,
         }
+    }
+
+    /// What NVRAM holds of the parity at this local page; zero if it holds nothing.
+    pub fn delayed_at(&self, page: LocalPage) -> u64 {
+        let of_page = self.pages.iter().filter(|(address, _)| address.page == page);
+        of_page.filter_map(|(_, versions)| versions.delayed).next().unwrap_or(0)
     }
 
     /// A version is lost from now on.
@@ -240,14 +249,14 @@ impl Flash {
                     Version::Current => assert!(operation.space >> page.member.0 & 1 == 1, "no space was asked for {page_operation:?}"),
                     Version::Copy if operation.kind == OperationKind::Repair => assert!(self.has_mirror(page.member), "{page_operation:?}"),
                     Version::Copy => assert!(self.takes_copy(page.member), "the mirror chip takes no copy: {page_operation:?}"),
-                    Version::Base => panic!("{page_operation:?}"),
+                    Version::Base | Version::Delayed => panic!("{page_operation:?}"),
                 }
                 let twice = programmed.iter().any(|(other, version, ..)| (other.member, *version) == (page.member, page_operation.version));
                 assert!(!twice, "two programs on {:?}", page.member);
                 assert_eq!(page.page, operation.page);
                 assert_eq!(known, usize::from(operation.reads), "reads are numbered over all waves");
                 let sources = page_operation.sources;
-                let partial = operation.partial_strips(PAGE);
+                let partial = operation.beneath;
                 let given = (0..64).filter(|strip| sources.host >> strip & 1 == 1).map(|strip| {
                     assert!(operation.strips >> strip & 1 == 1, "the host does not give strip {strip}");
                     if partial >> strip & 1 == 0 {
@@ -257,6 +266,7 @@ impl Flash {
                 });
                 let content = given.fold(0, |sum, tag| sum ^ tag);
                 let content = xor(content, sources.reads, &read[..known]);
+                let content = content ^ if sources.delayed { self.delayed_at(operation.page) } else { 0 };
                 let (version, bit) = (page_operation.version, 1 << page.member.0);
                 if version == Version::Current && self.dead.contains(&page.member) {
                     outcomes.unplaced |= bit;
@@ -382,6 +392,34 @@ impl Flash {
                     self.lose(page, Version::Current);
                     continue;
                 }
+                Change::Retire(page) => {
+                    let was_lost = self.lost.remove(&(page, Version::Current));
+                    let versions = self.pages.get_mut(&page).unwrap_or_else(|| panic!("{change:?}: it is not written"));
+                    let retired = versions.current.take().unwrap_or_else(|| panic!("{change:?}: it is not written"));
+                    if versions.base.is_some() {
+                        self.garbage += 1;
+                    } else {
+                        versions.base = Some(retired);
+                        if was_lost {
+                            self.lost.insert((page, Version::Base));
+                        }
+                    }
+                    continue;
+                }
+                Change::Delay(page, sources) => {
+                    let given =
+                        (0..64).filter(|strip| sources.host >> strip & 1 == 1 && operation.kind != OperationKind::Trim).map(|strip| {
+                            match operation.beneath >> strip & 1 {
+                                0 => tags[&strip],
+                                _ => overlay(delivered.get(&(strip as u8)).copied().unwrap_or(0), tags[&strip]),
+                            }
+                        });
+                    let content = xor(given.fold(0, |sum, tag| sum ^ tag), sources.reads, &read);
+                    let content = content ^ if sources.delayed { self.delayed_at(operation.page) } else { 0 };
+                    self.pages.entry(page).or_default().delayed = Some(content);
+                    continue;
+                }
+                Change::ReleaseDelayed(page) => (page, Version::Delayed),
             };
             assert!(self.is_written(page, version), "{change:?}: there is none");
             self.lost.remove(&(page, version));
@@ -390,6 +428,10 @@ impl Flash {
                 Version::Current => versions.current = None,
                 Version::Base => versions.base = None,
                 Version::Copy => versions.copy = None,
+                Version::Delayed => {
+                    versions.delayed = None;
+                    continue;
+                }
             }
             self.garbage += 1;
         }
@@ -414,7 +456,7 @@ impl View for Flash {
         let loads = match version {
             Version::Current => &self.loads,
             Version::Copy => &self.copy_loads,
-            Version::Base => return 0,
+            Version::Base | Version::Delayed => return 0,
         };
         loads.get(&address).copied().unwrap_or_default()
     }

@@ -120,7 +120,7 @@ impl<S: Scheme + ?Sized> Host<S> {
                     self.tags += 1;
                     let tag = self.tags.wrapping_mul(0xD134_2543_DE82_EF95);
                     tags.insert(strip, tag);
-                    let partial = operation.partial_strips(PAGE) >> strip & 1 == 1;
+                    let partial = operation.beneath >> strip & 1 == 1;
                     *page = Some(if partial { overlay(page.unwrap_or(0), tag) } else { tag });
                 }
                 OperationKind::Trim => *page = None,

@@ -55,7 +55,7 @@ fn the_base_stays_until_a_commit_that_the_collector_may_ask_for() {
     assert_eq!((host.flash.base(page), host.flash.garbage), (old, 1), "the parity covers the version before the first write");
     assert_eq!(host.scheme.rule(page), Ruling::CommitFirst);
     assert_eq!(host.scheme.rule(MemberPage::new(1, 0)), Ruling::Free);
-    let commit = host.scheme.commit_for_collection(page).unwrap();
+    let commit = host.scheme.commit_for_collection(page, true).unwrap();
     assert_eq!(commit.lock, Lock::Exclusive);
     host.run(commit);
     assert_eq!((host.flash.base(page), host.scheme.rule(page)), (None, Ruling::Free));

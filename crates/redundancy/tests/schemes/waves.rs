@@ -10,6 +10,7 @@ fn words(operation: &PageOperation) -> String {
         Version::Current => "",
         Version::Base => " base",
         Version::Copy => " copy",
+        Version::Delayed => unreachable!("{operation:?}"),
     };
     let keeps = if operation.keep_base { " keeps base" } else { "" };
     let place = format!("{} {}/{} {bytes}{version}{keeps}", cause.name(), address.member.0, address.page.0);

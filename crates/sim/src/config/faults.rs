@@ -10,7 +10,9 @@ pub(super) const ALLOWED: &str = "WHAT@WHEN with commas between, as in chip:0.1@
 const PARTS: [(&str, usize); 7] = [("member", 1), ("channel", 1), ("chip", 2), ("die", 3), ("plane", 4), ("block", 5), ("page", 6)];
 /// What fails once, in a part that its numbers name.
 const ONCE: [&str; 2] = ["program", "erase"];
-const WHAT: &str = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, and program: or \
+/// The NVRAM that holds delayed parities.
+const PARITY_CACHE: &str = "parity-cache";
+const WHAT: &str = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or \
                     erase: with the numbers of a part";
 const WHEN: &str = "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%";
 /// Units of time, the longer names first.
@@ -76,7 +78,10 @@ impl FromStr for Target {
 
     fn from_str(text: &str) -> Result<Self, ConfigError> {
         let (word, rest) = text.split_once(':').unwrap_or((text, ""));
-        let words = || PARTS.iter().map(|(name, _)| *name).chain(ONCE);
+        if text == PARITY_CACHE {
+            return Ok(Self::Fault(Fault::ParityCache));
+        }
+        let words = || PARTS.iter().map(|(name, _)| *name).chain(ONCE).chain([PARITY_CACHE]);
         if !words().any(|known| known == word) {
             return Err(ConfigError(format!("unknown {word}; the nearest is {}; there are {WHAT}", nearest(word, words()))));
         }
@@ -159,9 +164,16 @@ impl Config {
     pub(crate) fn check_target(&self, target: Target, space_pages: u64) -> Result<(), String> {
         match target {
             Target::Fault(Fault::Loss(part) | Fault::Program(part) | Fault::Erase(part)) => self.device.check_part(part),
+            Target::Fault(Fault::ParityCache) if self.delays_parity() => Ok(()),
+            Target::Fault(Fault::ParityCache) => Err(format!("{} keeps no parity in NVRAM", self.scheme.name)),
             Target::PageOf(lpn) if lpn.0 < space_pages => Ok(()),
             Target::PageOf(lpn) => Err(format!("page {}: the logical space has pages 0 to {}", lpn.0, space_pages - 1)),
         }
+    }
+
+    /// Whether the scheme delays parities in NVRAM.
+    fn delays_parity(&self) -> bool {
+        self.build_scheme().is_ok_and(|scheme| scheme.guard().is_some_and(|guard| guard.most_entries > 0))
     }
 
     pub(super) fn check_faults(&self, space_pages: u64) -> Result<(), ConfigError> {

@@ -7,6 +7,7 @@
 use super::content::{Content, InDram, InEntry, Submitted};
 use super::{Engine, Stalled};
 use crate::buffer::{Buffer, Known, SECTOR_BYTES, Victim};
+use flashraid_redundancy::parts::bits;
 use flashraid_redundancy::{Extent, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, Lpn, Version};
 
@@ -187,8 +188,7 @@ impl<C: Content> Engine<C> {
             (OperationKind::Trim, _) => None,
             _ => return,
         };
-        for page in 0..u64::from(operation.strips.count_ones()) {
-            let lpn = Lpn(operation.first.0 + page);
+        for lpn in operation.host_pages() {
             if sectors.is_none() {
                 self.buffered().is_off_flash(lpn);
             }
@@ -200,8 +200,8 @@ impl<C: Content> Engine<C> {
     #[cold]
     pub(super) fn arrives(&mut self, id: u32, operation: &Operation) {
         if matches!(operation.kind, OperationKind::Write | OperationKind::Trim) {
-            for page in 0..u64::from(operation.strips.count_ones()) {
-                self.buffered().arrive(Lpn(operation.first.0 + page), id);
+            for lpn in operation.host_pages() {
+                self.buffered().arrive(lpn, id);
             }
         }
     }
@@ -230,15 +230,9 @@ impl<C: Content> Engine<C> {
     #[cold]
     pub(super) fn overlay_dram(&mut self, id: u32) {
         let operation = *self.operation(id);
-        let mut strips = operation.strips;
-        for page in 0.. {
-            if strips == 0 {
-                return;
-            }
-            let lpn = Lpn(operation.first.0 + page);
+        for (strip, lpn) in bits::Bits(operation.strips).zip(operation.host_pages()) {
             self.list_sources(lpn);
-            self.content.overlay_dram(id, lpn, strips.trailing_zeros() as u8, &self.sources);
-            strips &= strips - 1;
+            self.content.overlay_dram(id, lpn, strip as u8, &self.sources);
         }
     }
 

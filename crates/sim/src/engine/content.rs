@@ -4,7 +4,7 @@
 use super::Engine;
 use crate::verify::Verified;
 use flashraid_redundancy::Operation;
-use flashraid_vocabulary::{Lpn, Observer, Ppn, Sources};
+use flashraid_vocabulary::{LocalPage, Lpn, Observer, Ppn, Sources};
 
 /// Content tracking. Operations are named by their slot in the engine, programs by their record, pages in the data buffer by their entry.
 /// Parts of pages are sets of lanes: bit i is the i-th 64th of the page.
@@ -18,13 +18,17 @@ pub trait Content: Observer + Clone + Send {
     fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool);
     /// Operation slot `id` starts a new life on behalf of request `sequence`: a write with lanes of a buffer's entry, or with what the host
     /// submitted last. Reads note what they may see.
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, page_bytes: u32, entry: Option<InEntry>);
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, entry: Option<InEntry>);
     /// A read of an operation was submitted as `record`: its `read`-th, which delivers data strip `strip` unless it is `NO_STRIP`.
     fn read_submitted(&mut self, record: u32, read: u8, strip: u8);
     /// The read `record` of operation `id` ended.
     fn delivered(&mut self, id: u32, operation: &Operation, record: u32, ppn: Ppn);
     /// A program of the operation is submitted as `record`: its content is what its sources delivered.
     fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32);
+    /// The operation ends: NVRAM holds of its stripe's parity what these sources delivered.
+    fn delayed(&mut self, id: u32, operation: &Operation, sources: Sources);
+    /// NVRAM holds nothing any more of the parity at this local page of its member.
+    fn delayed_no_more(&mut self, page: LocalPage);
     /// The program ended.
     fn programmed(&mut self, record: u32, ppn: Ppn);
     /// Data strip `strip` of the operation, for which no read was submitted, is the XOR of these reads of it.
@@ -108,10 +112,12 @@ impl Content for Untracked {
     const TRACKED: bool = false;
     fn submitted(&mut self, _: u64, _: Lpn, _: Submitted) {}
     fn acknowledged(&mut self, _: u64, _: Lpn, _: bool) {}
-    fn begin(&mut self, _: u32, _: &Operation, _: u64, _: u32, _: Option<InEntry>) {}
+    fn begin(&mut self, _: u32, _: &Operation, _: u64, _: Option<InEntry>) {}
     fn read_submitted(&mut self, _: u32, _: u8, _: u8) {}
     fn delivered(&mut self, _: u32, _: &Operation, _: u32, _: Ppn) {}
     fn program(&mut self, _: u32, _: &Operation, _: Sources, _: u32) {}
+    fn delayed(&mut self, _: u32, _: &Operation, _: Sources) {}
+    fn delayed_no_more(&mut self, _: LocalPage) {}
     fn programmed(&mut self, _: u32, _: Ppn) {}
     fn assembled(&mut self, _: u32, _: &Operation, _: u8, _: u64) {}
     fn restarted(&mut self, _: u32, _: &Operation) {}

@@ -13,8 +13,8 @@ use super::{Engine, EngineView, NIL};
 use crate::statistics::Latency;
 use flashraid_flash::{About, Flash};
 use flashraid_redundancy::rebuild::{Order, Rebuild};
-use flashraid_redundancy::{Job, Method, Operation, Outcomes};
-use flashraid_vocabulary::{Action, Cause, Delivery, Fault, Lpn, MemberId, PageOperation, StripeId, Version, Wave};
+use flashraid_redundancy::{Job, Lock, Method, Operation, OperationKind, Outcomes};
+use flashraid_vocabulary::{Action, Cause, Delivery, Fault, LocalPage, Lpn, MemberId, PageOperation, StripeId, Version, Wave};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -116,7 +116,10 @@ impl<C: Content> Engine<C> {
         let lost_before = self.lost_versions();
         self.flash.fail(&fault);
         let mut is_replaced = false;
-        if let Fault::Loss(_) = fault {
+        if fault == Fault::ParityCache {
+            self.lose_parity_cache();
+        }
+        if let Fault::Loss(_) | Fault::ParityCache = fault {
             is_replaced = self.replace_chips();
             self.start_rebuild(now_ns, fault, self.lost_versions() - lost_before);
         }
@@ -131,6 +134,22 @@ impl<C: Content> Engine<C> {
         }
         self.run_ready();
         self.tell_watchers();
+    }
+
+    /// NVRAM has lost all delayed parities. Operations that hold their stripe, and may have read or planned with one of them, start anew.
+    fn lose_parity_cache(&mut self) {
+        let mut changes = Vec::new();
+        self.scheme.parity_cache_lost(&EngineView(&self.flash), &mut changes);
+        let nobody = Operation::background(OperationKind::Job, StripeId(0), LocalPage(0), Lpn(0), 0);
+        for change in changes {
+            self.apply(NIL, &nobody, change);
+        }
+        for slot in self.slots.iter_mut().filter(|slot| slot.is_alive() && slot.started && slot.outstanding > 0) {
+            if slot.operation.lock != Lock::None {
+                slot.outcomes.read_failed = true;
+                slot.troubled = true;
+            }
+        }
     }
 
     /// Versions of pages, translation pages included, that are lost now. Looks at all of them.

@@ -2,7 +2,6 @@
 //! timed engine; only the clock stands still, and collection runs to its end where it starts.
 
 use super::content::{Content, FILL};
-use super::operations::apply;
 use super::{Engine, EngineView};
 use flashraid_redundancy::{Decisions, Extent, Operation, Outcomes, Step};
 use flashraid_vocabulary::{Action, HostOp, Lpn, PageOperation, Version, Wave};
@@ -44,10 +43,10 @@ impl<C: Content> Engine<C> {
             }
             self.perform(operation, FILL, &mut wave);
             if C::TRACKED {
-                (0..count).for_each(|page| self.content.filled(Lpn(operation.first.0 + page)));
+                operation.host_pages().for_each(|lpn| self.content.filled(lpn));
             }
             if let Some(buffer) = &mut self.buffer {
-                (0..count).for_each(|page| buffer.is_on_flash(Lpn(operation.first.0 + page)));
+                operation.host_pages().for_each(|lpn| buffer.is_on_flash(lpn));
             }
             filled += count;
         }
@@ -62,7 +61,7 @@ impl<C: Content> Engine<C> {
         const SLOT: u32 = 0;
         let tracked = C::TRACKED;
         if tracked {
-            self.content.begin(SLOT, &operation, sequence, self.page_bytes, None);
+            self.content.begin(SLOT, &operation, sequence, None);
         }
         let mut reads = 0;
         loop {
@@ -97,7 +96,7 @@ impl<C: Content> Engine<C> {
             }
         }
         for change in &wave.changes {
-            apply(&mut self.flash, *change);
+            self.apply(SLOT, &operation, *change);
         }
         self.scheme.ended(&operation);
     }
@@ -178,15 +177,10 @@ impl<C: Content> Engine<C> {
     /// Before a read: its unwritten pages appear, with what their stripe's redundancy has of them, as pages of zeroes. They change
     /// no parity, as zero is what an unwritten strip counts for.
     pub(super) fn place_unwritten(&mut self, id: u32) {
-        let operation = *self.operation(id);
-        let mut strips = operation.strips;
-        let mut lpn = operation.first;
-        while strips != 0 {
-            strips &= strips - 1;
+        for lpn in self.operation(id).host_pages() {
             if self.flash.lookup(self.scheme.locate(lpn), Version::Current).is_none() {
                 self.place_page(lpn);
             }
-            lpn = Lpn(lpn.0 + 1);
         }
     }
 

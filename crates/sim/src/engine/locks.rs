@@ -12,11 +12,13 @@ struct Entry {
     /// Holders; none marks an unused entry.
     holders: u16,
     exclusive: bool,
+    /// The operation that has had it for the shortest time.
+    holder: u32,
     head: u32,
     tail: u32,
 }
 
-const UNUSED: Entry = Entry { stripe: 0, holders: 0, exclusive: false, head: NIL, tail: NIL };
+const UNUSED: Entry = Entry { stripe: 0, holders: 0, exclusive: false, holder: NIL, head: NIL, tail: NIL };
 
 #[derive(Clone, Copy, Debug)]
 struct Waiter {
@@ -75,7 +77,7 @@ impl Locks {
         let index = self.find(stripe);
         let entry = &mut self.entries[index];
         if entry.holders == 0 {
-            *entry = Entry { stripe, holders: 1, exclusive, head: NIL, tail: NIL };
+            *entry = Entry { stripe, holders: 1, exclusive, holder: id, head: NIL, tail: NIL };
             self.used += 1;
             if self.used * 4 > self.entries.len() * 3 {
                 self.grow();
@@ -84,18 +86,43 @@ impl Locks {
         }
         if !exclusive && !entry.exclusive && entry.head == NIL {
             entry.holders += 1;
+            entry.holder = id;
             return true;
         }
-        if self.waiters.len() <= id as usize {
-            self.waiters.resize((id as usize + 1).next_power_of_two(), Waiter { next: NIL, exclusive: false });
-        }
-        self.waiters[id as usize] = Waiter { next: NIL, exclusive };
+        self.set_waiter(id, Waiter { next: NIL, exclusive });
+        let entry = &mut self.entries[index];
         match entry.head {
             NIL => entry.head = id,
             _ => self.waiters[entry.tail as usize].next = id,
         }
         entry.tail = id;
         false
+    }
+
+    /// The operation that has the stripe to itself.
+    pub fn exclusive_holder(&self, stripe: u32) -> Option<u32> {
+        let entry = &self.entries[self.find(stripe)];
+        (entry.holders > 0 && entry.exclusive).then_some(entry.holder)
+    }
+
+    /// Asks for the stripe to itself, which somebody holds, on behalf of operation `id`, before all who wait for it.
+    pub fn queue_first(&mut self, stripe: u32, id: u32) {
+        let index = self.find(stripe);
+        debug_assert!(self.entries[index].holders > 0, "stripe {stripe} is not locked");
+        let next = self.entries[index].head;
+        self.set_waiter(id, Waiter { next, exclusive: true });
+        let entry = &mut self.entries[index];
+        entry.head = id;
+        if next == NIL {
+            entry.tail = id;
+        }
+    }
+
+    fn set_waiter(&mut self, id: u32, waiter: Waiter) {
+        if self.waiters.len() <= id as usize {
+            self.waiters.resize((id as usize + 1).next_power_of_two(), Waiter { next: NIL, exclusive: false });
+        }
+        self.waiters[id as usize] = waiter;
     }
 
     /// One holder gives the stripe back; operations that have it now are appended to `granted`.
@@ -116,6 +143,7 @@ impl Locks {
             granted.push(entry.head);
             entry.holders += 1;
             entry.exclusive = exclusive;
+            entry.holder = entry.head;
             entry.head = next;
         }
         if entry.holders == 0 {

@@ -7,9 +7,9 @@
 use super::content::Content;
 use super::failure::REBUILD;
 use super::{Engine, EngineView, NIL, Serial};
-use flashraid_flash::{About, Completion, Flash, Progress};
+use flashraid_flash::{About, Completion, Progress};
 use flashraid_redundancy::{Decisions, Failure, Job, Lock, Operation, OperationKind, Outcomes, Step};
-use flashraid_vocabulary::{Action, Cause, Change, Lpn, MemberId, MemberPage, PageOperation, Ruling, Version, Wave};
+use flashraid_vocabulary::{Action, Cause, Change, MemberId, MemberPage, PageOperation, Ruling, Version, Wave};
 use std::fmt;
 
 /// An operation in flight.
@@ -55,6 +55,14 @@ pub(super) struct Slot {
     next_dependent: u32,
     /// The next sub-request of the same request, if it waits for this one.
     successor: u32,
+    /// Whether it is in a space domain's queue.
+    waits_for_space: bool,
+    /// A commit for a collection: the plane that waits for it, `NIL` for others.
+    plane: u32,
+    /// A commit that runs under the lock of another operation: that one, `NIL` for others.
+    lender: u32,
+    /// The last operation that runs under its lock before it starts, `NIL` for none.
+    borrower: u32,
     /// Changes to apply at the end: position in the engine's lists of changes, `NIL` for none.
     pub(super) changes: u32,
 }
@@ -95,17 +103,20 @@ impl fmt::Display for Slot {
     }
 }
 
-/// Applies a state change of a plan.
-pub(super) fn apply(flash: &mut Flash, change: Change) {
-    match change {
-        Change::Unmap(address) => flash.unmap(address, Version::Current),
-        Change::ReleaseBase(address) => flash.unmap(address, Version::Base),
-        Change::ReleaseCopy(address) => flash.unmap(address, Version::Copy),
-        Change::Lose(address) => flash.lose(address),
-    }
-}
-
 impl<C: Content> Engine<C> {
+    /// Applies a state change of an operation's plan.
+    pub(super) fn apply(&mut self, id: u32, operation: &Operation, change: Change) {
+        match change {
+            Change::Unmap(address) => self.flash.unmap(address, Version::Current),
+            Change::ReleaseBase(address) => self.flash.unmap(address, Version::Base),
+            Change::ReleaseCopy(address) => self.flash.unmap(address, Version::Copy),
+            Change::Lose(address) => self.flash.lose(address),
+            Change::Retire(address) => self.flash.retire(address),
+            Change::Delay(_, sources) => self.content.delayed(id, operation, sources),
+            Change::ReleaseDelayed(address) => self.content.delayed_no_more(address.page),
+        }
+    }
+
     /// The operation in a slot.
     pub(super) fn operation(&self, id: u32) -> &Operation {
         &self.slots[id as usize].operation
@@ -136,6 +147,10 @@ impl<C: Content> Engine<C> {
             dependents: NIL,
             next_dependent: NIL,
             successor: NIL,
+            waits_for_space: false,
+            plane: NIL,
+            lender: NIL,
+            borrower: NIL,
             changes: NIL,
         };
         let counted = slot.counted;
@@ -157,7 +172,7 @@ impl<C: Content> Engine<C> {
         if C::TRACKED {
             let sequence = if request == NIL { u64::MAX } else { self.requests[request as usize].sequence };
             let entry = self.evicted_lanes();
-            self.content.begin(id, &operation, sequence, self.page_bytes, entry);
+            self.content.begin(id, &operation, sequence, entry);
         }
         id
     }
@@ -178,10 +193,7 @@ impl<C: Content> Engine<C> {
                 self.follow(request, id);
             }
             if let Some(required) = operation.requires {
-                let required = &mut self.slots[ids[usize::from(required)] as usize];
-                let former = std::mem::replace(&mut required.dependents, id);
-                self.slots[id as usize].next_dependent = former;
-                self.slots[id as usize].unmet += 1;
+                self.start_after(id, ids[usize::from(required)]);
             }
             self.queue_for_lock(id);
             if self.buffer.is_some() {
@@ -222,8 +234,9 @@ impl<C: Content> Engine<C> {
     }
 
     fn condition_met(&mut self, id: u32) {
-        self.slots[id as usize].unmet -= 1;
-        if self.slots[id as usize].unmet == 0 {
+        let slot = &mut self.slots[id as usize];
+        slot.unmet -= 1;
+        if slot.unmet == 0 && !slot.waits_for_space {
             self.ready.push(id);
         }
     }
@@ -263,7 +276,7 @@ impl<C: Content> Engine<C> {
         while let Some((plane, address)) = self.flash.take_question() {
             any = true;
             let ruling = match self.scheme.rule(address) {
-                Ruling::CommitFirst if !self.commit_for_collection(address) => Ruling::Move,
+                Ruling::CommitFirst if !self.commit_for_collection(plane, address) => Ruling::Move,
                 ruling => ruling,
             };
             #[cfg(feature = "mutants")]
@@ -295,7 +308,8 @@ impl<C: Content> Engine<C> {
                             self.space_waiters[domain as usize].1 = id;
                         }
                     }
-                    self.slots[id as usize].next = NIL;
+                    let slot = &mut self.slots[id as usize];
+                    (slot.next, slot.waits_for_space) = (NIL, true);
                     self.waiting_for_space += 1;
                 }
                 return;
@@ -307,12 +321,17 @@ impl<C: Content> Engine<C> {
             slot.unpromised &= !(1 << member);
             slot.promised |= u64::from(is_promised) << member;
         }
-        self.start(id);
+        // A commit may run before it, under its lock.
+        if self.slots[id as usize].unmet == 0 {
+            self.start(id);
+        }
     }
 
     fn leave_space_queue(&mut self, domain: u32) {
         let queue = &mut self.space_waiters[domain as usize];
-        queue.0 = self.slots[queue.0 as usize].next;
+        let slot = &mut self.slots[queue.0 as usize];
+        slot.waits_for_space = false;
+        queue.0 = slot.next;
         self.waiting_for_space -= 1;
     }
 
@@ -617,8 +636,8 @@ impl<C: Content> Engine<C> {
         // The data buffer knows what leaves it.
         if operation.kind != OperationKind::Read && self.buffer.is_none() {
             self.answers_early |= operation.lag > 0;
-            for page in 0..u64::from(operation.strips.count_ones()) {
-                self.in_controller.insert(operation.first.0 + page, id);
+            for lpn in operation.host_pages() {
+                self.in_controller.insert(lpn.0, id);
             }
         }
         self.answered(request);
@@ -648,9 +667,11 @@ impl<C: Content> Engine<C> {
             record = next;
         }
         if changes != NIL {
-            for change in self.changes[changes as usize].drain(..) {
-                apply(&mut self.flash, change);
+            let mut list = std::mem::take(&mut self.changes[changes as usize]);
+            for change in list.drain(..) {
+                self.apply(id, &operation, change);
             }
+            self.changes[changes as usize] = list;
             self.free_changes.push(changes);
         }
         self.give_back(&operation, promised);
@@ -685,6 +706,11 @@ impl<C: Content> Engine<C> {
             }
             self.granted = granted;
         }
+        let slot = &self.slots[id as usize];
+        let (plane, lender) = (slot.plane, slot.lender);
+        if plane != NIL {
+            self.commit_for_collection_ended(id, plane, lender);
+        }
         self.start_successor(id);
         let mut dependent = std::mem::replace(&mut self.slots[id as usize].dependents, NIL);
         while dependent != NIL {
@@ -693,9 +719,9 @@ impl<C: Content> Engine<C> {
             dependent = next;
         }
         if answered && operation.kind != OperationKind::Read && request != NIL {
-            for page in 0..u64::from(operation.strips.count_ones()) {
-                if self.in_controller.get(&(operation.first.0 + page)) == Some(&id) {
-                    self.in_controller.remove(&(operation.first.0 + page));
+            for lpn in operation.host_pages() {
+                if self.in_controller.get(&lpn.0) == Some(&id) {
+                    self.in_controller.remove(&lpn.0);
                 }
             }
         }
@@ -722,12 +748,6 @@ impl<C: Content> Engine<C> {
 
     // ---- reads ----
 
-    /// Host page in a data strip of the operation.
-    fn lpn_of(operation: &Operation, strip: u32) -> Lpn {
-        let below = operation.strips & ((1u64 << strip) - 1);
-        Lpn(operation.first.0 + u64::from(below.count_ones()))
-    }
-
     /// Strips of a read that need no flash: unwritten ones, and those that the controller still holds.
     /// `assembled` ones are made of several reads.
     fn serve_without_flash(&mut self, id: u32, page_operations: &mut Vec<PageOperation>, assembled: u64) {
@@ -738,7 +758,7 @@ impl<C: Content> Engine<C> {
         // With the stripe in hand no write of it is under way.
         if self.answers_early && operation.lock == Lock::None && !self.in_controller.is_empty() {
             let controller = &self.in_controller;
-            let holder = |strip: u32| controller.get(&Self::lpn_of(&operation, strip).0).copied();
+            let holder = |strip: u32| controller.get(&operation.host_page(strip).0).copied();
             page_operations.retain(|page_operation| holder(u32::from(page_operation.strip)).is_none());
         }
         let from_flash =
@@ -748,13 +768,13 @@ impl<C: Content> Engine<C> {
         while others != 0 {
             let strip = others.trailing_zeros();
             others &= others - 1;
-            let lpn = Self::lpn_of(&operation, strip);
+            let lpn = operation.host_page(strip);
             let writer = self.in_controller.get(&lpn.0).copied();
             unmapped += u64::from(writer.is_none());
             if C::TRACKED {
                 let writer = writer.map(|writer| {
                     let write = &self.slots[writer as usize].operation;
-                    (writer, write, Self::strip_of(write, lpn))
+                    (writer, write, write.strips.trailing_zeros() + (lpn.0 - write.first.0) as u32)
                 });
                 self.content.check_without_flash(id, &operation, strip, writer);
             }
@@ -786,24 +806,13 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    /// The data strip of the operation that holds a host page.
-    fn strip_of(operation: &Operation, lpn: Lpn) -> u32 {
-        let mut strips = operation.strips;
-        for _ in operation.first.0..lpn.0 {
-            strips &= strips - 1;
-        }
-        strips.trailing_zeros()
-    }
-
     // ---- background ----
 
     /// Admits an operation that no request asked for. It starts when operation `former` has ended, if there is one.
     pub(super) fn admit_after(&mut self, operation: Operation, job: u16, former: u32) -> u32 {
         let id = self.new_slot(operation, NIL, job);
         if former != NIL {
-            let next = std::mem::replace(&mut self.slots[former as usize].dependents, id);
-            self.slots[id as usize].next_dependent = next;
-            self.slots[id as usize].unmet += 1;
+            self.start_after(id, former);
         }
         self.queue_for_lock(id);
         if self.slots[id as usize].unmet == 0 {
@@ -830,18 +839,65 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    /// Starts the commit that the collector waits for, if its stripe is free and there is space at once.
-    fn commit_for_collection(&mut self, address: MemberPage) -> bool {
-        let Some(operation) = self.scheme.commit_for_collection(address) else { return false };
-        if self.locks.is_locked(operation.stripe.0) || !self.promise_at_once(&operation) {
-            return false;
-        }
+    /// Starts the commit that the collection of a plane waits for, before whoever waits for its stripe. Returns whether the scheme has one.
+    ///
+    /// It waits for nobody who may wait for what the collection is to make: it is promised its pages at once or does without, and an
+    /// operation that has the stripe but has not started, as it waits for space, starts after it.
+    fn commit_for_collection(&mut self, plane: u32, address: MemberPage) -> bool {
+        let Some(with_room) = self.scheme.commit_for_collection(address, true) else { return false };
+        let operation = match self.promise_at_once(&with_room) {
+            true => with_room,
+            false => match self.scheme.commit_for_collection(address, false) {
+                Some(without_room) => without_room,
+                None => return false,
+            },
+        };
         let id = self.new_slot(operation, NIL, NO_JOB);
-        self.queue_for_lock(id);
         let slot = &mut self.slots[id as usize];
-        (slot.promised, slot.unpromised) = (operation.space, 0);
-        self.ready.push(id);
+        (slot.promised, slot.unpromised, slot.plane) = (operation.space, 0, plane);
+        let stripe = operation.stripe.0;
+        match self.locks.exclusive_holder(stripe) {
+            Some(holder) if !self.slots[holder as usize].started => self.go_before(holder, id),
+            _ if self.locks.is_locked(stripe) => {
+                self.locks.queue_first(stripe, id);
+                self.slots[id as usize].unmet += 1;
+            }
+            _ => drop(self.locks.request(stripe, true, id)),
+        }
+        if self.slots[id as usize].unmet == 0 {
+            self.ready.push(id);
+        }
         true
+    }
+
+    /// The collection of the plane goes on, and so does the operation whose lock the commit ran under.
+    #[cold]
+    fn commit_for_collection_ended(&mut self, id: u32, plane: u32, lender: u32) {
+        if lender != NIL {
+            if self.slots[lender as usize].borrower == id {
+                self.slots[lender as usize].borrower = NIL;
+            }
+            self.condition_met(lender);
+        }
+        self.flash.committed(plane);
+    }
+
+    /// Operation `id` runs under the lock of operation `holder`, which has not started and does not until then.
+    fn go_before(&mut self, holder: u32, id: u32) {
+        let former = std::mem::replace(&mut self.slots[holder as usize].borrower, id);
+        self.slots[holder as usize].unmet += 1;
+        let slot = &mut self.slots[id as usize];
+        (slot.operation.lock, slot.lender) = (Lock::None, holder);
+        if former != NIL {
+            self.start_after(id, former);
+        }
+    }
+
+    /// Operation `id` starts when operation `former` has ended.
+    fn start_after(&mut self, id: u32, former: u32) {
+        let next = std::mem::replace(&mut self.slots[former as usize].dependents, id);
+        self.slots[id as usize].next_dependent = next;
+        self.slots[id as usize].unmet += 1;
     }
 
     /// Promises all pages of the operation or none.

@@ -12,7 +12,7 @@ use super::layers::{ALL, Layers, Pages};
 use crate::verify::{self, Verified};
 use flashraid_flash::memory::prefetch;
 use flashraid_redundancy::{Operation, OperationKind};
-use flashraid_vocabulary::{Lpn, Observer, PageOperation, Ppn, Sources};
+use flashraid_vocabulary::{LocalPage, Lpn, Observer, PageOperation, Ppn, Sources};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -83,6 +83,8 @@ pub struct Tags {
     durable: Pages,
     /// What the data buffer's entries hold.
     entries: Vec<Layers>,
+    /// What NVRAM holds of parities, by their local page: a stripe has one parity.
+    delayed: FxHashMap<u32, u64>,
     active: FxHashMap<u64, Page>,
     /// Pages of failed writes, and the number of the latest: old or new, nobody knows, until they are written whole again.
     unknown: FxHashMap<u64, u64>,
@@ -103,6 +105,7 @@ impl Tags {
             newest: Pages::new(space_pages),
             durable: Pages::new(space_pages),
             entries: Vec::new(),
+            delayed: FxHashMap::default(),
             active: FxHashMap::default(),
             unknown: FxHashMap::default(),
             reads_checked: 0,
@@ -162,7 +165,7 @@ impl Tags {
     }
 
     fn compare(&mut self, id: u32, operation: &Operation, strip: u32, content: u64) {
-        let lpn = page_of(operation, strip);
+        let lpn = operation.host_page(strip);
         let floor = self.gathered[id as usize].floors[rank(operation, strip) as usize];
         let overlay = self.gathered[id as usize].overlays.iter().find(|(of, _)| u32::from(*of) == strip);
         let content = content ^ overlay.map_or(ZERO, |(_, change)| *change);
@@ -217,16 +220,24 @@ impl Tags {
         if operation.kind == OperationKind::Trim {
             return ZERO;
         }
-        let lpn = page_of(operation, strip);
+        let lpn = operation.host_page(strip);
         let (given, below) = (self.given(id, strip), self.gathered[id as usize].below.iter().find(|(of, _)| u32::from(*of) == strip));
         let below = below.map_or(ZERO, |(_, content)| content ^ self.durable.get(lpn.0).content(lpn.0, given.lanes()));
         below ^ given.content(lpn.0, ALL)
     }
-}
 
-/// Host page in a data strip of the operation.
-fn page_of(operation: &Operation, strip: u32) -> Lpn {
-    Lpn(operation.first.0 + u64::from(rank(operation, strip)))
+    /// What `sources` of the operation add up to.
+    fn content_of(&self, id: u32, operation: &Operation, sources: Sources) -> u64 {
+        let host = bits(sources.host).fold(ZERO, |content, strip| content ^ self.host_strip(id, operation, strip));
+        let reads = &self.gathered[id as usize].reads;
+        let content = bits(sources.reads).fold(host, |content, read| content ^ reads.get(read as usize).copied().unwrap_or(POISON));
+        content ^ if sources.delayed { self.in_nvram(operation.page) } else { ZERO }
+    }
+
+    /// What NVRAM holds of the parity at this local page of its member.
+    pub fn in_nvram(&self, page: LocalPage) -> u64 {
+        self.delayed.get(&page.0).copied().unwrap_or(ZERO)
+    }
 }
 
 /// How many strips of the operation are below `strip`.
@@ -298,7 +309,7 @@ impl Content for Tags {
         self.leave(lpn);
     }
 
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, page_bytes: u32, entry: Option<InEntry>) {
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, entry: Option<InEntry>) {
         let mut gathered = std::mem::take(grown(&mut self.gathered, id));
         gathered.sequence = sequence;
         gathered.reads.clear();
@@ -310,13 +321,13 @@ impl Content for Tags {
         gathered.vague = match self.unknown.is_empty() {
             true => 0,
             false => bits(operation.strips)
-                .filter(|strip| self.unknown.contains_key(&page_of(operation, *strip).0))
+                .filter(|strip| self.unknown.contains_key(&operation.host_page(*strip).0))
                 .fold(0, |all, strip| all | 1 << strip),
         };
         match operation.kind {
             OperationKind::Read => {
-                for rank in 0..u64::from(operation.strips.count_ones()) {
-                    let page = self.active(Lpn(operation.first.0 + rank));
+                for lpn in operation.host_pages() {
+                    let page = self.active(lpn);
                     page.users += 1;
                     gathered.floors.push(page.floor);
                 }
@@ -326,9 +337,9 @@ impl Content for Tags {
                 gathered.parts.push((strip, self.entry(entry)));
             }
             OperationKind::Write => {
-                for strip in bits(operation.partial_strips(page_bytes)) {
+                for strip in bits(operation.beneath) {
                     // What was submitted last is what this operation is to write.
-                    let lanes = self.active[&page_of(operation, strip).0].versions.last().expect("never empty").lanes;
+                    let lanes = self.active[&operation.host_page(strip).0].versions.last().expect("never empty").lanes;
                     gathered.parts.push((strip as u8, Layers::of(sequence, lanes)));
                 }
             }
@@ -360,10 +371,16 @@ impl Content for Tags {
     }
 
     fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32) {
-        let host = bits(sources.host).fold(ZERO, |content, strip| content ^ self.host_strip(id, operation, strip));
-        let reads = &self.gathered[id as usize].reads;
-        let content = bits(sources.reads).fold(host, |content, read| content ^ reads.get(read as usize).copied().unwrap_or(POISON));
-        *grown(&mut self.programs, record) = content;
+        *grown(&mut self.programs, record) = self.content_of(id, operation, sources);
+    }
+
+    fn delayed(&mut self, id: u32, operation: &Operation, sources: Sources) {
+        let content = self.content_of(id, operation, sources);
+        self.delayed.insert(operation.page.0, content);
+    }
+
+    fn delayed_no_more(&mut self, page: LocalPage) {
+        self.delayed.remove(&page.0);
     }
 
     fn programmed(&mut self, record: u32, ppn: Ppn) {
@@ -389,7 +406,7 @@ impl Content for Tags {
         }
         let compared = std::mem::take(&mut gathered.compared);
         for strip in bits(operation.strips) {
-            let page = self.active(page_of(operation, strip));
+            let page = self.active(operation.host_page(strip));
             page.users += u32::from(compared >> strip & 1 == 1);
             let floor = page.floor;
             self.gathered[id as usize].floors[rank(operation, strip) as usize] = floor;
@@ -399,17 +416,17 @@ impl Content for Tags {
     fn ended(&mut self, id: u32, operation: &Operation, failed: bool) {
         if operation.kind == OperationKind::Read && failed {
             let compared = self.gathered[id as usize].compared;
-            bits(operation.strips & !compared).for_each(|strip| self.leave(page_of(operation, strip)));
+            bits(operation.strips & !compared).for_each(|strip| self.leave(operation.host_page(strip)));
         }
         for strip in bits(operation.strips) {
-            let lpn = page_of(operation, strip);
+            let lpn = operation.host_page(strip);
             match operation.kind {
                 // It may be one of a page that left the data buffer, and long acknowledged.
                 OperationKind::Write | OperationKind::Trim if failed => self.is_unknown(lpn, self.gathered[id as usize].sequence + 1),
                 OperationKind::Write => {
                     let given = self.given(id, strip);
                     // What covers all that flash holds leaves nothing of it, also where a discard that failed was believed.
-                    if given.lanes() == ALL || operation.covered {
+                    if given.lanes() == ALL || operation.beneath >> strip & 1 == 0 {
                         self.durable.set(lpn.0, given);
                     } else {
                         let mut layers = self.durable.get(lpn.0);

@@ -147,6 +147,11 @@ struct MirrorTable {
 }
 
 impl MirrorTable {
+    /// Whether there are mirror chips.
+    fn is_in_use(&self) -> bool {
+        !self.of_slot.is_empty()
+    }
+
     fn new(members: u32, pages_per_member: u32, dftl: Dftl) -> Self {
         let slots = if dftl.mirror_entries == 0 { 0 } else { (pages_per_member * members) as usize };
         Self {
@@ -482,7 +487,10 @@ impl Translation {
     fn moved(&mut self, plane: u32, version: Version, slot: u32) {
         let entry = match version {
             Version::Current => slot,
+            // What is kept for parities that NVRAM holds is known to NVRAM too (SPEC 6.2).
+            _ if !self.mirrors.is_in_use() => return,
             Version::Base | Version::Copy => self.mirrors.entry(slot).expect("who has a base or a copy has an entry for it"),
+            Version::Delayed => unreachable!("never on flash"),
         };
         let page = self.page_of(entry);
         if self.table.contains(entry) {
@@ -508,9 +516,15 @@ pub(super) fn lock_of(page: u32) -> StripeId {
     StripeId(LOCK | page)
 }
 
-fn page_of_change(change: &Change) -> MemberPage {
+/// The page whose entry a change is of; `None` if it changes NVRAM alone.
+fn page_of_change(change: &Change) -> Option<MemberPage> {
     match *change {
-        Change::Unmap(address) | Change::ReleaseBase(address) | Change::ReleaseCopy(address) | Change::Lose(address) => address,
+        Change::Unmap(address)
+        | Change::ReleaseBase(address)
+        | Change::ReleaseCopy(address)
+        | Change::Lose(address)
+        | Change::Retire(address) => Some(address),
+        Change::Delay(..) | Change::ReleaseDelayed(_) => None,
     }
 }
 
@@ -527,13 +541,17 @@ impl<C: Content> Engine<C> {
             let is_change = page_operation.action == Action::Program;
             let slot = self.flash.slot(page_operation.address);
             self.need(&mut translation, id, slot, is_change);
-            if page_operation.version != Version::Current {
+            if page_operation.version != Version::Current && translation.mirrors.is_in_use() {
                 let entry = translation.mirrors.entry_or_new(slot);
                 self.need(&mut translation, id, entry, is_change);
             }
         }
         for change in &wave.changes {
-            let slot = self.flash.slot(page_of_change(change));
+            let Some(page) = page_of_change(change) else { continue };
+            if matches!(change, Change::ReleaseBase(_)) && !translation.mirrors.is_in_use() {
+                continue;
+            }
+            let slot = self.flash.slot(page);
             self.need(&mut translation, id, slot, true);
             if let (Some(entry), Change::ReleaseBase(_) | Change::ReleaseCopy(_)) = (translation.mirrors.entry(slot), change) {
                 self.need(&mut translation, id, entry, true);

@@ -5,7 +5,7 @@
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, FILL, InDram, InEntry, Submitted};
-use flashraid_vocabulary::{HostOp, HostRequest, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
+use flashraid_vocabulary::{HostOp, HostRequest, LocalPage, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
 use std::collections::BTreeMap;
 
 /// Lanes of a page.
@@ -40,6 +40,8 @@ pub struct Bytes {
     reads: Vec<(u8, u8)>,
     /// The request about to be submitted.
     pub request: Option<HostRequest>,
+    /// What NVRAM holds of parities, by local page.
+    pub delayed: BTreeMap<u32, u64>,
     page_bytes: u64,
     /// Requests are rounded outwards to so many bytes.
     rounded_bytes: u64,
@@ -61,7 +63,7 @@ fn bits(mask: u64) -> impl Iterator<Item = u32> {
 }
 
 fn lpn_of(operation: &Operation, strip: u32) -> u64 {
-    operation.first.0 + u64::from((operation.strips & ((1 << strip) - 1)).count_ones())
+    operation.host_page(strip).0
 }
 
 /// Recognisable lanes: never all zero.
@@ -83,6 +85,7 @@ impl Bytes {
             programs: Vec::new(),
             reads: Vec::new(),
             request: None,
+            delayed: BTreeMap::new(),
             page_bytes: u64::from(page_bytes),
             rounded_bytes: 1,
             reads_checked: 0,
@@ -103,6 +106,12 @@ impl Bytes {
         let end = (request.offset_bytes + request.size_bytes).next_multiple_of(self.rounded_bytes);
         let is_touched = |lane: &u64| (start + lane * lane_bytes) >= offset && (start + (lane + 1) * lane_bytes) <= end;
         (0..LANES).filter(is_touched).fold(0, |mask, lane| mask | 0xFF << (8 * lane))
+    }
+
+    fn content_of(&self, id: u32, operation: &Operation, sources: Sources) -> u64 {
+        let host = bits(sources.host).fold(0, |sum, strip| sum ^ self.host_strip(id, operation, strip));
+        let content = bits(sources.reads).fold(host, |sum, read| sum ^ self.gathered[id as usize].reads[read as usize]);
+        content ^ if sources.delayed { self.delayed.get(&operation.page.0).copied().unwrap_or(0) } else { 0 }
     }
 
     fn host_strip(&self, id: u32, operation: &Operation, strip: u32) -> u64 {
@@ -251,7 +260,7 @@ impl Content for Bytes {
         }
     }
 
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, _page_bytes: u32, entry: Option<InEntry>) {
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, entry: Option<InEntry>) {
         let evicted = entry.map(|entry| self.entry(entry));
         let mut gathered = Gathered { sequence, evicted, ..Gathered::default() };
         if operation.kind == OperationKind::Read {
@@ -285,9 +294,16 @@ impl Content for Bytes {
     }
 
     fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32) {
-        let host = bits(sources.host).fold(0, |sum, strip| sum ^ self.host_strip(id, operation, strip));
-        let content = bits(sources.reads).fold(host, |sum, read| sum ^ self.gathered[id as usize].reads[read as usize]);
-        *grown(&mut self.programs, record) = content;
+        *grown(&mut self.programs, record) = self.content_of(id, operation, sources);
+    }
+
+    fn delayed(&mut self, id: u32, operation: &Operation, sources: Sources) {
+        let content = self.content_of(id, operation, sources);
+        self.delayed.insert(operation.page.0, content);
+    }
+
+    fn delayed_no_more(&mut self, page: LocalPage) {
+        self.delayed.remove(&page.0);
     }
 
     fn programmed(&mut self, record: u32, ppn: Ppn) {

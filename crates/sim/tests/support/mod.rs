@@ -126,8 +126,8 @@ macro_rules! like_inner {
         fn background(&mut self, view: &dyn flashraid_vocabulary::View) -> Option<Operation> {
             self.inner.background(view)
         }
-        fn commit_for_collection(&mut self, address: MemberPage) -> Option<Operation> {
-            self.inner.commit_for_collection(address)
+        fn commit_for_collection(&mut self, address: MemberPage, has_room: bool) -> Option<Operation> {
+            self.inner.commit_for_collection(address, has_room)
         }
         fn boxed_clone(&self) -> Box<dyn Scheme> {
             Box::new(self.clone())
