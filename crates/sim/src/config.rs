@@ -424,7 +424,7 @@ table! {
         verify: bool = Some("false"), "", Kind::Flag;
         /// With `verify`, try the failures also after every so many requests; 0 for the end only.
         verify_every: u64 = Some("0"), "requests", whole(0, MOST);
-        /// Whether the data buffer is written to flash after the last request. What that costs is counted apart.
+        /// Whether the buffer, and every parity that is put off, are written to flash after the last request. What that costs is counted apart.
         drain: bool = Some("false"), "", Kind::Flag;
         /// Faults to inject (docs/faults.md), each WHAT@WHEN.
         fail: Vec<String> = Some(""), "", Kind::List { allowed: faults::ALLOWED };

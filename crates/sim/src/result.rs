@@ -9,14 +9,23 @@ use crate::listing::Placed;
 use crate::simulation::{Simulation, with_engine};
 use crate::statistics::{KINDS, Latency, Statistics};
 use crate::verify::Verified;
-use flashraid_flash::{ACTIONS, CellOperation, Counts, Flash};
-use flashraid_redundancy::ParityUpdates;
+use flashraid_flash::{ACTIONS, CellOperation, CellTimes, Counts, Flash};
+use flashraid_redundancy::{CommitCause, Commits, GuardCounts, ParityUpdates};
 use flashraid_vocabulary::{Action, Cause, HostOp, HostRequest, MemberId};
 use flashraid_workload::TraceSummary;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
+
+/// Causes of commits, as the keys of the result call them.
+const COMMIT_CAUSES: [(&str, CommitCause); 5] = [
+    ("replacement", CommitCause::Replacement),
+    ("gc", CommitCause::Collection),
+    ("rebuild", CommitCause::Rebuild),
+    ("shutdown", CommitCause::Shutdown),
+    ("idle", CommitCause::Idle),
+];
 
 /// Version of the result's form.
 pub const SCHEMA: u32 = 1;
@@ -37,6 +46,8 @@ pub struct Snapshot {
     parity_programs: Vec<u64>,
     unmapped_reads: u64,
     buffer: Option<buffer::Counts>,
+    guard: Option<GuardCounts>,
+    idle_ns: u64,
     translation: Option<TranslationCounts>,
 }
 
@@ -56,6 +67,8 @@ impl Snapshot {
             parity_programs: engine.statistics.parity_programs.clone(),
             unmapped_reads: engine.statistics.unmapped_reads,
             buffer: engine.buffer().map(|buffer| buffer.counts),
+            guard: engine.scheme().guard(),
+            idle_ns: engine.idle_ns(),
             translation: engine.translation().map(|translation| translation.counts),
         }
     }
@@ -67,9 +80,15 @@ impl Snapshot {
         let evictions = |snapshot: &Self| snapshot.buffer.map_or(0, |counts| counts.evictions);
         json!({
             "pages": evictions(self) - evictions(start),
+            "commits": self.commits() - start.commits(),
             "simulated_ns": self.now_ns - start.now_ns,
             "flash_ops": flash_ops(&self.counts_since(start)),
         })
+    }
+
+    /// Delayed parities that were brought to flash.
+    fn commits(&self) -> u64 {
+        self.guard.map_or(0, |guard| guard.commits.iter().map(|of| of.commits).sum())
     }
 
     fn counts_since(&self, start: &Self) -> Counts {
@@ -298,6 +317,37 @@ fn report_buffer(now: buffer::Counts, start: buffer::Counts, pages_buffered: usi
     })
 }
 
+/// What the scheme that delays parities did. A commit costs its reads and one program; the share of collections leaves out commits that have
+/// nothing to do with room in the parity cache (SPEC 4.7).
+fn report_guard(now: &GuardCounts, start: &GuardCounts, cell: CellTimes) -> Value {
+    let since = |now: Commits, start: Commits| Commits { commits: now.commits - start.commits, reads: now.reads - start.reads };
+    let of = |cause: CommitCause| since(now.commits[cause as usize], start.commits[cause as usize]);
+    let (hits, misses) = (now.hits - start.hits, now.misses - start.misses);
+    let mut object = Map::new();
+    let mut insert = |key: &str, value: Value| object.insert(key.into(), value);
+    insert("hits", hits.into());
+    insert("misses", misses.into());
+    insert("hit_rate", ratio(hits as f64, (hits + misses) as f64));
+    for (name, cause) in COMMIT_CAUSES {
+        insert(&format!("commits_{name}"), of(cause).commits.into());
+        insert(&format!("commit_reads_{name}"), of(cause).reads.into());
+    }
+    let (commits, reads) =
+        COMMIT_CAUSES.iter().fold((0, 0), |(commits, reads), (_, cause)| (commits + of(*cause).commits, reads + of(*cause).reads));
+    insert("reads_per_commit", ratio(reads as f64, commits as f64));
+    let cost = |of: Commits| (of.reads * cell.read_ns + of.commits * cell.program_ns) as f64;
+    let [collection, replacement] = [CommitCause::Collection, CommitCause::Replacement].map(|cause| cost(of(cause)));
+    insert("gc_commit_share", ratio(collection, collection + replacement));
+    let widened = since(now.widened, start.widened);
+    insert("widened", widened.commits.into());
+    insert("widen_reads", widened.reads.into());
+    insert("entries", now.entries.into());
+    insert("most_entries", now.most_entries.into());
+    insert("old_pages", now.old_pages.into());
+    insert("most_old_pages", now.most_old_pages.into());
+    object.into()
+}
+
 fn report_mapping(now: TranslationCounts, start: TranslationCounts, translation_pages: u32) -> Value {
     json!({
         "cmt_hits": now.hits - start.hits,
@@ -357,6 +407,9 @@ impl Simulation {
         let page_bytes = u64::from(self.config.device.page_bytes);
         let programs: u64 = counts[Action::Program as usize].iter().sum();
         let duration_ns = now.now_ns - start.now_ns;
+        let busy_ns = duration_ns - (now.idle_ns - start.idle_ns);
+        let data_pages = counts[Action::Program as usize][Cause::Host as usize] as f64;
+        let per_page = |action: Action, cause: Cause| ratio(counts[action as usize][cause as usize] as f64, data_pages);
         let (parity, load) = (now.parity, self.offered_load());
         let price = Price::of(&self.config.device, engine.scheme());
         let mut object = json!({
@@ -416,8 +469,21 @@ impl Simulation {
             },
             "latency_ns": self.latencies(statistics),
             "flash_ops": flash_ops(&counts),
+            "bandwidth": {
+                "read_bytes_per_second": ratio(statistics.bytes_read as f64 * 1e9, duration_ns as f64),
+                "write_bytes_per_second": ratio(statistics.bytes_written as f64 * 1e9, duration_ns as f64),
+                "busy_ns": busy_ns,
+                "busy_read_bytes_per_second": ratio(statistics.bytes_read as f64 * 1e9, busy_ns as f64),
+                "busy_write_bytes_per_second": ratio(statistics.bytes_written as f64 * 1e9, busy_ns as f64),
+            },
+            "per_data_page": {
+                "pre_reads": per_page(Action::Read, Cause::PreRead),
+                "commit_reads": per_page(Action::Read, Cause::Commit),
+                "parity_programs": per_page(Action::Program, Cause::Parity),
+                "commit_programs": per_page(Action::Program, Cause::Commit),
+            },
             "write_amplification": ratio((programs * page_bytes) as f64, statistics.bytes_written as f64),
-            "pages_per_host_page": ratio(programs as f64, counts[Action::Program as usize][Cause::Host as usize] as f64),
+            "pages_per_host_page": ratio(programs as f64, data_pages),
             "parity_updates": {
                 "full_stripe": parity.full_stripe - start.parity.full_stripe,
                 "rmw": parity.rmw - start.parity.rmw,
@@ -445,6 +511,9 @@ impl Simulation {
         }
         if let (Some(now), Some(start), Some(translation)) = (now.translation, start.translation, engine.translation()) {
             more.insert("mapping".into(), report_mapping(now, start, translation.pages()));
+        }
+        if let (Some(now), Some(start)) = (&now.guard, &start.guard) {
+            more.insert("guard".into(), report_guard(now, start, engine.flash.settings().cell));
         }
         more.insert("faults".into(), json!(self.injector.injected));
         more.insert("rebuild".into(), engine.rebuilds().iter().map(|rebuild| report_rebuild(rebuild, page_bytes)).collect());

@@ -205,11 +205,11 @@ fn count_requests(path: &Path, config: &Config, progress: &mut dyn FnMut(Stage) 
     }
 }
 
-/// Writes the data buffer to flash, checks what is stored then, and adds the cost to the result, in which it is not counted otherwise.
+/// Writes the buffer and the parities that are put off to flash, checks what is stored then, and adds the cost to the result, in which it is not counted otherwise.
 fn drain(simulation: &mut Simulation, result: &mut serde_json::Value, warnings: &mut Vec<String>) -> Result<(), RunError> {
     let (cost, is_complete) = simulation.drain()?;
     if !is_complete {
-        warnings.push("the data buffer could not be drained for lack of space".into());
+        warnings.push("not everything could be drained for lack of space".into());
     }
     let object = result.as_object_mut().expect("an object");
     let engine = object.remove("engine"); // it comes last

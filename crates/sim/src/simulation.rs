@@ -195,13 +195,15 @@ impl Simulation {
         with_engine!(&mut self.engine, engine => std::mem::take(&mut engine.completed))
     }
 
-    /// Writes what the data buffer holds to flash, and returns what that cost, and whether there was space for all of it. It is
+    /// Writes what the buffer holds to flash, and the parities that are put off, and returns what that cost, and whether there was space for all of it. It is
     /// for the end of a run, when nothing is in flight: a result taken afterwards would count it as the workload's.
     pub(crate) fn drain(&mut self) -> Result<(Value, bool), Stalled> {
         with_engine!(&mut self.engine, engine => {
             let start = Snapshot::of(engine);
             let flush = HostRequest { arrival_ns: engine.now_ns(), offset_bytes: 0, size_bytes: 0, op: HostOp::Flush, stream: 0, source: 0 };
             engine.submit(&flush, false);
+            engine.finish()?;
+            engine.drain_scheme();
             engine.finish()?;
             let is_complete = engine.completed.pop().is_some_and(|flush| flush.ok);
             Ok((Snapshot::of(engine).cost_since(&start), is_complete))

@@ -43,6 +43,20 @@ fn filled(config: &Config, filled: u64) -> Engine<Untracked> {
     engine
 }
 
+#[test]
+fn idle_time_is_when_nothing_is_under_way() {
+    let mut engine = filled(&placed(&[]), 128);
+    // Two reads of one die, the second of which comes while the first is served; a write; a request that arrives at an idle device.
+    let requests = [
+        (1_000, pages(HostOp::Read, at(0), 1)),
+        (1_000 + READ / 2, pages(HostOp::Read, at(16), 1)),
+        (1_000_000, pages(HostOp::Write, 0, 1)),
+    ];
+    let completed = run(&mut engine, &requests);
+    engine.advance_until(2_000_000).unwrap();
+    assert_eq!(engine.idle_ns(), 2_000_000 - (completed[1] - 1_000) - PROGRAM);
+}
+
 /// Submits requests at their times and returns when each completed, in order of submission.
 fn run(engine: &mut Engine<Untracked>, requests: &[(u64, HostRequest)]) -> Vec<u64> {
     let start = engine.completed.len();

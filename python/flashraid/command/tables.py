@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..reproduce import Paper, Reproduction
 
 GAPS = ("p1", "p10", "p25", "p50", "p75", "p90", "p99", "p100")  # of more, which would make a row too long
+COMMIT_CAUSES = ("replacement", "gc", "rebuild", "shutdown", "idle")
 PERCENTILES = {"p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "p99_99": "p99.99"}
 
 
@@ -49,6 +50,14 @@ def show_result(result: Result) -> None:
         pages = buffer.hits + buffer.misses
         hits = f"{buffer.hits:,} of {pages:,} pages" + (f" ({buffer.hits / pages:.1%})" if pages else "")
         facts.add_row("data buffer", f"hits {hits}, evictions {buffer.evictions:,}, left {buffer.pages_buffered:,}")
+    if "guard" in result:
+        guard = result.guard
+        updates = guard.hits + guard.misses
+        hits = f"hits {guard.hits:,} of {updates:,} updates" + (f" ({guard.hit_rate:.1%})" if updates else "")
+        commits = {cause: guard[f"commits_{cause}"] for cause in COMMIT_CAUSES}
+        counted = ", ".join(f"{cause} {count:,}" for cause, count in commits.items() if count) or "none"
+        facts.add_row("delayed parities", f"{hits}, left {guard.entries:,}")
+        facts.add_row("commits", f"{counted} ({_number(guard.reads_per_commit, 2)} reads each)")
     if "verify" in result:
         found = result.verify
         facts.add_row("verified reads", f"{found.reads_checked:,}, mismatches {found.mismatches:,}")
@@ -107,6 +116,12 @@ def show_comparison(comparison: Comparison) -> None:
     row("programs per host page", [_number(each.pages_per_host_page, 3) for each in results])
     row("write amplification", [_number(each.write_amplification, 3) for each in results])
     row("pre-reads", [f"{each.flash_ops.reads.pre_read:,}" for each in results])
+    if any("guard" in each for each in results):
+        row("reads of commits", [f"{each.flash_ops.reads.commit:,}" for each in results])
+    row(
+        "programs of parity",
+        [f"{each.flash_ops.programs.parity + each.flash_ops.programs.commit:,}" for each in results],
+    )
     row("collection programs", [f"{each.flash_ops.programs.gc:,}" for each in results], end=True)
     if any(each.status == 3 for each in results):
         row("failed or unfinished", [f"{each.workload.requests - each.requests.completed:,}" for each in results])

@@ -140,8 +140,11 @@ pub struct Engine<C: Content> {
     /// The contents; public for checks.
     pub content: C,
     jobs: Vec<Box<dyn Job>>,
-    /// Whether there are jobs or a recorder.
+    /// Whether there are jobs or a recorder, or the scheme wants to know when nobody else works.
     has_watchers: bool,
+    works_when_idle: bool,
+    /// Time in which nothing was under way.
+    idle_ns: u64,
     requests: Vec<Request>,
     free_requests: u32,
     outstanding: u64,
@@ -272,11 +275,13 @@ impl<C: Content> Engine<C> {
             recorder: None,
             translation: options.dftl.map(|dftl| Translation::new(&flash, dftl, C::TRACKED).into()),
             options,
+            jobs: Vec::new(),
+            works_when_idle: scheme.works_when_idle(),
+            has_watchers: scheme.works_when_idle(),
+            idle_ns: 0,
             scheme,
             flash,
             content,
-            jobs: Vec::new(),
-            has_watchers: false,
             requests: reserved(ROOM),
             free_requests: NIL,
             outstanding: 0,
@@ -339,6 +344,11 @@ impl<C: Content> Engine<C> {
     /// The data buffer, for reports.
     pub fn buffer(&self) -> Option<&Buffer> {
         self.buffer.as_deref()
+    }
+
+    /// Simulated time in which nothing was under way: no request, and no work on flash.
+    pub fn idle_ns(&self) -> u64 {
+        self.idle_ns
     }
 
     /// Simulated time.
@@ -717,11 +727,13 @@ impl<C: Content> Engine<C> {
         while self.flash.next_event_ns() <= time_ns {
             self.process_event();
         }
-        if self.flash.next_event_ns() == u64::MAX
-            && (self.waiting_for_space > 0 || self.flash.has_failures())
-            && self.goes_on_without_progress()
-        {
-            return self.advance_until(time_ns);
+        if self.flash.next_event_ns() == u64::MAX {
+            if (self.waiting_for_space > 0 || self.flash.has_failures()) && self.goes_on_without_progress() {
+                return self.advance_until(time_ns);
+            }
+            if self.next_answer_ns() == u64::MAX {
+                self.idle_ns += time_ns - self.flash.now_ns();
+            }
         }
         self.flash.set_now(time_ns);
         Ok(())
@@ -798,6 +810,9 @@ impl<C: Content> Engine<C> {
     fn tell_watchers(&mut self) {
         self.go_on_rebuilding();
         self.offer_jobs();
+        if self.works_when_idle {
+            self.offer_idle_time();
+        }
         self.note_queues();
     }
 

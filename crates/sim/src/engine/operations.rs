@@ -829,6 +829,23 @@ impl<C: Content> Engine<C> {
         }
     }
 
+    /// Starts what the scheme does while nobody else works.
+    #[cold]
+    pub(super) fn offer_idle_time(&mut self) {
+        while let Some(operation) = self.scheme.idle(&EngineView(&self.flash)) {
+            self.admit_after(operation, NO_JOB, NIL);
+            self.run_ready();
+        }
+    }
+
+    /// Brings every delayed parity to flash, without a request.
+    pub(crate) fn drain_scheme(&mut self) {
+        while let Some(operation) = self.scheme.drain() {
+            self.admit_after(operation, NO_JOB, NIL);
+            self.run_ready();
+        }
+    }
+
     /// Starts what the jobs have to do now.
     pub(super) fn offer_jobs(&mut self) {
         for job in 0..self.jobs.len() {
