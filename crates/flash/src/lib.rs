@@ -13,6 +13,7 @@ pub mod nand;
 mod settings;
 mod topology;
 
+pub use collection::Collected;
 use collection::collector::Collection;
 use collection::victims::Victims;
 use faults::Faults;
@@ -72,6 +73,15 @@ pub enum MapNews {
     },
 }
 
+/// What the collector wants to know of the layer above, which answers in the same instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Which block of the plane is collected, as some have semivalid pages to commit: answered by `choose_victim`.
+    Victim(u32),
+    /// What becomes of a semivalid page in the victim of a plane: answered by `rule`.
+    Semivalid(u32, MemberPage),
+}
+
 /// Load and traffic of one member.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MemberLoad {
@@ -122,11 +132,13 @@ pub struct Flash {
     pub(crate) completions: Vec<Completion>,
     pub(crate) started: Vec<(u32, Ppn, u32)>,
     pub(crate) freed: Vec<u32>,
-    pub(crate) questions: Vec<(u32, MemberPage)>,
+    pub(crate) questions: Vec<Question>,
     pub(crate) map_news: Vec<MapNews>,
     pub(crate) without_time: bool,
     pub(crate) programmed_now: u64,
     pub(crate) victims_now: u64,
+    /// What collections have done beside the page operations in `counts`.
+    pub collected: Collected,
     pub(crate) loads: Vec<MemberLoad>,
     held: Vec<Held>,
     pub(crate) completed_requests: u64,
@@ -208,6 +220,7 @@ impl Flash {
             without_time: false,
             programmed_now: 0,
             victims_now: 0,
+            collected: Collected::default(),
             loads: vec![MemberLoad::default(); members as usize],
             held: vec![Held::default(); members as usize],
             completed_requests: 0,
@@ -405,6 +418,9 @@ impl Flash {
     /// The page has no current version any more.
     pub fn unmap(&mut self, address: MemberPage, version: Version) {
         if let Some(old) = self.maps.clear(version, self.slot(address)) {
+            if version == Version::Base {
+                self.count_base(old, -1);
+            }
             self.invalidate(old);
             let held = &mut self.held[usize::from(address.member.0)];
             match version {
@@ -435,6 +451,30 @@ impl Flash {
         self.maps.set(Version::Base, slot, old);
         self.maps.label(old, Version::Base, slot);
         self.held[(slot % self.members) as usize].bases += 1;
+        self.count_base(old, 1);
+    }
+
+    /// A page of the block became a base, or is one no more. Only who commits bases needs to know.
+    #[inline]
+    fn count_base(&mut self, ppn: Ppn, change: i16) {
+        if self.settings.moves_bases || ppn == self.faults.lost {
+            return;
+        }
+        let block = self.block_of(ppn);
+        let (plane, number) = self.blocks.place(block);
+        let listed = self.blocks.blocks[block].listed;
+        if listed {
+            self.victims.remove(plane, number, self.blocks.of_plane(plane));
+        }
+        let entry = &mut self.blocks.blocks[block];
+        entry.bases = entry.bases.wrapping_add_signed(change);
+        if listed {
+            self.victims.insert(plane, number, self.blocks.of_plane(plane));
+        }
+        // One page less to move. (Of a base that goes the page is still to be counted off.)
+        if listed && change > 0 {
+            self.collect_if_starved(plane);
+        }
     }
 
     // ---- without time: fill, precondition, first touch ----
@@ -638,6 +678,7 @@ impl Flash {
     /// Checks what must always hold, by scanning everything; for tests. Returns what is wrong.
     pub fn check(&self) -> Result<(), String> {
         let mut live = vec![0u16; self.blocks.blocks.len()];
+        let mut bases = vec![0u16; self.blocks.blocks.len()];
         let mut held = vec![Held::default(); self.members as usize];
         for version in [Version::Current, Version::Base, Version::Copy] {
             for slot in 0..(self.settings.pages_per_member + self.settings.translation_pages) * self.members {
@@ -647,6 +688,7 @@ impl Flash {
                             return Err(format!("{version:?} of slot {slot} is at {ppn:?}, labelled {:?}", self.maps.labelled(ppn)));
                         }
                         live[self.block_of(ppn)] += 1;
+                        bases[self.block_of(ppn)] += u16::from(version == Version::Base && !self.settings.moves_bases);
                     }
                     let held = &mut held[(slot % self.members) as usize];
                     held.bases += u32::from(version == Version::Base);
@@ -658,8 +700,16 @@ impl Flash {
             return Err(format!("{held:?} bases and copies, counted {:?}", self.held));
         }
         for (index, block) in self.blocks.blocks.iter().enumerate() {
-            if block.live != live[index] {
-                return Err(format!("block {index} counts {} live pages, the maps name {}", block.live, live[index]));
+            if (block.live, block.bases) != (live[index], bases[index]) {
+                let (live, bases) = (live[index], bases[index]);
+                return Err(format!(
+                    "block {index} counts {} live pages and {} bases, the maps name {live} and {bases}",
+                    block.live, block.bases
+                ));
+            }
+            let (plane, number) = self.blocks.place(index);
+            if self.victims.pinned(plane).contains(&number) != (block.listed && block.bases > 0) {
+                return Err(format!("block {index} {block:?} is wrongly among those with bases, or not"));
             }
             if block.listed != (block.state == State::Closed && block.pending == 0) {
                 return Err(format!("block {index} {block:?} is wrongly listed or unlisted"));

@@ -111,6 +111,10 @@ pub struct Settings {
     pub gc_hard: u32,
     /// What stands still during a collection.
     pub gc_blocks: Blocking,
+    /// Collections move semivalid pages like valid ones; else the layer above commits them first, so that they need no move (SPEC 4.4).
+    pub moves_bases: bool,
+    /// Victims are chosen by what moves and commits cost; else by moves alone.
+    pub commit_aware: bool,
     /// Take the free block with the fewest erases; else in the order in which they were freed.
     pub wear_dynamic: bool,
     /// Move cold blocks when the spread of erase counts in a plane exceeds this.

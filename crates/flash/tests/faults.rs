@@ -1,78 +1,10 @@
 //! What fails, stays lost and is retired, what goes on, and what takes its place.
 
 use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Progress, Settings};
-use flashraid_vocabulary::{
-    Action, Cause, Fault, Geometry, MemberId, MemberPage, NoObserver, PageOperation, Part, Ppn, Priority, Ruling, Sources, Version,
-};
-use std::collections::BTreeMap;
+use flashraid_vocabulary::{Action, Cause, Fault, MemberId, MemberPage, NoObserver, Part, Ppn, Version};
+use support::{Host, Random, operation, settings};
 
-/// Marsaglia's xorshift: tests only need some numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-}
-
-const GEOMETRY: Geometry = Geometry {
-    channels: 2,
-    chips_per_channel: 3,
-    dies_per_chip: 2,
-    planes_per_die: 2,
-    blocks_per_plane: 8,
-    pages_per_block: 4,
-    page_bytes: 4096,
-};
-
-/// 2 channels of 3 chips of 2 dies of 2 planes of 8 blocks of 4 pages.
-fn settings(placement: Placement) -> Settings {
-    Settings {
-        geometry: GEOMETRY,
-        member_is_chip: false,
-        pages_per_member: 150,
-        mirror_chips: 0,
-        spare_chips: 0,
-        translation_blocks: 0,
-        translation_pages: 0,
-        cell: CellTimes { read_ns: 10, program_ns: 100, erase_ns: 1000 },
-        bus_ps_per_byte: 1000,
-        read_command_ns: 1,
-        program_command_ns: 1,
-        erase_command_ns: 1,
-        chip_serial: false,
-        static_order: *b"WDP",
-        placement,
-        fifo: false,
-        report_data_in: false,
-        whole_page_transfers: false,
-        multi_plane: false,
-        copyback: false,
-        gc_threshold: 0.1,
-        gc_hard: 2,
-        gc_blocks: Blocking::None,
-        wear_dynamic: true,
-        wear_static: None,
-    }
-}
-
-fn operation(action: Action, address: MemberPage, version: Version, keep_base: bool) -> PageOperation {
-    PageOperation {
-        action,
-        version,
-        cause: Cause::Host,
-        priority: Priority::Host,
-        host_waits: true,
-        keep_base,
-        address,
-        bytes: 4096,
-        sources: Sources::default(),
-        strip: PageOperation::NO_STRIP,
-    }
-}
+mod support;
 
 fn chip(channel: u32, chip: u32) -> Part {
     Part::Chip { channel, chip }
@@ -97,132 +29,6 @@ fn parts_of(flash: &Flash, ppn: Ppn) -> (Part, Part) {
     panic!("{ppn:?} is nowhere");
 }
 
-/// A layer above the flash that programs and reads, and does with what fails what the engine does.
-struct Host {
-    flash: Flash,
-    /// Programs under way: how many of each page, as only one at a time may be.
-    writing: BTreeMap<(u32, u8), bool>,
-    completed: [u32; 2],
-    failed: [u32; 2],
-    unplaced: u32,
-    repeated: u32,
-    /// Whether lost pages are expected at all.
-    checks: bool,
-}
-
-impl Host {
-    fn new(settings: Settings) -> Self {
-        let flash = Flash::new(settings);
-        Self { flash, writing: BTreeMap::new(), completed: [0; 2], failed: [0; 2], unplaced: 0, repeated: 0, checks: true }
-    }
-
-    /// Programs a page, if there is one and the page is not being programmed.
-    fn write(&mut self, address: MemberPage, version: Version, keep_base: bool) -> bool {
-        let key = (self.flash.slot(address), version as u8);
-        if self.writing.contains_key(&key) || !self.flash.reserve(self.flash.domain_of(address, version)) {
-            return false;
-        }
-        self.writing.insert(key, true);
-        self.flash.submit(&operation(Action::Program, address, version, keep_base), key.0 << 2 | u32::from(key.1)).unwrap();
-        self.settle();
-        true
-    }
-
-    fn read(&mut self, address: MemberPage, version: Version) -> bool {
-        let is_written = self.flash.lookup(address, version).is_some();
-        if is_written {
-            self.flash.submit(&operation(Action::Read, address, version, false), 3).unwrap();
-            self.settle();
-        }
-        is_written
-    }
-
-    fn fail(&mut self, fault: Fault) {
-        self.flash.fail(&fault);
-        self.settle();
-    }
-
-    /// Takes what the flash has to say.
-    fn settle(&mut self) {
-        loop {
-            let mut next = 0;
-            while let Some(&completion) = self.flash.completions().get(next) {
-                next += 1;
-                self.completed(completion.record, completion.progress);
-            }
-            self.flash.forget_completions();
-            while self.flash.take_freed().is_some() {}
-            while self.flash.take_started().is_some() {}
-            let mut any = false;
-            while let Some((plane, address)) = self.flash.take_question() {
-                any = true;
-                self.flash.rule(plane, address, if address.page.0.is_multiple_of(2) { Ruling::Move } else { Ruling::Free });
-            }
-            if !any && self.flash.completions().is_empty() {
-                break;
-            }
-        }
-        if self.checks {
-            self.flash.check().unwrap();
-        }
-    }
-
-    fn completed(&mut self, record: u32, progress: Progress) {
-        let about = self.flash.about(record);
-        let kind = usize::from(about.action == Action::Program);
-        let failed = progress == Progress::Failed;
-        match progress {
-            Progress::DataIn => return,
-            Progress::Ended => self.completed[kind] += 1,
-            Progress::Failed => self.failed[kind] += 1,
-        }
-        if about.action == Action::Read {
-            assert_eq!(failed, self.flash.is_lost_page(about.ppn), "a read fails if its page is lost");
-            return self.flash.forget(record);
-        }
-        let (slot, version) = (about.owner >> 2, [Version::Current, Version::Base, Version::Copy][(about.owner & 3) as usize]);
-        if !failed {
-            assert!(!self.flash.is_lost_page(about.ppn));
-            self.flash.commit(record);
-        } else if self.flash.repeat(record) {
-            self.repeated += 1;
-            return;
-        } else {
-            self.unplaced += 1;
-            self.flash.abort(record);
-            if version == Version::Current {
-                self.flash.lose(self.flash.address(slot));
-            }
-        }
-        self.writing.remove(&(slot, version as u8));
-    }
-
-    fn advance(&mut self) -> bool {
-        let goes_on = self.flash.next_event_ns() != u64::MAX;
-        if goes_on {
-            self.flash.advance(&mut NoObserver);
-            self.settle();
-        }
-        goes_on
-    }
-
-    fn finish(&mut self) {
-        while self.advance() || self.flash.fail_stuck() {
-            self.settle();
-        }
-        assert!(self.writing.is_empty(), "every program ends somehow: {:?}", self.writing);
-    }
-
-    /// How many pages of a member are lost, and how many are written.
-    fn lost(&self, member: u16) -> (u32, u32) {
-        let pages = (0..self.flash.settings().pages_per_member).map(|page| MemberPage::new(member, page));
-        pages.fold((0, 0), |(lost, written), page| {
-            let is_written = self.flash.lookup(page, Version::Current).is_some();
-            (lost + u32::from(self.flash.is_lost(page, Version::Current)), written + u32::from(is_written))
-        })
-    }
-}
-
 /// A random part: mostly small ones, so that something is left.
 fn random_part(random: &mut Random, settings: &Settings) -> Part {
     let geometry = settings.geometry;
@@ -245,7 +51,7 @@ fn random_part(random: &mut Random, settings: &Settings) -> Part {
 /// exactly if their pages are lost.
 #[test]
 fn random_failures_leave_everything_consistent() {
-    let (mut repeated, mut unplaced, mut replaced, mut failed, mut retired, mut completed) = (0, 0, 0, 0, 0, 0);
+    let (mut repeated, mut unplaced, mut replaced, mut failed, mut retired, mut completed, mut asked) = (0, 0, 0, 0, 0, 0, [0; 2]);
     for seed in 1..=150u64 {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         (0..10).for_each(|_| _ = random.below(2));
@@ -267,6 +73,8 @@ fn random_failures_leave_everything_consistent() {
             multi_plane: coin(),
             copyback: coin(),
             report_data_in: coin(),
+            moves_bases: coin(),
+            commit_aware: coin(),
             gc_blocks: [Blocking::None, Blocking::Unit, Blocking::Chip, Blocking::Channel][usize::from(coin()) * 2 + usize::from(coin())],
             gc_hard: 2 + u32::from(coin()),
             wear_static: coin().then_some(1),
@@ -303,6 +111,7 @@ fn random_failures_leave_everything_consistent() {
                         host.settle();
                     }
                 }
+                15 => _ = host.end_commit(),
                 14 => host.flash.resume_copies(address.member),
                 _ => _ = host.advance(),
             }
@@ -313,8 +122,9 @@ fn random_failures_leave_everything_consistent() {
         failed += host.failed[0];
         retired += (0..members).map(|member| host.flash.pages_gone(MemberId(member))).sum::<u32>();
         completed += host.completed[1];
+        asked = [asked[0] + host.asked[0], asked[1] + host.asked[1]];
     }
-    assert!(completed > 50_000);
+    assert!(completed > 50_000 && asked[0] > 1000 && asked[1] > 500, "{completed} {asked:?}");
     assert!(
         repeated > 100 && unplaced > 20 && replaced > 20 && failed > 100 && retired > 1000,
         "{repeated} {unplaced} {replaced} {failed} {retired}"

@@ -220,6 +220,8 @@ fn settings(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_se
         gc_threshold: 0.1,
         gc_hard: 2,
         gc_blocks: Blocking::None,
+        moves_bases: true,
+        commit_aware: false,
         wear_dynamic: true,
         wear_static: None,
     }

@@ -280,6 +280,10 @@ impl Scheme for CommitsAnotherFirst {
         ParityUpdates { deferred: self.deferred, committed: self.committed, ..self.inner.parity_updates() }
     }
 
+    fn moves_bases(&self) -> bool {
+        false
+    }
+
     fn commit_for_collection(&mut self, address: MemberPage, has_room: bool) -> Option<Operation> {
         has_room.then(|| self.inner.commit(self.inner.layout().stripe_at(address.page)))
     }

@@ -1,6 +1,6 @@
 //! The one file that makes a device out of a configuration.
 
-use crate::config::{ArrayUnit, Config, ConfigError, Device, GcBlocks, Mapping, Member, Scheduling, SerialSubrequests, Transfer};
+use crate::config::{ArrayUnit, Config, ConfigError, Device, GcBlocks, GcPolicy, Mapping, Member, Scheduling, SerialSubrequests, Transfer};
 use crate::config::{Unwritten, WearLeveling, WriteCompletes};
 use crate::engine::content::Content;
 use crate::engine::{Dftl, Engine, Options, RebuildOptions, Serial};
@@ -10,7 +10,7 @@ use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Settings};
 pub fn engine<C: Content>(config: &Config, content: impl FnOnce(u64) -> C) -> Result<Engine<C>, ConfigError> {
     let scheme = config.build_scheme()?;
     let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
-    let flash = Flash::new(settings(&config.device, config.placement(&*scheme)));
+    let flash = Flash::new(settings(&config.device, config.placement(&*scheme), scheme.moves_bases()));
     Ok(Engine::new(scheme, flash, content(space_pages), options(config, space_pages)))
 }
 
@@ -41,8 +41,9 @@ pub fn options(config: &Config, space_pages: u64) -> Options {
     }
 }
 
-/// What the flash layer is told about the device, on which programs find their planes as `placement` says.
-pub fn settings(device: &Device, placement: Placement) -> Settings {
+/// What the flash layer is told about the device, on which programs find their planes as `placement` says, and collections move semivalid pages or
+/// have them committed.
+pub fn settings(device: &Device, placement: Placement, moves_bases: bool) -> Settings {
     let order = device.static_order.as_bytes();
     Settings {
         geometry: device.geometry(),
@@ -73,6 +74,8 @@ pub fn settings(device: &Device, placement: Placement) -> Settings {
             GcBlocks::Chip => Blocking::Chip,
             GcBlocks::Channel => Blocking::Channel,
         },
+        moves_bases,
+        commit_aware: !moves_bases && device.gc_policy != GcPolicy::Greedy,
         wear_dynamic: device.wear_leveling != WearLeveling::None,
         wear_static: (device.wear_leveling == WearLeveling::Static).then_some(device.wear_spread),
     }

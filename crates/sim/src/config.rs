@@ -204,6 +204,18 @@ word! {
 }
 
 word! {
+    /// Which block is collected.
+    GcPolicy {
+        /// `commit_aware`.
+        Auto = "auto",
+        /// The one with the fewest pages to move. Semivalid pages that the scheme commits instead do not count.
+        Greedy = "greedy",
+        /// The one with the least time of moves, and of the commits of its semivalid pages. The same as `greedy` if the scheme commits none.
+        CommitAware = "commit_aware",
+    }
+}
+
+word! {
     /// Wear levelling.
     WearLeveling {
         /// Free blocks in the order in which they were freed.
@@ -323,6 +335,8 @@ table! {
         gc_hard: u32 = Some("2"), "blocks", whole(2, 65_534);
         /// What stands still for the host while a collection moves pages.
         gc_blocks: GcBlocks = Some("chip"), "", Kind::Word(GcBlocks::WORDS);
+        /// Which block is collected.
+        gc_policy: GcPolicy = Some("auto"), "", Kind::Word(GcPolicy::WORDS);
         /// Wear levelling.
         wear_leveling: WearLeveling = Some("dynamic"), "", Kind::Word(WearLeveling::WORDS);
         /// Static wear levelling: difference of erase counts in a plane above which cold blocks are moved.

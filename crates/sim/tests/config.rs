@@ -211,6 +211,7 @@ fn every_value_has_its_limits() {
         ("gc_threshold", &["1", "-0.1", "NaN"]),
         ("gc_hard", &["1", "0"]),
         ("gc_blocks", &["plane"]),
+        ("gc_policy", &["lru"]),
         ("wear_leveling", &["hybrid"]),
         ("wear_spread", &["0"]),
         ("buffer_bytes_per_gib", &["-1", "1073741825", "0.5"]),

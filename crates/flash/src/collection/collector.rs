@@ -3,21 +3,25 @@
 //! It takes no lock. A move copies a page and switches the map only if the map still names the old page; a block with a
 //! dispatched read is erased when the read has ended. A semivalid page is a question to the layer above, which answers with
 //! `Flash::rule`. Static wear levelling is a collection whose victim is a cold block instead of the emptiest.
+//!
+//! Of a scheme that commits semivalid pages, a collection has two phases (SPEC 4.4). First all semivalid pages of the victim are
+//! asked about and those to be committed waited for, with nothing blocked, as the commits may need any unit. Then moves and erase follow
+//! in one go, and a page that is still semivalid, or again, is moved.
 
 use crate::mapping::blocks::{NONE, State, Stream};
 use crate::mapping::space::{Domain, NIL};
 use crate::nand::records::{Record, Work};
 use crate::nand::units::each;
-use crate::{Blocking, Flash, MapNews, MemberLoad};
+use crate::{Blocking, Flash, MapNews, MemberLoad, Question};
 use flashraid_vocabulary::{Cause, MemberPage, Observer, Ppn, Priority, Ruling, Version};
 use std::cmp::Reverse;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Moving,
-    /// A semivalid page: the layer above has been asked.
+    /// A semivalid page at the cursor: the layer above has been asked.
     Asking,
-    /// The layer above commits the semivalid page's stripe.
+    /// First phase: the layer above has been asked about all semivalid pages, and commits some.
     Committing,
     /// Dispatched reads of the victim have not ended.
     Reads,
@@ -43,12 +47,25 @@ pub struct Collection {
     /// The victim is retired instead of erased, so nothing is gained.
     retires: bool,
     moving: u32,
+    /// First phase: semivalid pages without an answer, and commits that have not ended.
+    uncommitted: u16,
+    /// When the victim was chosen.
+    since_ns: u64,
 }
 
 impl Collection {
     /// No collection runs.
-    pub const IDLE: Collection =
-        Collection { victim: NONE, cursor: 0, stage: Stage::Moving, wear: false, move_semivalid: false, retires: false, moving: 0 };
+    pub const IDLE: Collection = Collection {
+        victim: NONE,
+        cursor: 0,
+        stage: Stage::Moving,
+        wear: false,
+        move_semivalid: false,
+        retires: false,
+        moving: 0,
+        uncommitted: 0,
+        since_ns: 0,
+    };
 }
 
 impl Flash {
@@ -71,12 +88,73 @@ impl Flash {
     }
 
     fn start_collection(&mut self, plane: u32) {
-        if self.collections[plane as usize].victim == NONE
-            && let Some(victim) = self.victims.best(plane)
+        if self.collections[plane as usize].victim != NONE {
+            return;
+        }
+        if !self.victims.pinned(plane).is_empty() {
+            return self.start_among_pinned(plane);
+        }
+        if let Some(victim) = self.victims.best(plane)
             && self.can_move(plane, victim)
         {
             self.collect_block(plane, victim, false);
         }
+    }
+
+    #[cold]
+    fn start_among_pinned(&mut self, plane: u32) {
+        let question = Question::Victim(plane);
+        if !self.settings.commit_aware {
+            self.choose_victim(plane, &|_| (0, 0));
+        } else if !self.questions.contains(&question) {
+            self.questions.push(question);
+        }
+    }
+
+    /// Starts the collection of the plane's cheapest block, if any has a page that need not be moved. `commit_cost` says how many pages the commit
+    /// of a semivalid page's stripe reads and programs; a block has no two pages of one stripe. Of equally cheap ones, blocks without semivalid pages
+    /// come first, then those that have had some for longest.
+    pub fn choose_victim(&mut self, plane: u32, commit_cost: &dyn Fn(MemberPage) -> (u32, u32)) {
+        if self.collections[plane as usize].victim != NONE {
+            return;
+        }
+        let cell = self.settings.cell;
+        let cost_ns = |reads: u32, programs: u32| u64::from(reads) * cell.read_ns + u64::from(programs) * cell.program_ns;
+        let block_of = |number: u16| self.blocks.blocks[self.blocks.index(plane, number)];
+        let mut best = self.victims.best(plane).map(|number| {
+            let live = u32::from(block_of(number).live);
+            (cost_ns(live, live), number)
+        });
+        for &number in self.victims.pinned(plane) {
+            let moves = u32::from(block_of(number).live - block_of(number).bases);
+            if moves == self.pages_per_block {
+                continue;
+            }
+            let mut cost = cost_ns(moves, moves);
+            for slot in self.bases_in(plane, number) {
+                if best.is_some_and(|(least, _)| cost >= least) {
+                    break;
+                }
+                let (reads, programs) = commit_cost(self.address(slot));
+                cost += cost_ns(reads, programs);
+            }
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, number));
+            }
+        }
+        if let Some((_, victim)) = best
+            && self.can_move(plane, victim)
+        {
+            self.collect_block(plane, victim, false);
+        }
+    }
+
+    /// Slots of the semivalid pages of a block.
+    fn bases_in(&self, plane: u32, number: u16) -> impl Iterator<Item = u32> {
+        let block = self.blocks.index(plane, number);
+        let (first, count) = (self.first_ppn(block).0, usize::from(self.blocks.blocks[block].bases));
+        let live = (first..first + self.pages_per_block).filter_map(|ppn| self.maps.live(Ppn(ppn)));
+        live.filter(|(version, _)| *version == Version::Base).map(|(_, slot)| slot).take(count)
     }
 
     /// Whether there are pages for the live ones of a victim: always, unless failures took from what is kept for that.
@@ -92,8 +170,57 @@ impl Flash {
     }
 
     fn begin_collection(&mut self, plane: u32, collection: Collection) {
-        self.collections[plane as usize] = collection;
+        self.collections[plane as usize] = Collection { since_ns: self.now_ns, ..collection };
         self.load_of_plane(plane).collections += 1;
+        let block = self.blocks.index(plane, collection.victim);
+        if self.blocks.blocks[block].bases > 0 { self.ask_about_bases(plane, collection.victim) } else { self.start_moves(plane) }
+    }
+
+    /// The first phase: all semivalid pages of the victim are asked about.
+    #[cold]
+    fn ask_about_bases(&mut self, plane: u32, victim: u16) {
+        let before = self.questions.len();
+        let mut questions = std::mem::take(&mut self.questions);
+        questions.extend(self.bases_in(plane, victim).map(|slot| Question::Semivalid(plane, self.address(slot))));
+        questions[before..].reverse(); // the last is taken first
+        let state = &mut self.collections[plane as usize];
+        (state.stage, state.uncommitted) = (Stage::Committing, (questions.len() - before) as u16);
+        self.questions = questions;
+    }
+
+    /// A semivalid page of the first phase needs no waiting any more.
+    fn base_settled(&mut self, plane: u32) {
+        let state = &mut self.collections[plane as usize];
+        state.uncommitted -= 1;
+        if state.uncommitted > 0 {
+            return;
+        }
+        let Collection { victim, wear, retires, .. } = *state;
+        let block = self.blocks.index(plane, victim);
+        if u32::from(self.blocks.blocks[block].live) < self.pages_per_block || wear || retires {
+            self.start_moves(plane);
+        } else {
+            self.leave_victim(plane, victim);
+        }
+    }
+
+    /// Nothing of a victim could be committed and nothing else is garbage: its collection would gain nothing, and another one may.
+    #[cold]
+    fn leave_victim(&mut self, plane: u32, victim: u16) {
+        self.cut_collection(plane);
+        let blocks = self.blocks.of_plane(plane);
+        blocks[usize::from(victim)].state = State::Closed;
+        self.victims.insert(plane, victim, blocks);
+        if let Some(other) = self.victims.best(plane)
+            && self.can_move(plane, other)
+        {
+            self.collect_block(plane, other, false);
+        }
+    }
+
+    /// Moves and erase, with the units blocked.
+    fn start_moves(&mut self, plane: u32) {
+        self.collections[plane as usize].stage = Stage::Moving;
         self.block_units(plane, true);
         self.continue_collection(plane);
     }
@@ -157,10 +284,10 @@ impl Flash {
             match self.maps.live(Ppn(ppn)) {
                 None => cursor += 1,
                 Some(_) if self.has_failures() && self.is_lost_page(Ppn(ppn)) => self.give_up(Ppn(ppn)),
-                Some((Version::Base, slot)) if !move_semivalid => {
+                Some((Version::Base, slot)) if self.settings.moves_bases && !move_semivalid => {
                     let state = &mut self.collections[plane as usize];
                     (state.cursor, state.stage) = (cursor, Stage::Asking);
-                    self.questions.push((plane, self.address(slot)));
+                    self.questions.push(Question::Semivalid(plane, self.address(slot)));
                     return;
                 }
                 Some(_) => {
@@ -231,16 +358,22 @@ impl Flash {
         std::mem::swap(&mut self.map_news, news);
     }
 
-    /// Takes the next question of the collector: the plane that waits, and the page that is semivalid. Questions whose page was
-    /// released before they were taken are not asked.
-    pub fn take_question(&mut self) -> Option<(u32, MemberPage)> {
-        while let Some((plane, address)) = self.questions.pop() {
+    /// Takes the next question of the collector. Questions about a page that was released before they were taken are not asked.
+    pub fn take_question(&mut self) -> Option<Question> {
+        while let Some(question) = self.questions.pop() {
+            let Question::Semivalid(plane, address) = question else { return Some(question) };
             let Collection { victim, cursor, stage, .. } = self.collections[plane as usize];
-            let is_open = victim != NONE
-                && stage == Stage::Asking
-                && self.lookup(address, Version::Base) == Some(self.page_at(plane, victim, cursor));
-            if is_open {
-                return Some((plane, address));
+            if victim == NONE {
+                continue;
+            }
+            let base = self.lookup(address, Version::Base);
+            match stage {
+                Stage::Asking if base == Some(self.page_at(plane, victim, cursor)) => return Some(question),
+                Stage::Committing if base.is_some_and(|base| self.block_of(base) == self.blocks.index(plane, victim)) => {
+                    return Some(question);
+                }
+                Stage::Committing => self.base_settled(plane),
+                _ => {}
             }
         }
         None
@@ -250,20 +383,21 @@ impl Flash {
         Ppn(self.first_ppn(self.blocks.index(plane, victim)).0 + u32::from(cursor))
     }
 
-    /// Answers the collector about the semivalid page in front of it. After `CommitFirst` it waits for `committed`.
+    /// Answers the collector about a semivalid page. After `CommitFirst`, which only schemes give that move no bases, it waits for `committed`.
     pub fn rule(&mut self, plane: u32, address: MemberPage, ruling: Ruling) {
-        debug_assert_eq!(self.collections[plane as usize].stage, Stage::Asking);
-        match ruling {
-            Ruling::Move => {
-                self.collections[plane as usize].move_semivalid = true;
-                self.continue_collection(plane);
+        debug_assert!(ruling != Ruling::CommitFirst || !self.settings.moves_bases);
+        if self.collections[plane as usize].stage == Stage::Committing {
+            if ruling == Ruling::Free {
+                self.unmap(address, Version::Base);
             }
-            Ruling::Free => self.unmap(address, Version::Base),
-            Ruling::CommitFirst => {
-                self.collections[plane as usize].stage = Stage::Committing;
-                // The commit may need the units that we block.
-                self.block_units(plane, false);
+            if ruling != Ruling::CommitFirst {
+                self.base_settled(plane);
             }
+        } else if ruling == Ruling::Free {
+            self.unmap(address, Version::Base);
+        } else {
+            self.collections[plane as usize].move_semivalid = true;
+            self.continue_collection(plane);
         }
     }
 
@@ -276,14 +410,12 @@ impl Flash {
         }
     }
 
-    /// A commit that the plane's collection waits for (`Ruling::CommitFirst`) has ended. If the page is semivalid all the same, it is moved.
+    /// A commit that the plane's collection waits for (`Ruling::CommitFirst`) has ended.
     pub fn committed(&mut self, plane: u32) {
-        let state = &mut self.collections[plane as usize];
-        // A failure may have ended the collection, and another one may have begun.
-        if state.victim != NONE && state.stage == Stage::Committing {
-            state.move_semivalid = true;
-            self.block_units(plane, true);
-            self.continue_collection(plane);
+        let Collection { victim, stage, .. } = self.collections[plane as usize];
+        // A failure may have ended the collection; another one, that began since, moves what it does not wait for.
+        if victim != NONE && stage == Stage::Committing {
+            self.base_settled(plane);
         }
     }
 
@@ -359,8 +491,11 @@ impl Flash {
         if let Some((version, slot)) = self.maps.live(from) {
             self.maps.set(version, slot, to);
             self.maps.label(to, version, slot);
+            let base = u16::from(version == Version::Base && !self.settings.moves_bases);
             self.blocks.blocks[old_block].live -= 1;
+            self.blocks.blocks[old_block].bases -= base;
             self.blocks.blocks[block].live += 1;
+            self.blocks.blocks[block].bases += base;
             if self.reports_moves() && !self.settings.is_translation(self.address(slot).page) {
                 self.map_news.push(MapNews::Moved { plane: self.plane_of(from), version, slot });
             }
@@ -370,7 +505,11 @@ impl Flash {
 
     /// The victim is erased: its block is free again, and space may have been gained.
     fn erased<O: Observer>(&mut self, plane: u32, observer: &mut O) {
-        let victim = std::mem::replace(&mut self.collections[plane as usize].victim, NONE);
+        let Collection { victim, since_ns, .. } = std::mem::replace(&mut self.collections[plane as usize], Collection::IDLE);
+        if !self.without_time {
+            self.collected.collections += 1;
+            self.collected.time_ns += self.now_ns - since_ns;
+        }
         self.load_of_plane(plane).collections -= 1;
         let first = self.first_ppn(self.blocks.index(plane, victim));
         observer.erased(first, self.pages_per_block);
@@ -412,6 +551,7 @@ impl Flash {
                 self.mark_units(plane, false);
             }
             self.change_space(plane, |blocks| blocks.planes[plane as usize].debt = false);
+            self.questions.retain(|question| !matches!(question, Question::Semivalid(of, _) if *of == plane));
         }
     }
 
@@ -445,6 +585,7 @@ impl Flash {
         self.maps.set(version, slot, self.faults.lost);
         let block = self.block_of(ppn);
         self.blocks.blocks[block].live -= 1;
+        self.blocks.blocks[block].bases -= u16::from(version == Version::Base && !self.settings.moves_bases);
         if self.reports_moves() && !self.settings.is_translation(self.address(slot).page) {
             self.map_news.push(MapNews::Moved { plane: self.plane_of(ppn), version, slot });
         }
@@ -575,9 +716,13 @@ impl Flash {
     // ---- without time ----
 
     /// Collects one victim of the plane at once, as a device would while nobody looks at the clock. Semivalid pages are
-    /// moved. Returns whether there was a victim.
+    /// moved, whatever the scheme. Returns whether there was a victim.
     fn collect_now<O: Observer>(&mut self, plane: u32, observer: &mut O) -> bool {
-        let Some(victim) = self.victims.best(plane) else { return false };
+        let live = |number: u16| u32::from(self.blocks.blocks[self.blocks.index(plane, number)].live);
+        let blocks = self.victims.best(plane).into_iter().chain(self.victims.pinned(plane).iter().copied());
+        let Some(victim) = blocks.filter(|number| live(*number) < self.pages_per_block).min_by_key(|number| live(*number)) else {
+            return false;
+        };
         self.victims_now += 1;
         self.claim(plane, victim);
         self.load_of_plane(plane).collections += 1;

@@ -2,3 +2,12 @@
 
 pub mod collector;
 pub mod victims;
+
+/// What collections have done beside their page operations (`Flash::counts`, causes `Gc` and `Wear`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Victims erased.
+    pub collections: u64,
+    /// Time from the choice of a victim to its erasure, of all of them together: they may overlap.
+    pub time_ns: u64,
+}

@@ -1,7 +1,8 @@
 //! Greedy victims in constant time: closed blocks in lists by their number of live pages.
 //!
 //! A block joins the tail of its new list when its number changes, so each list is ordered by who reached the number first,
-//! which is the rule for ties (SPEC 0.5).
+//! which is the rule for ties (SPEC 0.5). Blocks with semivalid pages that collections commit are few, as NVRAM bounds them, and what
+//! their collection costs changes with the state of their stripes: they are in a short list of their own, and looked at one by one.
 
 use crate::mapping::blocks::{Block, NONE};
 
@@ -12,6 +13,8 @@ pub struct Victims {
     lists: Vec<(u16, u16)>,
     /// Which lists of a plane are not empty.
     filled: Vec<u64>,
+    /// Closed blocks of each plane with semivalid pages, in the order in which they got them.
+    pinned: Vec<Vec<u16>>,
     counts: usize,
     words: usize,
 }
@@ -21,15 +24,25 @@ impl Victims {
     pub fn new(planes: u32, pages_per_block: u32) -> Self {
         let counts = pages_per_block as usize + 1;
         let words = counts.div_ceil(64);
-        Self { lists: vec![(NONE, NONE); planes as usize * counts], filled: vec![0; planes as usize * words], counts, words }
+        Self {
+            lists: vec![(NONE, NONE); planes as usize * counts],
+            filled: vec![0; planes as usize * words],
+            pinned: vec![Vec::new(); planes as usize],
+            counts,
+            words,
+        }
     }
 
-    /// Appends a block to the list of its number of live pages. `blocks` are those of the plane.
+    /// Appends a block to the list of its number of live pages, or to that of blocks with semivalid pages. `blocks` are those of the plane.
     #[inline]
     pub fn insert(&mut self, plane: u32, block: u16, blocks: &mut [Block]) {
-        let live = usize::from(blocks[usize::from(block)].live);
-        let list = &mut self.lists[plane as usize * self.counts + live];
         let entry = &mut blocks[usize::from(block)];
+        if entry.bases > 0 {
+            entry.listed = true;
+            return self.pinned[plane as usize].push(block);
+        }
+        let live = usize::from(entry.live);
+        let list = &mut self.lists[plane as usize * self.counts + live];
         (entry.previous, entry.next, entry.listed) = (list.1, NONE, true);
         match list.1 {
             NONE => {
@@ -41,12 +54,15 @@ impl Victims {
         list.1 = block;
     }
 
-    /// Takes a block out of the list of its number of live pages.
+    /// Takes a block out of its list.
     #[inline]
     pub fn remove(&mut self, plane: u32, block: u16, blocks: &mut [Block]) {
         let entry = &mut blocks[usize::from(block)];
         let (previous, next, live) = (entry.previous, entry.next, usize::from(entry.live));
         entry.listed = false;
+        if entry.bases > 0 {
+            return self.pinned[plane as usize].retain(|other| *other != block);
+        }
         let list = &mut self.lists[plane as usize * self.counts + live];
         match previous {
             NONE => list.0 = next,
@@ -61,7 +77,13 @@ impl Victims {
         }
     }
 
-    /// The closed block of the plane with the fewest live pages, unless all of its pages are live.
+    /// Closed blocks of the plane with semivalid pages that collections commit.
+    #[inline]
+    pub fn pinned(&self, plane: u32) -> &[u16] {
+        &self.pinned[plane as usize]
+    }
+
+    /// The closed block of the plane without such pages that has the fewest live ones, unless all of its pages are live.
     #[inline]
     pub fn best(&self, plane: u32) -> Option<u16> {
         let filled = &self.filled[plane as usize * self.words..][..self.words];

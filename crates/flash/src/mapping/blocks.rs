@@ -52,6 +52,8 @@ pub struct Block {
     pub(crate) next: u16,
     /// Pages that a forward map names.
     pub live: u16,
+    /// Of these, semivalid ones, where collections commit them instead of moving them (`Settings::moves_bases`); else 0.
+    pub bases: u16,
     /// Next page to program. (Not beside `pending`: both grow together, and the compiler would add them as one word, which the
     /// processor cannot load while its halves are still being stored.)
     pub written: u16,

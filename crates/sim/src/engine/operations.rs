@@ -7,7 +7,7 @@
 use super::content::Content;
 use super::failure::REBUILD;
 use super::{Engine, EngineView, NIL, Serial};
-use flashraid_flash::{About, Completion, Progress};
+use flashraid_flash::{About, Completion, Progress, Question};
 use flashraid_redundancy::{Decisions, Failure, Job, Lock, Operation, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::{Action, Cause, Change, MemberId, MemberPage, PageOperation, Ruling, Version, Wave};
 use std::fmt;
@@ -273,8 +273,15 @@ impl<C: Content> Engine<C> {
             }
             any |= self.wake_space_waiters(domain);
         }
-        while let Some((plane, address)) = self.flash.take_question() {
+        while let Some(question) = self.flash.take_question() {
             any = true;
+            let (plane, address) = match question {
+                Question::Semivalid(plane, address) => (plane, address),
+                Question::Victim(plane) => {
+                    self.flash.choose_victim(plane, &|address| self.scheme.commit_cost(address));
+                    continue;
+                }
+            };
             let ruling = match self.scheme.rule(address) {
                 Ruling::CommitFirst if !self.commit_for_collection(plane, address) => Ruling::Move,
                 ruling => ruling,

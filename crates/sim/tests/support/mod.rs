@@ -58,7 +58,7 @@ pub fn engine<C: Content>(config: &Config, content: C) -> Engine<C> {
 /// An engine on an erased device, with a scheme of the test's own.
 pub fn engine_with<C: Content>(config: &Config, scheme: Box<dyn Scheme>, content: C) -> Engine<C> {
     let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
-    let settings = settings(&config.device, config.placement(&*scheme));
+    let settings = settings(&config.device, config.placement(&*scheme), scheme.moves_bases());
     Engine::new(scheme, Flash::new(settings), content, options(config, space_pages))
 }
 
@@ -125,6 +125,12 @@ macro_rules! like_inner {
         }
         fn background(&mut self, view: &dyn flashraid_vocabulary::View) -> Option<Operation> {
             self.inner.background(view)
+        }
+        fn moves_bases(&self) -> bool {
+            self.inner.moves_bases()
+        }
+        fn commit_cost(&self, address: MemberPage) -> (u32, u32) {
+            self.inner.commit_cost(address)
         }
         fn commit_for_collection(&mut self, address: MemberPage, has_room: bool) -> Option<Operation> {
             self.inner.commit_for_collection(address, has_room)
