@@ -31,8 +31,7 @@ pub fn options(config: &Config, space_pages: u64) -> Options {
             entries_per_page: device.entries_per_translation_page(),
             mirror_entries: device.mirror_pages_per_member(),
         }),
-        buffer_pages: device.buffer_pages(),
-        buffer_ns: device.buffer_ns,
+        buffer: device.buffer(),
         rebuild: config.rebuild_order().ok().flatten().map(|order| RebuildOptions {
             order,
             window: if host.rebuild_window == 0 { order.window } else { host.rebuild_window },

@@ -180,6 +180,16 @@ word! {
 }
 
 word! {
+    /// Which pages of a write buffer in NVRAM leave first, all those of a stripe together (SPEC 4.9 item 4).
+    NvramVictim {
+        /// Those of the stripe whose last write is the oldest.
+        OldestWrite = "oldest_write",
+        /// Those of the stripe of which most are buffered; of equal ones the one whose last write is the oldest.
+        LargestGroup = "largest_group",
+    }
+}
+
+word! {
     /// How much of a page crosses the bus.
     Transfer {
         /// The sectors touched.
@@ -345,6 +355,11 @@ table! {
         buffer_bytes_per_gib: u64 = Some("0"), "bytes/GiB", whole(0, 1 << 30);
         /// Size of the data buffer, whatever the flash has; 0 for `buffer_bytes_per_gib`.
         buffer_bytes: u64 = Some("0"), "bytes", whole(0, 1 << 40);
+        /// Write buffer in NVRAM, instead of one in DRAM; 0 for none. Survives power loss: writes are answered when it has room for them, and the
+        /// pages of a stripe leave it together.
+        nvram_buffer_bytes: u64 = Some("0"), "bytes", whole(0, 1 << 40);
+        /// Which pages leave the buffer in NVRAM first.
+        nvram_victim: NvramVictim = Some("oldest_write"), "", Kind::Word(NvramVictim::WORDS);
         /// Time in which the data buffer answers.
         buffer_ns: u64 = Some("1000"), "ns", whole(0, LONGEST_NS);
     }

@@ -1,6 +1,6 @@
 //! The result of a run, as one JSON object. The keys are a contract with people's scripts: add, never rename.
 
-use crate::buffer;
+use crate::buffer::{self, Buffer};
 use crate::config::Price;
 use crate::engine::content::Content;
 use crate::engine::translation::TranslationCounts;
@@ -77,9 +77,9 @@ impl Snapshot {
 impl Snapshot {
     /// What a drain cost that began at `start`.
     pub(crate) fn cost_since(&self, start: &Self) -> Value {
-        let evictions = |snapshot: &Self| snapshot.buffer.map_or(0, |counts| counts.evictions);
+        let pages = |snapshot: &Self| snapshot.buffer.map_or(0, |counts| counts.pages_written_out);
         json!({
-            "pages": evictions(self) - evictions(start),
+            "pages": pages(self) - pages(start),
             "commits": self.commits() - start.commits(),
             "simulated_ns": self.now_ns - start.now_ns,
             "flash_ops": flash_ops(&self.counts_since(start)),
@@ -300,11 +300,12 @@ fn report_rebuild(rebuild: &RebuildRecord, page_bytes: u64) -> Value {
 }
 
 /// What the data buffer did, counted in host pages.
-fn report_buffer(now: buffer::Counts, start: buffer::Counts, pages_buffered: usize) -> Value {
+fn report_buffer(now: buffer::Counts, start: buffer::Counts, buffer: &Buffer) -> Value {
     let (read_hits, read_misses) = (now.read_hits - start.read_hits, now.read_misses - start.read_misses);
     let (write_hits, write_misses) = (now.write_hits - start.write_hits, now.write_misses - start.write_misses);
-    let evictions = now.evictions - start.evictions;
+    let (evictions, pages) = (now.evictions - start.evictions, now.pages_written_out - start.pages_written_out);
     json!({
+        "kind": buffer.kind(),
         "hits": read_hits + write_hits,
         "misses": read_misses + write_misses,
         "read_hits": read_hits,
@@ -312,8 +313,13 @@ fn report_buffer(now: buffer::Counts, start: buffer::Counts, pages_buffered: usi
         "write_hits": write_hits,
         "write_misses": write_misses,
         "evictions": evictions,
-        "mean_victim_pages": if evictions > 0 { json!(1.0) } else { Value::Null },
-        "pages_buffered": pages_buffered,
+        "pages_written_out": pages,
+        "mean_victim_pages": ratio(pages as f64, evictions as f64),
+        "failed_evictions": {
+            "no_space": now.failed_no_space - start.failed_no_space,
+            "lost": now.failed_lost - start.failed_lost,
+        },
+        "pages_buffered": buffer.count(),
     })
 }
 
@@ -507,7 +513,7 @@ impl Simulation {
             );
         }
         if let (Some(now), Some(start), Some(buffer)) = (now.buffer, start.buffer, engine.buffer()) {
-            more.insert("buffer".into(), report_buffer(now, start, buffer.pages.count()));
+            more.insert("buffer".into(), report_buffer(now, start, buffer));
         }
         if let (Some(now), Some(start), Some(translation)) = (now.translation, start.translation, engine.translation()) {
             more.insert("mapping".into(), report_mapping(now, start, translation.pages()));

@@ -262,6 +262,10 @@ fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> 
     if let failed @ 1.. = result["requests"]["failed"]["lost"].as_u64().unwrap_or(0) {
         warnings.push(format!("{failed} requests failed because data are lost"));
     }
+    let failed = &result["buffer"]["failed_evictions"];
+    if let failed @ 1.. = failed["no_space"].as_u64().unwrap_or(0) + failed["lost"].as_u64().unwrap_or(0) {
+        warnings.push(format!("{failed} writes of buffered pages failed after the host had its answer: what they held is gone"));
+    }
     if lost > 0 {
         warnings.push(format!("{lost} pages were not brought back by the end of the run, those of redundancy included"));
     }

@@ -200,12 +200,9 @@ impl Simulation {
     pub(crate) fn drain(&mut self) -> Result<(Value, bool), Stalled> {
         with_engine!(&mut self.engine, engine => {
             let start = Snapshot::of(engine);
-            let flush = HostRequest { arrival_ns: engine.now_ns(), offset_bytes: 0, size_bytes: 0, op: HostOp::Flush, stream: 0, source: 0 };
-            engine.submit(&flush, false);
-            engine.finish()?;
+            let is_complete = engine.drain_buffer()?;
             engine.drain_scheme();
             engine.finish()?;
-            let is_complete = engine.completed.pop().is_some_and(|flush| flush.ok);
             Ok((Snapshot::of(engine).cost_since(&start), is_complete))
         })
     }

@@ -127,7 +127,7 @@ pub fn stored(engine: &Engine<Tags>) -> Verified {
 
 /// The same; `complain` is told of each page with which something is wrong. With failures, a page that cannot be read now is recomputed of what
 /// survives, and a further failure is tried only where it leaves no more of the stripe lost than one unit. `controller_lives`: what is
-/// acknowledged may be held by the controller or its data buffer alone, which survive all failures of flash.
+/// acknowledged may be held by the controller or its DRAM alone, which survive all failures of flash; what NVRAM holds counts anyway.
 pub fn examine(engine: &Engine<Tags>, controller_lives: bool, complain: &mut dyn FnMut(Lpn, Fault)) -> Verified {
     let (flash, has_failures) = (&engine.flash, engine.flash.has_failures());
     let protects = engine.scheme().protects();
@@ -195,8 +195,11 @@ fn examine_page(
     }
     let has_copy = flash.lookup(address, Version::Copy).is_some() && !flash.is_lost(address, Version::Copy);
     let is_stale_copy = has_copy && content(address, Version::Copy) != stored;
-    // Of a page that the controller holds, a version is acknowledged that is not durable yet.
-    let is_explained = tags.explains(lpn, stored) || controller_lives && engine.holds(lpn);
+    // Of a page that the controller holds, a version is acknowledged that is not on flash yet; what NVRAM holds is there in any case.
+    let is_explained = match engine.holds_safely(lpn) {
+        true => tags.explains(lpn, tags.with_buffer(lpn, &engine.sources(lpn).collect::<Vec<_>>())),
+        false => tags.explains(lpn, stored) || controller_lives && engine.holds(lpn),
+    };
     if !tags.is_durable(lpn, stored) || !is_explained || is_stale_copy {
         found.mismatches += 1;
         complain(lpn, Fault::Wrong);

@@ -213,7 +213,7 @@ fn a_trim_drops_what_is_buffered_and_follows_what_leaves() {
     engine.submit(&request(HostOp::Flush, 0, 0), true); // all four leave
     engine.submit(&pages(HostOp::Write, 0, 1), true);
     engine.submit(&request(HostOp::Trim, 0, 3 * PAGE), true);
-    assert_eq!(engine.buffer().unwrap().pages.count(), 0);
+    assert_eq!(engine.buffer().unwrap().count(), 0);
     // A write after the trim lies over zeroes, whatever is still under way.
     engine.submit(&request(HostOp::Write, 0, SECTOR), true);
     engine.submit(&pages(HostOp::Read, 0, 2), true);
@@ -230,7 +230,7 @@ fn a_trim_drops_what_is_buffered_and_follows_what_leaves() {
     let space = engine.space_pages() * PAGE;
     time_of(&mut engine, HostOp::Write, 9 * PAGE, 2 * PAGE);
     time_of(&mut engine, HostOp::Trim, 0, space);
-    assert_eq!(engine.buffer().unwrap().pages.count(), 0);
+    assert_eq!(engine.buffer().unwrap().count(), 0);
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn bytes_are_rounded_outwards_to_sectors() {
     let mut engine = buffered("raid0", &[]);
     time_of(&mut engine, HostOp::Write, 500, 20);
     let buffer = engine.buffer().unwrap();
-    assert_eq!(buffer.pages.sectors(buffer.pages.find(Lpn(0)).unwrap()), 0b11);
+    assert_eq!(buffer.sectors(buffer.find(Lpn(0)).unwrap()), 0b11);
     assert_eq!(time_of(&mut engine, HostOp::Read, 0, 1), ANSWER_NS);
 }
 
@@ -294,8 +294,8 @@ fn a_drain_is_counted_apart() {
     for result in [&kept, &drained] {
         assert_eq!(result["flash_ops"]["programs"]["total"], 14);
         let expected = serde_json::json!({
-            "hits": 0, "misses": 10, "read_hits": 0, "read_misses": 0, "write_hits": 0, "write_misses": 10,
-            "evictions": 7, "mean_victim_pages": 1.0, "pages_buffered": 3,
+            "kind": "dram", "hits": 0, "misses": 10, "read_hits": 0, "read_misses": 0, "write_hits": 0, "write_misses": 10,
+            "evictions": 7, "pages_written_out": 7, "mean_victim_pages": 1.0, "failed_evictions": {"no_space": 0, "lost": 0}, "pages_buffered": 3,
         });
         assert_eq!(result["buffer"], expected);
         assert_eq!(result["requests"]["completed"], 10);

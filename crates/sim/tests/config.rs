@@ -216,6 +216,8 @@ fn every_value_has_its_limits() {
         ("wear_spread", &["0"]),
         ("buffer_bytes_per_gib", &["-1", "1073741825", "0.5"]),
         ("buffer_bytes", &["-1", "1GB"]),
+        ("nvram_buffer_bytes", &["-1", "1099511627777"]),
+        ("nvram_victim", &["newest"]),
         ("buffer_ns", &["-1"]),
         ("mapping", &["hybrid"]),
         ("cmt_entries", &["0", "1073741825"]),
@@ -617,6 +619,9 @@ fn every_preset_is_what_its_name_says_and_serves_raid0() {
         } else {
             assert_eq!(config.device.derived().buffer_bytes, 0, "{}", preset.name);
         }
+        // SPEC 4.3.
+        let nvram_bytes = if preset.name.starts_with("ppc-") { 32 << 10 } else { 0 };
+        assert_eq!(config.device.derived().nvram_buffer_bytes, nvram_bytes, "{}", preset.name);
         if let Some((data, _)) = preset.name.rsplit_once('-').and_then(|(_, width)| width.split_once("p1")) {
             assert_eq!(on(preset.name, "raid5", &[]).unwrap().build_scheme().unwrap().width().to_string(), data);
         }
@@ -738,4 +743,12 @@ fn a_buffer_has_whole_pages_that_it_can_hold() {
         "buffer_bytes = 1000000: with page_bytes = 65536 allowed is 0, a buffer takes pages up to 32768"
     );
     assert_eq!(pages(&[("buffer_bytes", "65536"), ("page_bytes", "32768")]), 2);
+    assert_eq!(pages(&[("nvram_buffer_bytes", "12287")]), 2);
+    assert_eq!(
+        refusal(&[("nvram_buffer_bytes", "4095")]),
+        "nvram_buffer_bytes = 4095: makes a buffer of 4095 bytes, allowed is at least one page (4096 bytes)"
+    );
+    let both = "nvram_buffer_bytes = 8192: allowed beside a buffer in DRAM (buffer_bytes, buffer_bytes_per_gib) is 0";
+    assert_eq!(refusal(&[("nvram_buffer_bytes", "8192"), ("buffer_bytes", "8192")]), both);
+    assert_eq!(refusal(&[("nvram_buffer_bytes", "8192"), ("buffer_bytes_per_gib", "8")]), both);
 }

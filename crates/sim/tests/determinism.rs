@@ -102,10 +102,16 @@ fn a_result_can_be_run_again_from_its_own_configuration() {
 
 #[test]
 fn a_clone_goes_on_as_the_original_does() {
-    let cases =
-        [("raid0", "false", "0"), ("raid1", "true", "0"), ("sirf1", "true", "65536"), ("raid5", "false", "65536"), ("raid5", "true", "0")];
-    for (scheme, verify, buffer) in cases {
-        let pairs = [("verify", verify), ("buffer_bytes", buffer)];
+    let cases = [
+        ("raid0", "false", "buffer_bytes", "0"),
+        ("raid1", "true", "buffer_bytes", "0"),
+        ("sirf1", "true", "buffer_bytes", "65536"),
+        ("raid5", "false", "buffer_bytes", "65536"),
+        ("raid5", "true", "buffer_bytes", "0"),
+        ("raid5", "true", "nvram_buffer_bytes", "65536"),
+    ];
+    for (scheme, verify, key, buffer) in cases {
+        let pairs = [("verify", verify), (key, buffer)];
         let mut original = Simulation::new(verified(scheme, &pairs), |_| true).unwrap();
         let (space, requests) = (original.space_bytes(), requests(400));
         let fitting = |request: &&HostRequest| request.offset_bytes + request.size_bytes <= space;
@@ -126,7 +132,7 @@ fn a_clone_goes_on_as_the_original_does() {
         };
         // One after the other: nothing is shared between them.
         let expected = end(&mut original);
-        assert!(end(&mut clone) == expected, "{scheme}, verify = {verify}, buffer_bytes = {buffer}");
+        assert!(end(&mut clone) == expected, "{scheme}, verify = {verify}, {key} = {buffer}");
     }
 }
 

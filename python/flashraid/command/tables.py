@@ -49,7 +49,9 @@ def show_result(result: Result) -> None:
         buffer = result.buffer
         pages = buffer.hits + buffer.misses
         hits = f"{buffer.hits:,} of {pages:,} pages" + (f" ({buffer.hits / pages:.1%})" if pages else "")
-        facts.add_row("data buffer", f"hits {hits}, evictions {buffer.evictions:,}, left {buffer.pages_buffered:,}")
+        evictions = f"evictions {buffer.evictions:,} of {_number(buffer.mean_victim_pages, 2)} pages"
+        name = "write buffer in NVRAM" if buffer.kind == "nvram" else "data buffer"
+        facts.add_row(name, f"hits {hits}, {evictions}, left {buffer.pages_buffered:,}")
     if "guard" in result:
         guard = result.guard
         updates = guard.hits + guard.misses
@@ -263,6 +265,8 @@ def show_device(data: dict[str, Any]) -> None:
     facts.add_row("forward map", format_bytes(data["table_bytes"]))
     if data["buffer_bytes"]:
         facts.add_row("data buffer", format_bytes(data["buffer_bytes"]))
+    if data["nvram_buffer_bytes"]:
+        facts.add_row("write buffer in NVRAM", format_bytes(data["nvram_buffer_bytes"]))
     facts.add_row(
         "members", f"{data['members']} of {data['planes_per_member']} planes and {data['pages_per_member']:,} pages"
     )

@@ -1,28 +1,69 @@
-//! The data buffer in the controller's DRAM (SPEC 2.2, 2.4): pages that the host wrote and that leave for flash later. A layer between the
-//! host and any scheme. It is volatile (SPEC 2.7 ruling 5), and holds no reads (ruling 4).
+//! The data buffer: pages that the host wrote and that leave for flash later. A layer between the host and any scheme, which holds no reads
+//! (SPEC 2.7 ruling 4). There are two kinds. One is the controller's DRAM (SPEC 2.2, 2.4): volatile (SPEC 2.7 ruling 5), pages leave one by
+//! one, and the request that makes a page leave waits until flash has it. The other is NVRAM (SPEC 4.2, 4.4): what it has taken counts as
+//! durable, the pages of a stripe leave together, and a request waits for nothing but room for its pages.
 //!
-//! Three things are kept. What is *decided* moves in the order of requests, so that hits, victims and evictions do not depend on timing
-//! (DESIGN idea 9): the buffered pages (`page_lru`, the policy: a second one offers the same calls), and which sectors of each page flash
-//! holds, which tells whether an eviction needs the old page beneath it. Pages that *leave* stay readable until their operation ends; they
-//! give their room to the page that caused the eviction only then, so the DRAM is never too small. *Answers* are due a fixed time after a
-//! page found its place, so they form one queue.
+//! Four things are kept. What is *decided* moves in the order of requests, so that hits, victims and evictions do not depend on timing
+//! (DESIGN idea 9): the buffered pages (`page_lru` and `stripe_lru`, the policies), and which sectors of each page flash holds, which tells
+//! whether an eviction needs the old page beneath it. Pages that *leave* stay readable until their operation ends. *Room*: pages that leave the
+//! DRAM give their room to the page that caused the eviction only then, so the DRAM is never too small; NVRAM admits pages as slots come
+//! back (`room`). *Answers* are due a fixed time after a page found its place, so they form one queue.
 
 mod page_lru;
+mod room;
+mod stripe_lru;
+mod table;
 
 #[cfg(feature = "mutants")]
 use crate::mutants::BufferFault;
 use flashraid_flash::memory::{prefetch, zeroed};
 use flashraid_vocabulary::Lpn;
-pub use page_lru::{PageLru, Victim};
+use page_lru::PageLru;
+use room::Room;
+pub use room::Waiter;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use stripe_lru::StripeLru;
+pub use stripe_lru::VictimRule;
+use table::NIL;
 
 /// Bytes of a sector: the unit in which a buffer knows parts of pages.
 pub const SECTOR_BYTES: u32 = 512;
 /// Largest page of a buffered device: its sectors are bits of a word.
 pub const MOST_PAGE_BYTES: u32 = 64 * SECTOR_BYTES;
 
-const NIL: u32 = u32::MAX;
+/// Of which kind a buffer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The controller's DRAM.
+    Dram,
+    /// NVRAM; which pages leave first.
+    Nvram(VictimRule),
+}
+
+/// What a buffer is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferOptions {
+    /// Its kind.
+    pub kind: Kind,
+    /// Pages that it holds.
+    pub pages: u64,
+    /// Time in which it answers.
+    pub answer_ns: u64,
+}
+
+/// A page that has to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Victim {
+    /// Its entry, which the next page may get.
+    pub entry: u32,
+    /// The page.
+    pub lpn: Lpn,
+    /// The sectors it holds.
+    pub sectors: u64,
+    /// With which number NVRAM took it in; 0 in DRAM.
+    pub number: u64,
+}
 
 /// What a buffer has done so far, in host pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,8 +76,14 @@ pub struct Counts {
     pub write_hits: u64,
     /// Writes that took in a page.
     pub write_misses: u64,
-    /// Operations that wrote buffered pages to flash. Each has one page.
+    /// Times that something had to leave: a page of the DRAM, all pages of a stripe of NVRAM.
     pub evictions: u64,
+    /// Pages that left so.
+    pub pages_written_out: u64,
+    /// Writes of pages that left NVRAM, whose request was answered long ago, that failed for lack of space: what they held is gone.
+    pub failed_no_space: u64,
+    /// The same, that failed because flash had lost data that they needed.
+    pub failed_lost: u64,
 }
 
 /// A page or a trim on its way to flash.
@@ -47,15 +94,19 @@ struct Departure {
     next: u32,
     /// Sectors that it writes; `None` for a trim, beneath which nothing counts any more.
     sectors: Option<u64>,
+    /// With which number NVRAM took the page in.
+    number: u64,
 }
 
-/// What DRAM knows of a page: sectors that it holds, and whether all others are zero, as a trim is under way.
+/// What the buffer knows of a page: sectors that it holds, and whether all others are zero, as a trim is under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// Sectors in DRAM.
+    /// Sectors in the buffer.
     pub sectors: u64,
     /// Whether flash has nothing that counts.
     pub is_all: bool,
+    /// The greatest number with which NVRAM took them in.
+    pub number: u64,
 }
 
 /// Pages that leave, by page in the order in which they were decided, which is the order in which they end: they queue at one lock.
@@ -94,41 +145,231 @@ impl OnFlash {
     }
 }
 
+/// The buffered pages, in the order in which they leave.
+#[derive(Clone, Debug)]
+enum Pages {
+    Dram(PageLru),
+    Nvram(StripeLru),
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    /// The buffered pages.
-    pub pages: PageLru,
+    pages: Pages,
     /// What was done so far.
     pub counts: Counts,
     on_flash: OnFlash,
     departures: Departures,
+    room: Room,
     /// Requests with a page that finds its place: when it is answered, and the request.
     answers: VecDeque<(u64, u32)>,
     answer_ns: u64,
+    /// Lent: numbers of discarded pages, and who goes on.
+    numbers: Vec<u64>,
+    woken: Vec<Waiter>,
     /// A deliberate fault, only for tests of the checkers.
     #[cfg(feature = "mutants")]
     pub(crate) mutant: Option<BufferFault>,
 }
 
 impl Buffer {
-    /// Room for `capacity_pages` pages (at least one) of `page_bytes` (at most `MOST_PAGE_BYTES`) out of `space_pages`; a page is answered
-    /// after `answer_ns`.
-    pub fn new(capacity_pages: u64, space_pages: u64, page_bytes: u32, answer_ns: u64) -> Self {
-        debug_assert!(capacity_pages > 0 && page_bytes <= MOST_PAGE_BYTES);
+    /// Room for pages (at least one) of `page_bytes` (at most `MOST_PAGE_BYTES`) out of `space_pages`, in stripes of `width`.
+    pub fn new(options: BufferOptions, space_pages: u64, page_bytes: u32, width: u32) -> Self {
+        let BufferOptions { kind, pages, answer_ns } = options;
+        debug_assert!(pages > 0 && page_bytes <= MOST_PAGE_BYTES);
         let shift = (page_bytes / SECTOR_BYTES).trailing_zeros();
+        // Pages are numbered with 30 bits.
+        let capacity = pages.min(space_pages) as u32;
+        let (pages, room) = match kind {
+            Kind::Dram => (Pages::Dram(PageLru::new(capacity)), u64::MAX),
+            Kind::Nvram(rule) => (Pages::Nvram(StripeLru::new(capacity, width, rule)), pages),
+        };
         Self {
-            // Pages are numbered with 30 bits.
-            pages: PageLru::new(capacity_pages.min(space_pages) as u32),
+            pages,
             counts: Counts::default(),
             on_flash: OnFlash { words: zeroed(((space_pages << shift) >> 6) as usize + 1), shift },
             departures: Departures::default(),
+            room: Room::new(room),
             answers: VecDeque::new(),
             answer_ns,
+            numbers: Vec::new(),
+            woken: Vec::new(),
             #[cfg(feature = "mutants")]
             mutant: None,
         }
     }
+
+    /// Whether what it has taken is safe whatever happens to the controller, so that nobody has to wait until flash has it.
+    #[inline]
+    pub fn survives_power_loss(&self) -> bool {
+        matches!(self.pages, Pages::Nvram(_))
+    }
+
+    /// The word for its kind in results.
+    pub fn kind(&self) -> &'static str {
+        if self.survives_power_loss() { "nvram" } else { "dram" }
+    }
+
+    // ---- buffered pages ----
+
+    /// Pages buffered.
+    pub fn count(&self) -> usize {
+        match &self.pages {
+            Pages::Dram(pages) => pages.count(),
+            Pages::Nvram(pages) => pages.count(),
+        }
+    }
+
+    /// Whether there is no room for another page before one has left.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        match &self.pages {
+            Pages::Dram(pages) => pages.is_full(),
+            Pages::Nvram(pages) => pages.is_full(),
+        }
+    }
+
+    /// Asks the processor for what finding the page needs.
+    #[inline]
+    pub fn prefetch(&self, lpn: Lpn) {
+        match &self.pages {
+            Pages::Dram(pages) => pages.prefetch(lpn),
+            Pages::Nvram(pages) => pages.prefetch(lpn),
+        }
+    }
+
+    /// The entry of a page.
+    #[inline]
+    pub fn find(&self, lpn: Lpn) -> Option<u32> {
+        match &self.pages {
+            Pages::Dram(pages) => pages.find(lpn),
+            Pages::Nvram(pages) => pages.find(lpn),
+        }
+    }
+
+    /// Sectors that an entry holds.
+    #[inline]
+    pub fn sectors(&self, entry: u32) -> u64 {
+        match &self.pages {
+            Pages::Dram(pages) => pages.sectors(entry),
+            Pages::Nvram(pages) => pages.sectors(entry),
+        }
+    }
+
+    /// With which number NVRAM took in the page of an entry; 0 in DRAM.
+    #[inline]
+    pub fn number(&self, entry: u32) -> u64 {
+        match &self.pages {
+            Pages::Dram(_) => 0,
+            Pages::Nvram(pages) => pages.number(entry),
+        }
+    }
+
+    /// A read finds something in an entry.
+    #[inline]
+    pub fn read(&mut self, entry: u32) {
+        if let Pages::Dram(pages) = &mut self.pages {
+            pages.touch(entry);
+        }
+    }
+
+    /// Adds sectors to a buffered page: the latest use of it, and write of its stripe.
+    #[inline]
+    pub fn merge(&mut self, entry: u32, sectors: u64) {
+        #[cfg(feature = "mutants")]
+        let sectors = if self.mutant == Some(BufferFault::LoseMerge) { 0 } else { sectors };
+        match &mut self.pages {
+            Pages::Dram(pages) => pages.merge(entry, sectors),
+            Pages::Nvram(pages) => pages.merge(entry, sectors),
+        }
+    }
+
+    /// Takes in a page that is not there; there must be room. Returns its entry.
+    #[inline]
+    pub fn insert(&mut self, lpn: Lpn, sectors: u64) -> u32 {
+        match &mut self.pages {
+            Pages::Dram(pages) => pages.insert(lpn, sectors),
+            Pages::Nvram(pages) => pages.insert(lpn, sectors, self.room.take_in()),
+        }
+    }
+
+    /// Takes out what leaves next: nothing if nothing is buffered.
+    pub fn evict(&mut self, victims: &mut Vec<Victim>) {
+        match &mut self.pages {
+            Pages::Dram(pages) => victims.extend(pages.take_oldest()),
+            Pages::Nvram(pages) => pages.take_group(victims),
+        }
+        self.counts.evictions += u64::from(!victims.is_empty());
+        self.counts.pages_written_out += victims.len() as u64;
+    }
+
+    /// The page leaves. Returns whether its sectors cover all that flash holds of it.
+    #[inline]
+    pub fn covers(&mut self, victim: &Victim) -> bool {
+        let covers = self.on_flash.get(victim.lpn) & !victim.sectors == 0;
+        #[cfg(feature = "mutants")]
+        let covers = covers || self.mutant == Some(BufferFault::AlwaysCovers);
+        self.on_flash.add(victim.lpn, victim.sectors);
+        covers
+    }
+
+    /// A page that will probably leave some evictions from now; what is known of it here is fetched.
+    #[inline]
+    pub fn upcoming(&mut self) -> Option<Lpn> {
+        let Pages::Dram(pages) = &mut self.pages else { return None };
+        let lpn = pages.upcoming()?;
+        pages.prefetch(lpn);
+        prefetch(&self.on_flash.words, (lpn.0 << self.on_flash.shift >> 6) as usize);
+        Some(lpn)
+    }
+
+    /// Takes out every page from `first` on, before `end`. Operations that may start now are appended to `startable`.
+    pub fn discard(&mut self, first: u64, end: u64, now_ns: u64, startable: &mut Vec<u32>) {
+        #[cfg(feature = "mutants")]
+        if self.mutant == Some(BufferFault::ForgetTrim) {
+            return;
+        }
+        match &mut self.pages {
+            Pages::Dram(pages) => pages.remove_range(first, end),
+            Pages::Nvram(pages) => {
+                pages.remove_range(first, end, &mut self.numbers);
+                for number in self.numbers.drain(..) {
+                    self.room.discard(number, &mut self.woken);
+                }
+                self.wake(now_ns, startable);
+            }
+        }
+    }
+
+    // ---- room ----
+
+    /// Operation `operation` writes pages out of which the one with this number was taken in last. Returns whether it has to wait for it.
+    pub fn waits_for_admission(&mut self, number: u64, operation: u32) -> bool {
+        let waits = !self.room.is_admitted(number);
+        if waits {
+            self.room.wait(number, Waiter::Operation(operation));
+        }
+        waits
+    }
+
+    /// A page has left, and gives its slot back. Operations that may start now are appended to `startable`.
+    pub fn give_back(&mut self, now_ns: u64, startable: &mut Vec<u32>) {
+        if self.survives_power_loss() {
+            self.room.give_back(&mut self.woken);
+            self.wake(now_ns, startable);
+        }
+    }
+
+    fn wake(&mut self, now_ns: u64, startable: &mut Vec<u32>) {
+        for waiter in self.woken.drain(..) {
+            match waiter {
+                Waiter::Request(request) => self.answers.push_back((now_ns + self.answer_ns, request)),
+                Waiter::Operation(operation) => startable.push(operation),
+            }
+        }
+    }
+
+    // ---- sectors ----
 
     /// Sectors of a page, as a power of two.
     #[inline]
@@ -165,50 +406,12 @@ impl Buffer {
         self.on_flash.clear(lpn);
     }
 
-    /// Adds sectors to a buffered page, which becomes the most recently used one.
-    #[inline]
-    pub fn merge(&mut self, entry: u32, sectors: u64) {
-        #[cfg(feature = "mutants")]
-        let sectors = if self.mutant == Some(BufferFault::LoseMerge) { 0 } else { sectors };
-        self.pages.merge(entry, sectors);
-        self.pages.touch(entry);
-    }
-
-    /// Takes out the least recently used page, if there is one. Also says whether its sectors cover all that flash holds of it.
-    pub fn evict(&mut self) -> Option<(Victim, bool)> {
-        let victim = self.pages.take_oldest()?;
-        self.counts.evictions += 1;
-        let covers = self.on_flash.get(victim.lpn) & !victim.sectors == 0;
-        #[cfg(feature = "mutants")]
-        let covers = covers || self.mutant == Some(BufferFault::AlwaysCovers);
-        self.on_flash.add(victim.lpn, victim.sectors);
-        Some((victim, covers))
-    }
-
-    /// A page that will probably leave some evictions from now; what is known of it here is fetched.
-    #[inline]
-    pub fn upcoming(&mut self) -> Option<Lpn> {
-        let lpn = self.pages.upcoming()?;
-        self.pages.prefetch(lpn);
-        prefetch(&self.on_flash.words, (lpn.0 << self.on_flash.shift >> 6) as usize);
-        Some(lpn)
-    }
-
-    /// Takes out every page from `first` on, before `end`.
-    pub fn discard(&mut self, first: u64, end: u64) {
-        #[cfg(feature = "mutants")]
-        if self.mutant == Some(BufferFault::ForgetTrim) {
-            return;
-        }
-        self.pages.remove_range(first, end);
-    }
-
     // ---- departures ----
 
-    /// An operation that writes `sectors` of the page, or trims it, has taken its place in the queue of the page's lock.
-    pub fn depart(&mut self, lpn: Lpn, operation: u32, sectors: Option<u64>) {
+    /// An operation that writes `sectors` of the page, taken in with this number, or trims it, has taken its place in the queue of its lock.
+    pub fn depart(&mut self, lpn: Lpn, operation: u32, sectors: Option<u64>, number: u64) {
         let Departures { list, unused, pages } = &mut self.departures;
-        let departure = Departure { operation, next: NIL, sectors };
+        let departure = Departure { operation, next: NIL, sectors, number };
         let id = match unused.pop() {
             Some(id) => {
                 list[id as usize] = departure;
@@ -241,6 +444,10 @@ impl Buffer {
 
     /// The departures of a page in order: operation, and what it writes.
     pub fn departures(&self, lpn: Lpn) -> impl Iterator<Item = (u32, Option<u64>)> + '_ {
+        self.departed(lpn).map(|departure| (departure.operation, departure.sectors))
+    }
+
+    fn departed(&self, lpn: Lpn) -> impl Iterator<Item = &Departure> + '_ {
         let mut next = match self.departures.pages.get(&(lpn.0 as u32)) {
             Some(of) => of.0,
             None => NIL,
@@ -252,7 +459,7 @@ impl Buffer {
         std::iter::from_fn(move || {
             let departure = self.departures.list.get(next as usize)?;
             next = departure.next;
-            Some((departure.operation, departure.sectors))
+            Some(departure)
         })
     }
 
@@ -262,23 +469,27 @@ impl Buffer {
         if self.departures.pages.is_empty() {
             return Known::default(); // nearly always
         }
-        self.departures(lpn).fold(Known::default(), |known, (_, sectors)| match sectors {
-            Some(sectors) => Known { sectors: known.sectors | sectors, ..known },
-            None => Known { sectors: 0, is_all: true },
+        self.departed(lpn).fold(Known::default(), |known, departure| match departure.sectors {
+            Some(sectors) => Known { sectors: known.sectors | sectors, number: known.number.max(departure.number), ..known },
+            None => Known { sectors: 0, is_all: true, number: 0 },
         })
     }
 
-    /// Whether DRAM has something of the page that flash has not.
+    /// Whether it has something of the page that flash has not.
     pub fn holds(&self, lpn: Lpn) -> bool {
-        self.pages.find(lpn).is_some() || self.departures.pages.contains_key(&(lpn.0 as u32))
+        self.find(lpn).is_some() || self.departures.pages.contains_key(&(lpn.0 as u32))
     }
 
     // ---- answers ----
 
-    /// A page of the request finds its place at this moment.
+    /// The request needs pages of which the one with this number was taken in last: it is answered some time after that one has its place.
     #[inline]
-    pub fn answer_later(&mut self, now_ns: u64, request: u32) {
-        self.answers.push_back((now_ns + self.answer_ns, request));
+    pub fn answer_later(&mut self, now_ns: u64, request: u32, number: u64) {
+        if self.room.is_admitted(number) {
+            self.answers.push_back((now_ns + self.answer_ns, request));
+        } else {
+            self.room.wait(number, Waiter::Request(request));
+        }
     }
 
     /// When the next answer is due; `u64::MAX` for never.
@@ -297,10 +508,14 @@ impl Buffer {
 mod tests {
     use super::*;
 
+    fn dram(pages: u64, space_pages: u64, page_bytes: u32) -> Buffer {
+        Buffer::new(BufferOptions { kind: Kind::Dram, pages, answer_ns: 0 }, space_pages, page_bytes, 1)
+    }
+
     #[test]
     fn sectors_on_flash_of_each_page_size() {
         for page_bytes in [512, 1024, 4096, 32_768] {
-            let mut buffer = Buffer::new(4, 100, page_bytes, 0);
+            let mut buffer = dram(4, 100, page_bytes);
             let all = buffer.all_sectors();
             assert_eq!(all.count_ones(), page_bytes / 512);
             buffer.is_on_flash(Lpn(41));
@@ -314,33 +529,35 @@ mod tests {
 
     #[test]
     fn an_eviction_covers_what_flash_holds_or_not() {
-        let mut buffer = Buffer::new(1, 10, 4096, 0);
+        let mut buffer = dram(1, 10, 4096);
         let mut evict = |sectors| {
-            buffer.pages.insert(Lpn(3), sectors);
-            buffer.evict().unwrap().1
+            buffer.insert(Lpn(3), sectors);
+            let mut victims = Vec::new();
+            buffer.evict(&mut victims);
+            assert_eq!(victims, [Victim { entry: 0, lpn: Lpn(3), sectors, number: 0 }]);
+            buffer.covers(&victims[0])
         };
         assert!(evict(0b0011), "nothing is there");
         assert!(evict(0b0111), "all that is there goes");
         assert!(!evict(0b0110), "a sector stays");
         assert!(!evict(0b1000));
         assert!(evict(0b1111));
+        assert_eq!((buffer.counts.evictions, buffer.counts.pages_written_out), (5, 5));
         buffer.is_off_flash(Lpn(3));
-        buffer.pages.insert(Lpn(3), 1);
-        assert_eq!(buffer.evict(), Some((Victim { entry: 0, lpn: Lpn(3), sectors: 1 }, true)));
-        assert_eq!(buffer.counts.evictions, 6);
+        assert!(buffer.covers(&Victim { entry: 0, lpn: Lpn(3), sectors: 1, number: 0 }), "nothing is left");
     }
 
     #[test]
     fn pages_that_leave_are_known_until_their_operations_end() {
-        let mut buffer = Buffer::new(1, 10, 4096, 0);
-        let known = |sectors, is_all| Known { sectors, is_all };
-        buffer.depart(Lpn(3), 7, Some(0b01));
-        buffer.depart(Lpn(4), 8, Some(0b11));
-        buffer.depart(Lpn(3), 9, Some(0b10));
+        let mut buffer = dram(1, 10, 4096);
+        let known = |sectors, is_all| Known { sectors, is_all, number: 0 };
+        buffer.depart(Lpn(3), 7, Some(0b01), 0);
+        buffer.depart(Lpn(4), 8, Some(0b11), 0);
+        buffer.depart(Lpn(3), 9, Some(0b10), 0);
         assert_eq!(buffer.leaving(Lpn(3)), known(0b11, false));
-        buffer.depart(Lpn(3), 10, None);
+        buffer.depart(Lpn(3), 10, None, 0);
         assert_eq!(buffer.leaving(Lpn(3)), known(0, true), "a trim hides what came before");
-        buffer.depart(Lpn(3), 11, Some(0b100));
+        buffer.depart(Lpn(3), 11, Some(0b100), 0);
         assert_eq!(buffer.leaving(Lpn(3)), known(0b100, true));
         assert_eq!(buffer.departures(Lpn(3)).map(|(operation, _)| operation).collect::<Vec<_>>(), [7, 9, 10, 11]);
         for operation in [7, 9, 10] {

@@ -1,34 +1,30 @@
 //! Pages in the order of their last use, each with the sectors that it holds (the buffer of SSDsim, SPEC 2.2): the least recently used page
 //! is the next victim. Every step costs the same however large the buffer is.
 
-use flashraid_flash::memory::{filled, prefetch, reserved};
+use super::Victim;
+use super::table::{self, Linked, Links, NIL, Order, Table};
+use flashraid_flash::memory::reserved;
 use flashraid_vocabulary::Lpn;
-
-const NIL: u32 = u32::MAX;
 
 /// Evictions between the naming of an upcoming victim and its turn: time enough to fetch what it needs.
 const AHEAD: usize = 12;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    page: u32,
-    /// Neighbours in the order of use; `older` links unused entries.
-    newer: u32,
-    older: u32,
-    /// The next entry whose page has the same bucket.
-    chain: u32,
+    /// By page.
+    links: Links,
     sectors: u64,
 }
 
-/// A page that has to leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Victim {
-    /// Its entry, which the next page may get.
-    pub entry: u32,
-    /// The page.
-    pub lpn: Lpn,
-    /// The sectors it holds.
-    pub sectors: u64,
+impl Linked for Entry {
+    #[inline]
+    fn links(&self) -> &Links {
+        &self.links
+    }
+    #[inline]
+    fn links_mut(&mut self) -> &mut Links {
+        &mut self.links
+    }
 }
 
 /// See the module.
@@ -36,35 +32,26 @@ pub struct Victim {
 pub struct PageLru {
     entries: Vec<Entry>,
     unused: u32,
-    newest: u32,
-    oldest: u32,
+    order: Order,
     /// The entry named last by `upcoming`, `NIL` for none.
     upcoming: u32,
     capacity: usize,
     count: usize,
-    /// A hash table of the pages, about twice as many buckets as there can be pages: the first entry of each chain. It is one of our own
-    /// because a bucket can be fetched ahead.
-    buckets: Vec<u32>,
+    table: Table,
 }
 
 impl PageLru {
     /// Room for `capacity` pages, at least one.
     pub fn new(capacity: u32) -> Self {
         let capacity = capacity as usize;
-        let buckets = filled(NIL, (2 * capacity).next_power_of_two());
-        Self { entries: reserved(capacity), unused: NIL, newest: NIL, oldest: NIL, upcoming: NIL, capacity, count: 0, buckets }
-    }
-
-    /// The bucket of a page: the top bits of a multiplicative hash (Knuth's constant, 2^32 divided by the golden ratio).
-    #[inline]
-    fn bucket(&self, page: u32) -> usize {
-        (u64::from(page.wrapping_mul(0x9E37_79B9)) << self.buckets.len().trailing_zeros() >> 32) as usize
+        let table = Table::new(capacity);
+        Self { entries: reserved(capacity), unused: NIL, order: Order::EMPTY, upcoming: NIL, capacity, count: 0, table }
     }
 
     /// Asks the processor for what finding the page needs.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.buckets, self.bucket(lpn.0 as u32));
+        self.table.prefetch(lpn.0 as u32);
     }
 
     /// Pages held.
@@ -81,12 +68,7 @@ impl PageLru {
     /// The entry of a page.
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<u32> {
-        let page = lpn.0 as u32;
-        let mut entry = self.buckets[self.bucket(page)];
-        while entry != NIL && self.entries[entry as usize].page != page {
-            entry = self.entries[entry as usize].chain;
-        }
-        (entry != NIL).then_some(entry)
+        self.table.find(&self.entries, lpn.0 as u32)
     }
 
     /// Sectors that an entry holds.
@@ -95,18 +77,19 @@ impl PageLru {
         self.entries[entry as usize].sectors
     }
 
-    /// Adds sectors to an entry.
+    /// Adds sectors to an entry, which becomes the most recently used one.
     #[inline]
     pub fn merge(&mut self, entry: u32, sectors: u64) {
         self.entries[entry as usize].sectors |= sectors;
+        self.touch(entry);
     }
 
     /// The entry becomes the most recently used one.
     #[inline]
     pub fn touch(&mut self, entry: u32) {
-        if self.newest != entry {
-            self.unlink(entry);
-            self.link(entry);
+        if self.order.newest != entry {
+            self.order.remove(&mut self.entries, entry);
+            self.order.push(&mut self.entries, entry);
         }
     }
 
@@ -114,22 +97,10 @@ impl PageLru {
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, sectors: u64) -> u32 {
         debug_assert!(!self.is_full() && self.find(lpn).is_none());
-        let page = lpn.0 as u32;
-        let bucket = self.bucket(page);
-        let new = Entry { page, newer: NIL, older: NIL, chain: self.buckets[bucket], sectors };
-        let entry = match self.unused {
-            NIL => {
-                self.entries.push(new);
-                self.entries.len() as u32 - 1
-            }
-            unused => {
-                self.unused = self.entries[unused as usize].older;
-                self.entries[unused as usize] = new;
-                unused
-            }
-        };
-        self.link(entry);
-        self.buckets[bucket] = entry;
+        let new = Entry { links: Links::of(lpn.0 as u32), sectors };
+        let entry = table::place(&mut self.entries, &mut self.unused, new);
+        self.order.push(&mut self.entries, entry);
+        self.table.add(&mut self.entries, entry);
         self.count += 1;
         entry
     }
@@ -137,11 +108,11 @@ impl PageLru {
     /// Takes out the least recently used page.
     #[inline]
     pub fn take_oldest(&mut self) -> Option<Victim> {
-        let entry = self.oldest;
+        let entry = self.order.oldest;
         (entry != NIL).then(|| {
-            let Entry { page, sectors, .. } = self.entries[entry as usize];
+            let Entry { links, sectors } = self.entries[entry as usize];
             self.remove(entry);
-            Victim { entry, lpn: Lpn(u64::from(page)), sectors }
+            Victim { entry, lpn: Lpn(u64::from(links.key)), sectors, number: 0 }
         })
     }
 
@@ -149,12 +120,12 @@ impl PageLru {
     /// entry that is used or taken out meanwhile becomes the newest, and the search begins anew at the oldest.
     #[inline]
     pub fn upcoming(&mut self) -> Option<Lpn> {
-        let newer = |entry: u32| self.entries.get(entry as usize).map_or(NIL, |entry| entry.newer);
+        let newer = |entry: u32| self.entries.get(entry as usize).map_or(NIL, |entry| entry.links.newer);
         self.upcoming = match newer(self.upcoming) {
-            NIL => (0..AHEAD).fold(self.oldest, |entry, _| newer(entry)),
+            NIL => (0..AHEAD).fold(self.order.oldest, |entry, _| newer(entry)),
             next => next,
         };
-        self.entries.get(self.upcoming as usize).map(|entry| Lpn(u64::from(entry.page)))
+        self.entries.get(self.upcoming as usize).map(|entry| Lpn(u64::from(entry.links.key)))
     }
 
     /// Takes out every page from `first` on, before `end`, at a cost of the range or of what is held, whichever is less.
@@ -167,10 +138,10 @@ impl PageLru {
             }
             return;
         }
-        let mut next = self.newest;
+        let mut next = self.order.newest;
         while next != NIL {
-            let Entry { page, older, .. } = self.entries[next as usize];
-            if (first..end).contains(&u64::from(page)) {
+            let Links { key, older, .. } = self.entries[next as usize].links;
+            if (first..end).contains(&u64::from(key)) {
                 self.remove(next);
             }
             next = older;
@@ -178,46 +149,10 @@ impl PageLru {
     }
 
     fn remove(&mut self, entry: u32) {
-        self.unlink(entry);
-        self.unchain(entry);
+        self.order.remove(&mut self.entries, entry);
+        self.table.remove(&mut self.entries, entry);
+        table::leave(&mut self.entries, &mut self.unused, entry);
         self.count -= 1;
-        self.entries[entry as usize].older = self.unused;
-        self.unused = entry;
-    }
-
-    fn unchain(&mut self, entry: u32) {
-        let Entry { page, chain, .. } = self.entries[entry as usize];
-        let bucket = self.bucket(page);
-        let mut before = self.buckets[bucket];
-        if before == entry {
-            self.buckets[bucket] = chain;
-            return;
-        }
-        while self.entries[before as usize].chain != entry {
-            before = self.entries[before as usize].chain;
-        }
-        self.entries[before as usize].chain = chain;
-    }
-
-    fn link(&mut self, entry: u32) {
-        let former = std::mem::replace(&mut self.newest, entry);
-        (self.entries[entry as usize].newer, self.entries[entry as usize].older) = (NIL, former);
-        match former {
-            NIL => self.oldest = entry,
-            _ => self.entries[former as usize].newer = entry,
-        }
-    }
-
-    fn unlink(&mut self, entry: u32) {
-        let Entry { newer, older, .. } = self.entries[entry as usize];
-        match newer {
-            NIL => self.newest = older,
-            _ => self.entries[newer as usize].older = older,
-        }
-        match older {
-            NIL => self.oldest = newer,
-            _ => self.entries[older as usize].newer = newer,
-        }
     }
 }
 
@@ -255,9 +190,9 @@ mod tests {
             }
             lru.take_oldest();
             lru.insert(Lpn(page), 1);
-            let mut entry = lru.oldest;
-            (0..AHEAD).for_each(|_| entry = lru.entries[entry as usize].newer);
-            assert_eq!(lru.upcoming(), Some(Lpn(u64::from(lru.entries[entry as usize].page))), "at page {page}");
+            let mut entry = lru.order.oldest;
+            (0..AHEAD).for_each(|_| entry = lru.entries[entry as usize].links.newer);
+            assert_eq!(lru.upcoming(), Some(Lpn(u64::from(lru.entries[entry as usize].links.key))), "at page {page}");
         }
     }
 
@@ -282,7 +217,6 @@ mod tests {
                     }
                     (_, Some(entry)) => {
                         lru.merge(entry, sectors);
-                        lru.touch(entry);
                         naive.use_page(page, sectors);
                     }
                     (_, None) => {

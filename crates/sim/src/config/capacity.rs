@@ -1,6 +1,7 @@
 //! What follows from a device's numbers: geometry, members, logical pages, and how many of them its FTL can hold.
 
-use super::{Allocation, ArrayUnit, Device, Mapping, Member};
+use super::{Allocation, ArrayUnit, Device, Mapping, Member, NvramVictim};
+use crate::buffer::{BufferOptions, Kind, VictimRule};
 use flashraid_flash::Placement;
 use flashraid_redundancy::Scheme;
 use flashraid_vocabulary::Geometry;
@@ -55,8 +56,10 @@ pub struct Derived {
     /// Bytes of the forward map in RAM: 4 for each logical page; under DFTL those of its two tables. Reverse map and stripe state are not
     /// counted.
     pub table_bytes: u64,
-    /// Bytes of the data buffer, whole pages; 0 for none.
+    /// Bytes of the data buffer in DRAM, whole pages; 0 for none.
     pub buffer_bytes: u64,
+    /// Bytes of the write buffer in NVRAM, whole pages; 0 for none.
+    pub nvram_buffer_bytes: u64,
     /// What DFTL makes of the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub translation: Option<TranslationTables>,
@@ -296,9 +299,9 @@ impl Device {
         (logical(low) > 0).then_some(low)
     }
 
-    /// Bytes that the data buffer may take.
+    /// Bytes that the data buffer, of whichever kind, may take.
     pub(super) fn buffer_bytes_given(&self) -> u64 {
-        match self.buffer_bytes {
+        match self.nvram_buffer_bytes.max(self.buffer_bytes) {
             0 => ((u128::from(self.geometry().raw_bytes()) * u128::from(self.buffer_bytes_per_gib)) >> 30) as u64,
             bytes => bytes,
         }
@@ -309,9 +312,21 @@ impl Device {
         self.buffer_bytes_given() / u64::from(self.page_bytes)
     }
 
+    /// The data buffer, if there is one.
+    pub fn buffer(&self) -> Option<BufferOptions> {
+        let kind = match (self.nvram_buffer_bytes, self.nvram_victim) {
+            (0, _) => Kind::Dram,
+            (_, NvramVictim::OldestWrite) => Kind::Nvram(VictimRule::OldestWrite),
+            (_, NvramVictim::LargestGroup) => Kind::Nvram(VictimRule::LargestGroup),
+        };
+        let pages = self.buffer_pages();
+        (pages > 0).then_some(BufferOptions { kind, pages, answer_ns: self.buffer_ns })
+    }
+
     /// What follows from the numbers.
     pub fn derived(&self) -> Derived {
         let logical_pages = u64::from(self.members()) * u64::from(self.pages_per_member());
+        let buffer_bytes = self.buffer_pages() * u64::from(self.page_bytes);
         let translation = (self.mapping == Mapping::Dftl).then(|| {
             let copies = u64::from(self.members()) * u64::from(self.translation_pages());
             TranslationTables {
@@ -332,7 +347,8 @@ impl Device {
             pages_per_member: self.pages_per_member(),
             logical_pages,
             table_bytes: translation.map_or(4 * logical_pages, |tables| tables.gtd_bytes + tables.cmt_bytes),
-            buffer_bytes: self.buffer_pages() * u64::from(self.page_bytes),
+            buffer_bytes: if self.nvram_buffer_bytes > 0 { 0 } else { buffer_bytes },
+            nvram_buffer_bytes: if self.nvram_buffer_bytes > 0 { buffer_bytes } else { 0 },
             translation,
         }
     }

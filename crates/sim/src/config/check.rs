@@ -225,13 +225,17 @@ impl Device {
     }
 
     fn check_buffer(&self) -> Result<(), ConfigError> {
-        if self.buffer_bytes == 0 && self.buffer_bytes_per_gib == 0 {
-            return Ok(());
-        }
         let (page_bytes, bytes) = (self.page_bytes, self.buffer_bytes_given());
-        let (key, value) = match self.buffer_bytes {
-            0 => ("buffer_bytes_per_gib", self.buffer_bytes_per_gib),
-            _ => ("buffer_bytes", self.buffer_bytes),
+        let (key, value) = match (self.nvram_buffer_bytes, self.buffer_bytes, self.buffer_bytes_per_gib) {
+            (0, 0, 0) => return Ok(()),
+            (0, 0, per_gib) => ("buffer_bytes_per_gib", per_gib),
+            (0, dram, _) => ("buffer_bytes", dram),
+            (nvram, 0, 0) => ("nvram_buffer_bytes", nvram),
+            (nvram, ..) => {
+                return refuse(format!(
+                    "nvram_buffer_bytes = {nvram}: allowed beside a buffer in DRAM (buffer_bytes, buffer_bytes_per_gib) is 0"
+                ));
+            }
         };
         if page_bytes > MOST_PAGE_BYTES {
             return refuse(format!(

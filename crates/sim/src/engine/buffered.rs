@@ -1,15 +1,17 @@
-//! Requests through the data buffer: what `buffer` decides, done by the engine (SPEC 2.4).
+//! Requests through the data buffer: what `buffer` decides, done by the engine (SPEC 2.4, 4.4).
 //!
-//! A written page is merged into its entry, or takes a new one, for which the least recently used page is evicted if there is no room: one
-//! write operation of the scheme, which belongs to the request that caused it. The request completes when the DRAM has answered and these
-//! operations have ended. Reads take from DRAM what is there, pages on their way out included, and the rest from flash, page by page.
+//! A written page is merged into its entry, or takes a new one, for which something has to leave if there is no room. Of DRAM that is the least
+//! recently used page: one write operation of the scheme, which belongs to the request that caused it. The request completes when the DRAM
+//! has answered and these operations have ended. Of NVRAM that is all that is buffered of a stripe, which the scheme may write as one: operations of
+//! no request, each of which starts when all its pages are admitted. The request completes when the NVRAM has admitted its pages and
+//! answered. Reads take from the buffer what is there, pages on their way out included, and the rest from flash, page by page.
 
-use super::content::{Content, InDram, InEntry, Submitted};
-use super::{Engine, Stalled};
-use crate::buffer::{Buffer, Known, SECTOR_BYTES, Victim};
+use super::content::{Content, InBuffer, InEntry, Submitted};
+use super::{Engine, NIL, Stalled};
+use crate::buffer::{Buffer, Known, SECTOR_BYTES};
 use flashraid_redundancy::parts::bits;
-use flashraid_redundancy::{Extent, Operation, OperationKind};
-use flashraid_vocabulary::{HostOp, Lpn, Version};
+use flashraid_redundancy::{Extent, Failure, Group, Operation, OperationKind};
+use flashraid_vocabulary::{HostOp, HostRequest, Lpn, Version};
 
 /// Pages in a row that have to be read from flash.
 type Run = Option<Extent>;
@@ -29,7 +31,8 @@ impl<C: Content> Engine<C> {
         let (first, end) = (offset_bytes / sector, end_bytes.div_ceil(sector));
         let shift = self.buffered().sector_shift();
         let all = self.buffered().all_sectors();
-        let mut uses_dram = op == HostOp::Write;
+        // The page that was taken in last among those that the buffer takes, or gives.
+        let mut latest = (op == HostOp::Write).then_some(0);
         let mut run = None;
         for page in first >> shift..=(end - 1) >> shift {
             let start = page << shift;
@@ -38,27 +41,28 @@ impl<C: Content> Engine<C> {
             let sectors = all >> ((1 << shift) - (to - from)) << from;
             let lpn = self.wrapped(page);
             if op == HostOp::Write {
-                self.write_buffered(id, lpn, sectors);
+                latest = latest.max(Some(self.write_buffered(id, lpn, sectors)));
             } else {
-                uses_dram |= self.read_buffered(id, lpn, sectors, &mut run);
+                latest = latest.max(self.read_buffered(id, lpn, sectors, &mut run));
             }
         }
         self.read_run(id, run);
-        if uses_dram {
+        if let Some(number) = latest {
             self.requests[id as usize].unanswered += 1;
             self.requests[id as usize].unfinished += 1;
             let now_ns = self.flash.now_ns();
-            self.buffered().answer_later(now_ns, id);
+            self.buffered().answer_later(now_ns, id, number);
         }
     }
 
-    fn write_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64) {
+    /// Returns the number with which NVRAM took in the page.
+    fn write_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64) -> u64 {
         let sequence = self.requests[id as usize].sequence;
         let lanes = if C::TRACKED { self.buffered().lanes_of(sectors) } else { 0 };
         if C::TRACKED {
             self.content.submitted(sequence, lpn, if lanes == u64::MAX { Submitted::Whole } else { Submitted::Part(lanes) });
         }
-        let found = self.buffered().pages.find(lpn);
+        let found = self.buffered().find(lpn);
         let entry = match found {
             Some(entry) => {
                 self.buffered().counts.write_hits += 1;
@@ -67,52 +71,99 @@ impl<C: Content> Engine<C> {
             }
             None => {
                 self.buffered().counts.write_misses += 1;
-                while self.buffered().pages.is_full() {
+                while self.buffered().is_full() {
                     self.evict(id);
                 }
-                self.buffered().pages.insert(lpn, sectors)
+                self.buffered().insert(lpn, sectors)
             }
         };
         if C::TRACKED {
             self.content.buffered(entry, sequence, lpn, lanes, found.is_none());
         }
+        self.buffered().number(entry)
     }
 
-    /// Writes the least recently used page to flash on behalf of a request. Returns whether there was one.
+    /// Writes to flash what leaves next, because of a request. Returns whether there was anything.
     fn evict(&mut self, id: u32) -> bool {
-        let Some((victim, covered)) = self.buffered().evict() else { return false };
-        if let Some(lpn) = self.buffered().upcoming() {
-            self.flash.prefetch_map(self.scheme.locate(lpn));
+        let mut victims = std::mem::take(&mut self.evicting);
+        let buffer = self.buffered();
+        buffer.evict(&mut victims);
+        let Some(&victim) = victims.first() else {
+            self.evicting = victims;
+            return false;
+        };
+        if buffer.survives_power_loss() {
+            let mut group = Group { first: victim.lpn, pages: 0, beneath: 0 };
+            for victim in &victims {
+                let page = 1 << (victim.lpn.0 - group.first.0);
+                group.pages |= page;
+                group.beneath |= if buffer.covers(victim) { 0 } else { page };
+            }
+            self.evicting = victims;
+            let page_bytes = self.page_bytes;
+            self.decide_by(NIL, |scheme, view, decisions| scheme.decide_group(&group, page_bytes, view, decisions));
+        } else {
+            let covered = buffer.covers(&victim);
+            if let Some(lpn) = buffer.upcoming() {
+                self.flash.prefetch_map(self.scheme.locate(lpn));
+            }
+            self.evicting = victims;
+            let bytes = victim.sectors.count_ones() * SECTOR_BYTES;
+            self.decide(id, &Extent { op: HostOp::Write, first: victim.lpn, pages: 1, first_bytes: bytes, last_bytes: bytes, covered });
         }
-        let bytes = victim.sectors.count_ones() * SECTOR_BYTES;
-        self.evicting = Some(victim);
-        let extent = Extent { op: HostOp::Write, first: victim.lpn, pages: 1, first_bytes: bytes, last_bytes: bytes, covered };
-        self.decide(id, &extent);
-        self.evicting = None;
+        self.evicting.clear();
         true
     }
 
-    /// Writes everything that is buffered to flash on behalf of a request.
+    /// Writes everything that is buffered to flash, because of a request.
     #[inline(never)]
     pub(super) fn evict_all(&mut self, id: u32) {
         while self.evict(id) {}
     }
 
-    /// Reads sectors of a page. What flash has to deliver goes into `run`, which is read when it cannot grow. Returns whether DRAM delivers
-    /// any of it.
-    fn read_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64, run: &mut Run) -> bool {
-        let found = self.buffered().pages.find(lpn);
-        let mut held = found.map_or(0, |entry| self.buffered().pages.sectors(entry));
+    /// Writes everything that is buffered to flash and lets everything end that is under way. Returns whether nothing failed.
+    pub(crate) fn drain_buffer(&mut self) -> Result<bool, Stalled> {
+        if self.flushes_to_flash() {
+            let arrival_ns = self.now_ns();
+            self.submit(&HostRequest { arrival_ns, offset_bytes: 0, size_bytes: 0, op: HostOp::Flush, stream: 0, source: 0 }, false);
+            self.finish()?;
+            return Ok(self.completed.pop().is_some_and(|flush| flush.ok));
+        }
+        if self.buffer.is_none() {
+            return Ok(true);
+        }
+        let before = self.buffered().counts;
+        self.evict_all(NIL);
+        self.finish()?;
+        let now = self.buffered().counts;
+        Ok((now.failed_no_space, now.failed_lost) == (before.failed_no_space, before.failed_lost))
+    }
+
+    /// Whether a flush has to write what is buffered to flash.
+    pub(super) fn flushes_to_flash(&self) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| !buffer.survives_power_loss())
+    }
+
+    /// Reads sectors of a page. What flash has to deliver goes into `run`, which is read when it cannot grow. If the
+    /// buffer delivers any of it, returns the number with which NVRAM took that in.
+    fn read_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64, run: &mut Run) -> Option<u64> {
+        let found = self.buffered().find(lpn);
+        let mut held = found.map_or(0, |entry| self.buffered().sectors(entry));
         let missing = sectors & !held;
         let buffer = self.buffered();
         *(if missing == 0 { &mut buffer.counts.read_hits } else { &mut buffer.counts.read_misses }) += 1;
+        let mut number = 0;
         // As SSDsim, which moves a page to the head of its list when a read finds any sector of it.
         if let Some(entry) = found.filter(|_| sectors & held != 0) {
-            buffer.pages.touch(entry);
+            buffer.read(entry);
+            number = buffer.number(entry);
         }
         let leaving = buffer.leaving(lpn);
         if self.options.prefill {
             self.prefill(lpn, missing, leaving);
+        }
+        if missing & leaving.sectors != 0 {
+            number = number.max(leaving.number);
         }
         held |= leaving.sectors;
         let on_flash = if leaving.is_all { 0 } else { self.buffered().on_flash(lpn) };
@@ -123,13 +174,13 @@ impl<C: Content> Engine<C> {
             if C::TRACKED {
                 let asked = self.buffered().lanes_of(sectors);
                 self.list_sources(lpn);
-                self.content.check_in_dram(lpn, asked, &self.sources);
+                self.content.check_in_buffer(lpn, asked, &self.sources);
             }
             if held & sectors == 0 && self.requests[id as usize].measured {
                 self.statistics.unmapped_reads += 1;
             }
         }
-        held & sectors != 0
+        (held & sectors != 0).then_some(number)
     }
 
     /// A read asks for sectors that were never written: they were there from the start, as zeroes (SPEC 0.3 step 5).
@@ -169,93 +220,140 @@ impl<C: Content> Engine<C> {
 
     /// Whole pages are discarded: what is buffered of them goes at once.
     pub(super) fn discard_buffered(&mut self, mut first: u64, end: u64) {
-        let space = self.options.space_pages;
+        let (space, now_ns) = (self.options.space_pages, self.flash.now_ns());
+        let mut startable = std::mem::take(&mut self.startable);
         while first < end {
             let lap_end = end.min((first / space + 1) * space);
-            self.buffered().discard(first % space, first % space + lap_end - first);
+            self.buffered().discard(first % space, first % space + lap_end - first, now_ns, &mut startable);
             first = lap_end;
         }
+        self.start_admitted(startable);
+    }
+
+    /// The pages are admitted that these operations write.
+    fn start_admitted(&mut self, mut startable: Vec<u32>) {
+        for id in startable.drain(..) {
+            self.condition_met(id);
+        }
+        self.startable = startable;
     }
 
     // ---- what leaves ----
 
-    /// An operation has its place in the queue of its lock.
+    /// An operation has its place in the queue of its lock. Returns whether it has to wait until its pages are admitted.
     #[cold]
-    pub(super) fn departs(&mut self, id: u32) {
+    pub(super) fn departs(&mut self, id: u32) -> bool {
         let operation = *self.operation(id);
-        let sectors = match (operation.kind, self.evicting) {
-            (OperationKind::Write, Some(Victim { sectors, .. })) => Some(sectors),
-            (OperationKind::Trim, _) => None,
-            _ => return,
-        };
-        for lpn in operation.host_pages() {
-            if sectors.is_none() {
-                self.buffered().is_off_flash(lpn);
-            }
-            self.buffered().depart(lpn, id, sectors);
+        let is_trim = operation.kind == OperationKind::Trim;
+        if !(is_trim || operation.kind == OperationKind::Write && !self.evicting.is_empty()) {
+            return false;
         }
+        self.leaves(id);
+        let victims = std::mem::take(&mut self.evicting);
+        let buffer = self.buffered();
+        let mut latest = 0;
+        for lpn in operation.host_pages() {
+            if is_trim {
+                buffer.is_off_flash(lpn);
+                buffer.depart(lpn, id, None, 0);
+            } else {
+                let victim = &victims[victims.binary_search_by_key(&lpn.0, |victim| victim.lpn.0).expect("a page that leaves")];
+                buffer.depart(lpn, id, Some(victim.sectors), victim.number);
+                latest = latest.max(victim.number);
+            }
+        }
+        let waits = buffer.waits_for_admission(latest, id);
+        self.evicting = victims;
+        waits
     }
 
-    /// The operation has ended: flash has what left with it, or it has failed.
+    /// An operation that has departed has ended: flash has what left with it, or it has failed.
     #[cold]
     pub(super) fn arrives(&mut self, id: u32, operation: &Operation) {
-        if matches!(operation.kind, OperationKind::Write | OperationKind::Trim) {
-            for lpn in operation.host_pages() {
-                self.buffered().arrive(lpn, id);
+        let now_ns = self.flash.now_ns();
+        let mut startable = std::mem::take(&mut self.startable);
+        for lpn in operation.host_pages() {
+            self.buffered().arrive(lpn, id);
+            if operation.kind == OperationKind::Write {
+                self.buffered().give_back(now_ns, &mut startable);
             }
+        }
+        self.start_admitted(startable);
+    }
+
+    /// Nobody waits for what has failed: its request was answered when NVRAM took it.
+    pub(super) fn eviction_failed(&mut self, failure: Failure) {
+        let counts = &mut self.buffered().counts;
+        match failure {
+            Failure::NoSpace => counts.failed_no_space += 1,
+            Failure::Lost => counts.failed_lost += 1,
         }
     }
 
     // ---- contents ----
 
-    /// Lists where DRAM has the page, older first.
-    fn list_sources(&mut self, lpn: Lpn) {
+    /// Where the buffer has the page, older first.
+    pub(crate) fn sources(&self, lpn: Lpn) -> impl Iterator<Item = InBuffer> + '_ {
         let buffer = self.buffer.as_deref().expect("only with a buffer");
-        self.sources.clear();
-        self.sources.extend(buffer.departures(lpn).map(|(operation, sectors)| match sectors {
-            Some(_) => InDram::Leaving(operation),
-            None => InDram::Zeroes,
-        }));
-        let lanes_of = |entry| buffer.lanes_of(buffer.pages.sectors(entry));
-        self.sources.extend(buffer.pages.find(lpn).map(|entry| InDram::Entry(InEntry { entry, lanes: lanes_of(entry) })));
+        let leaving = buffer.departures(lpn).map(move |(id, sectors)| match sectors {
+            Some(_) => InBuffer::Leaving { operation: id, strip: self.operation(id).strip_of(lpn) as u8 },
+            None => InBuffer::Zeroes,
+        });
+        let lanes_of = |entry| buffer.lanes_of(buffer.sectors(entry));
+        leaving.chain(buffer.find(lpn).map(move |entry| InBuffer::Entry(InEntry { entry, lanes: lanes_of(entry) })))
     }
 
-    /// What the page that is being evicted leaves with.
-    pub(super) fn evicted_lanes(&self) -> Option<InEntry> {
-        let Victim { entry, sectors, .. } = self.evicting?;
-        self.buffer.as_ref().map(|buffer| InEntry { entry, lanes: buffer.lanes_of(sectors) })
+    fn list_sources(&mut self, lpn: Lpn) {
+        let mut sources = std::mem::take(&mut self.sources);
+        sources.clear();
+        sources.extend(self.sources(lpn));
+        self.sources = sources;
     }
 
-    /// A read goes to flash for the rest of some pages: tells the contents what DRAM has of them at this moment.
+    /// Lists what each of the pages that are being evicted by this operation leaves with.
+    pub(super) fn list_evicted(&mut self, operation: &Operation) {
+        self.leaving_with.clear();
+        if self.evicting.is_empty() || operation.kind != OperationKind::Write {
+            return;
+        }
+        let buffer = self.buffer.as_deref().expect("something leaves it");
+        for lpn in operation.host_pages() {
+            let victim = &self.evicting[self.evicting.binary_search_by_key(&lpn.0, |victim| victim.lpn.0).expect("a page that leaves")];
+            self.leaving_with.push(InEntry { entry: victim.entry, lanes: buffer.lanes_of(victim.sectors) });
+        }
+    }
+
+    /// A read goes to flash for the rest of some pages: tells the contents what the buffer has of them at this moment.
     #[cold]
-    pub(super) fn overlay_dram(&mut self, id: u32) {
+    pub(super) fn overlay_buffer(&mut self, id: u32) {
         let operation = *self.operation(id);
         for (strip, lpn) in bits::Bits(operation.strips).zip(operation.host_pages()) {
             self.list_sources(lpn);
-            self.content.overlay_dram(id, lpn, strip as u8, &self.sources);
+            self.content.overlay_buffer(id, lpn, strip as u8, &self.sources);
         }
     }
 
     // ---- answers ----
 
-    /// Processes everything up to the last answer that is due until `time_ns`.
+    /// Processes everything up to the last answer that is due until `time_ns`. With NVRAM that is every event, as each may make room.
     #[inline(never)]
     pub(super) fn advance_to_answers(&mut self, time_ns: u64) -> Result<(), Stalled> {
-        while self.next_answer_ns() <= time_ns {
+        let makes_room = !self.flushes_to_flash();
+        while self.next_answer_ns() <= time_ns || makes_room && self.flash.next_event_ns() <= time_ns {
             self.advance()?;
         }
         Ok(())
     }
 
-    /// When the DRAM answers next, if there is a buffer; `u64::MAX` for never.
+    /// When the buffer answers next, if there is a buffer; `u64::MAX` for never.
     #[inline]
     pub(super) fn next_answer_ns(&self) -> u64 {
         self.buffer.as_ref().map_or(u64::MAX, |buffer| buffer.next_answer_ns())
     }
 
-    /// The DRAM answers: after everything that the flash does until then.
+    /// The buffer answers: after everything that the flash does until then.
     #[cold]
-    pub(super) fn answer_from_dram(&mut self) {
+    pub(super) fn answer_from_buffer(&mut self) {
         if let Some((time_ns, id)) = self.buffered().take_answer() {
             self.flash.set_now(time_ns);
             self.answered(id);

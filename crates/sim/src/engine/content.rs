@@ -16,9 +16,9 @@ pub trait Content: Observer + Clone + Send {
     fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted);
     /// It was acknowledged (or failed: then both contents are possible from now on).
     fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool);
-    /// Operation slot `id` starts a new life on behalf of request `sequence`: a write with lanes of a buffer's entry, or with what the host
-    /// submitted last. Reads note what they may see.
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, entry: Option<InEntry>);
+    /// Operation slot `id` starts a new life on behalf of request `sequence`, or of nobody when that was the latest: a write with what these entries
+    /// of a buffer hold of its pages, in ascending order, or, if there are none, with what the host submitted last. Reads note what they may see.
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, entries: &[InEntry]);
     /// A read of an operation was submitted as `record`: its `read`-th, which delivers data strip `strip` unless it is `NO_STRIP`.
     fn read_submitted(&mut self, record: u32, read: u8, strip: u8);
     /// The read `record` of operation `id` ended.
@@ -42,11 +42,11 @@ pub trait Content: Observer + Clone + Send {
     fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>);
     /// Request `sequence` puts `lanes` of page `lpn` into an entry of the data buffer, in which nothing is yet if it `is_new`.
     fn buffered(&mut self, entry: u32, sequence: u64, lpn: Lpn, lanes: u64, is_new: bool);
-    /// The host gets the `asked` lanes of a page at this moment without flash: what DRAM has, each source laid over those before, and
+    /// The host gets the `asked` lanes of a page at this moment without flash: what the buffer has, each source laid over those before, and
     /// zeroes beneath.
-    fn check_in_dram(&mut self, lpn: Lpn, asked: u64, sources: &[InDram]);
-    /// What flash delivers to read operation `id` as its `strip`, page `lpn`, has laid over it what DRAM has now.
-    fn overlay_dram(&mut self, id: u32, lpn: Lpn, strip: u8, sources: &[InDram]);
+    fn check_in_buffer(&mut self, lpn: Lpn, asked: u64, sources: &[InBuffer]);
+    /// What flash delivers to read operation `id` as its `strip`, page `lpn`, has laid over it what the buffer has now.
+    fn overlay_buffer(&mut self, id: u32, lpn: Lpn, strip: u8, sources: &[InBuffer]);
     /// A page of zeroes appears on flash (first touch of an unwritten page).
     fn placed_zero(&mut self, ppn: Ppn);
     /// The program `record` writes a translation page: `stamp` stands for what that says.
@@ -80,11 +80,16 @@ pub struct InEntry {
     pub lanes: u64,
 }
 
-/// Where DRAM has a page, or some lanes of it.
+/// Where the data buffer has a page, or some lanes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InDram {
-    /// It leaves with this operation.
-    Leaving(u32),
+pub enum InBuffer {
+    /// It leaves with an operation.
+    Leaving {
+        /// The operation's slot.
+        operation: u32,
+        /// Which of its strips it is.
+        strip: u8,
+    },
     /// A trim is under way: what came before does not count.
     Zeroes,
     /// It is buffered.
@@ -112,7 +117,7 @@ impl Content for Untracked {
     const TRACKED: bool = false;
     fn submitted(&mut self, _: u64, _: Lpn, _: Submitted) {}
     fn acknowledged(&mut self, _: u64, _: Lpn, _: bool) {}
-    fn begin(&mut self, _: u32, _: &Operation, _: u64, _: Option<InEntry>) {}
+    fn begin(&mut self, _: u32, _: &Operation, _: u64, _: &[InEntry]) {}
     fn read_submitted(&mut self, _: u32, _: u8, _: u8) {}
     fn delivered(&mut self, _: u32, _: &Operation, _: u32, _: Ppn) {}
     fn program(&mut self, _: u32, _: &Operation, _: Sources, _: u32) {}
@@ -124,8 +129,8 @@ impl Content for Untracked {
     fn ended(&mut self, _: u32, _: &Operation, _: bool) {}
     fn check_without_flash(&mut self, _: u32, _: &Operation, _: u32, _: Option<(u32, &Operation, u32)>) {}
     fn buffered(&mut self, _: u32, _: u64, _: Lpn, _: u64, _: bool) {}
-    fn check_in_dram(&mut self, _: Lpn, _: u64, _: &[InDram]) {}
-    fn overlay_dram(&mut self, _: u32, _: Lpn, _: u8, _: &[InDram]) {}
+    fn check_in_buffer(&mut self, _: Lpn, _: u64, _: &[InBuffer]) {}
+    fn overlay_buffer(&mut self, _: u32, _: Lpn, _: u8, _: &[InBuffer]) {}
     fn placed_zero(&mut self, _: Ppn) {}
     fn program_stamp(&mut self, _: u32, _: u64) {}
     fn check_stamp(&mut self, _: Ppn, _: u64) {}

@@ -61,7 +61,7 @@ impl<C: Content> Engine<C> {
         const SLOT: u32 = 0;
         let tracked = C::TRACKED;
         if tracked {
-            self.content.begin(SLOT, &operation, sequence, None);
+            self.content.begin(SLOT, &operation, sequence, &[]);
         }
         let mut reads = 0;
         loop {

@@ -16,9 +16,9 @@ pub mod recorder;
 pub mod tags;
 pub mod translation;
 
-use crate::buffer::{Buffer, Victim};
+use crate::buffer::{Buffer, BufferOptions, Victim};
 use crate::statistics::Statistics;
-use content::{Content, InDram, Submitted};
+use content::{Content, InBuffer, InEntry, Submitted};
 use failure::Failures;
 pub use failure::{FaultRecord, RebuildOptions, RebuildRecord};
 use flashraid_flash::Flash;
@@ -67,10 +67,8 @@ pub struct Options {
     pub prefill: bool,
     /// The map is on flash, where the flash layer was given room for it.
     pub dftl: Option<Dftl>,
-    /// Pages of the data buffer; 0 for none.
-    pub buffer_pages: u64,
-    /// Time in which the data buffer answers.
-    pub buffer_ns: u64,
+    /// The data buffer, if there is one.
+    pub buffer: Option<BufferOptions>,
     /// How what failed is rebuilt; `None` if it never is.
     pub rebuild: Option<RebuildOptions>,
 }
@@ -168,10 +166,13 @@ pub struct Engine<C: Content> {
     answers_early: bool,
     /// The data buffer, if there is one.
     pub(crate) buffer: Option<Box<Buffer>>,
-    /// The page that is being evicted: its operation is being decided.
-    evicting: Option<Victim>,
-    /// Lent for `Content` to list where DRAM has a page.
-    sources: Vec<InDram>,
+    /// The pages that are being evicted, in ascending order: operations that write them are being decided.
+    evicting: Vec<Victim>,
+    /// Lent for `Content` to list where the buffer has a page, and what pages leave it with.
+    sources: Vec<InBuffer>,
+    leaving_with: Vec<InEntry>,
+    /// Lent for the buffer to list operations whose pages are admitted.
+    startable: Vec<u32>,
     /// What of the map RAM holds, under DFTL.
     translation: Option<Box<Translation>>,
     failures: Failures,
@@ -263,10 +264,13 @@ impl<C: Content> Engine<C> {
             space_waiters: vec![(NIL, NIL); flash.domains()],
             writes_in_chunk: vec![0; (rows >> 10) as usize + 1],
             answers_early: flash.settings().report_data_in || !options.parity_in_response,
-            buffer: (options.buffer_pages > 0)
-                .then(|| Buffer::new(options.buffer_pages, options.space_pages, flash.geometry().page_bytes, options.buffer_ns).into()),
-            evicting: None,
+            buffer: options
+                .buffer
+                .map(|buffer| Buffer::new(buffer, options.space_pages, flash.geometry().page_bytes, scheme.width()).into()),
+            evicting: Vec::new(),
             sources: Vec::new(),
+            leaving_with: Vec::new(),
+            startable: Vec::new(),
             reports_data_in: flash.settings().report_data_in,
             failures: Failures::new(options.rebuild, &flash),
             page_bytes: flash.geometry().page_bytes,
@@ -336,9 +340,14 @@ impl<C: Content> Engine<C> {
         self.options.space_pages
     }
 
-    /// Whether the controller or its data buffer holds a version of the page that is acknowledged and not durable yet.
+    /// Whether the controller or its data buffer holds a version of the page that is acknowledged and not on flash yet.
     pub fn holds(&self, lpn: Lpn) -> bool {
         self.in_controller.contains_key(&lpn.0) || self.buffer.as_ref().is_some_and(|buffer| buffer.holds(lpn))
+    }
+
+    /// Whether the data buffer does that, and keeps it when the controller loses power.
+    pub fn holds_safely(&self, lpn: Lpn) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| buffer.survives_power_loss() && buffer.holds(lpn))
     }
 
     /// The data buffer, for reports.
@@ -375,9 +384,9 @@ impl<C: Content> Engine<C> {
         self.submitted += 1;
         self.outstanding += 1;
         let end = request.offset_bytes + request.size_bytes;
-        // A flush of the data buffer writes.
+        // A flush of a buffer in DRAM writes.
         let is_write = matches!(request.op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes)
-            || (request.op == HostOp::Flush && self.buffer.is_some());
+            || (request.op == HostOp::Flush && self.flushes_to_flash());
         let id = self.new_request(Request {
             sequence,
             arrival_ns: self.now_ns(),
@@ -398,7 +407,7 @@ impl<C: Content> Engine<C> {
         }
         match request.op {
             HostOp::Flush => {
-                if self.buffer.is_some() {
+                if self.flushes_to_flash() {
                     self.evict_all(id);
                 }
                 let target = self.requests[id as usize].write_index.min(self.first_write + self.write_window.len() as u64);
@@ -609,17 +618,24 @@ impl<C: Content> Engine<C> {
 
     /// Lets the scheme decide the front of `extent` and admits its operations.
     fn decide(&mut self, id: u32, extent: &Extent) -> u64 {
+        let taken = self.decide_by(id, |scheme, view, decisions| scheme.decide(extent, view, decisions));
+        debug_assert!(taken >= 1 && taken <= extent.pages);
+        taken
+    }
+
+    /// Lets the scheme decide something and admits its operations, on behalf of a request or of nobody.
+    #[inline(always)]
+    fn decide_by<T>(&mut self, id: u32, decide: impl FnOnce(&mut dyn Scheme, &EngineView<'_>, &mut Decisions) -> T) -> T {
         let mut decisions = std::mem::take(&mut self.decisions);
         decisions.operations.clear();
-        let taken = self.scheme.decide(extent, &EngineView(&self.flash), &mut decisions);
-        debug_assert!(taken >= 1 && taken <= extent.pages);
+        let decided = decide(&mut *self.scheme, &EngineView(&self.flash), &mut decisions);
         #[cfg(feature = "mutants")]
         if self.buffer.as_ref().is_some_and(|buffer| buffer.mutant == Some(crate::mutants::BufferFault::Overtake)) {
             decisions.operations.iter_mut().for_each(|operation| operation.lock = flashraid_redundancy::Lock::None);
         }
         self.admit(id, &decisions);
         self.decisions = decisions;
-        taken
+        decided
     }
 
     /// One thing that the host waits for is there.
@@ -698,7 +714,7 @@ impl<C: Content> Engine<C> {
             self.scheme.prefetch(Lpn(page));
             self.content.fetch_expected(Lpn(page));
             if let Some(buffer) = &self.buffer {
-                buffer.pages.prefetch(Lpn(page));
+                buffer.prefetch(Lpn(page));
             }
         }
     }
@@ -742,7 +758,7 @@ impl<C: Content> Engine<C> {
     /// Processes the next event. Returns whether there was one; without one, requests that wait for space fail.
     pub fn advance(&mut self) -> Result<bool, Stalled> {
         if self.next_answer_ns() < self.flash.next_event_ns() {
-            self.answer_from_dram();
+            self.answer_from_buffer();
             return Ok(true);
         }
         if self.flash.next_event_ns() != u64::MAX {

@@ -28,6 +28,8 @@ pub(super) struct Slot {
     failed: bool,
     /// Whether it counts in `writes_in_chunk`.
     counted: bool,
+    /// Whether it takes something out of the data buffer, or trims.
+    departs: bool,
     /// Conditions for its start that are not met yet: required operations, former sub-request, lock.
     unmet: u16,
     /// Page operations under way.
@@ -117,6 +119,11 @@ impl<C: Content> Engine<C> {
         }
     }
 
+    /// The operation takes something out of the data buffer, or trims.
+    pub(super) fn leaves(&mut self, id: u32) {
+        self.slots[id as usize].departs = true;
+    }
+
     /// The operation in a slot.
     pub(super) fn operation(&self, id: u32) -> &Operation {
         &self.slots[id as usize].operation
@@ -133,6 +140,7 @@ impl<C: Content> Engine<C> {
             answered: false,
             failed: false,
             counted: matches!(operation.kind, OperationKind::Write | OperationKind::Job) && job != TRANSLATION,
+            departs: false,
             unmet: 0,
             outstanding: 0,
             waits: 0,
@@ -170,14 +178,16 @@ impl<C: Content> Engine<C> {
             self.writes_in_chunk[(operation.page.0 >> 10) as usize] += 1;
         }
         if C::TRACKED {
-            let sequence = if request == NIL { u64::MAX } else { self.requests[request as usize].sequence };
-            let entry = self.evicted_lanes();
-            self.content.begin(id, &operation, sequence, entry);
+            // What leaves NVRAM belongs to no request: it leaves because of the latest.
+            let sequence = if request == NIL { self.submitted.wrapping_sub(1) } else { self.requests[request as usize].sequence };
+            self.list_evicted(&operation);
+            self.content.begin(id, &operation, sequence, &self.leaving_with);
         }
         id
     }
 
-    /// Gives the operations of a decision their places, in order, and starts those that can start.
+    /// Gives the operations of a decision their places, in order, and starts those that can start. They belong to a request or, as what leaves
+    /// NVRAM, to nobody.
     pub(super) fn admit(&mut self, request: u32, decisions: &Decisions) {
         // The list is borrowed from where it is not in use now.
         let mut ids = std::mem::take(&mut self.granted);
@@ -187,7 +197,7 @@ impl<C: Content> Engine<C> {
             let owner = if is_host { request } else { NIL };
             let id = self.new_slot(*operation, owner, NO_JOB);
             ids.push(id);
-            if is_host {
+            if owner != NIL {
                 self.requests[request as usize].unanswered += 1;
                 self.requests[request as usize].unfinished += 1;
                 self.follow(request, id);
@@ -196,8 +206,8 @@ impl<C: Content> Engine<C> {
                 self.start_after(id, ids[usize::from(required)]);
             }
             self.queue_for_lock(id);
-            if self.buffer.is_some() {
-                self.departs(id);
+            if self.buffer.is_some() && self.departs(id) {
+                self.slots[id as usize].unmet += 1;
             }
         }
         for id in ids.drain(..) {
@@ -233,7 +243,7 @@ impl<C: Content> Engine<C> {
         self.slots[id as usize].unmet += u16::from(!granted);
     }
 
-    fn condition_met(&mut self, id: u32) {
+    pub(super) fn condition_met(&mut self, id: u32) {
         let slot = &mut self.slots[id as usize];
         slot.unmet -= 1;
         if slot.unmet == 0 && !slot.waits_for_space {
@@ -374,10 +384,12 @@ impl<C: Content> Engine<C> {
         self.drop_work(id);
         let slot = &mut self.slots[id as usize];
         slot.failed = true;
-        let request = slot.request;
+        let (request, departs) = (slot.request, slot.departs);
         if request != NIL {
             let failed = &mut self.requests[request as usize].failed;
             *failed = (*failed).max(Some(failure));
+        } else if departs {
+            self.eviction_failed(failure);
         }
         self.start_successor(id);
         self.end(id);
@@ -417,7 +429,7 @@ impl<C: Content> Engine<C> {
         self.take_held(id, &mut wave);
         if self.slots[id as usize].operation.kind == OperationKind::Read {
             if C::TRACKED && self.buffer.is_some() {
-                self.overlay_dram(id);
+                self.overlay_buffer(id);
             }
             self.drop_unmapped(id, &mut wave.operations);
         }
@@ -688,7 +700,7 @@ impl<C: Content> Engine<C> {
         if C::TRACKED {
             self.content.ended(id, &operation, failed);
         }
-        if self.buffer.is_some() && request != NIL {
+        if self.slots[id as usize].departs {
             self.arrives(id, &operation);
         }
         if operation.kind != OperationKind::Job && job != TRANSLATION {
@@ -759,7 +771,7 @@ impl<C: Content> Engine<C> {
     /// `assembled` ones are made of several reads.
     fn serve_without_flash(&mut self, id: u32, page_operations: &mut Vec<PageOperation>, assembled: u64) {
         if C::TRACKED && self.buffer.is_some() {
-            self.overlay_dram(id);
+            self.overlay_buffer(id);
         }
         let operation = self.slots[id as usize].operation;
         // With the stripe in hand no write of it is under way.
@@ -781,7 +793,7 @@ impl<C: Content> Engine<C> {
             if C::TRACKED {
                 let writer = writer.map(|writer| {
                     let write = &self.slots[writer as usize].operation;
-                    (writer, write, write.strips.trailing_zeros() + (lpn.0 - write.first.0) as u32)
+                    (writer, write, write.strip_of(lpn))
                 });
                 self.content.check_without_flash(id, &operation, strip, writer);
             }

@@ -6,7 +6,7 @@
 //! shows. An erased page is poisoned. Nothing here is computed from stripe state.
 
 use super::Engine;
-use super::content::{Content, FILL, InDram, InEntry, Submitted};
+use super::content::{Content, FILL, InBuffer, InEntry, Submitted};
 pub use super::layers::ZERO;
 use super::layers::{ALL, Layers, Pages};
 use crate::verify::{self, Verified};
@@ -36,7 +36,7 @@ struct Gathered {
     compared: u64,
     /// Read operations: strips of which nobody knew what they hold when the operation began.
     vague: u64,
-    /// Read operations: what DRAM changes in what flash delivers of a strip.
+    /// Read operations: what the data buffer changes in what flash delivers of a strip.
     overlays: Vec<(u8, u64)>,
 }
 
@@ -143,6 +143,12 @@ impl Tags {
         }
     }
 
+    /// What a host page is, made of what flash holds of it and of what these sources hold.
+    pub fn with_buffer(&self, lpn: Lpn, sources: &[InBuffer]) -> u64 {
+        let (layers, lanes) = self.in_buffer(sources);
+        layers.content(lpn.0, ALL) ^ self.durable.get(lpn.0).content(lpn.0, !lanes)
+    }
+
     /// Whether flash holds of a host page what the operations put there that have ended.
     pub fn is_durable(&self, lpn: Lpn, content: u64) -> bool {
         self.durable.content(lpn.0) == content
@@ -190,17 +196,17 @@ impl Tags {
         self.entries[entry as usize].clone().only(lanes)
     }
 
-    /// What DRAM has of a page, later sources laid over earlier ones, and which lanes flash does not add to.
-    fn in_dram(&self, sources: &[InDram]) -> (Layers, u64) {
+    /// What the data buffer has of a page, later sources laid over earlier ones, and which lanes flash does not add to.
+    fn in_buffer(&self, sources: &[InBuffer]) -> (Layers, u64) {
         sources.iter().fold((Layers::default(), 0), |(mut layers, known), source| {
             let (upper, lanes) = match *source {
-                InDram::Leaving(operation) => {
-                    let upper = self.gathered[operation as usize].parts[0].1.clone();
+                InBuffer::Leaving { operation, strip } => {
+                    let upper = self.given(operation, strip.into());
                     let lanes = upper.lanes();
                     (upper, lanes)
                 }
-                InDram::Zeroes => return (Layers::default(), ALL),
-                InDram::Entry(entry) => (self.entry(entry), entry.lanes),
+                InBuffer::Zeroes => return (Layers::default(), ALL),
+                InBuffer::Entry(entry) => (self.entry(entry), entry.lanes),
             };
             layers.lay(&upper);
             (layers, known | lanes)
@@ -309,7 +315,7 @@ impl Content for Tags {
         self.leave(lpn);
     }
 
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, entry: Option<InEntry>) {
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, entries: &[InEntry]) {
         let mut gathered = std::mem::take(grown(&mut self.gathered, id));
         gathered.sequence = sequence;
         gathered.reads.clear();
@@ -332,9 +338,9 @@ impl Content for Tags {
                     gathered.floors.push(page.floor);
                 }
             }
-            OperationKind::Write if let Some(entry) = entry => {
-                let strip = operation.strips.trailing_zeros() as u8;
-                gathered.parts.push((strip, self.entry(entry)));
+            OperationKind::Write if !entries.is_empty() => {
+                let parts = bits(operation.strips).zip(entries).map(|(strip, entry)| (strip as u8, self.entry(*entry)));
+                gathered.parts.extend(parts);
             }
             OperationKind::Write => {
                 for strip in bits(operation.beneath) {
@@ -453,15 +459,15 @@ impl Content for Tags {
         layers.write(sequence, lanes);
     }
 
-    fn check_in_dram(&mut self, lpn: Lpn, asked: u64, sources: &[InDram]) {
-        let (layers, lanes) = self.in_dram(sources);
+    fn check_in_buffer(&mut self, lpn: Lpn, asked: u64, sources: &[InBuffer]) {
+        let (layers, lanes) = self.in_buffer(sources);
         // Lanes that nobody asked for are taken to be right.
         let rest = self.newest.get(lpn.0).content(lpn.0, !lanes & !asked);
         self.count_read(lpn, self.explains(lpn, layers.content(lpn.0, ALL) ^ rest));
     }
 
-    fn overlay_dram(&mut self, id: u32, lpn: Lpn, strip: u8, sources: &[InDram]) {
-        let (layers, lanes) = self.in_dram(sources);
+    fn overlay_buffer(&mut self, id: u32, lpn: Lpn, strip: u8, sources: &[InBuffer]) {
+        let (layers, lanes) = self.in_buffer(sources);
         let change = self.durable.get(lpn.0).content(lpn.0, lanes) ^ layers.content(lpn.0, ALL);
         let overlays = &mut self.gathered[id as usize].overlays;
         overlays.retain(|(of, _)| *of != strip);

@@ -4,7 +4,7 @@
 
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_sim::engine::Engine;
-use flashraid_sim::engine::content::{Content, FILL, InDram, InEntry, Submitted};
+use flashraid_sim::engine::content::{Content, FILL, InBuffer, InEntry, Submitted};
 use flashraid_vocabulary::{HostOp, HostRequest, LocalPage, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ struct Gathered {
     sequence: u64,
     reads: Vec<u64>,
     below: BTreeMap<u32, u64>,
-    /// What an eviction writes: lanes, and which of them.
-    evicted: Option<(u64, u64)>,
-    /// What DRAM lays over the pages of a read.
+    /// What an eviction writes of each strip: lanes, and which of them.
+    evicted: BTreeMap<u32, (u64, u64)>,
+    /// What the buffer lays over the pages of a read.
     overlays: BTreeMap<u32, (u64, u64)>,
     /// For each page of a read: what it must see, unless a write of the page was or became concurrent.
     expected: Vec<Option<(u64, u64)>>,
@@ -123,7 +123,7 @@ impl Bytes {
         if gathered.sequence == FILL {
             return lanes(FILL, lpn);
         }
-        let (value, mask) = gathered.evicted.unwrap_or_else(|| self.given[&(gathered.sequence, lpn)]);
+        let (value, mask) = gathered.evicted.get(&strip).copied().unwrap_or_else(|| self.given[&(gathered.sequence, lpn)]);
         value & mask | gathered.below.get(&strip).copied().unwrap_or(0) & !mask
     }
 
@@ -147,13 +147,13 @@ impl Bytes {
         self.entries[entry as usize]
     }
 
-    /// What DRAM has of a page, and which lanes; later sources laid over earlier ones.
-    fn in_dram(&self, sources: &[InDram]) -> (u64, u64) {
+    /// What the buffer has of a page, and which lanes; later sources laid over earlier ones.
+    fn in_buffer(&self, sources: &[InBuffer]) -> (u64, u64) {
         sources.iter().fold((0, 0), |(below, known), source| {
             let (value, mask) = match *source {
-                InDram::Leaving(operation) => self.gathered[operation as usize].evicted.expect("an eviction"),
-                InDram::Zeroes => (0, u64::MAX),
-                InDram::Entry(entry) => self.entry(entry),
+                InBuffer::Leaving { operation, strip } => self.gathered[operation as usize].evicted[&strip.into()],
+                InBuffer::Zeroes => (0, u64::MAX),
+                InBuffer::Entry(entry) => self.entry(entry),
             };
             (value & mask | below & !mask, known | mask)
         })
@@ -170,7 +170,7 @@ impl Bytes {
         };
         for lpn in 0..engine.space_pages() {
             let stored = content(engine.scheme().locate(Lpn(lpn)), Version::Current).unwrap_or(0);
-            let entry = engine.buffer().and_then(|buffer| buffer.pages.find(Lpn(lpn)));
+            let entry = engine.buffer().and_then(|buffer| buffer.find(Lpn(lpn)));
             assert_eq!(engine.holds(Lpn(lpn)), entry.is_some(), "nothing is in flight");
             let (value, mask) = entry.map_or((0, 0), |entry| bytes.entries[entry as usize]);
             let stored = value & mask | stored & !mask;
@@ -260,8 +260,8 @@ impl Content for Bytes {
         }
     }
 
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, entry: Option<InEntry>) {
-        let evicted = entry.map(|entry| self.entry(entry));
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, entries: &[InEntry]) {
+        let evicted = bits(operation.strips).zip(entries).map(|(strip, entry)| (strip, self.entry(*entry))).collect();
         let mut gathered = Gathered { sequence, evicted, ..Gathered::default() };
         if operation.kind == OperationKind::Read {
             for rank in 0..u64::from(operation.strips.count_ones()) {
@@ -336,17 +336,17 @@ impl Content for Bytes {
         self.entries[entry as usize] = (value & mask | before & !mask, known | mask);
     }
 
-    fn check_in_dram(&mut self, lpn: Lpn, asked: u64, sources: &[InDram]) {
-        let (value, mask) = self.in_dram(sources);
+    fn check_in_buffer(&mut self, lpn: Lpn, asked: u64, sources: &[InBuffer]) {
+        let (value, mask) = self.in_buffer(sources);
         self.reads_checked += 1;
         let (content, expected) = (value & mask & asked, self.host[lpn.0 as usize] & asked);
         if content != expected {
-            self.wrong.push(format!("host page {} was read from DRAM as {content:#018x}, and holds {expected:#018x}", lpn.0));
+            self.wrong.push(format!("host page {} was read from the buffer as {content:#018x}, and holds {expected:#018x}", lpn.0));
         }
     }
 
-    fn overlay_dram(&mut self, id: u32, _lpn: Lpn, strip: u8, sources: &[InDram]) {
-        let overlay = self.in_dram(sources);
+    fn overlay_buffer(&mut self, id: u32, _lpn: Lpn, strip: u8, sources: &[InBuffer]) {
+        let overlay = self.in_buffer(sources);
         self.gathered[id as usize].overlays.insert(u32::from(strip), overlay);
     }
 

@@ -38,6 +38,21 @@ pub struct Case {
     pub raw: Vec<Raw>,
 }
 
+/// Cases with a write buffer of a few pages in NVRAM.
+pub fn nvram_cases(scheme: &'static str) -> impl Strategy<Value = Case> {
+    nvram(cases(scheme, if scheme == "cr5m" { 0.1 } else { 0.0 }))
+}
+
+/// The same cases with a write buffer of a few pages in NVRAM.
+pub fn nvram(cases: impl Strategy<Value = Case>) -> impl Strategy<Value = Case> {
+    (buffered(cases), word(&["oldest_write", "largest_group"])).prop_map(|(mut case, victim)| {
+        let (key, _) = case.settings.iter_mut().find(|(key, _)| *key == "buffer_bytes").expect("a buffer");
+        *key = "nvram_buffer_bytes";
+        case.settings.push(("nvram_victim", victim.into()));
+        case
+    })
+}
+
 /// Cases with a data buffer of a few pages.
 pub fn buffered_cases(scheme: &'static str) -> impl Strategy<Value = Case> {
     buffered(cases(scheme, 0.0))

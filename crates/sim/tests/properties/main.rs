@@ -11,7 +11,7 @@ mod support;
 mod test_only;
 
 use bytes::{Bytes, Redundancy};
-use case::{Case, Drive, buffered, buffered_cases, cases, dftl_cases};
+use case::{Case, Drive, buffered, buffered_cases, cases, dftl_cases, nvram, nvram_cases};
 use flashraid_redundancy::{Job, Scheme};
 use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::{CompletedRequest, Engine};
@@ -111,6 +111,8 @@ fn drive<C: Content>(
     }
     end(engine, &mut watch);
     every_request_completed(&engine.completed, requests.len());
+    let failed = engine.buffer().map(|buffer| (buffer.counts.failed_no_space, buffer.counts.failed_lost));
+    assert!(failed.is_none_or(|failed| failed == (0, 0)), "evictions failed: {failed:?}");
     engine.completed.clone()
 }
 
@@ -317,6 +319,37 @@ fn buffered_raid5() {
 #[test]
 fn buffered_cr5m() {
     registered("buffered_cr5m", "cr5m", 25, buffered_cases("cr5m"));
+}
+
+/// Behind a write buffer of a few pages in NVRAM, whose evictions nobody waits for.
+#[test]
+fn nvram_raid0() {
+    registered("nvram_raid0", "raid0", 25, nvram_cases("raid0"));
+}
+
+#[test]
+fn nvram_raid1() {
+    registered("nvram_raid1", "raid1", 25, nvram_cases("raid1"));
+}
+
+#[test]
+fn nvram_raid5() {
+    registered("nvram_raid5", "raid5", 50, nvram_cases("raid5"));
+}
+
+#[test]
+fn nvram_cr5m() {
+    registered("nvram_cr5m", "cr5m", 35, nvram_cases("cr5m"));
+}
+
+#[test]
+fn nvram_sirf1() {
+    registered("nvram_sirf1", "sirf1", 25, nvram_cases("sirf1"));
+}
+
+#[test]
+fn nvram_raid5_dftl() {
+    registered("nvram_raid5_dftl", "raid5", 20, nvram(dftl_cases("raid5")));
 }
 
 #[test]

@@ -1,0 +1,199 @@
+//! The room of a buffer in NVRAM (SPEC 4.4): a page takes one of its slots when it is admitted, and gives it back when the operation has ended
+//! that writes it to flash, or when it is discarded. Pages are numbered as they are taken in, and admitted in that order: page i as soon as
+//! i - capacity slots have been given back. So what is decided does not depend on when flash is done with anything; only answers and the
+//! starts of operations do. Nothing waits for what was decided later: slots that were to be given back before page i was taken in are enough.
+
+use std::collections::VecDeque;
+
+const NIL: u32 = u32::MAX;
+
+/// Who goes on when a page is admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiter {
+    /// The request (by its slot) that wrote it, or reads it, is answered.
+    Request(u32),
+    /// The operation (by its slot) that writes it to flash may start.
+    Operation(u32),
+}
+
+/// A page that is not admitted yet.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    /// Who waits for it: first and last in a list.
+    waiters: (u32, u32),
+    /// It was discarded meanwhile: it gives its slot back at once.
+    is_discarded: bool,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Room {
+    capacity: u64,
+    taken_in: u64,
+    admitted: u64,
+    given_back: u64,
+    /// Pages taken in and not admitted, in order.
+    waiting: VecDeque<Waiting>,
+    /// Lists of those who wait: each with the next one.
+    waiters: Vec<(Waiter, u32)>,
+    unused: Vec<u32>,
+}
+
+impl Room {
+    /// So many slots; `u64::MAX` admits everything at once.
+    pub fn new(capacity: u64) -> Self {
+        Self { capacity, taken_in: 0, admitted: 0, given_back: 0, waiting: VecDeque::new(), waiters: Vec::new(), unused: Vec::new() }
+    }
+
+    /// Takes in a page. Returns its number, counted from 1.
+    pub fn take_in(&mut self) -> u64 {
+        self.taken_in += 1;
+        if self.taken_in - self.given_back <= self.capacity {
+            self.admitted = self.taken_in;
+        } else {
+            self.waiting.push_back(Waiting { waiters: (NIL, NIL), is_discarded: false });
+        }
+        self.taken_in
+    }
+
+    /// Whether the page with this number is admitted. Number 0 is nobody's, and is.
+    #[inline]
+    pub fn is_admitted(&self, number: u64) -> bool {
+        number <= self.admitted
+    }
+
+    /// Somebody waits for the admission of the page with this number, which is not admitted.
+    pub fn wait(&mut self, number: u64, waiter: Waiter) {
+        let id = match self.unused.pop() {
+            Some(id) => {
+                self.waiters[id as usize] = (waiter, NIL);
+                id
+            }
+            None => {
+                self.waiters.push((waiter, NIL));
+                self.waiters.len() as u32 - 1
+            }
+        };
+        let (first, last) = &mut self.waiting[(number - self.admitted - 1) as usize].waiters;
+        match std::mem::replace(last, id) {
+            NIL => *first = id,
+            former => self.waiters[former as usize].1 = id,
+        }
+    }
+
+    /// The page with this number is discarded.
+    pub fn discard(&mut self, number: u64, woken: &mut Vec<Waiter>) {
+        if self.is_admitted(number) {
+            self.give_back(woken);
+        } else {
+            self.waiting[(number - self.admitted - 1) as usize].is_discarded = true;
+        }
+    }
+
+    /// A slot is given back. Appends to `woken` who goes on, in order.
+    pub fn give_back(&mut self, woken: &mut Vec<Waiter>) {
+        self.given_back += 1;
+        while self.admitted - self.given_back < self.capacity {
+            let Some(Waiting { waiters: (mut next, _), is_discarded }) = self.waiting.pop_front() else { return };
+            self.admitted += 1;
+            self.given_back += u64::from(is_discarded);
+            while next != NIL {
+                let (waiter, following) = self.waiters[next as usize];
+                woken.push(waiter);
+                self.unused.push(next);
+                next = following;
+            }
+        }
+    }
+
+    /// Slots taken.
+    #[cfg(test)]
+    pub fn occupied(&self) -> u64 {
+        self.admitted - self.given_back
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    fn request(id: u32) -> Waiter {
+        Waiter::Request(id)
+    }
+
+    #[test]
+    fn pages_are_admitted_in_order_as_slots_come_back() {
+        let (mut room, mut woken) = (Room::new(2), Vec::new());
+        let numbers: Vec<u64> = (0..5).map(|_| room.take_in()).collect();
+        assert_eq!(numbers, [1, 2, 3, 4, 5]);
+        assert!(room.is_admitted(2) && !room.is_admitted(3));
+        room.wait(4, request(40));
+        room.wait(3, request(30));
+        room.wait(3, Waiter::Operation(31));
+        room.give_back(&mut woken);
+        assert_eq!(std::mem::take(&mut woken), [request(30), Waiter::Operation(31)]);
+        // Discarded before it has a slot: it gives back the one that it gets.
+        room.discard(5, &mut woken);
+        assert!(woken.is_empty() && !room.is_admitted(4));
+        room.give_back(&mut woken);
+        assert_eq!(std::mem::take(&mut woken), [request(40)]);
+        room.give_back(&mut woken);
+        assert_eq!((room.is_admitted(5), room.occupied()), (true, 1));
+        assert_eq!(room.take_in(), 6);
+        assert!(room.is_admitted(6));
+    }
+
+    proptest! {
+        /// Against a list of pages, each of which waits, has a slot or has gone.
+        #[test]
+        fn agrees_with_a_list_of_slots(capacity in 1u64..6, steps in vec((0u8..4, 0usize..64), 1..300)) {
+            #[derive(Clone, Copy, PartialEq)]
+            enum Page { Waits, Held, Gone }
+            let (mut room, mut pages, mut discarded) = (Room::new(capacity), Vec::<Page>::new(), Vec::<bool>::new());
+            let mut due = Vec::new();
+            for (step, which) in steps {
+                let mut woken = Vec::new();
+                match step {
+                    0 | 1 => {
+                        prop_assert_eq!(room.take_in(), pages.len() as u64 + 1);
+                        pages.push(Page::Waits);
+                        discarded.push(false);
+                    }
+                    _ if pages.is_empty() => continue,
+                    2 => {
+                        // A page that is held has been written to flash.
+                        let Some(page) = pages.iter().position(|page| *page == Page::Held) else { continue };
+                        pages[page] = Page::Gone;
+                        room.give_back(&mut woken);
+                    }
+                    _ => {
+                        let page = which % pages.len();
+                        if pages[page] == Page::Gone || discarded[page] { continue }
+                        discarded[page] = true;
+                        if pages[page] == Page::Held { pages[page] = Page::Gone }
+                        room.discard(page as u64 + 1, &mut woken);
+                    }
+                }
+                let mut expected = Vec::new();
+                while pages.iter().filter(|page| **page == Page::Held).count() < capacity as usize {
+                    let Some(page) = pages.iter().position(|page| *page == Page::Waits) else { break };
+                    pages[page] = if discarded[page] { Page::Gone } else { Page::Held };
+                    expected.extend(due.iter().filter(|(of, _)| *of == page).map(|(_, waiter)| *waiter));
+                }
+                prop_assert_eq!(woken, expected);
+                if let Some(page) = pages.iter().position(|page| *page == Page::Waits) {
+                    let (page, id) = (page + which % (pages.len() - page), due.len() as u32);
+                    let waiter = if which % 2 == 0 { request(id) } else { Waiter::Operation(id) };
+                    due.push((page, waiter));
+                    room.wait(page as u64 + 1, waiter);
+                }
+                prop_assert_eq!(room.occupied(), pages.iter().filter(|page| **page == Page::Held).count() as u64);
+                for (page, state) in pages.iter().enumerate() {
+                    prop_assert_eq!(room.is_admitted(page as u64 + 1), *state != Page::Waits);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Pages grouped by stripe (SPEC 4.2, 4.4): all buffered pages of a stripe leave together, so that the scheme can write them as one. The next
+//! victim is the group with the oldest last write, or the one with most pages (SPEC 4.9 item 4). Reads use nothing. Every step costs the same
+//! however large the buffer is; only where a discard takes some pages of a group, `largest_group` looks for the group's place among
+//! those of its new size.
+
+use super::Victim;
+use super::table::{self, Linked, Links, NIL, Order, Table};
+use flashraid_flash::memory::reserved;
+use flashraid_redundancy::parts::bits::{Bits, lowest};
+use flashraid_vocabulary::Lpn;
+
+/// Which group leaves next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VictimRule {
+    /// The one whose last write is the oldest.
+    OldestWrite,
+    /// The one with most pages; among them the one whose last write is the oldest.
+    LargestGroup,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    /// By stripe.
+    links: Links,
+    /// Pages held: bit k is the k-th of the stripe. 0 if the group is unused.
+    pages: u64,
+    /// Position of the last write among all.
+    written: u64,
+}
+
+impl Linked for Group {
+    #[inline]
+    fn links(&self) -> &Links {
+        &self.links
+    }
+    #[inline]
+    fn links_mut(&mut self) -> &mut Links {
+        &mut self.links
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Page {
+    sectors: u64,
+    number: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct StripeLru {
+    groups: Vec<Group>,
+    /// For each group, `width` pages. An entry is a position in this list.
+    pages: Vec<Page>,
+    unused: u32,
+    /// Groups in the order of their last write; under `LargestGroup` those of each size, from one page on.
+    orders: Vec<Order>,
+    /// Which of `orders` have groups, as bits.
+    in_use: u64,
+    rule: VictimRule,
+    width: u32,
+    capacity: usize,
+    count: usize,
+    writes: u64,
+    table: Table,
+}
+
+impl StripeLru {
+    /// Room for `capacity` pages, at least one, of stripes of `width`.
+    pub fn new(capacity: u32, width: u32, rule: VictimRule) -> Self {
+        let capacity = capacity as usize;
+        let orders = if rule == VictimRule::LargestGroup { width as usize } else { 1 };
+        Self {
+            groups: reserved(capacity),
+            pages: reserved(capacity * width as usize),
+            unused: NIL,
+            orders: vec![Order::EMPTY; orders],
+            in_use: 0,
+            rule,
+            width,
+            capacity,
+            count: 0,
+            writes: 0,
+            table: Table::new(capacity),
+        }
+    }
+
+    /// Asks the processor for what finding the page needs.
+    #[inline]
+    pub fn prefetch(&self, lpn: Lpn) {
+        self.table.prefetch(lpn.0 as u32 / self.width);
+    }
+
+    /// Pages held.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there is no room for another page.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.count == self.capacity
+    }
+
+    /// The entry of a page.
+    #[inline]
+    pub fn find(&self, lpn: Lpn) -> Option<u32> {
+        let (stripe, page) = (lpn.0 as u32 / self.width, lpn.0 as u32 % self.width);
+        let group = self.table.find(&self.groups, stripe)?;
+        (self.groups[group as usize].pages >> page & 1 == 1).then_some(group * self.width + page)
+    }
+
+    /// Sectors that an entry holds.
+    #[inline]
+    pub fn sectors(&self, entry: u32) -> u64 {
+        self.pages[entry as usize].sectors
+    }
+
+    /// The number with which an entry's page was taken in.
+    #[inline]
+    pub fn number(&self, entry: u32) -> u64 {
+        self.pages[entry as usize].number
+    }
+
+    /// Adds sectors to an entry, whose group is the one written last.
+    #[inline]
+    pub fn merge(&mut self, entry: u32, sectors: u64) {
+        self.pages[entry as usize].sectors |= sectors;
+        let group = entry / self.width;
+        self.unlink(group);
+        self.write(group);
+    }
+
+    /// Takes in a page that is not there, whose group is the one written last; there must be room. Returns its entry.
+    #[inline]
+    pub fn insert(&mut self, lpn: Lpn, sectors: u64, number: u64) -> u32 {
+        debug_assert!(!self.is_full() && self.find(lpn).is_none());
+        let (stripe, page) = (lpn.0 as u32 / self.width, lpn.0 as u32 % self.width);
+        let group = match self.table.find(&self.groups, stripe) {
+            Some(group) => {
+                self.unlink(group);
+                group
+            }
+            None => {
+                let group = table::place(&mut self.groups, &mut self.unused, Group { links: Links::of(stripe), pages: 0, written: 0 });
+                self.table.add(&mut self.groups, group);
+                let pages = (group as usize + 1) * self.width as usize;
+                if self.pages.len() < pages {
+                    self.pages.resize(pages, Page::default());
+                }
+                group
+            }
+        };
+        self.groups[group as usize].pages |= 1 << page;
+        self.write(group);
+        self.count += 1;
+        let entry = group * self.width + page;
+        self.pages[entry as usize] = Page { sectors, number };
+        entry
+    }
+
+    /// Takes out the pages of the next victim, in ascending order. There is none if nothing is held.
+    #[inline]
+    pub fn take_group(&mut self, victims: &mut Vec<Victim>) {
+        if self.in_use == 0 {
+            return;
+        }
+        let group = self.orders[63 - self.in_use.leading_zeros() as usize].oldest;
+        let Group { links, pages, .. } = self.groups[group as usize];
+        for page in Bits(pages) {
+            let entry = group * self.width + page;
+            let Page { sectors, number } = self.pages[entry as usize];
+            let lpn = Lpn(u64::from(links.key) * u64::from(self.width) + u64::from(page));
+            victims.push(Victim { entry, lpn, sectors, number });
+        }
+        self.remove(group, pages);
+    }
+
+    /// Takes out every page from `first` on, before `end`, at a cost of the range or of the room, whichever is less. Their numbers are appended
+    /// to `numbers`.
+    pub fn remove_range(&mut self, first: u64, end: u64, numbers: &mut Vec<u64>) {
+        let width = u64::from(self.width);
+        let stripes = first / width..end.div_ceil(width);
+        if stripes.end - stripes.start <= self.groups.len() as u64 {
+            for stripe in stripes {
+                if let Some(group) = self.table.find(&self.groups, stripe as u32) {
+                    self.remove_part(group, first, end, numbers);
+                }
+            }
+        } else {
+            (0..self.groups.len() as u32).for_each(|group| self.remove_part(group, first, end, numbers));
+        }
+    }
+
+    fn remove_part(&mut self, group: u32, first: u64, end: u64, numbers: &mut Vec<u64>) {
+        let Group { links, pages, .. } = self.groups[group as usize];
+        let start = u64::from(links.key) * u64::from(self.width);
+        let below = |page: u64| lowest(page.saturating_sub(start).min(u64::from(self.width)) as u32);
+        let removed = pages & below(end) & !below(first);
+        if removed != 0 {
+            numbers.extend(Bits(removed).map(|page| self.pages[(group * self.width + page) as usize].number));
+            self.remove(group, removed);
+        }
+    }
+
+    /// Takes some pages out of a group. It stays as old as it is.
+    fn remove(&mut self, group: u32, pages: u64) {
+        let Group { pages: held, written, .. } = self.groups[group as usize];
+        let left = held & !pages;
+        self.count -= pages.count_ones() as usize;
+        if left != 0 && self.order_of(left) == self.order_of(held) {
+            self.groups[group as usize].pages = left;
+            return;
+        }
+        self.unlink(group);
+        self.groups[group as usize].pages = left;
+        if left == 0 {
+            self.table.remove(&mut self.groups, group);
+            table::leave(&mut self.groups, &mut self.unused, group);
+            return;
+        }
+        let order = self.order_of(left);
+        let (mut newer, mut next) = (NIL, self.orders[order].newest);
+        while next != NIL && self.groups[next as usize].written > written {
+            newer = next;
+            next = self.groups[next as usize].links.older;
+        }
+        self.orders[order].put_below(&mut self.groups, group, newer);
+        self.in_use |= 1 << order;
+    }
+
+    /// Where a group of these pages stands.
+    #[inline]
+    fn order_of(&self, pages: u64) -> usize {
+        match self.rule {
+            VictimRule::OldestWrite => 0,
+            VictimRule::LargestGroup => pages.count_ones() as usize - 1,
+        }
+    }
+
+    #[inline]
+    fn unlink(&mut self, group: u32) {
+        let order = self.order_of(self.groups[group as usize].pages);
+        self.orders[order].remove(&mut self.groups, group);
+        self.in_use &= !(u64::from(self.orders[order].newest == NIL) << order);
+    }
+
+    /// A group that stands nowhere is written.
+    #[inline]
+    fn write(&mut self, group: u32) {
+        self.writes += 1;
+        self.groups[group as usize].written = self.writes;
+        let order = self.order_of(self.groups[group as usize].pages);
+        self.orders[order].push(&mut self.groups, group);
+        self.in_use |= 1 << order;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    /// Groups in the order of their last write, scanned every time: stripe, and its pages with their sectors and numbers.
+    type Naive = Vec<(u64, Vec<(u64, u64, u64)>)>;
+
+    fn taken(groups: &mut Naive, rule: VictimRule) -> Vec<(u64, u64, u64)> {
+        if groups.is_empty() {
+            return Vec::new();
+        }
+        let most = groups.iter().map(|(_, pages)| pages.len()).max();
+        let is_next = |(_, pages): &(u64, Vec<_>)| rule == VictimRule::OldestWrite || Some(pages.len()) == most;
+        let mut pages = groups.remove(groups.iter().position(is_next).unwrap()).1;
+        pages.sort_unstable();
+        pages
+    }
+
+    fn victims(lru: &mut StripeLru) -> Vec<(u64, u64, u64)> {
+        let mut victims = Vec::new();
+        lru.take_group(&mut victims);
+        victims.iter().map(|victim| (victim.lpn.0, victim.sectors, victim.number)).collect()
+    }
+
+    #[test]
+    fn the_rules_choose_different_groups() {
+        for (rule, first, second) in [(VictimRule::OldestWrite, vec![1], vec![4, 5]), (VictimRule::LargestGroup, vec![4, 5], vec![10, 9])] {
+            let mut lru = StripeLru::new(8, 4, rule);
+            for (number, page) in [1, 4, 5, 10, 9].into_iter().enumerate() {
+                lru.insert(Lpn(page), 1, number as u64);
+            }
+            let pages = |lru: &mut StripeLru| victims(lru).iter().map(|victim| victim.0).collect::<Vec<_>>();
+            assert_eq!(pages(&mut lru), first, "{rule:?}");
+            let mut next = pages(&mut lru);
+            next.sort_by_key(|page| second.iter().position(|of| of == page));
+            assert_eq!(next, second, "{rule:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_list(
+            capacity in 1u32..12, width in 1u32..9, largest: bool, steps in vec((0u8..8, 0u64..40, 1u64..256), 1..400),
+        ) {
+            let rule = if largest { VictimRule::LargestGroup } else { VictimRule::OldestWrite };
+            let (mut lru, mut naive) = (StripeLru::new(capacity, width, rule), Naive::new());
+            for (number, (step, page, sectors)) in steps.into_iter().enumerate() {
+                let (number, stripe) = (number as u64, page / u64::from(width));
+                match step {
+                    0 => {
+                        let (first, end) = (page, page + sectors / 16);
+                        let mut removed = Vec::new();
+                        lru.remove_range(first, end, &mut removed);
+                        let mut expected = Vec::new();
+                        for (_, pages) in &mut naive {
+                            pages.retain(|(page, _, number)| {
+                                let stays = !(first..end).contains(page);
+                                if !stays { expected.push(*number) }
+                                stays
+                            });
+                        }
+                        naive.retain(|(_, pages)| !pages.is_empty());
+                        removed.sort_unstable();
+                        expected.sort_unstable();
+                        prop_assert_eq!(removed, expected);
+                    }
+                    1 => prop_assert_eq!(victims(&mut lru), taken(&mut naive, rule)),
+                    _ => {
+                        let found = lru.find(Lpn(page));
+                        if found.is_none() && lru.is_full() {
+                            prop_assert_eq!(victims(&mut lru), taken(&mut naive, rule));
+                        }
+                        let mut group = match naive.iter().position(|(of, _)| *of == stripe) {
+                            Some(position) => naive.remove(position),
+                            None => (stripe, Vec::new()),
+                        };
+                        match (found, group.1.iter_mut().find(|(of, ..)| *of == page)) {
+                            (Some(entry), Some(held)) => {
+                                held.1 |= sectors;
+                                lru.merge(entry, sectors);
+                            }
+                            (None, None) => {
+                                group.1.push((page, sectors, number));
+                                lru.insert(Lpn(page), sectors, number);
+                            }
+                            (found, held) => panic!("{found:?} {held:?}"),
+                        }
+                        naive.push(group);
+                    }
+                }
+                let count: usize = naive.iter().map(|(_, pages)| pages.len()).sum();
+                prop_assert_eq!((lru.count(), lru.is_full()), (count, count == capacity as usize));
+                prop_assert!(lru.groups.len() <= capacity as usize);
+                for page in 0..56 {
+                    let held = lru.find(Lpn(page)).map(|entry| (page, lru.sectors(entry), lru.number(entry)));
+                    let expected = naive.iter().flat_map(|(_, pages)| pages).find(|(of, ..)| *of == page).copied();
+                    prop_assert_eq!(held, expected);
+                }
+            }
+        }
+    }
+}
