@@ -179,12 +179,6 @@ impl Operation {
         Lpn(self.first.0 + u64::from(strip - self.strips.trailing_zeros()))
     }
 
-    /// The strip that host page `lpn` is in, which must be one of the pages concerned.
-    #[inline]
-    pub fn strip_of(&self, lpn: Lpn) -> u32 {
-        self.strips.trailing_zeros() + (lpn.0 - self.first.0) as u32
-    }
-
     /// The host pages concerned, in ascending order.
     pub fn host_pages(&self) -> impl Iterator<Item = Lpn> + use<> {
         let Self { first, strips, .. } = *self;

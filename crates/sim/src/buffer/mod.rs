@@ -88,14 +88,15 @@ pub struct Counts {
 
 /// A page or a trim on its way to flash.
 #[derive(Clone, Copy, Debug)]
-struct Departure {
-    operation: u32,
-    /// The next later one of the same page.
-    next: u32,
+pub struct Departure {
+    /// The slot of its operation.
+    pub operation: u32,
+    /// Which of the operation's strips it is.
+    pub strip: u8,
     /// Sectors that it writes; `None` for a trim, beneath which nothing counts any more.
-    sectors: Option<u64>,
+    pub sectors: Option<u64>,
     /// With which number NVRAM took the page in.
-    number: u64,
+    pub number: u64,
 }
 
 /// What the buffer knows of a page: sectors that it holds, and whether all others are zero, as a trim is under way.
@@ -112,7 +113,8 @@ pub struct Known {
 /// Pages that leave, by page in the order in which they were decided, which is the order in which they end: they queue at one lock.
 #[derive(Clone, Debug, Default)]
 struct Departures {
-    list: Vec<Departure>,
+    /// Each with the next later one of the same page.
+    list: Vec<(Departure, u32)>,
     unused: Vec<u32>,
     /// First and last departure of each page that has one.
     pages: FxHashMap<u32, (u32, u32)>,
@@ -408,21 +410,20 @@ impl Buffer {
 
     // ---- departures ----
 
-    /// An operation that writes `sectors` of the page, taken in with this number, or trims it, has taken its place in the queue of its lock.
-    pub fn depart(&mut self, lpn: Lpn, operation: u32, sectors: Option<u64>, number: u64) {
+    /// The operation has taken its place in the queue of the page's lock.
+    pub fn depart(&mut self, lpn: Lpn, departure: Departure) {
         let Departures { list, unused, pages } = &mut self.departures;
-        let departure = Departure { operation, next: NIL, sectors, number };
         let id = match unused.pop() {
             Some(id) => {
-                list[id as usize] = departure;
+                list[id as usize] = (departure, NIL);
                 id
             }
             None => {
-                list.push(departure);
+                list.push((departure, NIL));
                 list.len() as u32 - 1
             }
         };
-        let (_, last) = pages.entry(lpn.0 as u32).and_modify(|of| list[of.1 as usize].next = id).or_insert((id, id));
+        let (_, last) = pages.entry(lpn.0 as u32).and_modify(|of| list[of.1 as usize].1 = id).or_insert((id, id));
         *last = id;
     }
 
@@ -431,23 +432,19 @@ impl Buffer {
         let Departures { list, unused, pages } = &mut self.departures;
         let of = pages.get_mut(&(lpn.0 as u32)).expect("a page that leaves");
         let first = of.0;
-        let in_order = list[first as usize].operation == operation;
+        let in_order = list[first as usize].0.operation == operation;
         #[cfg(feature = "mutants")]
         let in_order = in_order || self.mutant == Some(BufferFault::Overtake);
         debug_assert!(in_order, "operations on a page end in order");
         unused.push(first);
-        match list[first as usize].next {
+        match list[first as usize].1 {
             NIL => drop(pages.remove(&(lpn.0 as u32))),
             next => of.0 = next,
         }
     }
 
-    /// The departures of a page in order: operation, and what it writes.
-    pub fn departures(&self, lpn: Lpn) -> impl Iterator<Item = (u32, Option<u64>)> + '_ {
-        self.departed(lpn).map(|departure| (departure.operation, departure.sectors))
-    }
-
-    fn departed(&self, lpn: Lpn) -> impl Iterator<Item = &Departure> + '_ {
+    /// The departures of a page in order.
+    pub fn departures(&self, lpn: Lpn) -> impl Iterator<Item = &Departure> + '_ {
         let mut next = match self.departures.pages.get(&(lpn.0 as u32)) {
             Some(of) => of.0,
             None => NIL,
@@ -457,8 +454,8 @@ impl Buffer {
             next = NIL;
         }
         std::iter::from_fn(move || {
-            let departure = self.departures.list.get(next as usize)?;
-            next = departure.next;
+            let (departure, following) = self.departures.list.get(next as usize)?;
+            next = *following;
             Some(departure)
         })
     }
@@ -469,7 +466,7 @@ impl Buffer {
         if self.departures.pages.is_empty() {
             return Known::default(); // nearly always
         }
-        self.departed(lpn).fold(Known::default(), |known, departure| match departure.sectors {
+        self.departures(lpn).fold(Known::default(), |known, departure| match departure.sectors {
             Some(sectors) => Known { sectors: known.sectors | sectors, number: known.number.max(departure.number), ..known },
             None => Known { sectors: 0, is_all: true, number: 0 },
         })
@@ -550,16 +547,17 @@ mod tests {
     #[test]
     fn pages_that_leave_are_known_until_their_operations_end() {
         let mut buffer = dram(1, 10, 4096);
+        let of = |operation, sectors| Departure { operation, strip: 0, sectors, number: 0 };
         let known = |sectors, is_all| Known { sectors, is_all, number: 0 };
-        buffer.depart(Lpn(3), 7, Some(0b01), 0);
-        buffer.depart(Lpn(4), 8, Some(0b11), 0);
-        buffer.depart(Lpn(3), 9, Some(0b10), 0);
+        buffer.depart(Lpn(3), of(7, Some(0b01)));
+        buffer.depart(Lpn(4), of(8, Some(0b11)));
+        buffer.depart(Lpn(3), of(9, Some(0b10)));
         assert_eq!(buffer.leaving(Lpn(3)), known(0b11, false));
-        buffer.depart(Lpn(3), 10, None, 0);
+        buffer.depart(Lpn(3), of(10, None));
         assert_eq!(buffer.leaving(Lpn(3)), known(0, true), "a trim hides what came before");
-        buffer.depart(Lpn(3), 11, Some(0b100), 0);
+        buffer.depart(Lpn(3), of(11, Some(0b100)));
         assert_eq!(buffer.leaving(Lpn(3)), known(0b100, true));
-        assert_eq!(buffer.departures(Lpn(3)).map(|(operation, _)| operation).collect::<Vec<_>>(), [7, 9, 10, 11]);
+        assert_eq!(buffer.departures(Lpn(3)).map(|departure| departure.operation).collect::<Vec<_>>(), [7, 9, 10, 11]);
         for operation in [7, 9, 10] {
             assert!(buffer.leaving(Lpn(3)).is_all);
             buffer.arrive(Lpn(3), operation);

@@ -8,13 +8,18 @@
 
 use super::content::{Content, InBuffer, InEntry, Submitted};
 use super::{Engine, NIL, Stalled};
-use crate::buffer::{Buffer, Known, SECTOR_BYTES};
+use crate::buffer::{Buffer, Departure, Known, SECTOR_BYTES, Victim};
 use flashraid_redundancy::parts::bits;
 use flashraid_redundancy::{Extent, Failure, Group, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, HostRequest, Lpn, Version};
 
 /// Pages in a row that have to be read from flash.
 type Run = Option<Extent>;
+
+/// A page out of those that leave.
+fn victim_of(victims: &[Victim], lpn: Lpn) -> &Victim {
+    &victims[victims.binary_search_by_key(&lpn.0, |victim| victim.lpn.0).expect("a page that leaves")]
+}
 
 impl<C: Content> Engine<C> {
     fn buffered(&mut self) -> &mut Buffer {
@@ -252,15 +257,16 @@ impl<C: Content> Engine<C> {
         let victims = std::mem::take(&mut self.evicting);
         let buffer = self.buffered();
         let mut latest = 0;
-        for lpn in operation.host_pages() {
-            if is_trim {
+        for (strip, lpn) in bits::Bits(operation.strips).zip(operation.host_pages()) {
+            let (sectors, number) = if is_trim {
                 buffer.is_off_flash(lpn);
-                buffer.depart(lpn, id, None, 0);
+                (None, 0)
             } else {
-                let victim = &victims[victims.binary_search_by_key(&lpn.0, |victim| victim.lpn.0).expect("a page that leaves")];
-                buffer.depart(lpn, id, Some(victim.sectors), victim.number);
-                latest = latest.max(victim.number);
-            }
+                let victim = victim_of(&victims, lpn);
+                (Some(victim.sectors), victim.number)
+            };
+            buffer.depart(lpn, Departure { operation: id, strip: strip as u8, sectors, number });
+            latest = latest.max(number);
         }
         let waits = buffer.waits_for_admission(latest, id);
         self.evicting = victims;
@@ -295,8 +301,8 @@ impl<C: Content> Engine<C> {
     /// Where the buffer has the page, older first.
     pub(crate) fn sources(&self, lpn: Lpn) -> impl Iterator<Item = InBuffer> + '_ {
         let buffer = self.buffer.as_deref().expect("only with a buffer");
-        let leaving = buffer.departures(lpn).map(move |(id, sectors)| match sectors {
-            Some(_) => InBuffer::Leaving { operation: id, strip: self.operation(id).strip_of(lpn) as u8 },
+        let leaving = buffer.departures(lpn).map(|departure| match departure.sectors {
+            Some(_) => InBuffer::Leaving { operation: departure.operation, strip: departure.strip },
             None => InBuffer::Zeroes,
         });
         let lanes_of = |entry| buffer.lanes_of(buffer.sectors(entry));
@@ -318,7 +324,7 @@ impl<C: Content> Engine<C> {
         }
         let buffer = self.buffer.as_deref().expect("something leaves it");
         for lpn in operation.host_pages() {
-            let victim = &self.evicting[self.evicting.binary_search_by_key(&lpn.0, |victim| victim.lpn.0).expect("a page that leaves")];
+            let victim = victim_of(&self.evicting, lpn);
             self.leaving_with.push(InEntry { entry: victim.entry, lanes: buffer.lanes_of(victim.sectors) });
         }
     }

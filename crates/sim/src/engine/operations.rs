@@ -793,7 +793,7 @@ impl<C: Content> Engine<C> {
             if C::TRACKED {
                 let writer = writer.map(|writer| {
                     let write = &self.slots[writer as usize].operation;
-                    (writer, write, write.strip_of(lpn))
+                    (writer, write, write.strips.trailing_zeros() + (lpn.0 - write.first.0) as u32)
                 });
                 self.content.check_without_flash(id, &operation, strip, writer);
             }
