@@ -144,11 +144,11 @@ impl<C: Content> Engine<C> {
         for change in changes {
             self.apply(NIL, &nobody, change);
         }
-        for slot in self.slots.iter_mut().filter(|slot| slot.is_alive() && slot.started && slot.outstanding > 0) {
-            if slot.operation.lock != Lock::None {
-                slot.outcomes.read_failed = true;
-                slot.troubled = true;
-            }
+        // Commits for collections may run under the locks of others.
+        let may_use_it = |operation: &Operation| operation.lock != Lock::None || operation.kind == OperationKind::Commit;
+        for slot in self.slots.iter_mut().filter(|slot| slot.is_alive() && slot.started && may_use_it(&slot.operation)) {
+            slot.outcomes.read_failed = true;
+            slot.troubled = true;
         }
     }
 
