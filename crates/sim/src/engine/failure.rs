@@ -140,6 +140,8 @@ impl<C: Content> Engine<C> {
     fn lose_parity_cache(&mut self) {
         let mut changes = Vec::new();
         self.scheme.parity_cache_lost(&EngineView(&self.flash), &mut changes);
+        #[cfg(feature = "mutants")]
+        self.distort_parity_cache_lost(&mut changes);
         let nobody = Operation::background(OperationKind::Job, StripeId(0), LocalPage(0), Lpn(0), 0);
         for change in changes {
             self.apply(NIL, &nobody, change);
