@@ -166,7 +166,7 @@ impl Config {
     pub(crate) fn check_target(&self, target: Target, space_pages: u64) -> Result<(), String> {
         match target {
             Target::Fault(Fault::Loss(part) | Fault::Program(part) | Fault::Erase(part)) => {
-                settings(&self.device, Placement::Member).part_exists(&part)
+                settings(&self.device, Placement::Member, true).part_exists(&part)
             }
             Target::Fault(Fault::ParityCache) if self.delays_parity() => Ok(()),
             Target::Fault(Fault::ParityCache) => Err(format!("{} keeps no parity in NVRAM", self.scheme.name)),
