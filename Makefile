@@ -51,11 +51,11 @@ test: .venv/built .venv/testing
 	.venv/bin/ruff check -q $(PYTHON_SOURCES)
 	.venv/bin/ruff format -q --check $(PYTHON_SOURCES)
 	.venv/bin/mypy
-	$(PYTHON) -m pytest -q -n auto --dist worksteal
+	$(PYTHON) -m pytest -q
 
 prove: .venv/built .venv/testing
 	$(PROVE) cargo test -q --profile prove --workspace --all-features
-	$(PROVE) $(PYTHON) -m pytest -q -n auto --dist worksteal
+	$(PROVE) $(PYTHON) -m pytest -q
 
 bench: .venv/built
 	$(PYTHON) benches/run.py

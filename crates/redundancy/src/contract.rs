@@ -75,6 +75,8 @@ pub enum Method {
     Rcw,
     /// Mirrored write: the parity is put off, and a second copy guards the new version meanwhile.
     Mirrored,
+    /// The parity on flash is put off, and NVRAM holds what guards the new version meanwhile.
+    Deferred,
 }
 
 /// What an operation holds while it runs.
@@ -132,6 +134,8 @@ pub struct Operation {
     pub restored: u64,
     /// Position in `Decisions` of an operation that must have ended before this one starts.
     pub requires: Option<u16>,
+    /// Commits: why.
+    pub commit: CommitCause,
 }
 
 impl Operation {
@@ -157,6 +161,7 @@ impl Operation {
             copied: 0,
             restored: 0,
             requires: None,
+            commit: CommitCause::Replacement,
         }
     }
 

@@ -228,6 +228,10 @@ pub const SCHEMES: &[Entry] = &[
     crate::schemes::raid5::ENTRY,
     crate::schemes::sirf1::ENTRY,
     crate::schemes::cr5m::ENTRY,
+    crate::schemes::no_pc::ENTRY,
+    crate::schemes::fpc::ENTRY,
+    crate::schemes::ppc::PPC,
+    crate::schemes::ppc::CA_PPC,
 ];
 
 /// The scheme called `name`.

@@ -189,6 +189,8 @@ pub struct Delivery {
     pub strip: u8,
     /// Its content is the XOR of these reads of the operation: bit k is its k-th.
     pub reads: u64,
+    /// And of what NVRAM holds of the stripe's parity. If there is no read, that is known at once.
+    pub delayed: bool,
 }
 
 /// The buffer that the engine lends to `step`: page operations that may all start now, and changes for the end.

@@ -1,7 +1,7 @@
 //! Cutting a host request into operations: what is the same for every scheme.
 
 use crate::parts::bits;
-use crate::{Build, Extent, Group, Lock, Method, Operation, OperationKind, ParameterError};
+use crate::{Build, CommitCause, Extent, Group, Lock, Method, Operation, OperationKind, ParameterError};
 use flashraid_vocabulary::{HostOp, LocalPage, Lpn, StripeId};
 
 /// The first `pages` pages of `extent` as an operation on strips `strip`, `strip` + 1, ... of one stripe.
@@ -43,6 +43,7 @@ pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId,
         copied: 0,
         restored: 0,
         requires: None,
+        commit: CommitCause::Replacement,
     }
 }
 

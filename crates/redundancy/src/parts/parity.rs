@@ -29,7 +29,8 @@ use crate::parts::layout::{Layout, Row};
 use crate::parts::update::UpdateRule;
 use crate::parts::{cut, pages};
 use crate::{
-    Damage, Decisions, Extent, Failure, Lock, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step,
+    Damage, Decisions, Extent, Failure, Group, Lock, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme,
+    Step,
 };
 use flashraid_vocabulary::{
     Cause, Change, Delivery, Guardian, HostOp, Lpn, MemberId, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave,
@@ -50,7 +51,7 @@ pub struct Losses {
 
 impl Losses {
     /// What is lost of the data strips `strips` of the stripe at `row`, some of which may be `mirrored`, and of its parity.
-    fn find(row: &Row, strips: u64, mirrored: u64, view: &dyn View) -> Self {
+    pub fn find(row: &Row, strips: u64, mirrored: u64, view: &dyn View) -> Self {
         let lost = |strips, version| {
             let is_lost = |strip: &u32| view.is_lost(row.data(*strip), version);
             bits::of(Bits(strips).filter(is_lost))
@@ -129,7 +130,7 @@ impl Stripe {
         let reads_lost = match preferred {
             Method::Rmw => self.reads_lost_by_rmw(changed),
             Method::Rcw => self.reads_lost_by_rcw(changed),
-            Method::None | Method::FullStripe | Method::Mirrored => false,
+            Method::None | Method::FullStripe | Method::Mirrored | Method::Deferred => false,
         };
         match preferred {
             Method::Rmw if reads_lost && !self.reads_lost_by_rcw(changed) => Method::Rcw,
@@ -218,19 +219,28 @@ impl<L: Layout> ParityScheme<L> {
     // Always inlined: returned through memory, the operation would be copied by wide loads right behind the narrow stores that
     // made it, which the processor cannot forward; that alone costs 10 ns.
     #[inline(always)]
-    fn cut(&self, extent: &Extent) -> (Operation, u64) {
+    pub fn cut(&self, extent: &Extent) -> (Operation, u64) {
         let (stripe, index) = self.layout.position(extent.first);
         let pages = extent.pages.min(u64::from(self.layout.width() - index));
         let row = self.layout.row(stripe);
         let mut operation = cut::operation(extent, pages, self.page_bytes, stripe, row.page(), index);
         let parity = 1 << row.parity().member.0;
         operation.space = match extent.op {
-            HostOp::Write => Bits(operation.strips).fold(parity, |space, strip| space | 1 << row.data(strip).member.0),
+            HostOp::Write => parity | members(operation.strips, &row),
             // A stripe trimmed as a whole needs no page, so that a full device can be relieved.
             HostOp::Trim if operation.strips != self.all_strips() => parity,
             _ => 0,
         };
         (operation, pages)
+    }
+
+    /// The operation that writes the pages of `group`.
+    pub fn cut_group(&self, group: &Group) -> Operation {
+        let (stripe, index) = self.layout.position(group.first);
+        let row = self.layout.row(stripe);
+        let mut operation = cut::group(group, self.page_bytes, stripe, row.page(), index);
+        operation.space = 1 << row.parity().member.0 | members(operation.strips, &row);
+        operation
     }
 
     /// Plans the next wave of a read, write or trim. `choose` names the method that brings the parity up to date when the given
@@ -441,6 +451,7 @@ impl<L: Layout> ParityScheme<L> {
         match method {
             Method::None => {}
             Method::Mirrored => self.updates.mirrored += 1,
+            Method::Deferred => self.updates.deferred += 1,
             Method::FullStripe => self.updates.full_stripe += 1,
             Method::Rmw => self.updates.rmw += 1,
             Method::Rcw => self.updates.rcw += 1,
@@ -469,7 +480,7 @@ impl<L: Layout> ParityScheme<L> {
             Method::FullStripe | Method::Rcw => {
                 self.push_newest_reads(self.all_strips() & !changed, Cause::PreRead, stripe, view, wave);
             }
-            Method::None | Method::Mirrored => {}
+            Method::None | Method::Mirrored | Method::Deferred => {}
         }
     }
 
@@ -500,7 +511,7 @@ impl<L: Layout> ParityScheme<L> {
     fn push_computations(&self, strips: u64, stripe: &Stripe, view: &dyn View, wave: &mut Wave) {
         for strip in Bits(strips) {
             let reads = self.push_computation(strip, Cause::Reconstruct, stripe, view, wave);
-            wave.deliveries.push(Delivery { strip: strip as u8, reads });
+            wave.deliveries.push(Delivery { strip: strip as u8, reads, delayed: false });
         }
     }
 
@@ -590,6 +601,12 @@ impl<L: Layout> ParityScheme<L> {
     }
 }
 
+/// The members of data `strips`, as bits.
+#[inline]
+pub fn members(strips: u64, row: &Row) -> u64 {
+    Bits(strips).fold(0, |members, strip| members | 1 << row.data(strip).member.0)
+}
+
 /// Ends the wave of reads that `operation` starts with.
 #[inline]
 pub fn waits_for_reads(operation: &mut Operation, wave: &Wave) -> Step {
@@ -621,6 +638,10 @@ impl<L: Layout> Scheme for ParityScheme<L> {
         let (operation, pages) = self.cut(extent);
         decisions.operations.push(operation);
         pages
+    }
+
+    fn decide_group(&mut self, group: &Group, _page_bytes: u32, _view: &dyn View, decisions: &mut Decisions) {
+        decisions.operations.push(self.cut_group(group));
     }
 
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {

@@ -1,6 +1,9 @@
 //! The schemes, one file each. `registry::SCHEMES` lists them; nothing else names one.
 
 pub mod cr5m;
+pub mod fpc;
+pub mod no_pc;
+pub mod ppc;
 pub mod raid0;
 pub mod raid1;
 pub mod raid4;

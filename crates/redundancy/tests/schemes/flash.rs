@@ -123,6 +123,11 @@ impl Flash {
         of_page.filter_map(|(_, versions)| versions.delayed).next().unwrap_or(0)
     }
 
+    /// The page holds zeroes if it is not written.
+    pub fn appear(&mut self, page: MemberPage) {
+        self.pages.entry(page).or_default().current.get_or_insert(0);
+    }
+
     /// A version is lost from now on.
     pub fn lose(&mut self, page: MemberPage, version: Version) {
         self.has_failed = true;
@@ -216,7 +221,12 @@ impl Flash {
         tags: &BTreeMap<u32, u64>,
         mut step: impl FnMut(&mut Operation, Outcomes, &dyn View, &mut Wave) -> Step,
     ) -> Course {
-        assert_eq!(operation.lock, if operation.kind == OperationKind::Read { Lock::None } else { Lock::Exclusive });
+        match operation.kind {
+            OperationKind::Read => assert_eq!(operation.lock, Lock::None),
+            // It may run under the lock of another one.
+            OperationKind::Commit => assert_ne!(operation.lock, Lock::Shared),
+            _ => assert_eq!(operation.lock, Lock::Exclusive),
+        }
         let mut wave = Wave::default();
         let mut waves = Vec::new();
         let mut changes = Vec::new();
@@ -231,6 +241,11 @@ impl Flash {
             wave.clear();
             let answer = step(&mut operation, std::mem::take(&mut outcomes), self, &mut wave);
             let known = read.len();
+            for delivery in wave.deliveries.iter().filter(|delivery| delivery.reads == 0) {
+                assert!(delivery.delayed, "{delivery:?} is made of nothing");
+                delivered.insert(delivery.strip, self.delayed_at(operation.page));
+                computed.push((delivery.strip, 0));
+            }
             for page_operation in &wave.operations {
                 let page = page_operation.address;
                 self.log.push(*page_operation);
@@ -277,8 +292,9 @@ impl Flash {
                 }
                 programmed.push((page, version, page_operation.keep_base, content));
             }
-            for delivery in &wave.deliveries {
-                delivered.insert(delivery.strip, xor(0, delivery.reads, &read));
+            for delivery in wave.deliveries.iter().filter(|delivery| delivery.reads != 0) {
+                let in_nvram = if delivery.delayed { self.delayed_at(operation.page) } else { 0 };
+                delivered.insert(delivery.strip, xor(in_nvram, delivery.reads, &read));
                 computed.push((delivery.strip, delivery.reads));
             }
             if !wave.operations.is_empty() {
@@ -436,6 +452,27 @@ impl Flash {
             self.garbage += 1;
         }
         Course { waves, changes, end, operation, computed, delivered }
+    }
+
+    /// Applies what follows for flash from the loss of everything that NVRAM holds.
+    pub fn lose_parity_cache(&mut self, changes: &[Change]) {
+        for change in changes {
+            match *change {
+                Change::Lose(page) => {
+                    self.pages.entry(page).or_default().current.get_or_insert(0);
+                    self.lose(page, Version::Current);
+                }
+                Change::ReleaseBase(page) => {
+                    assert!(self.pages.get_mut(&page).and_then(|versions| versions.base.take()).is_some(), "{change:?}: there is none");
+                    self.lost.remove(&(page, Version::Base));
+                }
+                Change::ReleaseDelayed(page) => {
+                    assert!(self.pages.get_mut(&page).and_then(|versions| versions.delayed.take()).is_some(), "{change:?}: there is none");
+                }
+                _ => panic!("{change:?}"),
+            }
+        }
+        assert_eq!(self.held(Version::Delayed), 0);
     }
 }
 

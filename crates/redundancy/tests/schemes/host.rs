@@ -1,7 +1,9 @@
 //! A host that gives requests to a scheme on `Flash`, and knows what every page must hold.
 
 use crate::flash::{Course, DATA_CHIPS, Flash, PAGE, overlay};
-use flashraid_redundancy::{Build, Damage, Decisions, Extent, Failure, Lost, Operation, OperationKind, Protects, Scheme, Step, find};
+use flashraid_redundancy::{
+    Build, Damage, Decisions, Extent, Failure, Group, Lock, Lost, Operation, OperationKind, Protects, Scheme, Step, find,
+};
 use flashraid_vocabulary::{HostOp, Lpn, MemberPage, StripeId, Version, View};
 use std::collections::BTreeMap;
 
@@ -108,13 +110,51 @@ impl<S: Scheme + ?Sized> Host<S> {
         courses
     }
 
+    /// Pages of one stripe leave a write buffer together: bit k of `pages` is page `first` + k; of `beneath` the buffer has a part.
+    pub fn flush(&mut self, first: u64, pages: u64, beneath: u64) -> Vec<Course> {
+        let mut decisions = Decisions::default();
+        self.scheme.decide_group(&Group { first: Lpn(first), pages, beneath }, PAGE, &self.flash, &mut decisions);
+        decisions.operations.into_iter().map(|operation| self.run(operation)).collect()
+    }
+
+    /// The collector has a commit of the stripe of a page made, with room for the parity or without.
+    pub fn collect(&mut self, page: MemberPage, has_room: bool) -> Option<Course> {
+        let commit = self.scheme.commit_for_collection(page, has_room)?;
+        Some(self.run(Operation { lock: Lock::None, ..commit }))
+    }
+
+    /// Brings all parities to flash.
+    pub fn drain(&mut self) -> Vec<Course> {
+        std::iter::from_fn(|| self.scheme.drain().map(|commit| self.run(commit))).collect()
+    }
+
+    /// NVRAM loses all parities.
+    pub fn lose_parity_cache(&mut self) {
+        let mut changes = Vec::new();
+        self.scheme.parity_cache_lost(&self.flash, &mut changes);
+        self.flash.lose_parity_cache(&changes);
+    }
+
+    /// An unwritten page and its parity appear, as pages of zeroes.
+    pub fn appear(&mut self, lpn: u64) {
+        let mut pages = vec![self.scheme.locate(Lpn(lpn))];
+        self.scheme.redundancy_of(Lpn(lpn), &mut pages);
+        pages.into_iter().for_each(|page| self.flash.appear(page));
+        self.expected[lpn as usize].get_or_insert(0);
+    }
+
+    /// What the host expects of a page.
+    pub fn expected(&self, lpn: u64) -> Option<u64> {
+        self.expected[lpn as usize]
+    }
+
     /// Executes one operation of the scheme, whatever it is for.
     pub fn run(&mut self, operation: Operation) -> Course {
         let strips: Vec<u32> = (0..64).filter(|strip| operation.strips >> strip & 1 == 1).collect();
         let mut tags = BTreeMap::new();
         let before = self.expected.clone();
-        for (lpn, &strip) in (operation.first.0 as usize..).zip(&strips) {
-            let page = &mut self.expected[lpn];
+        for &strip in &strips {
+            let page = &mut self.expected[operation.host_page(strip).0 as usize];
             match operation.kind {
                 OperationKind::Write => {
                     self.tags += 1;
@@ -142,8 +182,9 @@ impl<S: Scheme + ?Sized> Host<S> {
         }
         self.scheme.ended(&course.operation);
         if operation.kind == OperationKind::Read {
-            for (lpn, &strip) in (operation.first.0 as usize..).zip(&strips) {
-                assert_eq!(course.delivered.get(&(strip as u8)).copied(), self.expected[lpn], "page {lpn} reads wrong");
+            for &strip in &strips {
+                let lpn = operation.host_page(strip).0;
+                assert_eq!(course.delivered.get(&(strip as u8)).copied(), self.expected[lpn as usize], "page {lpn} reads wrong");
             }
         }
         course
@@ -209,7 +250,7 @@ impl<S: Scheme + ?Sized> Host<S> {
             content
         };
         for page in pages {
-            for version in [Version::Current, Version::Base, Version::Copy] {
+            for version in [Version::Current, Version::Base, Version::Copy, Version::Delayed] {
                 if let Some(content) = self.flash.version(page, version).filter(|_| !self.flash.is_lost(page, version)) {
                     let rest = reduced(content, &basis);
                     if rest != 0 {
@@ -262,7 +303,10 @@ impl<S: Scheme + ?Sized> Host<S> {
             self.scheme.redundancy_of(lpn, &mut pages);
             let own = self.scheme.locate(lpn).member;
             let has_copy = self.flash.version(self.scheme.locate(lpn), Version::Copy).is_some();
-            let is_there = |page: &MemberPage| page.member != own && (has_copy || self.flash.current(*page).is_some());
+            let is_there = |page: &MemberPage| {
+                let is_delayed = self.flash.version(*page, Version::Delayed).is_some();
+                page.member != own && (has_copy || is_delayed || self.flash.current(*page).is_some())
+            };
             assert!(!pages.is_empty() && pages.iter().all(is_there), "{lpn:?}");
         }
     }

@@ -6,6 +6,7 @@ mod counts;
 mod cr5m;
 mod cr5m_failure;
 mod degraded;
+mod delayed;
 mod flash;
 mod host;
 mod mirrors;

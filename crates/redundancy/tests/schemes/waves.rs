@@ -21,7 +21,8 @@ fn words(operation: &PageOperation) -> String {
             let bits = |mask: u64| (0..64).filter(|bit| mask >> bit & 1 == 1).map(|bit| bit.to_string()).collect::<String>();
             let sources = [("host", operation.sources.host), ("reads", operation.sources.reads)];
             let named = sources.into_iter().filter(|(_, mask)| *mask != 0).map(|(name, mask)| format!("{name} {}", bits(mask)));
-            format!("program {place} = {}", named.collect::<Vec<_>>().join(" ^ "))
+            let delayed = operation.sources.delayed.then(|| "delayed".to_string());
+            format!("program {place} = {}", delayed.into_iter().chain(named).collect::<Vec<_>>().join(" ^ "))
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::Engine;
 use crate::verify::Verified;
 use flashraid_redundancy::Operation;
-use flashraid_vocabulary::{LocalPage, Lpn, Observer, Ppn, Sources};
+use flashraid_vocabulary::{Delivery, LocalPage, Lpn, Observer, Ppn, Sources};
 
 /// Content tracking. Operations are named by their slot in the engine, programs by their record, pages in the data buffer by their entry.
 /// Parts of pages are sets of lanes: bit i is the i-th 64th of the page.
@@ -31,8 +31,8 @@ pub trait Content: Observer + Clone + Send {
     fn delayed_no_more(&mut self, page: LocalPage);
     /// The program ended.
     fn programmed(&mut self, record: u32, ppn: Ppn);
-    /// Data strip `strip` of the operation, for which no read was submitted, is the XOR of these reads of it.
-    fn assembled(&mut self, id: u32, operation: &Operation, strip: u8, reads: u64);
+    /// A data strip of the operation, for which no read was submitted, is the XOR of what the delivery names.
+    fn assembled(&mut self, id: u32, operation: &Operation, delivery: &Delivery);
     /// The operation starts anew: what it has read counts no more, and what a read operation may see is what is acknowledged now.
     fn restarted(&mut self, id: u32, operation: &Operation);
     /// The operation has ended: what it did is durable, or it failed and did nothing.
@@ -124,7 +124,7 @@ impl Content for Untracked {
     fn delayed(&mut self, _: u32, _: &Operation, _: Sources) {}
     fn delayed_no_more(&mut self, _: LocalPage) {}
     fn programmed(&mut self, _: u32, _: Ppn) {}
-    fn assembled(&mut self, _: u32, _: &Operation, _: u8, _: u64) {}
+    fn assembled(&mut self, _: u32, _: &Operation, _: &Delivery) {}
     fn restarted(&mut self, _: u32, _: &Operation) {}
     fn ended(&mut self, _: u32, _: &Operation, _: bool) {}
     fn check_without_flash(&mut self, _: u32, _: &Operation, _: u32, _: Option<(u32, &Operation, u32)>) {}

@@ -136,21 +136,19 @@ impl<C: Content> Engine<C> {
         self.tell_watchers();
     }
 
-    /// NVRAM has lost all delayed parities. Operations that hold their stripe, and may have read or planned with one of them, start anew.
+    /// NVRAM has lost all delayed parities. Operations that hold their stripe, or run under the lock of another one, and may have read or planned with one of them, start anew.
     fn lose_parity_cache(&mut self) {
         let mut changes = Vec::new();
         self.scheme.parity_cache_lost(&EngineView(&self.flash), &mut changes);
-        #[cfg(feature = "mutants")]
-        self.distort_parity_cache_lost(&mut changes);
         let nobody = Operation::background(OperationKind::Job, StripeId(0), LocalPage(0), Lpn(0), 0);
         for change in changes {
             self.apply(NIL, &nobody, change);
         }
-        // Commits for collections may run under the locks of others.
-        let may_use_it = |operation: &Operation| operation.lock != Lock::None || operation.kind == OperationKind::Commit;
-        for slot in self.slots.iter_mut().filter(|slot| slot.is_alive() && slot.started && may_use_it(&slot.operation)) {
-            slot.outcomes.read_failed = true;
-            slot.troubled = true;
+        for slot in self.slots.iter_mut().filter(|slot| slot.is_alive() && slot.started && slot.outstanding > 0) {
+            if slot.operation.lock != Lock::None || slot.lender != NIL {
+                slot.outcomes.read_failed = true;
+                slot.troubled = true;
+            }
         }
     }
 
@@ -354,9 +352,9 @@ impl<C: Content> Engine<C> {
         if self.slots[id as usize].outstanding > 0 {
             return false;
         }
-        for Delivery { strip, reads } in self.failures.deliveries.remove(&id).unwrap_or_default() {
+        for delivery in self.failures.deliveries.remove(&id).unwrap_or_default() {
             let operation = self.slots[id as usize].operation;
-            self.content.assembled(id, &operation, strip, reads);
+            self.content.assembled(id, &operation, &delivery);
         }
         true
     }
@@ -406,7 +404,12 @@ impl<C: Content> Engine<C> {
             return 0;
         }
         if C::TRACKED {
-            self.failures.deliveries.insert(id, wave.deliveries.clone());
+            let (at_once, later): (Vec<_>, Vec<_>) = wave.deliveries.iter().partition(|delivery| delivery.reads == 0);
+            for delivery in at_once {
+                let operation = self.slots[id as usize].operation;
+                self.content.assembled(id, &operation, &delivery);
+            }
+            self.failures.deliveries.insert(id, later);
         }
         wave.deliveries.iter().fold(0, |strips, delivery| strips | 1 << delivery.strip)
     }

@@ -62,7 +62,7 @@ pub(super) struct Slot {
     /// A commit for a collection: the plane that waits for it, `NIL` for others.
     plane: u32,
     /// A commit that runs under the lock of another operation: that one, `NIL` for others.
-    lender: u32,
+    pub(super) lender: u32,
     /// The last operation that runs under its lock before it starts, `NIL` for none.
     borrower: u32,
     /// Changes to apply at the end: position in the engine's lists of changes, `NIL` for none.
@@ -475,8 +475,6 @@ impl<C: Content> Engine<C> {
             self.wave = wave;
             return if let Step::Failed(failure) = step { self.give_up(id, failure) } else { self.take_lock(id) };
         }
-        #[cfg(feature = "mutants")]
-        self.release_early(&self.slots[id as usize].operation.clone(), &mut wave);
         let slot = &mut self.slots[id as usize];
         slot.last = step != Step::Wave;
         if !wave.changes.is_empty() {

@@ -16,7 +16,7 @@ pub const DEPTHS: [u64; 6] = [2, 4, 8, 16, 32, 64];
 pub struct Methods(u8);
 
 impl Methods {
-    const NAMES: [&str; 4] = ["full_stripe", "rmw", "rcw", "mirrored"];
+    const NAMES: [&str; 5] = ["full_stripe", "rmw", "rcw", "mirrored", "deferred"];
 
     fn of(operation: &Operation) -> Self {
         match operation.method {
@@ -24,6 +24,7 @@ impl Methods {
             Method::Rmw => Self(2),
             Method::Rcw => Self(4),
             Method::Mirrored => Self(8),
+            Method::Deferred => Self(16),
             // Copies are programs beyond one for each strip.
             Method::None if operation.kind == OperationKind::Write && operation.space.count_ones() > operation.strips.count_ones() => {
                 Self(8)

@@ -12,7 +12,7 @@ use super::layers::{ALL, Layers, Pages};
 use crate::verify::{self, Verified};
 use flashraid_flash::memory::prefetch;
 use flashraid_redundancy::{Operation, OperationKind};
-use flashraid_vocabulary::{LocalPage, Lpn, Observer, PageOperation, Ppn, Sources};
+use flashraid_vocabulary::{Delivery, LocalPage, Lpn, Observer, PageOperation, Ppn, Sources};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -152,11 +152,6 @@ impl Tags {
     /// Whether flash holds of a host page what the operations put there that have ended.
     pub fn is_durable(&self, lpn: Lpn, content: u64) -> bool {
         self.durable.content(lpn.0) == content
-    }
-
-    /// NVRAM holds no delayed parity any more.
-    pub fn destroy_delayed(&mut self) {
-        self.delayed.clear();
     }
 
     fn active(&mut self, lpn: Lpn) -> &mut Page {
@@ -398,9 +393,10 @@ impl Content for Tags {
         self.flash[ppn.0 as usize] = self.programs[record as usize] ^ MASK;
     }
 
-    fn assembled(&mut self, id: u32, operation: &Operation, strip: u8, reads: u64) {
+    fn assembled(&mut self, id: u32, operation: &Operation, &Delivery { strip, reads, delayed }: &Delivery) {
         let delivered = &self.gathered[id as usize].reads;
-        let content = bits(reads).fold(ZERO, |sum, read| sum ^ delivered.get(read as usize).copied().unwrap_or(POISON));
+        let in_nvram = if delayed { self.in_nvram(operation.page) } else { ZERO };
+        let content = bits(reads).fold(in_nvram, |sum, read| sum ^ delivered.get(read as usize).copied().unwrap_or(POISON));
         if operation.kind == OperationKind::Read {
             self.compare(id, operation, u32::from(strip), content);
         } else {

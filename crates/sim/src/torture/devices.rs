@@ -2,7 +2,6 @@
 
 use super::Torture;
 use crate::config::{Config, ConfigError, find_scheme};
-use flashraid_redundancy::Entry;
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_workload::SplitMix64;
 
@@ -69,17 +68,17 @@ pub fn draw(torture: &Torture, scheme: &str, number: u64) -> Result<Config, Conf
             "mw_limit" => &["1000", "1.1", "3", "0"],
             "consolidate" => &["last_strip", "never"],
             "read" => &["round_robin", "least_busy"],
-            "alpha" => &["0", "0", "0.5", "1"],
+            "parity_cache_bytes" => &["4096", "8192", "16384"],
+            "alpha" => &["0", "0.5", "1"],
             "ppc_update" => &["paper", "min"],
-            "early_release" => &["no", "yes"],
+            "early_release" | "fpc_cached_parity_free" => &["no", "yes"],
             "gc_semivalid" => &["commit", "commit", "move"],
-            "fpc_cached_parity_free" => &["no", "yes"],
             _ => continue,
         };
         set(parameter.name, random.of_list(values));
     }
     let Some(device) = &torture.device else {
-        shape(entry, &mut random, &mut settings);
+        shape(scheme, &mut random, &mut settings);
         settings.extend(torture.settings.iter().cloned());
         return with_room("tiny", scheme, &mut random, settings);
     };
@@ -88,9 +87,7 @@ pub fn draw(torture: &Torture, scheme: &str, number: u64) -> Result<Config, Conf
 }
 
 /// A small device.
-fn shape(entry: &Entry, random: &mut Random, settings: &mut Pairs) {
-    let scheme = entry.name;
-    let has_parity_cache = entry.parameters.iter().any(|parameter| parameter.name == "parity_cache_bytes");
+fn shape(scheme: &str, random: &mut Random, settings: &mut Pairs) {
     let (mut member, mut channels, mut chips) = ("channel", random.within(3, 8), random.within(1, 4));
     match scheme {
         "raid1" => {
@@ -113,7 +110,6 @@ fn shape(entry: &Entry, random: &mut Random, settings: &mut Pairs) {
     while channels * chips * dies * planes * blocks * pages > MOST_PAGES && dies * planes > 1 {
         if dies > 1 { dies = 1 } else { planes = 1 }
     }
-    let page_bytes = random.of_list(&[4096, 512]);
     let numbers = [
         ("channels", channels),
         ("chips_per_channel", chips),
@@ -122,7 +118,7 @@ fn shape(entry: &Entry, random: &mut Random, settings: &mut Pairs) {
         ("planes_per_die", planes),
         ("blocks_per_plane", blocks),
         ("pages_per_block", pages),
-        ("page_bytes", page_bytes),
+        ("page_bytes", random.of_list(&[4096, 512])),
         ("gc_hard", random.of_list(&[2, 2, 3])),
         ("wear_spread", random.of_list(&[1, 2, 5])),
     ];
@@ -148,12 +144,6 @@ fn shape(entry: &Entry, random: &mut Random, settings: &mut Pairs) {
     if random.once_in(buffers) {
         let bytes = random.within(1, 12) * 4096;
         settings.push(("buffer_bytes".into(), bytes.to_string()));
-    } else if random.once_in(if has_parity_cache { 2 } else { 5 }) {
-        settings.push(("nvram_buffer_bytes".into(), (random.within(1, 12) * page_bytes).to_string()));
-        settings.push(("nvram_victim".into(), random.of_list(&["oldest_write", "largest_group"]).into()));
-    }
-    if has_parity_cache {
-        settings.push(("parity_cache_bytes".into(), (random.of_list(&[1, 2, 3, 5, 8]) * page_bytes).to_string()));
     }
 }
 
@@ -168,6 +158,15 @@ fn with_room(device: &str, scheme: &str, random: &mut Random, mut settings: Pair
     let placement = config.placement(&*config.build_scheme()?);
     let least = config.device.least_over_provisioning_ppm(placement).unwrap_or(900_000) as f64 / 1e6;
     settings.pop();
-    settings.push(("over_provisioning".into(), format!("{:.6}", (least + room * (1.0 - least)).min(0.9))));
-    Config::assemble(Some(device), Some(scheme), None, &settings)
+    let mut ratio = (least + room * (1.0 - least)).min(0.9);
+    loop {
+        settings.push(("over_provisioning".into(), format!("{ratio:.6}")));
+        let config = Config::assemble(Some(device), Some(scheme), None, &settings);
+        // Schemes that keep old versions need room for these.
+        if config.is_ok() || ratio >= 0.9 {
+            return config;
+        }
+        settings.pop();
+        ratio = (ratio + 0.02).min(0.9);
+    }
 }

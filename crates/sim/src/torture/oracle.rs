@@ -34,13 +34,12 @@ pub fn lost_pages(engine: &Engine<Tags>) -> (Vec<Lpn>, Vec<Lpn>) {
         pages.clear();
         pages_of_stripe(engine, first, end, &mut pages);
         let mut span = Span::default();
+        pages.iter().for_each(|page| span.add(tags.in_nvram(page.page)));
         for (page, version) in pages.iter().flat_map(|page| VERSIONS.map(|version| (*page, version))) {
             if let Some(ppn) = flash.lookup(page, version).filter(|_| !flash.is_lost(page, version)) {
                 span.add(tags.page(ppn));
             }
         }
-        // NVRAM lives.
-        pages.iter().for_each(|page| span.add(tags.in_nvram(page.page)));
         let is_lost = |lpn: &Lpn| flash.is_lost(engine.scheme().locate(*lpn), Version::Current);
         let gone = (first..end).map(Lpn).filter(is_lost);
         // With a page of zeroes lost, what is left may add up to another one by chance, which nobody could know.

@@ -5,7 +5,7 @@
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, FILL, InBuffer, InEntry, Submitted};
-use flashraid_vocabulary::{HostOp, HostRequest, LocalPage, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
+use flashraid_vocabulary::{Delivery, HostOp, HostRequest, LocalPage, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
 use std::collections::BTreeMap;
 
 /// Lanes of a page.
@@ -313,7 +313,7 @@ impl Content for Bytes {
         }
     }
 
-    fn assembled(&mut self, _id: u32, _operation: &Operation, _strip: u8, _reads: u64) {
+    fn assembled(&mut self, _id: u32, _operation: &Operation, _delivery: &Delivery) {
         unreachable!("nothing fails here");
     }
 

@@ -1,0 +1,347 @@
+//! Which stripes have their parity in NVRAM, and which of them leaves next: the *decided* state of schemes that delay parities (SPEC 4.2, 4.4).
+//!
+//! It moves with `decide`, in the order of requests, so hits, victims and costs do not depend on timing. An update of a stripe that has no entry, while
+//! all are taken, makes a victim leave: a commit of the victim is decided first, and the update requires it. The victim is chosen from decided
+//! state alone: it may be a stripe whose operations are under way; then its commit waits for them at the stripe's lock.
+//!
+//! A stripe all of whose strips are trimmed has no entry any more, but what NVRAM holds of it stays until the trim has ended. So its place
+//! is the next one to be taken, and whoever takes it requires a commit of that stripe, too, which will find nothing to do.
+//!
+//! Entries are in one list by their last update, and in one list for each cost of a commit. Of equally dear ones the least recent is the
+//! victim, so only the heads of the cost lists can be one.
+
+use crate::parts::bits;
+use flashraid_vocabulary::{StripeId, prefetch};
+
+/// No entry, or no neighbour in a list.
+const NIL: u32 = u32::MAX;
+
+/// What an update of a stripe means for the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// The stripe had an entry.
+    pub is_hit: bool,
+    /// The stripe that must be committed before.
+    pub victim: Option<StripeId>,
+}
+
+/// What is decided of a stripe. (Of integers, as such an array is not touched before it is used.)
+#[derive(Clone, Copy, Debug, Default)]
+struct Stripe {
+    /// Its entry plus 1, 0 if it has none.
+    entry: u32,
+    /// Strips that are written once everything decided has ended.
+    written: u32,
+    /// Updates decided and not ended.
+    pending: u32,
+}
+
+/// A place in the cache.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    stripe: StripeId,
+    /// Strips that have changed since the last commit: pi.
+    changed: u32,
+    /// Number of the last update.
+    updated: u64,
+    /// Which of the cost lists it is in.
+    class: usize,
+    /// Neighbours in the list of all entries, and in its cost list.
+    links: [Link; 2],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Link {
+    older: u32,
+    newer: u32,
+}
+
+const UNLINKED: Link = Link { older: NIL, newer: NIL };
+
+/// Ends of a list.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    oldest: u32,
+    newest: u32,
+}
+
+const EMPTY: List = List { oldest: NIL, newest: NIL };
+
+/// `Entry::links` of the list by last update, and of the cost list.
+const BY_UPDATE: usize = 0;
+const BY_COST: usize = 1;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct ParityCache {
+    width: u32,
+    /// Weight of recency against cost, in thousandths: 1000 is plain LRU.
+    alpha: u64,
+    most_entries: u32,
+    stripes: Vec<Stripe>,
+    entries: Vec<Entry>,
+    /// Places that were given back.
+    free: Vec<u32>,
+    /// By last update.
+    recency: List,
+    /// By commit reads; each in the order of last updates. The last one holds the places of stripes that were trimmed as a whole.
+    classes: Vec<List>,
+    updates: u64,
+}
+
+impl ParityCache {
+    /// For `stripes` stripes of `width` data strips (at most 32), `most_entries` entries (at least 1), and `alpha` thousandths.
+    pub fn new(stripes: u32, width: u32, most_entries: u32, alpha: u32) -> Self {
+        debug_assert!(width <= 32 && most_entries >= 1 && alpha <= 1000);
+        Self {
+            width,
+            alpha: alpha.into(),
+            most_entries,
+            stripes: vec![Stripe::default(); stripes as usize],
+            entries: Vec::new(),
+            free: Vec::new(),
+            recency: EMPTY,
+            classes: vec![EMPTY; width.div_ceil(2) as usize + 2],
+            updates: 0,
+        }
+    }
+
+    /// Entries that there can be.
+    pub fn most_entries(&self) -> u32 {
+        self.most_entries
+    }
+
+    /// Asks the processor for the state of a stripe.
+    pub fn prefetch(&self, stripe: StripeId) {
+        prefetch(&self.stripes, stripe.0 as usize);
+    }
+
+    // ---- decisions ----
+
+    /// `strips` of `stripe` are written.
+    pub fn write(&mut self, stripe: StripeId, strips: u64) -> Update {
+        self.stripe(stripe).written |= strips as u32;
+        self.update(stripe, strips as u32)
+    }
+
+    /// `strips` of `stripe` are trimmed. `None` if that puts off no parity: nothing of them is written, or nothing else of the stripe.
+    pub fn trim(&mut self, stripe: StripeId, strips: u64) -> Option<Update> {
+        let state = self.stripe(stripe);
+        let dropped = state.written & strips as u32;
+        state.written &= !dropped;
+        if state.written != 0 && dropped != 0 {
+            return Some(self.update(stripe, dropped));
+        }
+        if dropped != 0
+            && let Some(entry) = self.entry_of(stripe)
+        {
+            self.unlink(entry, BY_UPDATE);
+            self.enter_class(entry, self.emptied());
+        }
+        None
+    }
+
+    /// An update of a stripe that was decided with an `Update` has ended, or failed.
+    pub fn ended(&mut self, stripe: StripeId) {
+        self.stripe(stripe).pending -= 1;
+    }
+
+    /// `strips` of a stripe were written without being decided, with their parity.
+    pub fn filled(&mut self, stripe: StripeId, strips: u64) {
+        self.stripe(stripe).written |= strips as u32;
+    }
+
+    /// The parity of a stripe is on flash: its place is free, unless updates that are under way need it.
+    pub fn committed(&mut self, stripe: StripeId) {
+        if let Some(entry) = self.entry_of(stripe).filter(|_| self.stripes[stripe.0 as usize].pending == 0) {
+            self.remove(entry);
+        }
+    }
+
+    /// What NVRAM holds of a stripe's parity covers all of it now (SPEC 4.4, widen).
+    pub fn widened(&mut self, stripe: StripeId) {
+        let all = bits::lowest(self.width) as u32;
+        if let Some(entry) = self.entry_of(stripe).filter(|entry| self.entries[*entry as usize].class != self.emptied()) {
+            self.entries[entry as usize].changed = all;
+            self.enter_class(entry, 0);
+        }
+    }
+
+    /// All that NVRAM held is lost.
+    pub fn lost(&mut self) {
+        for entry in 0..self.entries.len() as u32 {
+            let stripe = self.entries[entry as usize].stripe;
+            if self.entry_of(stripe) == Some(entry) {
+                self.committed(stripe);
+            }
+        }
+    }
+
+    /// Takes the least recent entry away, to be committed.
+    pub fn take_oldest(&mut self) -> Option<StripeId> {
+        let entry = [self.classes[self.emptied()].oldest, self.recency.oldest].into_iter().find(|entry| *entry != NIL)?;
+        let stripe = self.entries[entry as usize].stripe;
+        self.remove(entry);
+        Some(stripe)
+    }
+
+    /// Reads of a commit of a stripe in which `changed` strips have changed since the last one (SPEC 4.4).
+    pub fn commit_reads(width: u32, changed: u32) -> u32 {
+        if changed >= width.div_ceil(2) { width - changed } else { changed + 1 }
+    }
+
+    /// Reads of a commit of the stripe once everything decided has ended; `None` if it has no entry.
+    pub fn reads_to_commit(&self, stripe: StripeId) -> Option<u32> {
+        let entry = self.entry_of(stripe).filter(|entry| self.entries[*entry as usize].class != self.emptied())?;
+        Some(Self::commit_reads(self.width, self.entries[entry as usize].changed.count_ones()))
+    }
+
+    fn update(&mut self, stripe: StripeId, strips: u32) -> Update {
+        let mut update = Update { is_hit: false, victim: None };
+        let entry = match self.entry_of(stripe) {
+            Some(entry) if self.entries[entry as usize].class != self.emptied() => {
+                update.is_hit = true;
+                self.unlink(entry, BY_UPDATE);
+                entry
+            }
+            // Nobody else has taken its place yet.
+            Some(entry) => entry,
+            None => {
+                let (entry, victim) = self.take_place();
+                update.victim = victim;
+                self.stripe(stripe).entry = entry + 1;
+                entry
+            }
+        };
+        self.updates += 1;
+        let changed = if update.is_hit { self.entries[entry as usize].changed } else { 0 } | strips;
+        let Entry { class, links, .. } = self.entries[entry as usize];
+        self.entries[entry as usize] = Entry { stripe, changed, updated: self.updates, class, links };
+        self.link_newest(entry, BY_UPDATE);
+        self.enter_class(entry, Self::commit_reads(self.width, changed.count_ones()) as usize);
+        self.stripe(stripe).pending += 1;
+        update
+    }
+
+    /// A place for a stripe, and the stripe that must leave it before.
+    fn take_place(&mut self) -> (u32, Option<StripeId>) {
+        if let Some(entry) = self.free.pop() {
+            return (entry, None);
+        }
+        let emptied = self.classes[self.emptied()].oldest;
+        if emptied == NIL && self.entries.len() < self.most_entries as usize {
+            let blank = Entry { stripe: StripeId(0), changed: 0, updated: 0, class: NIL as usize, links: [UNLINKED; 2] };
+            self.entries.push(blank);
+            return (self.entries.len() as u32 - 1, None);
+        }
+        let entry = if emptied == NIL { self.choose_victim() } else { emptied };
+        let victim = self.entries[entry as usize].stripe;
+        self.remove(entry);
+        self.free.pop();
+        (entry, Some(victim))
+    }
+
+    /// The entry with the least `alpha * recency + (1 - alpha) * cost`, where recency is its rank by last update divided by the highest rank, and cost
+    /// its commit reads divided by the most there can be (SPEC 4.4); a tie goes to the least recent. Exact, as both sides are multiplied out.
+    fn choose_victim(&self) -> u32 {
+        if self.alpha == 1000 {
+            return self.recency.oldest;
+        }
+        let mut heads = self.classes[..self.emptied()].iter().map(|class| class.oldest);
+        if self.alpha == 0 {
+            return heads.find(|entry| *entry != NIL).expect("the cache is full");
+        }
+        let (most_reads, highest_rank) = (u64::from(self.width.div_ceil(2)), u64::from(self.most_entries) - 1);
+        let mut best = (u64::MAX, NIL);
+        let mut entry = self.recency.oldest;
+        for rank in 0.. {
+            let recency = self.alpha * rank * most_reads;
+            if entry == NIL || recency >= best.0 {
+                break; // later ones are no cheaper
+            }
+            let Entry { class, links, .. } = self.entries[entry as usize];
+            let priority = recency + (1000 - self.alpha) * class as u64 * highest_rank;
+            if priority < best.0 {
+                best = (priority, entry);
+            }
+            entry = links[BY_UPDATE].newer;
+        }
+        best.1
+    }
+
+    // ---- lists ----
+
+    fn stripe(&mut self, stripe: StripeId) -> &mut Stripe {
+        &mut self.stripes[stripe.0 as usize]
+    }
+
+    fn entry_of(&self, stripe: StripeId) -> Option<u32> {
+        self.stripes[stripe.0 as usize].entry.checked_sub(1)
+    }
+
+    /// The list of places of trimmed stripes.
+    fn emptied(&self) -> usize {
+        self.classes.len() - 1
+    }
+
+    /// The place is free.
+    fn remove(&mut self, entry: u32) {
+        let Entry { stripe, class, .. } = self.entries[entry as usize];
+        if class != self.emptied() {
+            self.unlink(entry, BY_UPDATE);
+        }
+        self.unlink(entry, BY_COST);
+        self.entries[entry as usize].class = NIL as usize;
+        self.stripe(stripe).entry = 0;
+        self.free.push(entry);
+    }
+
+    /// Moves the entry to its place, by last update, in the list of another class, or of its own.
+    fn enter_class(&mut self, entry: u32, class: usize) {
+        if self.entries[entry as usize].class != NIL as usize {
+            self.unlink(entry, BY_COST);
+        }
+        self.entries[entry as usize].class = class;
+        let updated = self.entries[entry as usize].updated;
+        // Mostly it was updated just now: the newest.
+        let mut older = self.classes[class].newest;
+        while older != NIL && self.entries[older as usize].updated > updated {
+            older = self.entries[older as usize].links[BY_COST].older;
+        }
+        self.link_behind(entry, older, BY_COST);
+    }
+
+    fn list(&mut self, entry: u32, which: usize) -> &mut List {
+        if which == BY_UPDATE { &mut self.recency } else { &mut self.classes[self.entries[entry as usize].class] }
+    }
+
+    fn link_newest(&mut self, entry: u32, which: usize) {
+        let newest = self.list(entry, which).newest;
+        self.link_behind(entry, newest, which);
+    }
+
+    /// Links the entry behind `older`, at the beginning if that is `NIL`.
+    fn link_behind(&mut self, entry: u32, older: u32, which: usize) {
+        let newer = match older {
+            NIL => std::mem::replace(&mut self.list(entry, which).oldest, entry),
+            _ => std::mem::replace(&mut self.entries[older as usize].links[which].newer, entry),
+        };
+        match newer {
+            NIL => self.list(entry, which).newest = entry,
+            _ => self.entries[newer as usize].links[which].older = entry,
+        }
+        self.entries[entry as usize].links[which] = Link { older, newer };
+    }
+
+    fn unlink(&mut self, entry: u32, which: usize) {
+        let Link { older, newer } = std::mem::replace(&mut self.entries[entry as usize].links[which], UNLINKED);
+        match older {
+            NIL => self.list(entry, which).oldest = newer,
+            _ => self.entries[older as usize].links[which].newer = newer,
+        }
+        match newer {
+            NIL => self.list(entry, which).newest = older,
+            _ => self.entries[newer as usize].links[which].older = older,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Delayed parity with a partial parity cache (PPC), and the same with commit-cost-aware replacement (CA-PPC).
+//!
+//! Idea: a write leaves the parity on flash alone. NVRAM holds the XOR of the strips that have changed since, which needs no pre-read of what
+//! did not; the superseded versions, which flash keeps anyway until it erases them, stay as semivalid pages that the old parity goes on covering for the
+//! sake of the other strips. That saves pre-reads and parity programs until the entry is wanted for another stripe, or a collection is about to
+//! erase a semivalid page: then the parity is committed. The price is NVRAM, and flash for the semivalid pages.
+//! Paper: S. Im, D. Shin, "Flash-Aware RAID Techniques for Dependable and High-Performance Flash Memory SSD", IEEE Transactions on Computers
+//! 60(1), 2011, section 4. Rules: SPEC 4.2 to 4.5 and 4.9. The paper's names: pi is `associated`, the old PPN the base, the PPPN the parity's page.
+//! What an update does is here (section 4.2), what a commit does (4.3) and what follows a failure (4.5) in `parts::delayed`, which victim the cache
+//! takes (4.4) in `parts::parity_cache`.
+//!
+//! Departures, all of them also of FPC:
+//! - The victim of the cache is chosen in request order, also a stripe that is locked (SPEC 4.4: never one): so counts do not depend on timing. Its
+//!   commit waits for the stripe.
+//! - A trim goes to its stripe at once and not through the write buffer (4.9 item 18), with the same effect. One that leaves nothing of its stripe
+//!   written drops entry, bases and parity; its place in the cache is the next one taken.
+//! - A flush of a stripe that waits for its repair does not wait (4.4, rebuild): it makes NVRAM cover the whole stripe, whatever is lost of it, and
+//!   the repair finds less to do. So does one without a replacement chip, instead of committing first.
+//! - A commit whose parity finds no page, as its chip is dead and not replaced, drops the entry only if the stripe has lost nothing else.
+
+use crate::parts::delayed::{Delayed, Next, PARITY_CACHE_BYTES, Rule, Stripe, Sum, entries};
+use crate::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
+use flashraid_vocabulary::Ruling;
+
+/// PPC.
+pub const PPC: Entry = Entry {
+    name: "ppc",
+    title: "PPC (partial parity cache)",
+    about: "RAID-5 whose parities are delayed: NVRAM holds the XOR of the strips that changed, flash the old versions of these. Costs one member's \
+            capacity, NVRAM, and flash for old versions.",
+    protects: Protects::Member,
+    redundancy: Redundancy::Parity,
+    members: "from 3 to 32",
+    mirror_chips: 0,
+    parameters: &[PARITY_CACHE_BYTES, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
+    build: |given| build("ppc", given, LRU),
+};
+
+/// CA-PPC.
+pub const CA_PPC: Entry = Entry {
+    name: "ca-ppc",
+    title: "CA-PPC (PPC with commit-cost-aware replacement)",
+    about: "PPC that replaces the parities which are cheap to commit rather than those not used for the longest time. Costs as PPC.",
+    parameters: &[PARITY_CACHE_BYTES, ALPHA, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
+    build: |given| build("ca-ppc", given, given.thousandths(&ALPHA)?),
+    ..PPC
+};
+
+/// `ALPHA` of plain LRU, in thousandths.
+const LRU: u32 = 1000;
+
+const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    values: Values::Decimal { least: 0, most: LRU, default: 0 },
+    about: "Weight of recency against commit cost in the choice of the cache's victim, both from 0 to 1: 0 is cost alone, 1 is LRU (ppc).",
+};
+
+const PPC_UPDATE: Parameter = Parameter {
+    name: "ppc_update",
+    values: Values::Words(&["paper", "min"]),
+    about: "Which pages an update reads: the old versions of associated strips that change, or, if fewer, those that do not change.",
+};
+
+const EARLY_RELEASE: Parameter = Parameter {
+    name: "early_release",
+    values: Values::Words(&["no", "yes"]),
+    about: "Whether old versions become garbage as soon as all strips are associated, or at the commit.",
+};
+
+const GC_SEMIVALID: Parameter = Parameter {
+    name: "gc_semivalid",
+    values: Values::Words(&["commit", "move"]),
+    about: "What a collection does about semivalid pages of its victim: commit their stripes, or move them like valid pages.",
+};
+
+fn build(name: &str, build: &Build, alpha: u32) -> Result<Box<dyn Scheme>, ParameterError> {
+    // Each entry may pin one page in a member (SPEC 4.2).
+    let (entries, room) = (entries(build)?, build.pages_held - build.pages_per_member);
+    if entries > room {
+        let most = u64::from(room) * u64::from(build.page_bytes);
+        let text =
+            format!("parity_cache_bytes: members have room for {room} semivalid pages, one an entry; the largest that fits is {most}");
+        return Err(ParameterError(text));
+    }
+    let rule = Ppc {
+        reads_fewest: build.choice(&PPC_UPDATE)? == "min",
+        releases_early: build.choice(&EARLY_RELEASE)? == "yes",
+        moves_bases: build.choice(&GC_SEMIVALID)? == "move",
+    };
+    Ok(Box::new(Delayed::new(name, build, rule, alpha)?))
+}
+
+/// What updates do (SPEC 4.4, flush).
+#[derive(Clone, Copy, Debug)]
+struct Ppc {
+    reads_fewest: bool,
+    releases_early: bool,
+    moves_bases: bool,
+}
+
+impl Rule for Ppc {
+    fn next(&self, stripe: &Stripe, changed: u64) -> Next {
+        let known = stripe.associated;
+        let (superseded, unchanged) = (changed & known, known & !changed);
+        let fewer = self.reads_fewest && unchanged.count_ones() < superseded.count_ones();
+        let sum = if changed == stripe.all {
+            Sum::default()
+        } else if fewer {
+            Sum { current: unchanged, ..Sum::default() }
+        } else {
+            // Cases 1 (no entry: NVRAM holds nothing), 2 (nothing superseded) and 3.
+            Sum { current: superseded, delayed: known != 0, ..Sum::default() }
+        };
+        let associated = known | changed;
+        Next { sum, reads_parity: false, associated, keeps_bases: !self.releases_early || associated != stripe.all }
+    }
+
+    fn ruling(&self) -> Ruling {
+        if self.moves_bases { Ruling::Move } else { Ruling::CommitFirst }
+    }
+}
