@@ -92,16 +92,22 @@ pub enum BufferFault {
     ReadBeneath,
     /// A trim leaves what is buffered.
     ForgetTrim,
+    /// The last page of a stripe that leaves NVRAM is not written.
+    LosePage,
+    /// A page that was written again while it left is forgotten when it has left.
+    ForgetRewritten,
 }
 
-/// Every fault of a data buffer.
-pub const BUFFER_FAULTS: [BufferFault; 6] = [
+/// Every fault of a data buffer; of one in DRAM all but the last two.
+pub const BUFFER_FAULTS: [BufferFault; 8] = [
     BufferFault::SkipReadBeforeWrite,
     BufferFault::AlwaysCovers,
     BufferFault::LoseMerge,
     BufferFault::Overtake,
     BufferFault::ReadBeneath,
     BufferFault::ForgetTrim,
+    BufferFault::LosePage,
+    BufferFault::ForgetRewritten,
 ];
 
 /// Every fault.

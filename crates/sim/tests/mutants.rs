@@ -75,7 +75,7 @@ fn caught(scheme: &str, fault: Option<Fault>, seed: u64) -> Option<(u64, String)
 }
 
 /// The device without redundancy, behind a data buffer of a few pages.
-fn buffered_device() -> Config {
+fn buffered_device(key: &str) -> Config {
     config(
         "tiny",
         "raid0",
@@ -85,13 +85,13 @@ fn buffered_device() -> Config {
             ("pages_per_block", "8"),
             ("over_provisioning", "0.3"),
             ("gc_threshold", "0.3"),
-            ("buffer_bytes", "32768"),
+            (key, "32768"),
         ],
     )
 }
 
-fn caught_in_buffer(fault: Option<BufferFault>, seed: u64) -> Option<(u64, String)> {
-    caught_on(&buffered_device(), seed, fault.map(|fault| move |engine: &mut Engine<Tags>| engine.inject_into_buffer(fault)))
+fn caught_in_buffer(key: &str, fault: Option<BufferFault>, seed: u64) -> Option<(u64, String)> {
+    caught_on(&buffered_device(key), seed, fault.map(|fault| move |engine: &mut Engine<Tags>| engine.inject_into_buffer(fault)))
 }
 
 fn caught_on(config: &Config, seed: u64, fault: Option<impl Fn(&mut Engine<Tags>)>) -> Option<(u64, String)> {
@@ -182,13 +182,18 @@ fn torture_finds_each_fault() {
     assert_eq!(old, table, "docs/faults.md: FLASHRAID_BLESS=1 writes it anew");
 }
 
+/// The kinds of buffers, and the faults that each can make.
+const BUFFERS: [(&str, &[BufferFault]); 2] = [("buffer_bytes", BUFFER_FAULTS.split_at(6).0), ("nvram_buffer_bytes", &BUFFER_FAULTS)];
+
 #[test]
 fn each_fault_of_a_buffer_is_caught() {
     for seed in 1..=3 {
-        for fault in BUFFER_FAULTS {
-            let (requests, complaint) =
-                caught_in_buffer(Some(fault), seed).unwrap_or_else(|| panic!("{fault:?} is not caught, seed {seed}"));
-            println!("{fault:?}, seed {seed}: request {requests}: {complaint}");
+        for (key, faults) in BUFFERS {
+            for fault in faults {
+                let (requests, complaint) =
+                    caught_in_buffer(key, Some(*fault), seed).unwrap_or_else(|| panic!("{fault:?} is not caught, {key}, seed {seed}"));
+                println!("{fault:?}, {key}, seed {seed}: request {requests}: {complaint}");
+            }
         }
     }
 }
@@ -202,6 +207,8 @@ fn without_a_fault_nothing_is_found() {
         let settings = [("channels", "5"), ("pages_per_block", "8"), ("over_provisioning", "0.3"), ("gc_threshold", "0.3")];
         let dftl = config("tiny", "raid5", &[&settings[..], &MAP_ON_FLASH].concat());
         assert_eq!(caught_on(&dftl, seed, None::<fn(&mut Engine<Tags>)>), None, "seed {seed}, with the map on flash");
-        assert_eq!(caught_in_buffer(None, seed), None, "seed {seed}, with a buffer");
+        for (key, _) in BUFFERS {
+            assert_eq!(caught_in_buffer(key, None, seed), None, "seed {seed}, {key}");
+        }
     }
 }

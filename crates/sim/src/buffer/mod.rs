@@ -301,6 +301,10 @@ impl Buffer {
             Pages::Dram(pages) => victims.extend(pages.take_oldest()),
             Pages::Nvram(pages) => pages.take_group(victims),
         }
+        #[cfg(feature = "mutants")]
+        if self.mutant == Some(BufferFault::LosePage) && victims.len() > 1 {
+            victims.pop();
+        }
         self.counts.evictions += u64::from(!victims.is_empty());
         self.counts.pages_written_out += victims.len() as u64;
     }
@@ -355,7 +359,11 @@ impl Buffer {
     }
 
     /// A page has left, and gives its slot back. Operations that may start now are appended to `startable`.
-    pub fn give_back(&mut self, now_ns: u64, startable: &mut Vec<u32>) {
+    pub fn give_back(&mut self, _lpn: Lpn, now_ns: u64, startable: &mut Vec<u32>) {
+        #[cfg(feature = "mutants")]
+        if self.mutant == Some(BufferFault::ForgetRewritten) {
+            self.discard(_lpn.0, _lpn.0 + 1, now_ns, startable);
+        }
         if self.survives_power_loss() {
             self.room.give_back(&mut self.woken);
             self.wake(now_ns, startable);

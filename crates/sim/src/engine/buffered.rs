@@ -281,7 +281,7 @@ impl<C: Content> Engine<C> {
         for lpn in operation.host_pages() {
             self.buffered().arrive(lpn, id);
             if operation.kind == OperationKind::Write {
-                self.buffered().give_back(now_ns, &mut startable);
+                self.buffered().give_back(lpn, now_ns, &mut startable);
             }
         }
         self.start_admitted(startable);

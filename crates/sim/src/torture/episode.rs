@@ -365,14 +365,15 @@ impl Episode {
         if reads > 0 {
             return Err((None, format!("{reads} reads returned something else than they may")));
         }
+        let evictions = self.engine.buffer().map(|buffer| buffer.counts).unwrap_or_default();
         if self.exceeded {
             self.check_losses(&gone)?;
         } else if let Some(lpn) = gone.first() {
             return Err((Some(lpn.0), "is lost, and no more has failed than is survived".into()));
-        } else if self.engine.statistics.failed_lost > 0 {
+        } else if self.engine.statistics.failed_lost + evictions.failed_lost > 0 {
             return Err((None, "a request failed as if data were lost, and none are".into()));
         }
-        if self.engine.statistics.failed_no_space > 0 && !self.engine.flash.has_failures() {
+        if self.engine.statistics.failed_no_space + evictions.failed_no_space > 0 && !self.engine.flash.has_failures() {
             return Err((None, "a request failed for lack of space on a device that has it".into()));
         }
         if self.random.once_in(4) {

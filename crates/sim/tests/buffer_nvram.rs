@@ -1,0 +1,442 @@
+//! The write buffer in NVRAM (SPEC 4.2, 4.4, 4.9 items 4 and 19): counts and victims beside a plain model, room and answers to the nanosecond,
+//! and what it keeps.
+
+mod support;
+
+use flashraid_sim::engine::Engine;
+use flashraid_sim::engine::tags::Tags;
+use flashraid_sim::{Outputs, run, verify};
+use flashraid_vocabulary::{Action, Cause, Fault, HostOp, HostRequest, Lpn, Part};
+use flashraid_workload::SplitMix64;
+use std::collections::BTreeMap;
+use support::{config, engine, pages, request, tags};
+
+const ANSWER_NS: u64 = 1000;
+/// `tiny`: program command, 4 KiB over the bus at 25 ns a byte, array time.
+const PROGRAM_NS: u64 = 175 + 4096 * 25 + 200_000;
+const PAGE: u64 = 4096;
+const SECTOR: u64 = 512;
+
+/// `channels` channels of one die, with room for so many pages.
+fn buffered(scheme: &str, channels: u64, room: u64, pairs: &[(&str, &str)]) -> Engine<Tags> {
+    let (channels, bytes) = (channels.to_string(), (room * PAGE).to_string());
+    let mut all = vec![("channels", channels.as_str()), ("nvram_buffer_bytes", bytes.as_str())];
+    all.extend(pairs);
+    let config = config("tiny", scheme, &all);
+    engine(&config, tags(&config))
+}
+
+fn times(engine: &Engine<Tags>) -> Vec<u64> {
+    engine.completed.iter().map(|completed| completed.completed_ns).collect()
+}
+
+/// Submits one request to an engine at rest; how long its answer took.
+fn time_of(engine: &mut Engine<Tags>, op: HostOp, offset_bytes: u64, size_bytes: u64) -> u64 {
+    let start_ns = engine.now_ns();
+    engine.submit(&request(op, offset_bytes, size_bytes), true);
+    engine.finish().unwrap();
+    is_clean(engine);
+    engine.completed.last().unwrap().completed_ns - start_ns
+}
+
+fn is_clean(engine: &Engine<Tags>) {
+    let found = verify::examine(engine, false, &mut |_, _| {});
+    assert!(found.is_clean() && engine.content.mismatches == 0, "{found:?}");
+}
+
+fn held(engine: &Engine<Tags>, most: u64) -> Vec<u64> {
+    (0..most).filter(|page| engine.buffer().unwrap().find(Lpn(*page)).is_some()).collect()
+}
+
+fn counted(engine: &Engine<Tags>, action: Action, cause: Cause) -> u64 {
+    engine.statistics.planned[action as usize][cause as usize]
+}
+
+fn evictions(engine: &Engine<Tags>) -> (u64, u64) {
+    let counts = engine.buffer().unwrap().counts;
+    (counts.evictions, counts.pages_written_out)
+}
+
+// ---- room and answers ----
+
+#[test]
+fn a_write_that_finds_room_is_answered_at_once() {
+    let mut engine = buffered("raid0", 1, 2, &[]);
+    assert_eq!(time_of(&mut engine, HostOp::Write, 0, 2 * PAGE), ANSWER_NS);
+    assert_eq!(time_of(&mut engine, HostOp::Write, 0, SECTOR), ANSWER_NS, "a hit");
+    assert_eq!(time_of(&mut engine, HostOp::Read, 0, 2 * PAGE), ANSWER_NS);
+    assert_eq!(engine.flash.counts, [[0; Cause::COUNT]; 3], "flash does nothing");
+}
+
+#[test]
+fn a_write_waits_for_room_and_for_nothing_else() {
+    let mut engine = buffered("raid0", 1, 1, &[]);
+    engine.submit(&pages(HostOp::Write, 0, 1), true);
+    engine.submit(&pages(HostOp::Write, 1, 1), true);
+    engine.submit(&request(HostOp::Write, PAGE, SECTOR), true); // a hit on a page that is not admitted yet
+    engine.submit(&pages(HostOp::Write, 2, 1), true);
+    engine.submit(&pages(HostOp::Read, 0, 1), true); // on its way out, from the buffer
+    engine.submit(&pages(HostOp::Read, 2, 1), true); // not admitted yet
+    engine.finish().unwrap();
+    is_clean(&engine);
+    let by_request: BTreeMap<u64, u64> = engine.completed.iter().map(|completed| (completed.sequence, completed.completed_ns)).collect();
+    let (first, second) = (PROGRAM_NS + ANSWER_NS, 2 * PROGRAM_NS + ANSWER_NS);
+    let expected = [ANSWER_NS, first, first, second, ANSWER_NS, second];
+    assert_eq!(by_request.into_values().collect::<Vec<_>>(), expected);
+    // With room for two, the second page that leaves is programmed while nobody waits for it.
+    let mut engine = buffered("raid0", 1, 2, &[]);
+    time_of(&mut engine, HostOp::Write, 0, 2 * PAGE);
+    assert_eq!(time_of(&mut engine, HostOp::Write, 2 * PAGE, PAGE), PROGRAM_NS + ANSWER_NS);
+    assert_eq!(engine.now_ns(), ANSWER_NS + PROGRAM_NS + ANSWER_NS);
+}
+
+/// The pages of one request leave one after the other, each when the one before it has given up its slot.
+#[test]
+fn a_request_larger_than_the_buffer_goes_through_it() {
+    let mut engine = buffered("raid0", 1, 1, &[]);
+    assert_eq!(time_of(&mut engine, HostOp::Write, 0, 5 * PAGE), 4 * PROGRAM_NS + ANSWER_NS);
+    assert_eq!((held(&engine, 9), evictions(&engine)), (vec![4], (4, 4)));
+}
+
+#[test]
+fn an_eviction_is_nobodys_wait_and_gives_room_when_it_has_ended() {
+    let mut engine = buffered("raid0", 1, 2, &[]);
+    for page in 0..4 {
+        engine.submit(&pages(HostOp::Write, page, 1), true);
+    }
+    engine.advance_until(PROGRAM_NS + ANSWER_NS - 1).unwrap();
+    assert_eq!((times(&engine), engine.outstanding()), (vec![ANSWER_NS; 2], 2));
+    engine.advance_until(PROGRAM_NS + ANSWER_NS).unwrap();
+    assert_eq!(engine.outstanding(), 1);
+    engine.finish().unwrap();
+    assert_eq!(times(&engine)[2..], [PROGRAM_NS + ANSWER_NS, 2 * PROGRAM_NS + ANSWER_NS]);
+}
+
+#[test]
+fn a_flush_waits_until_all_earlier_writes_have_room() {
+    let mut engine = buffered("raid0", 1, 2, &[]);
+    assert_eq!(time_of(&mut engine, HostOp::Write, 0, 2 * PAGE), ANSWER_NS);
+    assert_eq!(time_of(&mut engine, HostOp::Flush, 0, 0), 0, "it is durable");
+    let start_ns = engine.now_ns();
+    engine.completed.clear();
+    engine.submit(&pages(HostOp::Write, 2, 1), true);
+    engine.submit(&request(HostOp::Flush, 0, 0), true);
+    engine.submit(&pages(HostOp::Write, 5, 1), true);
+    engine.finish().unwrap();
+    let sequences: Vec<u64> = engine.completed.iter().map(|completed| completed.sequence).collect();
+    assert_eq!(sequences, [2, 3, 4]);
+    let expected = [PROGRAM_NS, PROGRAM_NS, 2 * PROGRAM_NS].map(|time_ns| start_ns + time_ns + ANSWER_NS);
+    assert_eq!((times(&engine), held(&engine, 9)), (expected.to_vec(), vec![2, 5]), "nothing is written for its sake");
+}
+
+#[test]
+fn a_discard_makes_room() {
+    let mut engine = buffered("raid0", 1, 2, &[]);
+    time_of(&mut engine, HostOp::Write, 0, 2 * PAGE);
+    assert_eq!(time_of(&mut engine, HostOp::Trim, PAGE, PAGE), 0, "nothing of it is on flash");
+    assert_eq!(time_of(&mut engine, HostOp::Write, 2 * PAGE, PAGE), ANSWER_NS);
+    assert_eq!((held(&engine, 9), evictions(&engine)), (vec![0, 2], (0, 0)));
+    // One that is not admitted yet takes its slot, and gives it back at once.
+    engine.completed.clear();
+    let start_ns = engine.now_ns();
+    engine.submit(&pages(HostOp::Write, 3, 1), true);
+    engine.submit(&pages(HostOp::Trim, 3, 1), true);
+    engine.submit(&pages(HostOp::Write, 4, 1), true);
+    engine.finish().unwrap();
+    let expected = [0, PROGRAM_NS + ANSWER_NS, PROGRAM_NS + ANSWER_NS].map(|time_ns| start_ns + time_ns);
+    assert_eq!((times(&engine), held(&engine, 9)), (expected.to_vec(), vec![2, 4]));
+    is_clean(&engine);
+}
+
+/// SPEC 4.4: a page frozen during its flush and written again takes a slot of its own, is the newer version, and survives.
+#[test]
+fn a_page_written_again_while_it_leaves_survives() {
+    let mut engine = buffered("raid0", 1, 2, &[]);
+    time_of(&mut engine, HostOp::Write, 0, 2 * PAGE);
+    engine.submit(&pages(HostOp::Write, 2, 1), true); // page 0 leaves
+    engine.advance_until(engine.now_ns() + 10_000).unwrap();
+    engine.submit(&request(HostOp::Write, 0, SECTOR), true); // page 0 again: page 1 leaves
+    assert_eq!((held(&engine, 9), evictions(&engine)), (vec![0, 2], (2, 2)));
+    engine.submit(&pages(HostOp::Read, 0, 1), true); // one sector of the newer, the others of the older version
+    engine.finish().unwrap();
+    assert_eq!((engine.content.reads_checked, held(&engine, 9)), (1, vec![0, 2]));
+    is_clean(&engine);
+    assert_eq!(time_of(&mut engine, HostOp::Read, 0, PAGE), 175 + 20_000 + 7 * SECTOR * 25, "seven sectors from flash");
+    // Leaving once more, before the first time has ended, it is written after it.
+    for page in [3, 4, 0, 5, 6, 0, 7, 8] {
+        engine.submit(&request(HostOp::Write, page * PAGE, SECTOR), true);
+    }
+    engine.finish().unwrap();
+    is_clean(&engine);
+}
+
+#[test]
+fn thousands_of_writes_wait_in_order() {
+    let mut engine = buffered("raid0", 4, 3, &[]);
+    let mut random = SplitMix64::new(3);
+    let space = engine.space_pages();
+    for _ in 0..20_000 {
+        engine.submit(&pages(HostOp::Write, random.next_u64() % space, 1), true);
+    }
+    engine.finish().unwrap();
+    is_clean(&engine);
+    let counts = engine.buffer().unwrap().counts;
+    assert_eq!(counts.write_misses - 3, counts.pages_written_out);
+    assert!(counts.write_hits < 100 && engine.completed.len() == 20_000 && times(&engine).is_sorted());
+    // Three pages at most are under way at once: with four channels they are programmed side by side.
+    assert!(engine.now_ns() >= counts.pages_written_out * PROGRAM_NS / 3);
+}
+
+// ---- what leaves ----
+
+/// SPEC 4.9 item 4, both sides.
+#[test]
+fn the_stripe_written_longest_ago_leaves_or_the_largest_one() {
+    for (rule, left) in [("oldest_write", vec![4, 5, 6, 9, 16]), ("largest_group", vec![0, 1, 9, 16])] {
+        let mut engine = buffered("raid0", 4, 6, &[("nvram_victim", rule)]);
+        for page in [0, 4, 5, 1, 6, 9] {
+            time_of(&mut engine, HostOp::Write, page * PAGE, PAGE);
+        }
+        time_of(&mut engine, HostOp::Write, 4 * PAGE, PAGE); // page 4 again: its stripe is written after that of page 0
+        time_of(&mut engine, HostOp::Read, 0, PAGE); // uses nothing
+        time_of(&mut engine, HostOp::Write, 16 * PAGE, PAGE);
+        assert_eq!((held(&engine, 20), evictions(&engine).0), (left, 1), "{rule}");
+    }
+}
+
+#[test]
+fn a_buffer_of_no_bytes_is_none() {
+    let completions = |pairs: &[(&str, &str)]| {
+        let config = support::small("raid5", pairs);
+        let mut engine = engine(&config, tags(&config));
+        engine.fill(100);
+        for request in requests(&engine, 7, 500) {
+            engine.submit(&request, true);
+        }
+        engine.finish().unwrap();
+        (engine.completed.clone(), engine.flash.counts, engine.buffer().is_some())
+    };
+    let without = completions(&[]);
+    assert!(!without.2);
+    assert_eq!(without, completions(&[("nvram_buffer_bytes", "0"), ("nvram_victim", "largest_group")]));
+}
+
+// ---- what is kept ----
+
+#[test]
+fn what_it_took_is_safe_when_the_controller_dies() {
+    for (key, lost) in [("nvram_buffer_bytes", 0), ("buffer_bytes", 3)] {
+        let config = config("tiny", "raid5", &[(key, "32768")]);
+        let mut engine = engine(&config, tags(&config));
+        engine.submit(&pages(HostOp::Write, 0, 3), true);
+        engine.finish().unwrap();
+        assert_eq!(verify::examine(&engine, true, &mut |_, _| {}).mismatches, 0, "{key}");
+        assert_eq!(verify::examine(&engine, false, &mut |_, _| {}).mismatches, lost, "{key}");
+    }
+}
+
+#[test]
+fn an_eviction_that_fails_is_counted_and_its_page_unknown() {
+    let mut engine = buffered("raid0", 4, 1, &[]);
+    engine.fill(engine.space_pages());
+    assert_eq!(time_of(&mut engine, HostOp::Write, SECTOR, SECTOR), ANSWER_NS);
+    engine.fail(Fault::Loss(Part::Channel(0)));
+    // The rest of the page is lost: the sector has nothing to be merged with.
+    engine.submit(&pages(HostOp::Write, 1, 1), true);
+    engine.finish().unwrap();
+    assert!(engine.completed.iter().all(|completed| completed.ok), "the host knows nothing of it");
+    let counts = engine.buffer().unwrap().counts;
+    assert_eq!((counts.failed_lost, counts.failed_no_space, engine.statistics.failed_lost), (1, 0, 0));
+    let found = verify::examine(&engine, false, &mut |_, _| {});
+    assert_eq!(found.mismatches, 0, "{found:?}");
+    // The room is there again.
+    assert_eq!(time_of_next(&mut engine, 2), PROGRAM_NS + ANSWER_NS);
+}
+
+fn time_of_next(engine: &mut Engine<Tags>, page: u64) -> u64 {
+    let start_ns = engine.now_ns();
+    engine.submit(&pages(HostOp::Write, page, 1), true);
+    engine.finish().unwrap();
+    engine.completed.last().unwrap().completed_ns - start_ns
+}
+
+/// SPEC 4.9 item 19.
+#[test]
+fn the_end_of_a_run_leaves_it_as_it_is_or_drains_it() {
+    let path = std::env::temp_dir().join(format!("flashraid-nvram-{}.csv", std::process::id()));
+    let writes: String = (0..10).map(|page| format!("{},W,{},4096,,\n", page * 1000, page * 4096)).collect();
+    std::fs::write(&path, format!("ts_us,op,offset,size,flags,latency_us\n{writes}")).unwrap();
+    let result = |drain: &str| {
+        let config = config("tiny", "raid0", &[("channels", "4"), ("nvram_buffer_bytes", "24576"), ("drain", drain), ("verify", "true")]);
+        let finished = run(&path, config, &Outputs::default(), true, &mut |_| true).unwrap();
+        assert_eq!((finished.status, finished.warnings), (0, vec![]));
+        serde_json::from_str::<serde_json::Value>(&finished.json).unwrap()
+    };
+    let (kept, drained) = (result("false"), result("true"));
+    std::fs::remove_file(&path).unwrap();
+    let expected = serde_json::json!({
+        "kind": "nvram", "hits": 0, "misses": 10, "read_hits": 0, "read_misses": 0, "write_hits": 0, "write_misses": 10,
+        "evictions": 1, "pages_written_out": 4, "mean_victim_pages": 4.0, "failed_evictions": {"no_space": 0, "lost": 0}, "pages_buffered": 6,
+    });
+    assert_eq!((&kept["buffer"], &drained["buffer"]), (&expected, &expected));
+    assert!(kept["drain"].is_null());
+    assert_eq!((&drained["drain"]["pages"], &drained["drain"]["flash_ops"]["programs"]["total"]), (&6.into(), &6.into()));
+    assert_eq!((&kept["verify"]["mismatches"], &drained["verify"]["mismatches"]), (&0.into(), &0.into()));
+    assert_eq!((&kept["verify"]["pages_lost"], &drained["verify"]["pages_lost"]), (&0.into(), &0.into()));
+}
+
+// ---- counts ----
+
+fn requests(engine: &Engine<Tags>, seed: u64, count: u64) -> Vec<HostRequest> {
+    let mut random = SplitMix64::new(seed);
+    let mut below = |end: u64| random.next_u64() % end;
+    let space = engine.space_pages() * PAGE;
+    let one = |_| {
+        let op = match below(20) {
+            0..11 => HostOp::Write,
+            11..16 => HostOp::Read,
+            16..18 => HostOp::Trim,
+            18 => HostOp::WriteZeroes,
+            _ => HostOp::Flush,
+        };
+        let unit = if below(2) == 0 { PAGE } else { SECTOR };
+        let reach = (if below(3) > 0 { 60 * PAGE } else { space }).min(space);
+        let size = (1 + below(8)) * unit;
+        let offset = below((reach - size) / unit) * unit;
+        if op == HostOp::Flush { request(op, 0, 0) } else { request(op, offset, size) }
+    };
+    (0..count).map(one).collect()
+}
+
+/// A plain model: knows requests, parameters and what was filled, no time.
+struct Model {
+    room: usize,
+    width: u64,
+    largest: bool,
+    /// Stripes in the order of their last write, each with its pages and their sectors.
+    stripes: Vec<(u64, BTreeMap<u64, u8>)>,
+    on_flash: BTreeMap<u64, u8>,
+    /// Read hits and misses, write hits and misses, evictions, pages of these, those of them that need old content beneath.
+    counts: [u64; 7],
+}
+
+impl Model {
+    fn sectors(&self, page: u64) -> u8 {
+        self.stripes.iter().find_map(|(_, pages)| pages.get(&page).copied()).unwrap_or(0)
+    }
+
+    fn held(&self) -> Vec<u64> {
+        let mut pages: Vec<u64> = self.stripes.iter().flat_map(|(_, pages)| pages.keys().copied()).collect();
+        pages.sort_unstable();
+        pages
+    }
+
+    fn evict(&mut self) {
+        let largest = self.stripes.iter().map(|(_, pages)| pages.len()).max();
+        let victim = self.stripes.iter().position(|(_, pages)| !self.largest || Some(pages.len()) == largest).expect("something");
+        let (_, pages) = self.stripes.remove(victim);
+        self.counts[4] += 1;
+        self.counts[5] += pages.len() as u64;
+        for (page, sectors) in pages {
+            let on_flash = self.on_flash.entry(page).or_default();
+            self.counts[6] += u64::from(*on_flash & !sectors != 0);
+            *on_flash |= sectors;
+        }
+    }
+
+    fn write(&mut self, page: u64, sectors: u8) {
+        let stripe = page / self.width;
+        let is_hit = self.held().contains(&page);
+        self.counts[if is_hit { 2 } else { 3 }] += 1;
+        if !is_hit && self.held().len() == self.room {
+            self.evict();
+        }
+        let (_, mut pages) = match self.stripes.iter().position(|(of, _)| *of == stripe) {
+            Some(position) => self.stripes.remove(position),
+            None => (stripe, BTreeMap::new()),
+        };
+        *pages.entry(page).or_default() |= sectors;
+        self.stripes.push((stripe, pages));
+    }
+
+    fn data(&mut self, op: HostOp, start: u64, end: u64) {
+        let sectors: Vec<u64> = (start / SECTOR..if start < end { end.div_ceil(SECTOR) } else { 0 }).collect();
+        for sectors in sectors.chunk_by(|one, other| one / 8 == other / 8) {
+            let (page, mask) = (sectors[0] / 8, sectors.iter().fold(0u8, |mask, sector| mask | 1 << (sector % 8)));
+            if op == HostOp::Write {
+                self.write(page, mask);
+            } else {
+                self.counts[usize::from(mask & !self.sectors(page) != 0)] += 1;
+            }
+        }
+    }
+
+    fn request(&mut self, request: &HostRequest) {
+        let (start, end) = (request.offset_bytes, request.offset_bytes + request.size_bytes);
+        let (first, last) = (start.div_ceil(PAGE), end / PAGE);
+        match request.op {
+            HostOp::Read | HostOp::Write => return self.data(request.op, start, end),
+            HostOp::Flush => return,
+            HostOp::Trim => {}
+            HostOp::WriteZeroes => self.data(HostOp::Write, start, end.min(first * PAGE)),
+        }
+        for page in first..last {
+            for (_, pages) in &mut self.stripes {
+                pages.remove(&page);
+            }
+            self.stripes.retain(|(_, pages)| !pages.is_empty());
+            self.on_flash.remove(&page);
+        }
+        if request.op == HostOp::WriteZeroes && first <= last {
+            self.data(HostOp::Write, last * PAGE, end);
+        }
+    }
+}
+
+/// After each request the buffer holds what the model holds, so that each victim was the same, however long flash takes for anything.
+#[test]
+fn counts_and_victims_are_those_of_a_plain_model_at_any_speed() {
+    let mut collected = 0;
+    for (scheme, channels, width) in [("raid0", 3, 3), ("raid1", 4, 2), ("raid5", 5, 4)] {
+        for (number, room) in [1, 2, 3, 5, 8, 16, 64].into_iter().enumerate() {
+            for rule in ["oldest_write", "largest_group"] {
+                for gap_ns in [0, 30_000, 3_000_000] {
+                    let settings =
+                        [("nvram_victim", rule), ("blocks_per_plane", "12"), ("pages_per_block", "8"), ("over_provisioning", "0.3")];
+                    let mut engine = buffered(scheme, channels, room, &settings);
+                    let filled = number as u64 * 10 * width;
+                    engine.fill(filled);
+                    let mut model = Model {
+                        room: room as usize,
+                        width,
+                        largest: rule == "largest_group",
+                        stripes: Vec::new(),
+                        on_flash: (0..filled).map(|page| (page, 0xFF)).collect(),
+                        counts: [0; 7],
+                    };
+                    for (index, request) in requests(&engine, number as u64, 400).iter().enumerate() {
+                        model.request(request);
+                        engine.advance_until(engine.now_ns() + gap_ns).unwrap();
+                        engine.submit(request, true);
+                        let held = held(&engine, engine.space_pages());
+                        assert_eq!(held, model.held(), "{scheme}, room for {room}, {rule}, {gap_ns} ns, request {index}: {request:?}");
+                        if index % 50 == 0 {
+                            is_clean(&engine);
+                        }
+                    }
+                    engine.finish().unwrap();
+                    is_clean(&engine);
+                    let counts = engine.buffer().unwrap().counts;
+                    let found = [counts.read_hits, counts.read_misses, counts.write_hits, counts.write_misses];
+                    assert_eq!((found, evictions(&engine)), (model.counts[..4].try_into().unwrap(), (model.counts[4], model.counts[5])));
+                    assert_eq!(counted(&engine, Action::Program, Cause::Host), model.counts[5]);
+                    let update_reads = counted(&engine, Action::Read, Cause::UpdateRead);
+                    assert!(if scheme == "raid5" { update_reads <= model.counts[6] } else { update_reads == model.counts[6] });
+                    assert_eq!((counts.failed_no_space, counts.failed_lost), (0, 0));
+                    collected += engine.flash.counts[Action::Program as usize][Cause::Gc as usize];
+                }
+            }
+        }
+    }
+    assert!(collected > 100, "{collected} pages were moved");
+}
