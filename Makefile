@@ -51,11 +51,11 @@ test: .venv/built .venv/testing
 	.venv/bin/ruff check -q $(PYTHON_SOURCES)
 	.venv/bin/ruff format -q --check $(PYTHON_SOURCES)
 	.venv/bin/mypy
-	$(PYTHON) -m pytest -q
+	$(PYTHON) -m pytest -q -n auto --dist worksteal
 
 prove: .venv/built .venv/testing
 	$(PROVE) cargo test -q --profile prove --workspace --all-features
-	$(PROVE) $(PYTHON) -m pytest -q
+	$(PROVE) $(PYTHON) -m pytest -q -n auto --dist worksteal
 
 bench: .venv/built
 	$(PYTHON) benches/run.py

@@ -45,6 +45,7 @@ WORKLOADS: dict[str, dict[str, Any]] = {
 }
 REQUESTS = 1_000_000
 LARGE = ["--set", "channels=16", "--set", "chips_per_channel=16"]  # 1 TiB
+PPC = ["--set", "page_bytes=4096", "--set", "blocks_per_plane=32768"]  # 40 GiB, without collection
 FILL = ["--fill", "0.5"]
 FULL = ["--fill", "0.9", "--set", "gc_threshold=0.05"]  # every address of the spread; too little is written to collect
 
@@ -72,6 +73,7 @@ CASES = (
     Case("raid5 a, overload", "a", "raid5", (*FILL, "--speed", "2"), against="raid5 a400", most_ratio=1.1),
     Case("cr5m a400", "a400", "cr5m", (*FILL,), target_rate=800_000),
     Case("sirf1 a", "a", "sirf1", target_rate=1_000_000, device="sirf-8c128"),
+    Case("ppc a400", "a400", "ppc", (*FILL, *PPC), target_rate=1_000_000, device="ppc-4p1"),
     Case("raid0 b, verify", "b", "raid0", (*FILL, "--verify"), against="raid0 b", most_ratio=2, reads=1_749_350),
     Case("raid5 a400, verify", "a400", "raid5", (*FILL, "--verify"), against="raid5 a400", most_ratio=2),
     Case("raid0 writes, 64 GB", "writes-64G", "raid0"),
@@ -79,7 +81,7 @@ CASES = (
     Case("raid0 mixed, 64 GB", "mixed-64G", "raid0", (*FULL,)),
     Case("raid0 mixed, 1 TB", "mixed-1T", "raid0", (*FULL, *LARGE), against="raid0 mixed, 64 GB", most_ratio=2),
 )
-INSTRUCTIONS = ("raid0 a", "raid0 b", "raid5 a400", "cr5m a400", "sirf1 a")
+INSTRUCTIONS = ("raid0 a", "raid0 b", "raid5 a400", "cr5m a400", "sirf1 a", "ppc a400")
 INSTRUCTION_LIMITS = (50_000, 150_000)
 
 

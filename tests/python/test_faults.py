@@ -105,7 +105,7 @@ def test_step_by_step():
     assert injected(sim.result())[1:] == [("page:lpn=5", "now", 2_000_000, 2), ("page:lpn=2", "3ms", 3_000_000, 2)]
     for refused, why in [
         ("page:lpn=x", "page:lpn=x: allowed is page:lpn= and a whole number"),
-        ("chip:0.7", "chip:0.7: chip 7: a channel has chips 0 to 0"),
+        ("chip:0.7", "chip:0.7: chip 7: each channel has chip 0 only"),
         ("ship:0.7", "unknown ship; the nearest is chip; there are "),
     ]:
         with pytest.raises(fr.InputError) as error:

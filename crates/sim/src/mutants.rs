@@ -75,6 +75,16 @@ pub enum Fault {
     ForgetRetry,
     /// A page that finds no place is not noted as lost: its former version stays.
     KeepUnplaced,
+    /// A delayed parity stays as it was when a page of its stripe is written.
+    ForgetDelay,
+    /// The content that an update supersedes is not taken out of the delayed parity (SPEC 4.4, case 3).
+    KeepInDelayed,
+    /// A commit leaves out what NVRAM holds.
+    CommitWithoutDelayed,
+    /// A commit lets go of the old versions when it starts, not when its parity is programmed.
+    ReleaseBaseEarly,
+    /// With the parity cache lost, the parities on flash count as up to date.
+    TrustOldParity,
 }
 
 /// One deliberate fault of a device with a data buffer.
@@ -189,6 +199,24 @@ impl<C: Content> Engine<C> {
             mutant.late.push((record, ppn));
         }
         puts_off
+    }
+
+    /// Of what follows from the loss of the parity cache, what is done.
+    pub(crate) fn distort_parity_cache_lost(&self, changes: &mut Vec<Change>) {
+        if self.has_fault(Fault::TrustOldParity) {
+            changes.retain(|change| !matches!(change, Change::Lose(_)));
+        }
+    }
+
+    /// Releases the old versions that a commit does not need any more before its parity is programmed.
+    pub(crate) fn release_early(&mut self, operation: &Operation, wave: &mut Wave) {
+        if self.has_fault(Fault::ReleaseBaseEarly) && operation.kind == OperationKind::Commit {
+            wave.changes.retain(|change| {
+                let Change::ReleaseBase(address) = change else { return true };
+                self.flash.unmap(*address, Version::Base);
+                false
+            });
+        }
     }
 
     /// Programs what was put off.
@@ -334,6 +362,15 @@ impl Mutant {
             Fault::CurrentForBase => {
                 let bases = wave.operations.iter_mut().filter(|page_operation| page_operation.version == Version::Base);
                 bases.for_each(|read| read.version = Version::Current);
+            }
+            Fault::ForgetDelay => wave.changes.retain(|change| !matches!(change, Change::Delay(..))),
+            Fault::KeepInDelayed => wave.changes.iter_mut().for_each(|change| {
+                if let Change::Delay(_, sources) = change {
+                    sources.reads = 0;
+                }
+            }),
+            Fault::CommitWithoutDelayed if operation.kind == OperationKind::Commit => {
+                wave.operations.iter_mut().for_each(|program| program.sources.delayed = false);
             }
             Fault::DropBase => wave.operations.iter_mut().for_each(|page_operation| page_operation.keep_base = false),
             Fault::StaleCopy => {

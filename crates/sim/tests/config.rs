@@ -110,8 +110,8 @@ fn faults_that_cannot_be_are_refused() {
         ("chip:0.1@request:0", "fail = chip:0.1@request:0: request:0: allowed is request:N, counted from 1"),
         ("chip:0.1@rebuild:110%", "fail = chip:0.1@rebuild:110%: rebuild:110%: allowed is rebuild:P%, from 0 % to 100 %"),
         ("channel:9@1s", "fail = channel:9@1s: channel 9: the device has channels 0 to 3"),
-        ("chip:0.2@1s", "fail = chip:0.2@1s: chip 2: a channel has chips 0 to 0"),
-        ("program:0.0.0.9@1s", "fail = program:0.0.0.9@1s: plane 9: a die has planes 0 to 1"),
+        ("chip:0.2@1s", "fail = chip:0.2@1s: chip 2: each channel has chip 0 only"),
+        ("program:0.0.0.9@1s", "fail = program:0.0.0.9@1s: plane 9: each die has planes 0 to 1"),
         ("member:4@1s", "fail = member:4@1s: member 4: the device has members 0 to 3"),
     ];
     for (fail, expected) in cases {

@@ -1,6 +1,8 @@
 //! Faults that a run injects (`fail`): WHAT goes wrong, and WHEN. docs/faults.md is the page of it.
 
-use super::{Config, ConfigError, Device, decimal, nearest};
+use super::{Config, ConfigError, decimal, nearest};
+use crate::assemble::settings;
+use flashraid_flash::Placement;
 use flashraid_vocabulary::{Fault, Lpn, Part};
 use std::str::FromStr;
 
@@ -163,7 +165,9 @@ impl Config {
     /// Whether the device has what is to fail; `space_pages` is its logical space.
     pub(crate) fn check_target(&self, target: Target, space_pages: u64) -> Result<(), String> {
         match target {
-            Target::Fault(Fault::Loss(part) | Fault::Program(part) | Fault::Erase(part)) => self.device.check_part(part),
+            Target::Fault(Fault::Loss(part) | Fault::Program(part) | Fault::Erase(part)) => {
+                settings(&self.device, Placement::Member, true).part_exists(&part)
+            }
             Target::Fault(Fault::ParityCache) if self.delays_parity() => Ok(()),
             Target::Fault(Fault::ParityCache) => Err(format!("{} keeps no parity in NVRAM", self.scheme.name)),
             Target::PageOf(lpn) if lpn.0 < space_pages => Ok(()),
@@ -181,34 +185,5 @@ impl Config {
             let checked = self.check_target(fault.target, space_pages);
             checked.map_err(|why| ConfigError(format!("fail = {}@{}: {why}", fault.what, fault.when)))
         })
-    }
-}
-
-impl Device {
-    /// Whether the device has this part; spare chips are chips behind the others.
-    fn check_part(&self, part: Part) -> Result<(), String> {
-        let chips = self.chips_per_channel + self.spare_chips;
-        let limits = [
-            ("channel", self.channels, "the device"),
-            ("chip", chips, "a channel"),
-            ("die", self.dies_per_chip, "a chip"),
-            ("plane", self.planes_per_die, "a die"),
-            ("block", self.blocks_per_plane, "a plane"),
-            ("page", self.pages_per_block, "a block"),
-        ];
-        let within = |number: u32, (name, count, of): (&str, u32, &str)| match number < count {
-            true => Ok(()),
-            false => Err(format!("{name} {number}: {of} has {name}s 0 to {}", count - 1)),
-        };
-        let numbers = match part {
-            Part::Member(member) => return within(member, ("member", u32::from(self.members()), "the device")),
-            Part::Channel(channel) => vec![channel],
-            Part::Chip { channel, chip } => vec![channel, chip],
-            Part::Die { channel, chip, die } => vec![channel, chip, die],
-            Part::Plane { channel, chip, die, plane } => vec![channel, chip, die, plane],
-            Part::Block { channel, chip, die, plane, block } => vec![channel, chip, die, plane, block],
-            Part::Page { channel, chip, die, plane, block, page } => vec![channel, chip, die, plane, block, page],
-        };
-        numbers.into_iter().zip(limits).try_for_each(|(number, limit)| within(number, limit))
     }
 }

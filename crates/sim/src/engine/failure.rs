@@ -136,19 +136,21 @@ impl<C: Content> Engine<C> {
         self.tell_watchers();
     }
 
-    /// NVRAM has lost all delayed parities. Operations that hold their stripe, or run under the lock of another one, and may have read or planned with one of them, start anew.
+    /// NVRAM has lost all delayed parities. Operations that hold their stripe, and may have read or planned with one of them, start anew.
     fn lose_parity_cache(&mut self) {
         let mut changes = Vec::new();
         self.scheme.parity_cache_lost(&EngineView(&self.flash), &mut changes);
+        #[cfg(feature = "mutants")]
+        self.distort_parity_cache_lost(&mut changes);
         let nobody = Operation::background(OperationKind::Job, StripeId(0), LocalPage(0), Lpn(0), 0);
         for change in changes {
             self.apply(NIL, &nobody, change);
         }
-        for slot in self.slots.iter_mut().filter(|slot| slot.is_alive() && slot.started && slot.outstanding > 0) {
-            if slot.operation.lock != Lock::None || slot.lender != NIL {
-                slot.outcomes.read_failed = true;
-                slot.troubled = true;
-            }
+        // Commits for collections may run under the locks of others.
+        let may_use_it = |operation: &Operation| operation.lock != Lock::None || operation.kind == OperationKind::Commit;
+        for slot in self.slots.iter_mut().filter(|slot| slot.is_alive() && slot.started && may_use_it(&slot.operation)) {
+            slot.outcomes.read_failed = true;
+            slot.troubled = true;
         }
     }
 

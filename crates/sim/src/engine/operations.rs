@@ -475,6 +475,8 @@ impl<C: Content> Engine<C> {
             self.wave = wave;
             return if let Step::Failed(failure) = step { self.give_up(id, failure) } else { self.take_lock(id) };
         }
+        #[cfg(feature = "mutants")]
+        self.release_early(&self.slots[id as usize].operation.clone(), &mut wave);
         let slot = &mut self.slots[id as usize];
         slot.last = step != Step::Wave;
         if !wave.changes.is_empty() {

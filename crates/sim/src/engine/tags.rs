@@ -154,6 +154,11 @@ impl Tags {
         self.durable.content(lpn.0) == content
     }
 
+    /// NVRAM holds no delayed parity any more.
+    pub fn destroy_delayed(&mut self) {
+        self.delayed.clear();
+    }
+
     fn active(&mut self, lpn: Lpn) -> &mut Page {
         let newest = &self.newest;
         self.active.entry(lpn.0).or_insert_with(|| {

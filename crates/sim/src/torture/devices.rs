@@ -2,6 +2,7 @@
 
 use super::Torture;
 use crate::config::{Config, ConfigError, find_scheme};
+use flashraid_redundancy::Entry;
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_workload::SplitMix64;
 
@@ -68,17 +69,17 @@ pub fn draw(torture: &Torture, scheme: &str, number: u64) -> Result<Config, Conf
             "mw_limit" => &["1000", "1.1", "3", "0"],
             "consolidate" => &["last_strip", "never"],
             "read" => &["round_robin", "least_busy"],
-            "parity_cache_bytes" => &["4096", "8192", "16384"],
-            "alpha" => &["0", "0.5", "1"],
+            "alpha" => &["0", "0", "0.5", "1"],
             "ppc_update" => &["paper", "min"],
-            "early_release" | "fpc_cached_parity_free" => &["no", "yes"],
+            "early_release" => &["no", "yes"],
             "gc_semivalid" => &["commit", "commit", "move"],
+            "fpc_cached_parity_free" => &["no", "yes"],
             _ => continue,
         };
         set(parameter.name, random.of_list(values));
     }
     let Some(device) = &torture.device else {
-        shape(scheme, &mut random, &mut settings);
+        shape(entry, &mut random, &mut settings);
         settings.extend(torture.settings.iter().cloned());
         return with_room("tiny", scheme, &mut random, settings);
     };
@@ -87,7 +88,9 @@ pub fn draw(torture: &Torture, scheme: &str, number: u64) -> Result<Config, Conf
 }
 
 /// A small device.
-fn shape(scheme: &str, random: &mut Random, settings: &mut Pairs) {
+fn shape(entry: &Entry, random: &mut Random, settings: &mut Pairs) {
+    let scheme = entry.name;
+    let has_parity_cache = entry.parameters.iter().any(|parameter| parameter.name == "parity_cache_bytes");
     let (mut member, mut channels, mut chips) = ("channel", random.within(3, 8), random.within(1, 4));
     match scheme {
         "raid1" => {
@@ -110,6 +113,7 @@ fn shape(scheme: &str, random: &mut Random, settings: &mut Pairs) {
     while channels * chips * dies * planes * blocks * pages > MOST_PAGES && dies * planes > 1 {
         if dies > 1 { dies = 1 } else { planes = 1 }
     }
+    let page_bytes = random.of_list(&[4096, 512]);
     let numbers = [
         ("channels", channels),
         ("chips_per_channel", chips),
@@ -118,7 +122,7 @@ fn shape(scheme: &str, random: &mut Random, settings: &mut Pairs) {
         ("planes_per_die", planes),
         ("blocks_per_plane", blocks),
         ("pages_per_block", pages),
-        ("page_bytes", random.of_list(&[4096, 512])),
+        ("page_bytes", page_bytes),
         ("gc_hard", random.of_list(&[2, 2, 3])),
         ("wear_spread", random.of_list(&[1, 2, 5])),
     ];
@@ -144,6 +148,12 @@ fn shape(scheme: &str, random: &mut Random, settings: &mut Pairs) {
     if random.once_in(buffers) {
         let bytes = random.within(1, 12) * 4096;
         settings.push(("buffer_bytes".into(), bytes.to_string()));
+    } else if random.once_in(if has_parity_cache { 2 } else { 5 }) {
+        settings.push(("nvram_buffer_bytes".into(), (random.within(1, 12) * page_bytes).to_string()));
+        settings.push(("nvram_victim".into(), random.of_list(&["oldest_write", "largest_group"]).into()));
+    }
+    if has_parity_cache {
+        settings.push(("parity_cache_bytes".into(), (random.of_list(&[1, 2, 3, 5, 8]) * page_bytes).to_string()));
     }
 }
 

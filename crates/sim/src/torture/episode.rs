@@ -22,6 +22,8 @@ const MOST_PATIENCE: u64 = 6_000;
 const IDLE_PACE: u64 = 30;
 /// Events within which a device comes to rest.
 const MOST_WORK: u64 = 300_000;
+/// The number of the NVRAM among units that fail.
+const NVRAM: u32 = u32::MAX;
 /// Pages on which most requests concentrate.
 const HOT_PAGES: u64 = 24;
 
@@ -152,6 +154,7 @@ impl Episode {
             match self.random.below(20) {
                 0..6 => self.fail_something(),
                 6..8 => self.fail_an_operation(),
+                9 => self.fail_the_parity_cache(),
                 8 if self.second => self.fail_a_second_unit(),
                 _ => {}
             }
@@ -288,6 +291,19 @@ impl Episode {
             (_, Protects::Member) if is_chip => ("chip", Part::Chip { channel, chip }),
             _ => ("channel", Part::Channel(channel)),
         }
+    }
+
+    /// NVRAM loses the delayed parities, if there are any to lose and nothing else has failed: it counts as the one failure (SPEC 4.4).
+    fn fail_the_parity_cache(&mut self) {
+        self.notice_rebuilt();
+        let has_cache = self.engine.scheme().guard().is_some_and(|guard| guard.most_entries > 0);
+        if !has_cache || self.exceeded || self.failed.is_some() || self.lost_versions() > 0 {
+            return;
+        }
+        self.failed = Some(NVRAM);
+        self.engine.fail(Fault::ParityCache);
+        self.engine.content.destroy_delayed();
+        *self.faults.entry("parity_cache").or_default() += 1;
     }
 
     /// A second unit fails, while the first one is not rebuilt. What this must cost is known to the oracle.

@@ -40,6 +40,8 @@ pub fn lost_pages(engine: &Engine<Tags>) -> (Vec<Lpn>, Vec<Lpn>) {
                 span.add(tags.page(ppn));
             }
         }
+        // NVRAM lives.
+        pages.iter().for_each(|page| span.add(tags.in_nvram(page.page)));
         let is_lost = |lpn: &Lpn| flash.is_lost(engine.scheme().locate(*lpn), Version::Current);
         let gone = (first..end).map(Lpn).filter(is_lost);
         // With a page of zeroes lost, what is left may add up to another one by chance, which nobody could know.
