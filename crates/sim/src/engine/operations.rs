@@ -62,7 +62,7 @@ pub(super) struct Slot {
     /// A commit for a collection: the plane that waits for it, `NIL` for others.
     plane: u32,
     /// A commit that runs under the lock of another operation: that one, `NIL` for others.
-    pub(super) lender: u32,
+    lender: u32,
     /// The last operation that runs under its lock before it starts, `NIL` for none.
     borrower: u32,
     /// Changes to apply at the end: position in the engine's lists of changes, `NIL` for none.
