@@ -94,6 +94,9 @@ def test_devices_show_their_buffer(command):
     done = command("devices", "sirf-2c128", "--json", "-")
     assert json.loads(done.stdout)["buffer_bytes"] == 64 << 20
     assert "64.0 MiB" in command("devices", "sirf-2c128").stdout
+    shown = json.loads(command("devices", "ppc-4p1", "--json", "-").stdout)
+    assert (shown["buffer_bytes"], shown["nvram_buffer_bytes"]) == (0, 32 << 10)
+    assert "write buffer in NVRAM" in command("devices", "ppc-4p1").stdout
 
 
 def test_drain_is_an_option(command):

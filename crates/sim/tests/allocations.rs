@@ -102,6 +102,10 @@ fn nor_with_early_answers_and_static_wear_levelling() {
 fn nor_with_a_data_buffer() {
     for scheme in ["raid0", "raid1", "raid5"] {
         assert_eq!(allocations(&small(scheme, &[("buffer_bytes", "1048576")])), 0, "{scheme}");
+        for victim in ["oldest_write", "largest_group"] {
+            let nvram = small(scheme, &[("nvram_buffer_bytes", "1048576"), ("nvram_victim", victim)]);
+            assert_eq!(allocations(&nvram), 0, "{scheme}, {victim}");
+        }
     }
 }
 

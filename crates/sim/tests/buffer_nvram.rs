@@ -205,6 +205,27 @@ fn the_stripe_written_longest_ago_leaves_or_the_largest_one() {
 }
 
 #[test]
+fn a_full_stripe_leaves_as_one_operation_without_a_pre_read() {
+    let mut engine = buffered("raid5", 5, 8, &[]);
+    engine.fill(engine.space_pages());
+    for page in [2, 0, 3, 1, 5, 4, 7, 6] {
+        time_of(&mut engine, HostOp::Write, page * PAGE, PAGE);
+    }
+    let before = engine.scheme().parity_updates();
+    time_of(&mut engine, HostOp::Write, 8 * PAGE, PAGE);
+    assert_eq!((evictions(&engine), engine.scheme().parity_updates().full_stripe), ((1, 4), before.full_stripe + 1));
+    assert_eq!(engine.flash.counts[Action::Read as usize], [0; Cause::COUNT]);
+    assert_eq!((counted(&engine, Action::Program, Cause::Host), counted(&engine, Action::Program, Cause::Parity)), (4, 1));
+    // Pages 4, 6 and 7, of which two were written in part: one operation, which reads what it does not have.
+    time_of(&mut engine, HostOp::Trim, 5 * PAGE, PAGE);
+    time_of(&mut engine, HostOp::Write, 12 * PAGE, 4 * PAGE);
+    let before = engine.scheme().parity_updates();
+    time_of(&mut engine, HostOp::Write, 16 * PAGE, PAGE);
+    let now = engine.scheme().parity_updates();
+    assert_eq!((evictions(&engine), now.rmw + now.rcw - before.rmw - before.rcw), ((2, 7), 1));
+}
+
+#[test]
 fn a_buffer_of_no_bytes_is_none() {
     let completions = |pairs: &[(&str, &str)]| {
         let config = support::small("raid5", pairs);

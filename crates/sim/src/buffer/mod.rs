@@ -16,7 +16,7 @@ mod table;
 
 #[cfg(feature = "mutants")]
 use crate::mutants::BufferFault;
-use flashraid_flash::memory::{prefetch, zeroed};
+use flashraid_flash::memory::{prefetch, reserved, zeroed};
 use flashraid_vocabulary::Lpn;
 use page_lru::PageLru;
 use room::Room;
@@ -31,6 +31,9 @@ use table::NIL;
 pub const SECTOR_BYTES: u32 = 512;
 /// Largest page of a buffered device: its sectors are bits of a word.
 pub const MOST_PAGE_BYTES: u32 = 64 * SECTOR_BYTES;
+
+/// Requests and operations that hardly ever go on at one instant.
+const MOST_WOKEN: usize = 1 << 10;
 
 /// Of which kind a buffer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,7 +198,7 @@ impl Buffer {
             answers: VecDeque::new(),
             answer_ns,
             numbers: Vec::new(),
-            woken: Vec::new(),
+            woken: reserved(MOST_WOKEN),
             #[cfg(feature = "mutants")]
             mutant: None,
         }
@@ -478,6 +481,11 @@ impl Buffer {
             Some(sectors) => Known { sectors: known.sectors | sectors, number: known.number.max(departure.number), ..known },
             None => Known { sectors: 0, is_all: true, number: 0 },
         })
+    }
+
+    /// Whether anything is on its way to flash.
+    pub fn is_leaving(&self) -> bool {
+        !self.departures.pages.is_empty()
     }
 
     /// Whether it has something of the page that flash has not.

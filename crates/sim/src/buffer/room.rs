@@ -3,9 +3,8 @@
 //! i - capacity slots have been given back. So what is decided does not depend on when flash is done with anything; only answers and the
 //! starts of operations do. Nothing waits for what was decided later: slots that were to be given back before page i was taken in are enough.
 
+use super::table::NIL;
 use std::collections::VecDeque;
-
-const NIL: u32 = u32::MAX;
 
 /// Who goes on when a page is admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,15 +33,15 @@ pub struct Room {
     given_back: u64,
     /// Pages taken in and not admitted, in order.
     waiting: VecDeque<Waiting>,
-    /// Lists of those who wait: each with the next one.
+    /// Lists of those who wait, and one of unused places: each with the next one.
     waiters: Vec<(Waiter, u32)>,
-    unused: Vec<u32>,
+    unused: u32,
 }
 
 impl Room {
     /// So many slots; `u64::MAX` admits everything at once.
     pub fn new(capacity: u64) -> Self {
-        Self { capacity, taken_in: 0, admitted: 0, given_back: 0, waiting: VecDeque::new(), waiters: Vec::new(), unused: Vec::new() }
+        Self { capacity, taken_in: 0, admitted: 0, given_back: 0, waiting: VecDeque::new(), waiters: Vec::new(), unused: NIL }
     }
 
     /// Takes in a page. Returns its number, counted from 1.
@@ -64,14 +63,14 @@ impl Room {
 
     /// Somebody waits for the admission of the page with this number, which is not admitted.
     pub fn wait(&mut self, number: u64, waiter: Waiter) {
-        let id = match self.unused.pop() {
-            Some(id) => {
-                self.waiters[id as usize] = (waiter, NIL);
-                id
-            }
-            None => {
+        let id = match self.unused {
+            NIL => {
                 self.waiters.push((waiter, NIL));
                 self.waiters.len() as u32 - 1
+            }
+            unused => {
+                self.unused = std::mem::replace(&mut self.waiters[unused as usize], (waiter, NIL)).1;
+                unused
             }
         };
         let (first, last) = &mut self.waiting[(number - self.admitted - 1) as usize].waiters;
@@ -100,7 +99,7 @@ impl Room {
             while next != NIL {
                 let (waiter, following) = self.waiters[next as usize];
                 woken.push(waiter);
-                self.unused.push(next);
+                self.waiters[next as usize].1 = std::mem::replace(&mut self.unused, next);
                 next = following;
             }
         }

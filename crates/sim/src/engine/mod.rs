@@ -768,7 +768,7 @@ impl<C: Content> Engine<C> {
         if self.goes_on_without_progress() {
             return Ok(true);
         }
-        if self.outstanding > 0 {
+        if self.outstanding > 0 || self.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving()) {
             return Err(self.stalled());
         }
         Ok(false)
