@@ -33,7 +33,7 @@ pub const SECTOR_BYTES: u32 = 512;
 pub const MOST_PAGE_BYTES: u32 = 64 * SECTOR_BYTES;
 
 /// Requests and operations that hardly ever go on at one instant.
-const MOST_WOKEN: usize = 1 << 10;
+const MOST_WOKEN: usize = 1 << 12;
 
 /// Of which kind a buffer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -40,6 +40,9 @@ const STARTED: usize = 8;
 /// Requests in flight, and operations, for which there is room without growing.
 const ROOM: usize = 1 << 20;
 
+/// Operations that hardly ever become ready at one instant.
+const MOST_AT_ONCE: usize = 1 << 12;
+
 /// "None" in linked lists of slots and requests.
 const NIL: u32 = u32::MAX;
 
@@ -270,7 +273,7 @@ impl<C: Content> Engine<C> {
             evicting: Vec::new(),
             sources: Vec::new(),
             leaving_with: Vec::new(),
-            startable: Vec::new(),
+            startable: reserved(MOST_AT_ONCE),
             reports_data_in: flash.settings().report_data_in,
             failures: Failures::new(options.rebuild, &flash),
             page_bytes: flash.geometry().page_bytes,
@@ -301,8 +304,8 @@ impl<C: Content> Engine<C> {
             in_controller: Default::default(),
             wave: Wave::default(),
             decisions: Decisions::default(),
-            granted: Vec::new(),
-            ready: Vec::new(),
+            granted: reserved(MOST_AT_ONCE),
+            ready: reserved(MOST_AT_ONCE),
             started: [(NIL, 0); STARTED],
             next_started: 0,
             changes: Vec::new(),
