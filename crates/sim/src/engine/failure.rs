@@ -406,11 +406,11 @@ impl<C: Content> Engine<C> {
             return 0;
         }
         if C::TRACKED {
-            let (at_once, later): (Vec<_>, Vec<_>) = wave.deliveries.iter().partition(|delivery| delivery.reads == 0);
-            for delivery in at_once {
-                let operation = self.slots[id as usize].operation;
-                self.content.assembled(id, &operation, &delivery);
-            }
+            let operation = self.slots[id as usize].operation;
+            // The programs of this very wave may be made of what NVRAM alone delivers.
+            let is_known = |delivery: &&Delivery| delivery.reads == 0 && operation.kind != OperationKind::Read;
+            let (at_once, later): (Vec<_>, Vec<_>) = wave.deliveries.iter().partition(is_known);
+            at_once.into_iter().for_each(|delivery: Delivery| self.content.assembled(id, &operation, &delivery));
             self.failures.deliveries.insert(id, later);
         }
         wave.deliveries.iter().fold(0, |strips, delivery| strips | 1 << delivery.strip)
