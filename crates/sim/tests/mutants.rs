@@ -122,27 +122,44 @@ fn each_fault_is_caught() {
 }
 
 /// Faults that torture must find, each under the schemes that can make it, and what they are.
-const TORTURED: [(Fault, &[&str], &str); 20] = [
-    (Fault::EraseSemivalid, &["cr5m"], "the collector erases a semivalid page"),
+const TORTURED: [(Fault, &[&str], &str); 25] = [
+    (Fault::EraseSemivalid, &["cr5m", "ppc"], "the collector erases a semivalid page"),
     (Fault::DropParityProgram, &["raid4", "raid5", "cr5m"], "the parity is not programmed"),
     (Fault::SkipPreRead, &["raid4", "raid5", "cr5m"], "a pre-read is not made"),
     (Fault::WrongVersionInRmw, &["raid4", "raid5", "cr5m"], "RMW takes the new version of a strip for the old one"),
-    (Fault::CurrentForBase, &["cr5m"], "the current version is read where the parity covers the base"),
-    (Fault::DropBase, &["cr5m"], "a mirrored write drops the base"),
+    (Fault::CurrentForBase, &["cr5m", "ppc", "ca-ppc"], "the current version is read where the parity covers the base"),
+    (Fault::DropBase, &["cr5m", "ppc"], "a write that puts the parity off drops the base"),
     (Fault::StaleCopy, &["cr5m"], "the copy of a mirrored strip is not written again"),
     (Fault::ForgetMirror, &["cr5m"], "a write that ends mirroring leaves the copy"),
     (Fault::KeepBase, &["cr5m"], "a commit, RMW or RCW leaves the base"),
     (Fault::RepairFromStale, &["cr5m"], "a repair reads a superseded version"),
     (Fault::RepairUnlocked, &["raid1"], "a repair overtakes a write of its stripe, which is lost"),
-    (Fault::RepairFromOtherStripe, &["raid1", "raid4", "raid5", "sirf1", "cr5m"], "a repair programs what another stripe holds"),
-    (Fault::SwitchBeforeProgram, &["raid1", "raid5", "sirf1", "cr5m"], "the map names the page of a repair before it is programmed"),
-    (Fault::EndRebuildEarly, &["raid1", "raid4", "raid5", "sirf1", "cr5m"], "the rebuild counts as done half way"),
+    (
+        Fault::RepairFromOtherStripe,
+        &["raid1", "raid4", "raid5", "sirf1", "cr5m", "ppc", "fpc"],
+        "a repair programs what another stripe holds",
+    ),
+    (
+        Fault::SwitchBeforeProgram,
+        &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"],
+        "the map names the page of a repair before it is programmed",
+    ),
+    (Fault::EndRebuildEarly, &["raid1", "raid4", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "the rebuild counts as done half way"),
     (Fault::RebuildOnlyCurrent, &["cr5m"], "bases and copies are not repaired"),
-    (Fault::RebuildOnlyData, &["raid1", "raid4", "raid5", "sirf1", "cr5m"], "the parity, or the second copy, is not repaired"),
-    (Fault::KeepDeadMapping, &["raid1", "raid5", "sirf1", "cr5m"], "the map goes on naming the dead page"),
-    (Fault::ReadWhatIsDead, &["raid1", "raid5", "sirf1", "cr5m"], "a read under way in a part that dies succeeds"),
-    (Fault::ForgetRetry, &["raid1", "raid5", "sirf1", "cr5m"], "a failed program is not repeated"),
-    (Fault::KeepUnplaced, &["raid1", "raid5", "sirf1", "cr5m"], "what finds no place is not noted as lost"),
+    (
+        Fault::RebuildOnlyData,
+        &["raid1", "raid4", "raid5", "sirf1", "cr5m", "ppc", "fpc"],
+        "the parity, or the second copy, is not repaired",
+    ),
+    (Fault::KeepDeadMapping, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "the map goes on naming the dead page"),
+    (Fault::ReadWhatIsDead, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "a read under way in a part that dies succeeds"),
+    (Fault::ForgetRetry, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "a failed program is not repeated"),
+    (Fault::ForgetDelay, &["fpc", "ppc", "ca-ppc"], "a delayed parity stays as it was when a page is written"),
+    (Fault::KeepInDelayed, &["fpc", "ppc", "ca-ppc"], "what an update supersedes is not taken out of the delayed parity"),
+    (Fault::CommitWithoutDelayed, &["fpc", "ppc", "ca-ppc"], "a commit leaves out what NVRAM holds"),
+    (Fault::ReleaseBaseEarly, &["ppc", "ca-ppc"], "a commit lets go of old versions before its parity is programmed"),
+    (Fault::TrustOldParity, &["fpc", "ppc", "ca-ppc"], "without the parity cache, parities on flash count as up to date"),
+    (Fault::KeepUnplaced, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "what finds no place is not noted as lost"),
 ];
 
 /// Kills within which torture must find each fault.
@@ -156,7 +173,7 @@ fn torture_finds_each_fault() {
         let mut kills = Vec::new();
         for scheme in schemes {
             let settings = match fault {
-                Fault::WrongVersionInRmw | Fault::CurrentForBase => vec![("update".into(), "rmw".into())],
+                Fault::WrongVersionInRmw | Fault::CurrentForBase if !scheme.ends_with("ppc") => vec![("update".into(), "rmw".into())],
                 _ => Vec::new(),
             };
             let torture = Torture { scheme: (*scheme).into(), mutant: Some(fault), kills: MOST_KILLS, settings, ..Torture::default() };
