@@ -313,6 +313,9 @@ impl Flash {
         }
         self.change_space(plane, |all| (0..blocks as u16).for_each(|number| all.close(plane, number, State::Retired)));
         self.cut_collection(plane);
+        if self.hybrid.is_some() && domain != NIL {
+            self.forget_instance(domain, plane);
+        }
         self.note_gone(plane, gone);
         self.faults.doomed.retain(|(of, _)| *of != plane);
         if self.holds_copies(domain) {
@@ -431,11 +434,17 @@ impl Flash {
             let id = self.pop_pool(domain, class);
             self.fail_unstarted(id);
         }
+        if self.hybrid.is_some() {
+            self.take_waiting(domain).into_iter().for_each(|id| self.fail_unstarted(id));
+        }
     }
 
     /// A program that never started fails.
     pub(crate) fn fail_unstarted(&mut self, id: u32) {
-        let Record { domain, member, .. } = self.records[id as usize];
+        let Record { domain, member, slot, .. } = self.records[id as usize];
+        if self.hybrid.is_some() {
+            self.break_promise(slot);
+        }
         self.domains[domain as usize].reserved -= 1;
         self.queue_changes(member, 0, -1);
         self.completions.push(Completion { record: id, progress: Progress::Failed });
@@ -464,6 +473,9 @@ impl Flash {
         }
         let program = &mut self.records[record as usize];
         (program.next, program.cause, program.submitted_ns) = (NIL, Cause::Retry, self.now_ns);
+        if self.hybrid.is_some() {
+            self.owe_page(self.records[record as usize].slot);
+        }
         self.domains[domain as usize].reserved += 1;
         self.pool_if_short(domain);
         self.queue_program(record);
@@ -508,6 +520,9 @@ impl Flash {
         let ppn = std::mem::replace(&mut self.records[record as usize].ppn, NIL);
         if ppn != NIL && ppn != self.faults.lost.0 {
             self.settle(self.block_of(Ppn(ppn)));
+            if self.hybrid.is_some() {
+                self.page_settled(self.records[record as usize].slot, Ppn(ppn));
+            }
         }
     }
 

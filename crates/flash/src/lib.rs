@@ -15,10 +15,12 @@ mod topology;
 
 pub use collection::Collected;
 use collection::collector::Collection;
+pub use collection::merge::MergeKind;
 use collection::victims::Victims;
 use faults::Faults;
 use flashraid_vocabulary::{Action, Cause, Geometry, MemberId, MemberPage, Observer, Ppn, Version};
 use mapping::blocks::{Blocks, State, Stream, plane_stride};
+use mapping::hybrid::Hybrid;
 use mapping::maps::Maps;
 use mapping::space::{DATA, Domain, NIL};
 use nand::events::EventQueue;
@@ -160,6 +162,8 @@ pub struct Flash {
     /// Number of the first member's domain of translation pages.
     pub(crate) translation_domains: u32,
     pub(crate) faults: Faults,
+    /// Hybrid mapping, if the device has it.
+    pub(crate) hybrid: Option<Box<Hybrid>>,
 }
 
 /// Deliberate faults of the flash layer (see the list in the engine's `mutants` file).
@@ -188,7 +192,7 @@ impl Flash {
         let data_planes = (0..planes).map(|plane| (geometry.blocks_per_plane - translation(plane), settings.gc_threshold));
         // Translation planes are small, and collected when they are short of blocks alone.
         let translation_planes = (0..planes).filter(|_| has_translation).map(|plane| (translation(plane), 0.0));
-        let blocks = Blocks::new(
+        let mut blocks = Blocks::new(
             data_planes.chain(translation_planes),
             geometry.blocks_per_plane,
             geometry.pages_per_block,
@@ -196,6 +200,8 @@ impl Flash {
             settings.wear_dynamic,
         );
         let planes = blocks.planes.len() as u32;
+        let is_hybrid = settings.placement == Placement::Blocks;
+        blocks.is_hybrid = is_hybrid;
         let slots = (settings.pages_per_member + settings.translation_pages) as usize * members as usize;
         let units = (geometry.channels * units_per_channel) as usize;
         let page_limit = ppn_limit(&geometry, settings.spare_chips, has_translation) as usize;
@@ -238,6 +244,7 @@ impl Flash {
             per_plane: Divisor::new(plane_stride(geometry.blocks_per_plane) * geometry.pages_per_block),
             sites: Vec::new(),
             translation_domains: 0,
+            hybrid: is_hybrid.then(|| Box::new(Hybrid::new(&settings, planes as usize, blocks.blocks.len()))),
             blocks,
             settings,
         };
@@ -247,12 +254,15 @@ impl Flash {
         flash.assign_units();
         flash.static_planes = flash.order_static_planes();
         flash.form_domains();
+        if is_hybrid {
+            flash.form_instances();
+        }
         flash
     }
 
     // ---- free space ----
 
-    /// Promises a page of the domain to an operation, if there is one.
+    /// Promises a page of the domain to an operation, if there is one: of hybrid mapping the part that is the same for all pages (`reserve_page`).
     #[inline]
     pub fn reserve(&mut self, domain: u32) -> bool {
         self.domains[domain as usize].reserve()
@@ -352,6 +362,9 @@ impl Flash {
         self.blocks.blocks[block].live += 1;
         self.supersede(version, slot, ppn, keep_base);
         self.settle(block);
+        if self.hybrid.is_some() {
+            self.page_settled(slot, ppn);
+        }
     }
 
     /// The version is lost: it names the sentinel.
@@ -490,11 +503,11 @@ impl Flash {
     #[inline]
     pub(crate) fn place_in(&mut self, domain: u32, address: MemberPage, version: Version, keep_base: bool) -> (u32, Ppn) {
         let plane = match self.settings.placement {
-            Placement::Static if self.domains[domain as usize].kind == DATA => self.domains[domain as usize].plane,
+            Placement::Static | Placement::Blocks if self.domains[domain as usize].kind == DATA => self.domains[domain as usize].plane,
             _ => self.next_plane(domain),
         };
-        let ppn = self.take_host_page(plane);
         let slot = self.slot(address);
+        let ppn = if self.hybrid.is_some() { self.take_promised(slot) } else { self.take_host_page(plane) };
         self.maps.label(ppn, version, slot);
         self.name(version, slot, ppn, keep_base);
         (plane, ppn)
@@ -722,6 +735,9 @@ impl Flash {
             if pages != domain.free_pages || domain.reserved < 0 || overdrawn {
                 return Err(format!("domain {id}: {pages} free pages, counted {}, reserved {}", domain.free_pages, domain.reserved));
             }
+        }
+        if self.hybrid.is_some() {
+            self.check_hybrid()?;
         }
         self.check_faults()
     }

@@ -9,6 +9,8 @@ pub enum Placement {
     Static,
     /// Any plane of the member, idle units first; each member is a domain, and its mirror chips, if it has any, are another.
     Member,
+    /// As `Static`, by arithmetic on the logical block: hybrid mapping, and only that.
+    Blocks,
     /// Any plane of a group of members; `n` groups of equal size.
     Groups(u32),
 }
@@ -79,6 +81,10 @@ pub struct Settings {
     pub translation_blocks: u32,
     /// Local pages of each member that are translation pages; their numbers follow `pages_per_member`.
     pub translation_pages: u32,
+    /// Log blocks of each plane, with `Placement::Blocks`; then `gc_threshold` must be 0.
+    pub log_blocks: u32,
+    /// Log blocks serve all logical blocks (FAST); else each one serves one (BAST).
+    pub shared_logs: bool,
     /// Cell array times.
     pub cell: CellTimes,
     /// Bus time of a byte, in picoseconds.

@@ -100,7 +100,7 @@ impl Flash {
             false => domain((m, m + 1), all_units & !mirrors),
         };
         let mut domains: Vec<Domain> = match self.settings.placement {
-            Placement::Static => (0..channels * self.units_per_channel * self.planes_per_unit)
+            Placement::Static | Placement::Blocks => (0..channels * self.units_per_channel * self.planes_per_unit)
                 .map(|plane| {
                     let unit = plane / self.planes_per_unit;
                     let channel = unit / self.units_per_channel;
@@ -159,7 +159,7 @@ impl Flash {
         let unit = plane / self.planes_per_unit;
         let channel = unit / self.units_per_channel;
         match self.settings.placement {
-            Placement::Static => plane,
+            Placement::Static | Placement::Blocks => plane,
             Placement::Member => {
                 let is_copy = !self.settings.member_is_chip && self.settings.is_mirror_chip(self.chip_of_unit(unit));
                 member + if is_copy { self.members } else { 0 }
@@ -207,6 +207,7 @@ impl Flash {
         }
         match self.settings.placement {
             Placement::Static => self.static_plane(address),
+            Placement::Blocks => self.domain_of_block(address),
             Placement::Member if version == Version::Copy => self.members + u32::from(address.member.0),
             Placement::Member => u32::from(address.member.0),
             Placement::Groups(groups) => u32::from(address.member.0) / (self.members / groups),

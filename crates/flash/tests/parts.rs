@@ -204,6 +204,8 @@ fn settings(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_se
         spare_chips: 0,
         translation_blocks: 0,
         translation_pages: 0,
+        log_blocks: 0,
+        shared_logs: false,
         cell: CellTimes { read_ns: 1, program_ns: 1, erase_ns: 1 },
         bus_ps_per_byte: 0,
         read_command_ns: 0,

@@ -52,6 +52,8 @@ pub fn settings(device: &Device, placement: Placement, moves_bases: bool) -> Set
         spare_chips: device.spare_chips,
         translation_blocks: device.translation_blocks(),
         translation_pages: device.translation_pages(),
+        log_blocks: if device.mapping.is_hybrid() { device.log_blocks_per_plane() } else { 0 },
+        shared_logs: device.mapping == Mapping::Fast,
         cell: CellTimes { read_ns: device.read_ns, program_ns: device.program_ns, erase_ns: device.erase_ns },
         bus_ps_per_byte: device.bus_ps_per_byte,
         read_command_ns: device.read_command_ns,
@@ -65,7 +67,7 @@ pub fn settings(device: &Device, placement: Placement, moves_bases: bool) -> Set
         whole_page_transfers: device.transfer == Transfer::Page,
         multi_plane: device.multi_plane,
         copyback: device.copyback,
-        gc_threshold: device.gc_threshold,
+        gc_threshold: if device.mapping.is_hybrid() { 0.0 } else { device.gc_threshold },
         gc_hard: device.gc_hard,
         gc_blocks: match device.gc_blocks {
             GcBlocks::None => Blocking::None,

@@ -170,12 +170,24 @@ word! {
 }
 
 word! {
-    /// Where the map from logical to physical pages is kept.
+    /// How logical pages are mapped to physical ones, and where the map is kept.
     Mapping {
-        /// All of it in RAM.
+        /// Page by page, all of the map in RAM.
         Page = "page",
         /// On flash, in translation pages that are written twice, on two members; RAM holds where these are, and `cmt_entries` entries (DFTL).
         Dftl = "dftl",
+        /// Hybrid: blocks whose pages lie at their own offsets, and log blocks that each serve one of them (BAST). Planes take logical blocks in turn,
+        /// whatever `allocation`; merges of log blocks take the place of collections (SPEC 6.3).
+        Bast = "bast",
+        /// Hybrid: as `bast`, but log blocks are shared, one for pages in sequence and the others in the order of writes (FAST).
+        Fast = "fast",
+    }
+}
+
+impl Mapping {
+    /// Whether pages lie at their offsets in blocks, beside log blocks.
+    pub fn is_hybrid(self) -> bool {
+        matches!(self, Mapping::Bast | Mapping::Fast)
     }
 }
 
@@ -214,11 +226,12 @@ word! {
 }
 
 word! {
-    /// Which block is collected.
+    /// Which block is collected; of hybrid mapping, which log block is merged.
     GcPolicy {
         /// `commit_aware`.
         Auto = "auto",
-        /// The one with the fewest pages to move. Semivalid pages that the scheme commits instead do not count.
+        /// The one with the fewest pages to move. Semivalid pages that the scheme commits instead do not count. With `mapping = bast` the log block
+        /// written longest ago; with `fast`, whatever the policy, the oldest.
         Greedy = "greedy",
         /// The one with the least time of moves, and of the commits of its semivalid pages. The same as `greedy` if the scheme commits none.
         CommitAware = "commit_aware",
@@ -316,10 +329,12 @@ table! {
         member: Member = Some("channel"), "", Kind::Word(Member::WORDS);
         /// Which planes one FTL instance owns. More than a member only where the scheme stays safe with strips on any member of it.
         ftl: Ftl = Some("auto"), "", Kind::Word(Ftl::WORDS);
-        /// Where the map from logical to physical pages is kept.
+        /// How logical pages are mapped to physical ones, and where the map is kept.
         mapping: Mapping = Some("page"), "", Kind::Word(Mapping::WORDS);
         /// With `mapping = dftl`: how many entries of the map RAM holds, each of which says where one logical page is.
         cmt_entries: u32 = Some("65536"), "entries", whole(1, 1 << 30);
+        /// With `mapping = bast` or `fast`: log blocks of each chip, divided over its planes.
+        log_blocks: u32 = Some("160"), "blocks", whole(1, 65_534);
         /// How a program finds its plane.
         allocation: Allocation = Some("semi_dynamic"), "", Kind::Word(Allocation::WORDS);
         /// Static allocation: which index inside a member varies fastest, from the left (W way, that is chip; D die; P plane).
@@ -345,7 +360,7 @@ table! {
         gc_hard: u32 = Some("2"), "blocks", whole(2, 65_534);
         /// What stands still for the host while a collection moves pages.
         gc_blocks: GcBlocks = Some("chip"), "", Kind::Word(GcBlocks::WORDS);
-        /// Which block is collected.
+        /// Which block is collected; of hybrid mapping, which log block is merged.
         gc_policy: GcPolicy = Some("auto"), "", Kind::Word(GcPolicy::WORDS);
         /// Wear levelling.
         wear_leveling: WearLeveling = Some("dynamic"), "", Kind::Word(WearLeveling::WORDS);

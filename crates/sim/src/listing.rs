@@ -85,7 +85,7 @@ impl Placed {
     /// What the placement is called, on a device of so many members.
     pub fn of(placement: Placement, members: u32) -> Self {
         let (allocation, ftl, instances) = match placement {
-            Placement::Static => (Allocation::Static, Ftl::Member, members),
+            Placement::Static | Placement::Blocks => (Allocation::Static, Ftl::Member, members),
             Placement::Member => (Allocation::SemiDynamic, Ftl::Member, members),
             Placement::Groups(1) => (Allocation::Dynamic, Ftl::Device, 1),
             Placement::Groups(groups) => (Allocation::Dynamic, Ftl::Group, groups),

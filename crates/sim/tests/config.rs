@@ -220,6 +220,7 @@ fn every_value_has_its_limits() {
         ("nvram_victim", &["newest"]),
         ("buffer_ns", &["-1"]),
         ("mapping", &["hybrid"]),
+        ("log_blocks", &["0", "65535"]),
         ("cmt_entries", &["0", "1073741825"]),
         ("serial_subrequests", &["on"]),
         ("parity_in_response", &["no"]),

@@ -17,7 +17,7 @@ use flashraid_vocabulary::{Cause, MemberPage, Observer, Ppn, Priority, Ruling, V
 use std::cmp::Reverse;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+pub(super) enum Stage {
     Moving,
     /// A semivalid page at the cursor: the layer above has been asked.
     Asking,
@@ -38,19 +38,19 @@ impl Stage {
 /// The collection of one plane.
 #[derive(Clone, Copy, Debug)]
 pub struct Collection {
-    victim: u16,
+    pub(super) victim: u16,
     cursor: u16,
-    stage: Stage,
+    pub(super) stage: Stage,
     wear: bool,
     /// The page at the cursor is to be moved even if it is semivalid.
     move_semivalid: bool,
     /// The victim is retired instead of erased, so nothing is gained.
     retires: bool,
-    moving: u32,
+    pub(super) moving: u32,
     /// First phase: semivalid pages without an answer, and commits that have not ended.
-    uncommitted: u16,
+    pub(super) uncommitted: u16,
     /// When the victim was chosen.
-    since_ns: u64,
+    pub(super) since_ns: u64,
 }
 
 impl Collection {
@@ -66,6 +66,11 @@ impl Collection {
         uncommitted: 0,
         since_ns: 0,
     };
+
+    /// One that begins.
+    pub(super) fn of(victim: u16, since_ns: u64) -> Self {
+        Self { victim, since_ns, ..Self::IDLE }
+    }
 }
 
 impl Flash {
@@ -118,6 +123,9 @@ impl Flash {
         if self.collections[plane as usize].victim != NONE {
             return;
         }
+        if self.hybrid.is_some() {
+            return self.choose_log(plane, commit_cost);
+        }
         let cell = self.settings.cell;
         let cost_ns = |reads: u32, programs: u32| u64::from(reads) * cell.read_ns + u64::from(programs) * cell.program_ns;
         let block_of = |number: u16| self.blocks.blocks[self.blocks.index(plane, number)];
@@ -150,7 +158,7 @@ impl Flash {
     }
 
     /// Slots of the semivalid pages of a block.
-    fn bases_in(&self, plane: u32, number: u16) -> impl Iterator<Item = u32> {
+    pub(super) fn bases_in(&self, plane: u32, number: u16) -> impl Iterator<Item = u32> {
         let block = self.blocks.index(plane, number);
         let (first, count) = (self.first_ppn(block).0, usize::from(self.blocks.blocks[block].bases));
         let live = (first..first + self.pages_per_block).filter_map(|ppn| self.maps.live(Ppn(ppn)));
@@ -196,6 +204,9 @@ impl Flash {
             return;
         }
         let Collection { victim, wear, retires, .. } = *state;
+        if self.hybrid.is_some() {
+            return self.merge_settled(plane);
+        }
         let block = self.blocks.index(plane, victim);
         if u32::from(self.blocks.blocks[block].live) < self.pages_per_block || wear || retires {
             self.start_moves(plane);
@@ -225,7 +236,7 @@ impl Flash {
         self.continue_collection(plane);
     }
 
-    fn load_of_plane(&mut self, plane: u32) -> &mut MemberLoad {
+    pub(super) fn load_of_plane(&mut self, plane: u32) -> &mut MemberLoad {
         let member = self.member_of_unit(self.unit_of_plane(plane)).expect("planes of idle spare chips are never collected");
         &mut self.loads[member as usize]
     }
@@ -238,7 +249,7 @@ impl Flash {
     }
 
     /// Keeps host work off the units that a collection blocks, or lets it on again.
-    fn block_units(&mut self, plane: u32, blocked: bool) {
+    pub(super) fn block_units(&mut self, plane: u32, blocked: bool) {
         self.mark_units(plane, blocked);
         if !blocked && self.settings.gc_blocks != Blocking::None {
             self.kick(self.channel_of_unit(self.unit_of_plane(plane)));
@@ -263,7 +274,7 @@ impl Flash {
         each(units).map(move |number| first + number)
     }
 
-    fn collection_work(&mut self, plane: u32, work: Work, ppn: u32) {
+    pub(super) fn collection_work(&mut self, plane: u32, work: Work, ppn: u32) {
         let urgent = self.settings.gc_blocks != Blocking::None || self.blocks.planes[plane as usize].free_blocks < self.settings.gc_hard;
         let priority = if urgent { Priority::Urgent } else { Priority::Collection };
         let cause = self.collection_cause(plane);
@@ -317,12 +328,12 @@ impl Flash {
     }
 
     #[cfg(feature = "mutants")]
-    fn erases_under_read(&self) -> bool {
+    pub(super) fn erases_under_read(&self) -> bool {
         self.mutants.erase_under_read
     }
 
     #[cfg(not(feature = "mutants"))]
-    fn erases_under_read(&self) -> bool {
+    pub(super) fn erases_under_read(&self) -> bool {
         false
     }
 
@@ -336,7 +347,7 @@ impl Flash {
             let plane = self.plane_of(ppn);
             if self.collections[plane as usize].stage == Stage::Reads {
                 self.block_units(plane, true);
-                self.erase_victim(plane, self.first_ppn(block).0);
+                if self.hybrid.is_some() { self.erase_next(plane) } else { self.erase_victim(plane, self.first_ppn(block).0) }
             }
         }
     }
@@ -369,14 +380,17 @@ impl Flash {
             let base = self.lookup(address, Version::Base);
             match stage {
                 Stage::Asking if base == Some(self.page_at(plane, victim, cursor)) => return Some(question),
-                Stage::Committing if base.is_some_and(|base| self.block_of(base) == self.blocks.index(plane, victim)) => {
-                    return Some(question);
-                }
+                Stage::Committing if base.is_some_and(|base| self.is_to_be_erased(plane, victim, base)) => return Some(question),
                 Stage::Committing => self.base_settled(plane),
                 _ => {}
             }
         }
         None
+    }
+
+    /// Whether a page lies in what a collection is to erase. Of a merge that is several blocks; their semivalid pages stay where they are.
+    fn is_to_be_erased(&self, plane: u32, victim: u16, ppn: Ppn) -> bool {
+        if self.hybrid.is_some() { self.plane_of(ppn) == plane } else { self.block_of(ppn) == self.blocks.index(plane, victim) }
     }
 
     fn page_at(&self, plane: u32, victim: u16, cursor: u16) -> Ppn {
@@ -389,6 +403,9 @@ impl Flash {
         if self.collections[plane as usize].stage == Stage::Committing {
             if ruling == Ruling::Free {
                 self.unmap(address, Version::Base);
+            }
+            if ruling == Ruling::Move && self.hybrid.is_some() {
+                self.merge_refused(plane);
             }
             if ruling != Ruling::CommitFirst {
                 self.base_settled(plane);
@@ -407,6 +424,8 @@ impl Flash {
         let Collection { victim, cursor, stage, .. } = self.collections[plane as usize];
         if victim != NONE && stage == Stage::Asking && ppn == self.page_at(plane, victim, cursor) {
             self.continue_collection(plane);
+        } else if self.hybrid.is_some() {
+            self.base_of_merge_released(plane);
         }
     }
 
@@ -421,6 +440,9 @@ impl Flash {
 
     /// Takes the next page of the plane's collection stream. There always is one, unless failures took from what is kept for that.
     pub(crate) fn take_move_page(&mut self, plane: u32) -> Option<Ppn> {
+        if self.hybrid.is_some() {
+            return self.is_collecting(plane).then(|| self.merge_page(plane));
+        }
         let (block, offset) = match self.has_failures() {
             false => self.blocks.take(plane, Stream::Collection),
             true => self.take_scarce_move_page(plane)?,
@@ -458,8 +480,9 @@ impl Flash {
             Work::MoveProgram | Work::CopyBack => {
                 let from = Ppn(self.collections[plane as usize].moving);
                 self.switch_moved(from, Ppn(ppn), observer);
-                self.continue_collection(plane);
+                if self.hybrid.is_some() { self.continue_merge(plane) } else { self.continue_collection(plane) }
             }
+            Work::Erase if self.hybrid.is_some() => self.merge_erased(plane, observer),
             Work::Erase => {
                 self.erased(plane, observer);
                 self.block_units(plane, false);
@@ -474,7 +497,7 @@ impl Flash {
     }
 
     /// The content of `from` is at `to` now: the map follows if it still names the old page.
-    fn switch_moved<O: Observer>(&mut self, from: Ppn, to: Ppn, observer: &mut O) {
+    pub(super) fn switch_moved<O: Observer>(&mut self, from: Ppn, to: Ppn, observer: &mut O) {
         observer.moved(from, to);
         let block = self.block_of(to);
         let old_block = self.block_of(from);
@@ -580,7 +603,7 @@ impl Flash {
 
     /// A live page of a victim cannot be read: its version is lost for good.
     #[cold]
-    fn give_up(&mut self, ppn: Ppn) {
+    pub(super) fn give_up(&mut self, ppn: Ppn) {
         let (version, slot) = self.maps.live(ppn).expect("a live page");
         self.maps.set(version, slot, self.faults.lost);
         let block = self.block_of(ppn);
@@ -601,6 +624,9 @@ impl Flash {
                 self.settle(self.block_of(ppn));
             }
             return true;
+        }
+        if self.hybrid.is_some() {
+            return self.is_merge_disturbed(plane, work, Ppn(ppn.0));
         }
         let block = self.blocks.index(plane, victim);
         let victim_lost = self.blocks.blocks[block].state == State::Retired;
@@ -747,6 +773,9 @@ impl Flash {
     #[inline]
     pub fn place_now<O: Observer>(&mut self, address: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
         let domain = self.domain_of(address, version);
+        if self.hybrid.is_some() {
+            return self.place_merging(domain, address, version, keep_base, observer);
+        }
         while self.domains[domain as usize].free_pages <= self.domains[domain as usize].reserved {
             self.make_room_now(domain, observer);
         }

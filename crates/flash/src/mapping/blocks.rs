@@ -36,7 +36,11 @@ pub enum State {
     Closed,
     /// Not to be programmed any more, as a program in it failed: when its live pages are moved, it is retired.
     Doomed,
-    /// Chosen by the collector.
+    /// Hybrid mapping: a data block, programmed page by page at their own offsets.
+    Data,
+    /// Hybrid mapping: a log block.
+    Log,
+    /// Chosen by the collector; of a merge, to be erased next.
     Victim,
     /// Out of use for good; what it held is lost.
     Retired,
@@ -120,7 +124,12 @@ pub struct Blocks {
     pages_per_block: u32,
     gc_hard: u32,
     wear_dynamic: bool,
+    /// Hybrid mapping, which counts pages by itself: planes that live count as having room.
+    pub(crate) is_hybrid: bool,
 }
+
+/// Pages that a plane with hybrid mapping counts as having.
+const ENOUGH: u32 = 1 << 30;
 
 impl Blocks {
     /// All erased: planes of so many blocks, at most `blocks_per_plane`, which collect below this share of free pages.
@@ -158,6 +167,7 @@ impl Blocks {
             pages_per_block,
             gc_hard,
             wear_dynamic,
+            is_hybrid: false,
         }
     }
 
@@ -190,6 +200,9 @@ impl Blocks {
     #[inline]
     pub fn host_pages(&self, plane: u32) -> u32 {
         let state = &self.planes[plane as usize];
+        if self.is_hybrid {
+            return if state.retired < state.blocks { ENOUGH } else { 0 };
+        }
         let blocks = (state.free_blocks + u32::from(state.debt)).saturating_sub(self.gc_hard - 1);
         blocks * self.pages_per_block + self.left(plane, Stream::Host)
     }
@@ -232,14 +245,28 @@ impl Blocks {
         (index, offset)
     }
 
-    fn open(&mut self, plane: u32, stream: Stream) -> u16 {
+    /// Takes an erased block for pages that are not programmed in order.
+    pub(crate) fn take_free(&mut self, plane: u32, state: State) -> u16 {
+        let block = self.next_unretired(plane);
+        self.planes[plane as usize].free_blocks -= 1;
+        self.planes[plane as usize].free_pages -= self.pages_per_block;
+        let index = self.index(plane, block);
+        self.blocks[index].state = state;
+        block
+    }
+
+    fn next_unretired(&mut self, plane: u32) -> u16 {
         // A block retired while it was free is still among those to choose from.
-        let block = loop {
+        loop {
             let block = self.next_free(plane);
             if self.blocks[self.index(plane, block)].state != State::Retired {
                 break block;
             }
-        };
+        }
+    }
+
+    fn open(&mut self, plane: u32, stream: Stream) -> u16 {
+        let block = self.next_unretired(plane);
         let state = &mut self.planes[plane as usize];
         state.free_blocks -= 1;
         state.debt |= stream == Stream::Collection;
@@ -278,7 +305,7 @@ impl Blocks {
                 plane.open.iter_mut().filter(|open| **open == block).for_each(|open| *open = NONE);
             }
             State::Retired => return,
-            State::Closed | State::Doomed | State::Victim => {}
+            State::Closed | State::Doomed | State::Data | State::Log | State::Victim => {}
         }
         entry.state = state;
         plane.retired += u32::from(state == State::Retired);

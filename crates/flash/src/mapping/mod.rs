@@ -2,5 +2,6 @@
 
 pub mod blocks;
 pub mod cache;
+pub(crate) mod hybrid;
 pub mod maps;
 pub mod space;

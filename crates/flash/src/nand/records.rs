@@ -133,7 +133,7 @@ impl Flash {
     }
 
     /// Queues a page operation of the plan of `owner`, which completions name again. A read must be of a written version: it is bound to the page that holds it now, which is
-    /// not erased before the read ends. A program's page is chosen when it starts; it uses a page promised by `reserve`.
+    /// not erased before the read ends. A program's page is chosen when it starts; it uses a page promised by `reserve_page`.
     /// Returns the record, or `None` for a read of a version that is not written.
     #[inline]
     pub fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
@@ -167,14 +167,23 @@ impl Flash {
         let domain = &self.domains[domain_id as usize];
         self.records[id as usize].plane = domain.plane;
         if domain.single_unit() && domain.free_pages >= domain.reserved {
-            self.records[id as usize].unit = self.channels[domain.channels.0 as usize].first_unit + domain.units.trailing_zeros();
-            self.bind(id);
+            if self.hybrid.is_none() || !self.has_failures() || self.keeps_promise(id) {
+                self.bind_program(id);
+            }
         } else if domain.living_planes == 0 {
             self.fail_unstarted(id);
         } else {
             self.pool(id);
             self.offer(domain_id);
         }
+    }
+
+    /// Queues a program at the only unit of its domain.
+    #[inline]
+    pub(crate) fn bind_program(&mut self, id: u32) {
+        let domain = &self.domains[self.records[id as usize].domain as usize];
+        self.records[id as usize].unit = self.channels[domain.channels.0 as usize].first_unit + domain.units.trailing_zeros();
+        self.bind(id);
     }
 
     /// Appends a program to those that wait in its domain.

@@ -290,7 +290,7 @@ impl Flash {
     pub(super) fn give_page(&mut self, id: u32, plane: u32) -> Ppn {
         let Record { domain, slot, version, member, cause, owner, .. } = self.records[id as usize];
         self.maps.prefetch(slot); // for the end of the program
-        let ppn = self.take_host_page(plane);
+        let ppn = if self.hybrid.is_some() { self.take_promised(slot) } else { self.take_host_page(plane) };
         self.started.push((owner, ppn, slot));
         self.domains[domain as usize].reserved -= 1;
         self.maps.label(ppn, version, slot);

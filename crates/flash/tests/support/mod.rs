@@ -43,6 +43,8 @@ pub fn settings(placement: Placement) -> Settings {
         spare_chips: 0,
         translation_blocks: 0,
         translation_pages: 0,
+        log_blocks: 0,
+        shared_logs: false,
         cell: CellTimes { read_ns: 10, program_ns: 100, erase_ns: 1000 },
         bus_ps_per_byte: 1000,
         read_command_ns: 1,
@@ -117,7 +119,15 @@ impl Host {
     /// Programs a page, if there is one and the page is not being programmed.
     pub fn write(&mut self, address: MemberPage, version: Version, keep_base: bool) -> bool {
         let key = (self.flash.slot(address), version as u8);
-        if self.writing.contains_key(&key) || !self.flash.reserve(self.flash.domain_of(address, version)) {
+        if self.writing.contains_key(&key) {
+            return false;
+        }
+        let is_promised = match version {
+            Version::Current => self.flash.reserve_page(address),
+            _ => self.flash.reserve(self.flash.domain_of(address, version)),
+        };
+        if !is_promised {
+            self.settle(); // room may be made
             return false;
         }
         self.writing.insert(key, true);

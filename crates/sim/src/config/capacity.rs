@@ -53,8 +53,8 @@ pub struct Derived {
     pub pages_per_member: u32,
     /// Logical pages of all members, those for parity or copies included.
     pub logical_pages: u64,
-    /// Bytes of the forward map in RAM: 4 for each logical page; under DFTL those of its two tables. Reverse map and stripe state are not
-    /// counted.
+    /// Bytes of the forward map in RAM: 4 for each logical page; under DFTL those of its two tables; under hybrid mapping 4 for each logical block and
+    /// each page of a log block. Reverse map and stripe state are not counted.
     pub table_bytes: u64,
     /// Bytes of the data buffer in DRAM, whole pages; 0 for none.
     pub buffer_bytes: u64,
@@ -103,7 +103,7 @@ impl Price {
         let over_provisioned = data_pages - derived.logical_pages;
         let redundancy_pages = derived.physical_pages - over_provisioned - scheme.user_pages();
         let tables = match derived.translation {
-            None => BTreeMap::from_iter(scheme.tables(derived.logical_pages)),
+            None => scheme.tables(derived.logical_pages).into_iter().flat_map(|table| device.tables_of(table)).collect(),
             Some(TranslationTables { gtd_bytes, cmt_bytes, .. }) => BTreeMap::from([("gtd", gtd_bytes), ("cmt", cmt_bytes)]),
         };
         Self {
@@ -157,8 +157,34 @@ impl Device {
         self.data_chips_per_member() * self.dies_per_chip * self.planes_per_die
     }
 
-    /// Page versions that a member's data chips can hold and still be collected.
+    /// Log blocks of each plane under hybrid mapping.
+    pub fn log_blocks_per_plane(&self) -> u32 {
+        self.log_blocks / (self.dies_per_chip * self.planes_per_die)
+    }
+
+    /// Tables of the controller with their bytes: in the place of a page map, hybrid mapping has a map of blocks and one of the pages of log blocks.
+    fn tables_of(&self, table: (&'static str, u64)) -> Vec<(&'static str, u64)> {
+        if !self.mapping.is_hybrid() || table.0 != "page_map" {
+            return vec![table];
+        }
+        let (logs, blocks) = self.hybrid_blocks();
+        let entry = u64::from(ENTRY_BYTES);
+        vec![("block_map", entry * blocks), ("log_map", entry * logs * u64::from(self.pages_per_block))]
+    }
+
+    /// Log blocks, and logical blocks, of the device under hybrid mapping.
+    fn hybrid_blocks(&self) -> (u64, u64) {
+        let planes = u64::from(self.members()) * u64::from(self.planes_per_member());
+        let logical_pages = u64::from(self.members()) * u64::from(self.pages_per_member());
+        (planes * u64::from(self.log_blocks_per_plane()), logical_pages / u64::from(self.pages_per_block))
+    }
+
+    /// Page versions that a member's data chips can hold and still be collected. (Under hybrid mapping semivalid
+    /// pages take no room from others, and merges commit as many as there are.)
     pub(super) fn pages_held(&self) -> u32 {
+        if self.mapping.is_hybrid() {
+            return u32::MAX;
+        }
         let blocks = self.data_blocks_for(self.pages_per_member());
         most_logical_pages(self.planes_per_member(), blocks, self.pages_per_block, self.gc_hard) as u32 // physical pages are below 2^30
     }
@@ -191,7 +217,7 @@ impl Device {
 
     fn translation_pages_for(&self, pages_per_member: u32) -> u32 {
         match self.mapping {
-            Mapping::Page => 0,
+            Mapping::Page | Mapping::Bast | Mapping::Fast => 0,
             Mapping::Dftl => {
                 let entries = self.entries_per_translation_page();
                 2 * (pages_per_member.div_ceil(entries) + self.mirror_pages_per_member().div_ceil(entries))
@@ -242,7 +268,7 @@ impl Device {
     }
 
     /// Logical pages that each member offers: its physical pages less the over-provisioning, taken in parts per million and
-    /// rounded down; with static allocation further down to the same number for each plane.
+    /// rounded down; with static allocation further down to the same number for each plane, under hybrid mapping of whole blocks.
     pub fn pages_per_member(&self) -> u32 {
         self.pages_per_member_at((self.over_provisioning * 1e6).round() as u64)
     }
@@ -250,7 +276,11 @@ impl Device {
     fn pages_per_member_at(&self, over_provisioning_ppm: u64) -> u32 {
         let planes = u64::from(self.planes_per_member());
         let pages = left_of(planes * self.geometry().pages_per_plane(), over_provisioning_ppm);
-        let pages = if self.allocation == Allocation::Static { pages - pages % planes } else { pages };
+        let pages = match self.allocation {
+            _ if self.mapping.is_hybrid() => pages - pages % (planes * u64::from(self.pages_per_block)),
+            Allocation::Static => pages - pages % planes,
+            Allocation::SemiDynamic | Allocation::Dynamic => pages,
+        };
         pages as u32 // physical pages are below 2^30
     }
 
@@ -262,7 +292,7 @@ impl Device {
     fn space_domain_of(&self, placement: Placement, pages_per_member: u32) -> SpaceDomain {
         let (planes, pages) = (self.planes_per_member(), u64::from(pages_per_member));
         match placement {
-            Placement::Static => SpaceDomain { planes: 1, logical_pages: pages / u64::from(planes) },
+            Placement::Static | Placement::Blocks => SpaceDomain { planes: 1, logical_pages: pages / u64::from(planes) },
             Placement::Member => SpaceDomain { planes, logical_pages: pages },
             Placement::Groups(groups) => {
                 let members = u32::from(self.members()) / groups;
@@ -283,6 +313,10 @@ impl Device {
 
     /// The same with translation pages for so many pages of each member.
     fn most_logical_pages_beside(&self, placement: Placement, pages_per_member: u32) -> u64 {
+        if placement == Placement::Blocks {
+            let logical_blocks = self.blocks_per_plane.saturating_sub(self.log_blocks_per_plane() + 1);
+            return u64::from(logical_blocks) * u64::from(self.pages_per_block);
+        }
         let blocks = self.data_blocks_for(pages_per_member);
         most_logical_pages(self.space_domain(placement).planes, blocks, self.pages_per_block, self.gc_hard)
     }
@@ -346,7 +380,10 @@ impl Device {
             planes_per_member: self.planes_per_member(),
             pages_per_member: self.pages_per_member(),
             logical_pages,
-            table_bytes: translation.map_or(4 * logical_pages, |tables| tables.gtd_bytes + tables.cmt_bytes),
+            table_bytes: match translation {
+                Some(tables) => tables.gtd_bytes + tables.cmt_bytes,
+                None => self.tables_of(("page_map", u64::from(ENTRY_BYTES) * logical_pages)).iter().map(|(_, bytes)| bytes).sum(),
+            },
             buffer_bytes: if self.nvram_buffer_bytes > 0 { 0 } else { buffer_bytes },
             nvram_buffer_bytes: if self.nvram_buffer_bytes > 0 { buffer_bytes } else { 0 },
             translation,

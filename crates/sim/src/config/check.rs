@@ -1,7 +1,7 @@
 //! Checks that concern several settings at once, and warnings about legal settings that surprise.
 
 use super::gather::find_scheme;
-use super::{Allocation, Config, ConfigError, Device, Ftl, Mapping, Member, nearest};
+use super::{Allocation, Config, ConfigError, Device, Ftl, Mapping, Member, WearLeveling, nearest};
 use crate::buffer::MOST_PAGE_BYTES;
 use flashraid_flash::Placement;
 use flashraid_redundancy::rebuild::{ORDERS, Order, default_order, find_order};
@@ -25,6 +25,7 @@ impl Config {
         self.device.check_mirror_chips().map_err(|ConfigError(text)| ConfigError(format!("{name} on {device}: {text}")))?;
         self.device.check_mapping()?;
         let scheme = self.build_scheme()?;
+        self.check_hybrid(scheme.as_ref())?;
         self.check_ftl(scheme.as_ref())?;
         let placement = self.placement(scheme.as_ref());
         if self.device.mirror_chips > 0 && placement != Placement::Member {
@@ -90,6 +91,7 @@ impl Config {
     pub fn placement(&self, scheme: &dyn Scheme) -> Placement {
         let device = &self.device;
         match (device.allocation, device.ftl) {
+            _ if device.mapping.is_hybrid() => Placement::Blocks,
             (Allocation::Static, _) => Placement::Static,
             (Allocation::SemiDynamic, _) if scheme.mirror_groups().is_none() => Placement::Member,
             (_, Ftl::Auto) => {
@@ -98,6 +100,24 @@ impl Config {
             }
             (_, ftl) => owned_planes(ftl, scheme),
         }
+    }
+
+    /// With block-mapped offsets pages do not move freely (SPEC 7.3): neither between the members of a mirror group, nor if they are semivalid.
+    fn check_hybrid(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
+        let (name, mapping) = (&self.scheme.name, self.device.mapping);
+        if !mapping.is_hybrid() {
+            return Ok(());
+        }
+        let why = if scheme.mirror_groups().is_some() {
+            "leaves it to the FTL on which channel a page goes"
+        } else if self.scheme.parameters.get("gc_semivalid").is_some_and(|value| value == "move") {
+            "with gc_semivalid = move has semivalid pages moved, and their offsets are taken"
+        } else if self.device.mirror_chips > 0 {
+            "keeps copies on mirror chips, whose pages have no offset of their own"
+        } else {
+            return Ok(());
+        };
+        refuse(format!("mapping = {}: {name} {why}: allowed is page, dftl", mapping.name()))
     }
 
     /// An FTL instance over several members may put two strips of a stripe on one of them. So the scheme must survive the loss of
@@ -220,7 +240,11 @@ impl Device {
         self.check_counts()?;
         self.check_mirror_chips()?;
         self.check_mapping()?;
-        self.check_capacity(if self.allocation == Allocation::Static { Placement::Static } else { Placement::Groups(1) })?;
+        self.check_capacity(match self.allocation {
+            _ if self.mapping.is_hybrid() => Placement::Blocks,
+            Allocation::Static => Placement::Static,
+            Allocation::SemiDynamic | Allocation::Dynamic => Placement::Groups(1),
+        })?;
         self.check_buffer()
     }
 
@@ -294,10 +318,12 @@ impl Device {
         refuse(format!("mirror_chips = {mirrors}: {why}"))
     }
 
-    /// Translation pages are stored on two members, in blocks of their own.
+    /// Translation pages are stored on two members, in blocks of their own. Hybrid mapping has log blocks in each plane, and no pages of free choice.
     fn check_mapping(&self) -> Result<(), ConfigError> {
-        if self.mapping == Mapping::Page {
-            return Ok(());
+        match self.mapping {
+            Mapping::Page => return Ok(()),
+            Mapping::Bast | Mapping::Fast => return self.check_log_blocks(),
+            Mapping::Dftl => {}
         }
         if self.members() < 2 {
             return refuse("mapping = dftl: each translation page is stored on two members, allowed with at least 2 of them".into());
@@ -314,11 +340,57 @@ impl Device {
         Ok(())
     }
 
+    fn check_log_blocks(&self) -> Result<(), ConfigError> {
+        let (mapping, planes) = (self.mapping.name(), self.dies_per_chip * self.planes_per_die);
+        let least = if self.mapping == Mapping::Fast { 2 } else { 1 };
+        if self.log_blocks_per_plane() < least {
+            return refuse(format!(
+                "log_blocks = {}: mapping = {mapping} needs {least} in each of the {planes} planes of a chip, allowed is from {}",
+                self.log_blocks,
+                least * planes
+            ));
+        }
+        for (key, value, is_refused, allowed) in [
+            ("multi_plane", "true", self.multi_plane, "false"),
+            ("wear_leveling", "static", self.wear_leveling == WearLeveling::Static, "none, dynamic"),
+            ("ftl", self.ftl.name(), matches!(self.ftl, Ftl::Group | Ftl::Device), "auto, member"),
+        ] {
+            if is_refused {
+                return refuse(format!(
+                    "{key} = {value}: with mapping = {mapping} pages lie at their offsets in blocks: allowed is {allowed}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses what could run out of space for good. Looks at `gc_hard`, never at `gc_threshold`.
     fn check_capacity(&self, placement: Placement) -> Result<(), ConfigError> {
         let (domain, most) = (self.space_domain(placement), self.most_logical_pages(placement));
         if (1..=most).contains(&domain.logical_pages) {
             return Ok(());
+        }
+        if placement == Placement::Blocks && most > 0 {
+            let (planes, blocks) = (u64::from(self.planes_per_member()), domain.logical_pages / u64::from(self.pages_per_block));
+            let advice = match self.least_over_provisioning_ppm(placement) {
+                Some(ppm) => format!("over_provisioning from {}", ppm as f64 / 1e6),
+                None => "a larger blocks_per_plane".into(),
+            };
+            if blocks == 0 {
+                let planes = self.blocks_per_plane;
+                return refuse(format!(
+                    "over_provisioning = {}: leaves none of the {planes} blocks of a plane for data: allowed is {advice}, as long as one is left",
+                    self.over_provisioning
+                ));
+            }
+            return refuse(format!(
+                "over_provisioning = {}: {blocks} logical blocks, {} log blocks and one for merges make {}, and each of the {planes} planes of a member has \
+                 {}: allowed is {advice}, or fewer log_blocks",
+                self.over_provisioning,
+                self.log_blocks_per_plane(),
+                blocks + u64::from(self.log_blocks_per_plane()) + 1,
+                self.blocks_per_plane
+            ));
         }
         let advice = match self.least_over_provisioning_ppm(placement) {
             Some(ppm) => format!("allowed is over_provisioning from {}", ppm as f64 / 1e6),

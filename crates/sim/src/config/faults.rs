@@ -165,6 +165,12 @@ impl Config {
     /// Whether the device has what is to fail; `space_pages` is its logical space.
     pub(crate) fn check_target(&self, target: Target, space_pages: u64) -> Result<(), String> {
         match target {
+            Target::Fault(Fault::Loss(Part::Block { .. }) | Fault::Program(_) | Fault::Erase(_)) if self.device.mapping.is_hybrid() => {
+                let mapping = self.device.mapping.name();
+                Err(format!(
+                    "blocks are not retired with mapping = {mapping}: allowed are larger parts and single pages, or mapping = page, dftl"
+                ))
+            }
             Target::Fault(Fault::Loss(part) | Fault::Program(part) | Fault::Erase(part)) => {
                 settings(&self.device, Placement::Member, true).part_exists(&part)
             }

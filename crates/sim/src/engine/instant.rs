@@ -158,6 +158,12 @@ impl<C: Content> Engine<C> {
         for operation in &decisions.operations {
             self.perform_all(*operation, FILL, wave);
         }
+        // Merges without time cannot wait for commits: no page stays semivalid from one overwrite to the next.
+        while self.flash.settings().log_blocks > 0
+            && let Some(commit) = self.scheme.drain()
+        {
+            self.perform_all(commit, FILL, wave);
+        }
         if C::TRACKED {
             self.content.filled(lpn);
         }
@@ -193,9 +199,9 @@ impl<C: Content> Engine<C> {
         pages.retain(|&address| self.flash.lookup(address, Version::Current).is_none());
         self.add_translation_pages(&mut pages);
         // All or none: a page without its redundancy would be lost by the next failure.
-        let promised = pages.iter().take_while(|&&address| self.flash.reserve(self.flash.domain_of(address, Version::Current))).count();
+        let promised = pages.iter().take_while(|&&address| self.flash.reserve_page(address)).count();
         if promised < pages.len() {
-            pages[..promised].iter().for_each(|&address| self.flash.release(self.flash.domain_of(address, Version::Current)));
+            pages[..promised].iter().for_each(|&address| self.flash.release_page(address));
         } else {
             for &address in &pages {
                 let ppn = self.flash.place(address, Version::Current);

@@ -312,10 +312,11 @@ impl<C: Content> Engine<C> {
         while self.slots[id as usize].unpromised != 0 {
             let member = self.slots[id as usize].unpromised.trailing_zeros();
             let page = self.slots[id as usize].operation.page;
-            let domain = self.flash.domain_of(MemberPage { member: MemberId(member as u16), page }, Version::Current);
+            let address = MemberPage { member: MemberId(member as u16), page };
+            let domain = self.flash.domain_of(address, Version::Current);
             let (head, tail) = self.space_waiters[domain as usize];
             let is_next = head == NIL || head == id;
-            let is_promised = is_next && self.flash.reserve(domain);
+            let is_promised = is_next && self.flash.reserve_page(address);
             if !is_promised && !self.is_hopeless(domain) {
                 if head != id {
                     match head {
@@ -762,8 +763,7 @@ impl<C: Content> Engine<C> {
         while promised != 0 {
             let member = promised.trailing_zeros();
             promised &= promised - 1;
-            let domain = self.flash.domain_of(MemberPage { member: MemberId(member as u16), page: operation.page }, Version::Current);
-            self.flash.release(domain);
+            self.flash.release_page(MemberPage { member: MemberId(member as u16), page: operation.page });
         }
     }
 
@@ -945,8 +945,9 @@ impl<C: Content> Engine<C> {
         while wanted != 0 {
             let member = wanted.trailing_zeros();
             wanted &= wanted - 1;
-            let domain = self.flash.domain_of(MemberPage { member: MemberId(member as u16), page: operation.page }, Version::Current);
-            if self.space_waiters[domain as usize].0 != NIL || !self.flash.reserve(domain) {
+            let address = MemberPage { member: MemberId(member as u16), page: operation.page };
+            let domain = self.flash.domain_of(address, Version::Current);
+            if self.space_waiters[domain as usize].0 != NIL || !self.flash.reserve_page(address) {
                 self.give_back(operation, promised);
                 return false;
             }

@@ -165,6 +165,16 @@ pub fn dftl_cases(scheme: &'static str) -> impl Strategy<Value = Case> {
     })
 }
 
+/// Cases for `scheme` with hybrid mapping and few log blocks.
+pub fn hybrid_cases(scheme: &'static str) -> impl Strategy<Value = Case> {
+    let logs = (word(&["bast", "fast"]), 1..=4u32);
+    (cases(scheme, 0.0), logs, shape(), words()).prop_map(move |(case, (kind, logs), shape, words)| {
+        let logs = (logs + u32::from(kind == "fast")) * shape.2 * shape.3;
+        let mapping = [("mapping", kind.into()), ("log_blocks", logs.to_string())];
+        Case { settings: settings(scheme, shape, words, 0.0, &mapping), ..case }
+    })
+}
+
 /// Legal settings from any choice.
 fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
     let (mut channels, mut chips, dies, planes, blocks, pages, page_bytes) = shape;
@@ -177,13 +187,17 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: 
         allocation = if allocation == "static" { "semi_dynamic" } else { allocation };
     }
     let by_chip = member == "chip";
+    let is_hybrid = more.iter().any(|(key, _)| *key == "log_blocks");
+    let wear = if is_hybrid && wear == "static" { "dynamic" } else { wear };
+    let multi_plane = if is_hybrid { "false" } else { multi_plane };
     match scheme {
         "raid1" => channels += channels % 2,
         "sirf1" => channels = channels.next_multiple_of(groups.parse().expect("a number")),
-        "raid4" | "raid5" if channels * if by_chip { chips } else { 1 } < 3 => channels = 3,
+        "raid4" | "raid5" | "no-pc" | "fpc" | "ppc" | "ca-ppc" if channels * if by_chip { chips } else { 1 } < 3 => channels = 3,
         _ => {}
     }
     let ftl = match (scheme, ftl) {
+        _ if is_hybrid => "auto",
         ("raid0" | "raid1", "group") if channels % 2 == 0 => "group",
         ("raid0", "device") => "device",
         ("sirf1", "group") => "group",
@@ -242,7 +256,9 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: 
 /// How little over-provisioning would do.
 fn least_over_provisioning(scheme: &str, settings: &[(&'static str, String)]) -> f64 {
     let mut pairs: Vec<(&str, &str)> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
-    pairs.push(("over_provisioning", "0.9"));
+    let blocks = pairs.iter().find(|(key, _)| *key == "blocks_per_plane").map_or(8, |(_, blocks)| blocks.parse().expect("a number"));
+    let one_block = format!("{:.6}", 1.0 - 1.01 / f64::from(blocks));
+    pairs.push(("over_provisioning", if pairs.iter().any(|(key, _)| *key == "log_blocks") { &one_block } else { "0.9" }));
     let config = support::config("tiny", scheme, &pairs);
     support::least_over_provisioning(&config.device, config.placement(&*config.build_scheme().expect("a legal scheme")))
 }

@@ -11,7 +11,7 @@ mod support;
 mod test_only;
 
 use bytes::{Bytes, Redundancy};
-use case::{Case, Drive, buffered, buffered_cases, cases, dftl_cases, nvram, nvram_cases};
+use case::{Case, Drive, buffered, buffered_cases, cases, dftl_cases, hybrid_cases, nvram, nvram_cases};
 use flashraid_redundancy::{Job, Scheme};
 use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::{CompletedRequest, Engine};
@@ -246,6 +246,8 @@ fn redundancy(config: &Config) -> Redundancy {
         "raid1" => Redundancy::Mirror(2),
         "sirf1" => Redundancy::Mirror(config.scheme.parameters["groups"].as_u64().expect("a number") as u16),
         "cr5m" => Redundancy::Copied,
+        // What flash holds of a row adds up with what NVRAM holds: the tags know.
+        "fpc" | "ppc" | "ca-ppc" => Redundancy::None,
         _ => Redundancy::Parity,
     }
 }
@@ -350,6 +352,43 @@ fn nvram_sirf1() {
 #[test]
 fn nvram_raid5_dftl() {
     registered("nvram_raid5_dftl", "raid5", 20, nvram(dftl_cases("raid5")));
+}
+
+/// Hybrid mapping, whose merges make room page by page of a logical block.
+#[test]
+fn hybrid_raid0() {
+    registered("hybrid_raid0", "raid0", 40, hybrid_cases("raid0"));
+}
+
+#[test]
+fn hybrid_raid1() {
+    registered("hybrid_raid1", "raid1", 25, hybrid_cases("raid1"));
+}
+
+#[test]
+fn hybrid_raid5() {
+    registered("hybrid_raid5", "raid5", 60, hybrid_cases("raid5"));
+}
+
+#[test]
+fn hybrid_no_pc() {
+    registered("hybrid_no_pc", "no-pc", 40, nvram(hybrid_cases("no-pc")));
+}
+
+/// Commits before merges: what delays parities keeps semivalid pages in data blocks and log blocks.
+#[test]
+fn hybrid_ppc() {
+    registered("hybrid_ppc", "ppc", 60, hybrid_cases("ppc"));
+}
+
+#[test]
+fn hybrid_ca_ppc() {
+    registered("hybrid_ca_ppc", "ca-ppc", 40, nvram(hybrid_cases("ca-ppc")));
+}
+
+#[test]
+fn hybrid_fpc() {
+    registered("hybrid_fpc", "fpc", 20, nvram(hybrid_cases("fpc")));
 }
 
 #[test]
