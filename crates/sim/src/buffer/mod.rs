@@ -144,6 +144,11 @@ impl OnFlash {
         self.words[(bit >> 6) as usize] |= sectors << (bit & 63);
     }
 
+    #[inline]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.words, (lpn.0 << self.shift >> 6) as usize);
+    }
+
     fn clear(&mut self, lpn: Lpn) {
         let bit = lpn.0 << self.shift;
         self.words[(bit >> 6) as usize] &= !(u64::MAX >> (64 - (1 << self.shift)) << (bit & 63));
@@ -234,12 +239,15 @@ impl Buffer {
         }
     }
 
-    /// Asks the processor for what finding the page needs.
+    /// Asks the processor for what finding the page needs, and, where it will probably leave soon, for what is known of it on flash.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
         match &self.pages {
             Pages::Dram(pages) => pages.prefetch(lpn),
-            Pages::Nvram(pages) => pages.prefetch(lpn),
+            Pages::Nvram(pages) => {
+                pages.prefetch(lpn);
+                self.on_flash.prefetch(lpn);
+            }
         }
     }
 
@@ -328,7 +336,7 @@ impl Buffer {
         let Pages::Dram(pages) = &mut self.pages else { return None };
         let lpn = pages.upcoming()?;
         pages.prefetch(lpn);
-        prefetch(&self.on_flash.words, (lpn.0 << self.on_flash.shift >> 6) as usize);
+        self.on_flash.prefetch(lpn);
         Some(lpn)
     }
 
