@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::engine::tags::{Tags, ZERO};
 use crate::verify::{VERSIONS, end_of_stripe, pages_of_stripe};
-use flashraid_vocabulary::{Lpn, Version};
+use flashraid_vocabulary::{Lpn, MemberPage, Version};
 
 /// Vectors over the field of two elements, as far as they are independent: each has a highest bit that no other has.
 #[derive(Default)]
@@ -33,13 +33,20 @@ pub fn lost_pages(engine: &Engine<Tags>) -> (Vec<Lpn>, Vec<Lpn>) {
         let end = end_of_stripe(engine, first);
         pages.clear();
         pages_of_stripe(engine, first, end, &mut pages);
-        let mut span = Span::default();
+        let has_delayed = pages.iter().any(|page| tags.in_nvram(page.page) != ZERO);
+        let has_base = pages.iter().any(|page| flash.lookup(*page, Version::Base).is_some());
+        let (mut span, mut old_parities) = (Span::default(), Vec::new());
         pages.iter().for_each(|page| span.add(tags.in_nvram(page.page)));
         for (page, version) in pages.iter().flat_map(|page| VERSIONS.map(|version| (*page, version))) {
             if let Some(ppn) = flash.lookup(page, version).filter(|_| !flash.is_lost(page, version)) {
-                span.add(tags.page(ppn));
+                let is_old = has_delayed && !has_base && !holds_data(engine, first, end, page);
+                if is_old { old_parities.push(tags.page(ppn)) } else { span.add(tags.page(ppn)) }
             }
         }
+        // A parity on flash that NVRAM has outdated may give a page if the old versions that it covers are pages of zeroes, or are still the
+        // newest ones: if NVRAM covers the whole stripe, nobody knows that.
+        let mut wider = Span(span.0.clone());
+        old_parities.into_iter().for_each(|content| wider.add(content));
         // NVRAM lives.
         pages.iter().for_each(|page| span.add(tags.in_nvram(page.page)));
         let is_lost = |lpn: &Lpn| flash.is_lost(engine.scheme().locate(*lpn), Version::Current);
@@ -51,15 +58,20 @@ pub fn lost_pages(engine: &Engine<Tags>) -> (Vec<Lpn>, Vec<Lpn>) {
         for lpn in gone {
             if is_vague {
                 vague.push(lpn);
-            } else if span.reduce(tags.durable(lpn)) != 0 {
+            } else if wider.reduce(tags.durable(lpn)) != 0 {
                 lost.push(lpn);
-            } else if lost_base {
+            } else if lost_base || span.reduce(tags.durable(lpn)) != 0 {
                 vague.push(lpn);
             }
         }
         first = end;
     }
     (lost, vague)
+}
+
+/// Whether the page is one of the host pages `first..end`, and not kept for the sake of these.
+fn holds_data(engine: &Engine<Tags>, first: u64, end: u64, page: MemberPage) -> bool {
+    (first..end).any(|lpn| engine.scheme().locate(Lpn(lpn)) == page)
 }
 
 #[cfg(test)]
