@@ -275,11 +275,15 @@ impl<C: Content> Engine<C> {
 
     /// An operation that has departed has ended: flash has what left with it, or it has failed.
     #[cold]
-    pub(super) fn arrives(&mut self, id: u32, operation: &Operation) {
+    pub(super) fn arrives(&mut self, id: u32, operation: &Operation, failed: bool) {
         let now_ns = self.flash.now_ns();
         let mut startable = std::mem::take(&mut self.startable);
         for lpn in operation.host_pages() {
             self.buffered().arrive(lpn, id);
+            if failed && operation.kind == OperationKind::Trim {
+                // Whatever was there still is.
+                self.buffered().is_on_flash(lpn);
+            }
             if operation.kind == OperationKind::Write {
                 self.buffered().give_back(lpn, now_ns, &mut startable);
             }

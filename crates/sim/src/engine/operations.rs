@@ -704,7 +704,7 @@ impl<C: Content> Engine<C> {
             self.content.ended(id, &operation, failed);
         }
         if self.slots[id as usize].departs {
-            self.arrives(id, &operation);
+            self.arrives(id, &operation, failed);
         }
         if operation.kind != OperationKind::Job && job != TRANSLATION {
             match failed {
