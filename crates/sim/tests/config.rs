@@ -459,6 +459,42 @@ fn dftl_sets_blocks_apart_and_keeps_two_tables() {
     );
 }
 
+/// A chip of 4,096 blocks of 64 pages, of which 160 are log blocks and one is for merges: at most 3,935 logical blocks; 10 % off leave 3,686 whole ones.
+#[test]
+fn hybrid_mapping_needs_log_blocks_and_one_for_merges() {
+    let derived = |pairs: &[(&str, &str)]| on("ppc-4p1", "raid5", pairs).unwrap().device.derived();
+    let bast = derived(&[("mapping", "bast")]);
+    assert_eq!((bast.pages_per_member, bast.table_bytes), (3686 * 64, 4 * 5 * (3686 + 160 * 64)));
+    assert_eq!(derived(&[]).table_bytes, 4 * derived(&[]).logical_pages);
+    assert_eq!(derived(&[("mapping", "fast"), ("over_provisioning", "0.039306")]).pages_per_member, 3935 * 64, "the most");
+    let refusal = |scheme: &str, pairs: &[(&str, &str)]| one_line(on("ppc-4p1", scheme, pairs).unwrap_err());
+    assert_eq!(
+        refusal("raid5", &[("mapping", "bast"), ("over_provisioning", "0.0390")]),
+        "over_provisioning = 0.039: 3936 logical blocks, 160 log blocks and one for merges make 4097, and a plane has 4096: allowed is \
+         over_provisioning from 0.039063, or fewer log_blocks"
+    );
+    assert_eq!(
+        refusal("raid5", &[("mapping", "fast"), ("log_blocks", "3"), ("planes_per_die", "2")]),
+        "log_blocks = 3: mapping = fast needs 2 in each of the 2 planes of a chip, allowed is from 4"
+    );
+    assert_eq!(
+        refusal("raid5", &[("mapping", "bast"), ("multi_plane", "true")]),
+        "multi_plane = true: with mapping = bast pages lie at their offsets in blocks: allowed is false"
+    );
+    assert_eq!(
+        refusal("ppc", &[("mapping", "bast"), ("gc_semivalid", "move")]),
+        "mapping = bast: ppc with gc_semivalid = move has semivalid pages moved, and their offsets are taken: allowed is page, dftl"
+    );
+    assert_eq!(
+        refusal("raid5", &[("mapping", "bast"), ("fail", "block:0.0.0.0.1@1s")]),
+        "fail = block:0.0.0.0.1@1s: blocks are not retired with mapping = bast: allowed are larger parts and single pages, or mapping = page, dftl"
+    );
+    for scheme in ["cr5m", "sirf1"] {
+        let text = one_line(on("ssd1", scheme, &[("mapping", "bast"), ("log_blocks", "640")]).unwrap_err());
+        assert!(text.starts_with(&format!("mapping = bast: {scheme} ")) && text.ends_with(": allowed is page, dftl"), "{text}");
+    }
+}
+
 #[test]
 fn mirror_chips_hold_no_data() {
     let offered = |pairs: &[(&str, &str)]| on("ssd1", "raid5", pairs).unwrap().device;

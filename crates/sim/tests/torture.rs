@@ -39,6 +39,22 @@ fn nothing_is_lost_within_tolerance() {
     }
 }
 
+/// The same on devices with log blocks.
+#[test]
+fn nothing_is_lost_with_log_blocks() {
+    for scheme in ["raid1", "raid4", "raid5", "no-pc", "fpc", "ppc", "ca-ppc"] {
+        for mapping in ["bast", "fast"] {
+            let settings = vec![("mapping".to_string(), mapping.to_string())];
+            let torture = Torture { scheme: scheme.into(), settings, kills: proving(10_000, 300), ..Torture::default() };
+            let report = run(&torture);
+            let found = &report.schemes[0];
+            assert_eq!(found.violation, None, "{scheme} {mapping}");
+            println!("{scheme} {mapping}: {:?} {:?}", found.states, found.faults);
+            assert!(found.kills == torture.kills && found.rebuilt > 0 && found.states["collection"] > 0, "{found:?}");
+        }
+    }
+}
+
 /// A second failure takes exactly what it must.
 #[test]
 fn a_second_failure_loses_what_it_must() {

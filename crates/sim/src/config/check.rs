@@ -371,21 +371,20 @@ impl Device {
             return Ok(());
         }
         if placement == Placement::Blocks && most > 0 {
-            let (planes, blocks) = (u64::from(self.planes_per_member()), domain.logical_pages / u64::from(self.pages_per_block));
+            let blocks = domain.logical_pages / u64::from(self.pages_per_block);
             let advice = match self.least_over_provisioning_ppm(placement) {
                 Some(ppm) => format!("over_provisioning from {}", ppm as f64 / 1e6),
                 None => "a larger blocks_per_plane".into(),
             };
             if blocks == 0 {
-                let planes = self.blocks_per_plane;
                 return refuse(format!(
-                    "over_provisioning = {}: leaves none of the {planes} blocks of a plane for data: allowed is {advice}, as long as one is left",
-                    self.over_provisioning
+                    "over_provisioning = {}: leaves none of the {} blocks of a plane for data: allowed is {advice}, as long as one is left",
+                    self.over_provisioning, self.blocks_per_plane
                 ));
             }
             return refuse(format!(
-                "over_provisioning = {}: {blocks} logical blocks, {} log blocks and one for merges make {}, and each of the {planes} planes of a member has \
-                 {}: allowed is {advice}, or fewer log_blocks",
+                "over_provisioning = {}: {blocks} logical blocks, {} log blocks and one for merges make {}, and a plane has {}: allowed is \
+                 {advice}, or fewer log_blocks",
                 self.over_provisioning,
                 self.log_blocks_per_plane(),
                 blocks + u64::from(self.log_blocks_per_plane()) + 1,

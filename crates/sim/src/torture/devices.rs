@@ -79,7 +79,7 @@ pub fn draw(torture: &Torture, scheme: &str, number: u64) -> Result<Config, Conf
         set(parameter.name, random.of_list(values));
     }
     let Some(device) = &torture.device else {
-        shape(entry, &mut random, &mut settings);
+        shape(entry, torture, &mut random, &mut settings);
         settings.extend(torture.settings.iter().cloned());
         return with_room("tiny", scheme, &mut random, settings);
     };
@@ -88,7 +88,7 @@ pub fn draw(torture: &Torture, scheme: &str, number: u64) -> Result<Config, Conf
 }
 
 /// A small device.
-fn shape(entry: &Entry, random: &mut Random, settings: &mut Pairs) {
+fn shape(entry: &Entry, torture: &Torture, random: &mut Random, settings: &mut Pairs) {
     let scheme = entry.name;
     let has_parity_cache = entry.parameters.iter().any(|parameter| parameter.name == "parity_cache_bytes");
     let (mut member, mut channels, mut chips) = ("channel", random.within(3, 8), random.within(1, 4));
@@ -114,6 +114,16 @@ fn shape(entry: &Entry, random: &mut Random, settings: &mut Pairs) {
         if dies > 1 { dies = 1 } else { planes = 1 }
     }
     let page_bytes = random.of_list(&[4096, 512]);
+    // With log blocks if that is asked for.
+    let asked = torture.settings.iter().find(|(key, _)| key == "mapping").map(|(_, value)| value.as_str());
+    let mapping = asked.unwrap_or("page");
+    let is_hybrid = ["bast", "fast"].contains(&mapping);
+    if is_hybrid {
+        let logs = random.within(if mapping == "fast" { 2 } else { 1 }, 4) * dies * planes;
+        settings.extend([("mapping", mapping.to_string()), ("log_blocks", logs.to_string())].map(|(key, value)| (key.into(), value)));
+        // Pages do not move freely.
+        settings.retain(|(key, _)| key != "gc_semivalid");
+    }
     let numbers = [
         ("channels", channels),
         ("chips_per_channel", chips),
@@ -138,9 +148,9 @@ fn shape(entry: &Entry, random: &mut Random, settings: &mut Pairs) {
         ("write_completes", random.of_list(&["program_end", "program_end", "data_in"])),
         ("gc_blocks", random.of_list(&["none", "unit", "chip", "channel"])),
         ("gc_threshold", random.of_list(&["0", "0.1", "0.3", "0.5"])),
-        ("wear_leveling", random.of_list(&["none", "dynamic", "static"])),
+        ("wear_leveling", random.of_list(&["none", "dynamic", if is_hybrid { "dynamic" } else { "static" }])),
         ("static_order", random.of_list(&["WDP", "PDW", "DPW"])),
-        ("multi_plane", random.of_list(&["false", "true"])),
+        ("multi_plane", random.of_list(&["false", if is_hybrid { "false" } else { "true" }])),
         ("copyback", random.of_list(&["false", "true"])),
     ];
     settings.extend(words.map(|(key, value)| (key.into(), value.into())));
@@ -163,20 +173,24 @@ fn with_room(device: &str, scheme: &str, random: &mut Random, mut settings: Pair
     if settings.iter().any(|(key, _)| key == "over_provisioning") {
         return Config::assemble(Some(device), Some(scheme), None, &settings);
     }
-    settings.push(("over_provisioning".into(), "0.9".into()));
+    let value = |key: &str| settings.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+    // Of a plane under hybrid mapping a whole block must be left.
+    let blocks = value("mapping").filter(|mapping| ["bast", "fast"].contains(mapping)).and(value("blocks_per_plane"));
+    let most = blocks.and_then(|blocks| blocks.parse::<f64>().ok()).map_or(0.9, |blocks| 1.0 - 1.01 / blocks);
+    settings.push(("over_provisioning".into(), format!("{most:.6}")));
     let config = Config::assemble(Some(device), Some(scheme), None, &settings)?;
     let placement = config.placement(&*config.build_scheme()?);
     let least = config.device.least_over_provisioning_ppm(placement).unwrap_or(900_000) as f64 / 1e6;
     settings.pop();
-    let mut ratio = (least + room * (1.0 - least)).min(0.9);
+    let mut ratio = (least + room * (1.0 - least)).min(most);
     loop {
         settings.push(("over_provisioning".into(), format!("{ratio:.6}")));
         let config = Config::assemble(Some(device), Some(scheme), None, &settings);
         // Schemes that keep old versions need room for these.
-        if config.is_ok() || ratio >= 0.9 {
+        if config.is_ok() || ratio >= most {
             return config;
         }
         settings.pop();
-        ratio = (ratio + 0.02).min(0.9);
+        ratio = (ratio + 0.02).min(most);
     }
 }

@@ -284,6 +284,8 @@ impl Episode {
         let is_chip = self.engine.flash.settings().member_is_chip;
         match (self.random.below(20), self.protects) {
             (0..3, _) => ("page", page),
+            // Hybrid mapping retires no blocks.
+            (3..6, _) if self.engine.flash.settings().log_blocks > 0 => ("page", page),
             (3..6, _) => ("block", Part::Block { channel, chip, die, plane, block }),
             (6..8, _) => ("plane", Part::Plane { channel, chip, die, plane }),
             (8..10, _) => ("die", Part::Die { channel, chip, die }),
@@ -320,6 +322,9 @@ impl Episode {
 
     /// A program or an erase fails, which loses nothing.
     fn fail_an_operation(&mut self) {
+        if self.engine.flash.settings().log_blocks > 0 {
+            return;
+        }
         let Some(ppn) = self.any_living_page() else { return };
         let Part::Page { channel, chip, die, plane, .. } = self.engine.flash.part_of(ppn) else { unreachable!("where a page is") };
         let part = if self.random.once_in(2) { Part::Channel(channel) } else { Part::Plane { channel, chip, die, plane } };
