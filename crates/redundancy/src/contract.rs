@@ -433,6 +433,9 @@ pub trait Scheme: Guardian + Send {
         None
     }
 
+    /// The collector takes a semivalid page that nobody needs (`Ruling::Free`): the page has no base any more.
+    fn base_erased(&mut self, _address: MemberPage) {}
+
     /// How many pages a commit of the stripe of a semivalid page would read, and how many it would program.
     fn commit_cost(&self, _address: MemberPage) -> (u32, u32) {
         (0, 0)

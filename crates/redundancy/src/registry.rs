@@ -232,6 +232,7 @@ pub const SCHEMES: &[Entry] = &[
     crate::schemes::fpc::ENTRY,
     crate::schemes::ppc::PPC,
     crate::schemes::ppc::CA_PPC,
+    crate::schemes::fra::ENTRY,
 ];
 
 /// The scheme called `name`.

@@ -379,18 +379,18 @@ impl<L: Layout> ParityScheme<L> {
 
     // ---- repair ----
 
-    /// The one page that is lost of a stripe without mirrors and can be computed of the others.
-    fn repairable(&self, stripe: &Stripe) -> Option<MemberPage> {
+    /// The one page that is lost of a stripe without copies and can be computed of the others.
+    pub fn repairable(&self, stripe: &Stripe) -> Option<MemberPage> {
         let lost = stripe.lost;
         match (lost.current.count_ones(), lost.parity) {
             (0, true) => Some(stripe.row.parity()),
-            (1, false) => Some(stripe.row.data(lost.current.trailing_zeros())),
+            (1, false) if stripe.can_compute(lost.current) => Some(stripe.row.data(lost.current.trailing_zeros())),
             _ => None,
         }
     }
 
     /// Plans the next wave of a repair: the XOR of all the others (SPEC 1.7, non-MW), which nobody waits for.
-    fn plan_repair(&self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+    pub fn plan_repair(&self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
         if outcomes.unplaced != 0 {
             return Step::Failed(Failure::NoSpace);
         }

@@ -2,6 +2,7 @@
 
 pub mod cr5m;
 pub mod fpc;
+pub mod fra;
 pub mod no_pc;
 pub mod ppc;
 pub mod raid0;

@@ -123,6 +123,12 @@ impl Flash {
         of_page.filter_map(|(_, versions)| versions.delayed).next().unwrap_or(0)
     }
 
+    /// The collector takes the base of a page; there is one.
+    pub fn erase_base(&mut self, page: MemberPage) {
+        assert!(self.pages.get_mut(&page).and_then(|versions| versions.base.take()).is_some(), "{page:?} has no base");
+        self.lost.remove(&(page, Version::Base));
+    }
+
     /// The page holds zeroes if it is not written.
     pub fn appear(&mut self, page: MemberPage) {
         self.pages.entry(page).or_default().current.get_or_insert(0);
@@ -462,10 +468,7 @@ impl Flash {
                     self.pages.entry(page).or_default().current.get_or_insert(0);
                     self.lose(page, Version::Current);
                 }
-                Change::ReleaseBase(page) => {
-                    assert!(self.pages.get_mut(&page).and_then(|versions| versions.base.take()).is_some(), "{change:?}: there is none");
-                    self.lost.remove(&(page, Version::Base));
-                }
+                Change::ReleaseBase(page) => self.erase_base(page),
                 Change::ReleaseDelayed(page) => {
                     assert!(self.pages.get_mut(&page).and_then(|versions| versions.delayed.take()).is_some(), "{change:?}: there is none");
                 }

@@ -143,6 +143,13 @@ impl<S: Scheme + ?Sized> Host<S> {
         self.expected[lpn as usize].get_or_insert(0);
     }
 
+    /// A copy of everything.
+    pub fn fork(&self) -> Host {
+        let Self { flash, background, expected, tags, .. } = self;
+        let (flash, background, expected) = (flash.clone(), background.clone(), expected.clone());
+        Host { scheme: self.scheme.boxed_clone(), flash, background, expected, tags: *tags }
+    }
+
     /// What the host expects of a page.
     pub fn expected(&self, lpn: u64) -> Option<u64> {
         self.expected[lpn as usize]

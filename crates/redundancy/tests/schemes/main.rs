@@ -8,6 +8,7 @@ mod cr5m_failure;
 mod degraded;
 mod delayed;
 mod flash;
+mod fra;
 mod host;
 mod mirrors;
 mod registry;

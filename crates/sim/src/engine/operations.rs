@@ -296,6 +296,9 @@ impl<C: Content> Engine<C> {
                 Ruling::CommitFirst if !self.commit_for_collection(plane, address) => Ruling::Move,
                 ruling => ruling,
             };
+            if ruling == Ruling::Free {
+                self.scheme.base_erased(address);
+            }
             #[cfg(feature = "mutants")]
             let ruling = self.distort_ruling(ruling);
             self.flash.rule(plane, address, ruling);

@@ -1,0 +1,398 @@
+//! Flash-aware redundancy array (FRA): parities made in idle time, without NVRAM.
+//!
+//! Idea: a write programs its data alone and queues its stripe; when the stripe's members have nothing else to do, the parity is made anew of
+//! all its strips. A second address of each changed page notes the version that the old parity covers, and so that the parity is out of date. That
+//! saves pre-reads, and parity programs for what is written again soon. The price is safety: until the idle time nothing guards a changed strip, and
+//! as the noted versions are garbage to the collector, the old parity is of no use to the other strips either once one of them is erased.
+//! Source: Y. Lee, S. Jung, Y. H. Song, "FRA: A Flash-Aware Redundancy Array of Flash Storage Devices", CODES+ISSS 2009, as the PPC paper describes
+//! it (S. Im, D. Shin, IEEE Transactions on Computers 60(1), 2011, section 3.3). Rules: SPEC 4.6.
+//! Departures: what the sources leave open. The oldest queued stripe is next, and waits for its own members alone. One with a lost page waits for its
+//! repair or for its next write.
+
+use crate::parts::bits::Bits;
+use crate::parts::cut;
+use crate::parts::layout::{Layout, LeftAsymmetric, Role};
+use crate::parts::parity::{Losses, ParityScheme, Stripe, waits_for_reads};
+use crate::parts::update::UpdateRule;
+use crate::{
+    Build, CommitCause, Damage, Decisions, Entry, Extent, Failure, Group, GuardCounts, Lost, Method, Operation, OperationKind, Outcomes,
+    ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step,
+};
+use flashraid_vocabulary::{Change, Guardian, HostOp, Lpn, MemberPage, Ruling, StripeId, Version, View, Wave, prefetch};
+use std::collections::VecDeque;
+
+/// FRA.
+pub const ENTRY: Entry = Entry {
+    name: "fra",
+    title: "FRA (parity in idle time)",
+    about: "RAID-5 whose parities are made in idle time, without NVRAM. Costs one member's capacity; until its parity is made, what was \
+            written is lost with its chip.",
+    protects: Protects::None,
+    redundancy: Redundancy::Parity,
+    members: "at least 3",
+    mirror_chips: 0,
+    parameters: &[],
+    build,
+};
+
+fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
+    cut::at_least(ENTRY.name, build, 3)?;
+    let layout = LeftAsymmetric { members: build.members, stripes: build.pages_per_member };
+    Ok(Box::new(Fra {
+        // Its rule is never asked: parities are made of the whole stripe.
+        inner: ParityScheme::new(layout, build.page_bytes, UpdateRule::Rcw),
+        stripes: vec![Notes::default(); layout.stripes as usize],
+        queue: VecDeque::new(),
+        counts: GuardCounts::default(),
+        committed: 0,
+    }))
+}
+
+/// What is noted of a stripe. `next` is what the operation that has it makes of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Notes {
+    /// Strips that have changed since the parity was made.
+    changed: u64,
+    /// Of these, those of which the version that the parity covers is still there.
+    noted: u64,
+    next_changed: u64,
+    next_noted: u64,
+    /// A version that the parity covers was erased: it is of no use.
+    is_void: bool,
+    is_queued: bool,
+}
+
+/// RAID-5 with parities in idle time.
+#[derive(Clone, Debug)]
+struct Fra {
+    inner: ParityScheme<LeftAsymmetric>,
+    stripes: Vec<Notes>,
+    /// Stripes whose parity is out of date, the oldest first.
+    queue: VecDeque<StripeId>,
+    counts: GuardCounts,
+    committed: u64,
+}
+
+impl Fra {
+    fn notes(&mut self, stripe: StripeId) -> &mut Notes {
+        &mut self.stripes[stripe.0 as usize]
+    }
+
+    /// The stripe as a plan sees it: changed strips are dirty, as mirrored ones are, but without a copy; a parity that is of no use is lost.
+    fn plain(&self, number: StripeId, stripe: Stripe) -> Stripe {
+        let Notes { changed, is_void, .. } = self.stripes[number.0 as usize];
+        let Losses { current, base, parity, .. } = stripe.lost;
+        Stripe { lost: Losses { current, base, copy: changed, parity: parity || is_void }, ..stripe }
+    }
+
+    fn stripe(&self, operation: &Operation, view: &dyn View) -> Stripe {
+        let changed = self.stripes[operation.stripe.0 as usize].changed;
+        self.plain(operation.stripe, self.inner.stripe(operation, changed, view))
+    }
+
+    fn whole_stripe(&self, number: StripeId, view: &dyn View) -> Stripe {
+        self.plain(number, self.inner.whole_stripe(number, self.stripes[number.0 as usize].changed, view))
+    }
+
+    fn write(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        if operation.space >> stripe.row.parity().member.0 & 1 == 1 {
+            return self.inner.plan(operation, outcomes, stripe, |_| Method::FullStripe, view, wave); // the fill
+        }
+        if outcomes.unplaced != 0 {
+            return Step::Failed(Failure::NoSpace);
+        }
+        let merged = self.inner.merged(operation, &stripe.row, view);
+        if operation.step == 0 {
+            if !stripe.can_compute(merged & stripe.unreadable()) {
+                return Step::Failed(Failure::Lost);
+            }
+            self.inner.push_update_reads(merged, stripe, view, wave);
+            operation.update_reads = wave.operations.len() as u8;
+            if !wave.operations.is_empty() {
+                return waits_for_reads(operation, wave);
+            }
+        }
+        operation.method = Method::Deferred;
+        self.inner.count(Method::Deferred);
+        self.inner.push_data_programs(operation, merged, &stripe.row, wave);
+        let noted = self.note(operation, operation.strips, stripe, view);
+        for (strip, program) in Bits(operation.strips).zip(&mut wave.operations) {
+            program.keep_base = noted >> strip & 1 == 1;
+        }
+        operation.step += 1;
+        Step::Last
+    }
+
+    /// These strips change: the parity covers what they were, if it covers what they are. Returns those that it covers.
+    fn note(&mut self, operation: &Operation, strips: u64, stripe: &Stripe, view: &dyn View) -> u64 {
+        let covered = self.inner.written(&stripe.row, strips & !stripe.mirrored, view);
+        let notes = self.notes(operation.stripe);
+        notes.next_changed |= strips;
+        notes.next_noted |= covered;
+        covered
+    }
+
+    fn trim(&mut self, operation: &Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        let row = &stripe.row;
+        let dropped = self.inner.written(row, operation.strips, view);
+        if dropped == 0 {
+            return Step::Nothing;
+        }
+        if self.inner.written(row, self.inner.all_strips() & !dropped, view) == 0 {
+            wave.changes.extend(Bits(dropped).map(|strip| Change::Unmap(row.data(strip))));
+            wave.changes.extend(view.is_written(row.parity(), Version::Current).then(|| Change::Unmap(row.parity())));
+            self.forget(operation, stripe, wave);
+            return Step::Done;
+        }
+        let covered = self.note(operation, dropped, stripe, view);
+        wave.changes.extend(Bits(covered).map(|strip| Change::Retire(row.data(strip))));
+        wave.changes.extend(Bits(dropped & !covered).map(|strip| Change::Unmap(row.data(strip))));
+        Step::Done
+    }
+
+    /// The parity covers the newest versions, or nothing is left to cover, when the operation ends.
+    fn forget(&mut self, operation: &Operation, stripe: &Stripe, wave: &mut Wave) {
+        let notes = self.notes(operation.stripe);
+        (notes.next_changed, notes.next_noted) = (0, 0);
+        wave.changes.extend(Bits(notes.noted).map(|strip| Change::ReleaseBase(stripe.row.data(strip))));
+    }
+
+    /// Makes the parity of the newest versions.
+    fn commit(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        if outcomes.unplaced != 0 {
+            return Step::Failed(Failure::NoSpace);
+        }
+        if operation.step == 0 && (stripe.mirrored == 0 || stripe.lost.current != 0) {
+            return Step::Nothing;
+        }
+        let step = self.inner.plan_commit(operation, stripe, view, wave);
+        if step == Step::Last {
+            let commits = &mut self.counts.commits[operation.commit as usize];
+            commits.commits += 1;
+            commits.reads += u64::from(operation.reads);
+            self.committed += 1;
+            self.forget(operation, stripe, wave);
+        }
+        step
+    }
+
+    fn step_repair(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+        let step = self.inner.plan_repair(operation, outcomes, stripe, view, wave);
+        if step == Step::Last && operation.space >> stripe.row.parity().member.0 & 1 == 1 {
+            self.forget(operation, stripe, wave);
+        }
+        step
+    }
+
+    /// An operation that had its stripe has ended.
+    fn settle(&mut self, operation: &Operation) {
+        let notes = self.notes(operation.stripe);
+        let before = *notes;
+        (notes.changed, notes.noted) = (before.next_changed, before.next_noted);
+        notes.is_void &= notes.changed != 0;
+        let is_new = notes.changed != 0 && !before.is_queued && operation.kind != OperationKind::Commit;
+        notes.is_queued |= is_new;
+        let after = *notes;
+        if is_new {
+            self.queue.push_back(operation.stripe);
+        }
+        let counts = &mut self.counts;
+        if matches!(operation.kind, OperationKind::Write | OperationKind::Trim) && after.changed != 0 {
+            counts.hits += u64::from(before.changed != 0);
+            counts.misses += u64::from(before.changed == 0);
+        }
+        counts.entries = counts.entries + u64::from(after.changed != 0) - u64::from(before.changed != 0);
+        counts.old_pages = counts.old_pages + u64::from(after.noted.count_ones()) - u64::from(before.noted.count_ones());
+        counts.most_old_pages = counts.most_old_pages.max(counts.old_pages);
+    }
+
+    /// Takes a stripe from the front of the queue, if it is still out of date.
+    fn dequeue(&mut self) -> Option<StripeId> {
+        while let Some(stripe) = self.queue.pop_front() {
+            let notes = self.notes(stripe);
+            notes.is_queued = false;
+            if notes.changed != 0 {
+                return Some(stripe);
+            }
+        }
+        None
+    }
+}
+
+impl Guardian for Fra {
+    /// A noted version is garbage.
+    fn rule(&self, _address: MemberPage) -> Ruling {
+        Ruling::Free
+    }
+}
+
+impl Scheme for Fra {
+    fn user_pages(&self) -> u64 {
+        self.inner.user_pages()
+    }
+
+    fn width(&self) -> u32 {
+        self.inner.width()
+    }
+
+    fn stripes(&self) -> u32 {
+        self.inner.stripes()
+    }
+
+    /// SPEC 4.6: each entry of the map has room for a second address.
+    fn tables(&self, mapped_pages: u64) -> Vec<(&'static str, u64)> {
+        vec![("page_map", 4 * mapped_pages), ("old_page_map", 4 * self.user_pages())]
+    }
+
+    fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
+        let (mut operation, pages) = self.inner.cut(extent);
+        if extent.op != HostOp::Read {
+            operation.space &= !(1 << self.inner.layout().row(operation.stripe).parity().member.0);
+        }
+        decisions.operations.push(operation);
+        pages
+    }
+
+    fn decide_group(&mut self, group: &Group, _page_bytes: u32, _view: &dyn View, decisions: &mut Decisions) {
+        let operation = self.inner.cut_group(group);
+        let parity = self.inner.layout().row(operation.stripe).parity();
+        decisions.operations.push(Operation { space: operation.space & !(1 << parity.member.0), ..operation });
+    }
+
+    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        let stripe = self.stripe(operation, view);
+        if operation.step == 0 && operation.kind != OperationKind::Read {
+            let notes = self.notes(operation.stripe);
+            (notes.next_changed, notes.next_noted) = (notes.changed, notes.noted);
+        }
+        match operation.kind {
+            OperationKind::Write => self.write(operation, outcomes, &stripe, view, wave),
+            OperationKind::Trim => self.trim(operation, &stripe, view, wave),
+            OperationKind::Commit => self.commit(operation, outcomes, &stripe, view, wave),
+            OperationKind::Repair => self.step_repair(operation, outcomes, &stripe, view, wave),
+            OperationKind::Read | OperationKind::Job => self.inner.plan(operation, outcomes, &stripe, |_| Method::None, view, wave),
+        }
+    }
+
+    fn ended(&mut self, operation: &Operation) {
+        if !matches!(operation.kind, OperationKind::Read | OperationKind::Job) {
+            self.settle(operation);
+        }
+    }
+
+    fn failed(&mut self, operation: &Operation) {
+        let notes = self.notes(operation.stripe);
+        if operation.kind == OperationKind::Commit && notes.changed != 0 && !std::mem::replace(&mut notes.is_queued, true) {
+            self.queue.push_back(operation.stripe);
+        }
+    }
+
+    fn fill(&self, index: u64) -> Option<Operation> {
+        self.inner.fill(index)
+    }
+
+    fn locate(&self, lpn: Lpn) -> MemberPage {
+        self.inner.locate(lpn)
+    }
+
+    fn stripe_of(&self, lpn: Lpn) -> StripeId {
+        self.inner.stripe_of(lpn)
+    }
+
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.stripes, self.stripe_of(lpn).0 as usize);
+    }
+
+    fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
+        self.inner.redundancy_of(lpn, pages);
+    }
+
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+        let (stripe, index) = self.inner.layout().position(lpn);
+        let Notes { changed, is_void, .. } = self.stripes[stripe.0 as usize];
+        let is_covered = changed >> index & 1 == 0 && !is_void;
+        is_covered && self.inner.recover_covered(index, &self.inner.layout().row(stripe), changed, lost, sources)
+    }
+
+    fn damage(&self, stripe: StripeId, view: &dyn View) -> Damage {
+        if !view.has_failures() {
+            return Damage::None;
+        }
+        match self.inner.repairable(&self.whole_stripe(stripe, view)) {
+            None => Damage::None,
+            Some(page) if !view.is_lost(page, Version::Current) => Damage::None,
+            Some(page) if view.has_room(page) => Damage::Compute,
+            Some(_) => Damage::NoRoom,
+        }
+    }
+
+    fn repair(&self, stripe: StripeId, view: &dyn View) -> Operation {
+        let state = self.whole_stripe(stripe, view);
+        let lost = self.inner.repairable(&state).expect("only damaged stripes are repaired");
+        Operation::background(OperationKind::Repair, stripe, state.row.page(), self.inner.layout().first(stripe), 1 << lost.member.0)
+    }
+
+    fn protects(&self) -> Protects {
+        Protects::None
+    }
+
+    fn prepared(&mut self) {
+        let GuardCounts { entries, old_pages, .. } = self.counts;
+        self.counts = GuardCounts { entries, old_pages, most_old_pages: old_pages, ..GuardCounts::default() };
+    }
+
+    fn parity_updates(&self) -> ParityUpdates {
+        ParityUpdates { committed: self.committed, ..self.inner.parity_updates() }
+    }
+
+    fn moves_bases(&self) -> bool {
+        false
+    }
+
+    fn base_erased(&mut self, address: MemberPage) {
+        let stripe = self.inner.layout().stripe_at(address.page);
+        if let Role::Data(strip) = self.inner.layout().row(stripe).role(address.member) {
+            let notes = self.notes(stripe);
+            let was_noted = notes.noted >> strip & 1 == 1;
+            notes.noted &= !(1 << strip);
+            notes.next_noted &= !(1 << strip);
+            notes.is_void |= was_noted;
+            self.counts.old_pages -= u64::from(was_noted);
+        }
+    }
+
+    fn drain(&mut self) -> Option<Operation> {
+        let stripe = self.dequeue()?;
+        Some(Operation { commit: CommitCause::Shutdown, ..self.inner.commit(stripe) })
+    }
+
+    fn works_when_idle(&self) -> bool {
+        true
+    }
+
+    fn idle(&mut self, view: &dyn View) -> Option<Operation> {
+        loop {
+            let stripe = *self.queue.front()?;
+            let row = self.inner.layout().row(stripe);
+            let is_out_of_date = self.stripes[stripe.0 as usize].changed != 0;
+            if is_out_of_date && !(view.has_failures() && self.whole_stripe(stripe, view).lost.current != 0) {
+                let pages = Bits(self.inner.all_strips()).map(|strip| row.data(strip));
+                if !view.has_room(row.parity()) || !pages.chain([row.parity()]).all(|page| view.is_idle(page.member)) {
+                    return None;
+                }
+                self.dequeue();
+                return Some(Operation { commit: CommitCause::Idle, ..self.inner.commit(stripe) });
+            }
+            self.queue.pop_front();
+            self.notes(stripe).is_queued = false;
+        }
+    }
+
+    fn guard(&self) -> Option<GuardCounts> {
+        Some(self.counts)
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Scheme> {
+        Box::new(self.clone())
+    }
+}
