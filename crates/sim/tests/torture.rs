@@ -73,7 +73,9 @@ fn schemes_that_protect_nothing_are_convicted() {
     let alone =
         Torture { scheme: "sirf1".into(), claims: Some(Protects::Channel), settings: set("groups", "1"), kills: 100, ..Torture::default() };
     // What it has written is bare until the device is idle, and longer once an old version is erased.
-    let fra = Torture { scheme: "fra".into(), claims: Some(Protects::Member), kills: 100, ..Torture::default() };
+    let mut settings = set("write_completes", "program_end");
+    settings.extend([set("buffer_bytes", "0"), set("nvram_buffer_bytes", "0")].concat());
+    let fra = Torture { scheme: "fra".into(), claims: Some(Protects::Member), settings, kills: 100, ..Torture::default() };
     for torture in [raid0, alone, fra] {
         let report = run(&torture);
         let violation = report.schemes[0].violation.as_ref().expect("must be convicted");

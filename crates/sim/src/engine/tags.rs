@@ -245,6 +245,11 @@ impl Tags {
         content ^ if sources.delayed { self.in_nvram(operation.page) } else { ZERO }
     }
 
+    /// Whether a write or discard of the page has failed since it was written whole: old or new, nobody knows.
+    pub fn is_in_doubt(&self, lpn: Lpn) -> bool {
+        self.unknown.contains_key(&lpn.0)
+    }
+
     /// What NVRAM holds of the parity at this local page of its member.
     pub fn in_nvram(&self, page: LocalPage) -> u64 {
         self.delayed.get(&page.0).copied().unwrap_or(ZERO)

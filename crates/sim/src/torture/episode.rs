@@ -501,8 +501,8 @@ impl Episode {
             self.engine.submit(&request, true);
             self.come_to_rest()?;
             let is_read = self.engine.completed.last().is_some_and(|completed| completed.ok);
-            // Of a page in DRAM nothing may be needed that is lost.
-            if is_read == is_lost && !holds {
+            // Of a page in DRAM nothing may be needed that is lost; nor of one whose discard failed, and was believed by the buffer.
+            if is_read == is_lost && !holds && !self.engine.content.is_in_doubt(Lpn(page)) {
                 let what = if is_lost { "is lost, and a read of it succeeds" } else { "is not lost, and a read of it fails" };
                 return Err((Some(page), what.into()));
             }
