@@ -10,6 +10,9 @@ import pytest
 
 from reference import closed_forms, greedy_wa, nand_model, queueing
 from reference.mirror_counts import MirrorCounts
+from reference.parity_counts import Counts as DelayedCounts
+from reference.parity_counts import ParityCounts
+from reference.parity_counts import Request as ParityRequest
 from reference.raid_counts import Counts, RaidCounts, Request
 
 PAGE = 4096
@@ -363,3 +366,52 @@ def test_nand_model_on_mixed_requests(arbitration, tolerance):
     assert len(reads) == 699_654
     assert mean_us(reads) == pytest.approx(215.530, rel=tolerance)
     assert mean_us(writes) == pytest.approx(212.165, rel=tolerance)
+
+
+# Delayed parities: without a buffer no-PC is RAID-5; the paper's examples; the cost formulas.
+
+
+@pytest.mark.parametrize("width", range(2, 10))
+def test_without_a_buffer_no_pc_is_raid5(width):
+    rng = random.Random(width)
+    ops = ["write"] * 12 + ["read", "trim", "trim", "write_zeroes"]
+    for number in range(10):
+        requests = []
+        for _ in range(300):
+            unit = rng.choice([PAGE, PAGE, 512])
+            requests.append((rng.choice(ops), rng.randrange(300 * PAGE // unit) * unit, rng.randrange(1, 28) * unit))
+        plain, delayed = RaidCounts(width, PAGE), ParityCounts("no-pc", width, PAGE, 0)
+        for model in (plain, delayed):
+            model.fill(number % 2 * 200)
+        counts = vars(plain.run(Request(*each) for each in requests))
+        same = ("host_programs", "pre_reads", "update_reads", "parity_programs")
+        found = vars(delayed.run(ParityRequest(*each) for each in requests))
+        assert {key: found[key] for key in same} == {key: counts[key] for key in same}
+
+
+def flushes(scheme, width, groups, **options):
+    """Counts of updates of these strips of stripe 0, then of one strip of stripe 1, with a cache of one entry."""
+    model = ParityCounts(scheme, width, PAGE, 0, 1, **options)
+    model.fill(2 * width)
+    for first, count in [*groups, (width, 1)]:
+        counts = model.run([ParityRequest("write", first * PAGE, count * PAGE)])
+    return counts
+
+
+def test_ppc_figures_6_and_7():
+    """D1, D2, D1 again: one read. A commit of D1 to D3 reads D0, one of D1 its old version and the old parity."""
+    assert flushes("ppc", 4, [(1, 1), (2, 1), (1, 1)]).pre_reads == 1
+    assert flushes("ppc", 4, [(1, 3)]).commit_reads == 1
+    assert flushes("ppc", 4, [(1, 1)]).commit_reads == 2
+    whole = flushes("ppc", 4, [(0, 4)])
+    assert whole == DelayedCounts(misses=2, host_programs=5, commits=1)
+    assert flushes("fpc", 4, [(0, 1), (1, 1)]).pre_reads == flushes("no-pc", 4, [(0, 1), (1, 1)]).pre_reads == 6
+
+
+@pytest.mark.parametrize("width", range(4, 9))
+def test_ppc_commits_read_at_most_half_a_stripe(width):
+    """PPC paper, section 4.3."""
+    reads = [flushes("ppc", width, [(0, count)]).commit_reads for count in range(1, width + 1)]
+    half = math.ceil(width / 2)
+    assert reads == [width - count if count >= half else count + 1 for count in range(1, width + 1)]
+    assert max(reads) == half

@@ -122,8 +122,10 @@ class Grid:
         if not self.claim.against:
             return own
         base = self._figures[self.claim.against, *key[1:]]
-        ratio = 100 * own / base if base else (100.0 if own == base else float("inf"))
-        return {"reduction": 100 - ratio, "increase": ratio - 100, "ratio": ratio}[self.claim.relation]
+        if not base:
+            base, own = (1.0, 1.0) if own == base else (1.0, float("inf"))
+        less = 100 * (base - own) / base  # exactly 0 if they are equal
+        return {"reduction": less, "increase": -less, "ratio": 100 - less}[self.claim.relation]
 
 
 def _bounded(claim: Claim, line: Line, unit: str) -> Verdict:

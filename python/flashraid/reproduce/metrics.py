@@ -68,6 +68,34 @@ def _operations_per_page(result: Result) -> float:
     return float((operations["reads"]["rebuild"] + operations["programs"]["rebuild"]) / _rebuild(result)["pages"])
 
 
+def _per_page(*names: str) -> Callable[[Result], float]:
+    return lambda result: float(sum(result["per_data_page"][name] or 0.0 for name in names))
+
+
+def _of_guard(name: str, scale: float = 1.0) -> Callable[[Result], float]:
+    """A figure of the scheme that delays parities; 0 without one."""
+    return lambda result: scale * (result["guard"][name] or 0.0) if "guard" in result else 0.0
+
+
+def _page_hits(result: Result) -> float:
+    """Hits of a group's pages one by one: of those that find no entry the first makes it."""
+    pages = result["flash_ops"]["programs"]["host"]
+    return _share(pages - result["guard"]["misses"], pages) if "guard" in result else 0.0
+
+
+def _old_share(result: Result) -> float:
+    if "guard" not in result:
+        return 0.0
+    guard, width = result["guard"], len(result["members"]) - 1
+    return _share(guard["most_old_pages"], guard["most_entries"] * width)
+
+
+def _cell_us(result: Result) -> float:
+    device, operations = result["config"]["device"], result["flash_ops"]
+    reads, programs = (operations[action]["total"] for action in ("reads", "programs"))
+    return float((reads * device["read_ns"] + programs * device["program_ns"]) / operations["programs"]["host"] / 1000)
+
+
 def _buffer_hits(result: Result) -> float:
     buffer = result["buffer"]
     return _share(buffer["hits"], buffer["hits"] + buffer["misses"])
@@ -98,6 +126,47 @@ METRICS: dict[str, Metric] = {
         "pages", 0, "flash reads of the first half of the channels less those of the second", _group_difference
     ),
     "buffer_hits": Metric("%", 2, "share of page accesses that find the page in the DRAM buffer", _buffer_hits),
+    "victim_pages": Metric(
+        "pages", 3, "pages that leave the write buffer together", lambda run: run["buffer"]["mean_victim_pages"] or 0.0
+    ),
+    "bandwidth": Metric("MB/s", 3, "bandwidth of writes", lambda run: run["bandwidth"]["write_bytes_per_second"] / 1e6),
+    "busy_bandwidth": Metric(
+        "MB/s",
+        3,
+        "bandwidth of writes without the time in which nothing was under way",
+        lambda run: run["bandwidth"]["busy_write_bytes_per_second"] / 1e6,
+    ),
+    "extra_reads": Metric(
+        "", 4, "reads for the parity for each data page written", _per_page("pre_reads", "commit_reads")
+    ),
+    "extra_pre_reads": Metric("", 4, "of these, reads to update a parity", _per_page("pre_reads")),
+    "extra_commit_reads": Metric("", 4, "of these, reads of commits", _per_page("commit_reads")),
+    "extra_writes": Metric(
+        "",
+        4,
+        "programs of parities for each data page written",
+        _per_page("parity_programs", "commit_programs"),
+    ),
+    "extra_operations": Metric(
+        "",
+        4,
+        "reads and programs for the parity for each data page written",
+        _per_page("pre_reads", "commit_reads", "parity_programs", "commit_programs"),
+    ),
+    "cell_us": Metric("us", 3, "array time of reads and programs for each data page written", _cell_us),
+    "hit_rate": Metric(
+        "%", 2, "share of stripe updates that find the stripe in the parity cache", _of_guard("hit_rate", 100)
+    ),
+    "page_hit_rate": Metric("%", 2, "the same, with the pages of an update counted one by one", _page_hits),
+    "commit_reads": Metric("", 4, "reads of a commit", _of_guard("reads_per_commit")),
+    "old_share": Metric(
+        "%", 2, "most old versions that recovery needed, of what the parity cache allows for", _old_share
+    ),
+    "gc_commits": Metric("", 0, "commits by collections", _of_guard("commits_gc")),
+    "gc_commit_share": Metric(
+        "%", 2, "share of commits by collections in the cost of commits", _of_guard("gc_commit_share", 100)
+    ),
+    "milliseconds": Metric("ms", 6, "duration of the run", lambda run: run["simulated_ns"] / 1e6),
     "erases": Metric("blocks", 0, "blocks erased", _operations("erases", "total")),
     "parity_per_write": Metric(
         "",

@@ -26,7 +26,7 @@
 use crate::parts::bits::{self, Bits};
 use crate::parts::layout::{Layout, LeftAsymmetric, Role, Row};
 use crate::parts::parity::{self, Losses, ParityScheme, waits_for_reads};
-use crate::parts::parity_cache::{ParityCache, Update};
+use crate::parts::parity_cache::{ParityCache, Replacement, Update};
 use crate::parts::update::UpdateRule;
 use crate::parts::{cut, pages};
 use crate::{
@@ -194,8 +194,8 @@ pub fn entries(build: &Build) -> Result<u32, ParameterError> {
 }
 
 impl<R: Rule> Delayed<R> {
-    /// The scheme `name` on this device. `alpha` says how victims of the cache are chosen (`ParityCache::new`).
-    pub fn new(name: &str, build: &Build, rule: R, alpha: u32) -> Result<Self, ParameterError> {
+    /// The scheme `name` on this device. `replacement` says how victims of the cache are chosen.
+    pub fn new(name: &str, build: &Build, rule: R, replacement: Replacement) -> Result<Self, ParameterError> {
         cut::at_least(name, build, 3)?;
         if build.members > MOST_MEMBERS {
             return Err(ParameterError(format!("{name} works on at most {MOST_MEMBERS} members; the device has {}", build.members)));
@@ -203,7 +203,7 @@ impl<R: Rule> Delayed<R> {
         let layout = LeftAsymmetric { members: build.members, stripes: build.pages_per_member };
         let most_entries = entries(build)?;
         Ok(Self {
-            cache: ParityCache::new(layout.stripes, layout.width(), most_entries, alpha),
+            cache: ParityCache::new(layout.stripes, layout.width(), most_entries, replacement),
             // Its rule is never asked: only what is written as a whole has its parity made at once.
             inner: ParityScheme::new(layout, build.page_bytes, UpdateRule::Rcw),
             rule,

@@ -2,7 +2,7 @@
 //!
 //! It moves with `decide`, in the order of requests, so hits, victims and costs do not depend on timing. An update of a stripe that has no entry, while
 //! all are taken, makes a victim leave: a commit of the victim is decided first, and the update requires it. The victim is chosen from decided
-//! state alone: it may be a stripe whose operations are under way; then its commit waits for them at the stripe's lock.
+//! state alone: it may be a stripe whose operations are under way; then its commit waits for them at the stripe's lock (`Replacement`).
 //!
 //! A stripe all of whose strips are trimmed has no entry any more, but what NVRAM holds of it stays until the trim has ended. So its place
 //! is the next one to be taken, and whoever takes it requires a commit of that stripe, too, which will find nothing to do.
@@ -15,6 +15,22 @@ use flashraid_vocabulary::{StripeId, prefetch};
 
 /// No entry, or no neighbour in a list.
 const NIL: u32 = u32::MAX;
+
+/// How a victim is chosen (SPEC 4.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    /// Weight of recency against cost, in thousandths: 1000 is plain LRU.
+    pub alpha: u32,
+    /// Entries of the last updates, half as many as there are entries, are no victims. Such an update may be under way, and a victim's commit waits for it,
+    /// as do the updates that want its place: one after the other, where a cheap entry is always the newest. It stands for SPEC's "never a
+    /// locked stripe", which is a matter of timing. It changes nothing about LRU.
+    pub spares_recent: bool,
+}
+
+impl Replacement {
+    /// Plain LRU.
+    pub const LRU: Self = Self { alpha: 1000, spares_recent: false };
+}
 
 /// What an update of a stripe means for the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,9 +91,10 @@ const BY_COST: usize = 1;
 #[derive(Clone, Debug)]
 pub struct ParityCache {
     width: u32,
-    /// Weight of recency against cost, in thousandths: 1000 is plain LRU.
     alpha: u64,
     most_entries: u32,
+    /// The last updates whose entries are no victims.
+    spared: u64,
     stripes: Vec<Stripe>,
     entries: Vec<Entry>,
     /// Places that were given back.
@@ -90,13 +107,15 @@ pub struct ParityCache {
 }
 
 impl ParityCache {
-    /// For `stripes` stripes of `width` data strips (at most 32), `most_entries` entries (at least 1), and `alpha` thousandths.
-    pub fn new(stripes: u32, width: u32, most_entries: u32, alpha: u32) -> Self {
+    /// For `stripes` stripes of `width` data strips (at most 32) and `most_entries` entries (at least 1).
+    pub fn new(stripes: u32, width: u32, most_entries: u32, replacement: Replacement) -> Self {
+        let Replacement { alpha, spares_recent } = replacement;
         debug_assert!(width <= 32 && most_entries >= 1 && alpha <= 1000);
         Self {
             width,
             alpha: alpha.into(),
             most_entries,
+            spared: if spares_recent { u64::from(most_entries) / 2 } else { 0 },
             stripes: vec![Stripe::default(); stripes as usize],
             entries: Vec::new(),
             free: Vec::new(),
@@ -242,22 +261,25 @@ impl ParityCache {
     }
 
     /// The entry with the least `alpha * recency + (1 - alpha) * cost`, where recency is its rank by last update divided by the highest rank, and cost
-    /// its commit reads divided by the most there can be (SPEC 4.4); a tie goes to the least recent. Exact, as both sides are multiplied out.
+    /// its commit reads divided by the most there can be (SPEC 4.4); a tie goes to the least recent. Exact, as both sides are multiplied out. Of those
+    /// that are not spared, which is at least every other one.
     fn choose_victim(&self) -> u32 {
         if self.alpha == 1000 {
             return self.recency.oldest;
         }
+        let last = self.updates - self.spared;
+        let is_victim = |entry: u32| entry != NIL && self.entries[entry as usize].updated <= last;
         let mut heads = self.classes[..self.emptied()].iter().map(|class| class.oldest);
         if self.alpha == 0 {
-            return heads.find(|entry| *entry != NIL).expect("the cache is full");
+            return heads.find(|entry| is_victim(*entry)).expect("the cache is full");
         }
         let (most_reads, highest_rank) = (u64::from(self.width.div_ceil(2)), u64::from(self.most_entries) - 1);
         let mut best = (u64::MAX, NIL);
         let mut entry = self.recency.oldest;
         for rank in 0.. {
             let recency = self.alpha * rank * most_reads;
-            if entry == NIL || recency >= best.0 {
-                break; // later ones are no cheaper
+            if !is_victim(entry) || recency >= best.0 {
+                break; // later ones are spared, too, or no cheaper
             }
             let Entry { class, links, .. } = self.entries[entry as usize];
             let priority = recency + (1000 - self.alpha) * class as u64 * highest_rank;

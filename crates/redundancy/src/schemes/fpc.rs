@@ -9,6 +9,7 @@
 //! `fpc_cached_parity_free` says otherwise.
 
 use crate::parts::delayed::{Delayed, Next, PARITY_CACHE_BYTES, Rule, Stripe, Sum};
+use crate::parts::parity_cache::Replacement;
 use crate::parts::update::UpdateRule;
 use crate::{Build, Entry, Method, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
 use flashraid_vocabulary::Ruling;
@@ -34,8 +35,7 @@ const CACHED_PARITY_FREE: Parameter = Parameter {
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     let rule = Fpc { update: UpdateRule::from_build(build)?, is_cached_free: build.choice(&CACHED_PARITY_FREE)? == "yes" };
-    // LRU.
-    Ok(Box::new(Delayed::new(ENTRY.name, build, rule, 1000)?))
+    Ok(Box::new(Delayed::new(ENTRY.name, build, rule, Replacement::LRU)?))
 }
 
 /// What updates do (SPEC 4.6, flush).

@@ -7,7 +7,7 @@ use crate::content::{Request, STRIPES, request, submit};
 use crate::flash::{Course, PAGE};
 use crate::host::{Host, build, scheme};
 use crate::waves::{background_waves, waves};
-use flashraid_redundancy::parts::parity_cache::ParityCache;
+use flashraid_redundancy::parts::parity_cache::{ParityCache, Replacement};
 use flashraid_redundancy::{Build, CommitCause, Commits, GuardCounts, OperationKind, Step, find};
 use flashraid_vocabulary::{Action, Cause, Change, HostOp, LocalPage, Lpn, MemberPage, Ruling, Sources, Version, View};
 use proptest::prelude::*;
@@ -386,15 +386,33 @@ fn victims() {
     let groups = [(0, 0b0001), (1, 0b0111), (2, 0b0011), (3, 0b1111), (4, 0b0001)];
     assert_eq!(replaced("ppc", &[], &groups), [0]);
     assert_eq!(replaced("fpc", &[], &groups), [0]);
-    assert_eq!(replaced("ca-ppc", &[], &groups), [3]);
-    assert_eq!(replaced("ca-ppc", &[("alpha", "1")], &groups), [0]);
+    let every = ("spares_recent", "none");
+    assert_eq!(replaced("ca-ppc", &[every], &groups), [3]);
+    assert_eq!(replaced("ca-ppc", &[every, ("alpha", "1")], &groups), [0]);
     // recency + cost, doubled, with ranks of thirds: 0 + 1, 1/3 + 1/2, 2/3 + 1, 1 + 0.
-    assert_eq!(replaced("ca-ppc", &[("alpha", "0.5")], &groups), [1]);
+    assert_eq!(replaced("ca-ppc", &[every, ("alpha", "0.5")], &groups), [1]);
     // A tie goes to the least recent.
-    assert_eq!(replaced("ca-ppc", &[], &[(2, 0b0001), (1, 0b0011), (0, 0b0001), (4, 0b0001)]), [2]);
-    assert_eq!(replaced("ca-ppc", &[("alpha", "0.5")], &[(0, 0b0001), (1, 0b1111), (2, 0b0001)]), [0]);
+    assert_eq!(replaced("ca-ppc", &[every], &[(2, 0b0001), (1, 0b0011), (0, 0b0001), (4, 0b0001)]), [2]);
+    assert_eq!(replaced("ca-ppc", &[every, ("alpha", "0.5")], &[(0, 0b0001), (1, 0b1111), (2, 0b0001)]), [0]);
     // A hit makes its stripe the most recent.
     assert_eq!(replaced("ppc", &[("parity_cache_bytes", "8192")], &[(0, 1), (1, 1), (0, 1), (2, 1)]), [1]);
+}
+
+/// Without `spares_recent = none` stripes of the last updates are no victims, half as many as there are entries, however cheap.
+#[test]
+fn recent_updates_are_spared() {
+    // Commit reads: 2, 1, 0, 0 in the order of updates; then 2, 0, 0, 0; then 2, 0, 0, 0 of three.
+    let groups = [(0, 0b0001), (1, 0b0111), (2, 0b1111), (3, 0b1111), (4, 0b0001)];
+    assert_eq!(replaced("ca-ppc", &[], &groups), [1]);
+    assert_eq!(replaced("ca-ppc", &[("alpha", "0.1")], &groups), [1]);
+    assert_eq!(replaced("ca-ppc", &[("spares_recent", "none")], &groups), [2]);
+    assert_eq!(replaced("ca-ppc", &[("alpha", "0.1"), ("spares_recent", "none")], &groups), [2]);
+    assert_eq!(replaced("ca-ppc", &[("alpha", "1")], &groups), [0]);
+    assert_eq!(replaced("ca-ppc", &[], &[(0, 0b0001), (1, 0b1111), (2, 0b1111), (3, 0b1111), (4, 0b0001)]), [1]);
+    assert_eq!(replaced("ca-ppc", &[], &[(0, 0b0001), (1, 0b1111), (2, 0b1111), (4, 0b0001)]), [1]);
+    // Of two entries one is spared, of one none.
+    assert_eq!(replaced("ca-ppc", &[], &[(0, 0b0001), (1, 0b1111), (4, 0b0001)]), [0]);
+    assert_eq!(replaced("ca-ppc", &[], &[(0, 0b0001), (4, 0b0001)]), [0]);
 }
 
 #[test]
@@ -461,7 +479,7 @@ fn commits_for_the_collector() {
 /// A commit of the collector leaves the entry to updates that have been decided and not ended.
 #[test]
 fn the_collector_leaves_places_to_those_who_need_them() {
-    let mut cache = ParityCache::new(8, 4, 1, 1000);
+    let mut cache = ParityCache::new(8, 4, 1, Replacement::LRU);
     let stripe = flashraid_vocabulary::StripeId(0);
     assert!(!cache.write(stripe, 1).is_hit);
     cache.committed(stripe);
@@ -541,7 +559,9 @@ pub fn cached() -> impl Strategy<Value = Cached> {
             "fpc" => parameters.extend([("update", rule), ("fpc_cached_parity_free", flag)]),
             _ => parameters.extend([("early_release", flag), ("ppc_update", update), ("gc_semivalid", gc)]),
         }
-        parameters.extend((name == "ca-ppc").then_some(("alpha", alpha)));
+        if name == "ca-ppc" {
+            parameters.extend([("alpha", alpha), ("spares_recent", if flag == "yes" { "none" } else { "half" })]);
+        }
         Cached { name, members, parameters, filled }
     })
 }

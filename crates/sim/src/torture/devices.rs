@@ -70,6 +70,7 @@ pub fn draw(torture: &Torture, scheme: &str, number: u64) -> Result<Config, Conf
             "consolidate" => &["last_strip", "never"],
             "read" => &["round_robin", "least_busy"],
             "alpha" => &["0", "0", "0.5", "1"],
+            "spares_recent" => &["half", "none"],
             "ppc_update" => &["paper", "min"],
             "early_release" => &["no", "yes"],
             "gc_semivalid" => &["commit", "commit", "move"],

@@ -1,0 +1,150 @@
+"""Counts of delayed parities and of the NVRAM write buffer, beside the reference model, without collection."""
+
+import random
+from pathlib import Path
+
+import pytest
+from conftest import PROVE, ROOT, write_device
+
+import flashraid as fr
+from reference.parity_counts import Counts, ParityCounts, Request
+
+PAGE = 2048
+SHARED = ROOT.parent / "shared"
+SCHEMES = ["no-pc", "fpc", "ppc", "ca-ppc"]
+LISTS = 40 if PROVE else 4  # request lists for each scheme and width
+OPS = ["write"] * 12 + ["read"] * 3 + ["trim"] * 3 + ["write_zeroes"] * 2 + ["flush"]
+
+# So many pages that nothing is ever collected.
+LARGE = {"member": '"chip"', "page_bytes": PAGE, "pages_per_block": 64, "gc_threshold": 0}
+
+
+def counted(result) -> Counts:
+    """What the reference model counts too."""
+    reads, programs = result.flash_ops.reads, result.flash_ops.programs
+    counts = Counts(
+        host_programs=programs.host,
+        pre_reads=reads.pre_read,
+        update_reads=reads.update_read,
+        parity_programs=programs.parity,
+        commits=programs.commit,
+        commit_reads=reads.commit,
+    )
+    if "buffer" in result.to_dict():
+        for key in ("read_hits", "read_misses", "write_hits", "write_misses", "evictions", "pages_written_out"):
+            setattr(counts, key, getattr(result.buffer, key))
+    if result.config.scheme.name != "no-pc":
+        guard = result.guard
+        counts.hits, counts.misses = guard.hits, guard.misses
+        assert (guard.commits_replacement, guard.commit_reads_replacement) == (counts.commits, counts.commit_reads)
+        assert guard.entries <= guard.most_entries
+    assert result.flash_ops.erases.total == 0
+    return counts
+
+
+def parameters(
+    scheme, entries=16, alpha=0, spares_recent="half", ppc_update="paper", update="fewest", cached_parity_free=False
+):
+    """The scheme's parameters of these, as the model and as flashraid take them."""
+    ours, theirs = {}, {}
+    if scheme != "no-pc":
+        ours["entries"], theirs["parity_cache_bytes"] = entries, entries * PAGE
+    if scheme in ("no-pc", "fpc"):
+        ours["update"] = theirs["update"] = update
+    if scheme == "fpc":
+        ours["cached_parity_free"] = cached_parity_free
+        theirs["fpc_cached_parity_free"] = "yes" if cached_parity_free else "no"
+    if scheme in ("ppc", "ca-ppc"):
+        ours["ppc_update"] = theirs["ppc_update"] = ppc_update
+    if scheme == "ca-ppc":
+        ours["alpha"], theirs["alpha"] = alpha, f"{alpha / 1000}"
+        ours["spares_recent"] = theirs["spares_recent"] = spares_recent
+    return ours, theirs
+
+
+def random_requests(rng, space_bytes, count):
+    """Requests of up to three stripes or so, one in three not at page borders, most of them over a few hot stripes."""
+    requests = []
+    for _ in range(count):
+        op, unit = rng.choice(OPS), rng.choice([PAGE, PAGE, 512])
+        reach = min(space_bytes, rng.choice([20, 80, 80, 10**9]) * PAGE)
+        size = min(rng.randrange(1, rng.choice([2, 4, 24])) * PAGE, reach) - rng.randrange(0, PAGE, unit)
+        offset = rng.randrange(0, (reach - size) // unit + 1) * unit
+        requests.append(Request(op, 0, 0) if op == "flush" else Request(op, offset, size))
+    return requests
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", range(2, 9))
+def test_random_requests(tmp_path, width, scheme):
+    device = {"channels": width + 1, "blocks_per_plane": 256, **LARGE}
+    found_commits = 0
+    for number in range(LISTS):
+        rng = random.Random(f"{width} {scheme} {number}")
+        buffered, victim = rng.choice([0, 1, 7, 16]), rng.choice(["oldest_write", "largest_group"])
+        ours, theirs = parameters(
+            scheme,
+            rng.choice([1, 2, 5, 16]),
+            rng.choice([0, 300, 999, 1000]),
+            rng.choice(["half", "none"]),
+            rng.choice(["paper", "min"]),
+            rng.choice(["fewest", "fewest", "rmw", "rcw"]),
+            rng.choice([False, True]),
+        )
+        if scheme in ("ppc", "ca-ppc"):  # which changes no count
+            theirs["early_release"] = rng.choice(["no", "yes"])
+        path = write_device(tmp_path, **device, nvram_buffer_bytes=buffered * PAGE, nvram_victim=f'"{victim}"')
+        space_bytes = 400 * width * PAGE
+        fill_pages = rng.choice([0, 200, 400]) * width
+        sim = fr.Simulation(
+            device=path, scheme=scheme, space_bytes=space_bytes, fill_bytes=fill_pages * PAGE, verify=True, **theirs
+        )
+        requests = random_requests(rng, space_bytes, 600)
+        gap_ns = rng.choice([0, 20_000, 3_000_000])
+        sim.submit_many(*zip(*requests, strict=True), [i * gap_ns for i in range(len(requests))])
+        sim.finish()
+        assert (sim.verify().mismatches, sim.verify().pages_lost) == (0, 0)
+        model = ParityCounts(scheme, width, PAGE, buffered, victim=victim, **ours)
+        model.fill(fill_pages)
+        expected = model.run(requests)
+        assert counted(sim.result()) == expected, (number, buffered, victim, ours, fill_pages)
+        found_commits += expected.commits
+    assert (found_commits > 0) == (scheme != "no-pc")
+
+
+def trace_requests(trace, limit):
+    """The first requests of a trace, as the reference model takes them, and where they end."""
+    rows = fr.read_trace(trace, limit=limit).select("op", "offset_bytes", "size_bytes")
+    requests = [Request(*row) for row in rows.iter_rows()]
+    return requests, max(request.offset_bytes + request.size_bytes for request in requests)
+
+
+SAMPLES: list[str | Path] = sorted((ROOT / "samples").glob("*.csv.gz"))
+SAMPLES += [f"profile:ppc-{name}" for name in ("osdb", "financial", "iozone", "postmark")]
+SAMPLES += [SHARED / "traces" / f"{name}.disksim-ms.trace.xz" for name in ("iozone-100000", "postmark-62257")]
+SAMPLES += [SHARED / "traces-captured" / "pgbench.csv.gz"]
+
+
+@pytest.mark.parametrize("trace", SAMPLES, ids=lambda trace: str(trace).removeprefix(f"{ROOT.parent}/"))
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_traces(tmp_path, trace, scheme):
+    """To the unit, at any speed, from the first page on."""
+    if isinstance(trace, Path) and not trace.exists():
+        pytest.skip("it lies beside the repository")
+    is_large = isinstance(trace, Path) and trace.is_relative_to(SHARED)
+    requests, end = trace_requests(trace, 10_000 if PROVE else 300 if is_large else 1_500)
+    choices = [(4, 16), (4, 64, 32, 300, "none", "min", "rmw", True), (7, 16)]
+    for width, buffered, *chosen in choices[: 1 if is_large and not PROVE else None]:
+        ours, theirs = parameters(scheme, *chosen)
+        space_bytes = -(-end // (width * PAGE)) * width * PAGE
+        blocks = max(64, -(-3 * space_bytes // 2 // (width * PAGE * 256)))
+        changes = {"channels": width + 1, "pages_per_block": 256, "blocks_per_plane": blocks}
+        path = write_device(tmp_path, **{**LARGE, **changes, "nvram_buffer_bytes": buffered * PAGE})
+        result = fr.run(
+            trace, device=path, scheme=scheme, limit=len(requests), space_bytes=space_bytes, engine=False, **theirs
+        )
+        expected = ParityCounts(scheme, width, PAGE, buffered, **ours).run(requests)
+        assert counted(result) == expected
+        mean = expected.pages_written_out / expected.evictions
+        assert result.buffer.mean_victim_pages == pytest.approx(mean, rel=1e-12)
