@@ -143,7 +143,11 @@ impl Flash {
     /// Everything on a member is lost from now on, and it takes nothing more: its chips are dead, mirror chips too.
     pub fn kill(&mut self, member: MemberId) {
         for page in self.pages.keys().filter(|page| page.member == member).copied().collect::<Vec<_>>() {
-            [Version::Current, Version::Base, Version::Copy].into_iter().for_each(|version| self.lose(page, version));
+            for version in [Version::Current, Version::Base, Version::Copy] {
+                if self.is_written(page, version) {
+                    self.lose(page, version);
+                }
+            }
         }
         self.has_failed = true;
         self.dead.insert(member);

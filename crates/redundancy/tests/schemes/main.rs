@@ -7,6 +7,7 @@ mod cr5m;
 mod cr5m_failure;
 mod degraded;
 mod delayed;
+mod delayed_failure;
 mod flash;
 mod fra;
 mod host;
