@@ -5,7 +5,7 @@
 //! state alone: it may be a stripe whose operations are under way; then its commit waits for them at the stripe's lock (`Replacement`).
 //!
 //! A stripe all of whose strips are trimmed has no entry any more, but what NVRAM holds of it stays until the trim has ended. So its place
-//! is the next one to be taken, and whoever takes it requires a commit of that stripe, too, which will find nothing to do.
+//! is taken before that of a victim, and whoever takes it requires a commit of that stripe, too, which will find nothing to do.
 //!
 //! Entries are in one list by their last update, and in one list for each cost of a commit. Of equally dear ones the least recent is the
 //! victim, so only the heads of the cost lists can be one.
@@ -247,12 +247,12 @@ impl ParityCache {
         if let Some(entry) = self.free.pop() {
             return (entry, None);
         }
-        let emptied = self.classes[self.emptied()].oldest;
-        if emptied == NIL && self.entries.len() < self.most_entries as usize {
+        if self.entries.len() < self.most_entries as usize {
             let blank = Entry { stripe: StripeId(0), changed: 0, updated: 0, class: NIL as usize, links: [UNLINKED; 2] };
             self.entries.push(blank);
             return (self.entries.len() as u32 - 1, None);
         }
+        let emptied = self.classes[self.emptied()].oldest;
         let entry = if emptied == NIL { self.choose_victim() } else { emptied };
         let victim = self.entries[entry as usize].stripe;
         self.remove(entry);

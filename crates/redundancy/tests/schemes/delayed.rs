@@ -7,9 +7,9 @@ use crate::content::{Request, STRIPES, request, submit};
 use crate::flash::{Course, PAGE};
 use crate::host::{Host, build, scheme};
 use crate::waves::{background_waves, waves};
-use flashraid_redundancy::parts::parity_cache::{ParityCache, Replacement};
+use flashraid_redundancy::parts::parity_cache::{ParityCache, Replacement, Update};
 use flashraid_redundancy::{Build, CommitCause, Commits, GuardCounts, OperationKind, Step, find};
-use flashraid_vocabulary::{Action, Cause, Change, HostOp, LocalPage, Lpn, MemberPage, Ruling, Sources, Version, View};
+use flashraid_vocabulary::{Action, Cause, Change, HostOp, LocalPage, Lpn, MemberPage, Ruling, Sources, StripeId, Version, View};
 use proptest::prelude::*;
 
 fn only(courses: Vec<Course>) -> Course {
@@ -620,5 +620,140 @@ proptest! {
         host.check();
         host.check_each_member();
         prop_assert_eq!((guard(&host).entries, host.flash.held(Version::Base)), (0, 0));
+    }
+
+    /// The cache decides what a list does that is gone through each time.
+    #[test]
+    fn the_cache_agrees_with_a_list(
+        width in 2..=8u32, most in 1..=6u32, alpha in prop::sample::select(vec![0u32, 1, 250, 500, 810, 1000]), spares_recent: bool,
+        events in prop::collection::vec((0..12u32, any::<u8>(), 0..16u32), 1..200),
+    ) {
+        let replacement = Replacement { alpha, spares_recent };
+        let mut cache = ParityCache::new(12, width, most, replacement);
+        let mut list = List { width, most: most as usize, replacement, ..List::default() };
+        let all = (1u64 << width) - 1;
+        for (stripe, strips, kind) in events {
+            let (id, strips) = (StripeId(stripe), u64::from(strips) & all | 1 << (stripe % width));
+            match kind {
+                0..10 => {
+                    prop_assert_eq!(cache.write(id, strips), list.write(stripe, strips));
+                    cache.ended(id);
+                }
+                10..14 => {
+                    let strips = if kind == 13 { all } else { strips };
+                    let update = cache.trim(id, strips);
+                    prop_assert_eq!(update, list.trim(stripe, strips));
+                    update.into_iter().for_each(|_| cache.ended(id));
+                }
+                14 => {
+                    cache.committed(id);
+                    list.entries.retain(|entry| entry.stripe != stripe);
+                }
+                _ => {
+                    cache.widened(id);
+                    list.entries.iter_mut().filter(|entry| entry.stripe == stripe && !entry.is_empty).for_each(|entry| entry.changed = all);
+                }
+            }
+            for stripe in 0..12 {
+                let entry = list.entries.iter().find(|entry| entry.stripe == stripe && !entry.is_empty);
+                prop_assert_eq!(cache.reads_to_commit(StripeId(stripe)), entry.map(|entry| list.reads(entry)));
+            }
+        }
+    }
+
+    /// SPEC 4.4: with alpha 1 CA-PPC is PPC, plan by plan.
+    #[test]
+    fn alpha_one_is_ppc(members in 3..=9u16, requests in prop::collection::vec(request(), 1..60)) {
+        let bytes = ("parity_cache_bytes", "8192");
+        let mut hosts = [("ppc", vec![bytes]), ("ca-ppc", vec![bytes, ("alpha", "1")])]
+            .map(|(name, parameters)| Host::new(scheme(name, members, STRIPES, &parameters)).filled());
+        for request in &requests {
+            hosts.iter_mut().for_each(|host| step(host, request));
+        }
+        let [ppc, ca_ppc] = hosts;
+        prop_assert_eq!(ppc.flash.log, ca_ppc.flash.log);
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Listed {
+    stripe: u32,
+    changed: u64,
+    updated: u64,
+    /// Its stripe was trimmed as a whole.
+    is_empty: bool,
+}
+
+/// What `ParityCache` decides, by going through everything.
+#[derive(Clone, Debug)]
+struct List {
+    width: u32,
+    most: usize,
+    replacement: Replacement,
+    entries: Vec<Listed>,
+    written: [u64; 12],
+    updates: u64,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self { width: 0, most: 0, replacement: Replacement::LRU, entries: Vec::new(), written: [0; 12], updates: 0 }
+    }
+}
+
+impl List {
+    fn reads(&self, entry: &Listed) -> u32 {
+        let changed = entry.changed.count_ones();
+        if 2 * changed >= self.width { self.width - changed } else { changed + 1 }
+    }
+
+    fn write(&mut self, stripe: u32, strips: u64) -> Update {
+        self.written[stripe as usize] |= strips;
+        self.update(stripe, strips)
+    }
+
+    fn trim(&mut self, stripe: u32, strips: u64) -> Option<Update> {
+        let dropped = self.written[stripe as usize] & strips;
+        self.written[stripe as usize] &= !strips;
+        if dropped != 0 && self.written[stripe as usize] != 0 {
+            return Some(self.update(stripe, dropped));
+        }
+        if dropped != 0 {
+            self.entries.iter_mut().filter(|entry| entry.stripe == stripe).for_each(|entry| entry.is_empty = true);
+        }
+        None
+    }
+
+    fn update(&mut self, stripe: u32, strips: u64) -> Update {
+        let own = self.entries.iter().position(|entry| entry.stripe == stripe);
+        let former = own.map(|own| self.entries.remove(own));
+        let is_hit = former.as_ref().is_some_and(|entry| !entry.is_empty);
+        let changed = former.as_ref().filter(|_| is_hit).map_or(0, |entry| entry.changed) | strips;
+        let victim = if former.is_none() && self.entries.len() == self.most { Some(self.take_victim()) } else { None };
+        self.updates += 1;
+        self.entries.push(Listed { stripe, changed, updated: self.updates, is_empty: false });
+        Update { is_hit, victim: victim.map(StripeId) }
+    }
+
+    fn take_victim(&mut self) -> u32 {
+        self.entries.sort_by_key(|entry| entry.updated);
+        let emptied = self.entries.iter().position(|entry| entry.is_empty);
+        let victim = emptied.unwrap_or_else(|| {
+            let Replacement { alpha, spares_recent } = self.replacement;
+            let spared = if spares_recent && alpha < 1000 { self.most as u64 / 2 } else { 0 };
+            let candidates = (0..self.most).filter(|rank| self.entries[*rank].updated + spared <= self.updates);
+            // The first of the least.
+            candidates.min_by(|one, other| self.priority(*one).total_cmp(&self.priority(*other))).unwrap()
+        });
+        self.entries.remove(victim).stripe
+    }
+
+    /// The formula as it stands, in numbers whose rounding does not matter.
+    fn priority(&self, rank: usize) -> f64 {
+        let alpha = f64::from(self.replacement.alpha) / 1000.0;
+        let recency = if self.most == 1 { 0.0 } else { rank as f64 / (self.most - 1) as f64 };
+        let cost = f64::from(self.reads(&self.entries[rank])) / f64::from(self.width.div_ceil(2));
+        let priority = alpha * recency + (1.0 - alpha) * cost;
+        (priority * 1e9).round()
     }
 }
