@@ -341,6 +341,25 @@ fn what_nobody_decided_to_write_is_trimmed_with_a_parity() {
     }
 }
 
+/// A page of zeroes may appear beneath a write that is under way: it is no base, which nobody would release.
+#[test]
+fn what_appears_under_a_write_is_no_base() {
+    for name in ["ppc", "fra"] {
+        let mut host = Host::new(scheme(name, 5, 8, &[]));
+        host.write(0, 1);
+        host.drain();
+        host.flash.appears = Some(page(1));
+        host.write(1, 1);
+        assert_eq!(host.flash.held(Version::Base), 0, "{name}");
+        host.drain();
+        host.write(1, 1);
+        assert_eq!(host.flash.held(Version::Base), 1);
+        host.check();
+        host.drain();
+        host.check_each_member();
+    }
+}
+
 // ---- commits ----
 
 /// SPEC 4.3 of the paper: reads of a commit for every width and number of associated strips, and what `commit_cost` says before.

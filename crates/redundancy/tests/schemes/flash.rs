@@ -58,6 +58,8 @@ pub struct Flash {
     pub strike: Option<(usize, MemberId, bool)>,
     /// What happens during the next operation that has such a wave.
     pub chip_strike: Option<Strike>,
+    /// A page of zeroes that appears while the last wave of the next operation is under way.
+    pub appears: Option<MemberPage>,
     /// Answers of `View::pages_gone`; 0 for members not named.
     pub pages_gone: BTreeMap<MemberId, u32>,
     /// Answers of `View::queued`; 0 for members not named.
@@ -391,6 +393,9 @@ impl Flash {
                 }
             }
         };
+        if let Some(page) = self.appears.take() {
+            self.appear(page);
+        }
         for (page, version, keep_base, content) in programmed {
             let is_lost = unplaced.contains(&(page, version));
             self.has_failed |= is_lost;
