@@ -207,6 +207,9 @@ pub struct Entry {
     pub about: &'static str,
     /// What it survives one failure of.
     pub protects: Protects,
+    /// Whether there are times when it does not, as it makes redundancy up later: then verification finds pages that a failure would take, and
+    /// torture convicts it.
+    pub has_window: bool,
     /// By what.
     pub redundancy: Redundancy,
     /// What it asks of the number of members, in words ("at least 3").

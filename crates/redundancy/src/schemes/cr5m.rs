@@ -42,6 +42,7 @@ pub const ENTRY: Entry = Entry {
     about: "RAID-5 across channels whose small writes go twice to flash, once to a mirror chip, and put the parity off. Costs one \
             member's capacity, one chip a channel, and flash for the versions that the parity still covers.",
     protects: Protects::Chip,
+    has_window: false,
     redundancy: Redundancy::Parity,
     members: "from 3 to 32",
     mirror_chips: 1,

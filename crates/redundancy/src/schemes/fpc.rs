@@ -20,6 +20,7 @@ pub const ENTRY: Entry = Entry {
     title: "FPC (full parity cache)",
     about: "RAID-5 whose parities are delayed as a whole in NVRAM. Costs one member's capacity, NVRAM, and pre-reads for small writes.",
     protects: Protects::Member,
+    has_window: false,
     redundancy: Redundancy::Parity,
     members: "from 3 to 32",
     mirror_chips: 0,

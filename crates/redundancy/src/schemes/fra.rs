@@ -27,7 +27,8 @@ pub const ENTRY: Entry = Entry {
     title: "FRA (parity in idle time)",
     about: "RAID-5 whose parities are made in idle time, without NVRAM. Costs one member's capacity; until its parity is made, what was \
             written is lost with its chip.",
-    protects: Protects::None,
+    protects: Protects::Member,
+    has_window: true,
     redundancy: Redundancy::Parity,
     members: "at least 3",
     mirror_chips: 0,
@@ -333,7 +334,7 @@ impl Scheme for Fra {
     }
 
     fn protects(&self) -> Protects {
-        Protects::None
+        Protects::Member
     }
 
     fn prepared(&mut self) {

@@ -32,6 +32,7 @@ pub const PPC: Entry = Entry {
     about: "RAID-5 whose parities are delayed: NVRAM holds the XOR of the strips that changed, flash the old versions of these. Costs one member's \
             capacity, NVRAM, and flash for old versions.",
     protects: Protects::Member,
+    has_window: false,
     redundancy: Redundancy::Parity,
     members: "from 3 to 32",
     mirror_chips: 0,

@@ -17,6 +17,7 @@ pub const ENTRY: Entry = Entry {
     title: "RAID-0 (striping)",
     about: "Pages dealt out to the members in turn. Costs nothing and survives nothing.",
     protects: Protects::None,
+    has_window: false,
     redundancy: Redundancy::None,
     members: "at least 1",
     mirror_chips: 0,

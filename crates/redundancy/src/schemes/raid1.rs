@@ -19,6 +19,7 @@ pub const ENTRY: Entry = Entry {
     title: "RAID-1 (mirrored halves)",
     about: "Each page on two members, one in each half; reads go to the less busy copy. Costs half of the capacity.",
     protects: Protects::Member,
+    has_window: false,
     redundancy: Redundancy::Copies,
     members: "an even number, at least 2",
     mirror_chips: 0,

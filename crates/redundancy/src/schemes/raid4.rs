@@ -19,6 +19,7 @@ pub const ENTRY: Entry = Entry {
     title: "RAID-4 (parity member)",
     about: "Stripes with parity, which is always on the last member. Costs one member, pre-reads for small writes, and that member's wear.",
     protects: Protects::Member,
+    has_window: false,
     redundancy: Redundancy::Parity,
     members: "at least 3",
     mirror_chips: 0,

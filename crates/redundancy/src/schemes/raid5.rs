@@ -20,6 +20,7 @@ pub const ENTRY: Entry = Entry {
     title: "RAID-5 (rotating parity)",
     about: "Stripes with parity, which rotates over the members. Costs one member's capacity, and pre-reads for small writes.",
     protects: Protects::Member,
+    has_window: false,
     redundancy: Redundancy::Parity,
     members: "at least 3",
     mirror_chips: 0,

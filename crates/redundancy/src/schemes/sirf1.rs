@@ -45,6 +45,7 @@ pub const ENTRY: Entry = Entry {
     title: "SIRF-1 (internal mirroring)",
     about: "Each page in each of two groups of channels, placed independently; reads go round the groups. Costs half of the capacity.",
     protects: Protects::Channel,
+    has_window: false,
     redundancy: Redundancy::Copies,
     members: "on channels that the groups divide evenly",
     mirror_chips: 0,

@@ -115,7 +115,7 @@ proptest! {
         for request in &requests {
             let aside = request.aside.index(1 << 16) as u64;
             submit(&mut host, request);
-            host.check();
+            host.check_reads();
             let page = host.scheme.locate(Lpn(aside % host.scheme.user_pages()));
             if aside.is_multiple_of(3) && host.flash.base(page).is_some() {
                 host.scheme.base_erased(page);

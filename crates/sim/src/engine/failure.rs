@@ -14,7 +14,7 @@ use crate::statistics::Latency;
 use flashraid_flash::{About, Flash};
 use flashraid_redundancy::rebuild::{Order, Rebuild};
 use flashraid_redundancy::{Job, Lock, Method, Operation, OperationKind, Outcomes};
-use flashraid_vocabulary::{Action, Cause, Delivery, Fault, LocalPage, Lpn, MemberId, PageOperation, StripeId, Version, Wave};
+use flashraid_vocabulary::{Action, Cause, Change, Delivery, Fault, LocalPage, Lpn, MemberId, PageOperation, StripeId, Version, Wave};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -145,10 +145,14 @@ impl<C: Content> Engine<C> {
         let nobody = Operation::background(OperationKind::Job, StripeId(0), LocalPage(0), Lpn(0), 0);
         for change in changes {
             self.apply(NIL, &nobody, change);
+            if let Change::Lose(address) = change {
+                // Nothing is written to a map on flash for it: the controller knows it of all stripes (SPEC 6.2).
+                self.note_placed(address);
+            }
         }
         // Commits for collections may run under the locks of others.
         let may_use_it = |operation: &Operation| operation.lock != Lock::None || operation.kind == OperationKind::Commit;
-        for slot in self.slots.iter_mut().filter(|slot| slot.is_alive() && slot.started && may_use_it(&slot.operation)) {
+        for slot in self.slots.iter_mut().filter(|slot| slot.is_of_scheme() && slot.started && may_use_it(&slot.operation)) {
             slot.outcomes.read_failed = true;
             slot.troubled = true;
         }
@@ -362,7 +366,7 @@ impl<C: Content> Engine<C> {
     }
 
     /// A read has failed: the operation starts anew, from what is there now.
-    fn start_over(&mut self, id: u32) {
+    pub(super) fn start_over(&mut self, id: u32) {
         self.drop_work(id);
         let slot = &mut self.slots[id as usize];
         slot.outcomes = Outcomes { read_failed: true, ..Outcomes::default() };

@@ -79,6 +79,11 @@ impl Slot {
         self.alive
     }
 
+    /// Whether it is in use for an operation on a stripe, not on a translation page.
+    pub(super) fn is_of_scheme(&self) -> bool {
+        self.alive && self.job != TRANSLATION
+    }
+
     pub(super) fn request(&self) -> u32 {
         self.request
     }
@@ -431,6 +436,11 @@ impl<C: Content> Engine<C> {
         let mut wave = std::mem::take(&mut self.wave);
         wave.clear();
         self.take_held(id, &mut wave);
+        if self.slots[id as usize].outcomes.read_failed {
+            // What it planned with is lost meanwhile.
+            self.wave = wave;
+            return self.start_over(id);
+        }
         if self.slots[id as usize].operation.kind == OperationKind::Read {
             if C::TRACKED && self.buffer.is_some() {
                 self.overlay_buffer(id);

@@ -24,7 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Torture {
-    /// A scheme, or `all`: those that protect anything.
+    /// A scheme, or `all`: those that protect anything at all times.
     pub scheme: String,
     /// A preset or file; without it, small devices of many shapes.
     pub device: Option<String>,
@@ -176,7 +176,7 @@ impl Torture {
             }
             return Ok(vec![entry.name]);
         }
-        Ok(SCHEMES.iter().filter(|entry| entry.protects != Protects::None).map(|entry| entry.name).collect())
+        Ok(SCHEMES.iter().filter(|entry| entry.protects != Protects::None && !entry.has_window).map(|entry| entry.name).collect())
     }
 
     fn scheme(&self, scheme: &'static str, progress: &mut dyn FnMut(&str, u64) -> bool) -> Result<(SchemeReport, bool), RunError> {
