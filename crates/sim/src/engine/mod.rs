@@ -146,6 +146,8 @@ pub struct Engine<C: Content> {
     works_when_idle: bool,
     /// Time in which nothing was under way.
     idle_ns: u64,
+    /// When a request was answered last, and `idle_ns` then.
+    last_answer: (u64, u64),
     requests: Vec<Request>,
     free_requests: u32,
     outstanding: u64,
@@ -286,6 +288,7 @@ impl<C: Content> Engine<C> {
             works_when_idle: scheme.works_when_idle(),
             has_watchers: scheme.works_when_idle(),
             idle_ns: 0,
+            last_answer: (0, 0),
             scheme,
             flash,
             content,
@@ -361,6 +364,11 @@ impl<C: Content> Engine<C> {
     /// Simulated time in which nothing was under way: no request, and no work on flash.
     pub fn idle_ns(&self) -> u64 {
         self.idle_ns
+    }
+
+    /// When a request was answered last, and the idle time until then.
+    pub fn last_answer(&self) -> (u64, u64) {
+        self.last_answer
     }
 
     /// Simulated time.
@@ -651,6 +659,7 @@ impl<C: Content> Engine<C> {
         let now_ns = self.flash.now_ns();
         let request = self.requests[id as usize];
         self.outstanding -= 1;
+        self.last_answer = (now_ns, self.idle_ns);
         self.flash.request_completed();
         if request.measured {
             self.statistics.completed(request.op, now_ns - request.arrival_ns, request.size_bytes, request.failed);
