@@ -18,12 +18,11 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Causes of commits, as the keys of the result call them.
-const COMMIT_CAUSES: [(&str, CommitCause); 5] = [
+/// Causes of commits, as the keys of the result call them. Those of a drain are counted apart, as all that it does.
+const COMMIT_CAUSES: [(&str, CommitCause); 4] = [
     ("replacement", CommitCause::Replacement),
     ("gc", CommitCause::Collection),
     ("rebuild", CommitCause::Rebuild),
-    ("shutdown", CommitCause::Shutdown),
     ("idle", CommitCause::Idle),
 ];
 

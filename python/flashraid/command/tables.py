@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..reproduce import Paper, Reproduction
 
 GAPS = ("p1", "p10", "p25", "p50", "p75", "p90", "p99", "p100")  # of more, which would make a row too long
-COMMIT_CAUSES = ("replacement", "gc", "rebuild", "shutdown", "idle")
+COMMIT_CAUSES = ("replacement", "gc", "rebuild", "idle")
 PERCENTILES = {"p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "p99_99": "p99.99"}
 
 

@@ -7,7 +7,7 @@
 //! Source: Y. Lee, S. Jung, Y. H. Song, "FRA: A Flash-Aware Redundancy Array of Flash Storage Devices", CODES+ISSS 2009, as the PPC paper describes
 //! it (S. Im, D. Shin, IEEE Transactions on Computers 60(1), 2011, section 3.3). Rules: SPEC 4.6.
 //! Departures: what the sources leave open. The oldest queued stripe is next, and waits for its own members alone. One with a lost page waits for its
-//! repair or for its next write.
+//! repair or for its next write. A write of which a page finds no place fails, as no parity is there that could hold it (SPEC 0.6 has one).
 
 use crate::parts::bits::Bits;
 use crate::parts::cut;

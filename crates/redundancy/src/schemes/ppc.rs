@@ -18,6 +18,7 @@
 //!   written drops entry, bases and parity; its place in the cache is the next one taken.
 //! - A flush of a stripe that waits for its repair does not wait (4.4, rebuild): it makes NVRAM cover the whole stripe, whatever is lost of it, and
 //!   the repair finds less to do. So does one without a replacement chip, instead of committing first.
+//! - The cost by which CA-PPC chooses counts strips that were never written, too, though a commit does not read them.
 //! - A commit whose parity finds no page, as its chip is dead and not replaced, drops the entry only if the stripe has lost nothing else.
 
 use crate::parts::delayed::{Delayed, Next, PARITY_CACHE_BYTES, Rule, Stripe, Sum, entries};
