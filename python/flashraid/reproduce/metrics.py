@@ -96,6 +96,13 @@ def _cell_us(result: Result) -> float:
     return float((reads * device["read_ns"] + programs * device["program_ns"]) / operations["programs"]["host"] / 1000)
 
 
+def _gc_seconds(result: Result) -> float:
+    device, operations = result["config"]["device"], result["flash_ops"]
+    reads, programs, erases = (operations[action]["gc"] for action in ("reads", "programs", "erases"))
+    nanoseconds = reads * device["read_ns"] + programs * device["program_ns"] + erases * device["erase_ns"]
+    return float(nanoseconds / 1e9)
+
+
 def _buffer_hits(result: Result) -> float:
     buffer = result["buffer"]
     return _share(buffer["hits"], buffer["hits"] + buffer["misses"])
@@ -162,6 +169,7 @@ METRICS: dict[str, Metric] = {
     "old_share": Metric(
         "%", 2, "most old versions that recovery needed, of what the parity cache allows for", _old_share
     ),
+    "gc_seconds": Metric("s", 4, "array time of moves and erases of collections", _gc_seconds),
     "gc_commits": Metric("", 0, "commits by collections", _of_guard("commits_gc")),
     "gc_commit_share": Metric(
         "%", 2, "share of commits by collections in the cost of commits", _of_guard("gc_commit_share", 100)
