@@ -153,12 +153,15 @@ impl Injector {
     }
 }
 
-/// The fault that a target comes to now; none if it is a host page that is not written.
+/// The fault that a target comes to now; none if it is a host page that is not written, or that failures have left without a page.
 fn resolve<C: Content>(engine: &Engine<C>, target: Target) -> Option<Fault> {
     match target {
         Target::Fault(fault) => Some(fault),
         Target::PageOf(lpn) => {
             let ppn = engine.flash.lookup(engine.scheme().locate(lpn), Version::Current)?;
+            if engine.flash.is_unplaced_page(ppn) {
+                return None;
+            }
             Some(Fault::Loss(engine.flash.part_of(ppn)))
         }
     }

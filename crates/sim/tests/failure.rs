@@ -8,7 +8,7 @@ use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::verify;
-use flashraid_vocabulary::{Action, Cause, Fault, HostOp, Part, Version};
+use flashraid_vocabulary::{Action, Cause, Fault, HostOp, HostRequest, Part, Version};
 use flashraid_workload::SplitMix64;
 use support::{config, engine, pages, tags};
 
@@ -125,4 +125,71 @@ fn two_failures_lose_what_they_must() {
     assert_eq!(failed, lost);
     assert_eq!(engine.statistics.failed_lost, lost.len() as u64);
     assert_eq!(engine.content.mismatches, 0);
+}
+
+/// A request of a random workload: writes, and some reads.
+fn random_request(engine: &Engine<Tags>, random: &mut SplitMix64) -> HostRequest {
+    let op = if random.next_u64().is_multiple_of(4) { HostOp::Read } else { HostOp::Write };
+    pages(op, random.next_u64() % (engine.space_pages() - 4), 1 + random.next_u64() % 4)
+}
+
+/// Everything that was asked has been done, and told the truth.
+fn assert_done(engine: &mut Engine<Tags>, what: &str) {
+    engine.finish().unwrap_or_else(|stalled| panic!("{what}: {stalled}"));
+    assert_eq!((engine.outstanding(), engine.content.mismatches), (0, 0), "{what}");
+    engine.flash.check().unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(verify::stored(engine).mismatches, 0, "{what}");
+}
+
+/// An operation that was promised a page before all of its member died may want to program it only later, as it had to wait for the translation.
+/// It hears at once that there is none: nothing else may be under way that would end.
+#[test]
+fn a_promise_of_a_member_that_has_died_is_void() {
+    let config = drive(
+        "ppc",
+        &[
+            ("mapping", "dftl"),
+            ("cmt_entries", "16"),
+            ("chips_per_channel", "1"),
+            ("blocks_per_plane", "32"),
+            ("parity_cache_bytes", "8192"),
+        ],
+    );
+    for seed in 0..120 {
+        let mut engine = engine(&config, tags(&config));
+        let mut random = SplitMix64::new(seed);
+        engine.fill(engine.space_pages());
+        for round in 0..60 {
+            engine.submit(&random_request(&engine, &mut random), true);
+            if round == 40 {
+                (0..seed / 4).for_each(|_| assert!(engine.advance().is_ok()));
+                engine.fail(chip((random.next_u64() % 4) as u32, 0));
+            }
+            assert_done(&mut engine, &format!("seed {seed}, round {round}"));
+        }
+    }
+}
+
+/// FRA's bases are garbage to the collector, which may erase one that an operation is about to read: a repair that waits for an idle member, or who
+/// waits for a translation.
+#[test]
+fn a_base_that_is_erased_before_it_is_read() {
+    let small = [("chips_per_channel", "1"), ("blocks_per_plane", "32"), ("spare_chips", "1"), ("rebuild", "dor")];
+    for mapping in [&[("mapping", "bast"), ("log_blocks", "4")][..], &[("mapping", "page")], &[("mapping", "dftl"), ("cmt_entries", "16")]]
+    {
+        let config = drive("fra", &[&small[..], mapping].concat());
+        for seed in 0..12 {
+            let mut engine = engine(&config, tags(&config));
+            let mut random = SplitMix64::new(seed);
+            engine.fill(engine.space_pages());
+            for round in 0..500 {
+                engine.submit(&random_request(&engine, &mut random), true);
+                engine.advance_until(engine.now_ns() + random.next_u64() % 150_000).unwrap();
+                if round == 150 {
+                    engine.fail(chip((random.next_u64() % 4) as u32, 0));
+                }
+            }
+            assert_done(&mut engine, &format!("{mapping:?}, seed {seed}"));
+        }
+    }
 }

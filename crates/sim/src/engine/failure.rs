@@ -243,24 +243,33 @@ impl<C: Content> Engine<C> {
 
     // ---- page operations ----
 
-    /// A page operation that cannot even be submitted: a read of what is lost, a program without a page. Returns whether it is one.
+    /// A page operation that cannot even be submitted: a read of what is lost, or of a base that is gone since it was planned;
+    /// a program without a page, or whose domain has died since its page was promised. Returns whether it is one.
     pub(super) fn fails_at_once(&mut self, id: u32, page_operation: &PageOperation) -> bool {
         let PageOperation { address, version, action, .. } = *page_operation;
         let bit = 1u64 << address.member.0;
-        let slot = &mut self.slots[id as usize];
         match action {
             Action::Read => {
-                let is_lost = self.flash.is_lost(address, version);
-                if is_lost {
-                    slot.outcomes.read_failed = true;
-                }
-                slot.troubled |= is_lost;
-                is_lost
+                let is_released = version == Version::Base && self.flash.lookup(address, version).is_none();
+                let is_gone = is_released || self.flash.is_lost(address, version);
+                let slot = &mut self.slots[id as usize];
+                slot.outcomes.read_failed |= is_gone;
+                slot.troubled |= is_gone;
+                is_gone
             }
             Action::Program => {
-                let promised = if version == Version::Copy { slot.promised_copies } else { slot.promised };
-                if promised & bit != 0 {
-                    return false;
+                let slot = &mut self.slots[id as usize];
+                let promised = if version == Version::Copy { &mut slot.promised_copies } else { &mut slot.promised };
+                if *promised & bit != 0 {
+                    let domain = self.flash.domain_of(address, version);
+                    if self.flash.domain_is_alive(domain) {
+                        return false;
+                    }
+                    *promised &= !bit;
+                    match version {
+                        Version::Copy => self.flash.release(domain),
+                        _ => self.flash.release_page(address),
+                    }
                 }
                 let record = self.flash.unplaced(page_operation, id);
                 self.is_unplaced(id, record);

@@ -820,11 +820,14 @@ impl<C: Content> Engine<C> {
     }
 
     /// While the read waited for its translation, pages may have been discarded, which are zeroes now, and copies released, which the
-    /// current versions equal.
+    /// current versions equal. A base that was erased equals nothing: its read fails.
     fn drop_unmapped(&mut self, id: u32, page_operations: &mut Vec<PageOperation>) {
         let operation = self.slots[id as usize].operation;
         let before = page_operations.len();
         page_operations.retain_mut(|page_operation| {
+            if page_operation.version == Version::Base {
+                return true;
+            }
             if self.flash.lookup(page_operation.address, page_operation.version).is_none() {
                 page_operation.version = Version::Current;
             }
