@@ -3,11 +3,11 @@
 
 mod support;
 
-use flashraid_sim::Config;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::verify;
+use flashraid_sim::{Config, Simulation};
 use flashraid_vocabulary::{Action, Cause, Fault, HostOp, HostRequest, Part, Version};
 use flashraid_workload::SplitMix64;
 use support::{config, engine, pages, tags};
@@ -192,4 +192,23 @@ fn a_base_that_is_erased_before_it_is_read() {
             assert_done(&mut engine, &format!("{mapping:?}, seed {seed}"));
         }
     }
+}
+
+/// A page that was written when nothing of its member lived has no place that could fail.
+#[test]
+fn a_page_without_a_place_cannot_fail() {
+    let config = drive("raid5", &[("chips_per_channel", "1"), ("blocks_per_plane", "32")]);
+    let mut simulation = Simulation::new(config, |_| true).unwrap();
+    simulation.fail("chip:1.0").unwrap();
+    for page in 0..12 {
+        simulation.submit(&pages(HostOp::Write, page, 1)).unwrap();
+    }
+    simulation.finish().unwrap();
+    assert!(simulation.take_completed().iter().all(|request| request.ok));
+    for page in 0..12 {
+        simulation.fail(&format!("page:lpn={page}")).unwrap();
+    }
+    simulation.submit(&HostRequest { arrival_ns: simulation.now_ns(), ..pages(HostOp::Write, 0, 12) }).unwrap();
+    simulation.finish().unwrap();
+    assert!(simulation.take_completed().iter().all(|request| request.ok));
 }
