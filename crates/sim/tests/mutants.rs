@@ -202,6 +202,20 @@ fn torture_finds_each_fault() {
 /// The kinds of buffers, and the faults that each can make.
 const BUFFERS: [(&str, &[BufferFault]); 2] = [("buffer_bytes", BUFFER_FAULTS.split_at(6).0), ("nvram_buffer_bytes", &BUFFER_FAULTS)];
 
+/// Merges of log blocks go their own way: what they must do about old and semivalid pages is tried on them too.
+#[test]
+fn torture_finds_faults_of_merges() {
+    for mapping in ["bast", "fast"] {
+        for (fault, scheme) in [(Fault::EraseSemivalid, "ppc"), (Fault::EraseSemivalid, "ca-ppc"), (Fault::ReleaseBaseEarly, "ppc")] {
+            let settings = vec![("mapping".into(), mapping.into())];
+            let torture = Torture { scheme: scheme.into(), mutant: Some(fault), kills: MOST_KILLS, settings, ..Torture::default() };
+            let report = torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"));
+            let found = report.schemes[0].violation.as_ref().unwrap_or_else(|| panic!("{fault:?} under {scheme} with {mapping} is not found"));
+            println!("{fault:?}, {scheme}, {mapping}: kill {}: {}", found.kill, found.what);
+        }
+    }
+}
+
 #[test]
 fn each_fault_of_a_buffer_is_caught() {
     for seed in 1..=3 {
