@@ -210,7 +210,8 @@ fn torture_finds_faults_of_merges() {
             let settings = vec![("mapping".into(), mapping.into())];
             let torture = Torture { scheme: scheme.into(), mutant: Some(fault), kills: MOST_KILLS, settings, ..Torture::default() };
             let report = torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"));
-            let found = report.schemes[0].violation.as_ref().unwrap_or_else(|| panic!("{fault:?} under {scheme} with {mapping} is not found"));
+            let found =
+                report.schemes[0].violation.as_ref().unwrap_or_else(|| panic!("{fault:?} under {scheme} with {mapping} is not found"));
             println!("{fault:?}, {scheme}, {mapping}: kill {}: {}", found.kill, found.what);
         }
     }

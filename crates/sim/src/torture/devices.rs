@@ -9,6 +9,9 @@ use flashraid_workload::SplitMix64;
 /// Physical pages that are looked at in no time.
 const MOST_PAGES: u64 = 6_000;
 
+/// Settings that make a buffer.
+const BUFFERS: [&str; 3] = ["buffer_bytes", "buffer_bytes_per_gib", "nvram_buffer_bytes"];
+
 /// Random choices.
 pub struct Random(SplitMix64);
 
@@ -79,8 +82,17 @@ pub fn draw(torture: &Torture, scheme: &str, number: u64) -> Result<Config, Conf
         };
         set(parameter.name, random.of_list(values));
     }
+    let is_hybrid = |(key, value): &(String, String)| key == "mapping" && ["bast", "fast"].contains(&value.as_str());
+    if torture.settings.iter().any(is_hybrid) {
+        // Pages do not move freely.
+        settings.retain(|(key, _)| key != "gc_semivalid");
+    }
     let Some(device) = &torture.device else {
         shape(entry, torture, &mut random, &mut settings);
+        // A buffer that is asked for takes the place of any other.
+        if torture.settings.iter().any(|(key, _)| BUFFERS.contains(&key.as_str())) {
+            settings.retain(|(key, _)| !BUFFERS.contains(&key.as_str()));
+        }
         settings.extend(torture.settings.iter().cloned());
         return with_room("tiny", scheme, &mut random, settings);
     };
@@ -122,8 +134,6 @@ fn shape(entry: &Entry, torture: &Torture, random: &mut Random, settings: &mut P
     if is_hybrid {
         let logs = random.within(if mapping == "fast" { 2 } else { 1 }, 4) * dies * planes;
         settings.extend([("mapping", mapping.to_string()), ("log_blocks", logs.to_string())].map(|(key, value)| (key.into(), value)));
-        // Pages do not move freely.
-        settings.retain(|(key, _)| key != "gc_semivalid");
     }
     let numbers = [
         ("channels", channels),
