@@ -86,9 +86,9 @@ const GC_SEMIVALID: Parameter = Parameter {
 };
 
 fn build(name: &str, build: &Build, replacement: Replacement) -> Result<Box<dyn Scheme>, ParameterError> {
-    // Each entry may pin one page in a member (SPEC 4.2).
-    let (entries, room) = (entries(build)?, build.pages_held - build.pages_per_member);
-    if entries > room {
+    // Each entry may pin one page in a member (SPEC 4.2). Members that do not even hold their own pages are refused for that.
+    let (entries, room) = (entries(build)?, build.pages_held.checked_sub(build.pages_per_member));
+    if let Some(room) = room.filter(|room| entries > *room) {
         let most = u64::from(room) * u64::from(build.page_bytes);
         let text =
             format!("parity_cache_bytes: members have room for {room} semivalid pages, one an entry; the largest that fits is {most}");
