@@ -8,7 +8,6 @@
 pub mod collection;
 mod faults;
 pub mod mapping;
-pub mod memory;
 pub mod nand;
 mod settings;
 mod topology;
@@ -18,7 +17,7 @@ use collection::collector::Collection;
 pub use collection::merge::MergeKind;
 use collection::victims::Victims;
 use faults::Faults;
-use flashraid_vocabulary::{Action, Cause, Geometry, MemberId, MemberPage, Observer, Ppn, Version};
+use flashraid_vocabulary::{Action, Cause, Geometry, MemberId, MemberPage, Observer, Ppn, Version, memory};
 use mapping::blocks::{Blocks, State, Stream, plane_stride};
 use mapping::hybrid::Hybrid;
 use mapping::maps::Maps;
@@ -129,6 +128,8 @@ pub struct Flash {
     pub(crate) events: EventQueue,
     pub(crate) records: Vec<Record>,
     pub(crate) free_records: u32,
+    /// Programs that wait in a domain for any of its units.
+    pub(crate) pooled: u32,
     pub(crate) collections: Vec<Collection>,
     pub(crate) cold: Vec<std::collections::BinaryHeap<std::cmp::Reverse<(u32, u16)>>>,
     pub(crate) completions: Vec<Completion>,
@@ -216,6 +217,7 @@ impl Flash {
             events: EventQueue::new(geometry.channels as usize + units),
             records: memory::reserved(ROOM),
             free_records: NIL,
+            pooled: 0,
             collections: vec![Collection::IDLE; planes as usize],
             cold: vec![Default::default(); planes as usize],
             completions: Vec::new(),
@@ -651,8 +653,11 @@ impl Flash {
     pub fn prefetch_map(&self, address: MemberPage) {
         let slot = self.slot(address);
         self.maps.prefetch(slot);
+        if self.keeps_versions() {
+            self.maps.prefetch_base(slot);
+        }
         if self.settings.mirror_chips > 0 {
-            self.maps.prefetch_others(slot);
+            self.maps.prefetch_copy(slot);
         }
     }
 
@@ -661,10 +666,16 @@ impl Flash {
     pub fn prefetch_block(&self, slot: u32) {
         if let Some(ppn) = self.maps.get(Version::Current, slot) {
             memory::prefetch(&self.blocks.blocks, self.block_of(ppn));
-            if self.settings.mirror_chips > 0 {
+            if self.keeps_versions() {
                 self.maps.prefetch_label(ppn);
             }
         }
+    }
+
+    /// Whether superseded pages become bases, as a rule: of schemes with copies, and of those that commit bases before they are erased.
+    #[inline(always)]
+    fn keeps_versions(&self) -> bool {
+        self.settings.mirror_chips > 0 || !self.settings.moves_bases
     }
 
     /// Counts a completed host request, for the members' mean of blocked requests.

@@ -387,6 +387,11 @@ pub trait Scheme: Guardian + Send {
     /// Asks the processor for the scheme's own state of the host page's stripe.
     fn prefetch(&self, _lpn: Lpn) {}
 
+    /// The page with the parity of the host page's stripe, if there is one that operations read: so that what they need can be fetched ahead.
+    fn parity_of(&self, _lpn: Lpn) -> Option<MemberPage> {
+        None
+    }
+
     /// The other pages that exist whenever host page `lpn` is written, for its sake: its stripe's parity, its other copies.
     /// Appends them to `pages`.
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>);

@@ -9,14 +9,14 @@ mod faults;
 mod geometry;
 mod host;
 mod ids;
+pub mod memory;
 mod plan;
-mod prefetch;
 mod talk;
 
 pub use faults::{Fault, Part};
 pub use geometry::Geometry;
 pub use host::{HostOp, HostRequest};
 pub use ids::{LocalPage, Lpn, MemberId, MemberPage, Ppn, StripeId};
+pub use memory::prefetch;
 pub use plan::{Action, Cause, Change, Delivery, PageOperation, Priority, Sources, Version, Wave};
-pub use prefetch::prefetch;
 pub use talk::{Guardian, NoObserver, Observer, Ruling, View};

@@ -7,7 +7,7 @@
 //! one of them (it moves fewer pages than a block holds, plus what is left of its open block) and gives its victim back, so
 //! what the host may still take in a plane never shrinks by collection. `Plane::debt` is the block on loan.
 
-use crate::memory;
+use flashraid_vocabulary::memory;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -8,7 +8,7 @@
 //! All arrays are flat, and nothing scans: each operation takes constant time, but for taking the dirty entries of a page, which takes
 //! constant time for each.
 
-use crate::memory;
+use flashraid_vocabulary::memory;
 
 const NIL: u32 = u32::MAX;
 /// Entries beyond its capacity, all of them pinned, for which the table has room without growing.

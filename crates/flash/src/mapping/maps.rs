@@ -5,7 +5,7 @@
 //! slot and version a page was programmed for; a page is live while the forward map of that version still names it, so nothing
 //! has to be written to a page's entry when it is superseded.
 
-use crate::memory;
+use flashraid_vocabulary::memory;
 use flashraid_vocabulary::{Ppn, Version};
 
 /// Slots are 30-bit numbers; the two bits above them hold the version.
@@ -111,10 +111,15 @@ impl Maps {
         memory::prefetch(&self.forward[Version::Current as usize], slot as usize);
     }
 
-    /// Asks for the slot's other forward entries.
+    /// Asks for the entry of the slot's base.
     #[inline(always)]
-    pub fn prefetch_others(&self, slot: u32) {
+    pub fn prefetch_base(&self, slot: u32) {
         memory::prefetch(&self.forward[Version::Base as usize], slot as usize);
+    }
+
+    /// Asks for the entry of the slot's copy.
+    #[inline(always)]
+    pub fn prefetch_copy(&self, slot: u32) {
         memory::prefetch(&self.forward[Version::Copy as usize], slot as usize);
     }
 

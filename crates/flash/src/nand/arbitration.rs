@@ -132,6 +132,9 @@ impl Flash {
     #[inline]
     pub(super) fn waiting_program(&self, channel: &Channel) -> (u32, u32) {
         let mut best = (u32::MAX, NIL);
+        if self.pooled == 0 {
+            return best;
+        }
         for &id in &channel.domains {
             let domain = &self.domains[id as usize];
             // Only after failures may more programs wait than there are pages.

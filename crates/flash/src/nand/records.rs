@@ -196,6 +196,7 @@ impl Flash {
         let domain = &mut self.domains[domain as usize];
         domain.waiting[class] = queue;
         domain.waiting_mask |= 1 << class;
+        self.pooled += 1;
     }
 
     /// Lets the domain's channels, in turn, serve what waits in it.

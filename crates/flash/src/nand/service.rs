@@ -5,8 +5,8 @@ use super::records::{Record, Work};
 use super::units::{State, URGENT_QUEUES, Unit, after};
 use crate::mapping::blocks::Stream;
 use crate::mapping::space::NIL;
-use crate::{CellOperation, Completion, Flash, Progress, action_index, memory};
-use flashraid_vocabulary::{Action, Observer, Ppn};
+use crate::{CellOperation, Completion, Flash, Progress, action_index};
+use flashraid_vocabulary::{Action, Observer, Ppn, memory};
 
 impl Flash {
     pub(super) fn set_state(&mut self, unit_id: u32, state: State) {
@@ -61,6 +61,7 @@ impl Flash {
             domain.waiting_mask &= !(1 << class);
         }
         self.records[head as usize].next = NIL;
+        self.pooled -= 1;
         head
     }
 

@@ -34,7 +34,8 @@ use crate::{
     Outcomes, Parameter, ParameterError, ParityUpdates, Protects, Scheme, Step, Values,
 };
 use flashraid_vocabulary::{
-    Cause, Change, Delivery, Guardian, HostOp, Lpn, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave, prefetch,
+    Cause, Change, Delivery, Guardian, HostOp, Lpn, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave, memory,
+    prefetch,
 };
 use std::ops::BitXor;
 
@@ -155,7 +156,8 @@ impl Stripe {
     }
 }
 
-/// Durable state of a stripe. `next` is what the operation that has it makes of it.
+/// Durable state of a stripe. `next` is what the operation that has it makes of it. (Of integers, as such an array is not touched before it is
+/// used.)
 #[derive(Clone, Copy, Debug, Default)]
 struct Durable {
     associated: u32,
@@ -163,8 +165,8 @@ struct Durable {
     bases: u32,
     next_associated: u32,
     next_bases: u32,
-    /// An entry is being made.
-    is_making: bool,
+    /// Entries that are being made: one or none.
+    making: u32,
 }
 
 /// Stripes with rotating parity that NVRAM delays.
@@ -208,7 +210,7 @@ impl<R: Rule> Delayed<R> {
             inner: ParityScheme::new(layout, build.page_bytes, UpdateRule::Rcw),
             rule,
             page_bytes: build.page_bytes,
-            stripes: vec![Durable::default(); layout.stripes as usize],
+            stripes: memory::zeroed(layout.stripes as usize),
             making: 0,
             counts: GuardCounts { most_entries: most_entries.into(), ..GuardCounts::default() },
             committed: 0,
@@ -386,10 +388,10 @@ impl<R: Rule> Delayed<R> {
     fn takes_place(&mut self, operation: &Operation, next: &Next) -> bool {
         let has_place = self.counts.entries + u64::from(self.making) < self.counts.most_entries;
         let durable = self.durable(operation.stripe);
-        if durable.associated != 0 || next.associated == 0 || durable.is_making {
+        if durable.associated != 0 || next.associated == 0 || durable.making != 0 {
             return true;
         }
-        durable.is_making = has_place;
+        durable.making = has_place.into();
         self.making += u32::from(has_place);
         has_place
     }
@@ -676,13 +678,13 @@ impl<R: Rule> Delayed<R> {
             self.cache.ended(operation.stripe);
         }
         let durable = self.durable(operation.stripe);
-        let was_making = std::mem::take(&mut durable.is_making);
+        let made = std::mem::take(&mut durable.making);
         let before = *durable;
         if !has_failed {
             (durable.associated, durable.bases) = (before.next_associated, before.next_bases);
         }
         let after = *durable;
-        self.making -= u32::from(was_making);
+        self.making -= made;
         let counts = &mut self.counts;
         counts.entries = counts.entries + u64::from(after.associated != 0) - u64::from(before.associated != 0);
         debug_assert!(counts.entries + u64::from(self.making) <= counts.most_entries);
@@ -804,6 +806,10 @@ impl<R: Rule> Scheme for Delayed<R> {
 
     fn stripe_of(&self, lpn: Lpn) -> StripeId {
         self.inner.stripe_of(lpn)
+    }
+
+    fn parity_of(&self, lpn: Lpn) -> Option<MemberPage> {
+        self.inner.parity_of(lpn)
     }
 
     fn prefetch(&self, lpn: Lpn) {

@@ -671,6 +671,10 @@ impl<L: Layout> Scheme for ParityScheme<L> {
         self.layout.position(lpn).0
     }
 
+    fn parity_of(&self, lpn: Lpn) -> Option<MemberPage> {
+        Some(self.layout.row(self.stripe_of(lpn)).parity())
+    }
+
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
         pages.push(self.layout.row(self.stripe_of(lpn)).parity());
     }

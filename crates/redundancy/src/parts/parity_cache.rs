@@ -11,7 +11,7 @@
 //! victim, so only the heads of the cost lists can be one.
 
 use crate::parts::bits;
-use flashraid_vocabulary::{StripeId, prefetch};
+use flashraid_vocabulary::{StripeId, memory, prefetch};
 
 /// No entry, or no neighbour in a list.
 const NIL: u32 = u32::MAX;
@@ -116,7 +116,7 @@ impl ParityCache {
             alpha: alpha.into(),
             most_entries,
             spared: if spares_recent { u64::from(most_entries) / 2 } else { 0 },
-            stripes: vec![Stripe::default(); stripes as usize],
+            stripes: memory::zeroed(stripes as usize),
             entries: Vec::new(),
             free: Vec::new(),
             recency: EMPTY,

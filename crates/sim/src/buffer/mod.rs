@@ -16,8 +16,8 @@ mod table;
 
 #[cfg(feature = "mutants")]
 use crate::mutants::BufferFault;
-use flashraid_flash::memory::{prefetch, reserved, zeroed};
 use flashraid_vocabulary::Lpn;
+use flashraid_vocabulary::memory::{prefetch, reserved, zeroed};
 use page_lru::PageLru;
 use room::Room;
 pub use room::Waiter;

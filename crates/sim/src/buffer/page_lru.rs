@@ -3,8 +3,8 @@
 
 use super::Victim;
 use super::table::{self, Linked, Links, NIL, Order, Table};
-use flashraid_flash::memory::reserved;
 use flashraid_vocabulary::Lpn;
+use flashraid_vocabulary::memory::reserved;
 
 /// Evictions between the naming of an upcoming victim and its turn: time enough to fetch what it needs.
 const AHEAD: usize = 12;

@@ -5,9 +5,9 @@
 
 use super::Victim;
 use super::table::{self, Linked, Links, NIL, Order, Table};
-use flashraid_flash::memory::reserved;
 use flashraid_redundancy::parts::bits::{Bits, lowest};
 use flashraid_vocabulary::Lpn;
+use flashraid_vocabulary::memory::reserved;
 
 /// Which group leaves next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What the policies of a buffer share: entries of a vector that are found by a key and stand in an order, each step at a cost that does not
 //! grow with their number.
 
-use flashraid_flash::memory::{filled, prefetch};
+use flashraid_vocabulary::memory::{filled, prefetch};
 
 /// "None" in links.
 pub const NIL: u32 = u32::MAX;

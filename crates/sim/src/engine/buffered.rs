@@ -226,21 +226,21 @@ impl<C: Content> Engine<C> {
     /// Whole pages are discarded: what is buffered of them goes at once.
     pub(super) fn discard_buffered(&mut self, mut first: u64, end: u64) {
         let (space, now_ns) = (self.options.space_pages, self.flash.now_ns());
-        let mut startable = std::mem::take(&mut self.startable);
+        let buffer = self.buffer.as_deref_mut().expect("only with a buffer");
         while first < end {
             let lap_end = end.min((first / space + 1) * space);
-            self.buffered().discard(first % space, first % space + lap_end - first, now_ns, &mut startable);
+            buffer.discard(first % space, first % space + lap_end - first, now_ns, &mut self.startable);
             first = lap_end;
         }
-        self.start_admitted(startable);
+        self.start_admitted();
     }
 
-    /// The pages are admitted that these operations write.
-    fn start_admitted(&mut self, mut startable: Vec<u32>) {
-        for id in startable.drain(..) {
-            self.condition_met(id);
+    /// The pages are admitted that the operations `startable` write.
+    fn start_admitted(&mut self) {
+        for index in 0..self.startable.len() {
+            self.condition_met(self.startable[index]);
         }
-        self.startable = startable;
+        self.startable.clear();
     }
 
     // ---- what leaves ----
@@ -277,18 +277,18 @@ impl<C: Content> Engine<C> {
     #[cold]
     pub(super) fn arrives(&mut self, id: u32, operation: &Operation, failed: bool) {
         let now_ns = self.flash.now_ns();
-        let mut startable = std::mem::take(&mut self.startable);
+        let buffer = self.buffer.as_deref_mut().expect("only with a buffer");
         for lpn in operation.host_pages() {
-            self.buffered().arrive(lpn, id);
+            buffer.arrive(lpn, id);
             if failed && operation.kind == OperationKind::Trim {
                 // Whatever was there still is.
-                self.buffered().is_on_flash(lpn);
+                buffer.is_on_flash(lpn);
             }
             if operation.kind == OperationKind::Write {
-                self.buffered().give_back(lpn, now_ns, &mut startable);
+                buffer.give_back(lpn, now_ns, &mut self.startable);
             }
         }
-        self.start_admitted(startable);
+        self.start_admitted();
     }
 
     /// Nobody waits for what has failed: its request was answered when NVRAM took it.
@@ -349,10 +349,16 @@ impl<C: Content> Engine<C> {
     #[inline(never)]
     pub(super) fn advance_to_answers(&mut self, time_ns: u64) -> Result<(), Stalled> {
         let makes_room = !self.flushes_to_flash();
-        while self.next_answer_ns() <= time_ns || makes_room && self.flash.next_event_ns() <= time_ns {
-            self.advance()?;
+        loop {
+            let answer_ns = self.next_answer_ns();
+            if makes_room && self.flash.next_event_ns() <= answer_ns.min(time_ns) {
+                self.process_event();
+            } else if answer_ns <= time_ns {
+                self.advance()?;
+            } else {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// When the buffer answers next, if there is a buffer; `u64::MAX` for never.

@@ -85,7 +85,7 @@ pub struct Pages {
 impl Pages {
     /// So many pages, unwritten.
     pub fn new(pages: u64) -> Self {
-        Self { whole: flashraid_flash::memory::zeroed(pages as usize), mixed: FxHashMap::default() }
+        Self { whole: flashraid_vocabulary::memory::zeroed(pages as usize), mixed: FxHashMap::default() }
     }
 
     /// The layers of a page.
@@ -121,7 +121,7 @@ impl Pages {
     /// Asks the processor for what is known of a page.
     #[inline]
     pub fn prefetch(&self, lpn: u64) {
-        flashraid_flash::memory::prefetch(&self.whole, lpn as usize);
+        flashraid_vocabulary::memory::prefetch(&self.whole, lpn as usize);
     }
 }
 

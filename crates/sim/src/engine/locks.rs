@@ -2,7 +2,7 @@
 //!
 //! Operations queue in the order in which they were decided, so whatever an operation waits for was decided before it.
 
-use flashraid_flash::memory::{filled, prefetch};
+use flashraid_vocabulary::memory::{filled, prefetch};
 
 const NIL: u32 = u32::MAX;
 

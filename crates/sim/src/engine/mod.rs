@@ -22,8 +22,8 @@ use content::{Content, InBuffer, InEntry, Submitted};
 use failure::Failures;
 pub use failure::{FaultRecord, RebuildOptions, RebuildRecord};
 use flashraid_flash::Flash;
-use flashraid_flash::memory::{prefetch, reserved};
 use flashraid_redundancy::{Decisions, Extent, Failure, Job, Scheme};
+use flashraid_vocabulary::memory::{prefetch, reserved};
 use flashraid_vocabulary::{Change, HostOp, HostRequest, Lpn, MemberId, MemberPage, Version, View, Wave};
 pub use instant::Reached;
 use locks::Locks;
@@ -741,6 +741,11 @@ impl<C: Content> Engine<C> {
         }
         for page in page..end {
             self.flash.prefetch_block(self.flash.slot(self.scheme.locate(Lpn(page))));
+        }
+        if page < end
+            && let Some(parity) = self.scheme.parity_of(Lpn(page))
+        {
+            self.flash.prefetch_block(self.flash.slot(parity));
         }
     }
 

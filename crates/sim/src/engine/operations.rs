@@ -734,12 +734,11 @@ impl<C: Content> Engine<C> {
             self.writes_in_chunk[(operation.page.0 >> 10) as usize] -= 1;
         }
         if operation.lock != Lock::None {
-            let mut granted = std::mem::take(&mut self.granted);
-            self.locks.release(operation.stripe.0, &mut granted);
-            for id in granted.drain(..) {
-                self.condition_met(id);
+            self.locks.release(operation.stripe.0, &mut self.granted);
+            for index in 0..self.granted.len() {
+                self.condition_met(self.granted[index]);
             }
-            self.granted = granted;
+            self.granted.clear();
         }
         let slot = &self.slots[id as usize];
         let (plane, lender) = (slot.plane, slot.lender);

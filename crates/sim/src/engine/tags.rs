@@ -10,8 +10,8 @@ use super::content::{Content, FILL, InBuffer, InEntry, Submitted};
 pub use super::layers::ZERO;
 use super::layers::{ALL, Layers, Pages};
 use crate::verify::{self, Verified};
-use flashraid_flash::memory::prefetch;
 use flashraid_redundancy::{Operation, OperationKind};
+use flashraid_vocabulary::memory::prefetch;
 use flashraid_vocabulary::{Delivery, LocalPage, Lpn, Observer, PageOperation, Ppn, Sources};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -98,7 +98,7 @@ impl Tags {
     /// For a device of so many pages and a logical space of so many.
     pub fn new(physical_pages: u64, space_pages: u64) -> Self {
         Self {
-            flash: flashraid_flash::memory::zeroed(physical_pages as usize),
+            flash: flashraid_vocabulary::memory::zeroed(physical_pages as usize),
             gathered: Vec::new(),
             programs: Vec::new(),
             reads: Vec::new(),

@@ -15,9 +15,9 @@ use super::content::Content;
 use super::operations::TRANSLATION;
 use super::{Dftl, Engine, NIL, ROOM};
 use flashraid_flash::mapping::cache::{CachedMap, Lookup, Victim};
-use flashraid_flash::memory::{reserved, zeroed};
 use flashraid_flash::{Flash, MapNews};
 use flashraid_redundancy::{Lock, Operation, OperationKind, Outcomes, Step};
+use flashraid_vocabulary::memory::{reserved, zeroed};
 use flashraid_vocabulary::{Action, Cause, Change, Lpn, MemberPage, PageOperation, Priority, Sources, StripeId, Version, Wave};
 use rustc_hash::FxHashSet;
 
