@@ -171,6 +171,8 @@ impl Cr5m {
         if outcomes.unplaced | outcomes.unplaced_copies != 0 {
             return match operation.method {
                 Method::Mirrored => self.unmirror(operation, outcomes, stripe, view, wave),
+                // Its data are programmed, and lost again, before there is a parity that could hold them.
+                _ if operation.step == UNMIRRORED => Step::Failed(Failure::NoSpace),
                 _ => ParityScheme::<LeftAsymmetric>::end_without(operation, outcomes.unplaced, stripe),
             };
         }

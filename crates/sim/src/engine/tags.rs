@@ -59,6 +59,8 @@ struct Page {
     floor: u64,
     /// Unacknowledged writes and running reads of the page.
     users: u32,
+    /// A write of it has failed since there are users: whether a read saw what was before or after, nobody knows.
+    vague: bool,
 }
 
 impl Page {
@@ -163,7 +165,7 @@ impl Tags {
         let newest = &self.newest;
         self.active.entry(lpn.0).or_insert_with(|| {
             let before = Submission { number: 0, content: newest.content(lpn.0), lanes: ALL };
-            Page { versions: smallvec![before], floor: 0, users: 0 }
+            Page { versions: smallvec![before], floor: 0, users: 0, vague: false }
         })
     }
 
@@ -180,7 +182,8 @@ impl Tags {
         let floor = self.gathered[id as usize].floors[rank(operation, strip) as usize];
         let overlay = self.gathered[id as usize].overlays.iter().find(|(of, _)| u32::from(*of) == strip);
         let content = content ^ overlay.map_or(ZERO, |(_, change)| *change);
-        let seen = self.active[&lpn.0].has(content, floor);
+        let page = &self.active[&lpn.0];
+        let seen = page.vague || page.has(content, floor);
         self.gathered[id as usize].compared |= 1 << strip;
         self.count_read(lpn, seen || self.gathered[id as usize].vague >> strip & 1 == 1);
         self.leave(lpn);
@@ -190,6 +193,9 @@ impl Tags {
     fn is_unknown(&mut self, lpn: Lpn, number: u64) {
         let latest = self.unknown.entry(lpn.0).or_default();
         *latest = number.max(*latest);
+        if let Some(page) = self.active.get_mut(&lpn.0) {
+            page.vague = true;
+        }
     }
 
     fn count_read(&mut self, lpn: Lpn, seen: bool) {
