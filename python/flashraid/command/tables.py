@@ -133,6 +133,25 @@ def show_comparison(comparison: Comparison) -> None:
     _print(table)
 
 
+def show_torture(report: dict[str, Any]) -> None:
+    """What was tried on each scheme, and what its kills found going on."""
+    schemes = report["schemes"]
+    tried = _table("", ["scheme", "kills", "requests", "faults", "rebuilt", "pages checked"])
+    for found in schemes:
+        row = [
+            found["kills"],
+            found["requests"],
+            sum(found["faults"].values()),
+            found["rebuilt"],
+            found["pages_checked"],
+        ]
+        tried.add_row(found["scheme"], *(f"{count:,}" for count in row))
+    states = _table("", ["kills that found", *(found["scheme"] for found in schemes)])
+    for state in schemes[0]["states"]:
+        states.add_row(state, *(f"{found['states'][state] / max(found['kills'], 1):.1%}" for found in schemes))
+    _print(tried, states)
+
+
 def _overhead(capacity: Record) -> str:
     share, ratio = capacity.redundancy_share, capacity.raw_per_user_byte
     return f"{share:.1%} of raw flash is overhead of redundancy; {ratio:.3f} bytes of flash for each user byte"

@@ -5,14 +5,13 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from .. import _native
 from ..settings import Pairs
 from .options import Json, Quiet, Set, assignments
 from .output import Target
 from .progress import Progress
+from .tables import show_torture
 
 
 def torture(
@@ -62,26 +61,11 @@ def torture(
         target.write(text + "\n")
     report = json.loads(text)
     if json_target != "-":
-        _show(report)
+        show_torture(report)
     for found in report["schemes"]:
         if found["violation"]:
             _complain(found["scheme"], report["seed"], found["violation"])
     return status
-
-
-def _show(report: dict[str, Any]) -> None:
-    table = Table("scheme", "kills", "requests", "faults", "rebuilt", "pages checked")
-    for found in report["schemes"]:
-        faults = sum(found["faults"].values())
-        row = [found["kills"], found["requests"], faults, found["rebuilt"], found["pages_checked"]]
-        table.add_row(found["scheme"], *(f"{count:,}" for count in row))
-    console = Console()
-    console.print(table)
-    states = Table("kills that found", *(found["scheme"] for found in report["schemes"]))
-    for state in report["schemes"][0]["states"]:
-        shares = (found["states"][state] / max(found["kills"], 1) for found in report["schemes"])
-        states.add_row(state, *(f"{share:.1%}" for share in shares))
-    console.print(states)
 
 
 def _complain(scheme: str, seed: int, violation: dict[str, Any]) -> None:
