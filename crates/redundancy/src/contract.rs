@@ -121,7 +121,8 @@ pub struct Operation {
     pub first_bytes: u32,
     /// See `first_bytes`. Equal to it if there is one strip.
     pub last_bytes: u32,
-    /// Strips of which the host gives a part that does not cover all that flash may hold of them: what is below is needed too.
+    /// Strips of which the host gives a part that does not cover all that flash may hold of them: what is below is needed too. Of a trim, for its
+    /// scheme alone: those that were written when it was planned.
     pub beneath: u64,
     /// Members that get one program each, of a version that is no `Copy`: bit m is member m. (A page for a copy is taken when its
     /// program is submitted; a scheme makes one only where `View::takes_copy` says that there is one.)

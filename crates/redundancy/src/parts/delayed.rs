@@ -498,7 +498,10 @@ impl<R: Rule> Delayed<R> {
         if Self::has_space_for_parity(operation, row) {
             return self.trim_and_commit(operation, dropped, stripe, view, wave);
         }
-        let next = self.next(operation, stripe, dropped);
+        // A page of zeroes that appears until the trim ends changes nothing of its plan.
+        operation.beneath = if operation.step == 0 { dropped } else { operation.beneath };
+        let planned = operation.beneath;
+        let next = self.next(operation, stripe, planned);
         if operation.step == 0 {
             if !self.takes_place(operation, &next) {
                 return Step::Failed(Failure::NoSpace);
@@ -513,9 +516,9 @@ impl<R: Rule> Delayed<R> {
                 return waits_for_reads(operation, wave);
             }
         }
-        self.delay(operation, stripe, dropped, &next, view, wave);
+        self.delay(operation, stripe, planned, &next, view, wave);
         // What the parity on flash covers stays.
-        let retired = if next.keeps_bases { dropped & !stripe.associated } else { 0 };
+        let retired = if next.keeps_bases { planned & !stripe.associated } else { 0 };
         wave.changes.extend(Bits(retired).map(|strip| Change::Retire(row.data(strip))));
         wave.changes.extend(Bits(dropped & !retired).map(|strip| Change::Unmap(row.data(strip))));
         Step::Done
