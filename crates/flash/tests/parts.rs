@@ -3,20 +3,11 @@
 use flashraid_flash::collection::victims::Victims;
 use flashraid_flash::mapping::blocks::{Block, Blocks, State, Stream};
 use flashraid_flash::mapping::maps::Maps;
-use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Settings};
+use flashraid_flash::{Flash, Placement, Settings};
 use flashraid_vocabulary::{Geometry, MemberPage, Ppn, Version};
+use support::Random;
 
-/// Marsaglia's xorshift: tests only need some numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-}
+mod support;
 
 #[test]
 fn maps_find_the_next_mapped_slot() {
@@ -196,37 +187,8 @@ fn flash(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_seria
 }
 
 fn settings(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_serial: bool) -> Settings {
-    Settings {
-        geometry: GEOMETRY,
-        member_is_chip,
-        pages_per_member: 48,
-        mirror_chips: 0,
-        spare_chips: 0,
-        translation_blocks: 0,
-        translation_pages: 0,
-        log_blocks: 0,
-        shared_logs: false,
-        cell: CellTimes { read_ns: 1, program_ns: 1, erase_ns: 1 },
-        bus_ps_per_byte: 0,
-        read_command_ns: 0,
-        program_command_ns: 0,
-        erase_command_ns: 0,
-        chip_serial,
-        static_order: *order,
-        placement,
-        fifo: false,
-        report_data_in: false,
-        whole_page_transfers: false,
-        multi_plane: false,
-        copyback: false,
-        gc_threshold: 0.1,
-        gc_hard: 2,
-        gc_blocks: Blocking::None,
-        moves_bases: true,
-        commit_aware: false,
-        wear_dynamic: true,
-        wear_static: None,
-    }
+    let settings = support::settings(placement);
+    Settings { geometry: GEOMETRY, member_is_chip, pages_per_member: 48, chip_serial, static_order: *order, ..settings }
 }
 
 /// Static placement goes round the member's chips (W), dies (D) and planes (P) like the digits of the page number, fastest first.

@@ -300,6 +300,14 @@ pub struct Commits {
     pub reads: u64,
 }
 
+impl Commits {
+    /// Counts one that reads so many pages.
+    pub fn count(&mut self, reads: u8) {
+        self.commits += 1;
+        self.reads += u64::from(reads);
+    }
+}
+
 /// What a scheme that delays parities has done (SPEC 4.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GuardCounts {
@@ -319,6 +327,21 @@ pub struct GuardCounts {
     pub old_pages: u64,
     /// The most there were of these.
     pub most_old_pages: u64,
+}
+
+impl GuardCounts {
+    /// A stripe changes: strips that have changed since its parity was made, and strips with an old version, before and after.
+    pub fn moved(&mut self, before: (u64, u64), after: (u64, u64)) {
+        self.entries = self.entries + u64::from(after.0 != 0) - u64::from(before.0 != 0);
+        self.old_pages = self.old_pages + u64::from(after.1.count_ones()) - u64::from(before.1.count_ones());
+        self.most_old_pages = self.most_old_pages.max(self.old_pages);
+    }
+
+    /// What happened so far counts no more; what there is now does.
+    pub fn begin(&mut self) {
+        let Self { entries, most_entries, old_pages, .. } = *self;
+        *self = Self { entries, most_entries, old_pages, most_old_pages: old_pages, ..Self::default() };
+    }
 }
 
 /// Tells whether a failure took a version of a page.

@@ -30,8 +30,8 @@ use crate::parts::parity_cache::{ParityCache, Replacement, Update};
 use crate::parts::update::UpdateRule;
 use crate::parts::{cut, pages};
 use crate::{
-    Build, CommitCause, Commits, Damage, Decisions, Extent, Failure, Group, GuardCounts, Lock, Lost, Method, Operation, OperationKind,
-    Outcomes, Parameter, ParameterError, ParityUpdates, Protects, Scheme, Step, Values,
+    Build, CommitCause, Damage, Decisions, Extent, Failure, Group, GuardCounts, Lock, Lost, Method, Operation, OperationKind, Outcomes,
+    Parameter, ParameterError, ParityUpdates, Protects, Scheme, Step, Values,
 };
 use flashraid_vocabulary::{
     Cause, Change, Delivery, Guardian, HostOp, Lpn, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave, memory,
@@ -141,9 +141,12 @@ impl Stripe {
         [own, self.others(strip)].into_iter().find(|sum| self.can_read(sum))
     }
 
-    /// The sum of the newest versions of data `strips`.
-    fn newest_of(&self, strips: u64) -> Option<Sum> {
-        Bits(strips).try_fold(Sum::default(), |sum, strip| Some(sum ^ self.newest(strip)?))
+    /// What covers the whole stripe but for `changed`, and how: with what NVRAM holds (`Rmw`) or without (`Rcw`); `None` and nothing if too much is lost.
+    fn made_anew(&self, changed: u64) -> (Method, Sum) {
+        match Bits(self.all & !changed).try_fold(Sum::default(), |sum, strip| Some(sum ^ self.newest(strip)?)) {
+            Some(sum) => (if sum.delayed { Method::Rmw } else { Method::Rcw }, sum),
+            None => (Method::None, Sum::default()),
+        }
     }
 
     /// What the parity of all newest versions is made of (SPEC 4.4, commit): NVRAM and, with half of the strips associated or more, the other strips,
@@ -306,6 +309,16 @@ impl<R: Rule> Delayed<R> {
         index
     }
 
+    /// The pre-reads of an update, its sources first. Returns how many these are.
+    fn push_pre_reads(&self, next: &Next, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> usize {
+        self.push_reads(&next.sum, Cause::PreRead, stripe, view, wave);
+        let sources = wave.operations.len();
+        if next.reads_parity && view.is_written(stripe.row.parity(), Version::Current) {
+            self.push_read(stripe.row.parity(), Version::Current, Cause::PreRead, wave);
+        }
+        sources
+    }
+
     /// Delivers the newest version of a strip that is lost, and that the others make up.
     fn push_computation(&self, strip: u32, stripe: &Stripe, view: &dyn View, wave: &mut Wave) {
         let sum = stripe.others(strip);
@@ -373,13 +386,7 @@ impl<R: Rule> Delayed<R> {
         }
         let mut sum = Sum { delayed: operation.method == Method::Rmw, ..Sum::default() };
         if operation.step == 0 {
-            let all = stripe.newest_of(stripe.all & !changed);
-            sum = all.unwrap_or_default();
-            operation.method = match all {
-                Some(Sum { delayed: true, .. }) => Method::Rmw,
-                Some(_) => Method::Rcw,
-                None => Method::None,
-            };
+            (operation.method, sum) = stripe.made_anew(changed);
         }
         Next { sum, reads_parity: false, associated: if operation.method == Method::None { 0 } else { stripe.all }, keeps_bases: false }
     }
@@ -434,11 +441,7 @@ impl<R: Rule> Delayed<R> {
             if !self.takes_place(operation, &next) {
                 return Step::Failed(Failure::NoSpace);
             }
-            self.push_reads(&next.sum, Cause::PreRead, stripe, view, wave);
-            let sources = wave.operations.len();
-            if next.reads_parity && view.is_written(stripe.row.parity(), Version::Current) {
-                self.push_read(stripe.row.parity(), Version::Current, Cause::PreRead, wave);
-            }
+            let sources = self.push_pre_reads(&next, stripe, view, wave);
             self.push_update_reads(merged, stripe, view, wave);
             operation.update_reads = (wave.operations.len() - sources) as u8;
             if !wave.operations.is_empty() {
@@ -506,11 +509,7 @@ impl<R: Rule> Delayed<R> {
             if !self.takes_place(operation, &next) {
                 return Step::Failed(Failure::NoSpace);
             }
-            self.push_reads(&next.sum, Cause::PreRead, stripe, view, wave);
-            let sources = wave.operations.len();
-            if next.reads_parity && view.is_written(row.parity(), Version::Current) {
-                self.push_read(row.parity(), Version::Current, Cause::PreRead, wave);
-            }
+            let sources = self.push_pre_reads(&next, stripe, view, wave);
             operation.update_reads = (wave.operations.len() - sources) as u8;
             if !wave.operations.is_empty() {
                 return waits_for_reads(operation, wave);
@@ -527,13 +526,9 @@ impl<R: Rule> Delayed<R> {
     /// A trim without an entry: the parity is made at once.
     fn trim_and_commit(&mut self, operation: &mut Operation, dropped: u64, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
         if operation.step == 0 {
-            let sum = stripe.newest_of(stripe.all & !dropped);
-            operation.method = match sum {
-                Some(Sum { delayed: true, .. }) => Method::Rmw,
-                Some(_) => Method::Rcw,
-                None => Method::None,
-            };
-            self.push_reads(&sum.unwrap_or_default(), Cause::PreRead, stripe, view, wave);
+            let sum;
+            (operation.method, sum) = stripe.made_anew(dropped);
+            self.push_reads(&sum, Cause::PreRead, stripe, view, wave);
             if !wave.operations.is_empty() {
                 return waits_for_reads(operation, wave);
             }
@@ -580,7 +575,7 @@ impl<R: Rule> Delayed<R> {
         let sources = Sources { host: 0, reads: bits::lowest(operation.reads.into()), delayed: true };
         let is_widened = !Self::has_space_for_parity(operation, row);
         let counted = if is_widened { &mut self.counts.widened } else { &mut self.counts.commits[operation.commit as usize] };
-        count(counted, operation.reads);
+        counted.count(operation.reads);
         if is_widened {
             wave.changes.push(Change::Delay(row.parity(), sources));
             self.release_bases(operation, row, wave);
@@ -655,7 +650,7 @@ impl<R: Rule> Delayed<R> {
             let sources = Sources { host: 0, reads, delayed: stripe.associated != 0 };
             self.push_rebuilt(stripe.row.parity(), sources, wave);
             if stripe.associated != 0 {
-                count(&mut self.counts.commits[CommitCause::Rebuild as usize], operation.reads);
+                self.counts.commits[CommitCause::Rebuild as usize].count(operation.reads);
                 self.committed += 1;
             }
             self.release(operation, stripe, wave);
@@ -688,11 +683,9 @@ impl<R: Rule> Delayed<R> {
         }
         let after = *durable;
         self.making -= made;
-        let counts = &mut self.counts;
-        counts.entries = counts.entries + u64::from(after.associated != 0) - u64::from(before.associated != 0);
-        debug_assert!(counts.entries + u64::from(self.making) <= counts.most_entries);
-        counts.old_pages = counts.old_pages + u64::from(after.bases.count_ones()) - u64::from(before.bases.count_ones());
-        counts.most_old_pages = counts.most_old_pages.max(counts.old_pages);
+        let strips = |of: Durable| (of.associated.into(), of.bases.into());
+        self.counts.moved(strips(before), strips(after));
+        debug_assert!(self.counts.entries + u64::from(self.making) <= self.counts.most_entries);
         // The collector or a repair may have intervened, without a decision.
         if !has_failed && matches!(operation.kind, OperationKind::Commit | OperationKind::Repair) {
             match after.associated {
@@ -716,12 +709,6 @@ enum Aid {
     Commit,
     /// Computes the strip.
     Compute(u32),
-}
-
-/// Counts a commit.
-fn count(commits: &mut Commits, reads: u8) {
-    commits.commits += 1;
-    commits.reads += u64::from(reads);
 }
 
 impl<R: Rule> Guardian for Delayed<R> {
@@ -867,8 +854,7 @@ impl<R: Rule> Scheme for Delayed<R> {
     }
 
     fn prepared(&mut self) {
-        let GuardCounts { entries, most_entries, old_pages, .. } = self.counts;
-        self.counts = GuardCounts { entries, most_entries, old_pages, most_old_pages: old_pages, ..GuardCounts::default() };
+        self.counts.begin();
     }
 
     fn parity_updates(&self) -> ParityUpdates {

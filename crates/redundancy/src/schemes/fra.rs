@@ -168,9 +168,7 @@ impl Fra {
         }
         let step = self.inner.plan_commit(operation, stripe, view, wave);
         if step == Step::Last {
-            let commits = &mut self.counts.commits[operation.commit as usize];
-            commits.commits += 1;
-            commits.reads += u64::from(operation.reads);
+            self.counts.commits[operation.commit as usize].count(operation.reads);
             self.committed += 1;
             self.forget(operation, stripe, wave);
         }
@@ -202,9 +200,7 @@ impl Fra {
             counts.hits += u64::from(before.changed != 0);
             counts.misses += u64::from(before.changed == 0);
         }
-        counts.entries = counts.entries + u64::from(after.changed != 0) - u64::from(before.changed != 0);
-        counts.old_pages = counts.old_pages + u64::from(after.noted.count_ones()) - u64::from(before.noted.count_ones());
-        counts.most_old_pages = counts.most_old_pages.max(counts.old_pages);
+        counts.moved((before.changed, before.noted), (after.changed, after.noted));
     }
 
     /// Takes a stripe from the front of the queue, if it is still out of date.
@@ -338,8 +334,7 @@ impl Scheme for Fra {
     }
 
     fn prepared(&mut self) {
-        let GuardCounts { entries, old_pages, .. } = self.counts;
-        self.counts = GuardCounts { entries, old_pages, most_old_pages: old_pages, ..GuardCounts::default() };
+        self.counts.begin();
     }
 
     fn parity_updates(&self) -> ParityUpdates {

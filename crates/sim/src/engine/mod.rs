@@ -143,7 +143,6 @@ pub struct Engine<C: Content> {
     jobs: Vec<Box<dyn Job>>,
     /// Whether there are jobs or a recorder, or the scheme wants to know when nobody else works.
     has_watchers: bool,
-    works_when_idle: bool,
     /// Time in which nothing was under way.
     idle_ns: u64,
     /// When a request was answered last, and `idle_ns` then.
@@ -285,7 +284,6 @@ impl<C: Content> Engine<C> {
             translation: options.dftl.map(|dftl| Translation::new(&flash, dftl, C::TRACKED).into()),
             options,
             jobs: Vec::new(),
-            works_when_idle: scheme.works_when_idle(),
             has_watchers: scheme.works_when_idle(),
             idle_ns: 0,
             last_answer: (0, 0),
@@ -843,7 +841,7 @@ impl<C: Content> Engine<C> {
     fn tell_watchers(&mut self) {
         self.go_on_rebuilding();
         self.offer_jobs();
-        if self.works_when_idle {
+        if self.scheme.works_when_idle() {
             self.offer_idle_time();
         }
         self.note_queues();
