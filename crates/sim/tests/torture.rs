@@ -115,6 +115,17 @@ fn equal_seeds_give_equal_reports() {
     assert_ne!(text(&torture), text(&Torture { seed: 2, ..torture.clone() }));
 }
 
+/// Episodes run side by side, and the first violation is the one with the smallest number.
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let clean = Torture { scheme: "raid5".into(), kills: 210, ..Torture::default() };
+    let convicted = Torture { scheme: "raid0".into(), claims: Some(Protects::Member), seed: 5, kills: 1000, ..Torture::default() };
+    for torture in [clean, convicted] {
+        let text = |threads: usize| serde_json::to_string(&run(&Torture { threads, ..torture.clone() })).expect("plain data");
+        assert_eq!(text(1), text(4));
+    }
+}
+
 #[test]
 fn what_cannot_be_tortured_is_refused() {
     let refusal = |torture: &Torture| torture.run(&mut |_, _| true).expect_err("must be refused").to_string();

@@ -132,17 +132,20 @@ impl Episode {
         self.engine.now_ns()
     }
 
-    /// Adds what was found to the scheme's report.
-    pub fn add_to(&self, report: &mut SchemeReport) {
-        report.episodes += 1;
-        report.kills += self.kills;
-        report.requests += self.submitted;
-        report.pages_checked += self.pages_checked;
-        report.pages_gone += self.pages_gone;
-        report.rebuilds += self.engine.rebuilds().len() as u64;
-        report.rebuilt += self.rebuilt;
-        self.states.iter().for_each(|(state, kills)| *report.states.entry(state).or_default() += kills);
-        self.faults.iter().for_each(|(what, count)| *report.faults.entry(what).or_default() += count);
+    /// What was found.
+    pub fn report(&self) -> SchemeReport {
+        SchemeReport {
+            episodes: 1,
+            kills: self.kills,
+            requests: self.submitted,
+            pages_checked: self.pages_checked,
+            pages_gone: self.pages_gone,
+            rebuilds: self.engine.rebuilds().len() as u64,
+            rebuilt: self.rebuilt,
+            states: self.states.clone(),
+            faults: self.faults.clone(),
+            ..SchemeReport::default()
+        }
     }
 
     /// Runs so many kills, then lets everything end, and reads everything.

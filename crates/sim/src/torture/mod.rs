@@ -11,6 +11,7 @@
 mod devices;
 mod episode;
 mod oracle;
+mod threads;
 
 use crate::config::{Config, ConfigError, find_scheme, nearest};
 use crate::run::RunError;
@@ -19,7 +20,9 @@ use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Protects, SCHEMES};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::available_parallelism;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -40,6 +43,8 @@ pub struct Torture {
     pub second: bool,
     /// Settings that all devices have, over what is drawn.
     pub settings: Vec<(String, String)>,
+    /// Episodes that run side by side, which changes no result; 0 for as many as there are cores.
+    pub threads: usize,
     /// The unit of which one failure is to be survived, whatever the scheme declares, and without what the controller alone holds.
     pub claims: Option<Protects>,
     /// A deliberate fault that each engine makes.
@@ -58,6 +63,7 @@ impl Default for Torture {
             rebuild: "auto".into(),
             second: false,
             settings: Vec::new(),
+            threads: 0,
             claims: None,
             #[cfg(feature = "mutants")]
             mutant: None,
@@ -120,6 +126,23 @@ pub struct SchemeReport {
     pub states: BTreeMap<&'static str, u64>,
     /// What was wrong, if anything was.
     pub violation: Option<Violation>,
+}
+
+impl SchemeReport {
+    /// Adds what a later episode found.
+    fn add(&mut self, found: Self) {
+        self.kills += found.kills;
+        self.episodes += found.episodes;
+        self.requests += found.requests;
+        self.rebuilds += found.rebuilds;
+        self.rebuilt += found.rebuilt;
+        self.pages_checked += found.pages_checked;
+        self.pages_gone += found.pages_gone;
+        for (counts, of_episode) in [(&mut self.faults, found.faults), (&mut self.states, found.states)] {
+            of_episode.into_iter().for_each(|(name, count)| *counts.entry(name).or_default() += count);
+        }
+        self.violation = self.violation.take().or(found.violation);
+    }
 }
 
 /// Something that must not be.
@@ -185,29 +208,45 @@ impl Torture {
             Some(kill) => (kill / KILLS, kill + 1),
             None => (0, self.kills),
         };
-        for number in first..end.div_ceil(KILLS) {
-            let kills = (end - number * KILLS).min(KILLS);
-            let config = self.config(scheme, number)?;
-            let mut episode = Episode::new(self, config, scheme, number)?;
-            // A defect that ends the program is one to be shown like others.
-            let outcome = catch_unwind(AssertUnwindSafe(|| episode.run(kills)));
-            let problem = outcome.unwrap_or_else(|panic| {
-                let text = panic.downcast_ref::<String>().cloned();
-                let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string())).unwrap_or_default();
-                Err((None, format!("panicked: {text}")))
-            });
-            episode.add_to(&mut report);
-            if let Err((page, what)) = problem {
-                // What shows at the end of an episode shows again with its last kill.
-                let kill = number * KILLS + episode.kills.min(kills - 1);
-                report.violation = Some(Violation { kill, at_ns: episode.now_ns(), page, what, replay: self.replay(scheme, kill) });
-                return Ok((report, true));
+        let threads = if self.threads == 0 { available_parallelism().map_or(1, usize::from) } else { self.threads };
+        let (mut refused, mut goes_on) = (None, true);
+        let episode = |number: u64| self.episode(scheme, number, (end - number * KILLS).min(KILLS));
+        threads::in_order(threads, first..end.div_ceil(KILLS), episode, |result| {
+            match result {
+                Some(Ok(found)) => report.add(found),
+                Some(Err(error)) => refused = Some(error),
+                None => {}
             }
-            if !progress(scheme, report.kills) {
-                return Ok((report, false));
+            if refused.is_some() || report.violation.is_some() {
+                return ControlFlow::Break(());
             }
+            goes_on = progress(scheme, report.kills);
+            if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        match refused {
+            Some(error) => Err(error.into()),
+            None => Ok((report, goes_on)),
         }
-        Ok((report, true))
+    }
+
+    /// What so many kills of one device find.
+    fn episode(&self, scheme: &'static str, number: u64, kills: u64) -> Result<SchemeReport, ConfigError> {
+        let config = self.config(scheme, number)?;
+        let mut episode = Episode::new(self, config, scheme, number)?;
+        // A defect that ends the program is one to be shown like others.
+        let outcome = catch_unwind(AssertUnwindSafe(|| episode.run(kills)));
+        let problem = outcome.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string())).unwrap_or_default();
+            Err((None, format!("panicked: {text}")))
+        });
+        let mut report = episode.report();
+        if let Err((page, what)) = problem {
+            // What shows at the end of an episode shows again with its last kill.
+            let kill = number * KILLS + episode.kills.min(kills - 1);
+            report.violation = Some(Violation { kill, at_ns: episode.now_ns(), page, what, replay: self.replay(scheme, kill) });
+        }
+        Ok(report)
     }
 
     /// The device of an episode.
