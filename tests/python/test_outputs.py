@@ -75,7 +75,7 @@ def test_fio_json_goes_where_json_goes(command):
     result = fr.run(SAMPLE, scheme="raid5", fio=True, **SETTINGS)
     assert json.loads(result.fio_json)["jobs"][0] == job
     assert job["write"]["clat_ns"]["percentile"]["99.000000"] == result.latency.write.p99
-    assert job["write"]["iops"] == pytest.approx(result.latency.write.count * 1e9 / result.simulated_ns)
+    assert job["write"]["iops"] == pytest.approx(result.latency.write.count * 1e9 / result.bandwidth.span_ns)
     # What fio-plot reads of a job, with the types that it needs.
     options = job["job options"]
     assert (int(options["iodepth"]), int(options["numjobs"]), options["rw"]) == (1, 1, "randrw")

@@ -213,6 +213,7 @@ fn drain(simulation: &mut Simulation, result: &mut serde_json::Value, warnings: 
     }
     let object = result.as_object_mut().expect("an object");
     let engine = object.remove("engine"); // it comes last
+    object["write_amplification_by"]["drain"] = simulation.amplification_of(&cost);
     object.insert("drain".into(), cost);
     if simulation.config.run.verify {
         simulation.verify();
@@ -227,11 +228,12 @@ fn warnings_after(simulation: &Simulation, result: &serde_json::Value) -> Vec<St
     let mut warnings = Vec::new();
     // A closed loop is there to saturate the device.
     let is_open_loop = simulation.config().run.queue_depth == 0;
-    if let Some(load) = simulation.offered_load().filter(|load| is_open_loop && load.busiest > 0.9) {
-        let what = if load.mean > 0.9 {
-            format!("offered load is {:.2}: the device cannot keep up", load.mean)
+    let [mean, busiest] = ["offered_load", "busiest_load"].map(|key| result["workload"][key].as_f64().unwrap_or(0.0));
+    if is_open_loop && busiest > 0.9 {
+        let what = if mean > 0.9 {
+            format!("offered load is {mean:.2}: the device cannot keep up")
         } else {
-            format!("offered load is {:.2}, but {:.2} on the busiest bus or die: that one cannot keep up", load.mean, load.busiest)
+            format!("offered load is {mean:.2}, but {busiest:.2} on the busiest bus or die: that one cannot keep up")
         };
         warnings.push(format!("{what}, and latencies measure how long the trace is rather than the device"));
     }
@@ -449,7 +451,8 @@ impl Replay {
     /// What came so far was warm-up.
     fn start_measuring<C: Content>(&mut self, engine: &mut Engine<C>, measured: &mut Measured) {
         self.source.warmup_requests = self.submitted;
-        engine.statistics.begin();
+        let started = engine.flash.counts;
+        engine.statistics.begin(&started);
         *measured = Measured::from(Snapshot::of(engine));
         if let Some(writers) = &mut self.writers {
             writers.begin(engine);
@@ -510,7 +513,7 @@ impl Replay {
             }
         }
         if self.is_measuring {
-            measured.arrived(&request);
+            measured.arrived(&request, engine.idle_ns());
         }
         engine.submit(&request, self.is_measuring);
         self.submitted += 1;

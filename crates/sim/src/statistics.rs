@@ -1,5 +1,6 @@
 //! What a run counts: sums are integers, histograms have three significant digits, and everything can be merged.
 
+use flashraid_flash::Counts;
 use flashraid_redundancy::Failure;
 use flashraid_vocabulary::{Action, Cause, HostOp, MemberId};
 use hdrhistogram::Histogram;
@@ -114,6 +115,8 @@ pub struct Statistics {
     pub prefilled_pages: u64,
     /// Parity programs of each member.
     pub parity_programs: Vec<u64>,
+    /// Programs of the measured time that belong to requests of the warm-up.
+    pub warmup_programs: [u64; Cause::COUNT],
     /// Page operations of plans, by action (read, program) and cause: must equal what the NAND started.
     pub planned: [[u64; Cause::COUNT]; 2],
 }
@@ -131,12 +134,16 @@ impl Statistics {
             unmapped_reads: 0,
             prefilled_pages: 0,
             parity_programs: vec![0; members],
+            warmup_programs: [0; Cause::COUNT],
             planned: [[0; Cause::COUNT]; 2],
         }
     }
 
-    /// Measuring begins: what is no difference of two snapshots starts anew.
-    pub fn begin(&mut self) {
+    /// Measuring begins: what is no difference of two snapshots starts anew. `started` are the page operations that the NAND has started so far.
+    pub fn begin(&mut self, started: &Counts) {
+        // Collections and wear levelling are not planned.
+        let (planned, started) = (&self.planned[Action::Program as usize], &started[Action::Program as usize]);
+        self.warmup_programs = std::array::from_fn(|cause| planned[cause].saturating_sub(started[cause]));
         self.members.iter_mut().for_each(|member| *member = Latency::default());
         self.prefilled_pages = 0;
     }

@@ -50,7 +50,7 @@ fn write_part(page: u64) -> HostRequest {
 /// Reads started at each channel.
 fn reads(engine: &Engine<Untracked>) -> Vec<u64> {
     let units = engine.flash.units().chunks(engine.flash.units().len() / 2);
-    units.map(|units| units.iter().map(|unit| unit.operations[0]).sum()).collect()
+    units.map(|units| units.iter().flat_map(|unit| unit.operations[0]).sum()).collect()
 }
 
 /// Figure 3 and tables I and II of the paper: pages 7 to 11 on two channels, each placed by what its own group is doing.

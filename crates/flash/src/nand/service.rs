@@ -92,8 +92,9 @@ impl Flash {
                 let plane = self.records[id as usize].plane;
                 let Some(ppn) = self.take_move_page(plane) else { return self.move_finds_no_page(unit_id, id) };
                 self.records[id as usize].ppn = ppn.0;
-                self.count(action_index(Action::Read), self.records[id as usize].cause);
-                self.units[unit_id as usize].operations[0] += 1;
+                let cause = self.records[id as usize].cause;
+                self.count(action_index(Action::Read), cause);
+                self.units[unit_id as usize].operations[0][cause as usize] += 1;
                 let cell_ns = from_ns + self.cell_ns(CellOperation::Program, ppn.0);
                 let bus_ns = self.settings.read_command_ns + self.settings.program_command_ns;
                 self.start_working(unit_id, id, bus_ns, cell_ns);
@@ -146,9 +147,7 @@ impl Flash {
         let Record { cause, work, .. } = self.records[id as usize];
         let action = if work == Work::Erase { 2 } else { action_index(Action::Program) };
         self.count(action, cause);
-        let unit = &mut self.units[unit_id as usize];
-        unit.operations[action] += 1;
-        unit.programs[cause as usize] += u64::from(work != Work::Erase);
+        self.units[unit_id as usize].operations[action][cause as usize] += 1;
         let bus_end = self.occupy_bus(unit_id, bus_ns, id);
         self.units[unit_id as usize].current = id;
         self.unit_at(unit_id, bus_end + cell_ns);
@@ -169,7 +168,7 @@ impl Flash {
                 self.loads[usize::from(member)].in_service += 1;
             }
             self.count(action_index(Action::Read), cause);
-            self.units[unit_id as usize].operations[0] += 1;
+            self.units[unit_id as usize].operations[0][cause as usize] += 1;
             bus_ns += self.settings.read_command_ns;
             cell_ns = cell_ns.max(self.cell_ns(CellOperation::Read, ppn));
             planes |= self.sites[plane as usize].bit;
@@ -301,8 +300,7 @@ impl Flash {
         self.loads[usize::from(member)].in_service += 1;
         self.count(action_index(Action::Program), cause);
         let unit = self.unit_of_plane(plane) as usize;
-        self.units[unit].operations[1] += 1;
-        self.units[unit].programs[cause as usize] += 1;
+        self.units[unit].operations[1][cause as usize] += 1;
         ppn
     }
 

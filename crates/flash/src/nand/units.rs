@@ -7,6 +7,7 @@
 //! units in each. A bus has an event only while somebody waits for it.
 
 use crate::mapping::space::{NIL, Queue};
+use crate::{ACTIONS, Counts};
 use flashraid_vocabulary::{Cause, Priority};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +63,8 @@ pub struct Unit {
     pub(crate) since_ns: u64,
     /// Array time that follows the reported data-in.
     pub(super) cell_after_ns: u64,
-    /// Operations started: reads, programs, erases.
-    pub operations: [u64; 3],
-    /// Programs begun, by cause.
-    pub programs: [u64; Cause::COUNT],
+    /// Operations started: reads, programs, erases, each by cause.
+    pub operations: Counts,
     /// Time not idle, by the cause of the work.
     pub busy_ns: [u64; Cause::COUNT],
 }
@@ -88,8 +87,7 @@ impl Unit {
             writable: [0; 2],
             since_ns: 0,
             cell_after_ns: 0,
-            operations: [0; 3],
-            programs: [0; Cause::COUNT],
+            operations: [[0; Cause::COUNT]; ACTIONS],
             busy_ns: [0; Cause::COUNT],
         }
     }

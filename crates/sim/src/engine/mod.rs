@@ -145,8 +145,10 @@ pub struct Engine<C: Content> {
     has_watchers: bool,
     /// Time in which nothing was under way.
     idle_ns: u64,
-    /// When a request was answered last, and `idle_ns` then.
-    last_answer: (u64, u64),
+    /// When a measured request was last completed, and `idle_ns` then.
+    last_completion: (u64, u64),
+    /// Requests in flight that are not measured.
+    unmeasured: u64,
     requests: Vec<Request>,
     free_requests: u32,
     outstanding: u64,
@@ -286,7 +288,8 @@ impl<C: Content> Engine<C> {
             jobs: Vec::new(),
             has_watchers: scheme.works_when_idle(),
             idle_ns: 0,
-            last_answer: (0, 0),
+            last_completion: (0, 0),
+            unmeasured: 0,
             scheme,
             flash,
             content,
@@ -364,9 +367,9 @@ impl<C: Content> Engine<C> {
         self.idle_ns
     }
 
-    /// When a request was answered last, and the idle time until then.
-    pub fn last_answer(&self) -> (u64, u64) {
-        self.last_answer
+    /// When a measured request was last completed (not failed), and the idle time until then.
+    pub fn last_completion(&self) -> (u64, u64) {
+        self.last_completion
     }
 
     /// Simulated time.
@@ -392,6 +395,7 @@ impl<C: Content> Engine<C> {
         let sequence = self.submitted;
         self.submitted += 1;
         self.outstanding += 1;
+        self.unmeasured += u64::from(!measured);
         let end = request.offset_bytes + request.size_bytes;
         // A flush of a buffer in DRAM writes.
         let is_write = matches!(request.op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes)
@@ -657,9 +661,11 @@ impl<C: Content> Engine<C> {
         let now_ns = self.flash.now_ns();
         let request = self.requests[id as usize];
         self.outstanding -= 1;
-        self.last_answer = (now_ns, self.idle_ns);
         self.flash.request_completed();
         if request.measured {
+            if request.failed.is_none() {
+                self.last_completion = (now_ns, self.idle_ns);
+            }
             self.statistics.completed(request.op, now_ns - request.arrival_ns, request.size_bytes, request.failed);
             if self.recorder.is_some() {
                 self.record_request(id);
@@ -693,6 +699,7 @@ impl<C: Content> Engine<C> {
             return;
         }
         let write_index = request.write_index;
+        self.unmeasured -= u64::from(!request.measured);
         request.next = self.free_requests;
         self.free_requests = id;
         if write_index == u64::MAX {

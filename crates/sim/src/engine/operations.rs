@@ -576,6 +576,9 @@ impl<C: Content> Engine<C> {
                 slot.reads += 1;
             }
             Action::Program => {
+                if self.unmeasured > 0 && slot.request != NIL && !self.requests[slot.request as usize].measured {
+                    self.statistics.warmup_programs[page_operation.cause as usize] += 1;
+                }
                 let promised = if page_operation.version == Version::Copy { &mut slot.promised_copies } else { &mut slot.promised };
                 let bit = 1u64 << page_operation.address.member.0;
                 debug_assert!(*promised & bit != 0, "a program without a promised page: {page_operation:?}");

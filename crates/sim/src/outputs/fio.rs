@@ -129,7 +129,8 @@ pub(super) struct Job<'a> {
     pub(super) trace: &'a str,
     /// 0 for the arrival times of the trace.
     pub(super) queue_depth: u64,
-    pub(super) simulated_ns: u64,
+    /// From the first measured arrival to the last completion.
+    pub(super) span_ns: u64,
     /// Whether the run was stopped before its end.
     pub(super) is_partial: bool,
     pub(super) busy_share: f64,
@@ -139,7 +140,7 @@ pub(super) struct Job<'a> {
 /// The whole document.
 pub(super) fn document(job: &Job<'_>, rates: &mut Rates, statistics: &Statistics, now_ns: u64) -> Value {
     rates.advance(now_ns);
-    let runtime_ms = job.simulated_ns.div_ceil(1_000_000);
+    let runtime_ms = job.span_ns.div_ceil(1_000_000);
     let [reads, writes, trims] = &rates.directions;
     let mixed = match (reads.requests, writes.requests, trims.requests) {
         (1.., 0, 0) => "randread",
@@ -170,7 +171,7 @@ pub(super) fn document(job: &Job<'_>, rates: &mut Rates, statistics: &Statistics
             "groupid": 0,
             "error": error,
             "eta": 0,
-            "elapsed": job.simulated_ns.div_ceil(1_000_000_000),
+            "elapsed": job.span_ns.div_ceil(1_000_000_000),
             "job options": {
                 "name": job.scheme,
                 "filename": job.trace,
@@ -221,7 +222,7 @@ fn ticks_ms(latency: &Latency) -> u64 {
 }
 
 fn direction(of: &Direction, latency: &Latency, job: &Job<'_>) -> Value {
-    let seconds = job.simulated_ns as f64 / 1e9;
+    let seconds = job.span_ns as f64 / 1e9;
     let a_second = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
     let bandwidth = a_second(of.bytes);
     // fio's samples are in KiB/s, and their part of the whole group's bandwidth in percent, which is this job's.
@@ -234,7 +235,7 @@ fn direction(of: &Direction, latency: &Latency, job: &Job<'_>) -> Value {
         "bw_bytes": bandwidth as u64,
         "bw": (bandwidth / 1024.0) as u64,
         "iops": a_second(of.requests),
-        "runtime": if of.requests > 0 { job.simulated_ns.div_ceil(1_000_000) } else { 0 },
+        "runtime": if of.requests > 0 { job.span_ns.div_ceil(1_000_000) } else { 0 },
         "total_ios": of.requests,
         "short_ios": 0,
         "drop_ios": 0,

@@ -237,7 +237,7 @@ fn job<'a>(config: &'a Config, result: &'a Value, depths: [u64; DEPTHS.len() + 1
         trace: result["workload"]["name"].as_str().unwrap_or_default(),
         queue_depth: u64::from(config.run.queue_depth),
         is_partial: result["partial"] == true,
-        simulated_ns: result["simulated_ns"].as_u64().unwrap_or(0),
+        span_ns: result["bandwidth"]["span_ns"].as_u64().unwrap_or(0),
         busy_share: of_members.iter().sum::<f64>() / of_members.len().max(1) as f64,
         depths,
     }

@@ -4,6 +4,7 @@ use super::interval::Interval;
 use super::sink::{Sink, push_number};
 use crate::engine::Engine;
 use crate::engine::content::Content;
+use crate::result::is_apart;
 use crate::run::RunError;
 use crate::statistics::{KINDS, Latency};
 use flashraid_flash::Counts;
@@ -84,7 +85,8 @@ impl Series {
             GROUPS.iter().for_each(|(_, causes)| row.number(count(action, causes)));
         }
         row.number(count(ERASE, &Cause::ALL));
-        let programmed_bytes = count(Action::Program as usize, &Cause::ALL) * u64::from(engine.flash.geometry().page_bytes);
+        let counted: Vec<Cause> = Cause::ALL.into_iter().filter(|cause| !is_apart(*cause)).collect();
+        let programmed_bytes = count(Action::Program as usize, &counted) * u64::from(engine.flash.geometry().page_bytes);
         row.share(programmed_bytes, interval.bytes_written);
         let bus = difference(&now.bus_busy_ns, &former.bus_busy_ns);
         let unit = difference(&now.unit_busy_ns, &former.unit_busy_ns);

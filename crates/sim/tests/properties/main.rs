@@ -150,20 +150,17 @@ fn check_counts<C: Content>(engine: &Engine<C>) {
             assert_eq!(planned[cause as usize], engine.flash.counts[action][cause as usize], "{}", cause.name());
         }
     }
-    for action in 0..3 {
-        let by_unit: u64 = engine.flash.units().iter().map(|unit| unit.operations[action]).sum();
-        assert_eq!(by_unit, engine.flash.counts[action].iter().sum::<u64>());
-    }
     let flash = &engine.flash;
-    for cause in Cause::ALL {
-        let by_unit: u64 = flash.units().iter().map(|unit| unit.programs[cause as usize]).sum();
-        assert_eq!(by_unit, flash.counts[Action::Program as usize][cause as usize], "{}", cause.name());
+    for (action, cause) in (0..3).flat_map(|action| Cause::ALL.map(|cause| (action, cause))) {
+        let by_unit: u64 = flash.units().iter().map(|unit| unit.operations[action][cause as usize]).sum();
+        assert_eq!(by_unit, flash.counts[action][cause as usize], "{action} {}", cause.name());
     }
     // Copies of a page in its member go to mirror chips, and nothing else does.
     for (id, unit) in flash.units().iter().enumerate().filter(|_| flash.settings().mirror_chips > 0) {
         let is_mirror = flash.settings().is_mirror_chip(flash.chip_of_unit(id as u32));
-        let moved = unit.programs[Cause::Gc as usize] + unit.programs[Cause::Wear as usize];
-        assert_eq!(unit.programs[Cause::Mirror as usize], if is_mirror { unit.operations[1] - moved } else { 0 });
+        let programs = &unit.operations[Action::Program as usize];
+        let moved = programs[Cause::Gc as usize] + programs[Cause::Wear as usize];
+        assert_eq!(programs[Cause::Mirror as usize], if is_mirror { programs.iter().sum::<u64>() - moved } else { 0 });
     }
 }
 

@@ -1,0 +1,77 @@
+//! Write amplification: bytes programmed for each byte that the host wrote, and what for. Programs that the host's writes of the measured
+//! time did not ask for stand apart: those of failures, of migrations and of the warm-up.
+
+use super::parts::ratio;
+use flashraid_flash::Counts;
+use flashraid_vocabulary::{Action, Cause};
+use serde_json::{Map, Value};
+
+/// What write amplification is made of, by the causes of programs.
+const PARTS: [(&str, &[Cause]); 4] = [
+    ("host", &[Cause::Host, Cause::UpdateRead, Cause::PreRead]),
+    ("redundancy", &[Cause::Parity, Cause::Mirror, Cause::Commit]),
+    ("gc", &[Cause::Gc, Cause::Wear]),
+    ("metadata", &[Cause::Metadata]),
+];
+
+/// What stands apart from it.
+const APART: [(&str, &[Cause]); 3] =
+    [("rebuild", &[Cause::Rebuild, Cause::Reconstruct]), ("retry", &[Cause::Retry]), ("migration", &[Cause::Migration])];
+
+/// Whether programs of this cause stand apart from write amplification.
+pub(crate) fn is_apart(cause: Cause) -> bool {
+    APART.iter().any(|(_, causes)| causes.contains(&cause))
+}
+
+/// Programs by the part of write amplification to which they belong.
+#[derive(Clone, Debug)]
+pub(super) struct Programs {
+    /// Of the measured requests, by cause.
+    own: [u64; Cause::COUNT],
+    /// Of requests of the warm-up.
+    warmup: u64,
+}
+
+impl Programs {
+    /// Parts `counts`, of which `warmup` belong to the warm-up.
+    pub(super) fn of(counts: &Counts, warmup: &[u64; Cause::COUNT]) -> Self {
+        let programs = &counts[Action::Program as usize];
+        // In a run that was stopped, programs of the warm-up may not have started.
+        let of_warmup: [u64; Cause::COUNT] = std::array::from_fn(|cause| warmup[cause].min(programs[cause]));
+        Self { own: std::array::from_fn(|cause| programs[cause] - of_warmup[cause]), warmup: of_warmup.iter().sum() }
+    }
+
+    fn sum(&self, causes: &[Cause]) -> u64 {
+        causes.iter().map(|cause| self.own[*cause as usize]).sum()
+    }
+
+    /// Programs that count in write amplification.
+    pub(super) fn counted(&self) -> u64 {
+        PARTS.iter().map(|(_, causes)| self.sum(causes)).sum()
+    }
+
+    /// Pages programmed with the host's data.
+    pub(super) fn data(&self) -> u64 {
+        self.own[Cause::Host as usize]
+    }
+
+    /// Each part, and what stands apart, over `pages_written`: host bytes in units of a page.
+    pub(super) fn report(&self, pages_written: f64) -> Value {
+        let parts = PARTS.iter().chain(&APART).map(|(name, causes)| ((*name).into(), ratio(self.sum(causes) as f64, pages_written)));
+        let mut object: Map<String, Value> = parts.collect();
+        object.insert("warmup".into(), ratio(self.warmup as f64, pages_written));
+        object.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_is_in_one_part() {
+        let mut causes: Vec<usize> = PARTS.iter().chain(&APART).flat_map(|(_, causes)| *causes).map(|cause| *cause as usize).collect();
+        causes.sort_unstable();
+        assert_eq!(causes, Cause::ALL.map(|cause| cause as usize));
+    }
+}

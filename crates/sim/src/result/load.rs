@@ -1,0 +1,48 @@
+//! Offered load: what the requests made the device do, over the time in which they came.
+
+use super::measured::Snapshot;
+use super::resources::moments;
+use crate::simulation::{Simulation, with_engine};
+use flashraid_flash::{ACTIONS, CellOperation};
+use flashraid_vocabulary::Cause;
+
+/// Offered load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// Mean over the buses, or over the array units if that is more.
+    pub mean: f64,
+    /// Of the busiest bus or array unit.
+    pub busiest: f64,
+}
+
+impl Simulation {
+    /// What requests made buses and array units do since measuring began, over the time in which the measured ones arrived: the mean over all buses
+    /// or units, whichever is more, and that of the busiest one. Above 1 queues grow without bound. `None` if the requests arrived in one instant.
+    ///
+    /// Work that takes the time that requests leave counts for nothing: rebuilds, migrations, and parities made in idle time.
+    pub fn offered_load(&self) -> Option<Load> {
+        with_engine!(&self.engine, engine => {
+            let (now, start) = (Snapshot::of(engine), &self.measured.start);
+            let span_ns = self.measured.last_arrival_ns - self.measured.first_arrival.map_or(self.measured.last_arrival_ns, |(first_ns, _)| first_ns);
+            let cell = engine.flash.settings().cell;
+            let cell_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|operation| cell.cell_ns(operation, 0, 0));
+            let buses = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
+            let commits_are_idle_work = engine.scheme().works_when_idle();
+            let is_of_requests = |cause: &usize| match Cause::ALL[*cause] {
+                Cause::Rebuild | Cause::Migration => false,
+                Cause::Commit => !commits_are_idle_work,
+                _ => true,
+            };
+            let sum = |now: &[u64; Cause::COUNT], start: &[u64; Cause::COUNT]| -> u64 {
+                (0..Cause::COUNT).filter(is_of_requests).map(|cause| now[cause] - start[cause]).sum()
+            };
+            let buses = buses.map(|(now, start)| sum(now, start) as f64);
+            let is_used = |unit: &usize| engine.flash.member_of_unit(*unit as u32).is_some();
+            let units = (0..now.units.len()).filter(is_used).map(|unit| (now.units[unit], start.units[unit]));
+            let units = units.map(|(now, start)| (0..ACTIONS).map(|action| sum(&now[action], &start[action]) * cell_ns[action]).sum::<u64>() as f64);
+            let mean = moments(buses.clone()).0.max(moments(units.clone()).0);
+            let busiest = buses.chain(units).fold(0.0, f64::max);
+            (span_ns > 0).then(|| Load { mean: mean / span_ns as f64, busiest: busiest / span_ns as f64 })
+        })
+    }
+}

@@ -1,0 +1,125 @@
+//! What is counted: counters at a moment, and what was asked of the device since measuring began.
+
+use super::parts::flash_ops;
+use crate::buffer;
+use crate::engine::Engine;
+use crate::engine::content::Content;
+use crate::engine::translation::TranslationCounts;
+use flashraid_flash::{Collected, Counts};
+use flashraid_redundancy::{GuardCounts, ParityUpdates};
+use flashraid_vocabulary::{Cause, HostOp, HostRequest};
+use serde_json::{Value, json};
+
+/// Monotonic counters at one moment; a report is the difference of two.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    pub(super) now_ns: u64,
+    pub(super) counts: Counts,
+    pub(super) units: Vec<Counts>,
+    /// What lies before this moment of work and transfers under way included.
+    pub(super) unit_busy_ns: Vec<[u64; Cause::COUNT]>,
+    pub(super) channel_busy_ns: Vec<[u64; Cause::COUNT]>,
+    pub(super) blocked: Vec<u64>,
+    pub(super) completed: u64,
+    pub(super) parity: ParityUpdates,
+    pub(super) parity_programs: Vec<u64>,
+    pub(super) unmapped_reads: u64,
+    pub(super) buffer: Option<buffer::Counts>,
+    pub(super) guard: Option<GuardCounts>,
+    pub(super) collected: Collected,
+    pub(super) idle_ns: u64,
+    pub(super) translation: Option<TranslationCounts>,
+}
+
+impl Snapshot {
+    pub(crate) fn of<C: Content>(engine: &Engine<C>) -> Self {
+        let (flash, now_ns) = (&engine.flash, engine.now_ns());
+        Self {
+            now_ns,
+            counts: flash.counts,
+            units: flash.units().iter().map(|unit| unit.operations).collect(),
+            unit_busy_ns: (0..flash.units().len()).map(|unit| flash.unit_busy_ns(unit as u32, now_ns)).collect(),
+            channel_busy_ns: (0..flash.channels().len()).map(|channel| flash.bus_busy_ns(channel as u32, now_ns)).collect(),
+            blocked: (0..flash.settings().members()).map(|member| flash.blocked_sum(member)).collect(),
+            completed: flash.requests_completed(),
+            parity: engine.scheme().parity_updates(),
+            parity_programs: engine.statistics.parity_programs.clone(),
+            unmapped_reads: engine.statistics.unmapped_reads,
+            buffer: engine.buffer().map(|buffer| buffer.counts),
+            guard: engine.scheme().guard(),
+            collected: flash.collected,
+            idle_ns: engine.idle_ns(),
+            translation: engine.translation().map(|translation| translation.counts),
+        }
+    }
+}
+
+impl Snapshot {
+    /// What a drain cost that began at `start`.
+    pub(crate) fn cost_since(&self, start: &Self) -> Value {
+        let pages = |snapshot: &Self| snapshot.buffer.map_or(0, |counts| counts.pages_written_out);
+        json!({
+            "pages": pages(self) - pages(start),
+            "commits": self.commits() - start.commits(),
+            "simulated_ns": self.now_ns - start.now_ns,
+            "flash_ops": flash_ops(&self.counts_since(start)),
+        })
+    }
+
+    /// Delayed parities that were brought to flash.
+    fn commits(&self) -> u64 {
+        self.guard.map_or(0, |guard| guard.commits.iter().map(|of| of.commits).sum())
+    }
+
+    pub(super) fn counts_since(&self, start: &Self) -> Counts {
+        std::array::from_fn(|action| std::array::from_fn(|cause| self.counts[action][cause] - start.counts[action][cause]))
+    }
+}
+
+/// What was asked of the device since measuring began.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Counters when measuring began.
+    pub(crate) start: Snapshot,
+    pub(super) requests: u64,
+    pub(super) by_op: [u64; 4],
+    pub(super) bytes_read: u64,
+    pub(super) bytes_written: u64,
+    /// When the first request arrived, and the idle time until then.
+    pub(super) first_arrival: Option<(u64, u64)>,
+    pub(super) last_arrival_ns: u64,
+}
+
+impl From<Snapshot> for Measured {
+    fn from(start: Snapshot) -> Self {
+        Self { start, requests: 0, by_op: [0; 4], bytes_read: 0, bytes_written: 0, first_arrival: None, last_arrival_ns: 0 }
+    }
+}
+
+impl Measured {
+    /// Counts a request that is about to be submitted, after so much idle time.
+    #[inline]
+    pub(crate) fn arrived(&mut self, request: &HostRequest, idle_ns: u64) {
+        self.requests += 1;
+        let kind = match request.op {
+            HostOp::Read => {
+                self.bytes_read += request.size_bytes;
+                0
+            }
+            HostOp::Write => {
+                self.bytes_written += request.size_bytes;
+                1
+            }
+            HostOp::Trim | HostOp::WriteZeroes => 2,
+            HostOp::Flush => 3,
+        };
+        self.by_op[kind] += 1;
+        self.first_arrival.get_or_insert((request.arrival_ns, idle_ns));
+        self.last_arrival_ns = request.arrival_ns;
+    }
+
+    /// Requests counted.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+}

@@ -1,0 +1,167 @@
+//! Parts of the result, each made of the counters of one thing.
+
+use crate::buffer::{self, Buffer};
+use crate::engine::RebuildRecord;
+use crate::engine::translation::TranslationCounts;
+use crate::statistics::Latency;
+use flashraid_flash::{ACTIONS, CellTimes, Collected, Counts, Flash};
+use flashraid_redundancy::{CommitCause, Commits, GuardCounts};
+use flashraid_vocabulary::{Action, Cause, MemberId};
+use serde_json::{Map, Value, json};
+
+/// Causes of commits, as the keys of the result call them. Those of a drain are counted apart, as all that it does.
+const COMMIT_CAUSES: [(&str, CommitCause); 4] = [
+    ("replacement", CommitCause::Replacement),
+    ("gc", CommitCause::Collection),
+    ("rebuild", CommitCause::Rebuild),
+    ("idle", CommitCause::Idle),
+];
+
+pub(super) fn latency(latency: &Latency) -> Value {
+    json!({
+        "count": latency.count,
+        "mean": latency.mean_ns(),
+        "stddev": latency.stddev_ns(),
+        "min": latency.min_ns(),
+        "max": latency.max_ns,
+        "p50": latency.quantile_ns(0.5),
+        "p90": latency.quantile_ns(0.9),
+        "p95": latency.quantile_ns(0.95),
+        "p99": latency.quantile_ns(0.99),
+        "p99_9": latency.quantile_ns(0.999),
+        "p99_99": latency.quantile_ns(0.9999),
+    })
+}
+
+pub(super) fn by_cause(counts: &[u64; Cause::COUNT]) -> Value {
+    let mut object: Map<String, Value> = Cause::ALL.iter().map(|cause| (cause.name().into(), counts[*cause as usize].into())).collect();
+    object.insert("total".into(), counts.iter().sum::<u64>().into());
+    Value::Object(object)
+}
+
+pub(super) fn flash_ops(counts: &Counts) -> Value {
+    json!({ "reads": by_cause(&counts[0]), "programs": by_cause(&counts[1]), "erases": by_cause(&counts[2]) })
+}
+
+pub(super) fn since(now: &[u64; Cause::COUNT], before: &[u64; Cause::COUNT]) -> Value {
+    by_cause(&std::array::from_fn(|cause| now[cause] - before[cause]))
+}
+
+/// `numerator / denominator`, or null where there is nothing to divide by.
+pub(super) fn ratio(numerator: f64, denominator: f64) -> Value {
+    if denominator == 0.0 { Value::Null } else { (numerator / denominator).into() }
+}
+
+/// How a member is: `failed` if it can hold nothing any more, `degraded` if pages of it are lost.
+pub(super) fn state(flash: &Flash, member: MemberId) -> &'static str {
+    if !flash.is_alive(member) {
+        "failed"
+    } else if flash.lost_versions(member) > 0 {
+        "degraded"
+    } else {
+        "healthy"
+    }
+}
+
+/// A rebuild. Its speed counts what it programmed, since the first failure (SPEC 1.7).
+pub(super) fn report_rebuild(rebuild: &RebuildRecord, page_bytes: u64) -> Value {
+    let started_ns = rebuild.faults[0].0;
+    let duration_ns = rebuild.ended_ns.map(|ended_ns| ended_ns - started_ns);
+    json!({
+        "failed": rebuild.faults.iter().map(|(at_ns, fault)| json!({ "fault": fault.to_string(), "at_ns": at_ns })).collect::<Vec<_>>(),
+        "started_ns": started_ns,
+        "ended_ns": rebuild.ended_ns,
+        "finished_ns": rebuild.finished_ns,
+        "window_of_vulnerability_ns": rebuild.finished_ns.map(|finished_ns| finished_ns - started_ns),
+        "pages_lost": rebuild.pages_lost,
+        "pages": rebuild.pages,
+        "pages_copied": rebuild.pages_copied,
+        "pages_xored": rebuild.pages - rebuild.pages_copied,
+        "bytes_per_second": duration_ns.map(|duration_ns| ratio((rebuild.pages * page_bytes) as f64 * 1e9, duration_ns as f64)),
+        "requests": rebuild.latency.count,
+        "mean_latency_ns": rebuild.latency.mean_ns(),
+        "latency_ns": latency(&rebuild.latency),
+    })
+}
+
+/// What the data buffer did, counted in host pages.
+pub(super) fn report_buffer(now: buffer::Counts, start: buffer::Counts, buffer: &Buffer) -> Value {
+    let (read_hits, read_misses) = (now.read_hits - start.read_hits, now.read_misses - start.read_misses);
+    let (write_hits, write_misses) = (now.write_hits - start.write_hits, now.write_misses - start.write_misses);
+    let (evictions, pages) = (now.evictions - start.evictions, now.pages_written_out - start.pages_written_out);
+    json!({
+        "kind": buffer.kind(),
+        "hits": read_hits + write_hits,
+        "misses": read_misses + write_misses,
+        "read_hits": read_hits,
+        "read_misses": read_misses,
+        "write_hits": write_hits,
+        "write_misses": write_misses,
+        "evictions": evictions,
+        "pages_written_out": pages,
+        "mean_victim_pages": ratio(pages as f64, evictions as f64),
+        "failed_evictions": {
+            "no_space": now.failed_no_space - start.failed_no_space,
+            "lost": now.failed_lost - start.failed_lost,
+        },
+        "pages_buffered": buffer.count(),
+    })
+}
+
+/// What the scheme that delays parities did. A commit costs its reads and one program; the share of collections leaves out commits that have
+/// nothing to do with room in the parity cache (SPEC 4.7).
+pub(super) fn report_guard(now: &GuardCounts, start: &GuardCounts, cell: CellTimes) -> Value {
+    let since = |now: Commits, start: Commits| Commits { commits: now.commits - start.commits, reads: now.reads - start.reads };
+    let of = |cause: CommitCause| since(now.commits[cause as usize], start.commits[cause as usize]);
+    let (hits, misses) = (now.hits - start.hits, now.misses - start.misses);
+    let mut object = Map::new();
+    let mut insert = |key: &str, value: Value| object.insert(key.into(), value);
+    insert("hits", hits.into());
+    insert("misses", misses.into());
+    insert("hit_rate", ratio(hits as f64, (hits + misses) as f64));
+    for (name, cause) in COMMIT_CAUSES {
+        insert(&format!("commits_{name}"), of(cause).commits.into());
+        insert(&format!("commit_reads_{name}"), of(cause).reads.into());
+    }
+    let (commits, reads) =
+        COMMIT_CAUSES.iter().fold((0, 0), |(commits, reads), (_, cause)| (commits + of(*cause).commits, reads + of(*cause).reads));
+    insert("reads_per_commit", ratio(reads as f64, commits as f64));
+    let cost = |of: Commits| (of.reads * cell.read_ns + of.commits * cell.program_ns) as f64;
+    let [collection, replacement] = [CommitCause::Collection, CommitCause::Replacement].map(|cause| cost(of(cause)));
+    insert("gc_commit_share", ratio(collection, collection + replacement));
+    let widened = since(now.widened, start.widened);
+    insert("widened", widened.commits.into());
+    insert("widen_reads", widened.reads.into());
+    insert("entries", now.entries.into());
+    insert("most_entries", now.most_entries.into());
+    insert("old_pages", now.old_pages.into());
+    insert("most_old_pages", now.most_old_pages.into());
+    object.into()
+}
+
+/// What collections, or merges of log blocks, did. Their cost is the array time of copies and erases (SPEC 6.3).
+pub(super) fn report_collection(now: &Collected, start: &Collected, counts: &Counts, cell: CellTimes) -> Value {
+    let [copies, erases] = [Action::Program as usize, ACTIONS - 1].map(|action| counts[action][Cause::Gc as usize]);
+    let merges = |kind: usize| now.merges[kind] - start.merges[kind];
+    json!({
+        "collections": now.collections - start.collections,
+        "merges_switch": merges(0),
+        "merges_partial": merges(1),
+        "merges_full": merges(2),
+        "copies": copies,
+        "erases": erases,
+        "time_ns": now.time_ns - start.time_ns,
+        "cost_ns": copies * (cell.read_ns + cell.program_ns) + erases * cell.erase_ns,
+    })
+}
+
+pub(super) fn report_mapping(now: TranslationCounts, start: TranslationCounts, translation_pages: u32) -> Value {
+    json!({
+        "cmt_hits": now.hits - start.hits,
+        "cmt_misses": now.misses - start.misses,
+        "evictions": now.evictions - start.evictions,
+        "dirty_evictions": now.dirty_evictions - start.dirty_evictions,
+        "in_hand": now.in_hand - start.in_hand,
+        "translation_pages": translation_pages,
+    })
+}

@@ -1,0 +1,72 @@
+//! Members, channels, dies and wear.
+
+use super::measured::Snapshot;
+use super::parts::{ratio, since, state};
+use crate::engine::Engine;
+use crate::engine::content::Content;
+use crate::simulation::Simulation;
+use flashraid_vocabulary::{Action, MemberId};
+use serde_json::{Map, Value, json};
+
+const PROGRAM: usize = Action::Program as usize;
+
+/// Mean and population standard deviation.
+pub(super) fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let count = values.clone().count().max(1) as f64;
+    let mean = values.clone().sum::<f64>() / count;
+    (mean, (values.map(|value| (value - mean) * (value - mean)).sum::<f64>() / count).sqrt())
+}
+
+impl Simulation {
+    /// Members, channels, dies and wear.
+    pub(super) fn report_resources<C: Content>(
+        &self,
+        engine: &Engine<C>,
+        now: &Snapshot,
+        duration_ns: u64,
+        object: &mut Map<String, Value>,
+    ) {
+        let (flash, start) = (&engine.flash, &self.measured.start);
+        let members = flash.settings().members();
+        let completed = (now.completed - start.completed) as f64;
+        let blocked: Vec<f64> =
+            (0..members as usize).map(|member| (now.blocked[member] - start.blocked[member]) as f64 / completed.max(1.0)).collect();
+        let parity_programs: Vec<u64> =
+            (0..members as usize).map(|member| now.parity_programs[member] - start.parity_programs[member]).collect();
+        let all_parity = parity_programs.iter().sum::<u64>() as f64;
+        let list: Vec<Value> = (0..members)
+            .map(|member| {
+                let units: Vec<usize> = (0..now.units.len()).filter(|unit| flash.member_of_unit(*unit as u32) == Some(member)).collect();
+                let of = |snapshot: &Snapshot, action: usize| units.iter().flat_map(|unit| snapshot.units[*unit][action]).sum::<u64>();
+                let sum = |action: usize| of(now, action) - of(start, action);
+                let busy_ns = |snapshot: &Snapshot| units.iter().flat_map(|unit| snapshot.unit_busy_ns[*unit]).sum::<u64>();
+                json!({
+                    "reads": sum(0),
+                    "programs": sum(1),
+                    "erases": sum(2),
+                    "busy_fraction": ratio((busy_ns(now) - busy_ns(start)) as f64, (units.len() as u64 * duration_ns) as f64),
+                    "mean_blocked": blocked[member as usize],
+                    "p99_9_ns": engine.statistics.members[member as usize].quantile_ns(0.999),
+                    "free_blocks": flash.free_blocks(member),
+                    "parity_share": if all_parity > 0.0 { parity_programs[member as usize] as f64 / all_parity } else { 0.0 },
+                    "state": state(flash, MemberId(member as u16)),
+                })
+            })
+            .collect();
+        object.insert("members".into(), list.into());
+        let channels = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
+        object.insert("channels".into(), channels.map(|(now, start)| json!({ "busy_ns": since(now, start) })).collect());
+        let die = |unit: usize| {
+            json!({
+                "busy_ns": since(&now.unit_busy_ns[unit], &start.unit_busy_ns[unit]),
+                "programs": since(&now.units[unit][PROGRAM], &start.units[unit][PROGRAM]),
+            })
+        };
+        object.insert("dies".into(), (0..now.units.len()).map(die).collect());
+        let (mean, deviation) = moments(blocked.iter().copied());
+        object.insert("blocked_cv".into(), ratio(deviation, mean));
+        let erases = flash.erase_counts();
+        let (mean, deviation) = moments(erases.clone().map(f64::from));
+        object.insert("wear".into(), json!({ "erase_mean": mean, "erase_max": erases.max(), "erase_stddev": deviation }));
+    }
+}
