@@ -67,7 +67,8 @@ fn throughput_is_of_what_completed_until_the_host_had_its_last_answer() {
 fn throughput_leaves_out_what_failed_and_what_was_not_measured() {
     let options = [("fill", "0.5"), ("fail", "channel:1@0ns"), ("warmup", "0.1s")];
     let (result, _) = replayed("failed", &gentle(), "raid0", &options);
-    let (completed, failed) = (number(&result["requests"]["completed"]), number(&result["requests"]["failed"]["lost"]));
+    let of = &result["requests"];
+    let (completed, failed) = (number(&of["completed"]), number(&of["failed"]["lost"]) + number(&of["failed"]["no_space"]));
     assert_eq!(completed + failed, 50.0);
     assert!(completed > 0.0 && failed > 0.0);
     let (bandwidth, span_ns) = (&result["bandwidth"], number(&result["bandwidth"]["span_ns"]));
