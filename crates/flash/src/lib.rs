@@ -18,6 +18,7 @@ pub use collection::merge::MergeKind;
 use collection::victims::Victims;
 use faults::Faults;
 use flashraid_vocabulary::{Action, Cause, Geometry, MemberId, MemberPage, Observer, Ppn, Version, memory};
+pub use mapping::blocks::Space;
 use mapping::blocks::{Blocks, State, Stream, plane_stride};
 use mapping::hybrid::Hybrid;
 use mapping::maps::Maps;
@@ -631,6 +632,11 @@ impl Flash {
     /// Erased blocks of each plane of an array unit.
     pub fn free_blocks_of_planes(&self, unit: u32) -> impl Iterator<Item = u32> {
         self.blocks.planes[self.first_plane(unit, DATA) as usize..][..self.planes_per_unit as usize].iter().map(|plane| plane.free_blocks)
+    }
+
+    /// How full the device is.
+    pub fn space(&self) -> Space {
+        self.blocks.space()
     }
 
     /// Erase count of each block.

@@ -465,6 +465,17 @@ pub trait Scheme: Guardian + Send {
     /// The collector takes a semivalid page that nobody needs (`Ruling::Free`): the page has no base any more.
     fn base_erased(&mut self, _address: MemberPage) {}
 
+    /// Whether there are times when it does not survive what it declares to, as it makes redundancy up later.
+    fn has_window(&self) -> bool {
+        false
+    }
+
+    /// Of the host pages of a stripe, how many the failure of the unit on which they lie would take now for that reason. It changes when an
+    /// operation on the stripe ends, when a base of it is erased, at first touches and when something fails.
+    fn exposed(&self, _stripe: StripeId, _view: &dyn View) -> u32 {
+        0
+    }
+
     /// How many pages a commit of the stripe of a semivalid page would read, and how many it would program.
     fn commit_cost(&self, _address: MemberPage) -> (u32, u32) {
         (0, 0)

@@ -458,9 +458,10 @@ table! {
         fill: f64 = Some("0"), "share", Kind::Real { allowed: "0 to 1", valid: |share| (0.0..=1.0).contains(&share) };
         /// Bytes of the logical space written before the first request (instead of `fill`); 0 for none.
         fill_bytes: u64 = Some("0"), "bytes", whole(0, MOST);
-        /// After the fill: `none`, or `random:X`, which overwrites at random until collection is steady, at most X times the space.
+        /// After the fill: `none`, or `random:X`, which overwrites at random until collection is steady, at most X times the space; `steady` is
+        /// `random:20`.
         precondition: String = Some("none"), "",
-            Kind::Text { allowed: "none, or random:X with a number X above 0", valid: |text| text.parse::<Precondition>().is_ok() };
+            Kind::Text { allowed: "none, steady, or random:X with a number X above 0", valid: |text| text.parse::<Precondition>().is_ok() };
         /// Start of the run left out of the statistics: a number of requests, or seconds as in `2.5s`.
         warmup: String = Some("0"), "",
             Kind::Text { allowed: "a number of requests, or seconds as in 2.5s", valid: |text| text.parse::<Warmup>().is_ok() };
@@ -519,6 +520,9 @@ fn is_order(text: &str) -> bool {
     text.len() == 3 && "WDP".chars().all(|letter| text.contains(letter))
 }
 
+/// Times the space that `precondition = steady` overwrites at most: several times what it takes drives to become steady.
+const STEADY_SPACES: f64 = 20.0;
+
 /// What happens between the fill and the first request (`precondition`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Precondition {
@@ -538,11 +542,14 @@ impl FromStr for Precondition {
         if text == "none" {
             return Ok(Self::None);
         }
+        if text == "steady" {
+            return Ok(Self::Random { most_spaces: STEADY_SPACES });
+        }
         text.strip_prefix("random:")
             .and_then(decimal)
             .filter(|most_spaces| *most_spaces > 0.0)
             .map(|most_spaces| Self::Random { most_spaces })
-            .ok_or_else(|| ConfigError(format!("precondition = {text}: allowed is none, or random:X with a number X above 0")))
+            .ok_or_else(|| ConfigError(format!("precondition = {text}: allowed is none, steady, or random:X with a number X above 0")))
     }
 }
 

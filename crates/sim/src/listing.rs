@@ -105,6 +105,8 @@ pub struct SchemeDetail {
     pub about: &'static str,
     /// What it survives one failure of: none, chip, channel or member.
     pub protects: &'static str,
+    /// When it does not survive it, if there are such times.
+    pub window: Option<String>,
     /// What it asks of the number of members.
     pub members: &'static str,
     /// Its parameters.
@@ -215,6 +217,13 @@ fn scheme_detail(entry: &Entry) -> SchemeDetail {
         title: entry.title,
         about: entry.about,
         protects: entry.protects.name(),
+        window: entry.has_window.then(|| {
+            format!(
+                "until their redundancy is made up for, pages that were written are lost with their {}; each result says how many, and for how \
+                 long (window)",
+                entry.protects.name()
+            )
+        }),
         members: entry.members,
         parameters: parameters.collect(),
     }

@@ -7,7 +7,7 @@ use crate::inject::Injector;
 use crate::outputs::{Outputs, Writers};
 use crate::result::{EngineCost, Inconsistent, Measured, Snapshot, Source, text};
 use crate::simulation::{LATEST_NS, Simulation, with_engine};
-use crate::verify::Verified;
+use crate::verify::Checks;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{OnError, Trace, TraceError, can_be_read_again};
 use std::fmt;
@@ -135,7 +135,7 @@ pub fn run(
         warnings.push(format!("{what} {} requests: nothing was measured", replay.submitted));
         with_engine!(&mut simulation.engine, engine => replay.start_measuring(engine, &mut simulation.measured));
     }
-    simulation.verified.add(&replay.verified);
+    simulation.checks = std::mem::take(&mut replay.checks);
     let (mut source, writers) = (replay.source, replay.writers);
     let summary = replay.trace.finish()?;
     if !summary.absent.is_empty() {
@@ -172,6 +172,7 @@ pub fn run(
     if is_done && simulation.config.run.drain {
         drain(&mut simulation, &mut result, &mut warnings)?;
     }
+    warnings.extend(warnings_of_verification(&simulation, &result));
     let is_clean = result["verify"].is_null() || (result["verify"]["mismatches"] == 0 && result["verify"]["pages_lost"] == 0);
     let all_completed = result["requests"]["failed"]["no_space"] == 0 && result["requests"]["unfinished"] == 0;
     let status = match (is_clean, is_done, all_completed) {
@@ -217,7 +218,7 @@ fn drain(simulation: &mut Simulation, result: &mut serde_json::Value, warnings: 
     object.insert("drain".into(), cost);
     if simulation.config.run.verify {
         simulation.verify();
-        object.insert("verify".into(), serde_json::json!(simulation.verified_so_far()));
+        object.insert("verify".into(), simulation.report_verification());
     }
     object.extend(engine.map(|engine| ("engine".into(), engine)));
     Ok(())
@@ -237,7 +238,14 @@ fn warnings_after(simulation: &Simulation, result: &serde_json::Value) -> Vec<St
         };
         warnings.push(format!("{what}, and latencies measure how long the trace is rather than the device"));
     }
-    warnings.extend(warnings_of_failures(simulation, result));
+    warnings.extend(warnings_of_failures(result));
+    warnings.extend(warnings_of_space(result));
+    if result["precondition"]["steady"] == false {
+        let times = result["precondition"]["overwritten_bytes"].as_f64().unwrap_or(0.0) / simulation.space_bytes() as f64;
+        warnings.push(format!(
+            "collection was not steady after {times:.1} times the logical space was overwritten: write amplification and latencies still move"
+        ));
+    }
     let left_out = result["workload"]["left_out"].as_u64().unwrap_or(0);
     if left_out > 0 {
         warnings.push(format!("{left_out} requests do not fit into the logical space and were left out (--on-error skip)"));
@@ -255,10 +263,9 @@ fn warnings_after(simulation: &Simulation, result: &serde_json::Value) -> Vec<St
 }
 
 /// What failures have cost for good.
-fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> Vec<String> {
-    let (gone, lost) = with_engine!(&simulation.engine, engine => (engine.lost_pages().count(), engine.lost_versions()));
+fn warnings_of_failures(result: &serde_json::Value) -> Vec<String> {
     let mut warnings = Vec::new();
-    if gone > 0 {
+    if let gone @ 1.. = result["losses"]["host_pages"].as_u64().unwrap_or(0) {
         warnings.push(format!("{gone} host pages are lost: more has failed than the scheme survives"));
     }
     if let failed @ 1.. = result["requests"]["failed"]["lost"].as_u64().unwrap_or(0) {
@@ -268,8 +275,53 @@ fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> 
     if let failed @ 1.. = failed["no_space"].as_u64().unwrap_or(0) + failed["lost"].as_u64().unwrap_or(0) {
         warnings.push(format!("{failed} writes of buffered pages failed after the host had its answer: what they held is gone"));
     }
-    if lost > 0 {
+    if let lost @ 1.. = result["losses"]["pages_not_rebuilt"].as_u64().unwrap_or(0) {
         warnings.push(format!("{lost} pages were not brought back by the end of the run, those of redundancy included"));
+    }
+    warnings
+}
+
+/// Requests that came to nothing for lack of space, or that did not end.
+fn warnings_of_space(result: &serde_json::Value) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let (requests, of) = (&result["requests"], result["workload"]["requests"].as_u64().unwrap_or(0));
+    if let failed @ 1.. = requests["failed"]["no_space"].as_u64().unwrap_or(0) {
+        let why = match result["faults"].as_array().is_some_and(|faults| !faults.is_empty()) {
+            true => "no page is left where what they write belongs, as parts of the device have failed",
+            false => "the collector found nothing to free for what they write",
+        };
+        warnings.push(format!("{failed} of {of} requests failed for lack of space: {why}"));
+    }
+    if let unfinished @ 1.. = requests["unfinished"].as_u64().unwrap_or(0) {
+        warnings.push(format!("{unfinished} of {of} requests were left unfinished"));
+    }
+    warnings
+}
+
+/// What verification found wrong: what, when, and in how many of its checks.
+fn warnings_of_verification(simulation: &Simulation, result: &serde_json::Value) -> Vec<String> {
+    let found = &result["verify"];
+    let number = |key: &str| found[key].as_u64().unwrap_or(0);
+    let seconds = |key: &str| number(key) as f64 / 1e9;
+    let mut warnings = Vec::new();
+    let when = format!(
+        "{} of {} checks found something wrong, the first at {} s, the last at {} s",
+        number("checks_failed"),
+        number("checks"),
+        seconds("first_failed_ns"),
+        seconds("last_failed_ns")
+    );
+    if let wrong @ 1.. = number("mismatches") {
+        warnings.push(format!("verification: {wrong} reads or stored pages hold what no request explains ({when})"));
+    }
+    if let lost @ 1.. = number("pages_lost") {
+        let unit = result["protects"].as_str().unwrap_or_default();
+        let why = match with_engine!(&simulation.engine, engine => engine.scheme().has_window()) {
+            true => format!("; that is the window of data loss of {}", simulation.config.scheme.name),
+            false => String::new(),
+        };
+        let pages = if lost == 1 { "page" } else { "pages" };
+        warnings.push(format!("verification: {lost} {pages} would have been lost with a {unit}{why} ({when})"));
     }
     warnings
 }
@@ -308,7 +360,7 @@ struct Replay {
     verify_every: u64,
     submitted: u64,
     is_measuring: bool,
-    verified: Verified,
+    checks: Checks,
     /// Outputs beside the result, if there are any.
     writers: Option<Writers>,
     last_report: Instant,
@@ -332,7 +384,7 @@ impl Replay {
             warmup,
             verify_every: run.verify_every,
             submitted: 0,
-            verified: Verified::default(),
+            checks: Checks::default(),
             writers,
             last_report: Instant::now(),
         })
@@ -451,8 +503,7 @@ impl Replay {
     /// What came so far was warm-up.
     fn start_measuring<C: Content>(&mut self, engine: &mut Engine<C>, measured: &mut Measured) {
         self.source.warmup_requests = self.submitted;
-        let started = engine.flash.counts;
-        engine.statistics.begin(&started);
+        engine.begin_measuring();
         *measured = Measured::from(Snapshot::of(engine));
         if let Some(writers) = &mut self.writers {
             writers.begin(engine);
@@ -518,7 +569,7 @@ impl Replay {
         engine.submit(&request, self.is_measuring);
         self.submitted += 1;
         if self.verify_every > 0 && self.submitted.is_multiple_of(self.verify_every) {
-            self.verified.add(&C::check_stored(engine).unwrap_or_default());
+            C::check_stored(engine, &mut self.checks);
         }
         Ok(())
     }

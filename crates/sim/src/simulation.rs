@@ -8,7 +8,7 @@ use crate::engine::{CompletedRequest, Engine, Reached, Stalled};
 use crate::inject::Injector;
 use crate::result::{Measured, Snapshot};
 use crate::run::RunError;
-use crate::verify::Verified;
+use crate::verify::{Checks, Verified};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
 use serde_json::Value;
@@ -45,7 +45,7 @@ pub struct Simulation {
     pub(crate) preconditioned: Option<Reached>,
     /// False if fill or precondition were stopped.
     pub(crate) is_prepared: bool,
-    pub(crate) verified: Verified,
+    pub(crate) checks: Checks,
     pub(crate) measured: Measured,
     pub(crate) injector: Injector,
     submitted: u64,
@@ -85,7 +85,7 @@ impl Simulation {
             filled_pages,
             preconditioned,
             is_prepared,
-            verified: Verified::default(),
+            checks: Checks::default(),
         })
     }
 
@@ -209,9 +209,7 @@ impl Simulation {
 
     /// Checks everything stored, if contents are tracked, and adds it to what the result reports.
     pub fn verify(&mut self) -> Option<Verified> {
-        let found = with_engine!(&self.engine, engine => Content::check_stored(engine))?;
-        self.verified.add(&found);
-        Some(found)
+        with_engine!(&self.engine, engine => Content::check_stored(engine, &mut self.checks))
     }
 }
 

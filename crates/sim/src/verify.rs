@@ -6,6 +6,7 @@ use crate::engine::translation::stamp;
 use flashraid_flash::{Flash, Placement};
 use flashraid_redundancy::Protects;
 use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Version};
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 /// What verification found.
@@ -17,22 +18,88 @@ pub struct Verified {
     pub mismatches: u64,
     /// Stored pages compared, plus pages recomputed from survivors, over all failures tried.
     pub pages_checked: u64,
-    /// Of the recomputed pages, those that came out wrong or not at all.
+    /// Of the recomputed pages, those that came out wrong or not at all: the failure of one more unit would take them.
     pub pages_lost: u64,
     /// Host pages that failures have really taken, beyond what the scheme survives.
     pub pages_gone: u64,
 }
 
-impl Verified {
-    /// Adds what another check of stored pages found.
-    pub fn add(&mut self, other: &Self) {
-        self.reads_checked += other.reads_checked;
-        self.mismatches += other.mismatches;
-        self.pages_checked += other.pages_checked;
-        self.pages_lost += other.pages_lost;
-        self.pages_gone = other.pages_gone; // of the latest check: what is gone once is found by each
+/// What all checks of a run found. A page counts once, however many checks found it.
+#[derive(Clone, Debug, Default)]
+pub struct Checks {
+    found: Verified,
+    /// Host pages that hold what no request explains, and others that are wrong in the map on flash.
+    wrong: FxHashSet<u64>,
+    wrong_elsewhere: u64,
+    /// Host pages that a failure would have taken, and translation pages.
+    exposed: FxHashSet<u64>,
+    exposed_of_map: FxHashSet<u32>,
+    checks: u64,
+    checks_failed: u64,
+    /// Times of the first and the last check that found something wrong.
+    failed_ns: Option<(u64, u64)>,
+}
+
+/// What is said of all checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Verification {
+    #[serde(flatten)]
+    found: Verified,
+    checks: u64,
+    checks_failed: u64,
+    first_failed_ns: Option<u64>,
+    last_failed_ns: Option<u64>,
+}
+
+impl Checks {
+    /// Checks everything stored now.
+    pub(crate) fn check(&mut self, engine: &Engine<Tags>) -> Verified {
+        let Self { wrong, exposed, exposed_of_map, .. } = self;
+        let mut wrong_pages = 0;
+        let mut complain = |lpn: Lpn, fault: Fault| match fault {
+            Fault::Wrong => {
+                wrong_pages += 1;
+                wrong.insert(lpn.0);
+            }
+            Fault::Exposed(_) => {
+                exposed.insert(lpn.0);
+            }
+            Fault::Gone => {}
+        };
+        let mut complain_of_map = |page: u32| {
+            exposed_of_map.insert(page);
+        };
+        let found = examine_with_map(engine, true, &mut complain, &mut complain_of_map);
+        self.wrong_elsewhere += found.mismatches - wrong_pages;
+        self.checks += 1;
+        if !found.is_clean() {
+            let now_ns = engine.now_ns();
+            self.checks_failed += 1;
+            self.failed_ns = Some((self.failed_ns.map_or(now_ns, |(first_ns, _)| first_ns), now_ns));
+        }
+        self.found = Verified {
+            reads_checked: 0,
+            mismatches: self.wrong.len() as u64 + self.wrong_elsewhere,
+            pages_checked: self.found.pages_checked + found.pages_checked,
+            pages_lost: (self.exposed.len() + self.exposed_of_map.len()) as u64,
+            pages_gone: found.pages_gone, // of the latest check: what is gone once is found by each
+        };
+        found
     }
 
+    /// What was found so far, and so many reads with so many mismatches.
+    pub(crate) fn report(&self, reads_checked: u64, mismatches: u64) -> Verification {
+        Verification {
+            found: Verified { reads_checked, mismatches: self.found.mismatches + mismatches, ..self.found },
+            checks: self.checks,
+            checks_failed: self.checks_failed,
+            first_failed_ns: self.failed_ns.map(|(first_ns, _)| first_ns),
+            last_failed_ns: self.failed_ns.map(|(_, last_ns)| last_ns),
+        }
+    }
+}
+
+impl Verified {
     /// Whether nothing was wrong.
     pub fn is_clean(&self) -> bool {
         self.mismatches == 0 && self.pages_lost == 0
@@ -52,7 +119,7 @@ pub(crate) fn failed_unit(flash: &Flash, protects: Protects, ppn: Ppn) -> Option
 
 /// Checks the translation pages on flash, if there are any: both copies hold the newest version, no failure takes both, and nothing is
 /// forgotten of what they do not say yet.
-fn stored_map(engine: &Engine<Tags>, found: &mut Verified) {
+fn stored_map(engine: &Engine<Tags>, found: &mut Verified, exposed: &mut dyn FnMut(u32)) {
     let Some(translation) = engine.translation() else { return };
     let (flash, protects) = (&engine.flash, engine.scheme().protects());
     for page in 0..translation.pages() {
@@ -65,8 +132,11 @@ fn stored_map(engine: &Engine<Tags>, found: &mut Verified) {
         found.mismatches += copies.iter().filter(|ppn| is_wrong(**ppn)).count() as u64;
         if copies.iter().any(|ppn| is_lost(*ppn)) {
             found.pages_gone += u64::from(copies.iter().all(|ppn| is_lost(*ppn)));
-        } else if let [Some(own), Some(twin)] = copies.map(|ppn| ppn.and_then(|ppn| failed_unit(flash, protects, ppn))) {
-            found.pages_lost += u64::from(own == twin);
+        } else if let [Some(own), Some(twin)] = copies.map(|ppn| ppn.and_then(|ppn| failed_unit(flash, protects, ppn)))
+            && own == twin
+        {
+            found.pages_lost += 1;
+            exposed(page);
         }
     }
     found.mismatches += translation.forgotten(flash, |page| engine.writes_translation_page(page));
@@ -129,10 +199,20 @@ pub fn stored(engine: &Engine<Tags>) -> Verified {
 /// survives, and a further failure is tried only where it leaves no more of the stripe lost than one unit. `controller_lives`: what is
 /// acknowledged may be held by the controller or its DRAM alone, which survive all failures of flash; what NVRAM holds counts anyway.
 pub fn examine(engine: &Engine<Tags>, controller_lives: bool, complain: &mut dyn FnMut(Lpn, Fault)) -> Verified {
+    examine_with_map(engine, controller_lives, complain, &mut |_| {})
+}
+
+/// The same; `exposed` is told of each translation page that one failure would take.
+fn examine_with_map(
+    engine: &Engine<Tags>,
+    controller_lives: bool,
+    complain: &mut dyn FnMut(Lpn, Fault),
+    exposed: &mut dyn FnMut(u32),
+) -> Verified {
     let (flash, has_failures) = (&engine.flash, engine.flash.has_failures());
     let protects = engine.scheme().protects();
     let mut found = Verified::default();
-    stored_map(engine, &mut found);
+    stored_map(engine, &mut found, exposed);
     let (mut pages, mut sources) = (Vec::new(), Vec::new());
     let mut first = 0;
     while first < engine.space_pages() {

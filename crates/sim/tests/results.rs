@@ -2,11 +2,12 @@
 
 mod support;
 
-use flashraid_sim::{Outputs, run};
+use flashraid_sim::{Outputs, run, verify};
 use flashraid_vocabulary::{HostOp, HostRequest};
+use flashraid_workload::SplitMix64;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use support::{config, pages};
+use support::{config, engine, pages, small, tags};
 
 const WRITE_NS: u64 = 302_575;
 
@@ -138,4 +139,114 @@ fn programs_of_the_warm_up_are_no_amplification_of_what_is_measured() {
         is_near(&parts["warmup"], total - host - redundancy);
         assert!(total > 200.0, "{scheme}: most of the warm-up runs while measuring: {total}");
     }
+}
+
+// ---- the window of data loss ----
+
+/// What is counted as operations end is what verification finds by trying every failure: under collection, discards and sub-page writes.
+#[test]
+fn exposed_pages_are_those_that_verification_finds() {
+    let config = small("fra", &[("verify", "true")]);
+    let mut engine = engine(&config, tags(&config));
+    engine.fill(engine.space_pages() * 9 / 10);
+    let (space, mut random, mut most) = (engine.space_pages(), SplitMix64::new(7), 0);
+    let mut below = |end: u64| random.next_u64() % end;
+    for _ in 0..1500 {
+        let op = [HostOp::Write, HostOp::Write, HostOp::Write, HostOp::Trim, HostOp::Read][below(5) as usize];
+        let (first, count) = (below(space - 4), 1 + below(4));
+        let mut request = pages(op, first, count);
+        request.size_bytes -= if op == HostOp::Write { below(8) * 512 } else { 0 };
+        engine.submit(&request, true);
+        let gap_ns = if below(20) == 0 { 3_000_000 } else { below(400_000) };
+        engine.advance_until(engine.now_ns() + gap_ns).unwrap();
+        let exposed = engine.exposure().expect("fra has a window").pages;
+        assert_eq!(exposed, verify::stored(&engine).pages_lost, "at {} ns", engine.now_ns());
+        most = most.max(exposed);
+    }
+    assert!(engine.flash.counts[2].iter().sum::<u64>() > 20, "collections ran");
+    assert!(most > 10);
+    assert!(engine.exposure().unwrap().peak_pages >= most);
+    engine.finish().unwrap();
+    assert_eq!(engine.exposure().unwrap().pages, verify::stored(&engine).pages_lost);
+}
+
+/// One write: its page is exposed from its end until its parity is made, which takes the idle drive a read of the stripe and a program.
+#[test]
+fn the_window_of_one_write_is_as_long_as_it_takes_to_make_its_parity() {
+    let (result, _) = replayed("window", &[(0, write(0, 1))], "fra", &[("fill", "0.5")]);
+    let (window, simulated_ns) = (&result["window"], number(&result["simulated_ns"]));
+    assert_eq!((&window["peak_pages"], &window["pages"]), (&1.into(), &0.into()));
+    assert_eq!(number(&window["exposed_ns"]), simulated_ns - WRITE_NS as f64);
+    assert_eq!(simulated_ns, (WRITE_NS + 122_575 + WRITE_NS) as f64);
+    is_near(&window["mean_pages"], number(&window["exposed_ns"]) / simulated_ns);
+    // Two pages written during the warm-up, whose parities wait for the drive to be idle, are exposed when measuring begins.
+    let requests = [(0, write(0, 1)), (0, write(7, 1)), (304, write(0, 1))];
+    let (result, _) = replayed("window-warm", &requests, "fra", &[("fill", "0.5"), ("warmup", "2")]);
+    assert_eq!(result["window"]["peak_pages"], 2);
+    assert_eq!(replayed("no-window", &requests, "raid5", &[]).0["window"], Value::Null);
+}
+
+/// The checks between requests find one page exposed three times: it is one page, and it is said when.
+#[test]
+fn what_verification_finds_is_said_once_with_its_time() {
+    let requests = [(0, write(0, 1)), (310, write(40, 1)), (320, write(80, 1)), (330, write(120, 1))];
+    let pairs = [("fill", "0.5"), ("verify", "true"), ("verify_every", "1")];
+    let finished = run(&trace("checks", &requests), config("tiny", "fra", &pairs), &Outputs::default(), false, &mut |_| true).unwrap();
+    let result: Value = serde_json::from_str(&finished.json).unwrap();
+    let verify = &result["verify"];
+    assert_eq!(finished.status, 1);
+    assert_eq!((&verify["checks"], &verify["checks_failed"], &verify["pages_lost"]), (&5.into(), &3.into(), &1.into()));
+    assert_eq!((&verify["first_failed_ns"], &verify["last_failed_ns"]), (&310_000.into(), &330_000.into()));
+    let said = "verification: 1 page would have been lost with a member; that is the window of data loss of fra (3 of 5 checks found \
+                something wrong, the first at 0.00031 s, the last at 0.00033 s)";
+    assert_eq!(finished.warnings.last().unwrap(), said);
+}
+
+// ---- losses, requests that failed, spare space ----
+
+/// What verification finds gone is what the result and the warning say is lost.
+#[test]
+fn losses_are_one_story() {
+    let (result, told) = replayed("losses", &gentle(), "raid0", &[("fill", "0.5"), ("verify", "true"), ("fail", "channel:1@50%")]);
+    let lost = result["losses"]["host_pages"].as_u64().unwrap();
+    assert!(lost > 1000);
+    assert_eq!(result["verify"]["pages_gone"], lost);
+    assert_eq!(result["verify"]["pages_lost"], 0);
+    assert!(told.contains(&format!("{lost} host pages are lost: more has failed than the scheme survives")), "{told:?}");
+    let failed = &result["requests"]["failed"];
+    let no_space = failed["no_space"].as_u64().unwrap();
+    assert!(no_space > 0);
+    let said = format!("{no_space} of 100 requests failed for lack of space: no page is left where what they write belongs");
+    assert!(told.iter().any(|text| text.starts_with(&said)), "{told:?}");
+}
+
+#[test]
+fn effective_over_provisioning_is_what_nothing_needed_is_on() {
+    let physical = 4.0 * 2.0 * 64.0 * 64.0;
+    for (scheme, fill, copies) in [("raid0", "0.5", 1.0), ("raid1", "0.5", 2.0), ("raid0", "0", 1.0)] {
+        let requests = [(0, pages(HostOp::Read, 0, 1))];
+        let (result, _) = replayed(&format!("spare-{scheme}-{fill}"), &requests, scheme, &[("fill", fill)]);
+        let capacity = &result["capacity"];
+        let live = number(&capacity["filled_bytes"]) / 4096.0 * copies;
+        assert_eq!(number(&capacity["live_pages"]), live);
+        is_near(&capacity["effective_over_provisioning"], 1.0 - live / physical);
+        assert_eq!(result["collection"]["collections"], 0);
+    }
+}
+
+#[test]
+fn steady_is_reached_or_it_is_said_that_it_is_not() {
+    let requests = [(0, pages(HostOp::Read, 0, 1))];
+    let path = trace("steady", &requests);
+    let reached = |precondition| {
+        let config = small("raid5", &[("precondition", precondition)]);
+        let finished = run(&path, config, &Outputs::default(), false, &mut |_| true).unwrap();
+        (serde_json::from_str::<Value>(&finished.json).unwrap()["precondition"].clone(), finished.warnings)
+    };
+    let (precondition, told) = reached("steady");
+    assert_eq!((&precondition["steady"], told.len()), (&true.into(), 0), "{told:?}");
+    assert_eq!(precondition, reached("random:20").0);
+    let (precondition, told) = reached("random:0.5");
+    assert_eq!(precondition["steady"], false);
+    assert!(told[0].starts_with("collection was not steady after 0.5 times"), "{told:?}");
 }

@@ -71,6 +71,15 @@ pub struct Block {
     pub(crate) listed: bool,
 }
 
+/// How full flash is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Space {
+    /// Pages that can hold something.
+    pub pages: u64,
+    /// Of these, pages that hold what is needed: data, redundancy, the map, and old versions that recovery needs.
+    pub live_pages: u64,
+}
+
 /// The two write streams of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -194,6 +203,16 @@ impl Blocks {
     pub fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
         let planes = self.erases.chunks(self.stride as usize).zip(&self.planes);
         planes.filter(|(_, plane)| plane.in_use).flat_map(|(erases, plane)| &erases[..plane.blocks as usize]).copied()
+    }
+
+    /// Pages of the blocks in use, and how many of them are live, but for spare chips that replace none.
+    pub fn space(&self) -> Space {
+        let planes = self.blocks.chunks(self.stride as usize).zip(&self.planes).filter(|(_, plane)| plane.in_use);
+        let blocks = planes.flat_map(|(blocks, plane)| &blocks[..plane.blocks as usize]).filter(|block| block.state != State::Retired);
+        blocks.fold(Space::default(), |space, block| Space {
+            pages: space.pages + u64::from(self.pages_per_block),
+            live_pages: space.live_pages + u64::from(block.live),
+        })
     }
 
     /// Pages that host programs may still take in the plane.

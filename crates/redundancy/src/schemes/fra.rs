@@ -345,6 +345,19 @@ impl Scheme for Fra {
         false
     }
 
+    fn has_window(&self) -> bool {
+        true
+    }
+
+    /// Pages that no parity covers; those that are lost already are not in danger any more.
+    fn exposed(&self, stripe: StripeId, view: &dyn View) -> u32 {
+        let Notes { changed, is_void, .. } = self.stripes[stripe.0 as usize];
+        let uncovered = if is_void { self.inner.all_strips() } else { changed };
+        let row = self.inner.layout().row(stripe);
+        let written = self.inner.written(&row, uncovered, view);
+        Bits(written).filter(|strip| !view.is_lost(row.data(*strip), Version::Current)).count() as u32
+    }
+
     fn base_erased(&mut self, address: MemberPage) {
         let stripe = self.inner.layout().stripe_at(address.page);
         if let Role::Data(strip) = self.inner.layout().row(stripe).role(address.member) {

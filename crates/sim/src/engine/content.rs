@@ -2,7 +2,7 @@
 //! content that flows through the plan (DESIGN idea 6).
 
 use super::Engine;
-use crate::verify::Verified;
+use crate::verify::{Checks, Verified};
 use flashraid_redundancy::Operation;
 use flashraid_vocabulary::{Delivery, LocalPage, Lpn, Observer, Ppn, Sources};
 
@@ -61,9 +61,8 @@ pub trait Content: Observer + Clone + Send {
     fn fetch_page(&self, _ppn: Ppn) {}
     /// Asks the processor for what a host page should contain.
     fn fetch_expected(&self, _lpn: Lpn) {}
-    /// Checks everything stored, if it is known what it should be.
-    fn check_stored(engine: &Engine<Self>) -> Option<Verified> {
-        let _ = engine;
+    /// Checks everything stored, if it is known what it should be, and adds what was found to `checks`.
+    fn check_stored(_engine: &Engine<Self>, _checks: &mut Checks) -> Option<Verified> {
         None
     }
 }

@@ -125,6 +125,7 @@ impl<C: Content> Engine<C> {
         }
         let pages_lost = self.lost_pages().count() as u64;
         self.failures.faults.push(FaultRecord { at_ns: now_ns, fault, is_replaced, pages_lost });
+        self.note_all_exposed();
         // Programs that can never start, and those who wait for pages that are gone.
         self.take_failed();
         for domain in 0..self.flash.domains() as u32 {

@@ -176,6 +176,7 @@ impl<C: Content> Engine<C> {
         self.place_translation_pages();
         self.flash.set_without_time(false);
         self.scheme.prepared();
+        self.begin_exposure();
         self.statistics = crate::statistics::Statistics::new(self.flash.settings().members() as usize);
         while self.flash.take_freed().is_some() {}
     }
@@ -215,6 +216,7 @@ impl<C: Content> Engine<C> {
             }
         }
         self.pages = pages;
+        self.note_exposed(self.scheme.stripe_of(lpn));
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod buffered;
 pub mod content;
+mod exposure;
 mod failure;
 mod instant;
 mod layers;
@@ -19,6 +20,7 @@ pub mod translation;
 use crate::buffer::{Buffer, BufferOptions, Victim};
 use crate::statistics::Statistics;
 use content::{Content, InBuffer, InEntry, Submitted};
+pub use exposure::Exposure;
 use failure::Failures;
 pub use failure::{FaultRecord, RebuildOptions, RebuildRecord};
 use flashraid_flash::Flash;
@@ -186,6 +188,8 @@ pub struct Engine<C: Content> {
     page_bytes: u32,
     page_shift: u32,
     pages_per_row: u64,
+    /// What the scheme's window exposes, if it has one.
+    exposure: Option<Box<Exposure>>,
     /// What was counted.
     pub statistics: Statistics,
     /// What is kept for outputs beside the result, if anything.
@@ -287,6 +291,7 @@ impl<C: Content> Engine<C> {
             options,
             jobs: Vec::new(),
             has_watchers: scheme.works_when_idle(),
+            exposure: exposure::of(&*scheme),
             idle_ns: 0,
             last_completion: (0, 0),
             unmeasured: 0,

@@ -9,7 +9,7 @@ use super::failure::REBUILD;
 use super::{Engine, EngineView, NIL, Serial};
 use flashraid_flash::{About, Completion, Progress, Question};
 use flashraid_redundancy::{Decisions, Failure, Job, Lock, Operation, OperationKind, Outcomes, Step};
-use flashraid_vocabulary::{Action, Cause, Change, MemberId, MemberPage, PageOperation, Ruling, Version, Wave};
+use flashraid_vocabulary::{Action, Cause, Change, MemberId, MemberPage, PageOperation, Ruling, StripeId, Version, Wave};
 use std::fmt;
 
 /// An operation in flight.
@@ -303,6 +303,7 @@ impl<C: Content> Engine<C> {
             };
             if ruling == Ruling::Free {
                 self.scheme.base_erased(address);
+                self.note_exposed(StripeId(address.page.0));
             }
             #[cfg(feature = "mutants")]
             let ruling = self.distort_ruling(ruling);
@@ -727,6 +728,7 @@ impl<C: Content> Engine<C> {
                 false => self.scheme.ended(&operation),
                 true => self.scheme.failed(&operation),
             }
+            self.note_exposed(operation.stripe);
         }
         if operation.kind == OperationKind::Repair {
             self.repair_ended(&operation, programs, job == REBUILD);

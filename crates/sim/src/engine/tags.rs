@@ -9,7 +9,7 @@ use super::Engine;
 use super::content::{Content, FILL, InBuffer, InEntry, Submitted};
 pub use super::layers::ZERO;
 use super::layers::{ALL, Layers, Pages};
-use crate::verify::{self, Verified};
+use crate::verify::{Checks, Verified};
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::memory::prefetch;
 use flashraid_vocabulary::{Delivery, LocalPage, Lpn, Observer, PageOperation, Ppn, Sources};
@@ -524,7 +524,7 @@ impl Content for Tags {
         self.durable.prefetch(lpn.0);
     }
 
-    fn check_stored(engine: &Engine<Self>) -> Option<Verified> {
-        Some(verify::stored(engine))
+    fn check_stored(engine: &Engine<Self>, checks: &mut Checks) -> Option<Verified> {
+        Some(checks.check(engine))
     }
 }

@@ -18,11 +18,10 @@ use crate::engine::content::Content;
 use crate::listing::Placed;
 use crate::simulation::{Simulation, with_engine};
 use crate::statistics::{KINDS, Statistics};
-use crate::verify::Verified;
 use amplification::Programs;
 use flashraid_flash::ACTIONS;
 use flashraid_vocabulary::{Action, Cause};
-use parts::{flash_ops, latency, ratio, report_buffer, report_collection, report_guard, report_mapping, report_rebuild};
+use parts::{flash_ops, latency, ratio, report_buffer, report_collection, report_exposure, report_guard, report_mapping, report_rebuild};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -83,6 +82,7 @@ impl Simulation {
         let data_pages = counts[Action::Program as usize][Cause::Host as usize] as f64;
         let per_page = |action: Action, cause: Cause| ratio(counts[action as usize][cause as usize] as f64, data_pages);
         let (parity, load) = (now.parity, self.offered_load());
+        let space = engine.flash.space();
         let price = Price::of(&self.config.device, engine.scheme());
         let mut object = json!({
             "schema": SCHEMA,
@@ -93,6 +93,7 @@ impl Simulation {
             "partial": is_partial,
             "config": self.config,
             "protects": engine.scheme().protects().name(),
+            "window": engine.exposure().map(|exposure| report_exposure(exposure, now.now_ns, duration_ns)),
             "placement": Placed::of(engine.flash.settings().placement, engine.flash.settings().members()),
             "simulated_ns": duration_ns,
             "workload": {
@@ -126,6 +127,8 @@ impl Simulation {
                 "space_bytes": engine.space_pages() * page_bytes,
                 "filled_bytes": self.filled_pages * page_bytes,
                 "placed_pages": engine.flash.pages_programmed_now(),
+                "live_pages": space.live_pages,
+                "effective_over_provisioning": ratio((space.pages - space.live_pages) as f64, space.pages as f64),
                 "redundancy_bytes": price.redundancy_bytes,
                 "redundancy_share": price.redundancy_share,
                 "raw_per_user_byte": price.raw_per_user_byte,
@@ -139,6 +142,7 @@ impl Simulation {
                 "unmapped_reads": statistics.unmapped_reads,
                 "prefilled_pages": statistics.prefilled_pages,
             },
+            "losses": { "host_pages": engine.lost_pages().count(), "pages_not_rebuilt": engine.lost_versions() },
             "latency_ns": self.latencies(statistics),
             "flash_ops": flash_ops(&counts),
             "bandwidth": self.report_throughput(engine, completed),
@@ -186,7 +190,7 @@ impl Simulation {
         more.insert("faults".into(), json!(self.injector.injected));
         more.insert("rebuild".into(), engine.rebuilds().iter().map(|rebuild| report_rebuild(rebuild, page_bytes)).collect());
         if self.config.run.verify {
-            more.insert("verify".into(), json!(self.verified_so_far()));
+            more.insert("verify".into(), self.report_verification());
         }
         if let Some(cost) = cost {
             more.insert("engine".into(), json!(cost));
@@ -228,15 +232,13 @@ impl Simulation {
         Value::Object(object)
     }
 
-    pub(crate) fn verified_so_far(&self) -> Verified {
-        match &self.engine {
-            crate::simulation::AnyEngine::Tagged(engine) => Verified {
-                reads_checked: engine.content.reads_checked,
-                mismatches: self.verified.mismatches + engine.content.mismatches,
-                ..self.verified
-            },
-            crate::simulation::AnyEngine::Plain(_) => self.verified,
-        }
+    /// What verification found so far.
+    pub(crate) fn report_verification(&self) -> Value {
+        let (reads, mismatches) = match &self.engine {
+            crate::simulation::AnyEngine::Tagged(engine) => (engine.content.reads_checked, engine.content.mismatches),
+            crate::simulation::AnyEngine::Plain(_) => (0, 0),
+        };
+        json!(self.checks.report(reads, mismatches))
     }
 
     /// What must agree in every run: requests in = completed + failed + unfinished, and page operations planned = what the NAND did.

@@ -1,8 +1,8 @@
 //! Parts of the result, each made of the counters of one thing.
 
 use crate::buffer::{self, Buffer};
-use crate::engine::RebuildRecord;
 use crate::engine::translation::TranslationCounts;
+use crate::engine::{Exposure, RebuildRecord};
 use crate::statistics::Latency;
 use flashraid_flash::{ACTIONS, CellTimes, Collected, Counts, Flash};
 use flashraid_redundancy::{CommitCause, Commits, GuardCounts};
@@ -84,6 +84,16 @@ pub(super) fn report_rebuild(rebuild: &RebuildRecord, page_bytes: u64) -> Value 
     })
 }
 
+/// What the window of the scheme exposed in the `duration_ns` until now.
+pub(super) fn report_exposure(exposure: &Exposure, now_ns: u64, duration_ns: u64) -> Value {
+    json!({
+        "mean_pages": ratio(exposure.page_ns(now_ns) as f64, duration_ns as f64),
+        "peak_pages": exposure.peak_pages,
+        "exposed_ns": exposure.exposed_ns(now_ns),
+        "pages": exposure.pages,
+    })
+}
+
 /// What the data buffer did, counted in host pages.
 pub(super) fn report_buffer(now: buffer::Counts, start: buffer::Counts, buffer: &Buffer) -> Value {
     let (read_hits, read_misses) = (now.read_hits - start.read_hits, now.read_misses - start.read_misses);
@@ -93,6 +103,7 @@ pub(super) fn report_buffer(now: buffer::Counts, start: buffer::Counts, buffer: 
         "kind": buffer.kind(),
         "hits": read_hits + write_hits,
         "misses": read_misses + write_misses,
+        "hit_rate": ratio((read_hits + write_hits) as f64, (read_hits + write_hits + read_misses + write_misses) as f64),
         "read_hits": read_hits,
         "read_misses": read_misses,
         "write_hits": write_hits,

@@ -1,0 +1,104 @@
+//! Pages that the loss of a unit would take although the scheme declares to survive it: the window of schemes that make redundancy up later
+//! (`Scheme::exposed`). Counted stripe by stripe as operations end, and weighted with the time.
+
+use super::content::Content;
+use super::{Engine, EngineView};
+use flashraid_redundancy::Scheme;
+use flashraid_vocabulary::StripeId;
+
+/// What is exposed, and what was since measuring began.
+#[derive(Clone, Debug)]
+pub struct Exposure {
+    of_stripe: Vec<u8>,
+    /// Pages exposed now.
+    pub pages: u64,
+    /// The most there were at once.
+    pub peak_pages: u64,
+    /// Time in which there were any, until `since_ns`.
+    exposed_ns: u64,
+    /// Sum over time of the pages exposed, until `since_ns`.
+    page_ns: u128,
+    since_ns: u64,
+}
+
+impl Exposure {
+    /// Nothing is exposed on a device of so many stripes.
+    pub(super) fn new(stripes: u32) -> Self {
+        Self { of_stripe: vec![0; stripes as usize], pages: 0, peak_pages: 0, exposed_ns: 0, page_ns: 0, since_ns: 0 }
+    }
+
+    fn advance(&mut self, now_ns: u64) {
+        (self.exposed_ns, self.page_ns) = (self.exposed_ns(now_ns), self.page_ns(now_ns));
+        self.since_ns = now_ns;
+    }
+
+    fn set(&mut self, stripe: StripeId, pages: u32, now_ns: u64) {
+        // At most 63 data strips.
+        let before = std::mem::replace(&mut self.of_stripe[stripe.0 as usize], pages as u8);
+        if u32::from(before) != pages {
+            self.advance(now_ns);
+            self.pages = self.pages - u64::from(before) + u64::from(pages);
+            self.peak_pages = self.peak_pages.max(self.pages);
+        }
+    }
+
+    /// Measuring begins.
+    fn begin(&mut self, now_ns: u64) {
+        (self.peak_pages, self.exposed_ns, self.page_ns, self.since_ns) = (self.pages, 0, 0, now_ns);
+    }
+
+    /// Time in which any page was exposed, until now.
+    pub fn exposed_ns(&self, now_ns: u64) -> u64 {
+        self.exposed_ns + if self.pages > 0 { now_ns - self.since_ns } else { 0 }
+    }
+
+    /// Sum over time of the pages exposed, until now.
+    pub fn page_ns(&self, now_ns: u64) -> u128 {
+        self.page_ns + u128::from(self.pages) * u128::from(now_ns - self.since_ns)
+    }
+}
+
+impl<C: Content> Engine<C> {
+    /// Pages that the scheme's window exposes; `None` if it has none.
+    pub fn exposure(&self) -> Option<&Exposure> {
+        self.exposure.as_deref()
+    }
+
+    /// Measuring begins: what was counted so far counts no more.
+    pub(crate) fn begin_measuring(&mut self) {
+        let now_ns = self.now_ns();
+        self.statistics.begin(&self.flash.counts);
+        if let Some(exposure) = &mut self.exposure {
+            exposure.begin(now_ns);
+        }
+    }
+
+    /// Something has changed in the stripe.
+    #[inline]
+    pub(super) fn note_exposed(&mut self, stripe: StripeId) {
+        if let Some(exposure) = &mut self.exposure {
+            exposure.set(stripe, self.scheme.exposed(stripe, &EngineView(&self.flash)), self.flash.now_ns());
+        }
+    }
+
+    /// Something may have changed in any stripe.
+    pub(super) fn note_all_exposed(&mut self) {
+        if self.exposure.is_some() {
+            (0..self.scheme.stripes()).map(StripeId).for_each(|stripe| self.note_exposed(stripe));
+        }
+    }
+
+    /// The device is ready for its first request.
+    pub(super) fn begin_exposure(&mut self) {
+        self.note_all_exposed();
+        let now_ns = self.now_ns();
+        if let Some(exposure) = &mut self.exposure {
+            exposure.begin(now_ns);
+        }
+    }
+}
+
+/// The accounting that a scheme needs, if it has a window.
+pub(super) fn of(scheme: &dyn Scheme) -> Option<Box<Exposure>> {
+    scheme.has_window().then(|| Exposure::new(scheme.stripes()).into())
+}
