@@ -3,7 +3,9 @@
 PYTHON := .venv/bin/python
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 PYTHON_SOURCES := python tests $(wildcard benches/*.py)
-PROVE := FLASHRAID_PROVE=1
+# What the long targets do instead with QUICK=1: all of it with little work, to see that it runs to its end. `make test` does that.
+PROVE := $(if $(QUICK),,FLASHRAID_PROVE=1)
+PROFILE := $(if $(QUICK),,--profile prove)
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -37,6 +39,7 @@ help:
 	@echo 'make validate  writes docs/validation.md: our figures beside published ones'
 	@echo 'make papers    writes docs/papers: the claims of papers beside our figures'
 	@echo 'make clean     removes what was built'
+	@echo 'QUICK=1 behind prove, bench, validate or papers: only whether all of it runs, with little work'
 
 demo: .venv/built
 	@.venv/bin/flashraid compare samples/pgbench-transactions.csv.gz --device ssd1 --schemes raid0,raid1,raid4,raid5 --fill 0.5
@@ -52,23 +55,25 @@ test: .venv/built .venv/testing
 	.venv/bin/ruff format -q --check $(PYTHON_SOURCES)
 	.venv/bin/mypy
 	$(PYTHON) -m pytest -q -n auto --dist worksteal
+	$(MAKE) -s demo bench validate papers QUICK=1
 
 prove: .venv/built .venv/testing
-	$(PROVE) cargo test -q --profile prove --workspace --all-features
+	$(PROVE) cargo test -q $(PROFILE) --workspace --all-features
 	$(PROVE) $(PYTHON) -m pytest -q -n auto --dist worksteal
 
 bench: .venv/built
-	$(PYTHON) benches/run.py
+	$(PYTHON) benches/run.py $(if $(QUICK),--quick)
 
 validate: .venv/built
-	$(PYTHON) tests/validation/validate.py --write
+	$(PYTHON) tests/validation/validate.py $(if $(QUICK),--quick,--write)
 
 papers: .venv/built
-	@for paper in $(notdir $(wildcard papers/*)); do .venv/bin/flashraid reproduce $$paper --write docs/papers || exit; done
+	@for paper in $(notdir $(wildcard papers/*)); do .venv/bin/flashraid reproduce $$paper $(if $(QUICK),--quick,--write docs/papers) || exit; done
 
 clean:
 	cargo clean -q
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache python/flashraid/*.so
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis python/flashraid/*.so
+	find benches python tests -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/installed: pyproject.toml
 	@echo 'Installing what flashraid needs into .venv ...'

@@ -2,7 +2,8 @@
 
 Every figure is the median of three runs, each in a process of its own. `--json FILE` writes all of it. Exit status 1 if
 a count is wrong; a target missed is marked, as it depends on the machine: the targets were set where a dependent random
-read in 128 MiB takes 172 ns.
+read in 128 MiB takes 172 ns. `--quick` does all of it once on small devices and short traces with unoptimised programs:
+whether it runs to its end, not how fast.
 """
 
 import argparse
@@ -15,16 +16,17 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import flashraid as fr
+from flashraid.files import NewFile
 
 ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "target" / "bench"
 COMMAND = Path(sys.executable).with_name("flashraid")
-RUNS = 3
+BLOCKS = {"ssd1": 4096, "sirf-8c128": 1024, "ppc-4p1": 4096}  # a plane, of the presets
 MOST_FILL_NS = 25
 MOST_BYTES_PER_PAGE, MOST_BYTES_PER_PAGE_VERIFIED, MOST_FIXED_BYTES = 16, 40, 100_000_000
 TARGET_LATENCY_NS = 172
@@ -43,11 +45,39 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     "mixed-64G": {"space": SPREAD_PAGES, "interval_ns": 100_000, **MIXED},
     "mixed-1T": {"space": 16 * SPREAD_PAGES, "interval_ns": 25_000, **MIXED},
 }
-REQUESTS = 1_000_000
-LARGE = ["--set", "channels=16", "--set", "chips_per_channel=16"]  # 1 TiB
-PPC = ["--set", "page_bytes=4096", "--set", "blocks_per_plane=32768"]  # 40 GiB, without collection
-FILL = ["--fill", "0.5"]
-FULL = ["--fill", "0.9", "--set", "gc_threshold=0.05"]  # every address of the spread; too little is written to collect
+Settings = Mapping[str, str]
+LARGE: dict[str, str] = {"channels": "16", "chips_per_channel": "16"}  # 1 TiB
+PPC: dict[str, str] = {"page_bytes": "4096", "blocks_per_plane": "32768"}  # 40 GiB, without collection
+FILL: dict[str, str] = {"fill": "0.5"}
+FULL: dict[str, str] = {
+    "fill": "0.9",
+    "gc_threshold": "0.05",
+}  # every address of the spread; too little is written to collect
+VERIFY: dict[str, str] = {"verify": "true"}
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work is done."""
+
+    runs: int = 3
+    requests: int = 1_000_000
+    instruction_limits: tuple[int, int] = (50_000, 150_000)
+    shrink: int = 1  # workloads and planes are so many times smaller
+    cargo: tuple[str, ...] = ("-q", "--release", "-p", "flashraid-sim", "-p", "flashraid-workload")
+    programs: Path = ROOT / "target" / "release" / "examples"
+    words: tuple[str, ...] = ()  # told to the programs
+
+    @property
+    def folder(self) -> Path:
+        """Where traces are kept."""
+        return ROOT / "target" / ("bench" if self.shrink == 1 else "bench-quick")
+
+
+FULL_EFFORT = Effort()
+# What `cargo test --workspace --all-features` has compiled is not compiled again.
+DEV = ("-q", "--profile", "dev", "--workspace", "--all-features")
+QUICK = Effort(1, 2_000, (200, 600), 32, DEV, ROOT / "target" / "debug" / "examples", ("quick",))
 
 
 @dataclass(frozen=True)
@@ -57,7 +87,7 @@ class Case:
     name: str
     workload: str
     scheme: str
-    options: tuple[str, ...] = ()
+    settings: Settings = field(default_factory=dict)
     target_rate: int | None = None  # requests a second
     peers_rate: str = ""  # what other simulators reach, in millions a second
     against: str = ""  # name of a case: the time for a flash operation is compared with it
@@ -65,66 +95,73 @@ class Case:
     reads: int | None = None  # flash reads for the host, which the run must count
     device: str = "ssd1"
 
+    def arguments(self, effort: Effort) -> list[str]:
+        """The settings of its runs, whatever program does them."""
+        settings = dict(self.settings)
+        if effort.shrink > 1:
+            settings["blocks_per_plane"] = str(
+                int(settings.get("blocks_per_plane", BLOCKS[self.device])) // effort.shrink
+            )
+        return [f"{key}={value}" for key, value in {"format": "ssdsim", **settings}.items()]
+
 
 CASES = (
     Case("raid0 a", "a", "raid0", target_rate=2_700_000, peers_rate="0.27-0.29"),
-    Case("raid0 b", "b", "raid0", (*FILL,), target_rate=1_600_000, peers_rate="0.17", reads=1_749_350),
-    Case("raid5 a400", "a400", "raid5", (*FILL,), target_rate=800_000, peers_rate="0.11"),
-    Case("raid5 a, overload", "a", "raid5", (*FILL, "--speed", "2"), against="raid5 a400", most_ratio=1.1),
-    Case("cr5m a400", "a400", "cr5m", (*FILL,), target_rate=800_000),
+    Case("raid0 b", "b", "raid0", FILL, target_rate=1_600_000, peers_rate="0.17", reads=1_749_350),
+    Case("raid5 a400", "a400", "raid5", FILL, target_rate=800_000, peers_rate="0.11"),
+    Case("raid5 a, overload", "a", "raid5", FILL | {"speed": "2"}, against="raid5 a400", most_ratio=1.1),
+    Case("cr5m a400", "a400", "cr5m", FILL, target_rate=800_000),
     Case("sirf1 a", "a", "sirf1", target_rate=1_000_000, device="sirf-8c128"),
-    Case("ppc a400", "a400", "ppc", (*FILL, *PPC), target_rate=1_000_000, device="ppc-4p1"),
-    Case("raid0 b, verify", "b", "raid0", (*FILL, "--verify"), against="raid0 b", most_ratio=2, reads=1_749_350),
-    Case("raid5 a400, verify", "a400", "raid5", (*FILL, "--verify"), against="raid5 a400", most_ratio=2),
+    Case("ppc a400", "a400", "ppc", FILL | PPC, target_rate=1_000_000, device="ppc-4p1"),
+    Case("raid0 b, verify", "b", "raid0", FILL | VERIFY, against="raid0 b", most_ratio=2, reads=1_749_350),
+    Case("raid5 a400, verify", "a400", "raid5", FILL | VERIFY, against="raid5 a400", most_ratio=2),
     Case("raid0 writes, 64 GB", "writes-64G", "raid0"),
-    Case("raid0 writes, 1 TB", "writes-1T", "raid0", (*LARGE,), against="raid0 writes, 64 GB", most_ratio=2),
-    Case("raid0 mixed, 64 GB", "mixed-64G", "raid0", (*FULL,)),
-    Case("raid0 mixed, 1 TB", "mixed-1T", "raid0", (*FULL, *LARGE), against="raid0 mixed, 64 GB", most_ratio=2),
+    Case("raid0 writes, 1 TB", "writes-1T", "raid0", LARGE, against="raid0 writes, 64 GB", most_ratio=2),
+    Case("raid0 mixed, 64 GB", "mixed-64G", "raid0", FULL),
+    Case("raid0 mixed, 1 TB", "mixed-1T", "raid0", FULL | LARGE, against="raid0 mixed, 64 GB", most_ratio=2),
 )
 INSTRUCTIONS = ("raid0 a", "raid0 b", "raid5 a400", "cr5m a400", "sirf1 a", "ppc a400")
-INSTRUCTION_LIMITS = (50_000, 150_000)
 
 
 class WrongCount(Exception):
     """A run did not do what it should have done."""
 
 
-def trace(name: str) -> Path:
+def trace(name: str, effort: Effort) -> Path:
     """The workload's trace, generated once."""
-    path = FOLDER / f"{name}.ssdsim"
+    path = effort.folder / f"{name}.ssdsim"
     parameters = dict(WORKLOADS[name])
-    sha256, space_pages = parameters.pop("sha256", ""), parameters.pop("space")
+    sha256, space_pages = parameters.pop("sha256", ""), parameters.pop("space") // effort.shrink
     if not path.exists():
-        written = path.with_suffix(".part")
-        fr.synth(written, requests=REQUESTS, format="ssdsim", space_bytes=space_pages * PAGE_BYTES, **parameters)
-        written.rename(path)
+        print(f"generating {path.name} ...", flush=True)
+        fr.synth(path, requests=effort.requests, format="ssdsim", space_bytes=space_pages * PAGE_BYTES, **parameters)
     found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if not found.startswith(sha256):
+    if effort.shrink == 1 and not found.startswith(sha256):
         raise WrongCount(f"{path}: its SHA-256 begins with {found[:12]}, that of the published workload with {sha256}")
     return path
 
 
-def measure(case: Case) -> dict[str, Any]:
-    """The medians of three runs."""
-    runs = [run(case) for _ in range(RUNS)]
+def measure(case: Case, effort: Effort) -> dict[str, Any]:
+    """The medians of all runs."""
+    runs = [run(case, effort) for _ in range(effort.runs)]
     return {key: statistics.median(each[key] for each in runs) for key in runs[0]} | {
         "requests_per_second_of_each": [round(each["requests_per_second"]) for each in runs]
     }
 
 
-def run(case: Case) -> dict[str, float]:
+def run(case: Case, effort: Effort) -> dict[str, float]:
     """One run in a process of its own, checked."""
-    line = [str(COMMAND), "run", str(trace(case.workload)), "--format", "ssdsim", "--device", case.device]
-    line += ["--scheme", case.scheme, *case.options, "--json", "-", "--quiet"]
+    line = [str(COMMAND), "run", str(trace(case.workload, effort)), "--device", case.device, "--scheme", case.scheme]
+    line += [f"--set={setting}" for setting in case.arguments(effort)] + ["--json", "-", "--quiet"]
     began = time.perf_counter()
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     process_seconds = time.perf_counter() - began
     if done.returncode != 0:
         raise WrongCount(f"{case.name}: exit status {done.returncode}: {done.stderr.strip()}")
     result = json.loads(done.stdout)
-    if result["requests"]["completed"] != REQUESTS:
-        raise WrongCount(f"{case.name}: {result['requests']['completed']} requests completed of {REQUESTS}")
-    if case.reads is not None and result["flash_ops"]["reads"]["host"] != case.reads:
+    if result["requests"]["completed"] != effort.requests:
+        raise WrongCount(f"{case.name}: {result['requests']['completed']} requests completed of {effort.requests}")
+    if effort.shrink == 1 and case.reads is not None and result["flash_ops"]["reads"]["host"] != case.reads:
         raise WrongCount(f"{case.name}: {result['flash_ops']['reads']['host']} reads for the host, not {case.reads}")
     device, engine = result["config"]["device"], result["engine"]
     placed_pages = result["capacity"]["placed_pages"]
@@ -159,7 +196,7 @@ def verdicts(case: Case, found: dict[str, Any], others: dict[str, dict[str, Any]
         texts.append(
             f"{ratio:.2f} x {case.against} (most {case.most_ratio}){'' if ratio <= case.most_ratio else ' MISSED'}"
         )
-    if found["fill_ns_per_page"] > MOST_FILL_NS and "--verify" not in case.options:
+    if found["fill_ns_per_page"] > MOST_FILL_NS and "verify" not in case.settings:
         texts.append(f"fill above {MOST_FILL_NS} ns MISSED")
     if found["rss_bytes"] > found["most_rss_bytes"]:
         texts.append("memory MISSED")
@@ -212,54 +249,67 @@ def cargo(*arguments: str) -> str:
     return subprocess.run(["cargo", *arguments], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def random_read_ns() -> float:
+def random_read_ns(effort: Effort) -> float:
     """Time of a dependent random read in 128 MiB on this machine."""
-    return float(cargo("run", "-q", "--release", "-p", "flashraid-sim", "--example", "latency"))
+    line = [str(effort.programs / "latency"), *effort.words]
+    return float(subprocess.run(line, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
-def instructions(case: Case) -> float:
+def instructions(case: Case, effort: Effort) -> float:
     """Instructions for each request: the difference of two runs that differ in the number of requests."""
-    replay = ROOT / "target" / "release" / "examples" / "replay"
-    fill = ["fill=0.5"] if "--fill" in case.options else []
     counts = []
-    for limit in INSTRUCTION_LIMITS:
-        line = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={os.devnull}", str(replay)]
-        line += [str(trace(case.workload)), case.device, case.scheme, "format=ssdsim", f"limit={limit}", *fill]
-        done = subprocess.run(line, capture_output=True, text=True, check=True)
+    for limit in effort.instruction_limits:
+        line = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={os.devnull}", str(effort.programs / "replay")]
+        line += [str(trace(case.workload, effort)), case.device, case.scheme, *case.arguments(effort), f"limit={limit}"]
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
         found = re.search(r"Collected : (\d+)", done.stderr)
-        if found is None:
-            raise WrongCount(f"valgrind tells no count: {done.stderr[-500:]}")
+        if done.returncode != 0 or found is None:
+            raise WrongCount(f"{case.name}: valgrind: exit status {done.returncode}: {done.stderr[-500:].strip()}")
         counts.append(int(found[1]))
-    return (counts[1] - counts[0]) / (INSTRUCTION_LIMITS[1] - INSTRUCTION_LIMITS[0])
+    return (counts[1] - counts[0]) / (effort.instruction_limits[1] - effort.instruction_limits[0])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", metavar="FILE", type=Path, help="write every figure")
-    target = parser.parse_args().json
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    print("Building, and generating the workloads ...", flush=True)
-    cargo("build", "-q", "--release", "-p", "flashraid-sim", "--examples")
+    parser.add_argument("--quick", action="store_true", help="all of it with little work: whether it runs to its end")
+    given = parser.parse_args()
+    effort = QUICK if given.quick else FULL_EFFORT
+    file = None if given.json is None else NewFile(given.json, "--json")
+    try:
+        report = measured(effort)
+        if file is not None:
+            file.write(json.dumps(report, indent=2) + "\n")
+    finally:
+        if file is not None:
+            file.discard()
+    return 0
+
+
+def measured(effort: Effort) -> dict[str, Any]:
+    """Measures all of it and shows it."""
+    effort.folder.mkdir(parents=True, exist_ok=True)
+    print("building ...", flush=True)
+    cargo("build", *effort.cargo, "--examples")
     for name in WORKLOADS:
-        trace(name)
-    report: dict[str, Any] = {"version": fr.__version__, "load_average": os.getloadavg()[0], "runs": RUNS}
-    if os.getloadavg()[0] > 1.2:  # 1 is what the generation itself leaves behind
+        trace(name, effort)
+    report: dict[str, Any] = {"version": fr.__version__, "load_average": os.getloadavg()[0], "runs": effort.runs}
+    if effort.shrink == 1 and os.getloadavg()[0] > 1.2:  # 1 is what the generation itself leaves behind
         print(
             f"warning: the load average is {os.getloadavg()[0]:.1f}: something else runs, and the figures will be low"
         )
-    latency_ns = report["random_read_ns"] = random_read_ns()
+    latency_ns = report["random_read_ns"] = random_read_ns(effort)
     print(f"dependent random read in 128 MiB: {latency_ns:.0f} ns ({TARGET_LATENCY_NS} where the targets were set)\n")
     show(HEADER, "targets")
     found: dict[str, dict[str, Any]] = {}
     report["cases"] = found
     for case in CASES:
-        found[case.name] = measure(case)
+        found[case.name] = measure(case, effort)
         show(row(case, found[case.name]), "; ".join(verdicts(case, found[case.name], found)))
     print("\nns/page is for each flash page that the fill programs; MiB is the most resident, Python included")
     print("\nReaders, from the file's bytes to requests, SHA-256 included:")
-    report["readers"] = cargo(
-        "bench", "-q", "-p", "flashraid-workload", "--bench", "readers", "--", "plain"
-    ).splitlines()
+    readers = cargo("bench", *effort.cargo, "--bench", "readers", "--", "plain", *effort.words)
+    report["readers"] = readers.splitlines()
     print("\n".join(report["readers"]))
     if shutil.which("valgrind") is None:
         print("\nInstructions for each request: not counted, as there is no valgrind")
@@ -268,11 +318,9 @@ def main() -> int:
         report["instructions_per_request"] = {}
         for case in CASES:
             if case.name in INSTRUCTIONS:
-                report["instructions_per_request"][case.name] = instructions(case)
+                report["instructions_per_request"][case.name] = instructions(case, effort)
                 print(f"{case.name:<20} {report['instructions_per_request'][case.name]:8.0f}", flush=True)
-    if target is not None:
-        target.write_text(json.dumps(report, indent=2) + "\n")
-    return 0
+    return report
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from ._native import InputError
 from .settings import Path, path_text
 
+# The file that the name - stands for where something is read.
+STANDARD_INPUT = "/dev/stdin"
+
 # Most bytes of a file's own name that its temporary name repeats: with what is added it stays below 255.
 MOST_NAME_BYTES = 200
 
@@ -73,9 +76,17 @@ class NewFile:
             os.unlink(self._temporaries.pop())
 
 
+def must_be_read_again(trace: str, why: str) -> None:
+    """Refuses a trace that can be read only once, for work that needs another pass; `why` says what for."""
+    path = STANDARD_INPUT if trace == "-" else trace
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise InputError(f"{trace}: it can be read only once, as a pipe, and {why}; expected a file")
+
+
 def refuse_same(inputs: Mapping[str, Path | None], outputs: Mapping[str, Path | None]) -> None:
     """Refuses an output that would replace an input or another output; both by what asked for them."""
-    seen = {os.path.realpath(path): option for option, path in inputs.items() if path is not None and path != "-"}
+    read = {option: STANDARD_INPUT if path == "-" else path for option, path in inputs.items() if path is not None}
+    seen = {os.path.realpath(path): option for option, path in read.items()}
     for option, path in outputs.items():
         if path is None or path == "-":
             continue

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 from ._native import InputError
 from .files import NewFile, refuse_same
-from .settings import Pairs, Path, utf8_path
+from .settings import Pairs, Path, check_flags, check_texts, given, utf8_path
 
 if TYPE_CHECKING:
     import polars
@@ -65,6 +65,8 @@ class Outputs:
 
     def check(self, json: str | None = None, schemes: Sequence[str] = (), **inputs: Path | None) -> None:
         """Refuses names that no file can have, and files that would replace each other or one of `inputs`."""
+        check_flags(fio=self.fio)
+        check_texts(**given(series_interval=self.series_interval, timeline_window=self.timeline_window))
         for name, path in self.files.items():
             text = utf8_path(path, self.label(name))
             if text is None:

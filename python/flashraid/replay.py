@@ -7,10 +7,23 @@ from contextlib import ExitStack
 
 from . import _native
 from .comparison import Comparison
+from .files import must_be_read_again
 from .interrupts import Interrupts
 from .outputs import OpenOutputs, Outputs
 from .result import Result
-from .settings import Pairs, Path, device_and_config, for_each, pairs, path_text
+from .settings import (
+    Pairs,
+    Path,
+    check_flags,
+    check_progress,
+    check_texts,
+    device_and_config,
+    for_each,
+    given,
+    pairs,
+    path_text,
+    texts,
+)
 
 # Called about ten times a second with the stage (counting, preconditioning, replaying, verifying), the pages or
 # requests done, and the share of the trace that they are; returning False stops the run.
@@ -54,6 +67,9 @@ def run(
     """
     outputs, settings = Outputs.split(settings)
     trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)
+    check_texts(**given(scheme=scheme))
+    check_flags(engine=engine)
+    check_progress(progress)
     outputs.check(trace=trace, device=device, config=config)
     for text in _doubts(trace, device, scheme, config, pairs(settings)):
         warnings.warn(text, stacklevel=2)
@@ -85,7 +101,9 @@ def compare(
     `run`; a scheme's parameter goes to the schemes that have it. `schemes` may be one text with commas. The files of
     `run` are written for each scheme, with its name before the ending: series-raid5.parquet.
     """
-    names = [name.strip() for name in schemes.split(",")] if isinstance(schemes, str) else list(schemes)
+    names = texts("schemes", [name.strip() for name in schemes.split(",")] if isinstance(schemes, str) else schemes)
+    check_flags(engine=engine)
+    check_progress(progress)
     outputs, settings = Outputs.split(settings)
     trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)
     outputs.check(schemes=names, trace=trace, device=device, config=config)
@@ -154,6 +172,8 @@ def compare_pairs(
     begin: Callable[[str], bool] = lambda scheme: True,
 ) -> Comparison:
     """`compare` with settings as pairs; `begin` is asked before each run. Returns what there is, interrupted or not."""
+    if len(schemes) > 1:
+        must_be_read_again(trace, "a comparison replays it under each scheme")
     results: list[Result] = []
     settings_of = for_each(device, schemes, config, settings)
     with ExitStack() as exit_stack:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from . import _native
 from ._native import InputError
 from .result import Record, Result
-from .settings import Path, device_and_config, pairs
+from .settings import Path, check_texts, device_and_config, given, pairs, texts
+from .sizes import check_columns, check_numbers
 
 
 class Completion(NamedTuple):
@@ -34,6 +35,7 @@ class Simulation:
     ) -> None:
         """Builds the device and fills and preconditions it as the settings say. The arguments are those of `run`."""
         device, config = device_and_config(device, config)
+        check_texts(**given(scheme=scheme))
         self._native = _native.Simulation(device, scheme, config, pairs(settings))
 
     def submit(self, op: str, offset: int, size: int, at_ns: int | None = None) -> int:
@@ -42,6 +44,8 @@ class Simulation:
         `op` is read, write, trim, write_zeroes or flush (offset and size 0). Time moves to `at_ns` first; by default it
         stays. Raises InputError if `at_ns` is past or the bytes are outside the logical space.
         """
+        check_texts(op=op)
+        check_numbers(offset=offset, size=size, **given(at_ns=at_ns))
         return self._native.submit(op, offset, size, at_ns)
 
     def submit_many(
@@ -51,10 +55,12 @@ class Simulation:
 
         The first one refused ends it with InputError; those before it are submitted.
         """
-        return self._native.submit_many(ops, offsets, sizes, at_ns)
+        check_columns(offsets=offsets, sizes=sizes, at_ns=at_ns)
+        return self._native.submit_many(texts("ops", ops), offsets, sizes, at_ns)
 
     def advance_until(self, time_ns: int) -> None:
         """Processes every event up to and including `time_ns`, and moves the time there if it is later."""
+        check_numbers(time_ns=time_ns)
         self._native.advance_until(time_ns)
 
     def next_event_time(self) -> int | None:
@@ -89,35 +95,42 @@ class Simulation:
 
         Raises InputError if the device has no such part.
         """
+        check_texts(fault=fault)
         self._native.fail(fault)
 
     def fail_member(self, member: int) -> None:
         """A member is lost: a channel or a chip, as the device has it."""
-        self.fail(f"member:{member}")
+        self._fail("member", member=member)
 
     def fail_channel(self, channel: int) -> None:
         """A channel is lost with all its chips."""
-        self.fail(f"channel:{channel}")
+        self._fail("channel", channel=channel)
 
     def fail_chip(self, channel: int, chip: int) -> None:
         """A chip is lost; a spare chip of its channel takes its place, if there is one."""
-        self.fail(f"chip:{channel}.{chip}")
+        self._fail("chip", channel=channel, chip=chip)
 
     def fail_die(self, channel: int, chip: int, die: int) -> None:
         """A die is lost."""
-        self.fail(f"die:{channel}.{chip}.{die}")
+        self._fail("die", channel=channel, chip=chip, die=die)
 
     def fail_plane(self, channel: int, chip: int, die: int, plane: int) -> None:
         """A plane is lost."""
-        self.fail(f"plane:{channel}.{chip}.{die}.{plane}")
+        self._fail("plane", channel=channel, chip=chip, die=die, plane=plane)
 
     def fail_block(self, channel: int, chip: int, die: int, plane: int, block: int) -> None:
         """A block is lost, and used no more."""
-        self.fail(f"block:{channel}.{chip}.{die}.{plane}.{block}")
+        self._fail("block", channel=channel, chip=chip, die=die, plane=plane, block=block)
 
     def fail_page(self, lpn: int) -> None:
         """The flash page that holds host page `lpn` now can be read no more."""
+        check_numbers(lpn=lpn)
         self.fail(f"page:lpn={lpn}")
+
+    def _fail(self, part: str, **numbers: int) -> None:
+        """A part of the device by its numbers."""
+        check_numbers(**numbers)
+        self.fail(f"{part}:{'.'.join(str(number) for number in numbers.values())}")
 
     def verify(self) -> Record:
         """Checks everything stored, and tries each failure that the scheme survives; counted in the result too.

@@ -2,6 +2,7 @@
 
 import operator
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 
 from ._native import InputError
@@ -18,12 +19,28 @@ LARGEST = 2**64 - 1  # of the engine's numbers
 def check_numbers(**values: object) -> None:
     """Refuses what is no number that the engine can take; each is named in the error."""
     for name, value in values.items():
-        try:
-            is_number = 0 <= operator.index(value) <= LARGEST  # type: ignore[arg-type]
-        except TypeError:
-            is_number = False
-        if not is_number:
+        if not _is_number(value):
             raise InputError(f"{name} = {value!r}: allowed is a whole number from 0 to {LARGEST}")
+
+
+def check_columns(**columns: Sequence[object]) -> None:
+    """The same of every entry of lists or arrays."""
+    for name, column in columns.items():
+        is_list = isinstance(column, Sequence) and not isinstance(column, str | bytes)
+        if not (is_list or hasattr(column, "__array__")):
+            raise InputError(f"{name} = {column!r}: allowed is a list or an array of whole numbers")
+        for index, value in enumerate(column):
+            if not _is_number(value):
+                check_numbers(**{f"{name}[{index}]": value})
+
+
+def _is_number(value: object) -> bool:
+    if type(value) is int:
+        return 0 <= value <= LARGEST
+    try:
+        return not isinstance(value, bool) and 0 <= operator.index(value) <= LARGEST  # type: ignore[arg-type]
+    except TypeError:
+        return False
 
 
 def parse_bytes(name: str, text: str) -> int:

@@ -1,15 +1,24 @@
 """What a trace is made of, its rows, other formats, and synthetic ones."""
 
 import json
-import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsFloat
 
 from . import _native
 from ._native import InputError
 from .files import NewFile, refuse_same
 from .replay import Progress
 from .result import Record
-from .settings import Path, device_and_config, pairs, path_text
+from .settings import (
+    Path,
+    check_flags,
+    check_progress,
+    check_texts,
+    device_and_config,
+    given,
+    pairs,
+    path_text,
+    utf8_path,
+)
 from .sizes import LARGEST, check_numbers
 
 if TYPE_CHECKING:
@@ -32,7 +41,8 @@ def trace_info(
     With `capacity_bytes`, the requests that end beyond it are counted. `reading` says how the trace is read: `format`,
     `time_unit`, `device_filter`, `on_error`, `op`, `action`, `object_bytes`, `limit`.
     """
-    check_numbers(page_bytes=page_bytes, capacity_bytes=0 if capacity_bytes is None else capacity_bytes)
+    check_numbers(page_bytes=page_bytes, **given(capacity_bytes=capacity_bytes))
+    check_progress(progress)
     text = _native.trace_info(path_text(trace, "trace"), pairs(reading), page_bytes, capacity_bytes, progress)
     return Record(json.loads(text))
 
@@ -51,6 +61,7 @@ def sanity(
     `run`, which gives the same warnings. None if the trace can be read only once, as a pipe.
     """
     device, config = device_and_config(device, config)
+    check_texts(**given(scheme=scheme))
     text = _native.sanity(path_text(trace, "trace"), device, scheme, config, pairs(settings))
     return None if text is None else Record(json.loads(text))
 
@@ -98,6 +109,9 @@ def convert(
     returns False, and then nothing is written.
     """
     check_numbers(from_ns=from_ns, to_ns=to_ns, from_bytes=from_bytes, to_bytes=to_bytes, skip=skip, limit=limit)
+    check_flags(rebase_time=rebase_time, rebase_address=rebase_address)
+    check_texts(**given(to=to))
+    check_progress(progress)
     part = ((from_ns, to_ns), (from_bytes, to_bytes), skip, limit, rebase_time, rebase_address)
     text = _native.convert(path_text(trace, "trace"), pairs(reading), path_text(output, "output"), to, *part, progress)
     return Record(json.loads(text))
@@ -117,6 +131,8 @@ def anonymise(
     docs/traces.md says what stays and what that does not hide. The other arguments are those of `convert`.
     """
     check_numbers(seed=seed)
+    check_texts(**given(to=to))
+    check_progress(progress)
     text = _native.anonymise(path_text(trace, "trace"), pairs(reading), path_text(output, "output"), to, seed, progress)
     return Record(json.loads(text))
 
@@ -146,16 +162,23 @@ def synth(
     in .gz, .zst or .xz; `-` is standard output.
     """
     path = path_text(output, "output")
+    check_texts(format=format, arrivals=arrivals)
+    check_progress(progress)
+    numbers = {"requests": requests, "space_bytes": space_bytes, "interval_ns": interval_ns, "seed": seed}
+    check_numbers(**given(**numbers))
+    check_numbers(page_bytes=page_bytes, min_pages=min_pages, max_pages=max_pages)
+    if isinstance(read_share, bool) or not isinstance(read_share, SupportsFloat):
+        raise InputError(f"read_share = {read_share!r}: allowed is a number from 0 to 1")
     if profile is not None:
         uniform = (page_bytes, read_share, min_pages, max_pages, arrivals, interval_ns)
         if uniform != (4096, 0.0, 1, 1, "fixed", None):
             raise InputError("profile: it has its own laws; allowed beside it are requests, seed and space_bytes")
-        return _native.synth_profile(path, format, os.fspath(profile), requests, seed, space_bytes, progress)
-    given = {"requests": requests, "space_bytes": space_bytes, "interval_ns": interval_ns}
-    if missing := [name for name, value in given.items() if value is None]:
+        name = utf8_path(profile, "profile") or ""
+        return _native.synth_profile(path, format, name, requests, seed, space_bytes, progress)
+    if missing := [name for name, value in numbers.items() if value is None and name != "seed"]:
         raise InputError(f"{', '.join(missing)}: needed without a profile")
-    numbers = (requests or 0, space_bytes or 0, page_bytes, read_share, min_pages, max_pages, interval_ns or 0)
-    return _native.synth(path, format, *numbers, arrivals, 1 if seed is None else seed, progress)
+    laws = (requests or 0, space_bytes or 0, page_bytes, read_share, min_pages, max_pages, interval_ns or 0)
+    return _native.synth(path, format, *laws, arrivals, 1 if seed is None else seed, progress)
 
 
 def profiles() -> dict[str, str]:
@@ -172,6 +195,9 @@ def fit(
     `beyond` counts those that are not. `reading` is that of `trace_info`. The requests are held in memory.
     """
     check_numbers(page_bytes=page_bytes)
+    check_progress(progress)
+    path_text(trace, "trace")
+    path_text(output, "output")
     refuse_same({"trace": trace}, {"output": output})
     file = NewFile(output, "output")
     try:

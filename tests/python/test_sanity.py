@@ -126,7 +126,7 @@ def test_a_pipe_is_read_once_and_whole(tmp_path, command, device):
     assert json.loads(command(*arguments, input=rows).stdout)["workload"]["requests"] == 20_000
     several = "0 0 0 8 0\n1000 1 0 8 0\n"
     done = command(*arguments, input=several, status=2)
-    assert "side by side only in a file that can be read twice" in done.stderr
+    assert "it can be read only once, as a pipe, and its devices are laid side by side" in done.stderr
 
 
 def test_the_library_looks_too(tmp_path, device):
@@ -139,7 +139,7 @@ def test_the_library_looks_too(tmp_path, device):
 def test_left_out_requests_are_said_before_and_after(tmp_path, command, device):
     trace = write_trace(tmp_path, [(0, "W", 0, PAGE), (1000, "W", 1 << 40, PAGE)])
     done = command("run", trace, "--device", device, "--scheme", "raid0", "--on-error", "skip")
-    assert "they are left out (--fit wrap" in done.stderr
+    assert "they are left out (--fit compact, --fit wrap" in done.stderr
     assert "1 requests do not fit into the logical space and were left out" in done.stderr
 
 

@@ -143,7 +143,10 @@ def test_the_reader_reports(command):
         (["convert", SAMPLE, "-o", "."], ".: its name tells no format to write"),
         (["convert", SAMPLE, "-o", "none/x.csv"], "none/x.csv: No such file or directory"),
         (["convert", SAMPLE, "-o", "/dev/null", "--to", "flashraid"], "/dev/null: not a regular file"),
-        (["anonymise", "/dev/null", "-o", "x.csv", "--seed", "1"], "not a regular file, and the trace is read twice"),
+        (
+            ["anonymise", "/dev/null", "-o", "x.csv", "--seed", "1"],
+            "/dev/null: it can be read only once, as a pipe, and anonymising reads a trace twice; expected a file",
+        ),
         (["anonymise", SAMPLE, "-o", "x.csv", "--seed", "-1"], "greater than or equal to 0"),
     ],
 )

@@ -3,7 +3,7 @@
 import hashlib
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,10 +64,14 @@ class Figure(NamedTuple):
 
 
 class Runner:
-    """Runs each workload on each setup once; traces are kept in `folder`."""
+    """Runs each workload on each setup once; traces are kept in `folder`.
 
-    def __init__(self, folder: Path) -> None:
+    With `most_requests` workloads are cut short: everything runs, and no figure means anything.
+    """
+
+    def __init__(self, folder: Path, most_requests: int | None = None) -> None:
         self.folder = folder
+        self.most_requests = most_requests
         self._results: dict[tuple[Workload, Setup], fr.Result] = {}
 
     def run(self, workload: Workload, setup: Setup) -> fr.Result:
@@ -79,6 +83,7 @@ class Runner:
 
     def run_once(self, workload: Workload, setup: Setup) -> fr.Result:
         """The same, for a workload used only here: the trace is deleted afterwards."""
+        workload = self.cut(workload)
         keep = bool(workload.sha256)
         trace = self.folder / f"{workload.name}.ssdsim"
         if not (keep and trace.exists()):
@@ -91,6 +96,12 @@ class Runner:
         if result.status != 0 or result.requests.completed != workload.requests or result.requests.unmapped_reads:
             raise AssertionError(f"{workload.name} on {setup.name}: {result.requests}, status {result.status}")
         return result
+
+    def cut(self, workload: Workload) -> Workload:
+        """The workload as it is run."""
+        if self.most_requests is None or workload.requests <= self.most_requests:
+            return workload
+        return replace(workload, requests=self.most_requests, sha256="")
 
 
 @dataclass(frozen=True)

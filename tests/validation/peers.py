@@ -63,7 +63,9 @@ def oldest_first(kind: str, expected: float) -> Case:
 
     def measure(runner: Runner) -> Figure:
         flash, order = closed_forms.Flash(), nand_model.commands_in_order
-        times = nand_model.responses_ns(nand_model.random_mix(B.requests), flash, program_end=False, arbitration=order)
+        times = nand_model.responses_ns(
+            nand_model.random_mix(runner.cut(B).requests), flash, program_end=False, arbitration=order
+        )
         chosen = times[0] if kind == "read" else times[1]
         return Figure(sum(chosen) / len(chosen) / 1000)
 
@@ -129,7 +131,7 @@ def amplification(result: fr.Result) -> float:
 
 def moves(result: fr.Result) -> float:
     """Pages moved for each block erased."""
-    return float(result.flash_ops.programs.gc / result.flash_ops.erases.total)
+    return float(result.flash_ops.programs.gc / max(1, result.flash_ops.erases.total))
 
 
 def erases(result: fr.Result) -> float:

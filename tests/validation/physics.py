@@ -143,7 +143,8 @@ def greedy(utilisation: float) -> list[Case]:
         return Figure((programs.host + programs.gc) / programs.host)
 
     def simulate(runner: Runner) -> Figure:
-        return Figure(greedy_wa.simulate(utilisation, separate_streams=True))
+        blocks = BLOCKS if runner.most_requests is None else BLOCKS // 64
+        return Figure(greedy_wa.simulate(utilisation, separate_streams=True, blocks=blocks))
 
     expected = greedy_wa.mean_field(logical_pages / TAKING_PART / PAGES_PER_BLOCK, PAGES_PER_BLOCK)
     source = "mean field of greedy collection (Van Houdt 2013, Desnoyers 2014; derived in tests/reference/greedy_wa.py)"

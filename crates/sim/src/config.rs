@@ -5,7 +5,7 @@
 //! no table name (only `name` does: a device and a scheme both have one). Each key is declared once, below, with its type, unit,
 //! default, allowed values and sentence; checks, help and docs/configuration.md follow from that ([`TABLES`]).
 
-use flashraid_workload::{TraceError, TraceOptions};
+use flashraid_workload::{Layout, TraceError, TraceOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -275,8 +275,10 @@ word! {
 word! {
     /// What becomes of addresses beyond the logical space.
     Fit {
-        /// Taken modulo the space; counted.
+        /// Taken modulo the space, so that different addresses become one; counted.
         Wrap = "wrap",
+        /// All addresses are moved: extents of 1 MiB lie one behind the other in the order in which they first appear (docs/traces.md).
+        Compact = "compact",
         /// An error.
         Error = "error",
     }
@@ -511,6 +513,9 @@ impl Run {
             ("action", &self.action),
             ("object_bytes", &self.object_bytes),
         ];
+        if self.fit == Fit::Compact {
+            options.layout = Layout::Apart; // extents belong to devices
+        }
         texts.into_iter().try_for_each(|(key, value)| options.set(key, value))?;
         Ok(options)
     }

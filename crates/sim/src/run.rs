@@ -9,7 +9,7 @@ use crate::result::{EngineCost, Inconsistent, Measured, Snapshot, Source, text};
 use crate::simulation::{LATEST_NS, Simulation, with_engine};
 use crate::verify::Checks;
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{OnError, Trace, TraceError, can_be_read_again};
+use flashraid_workload::{Compactor, OnError, Trace, TraceError, can_be_read_again, system_text};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -73,7 +73,7 @@ impl fmt::Display for RunError {
             Self::Config(error) => error.fmt(formatter),
             Self::Trace(error) => error.fmt(formatter),
             Self::Request(text) => formatter.write_str(text),
-            Self::Output { option, source } => write!(formatter, "{option} cannot be written: {source}"),
+            Self::Output { option, source } => write!(formatter, "{option} cannot be written: {}", system_text(source)),
             Self::Stalled(error) => error.fmt(formatter),
             Self::Inconsistent(error) => error.fmt(formatter),
         }
@@ -137,6 +137,7 @@ pub fn run(
     }
     simulation.checks = std::mem::take(&mut replay.checks);
     let (mut source, writers) = (replay.source, replay.writers);
+    source.compacted = replay.compactor.map(|compactor| compactor.found());
     let summary = replay.trace.finish()?;
     if !summary.absent.is_empty() {
         warnings.push(format!("no requests of {} in what was read (--device-filter)", summary.absent.join(", ")));
@@ -352,12 +353,17 @@ struct Replay {
     speed: f64,
     queue_depth: u64,
     fit: Fit,
+    /// With `fit = compact`, where addresses are moved to, and what the request at hand becomes.
+    compactor: Option<Compactor>,
+    pieces: Vec<HostRequest>,
     /// Whether requests that do not fit are left out and counted, instead of ending the run.
     leaves_out: bool,
     space_bytes: u64,
     page_mask: u64,
     warmup: Warmup,
     verify_every: u64,
+    /// Requests of the trace looked at, the one at hand included; those submitted are fewer by what was left out, and more by what was split.
+    number: u64,
     submitted: u64,
     is_measuring: bool,
     checks: Checks,
@@ -377,12 +383,15 @@ impl Replay {
             speed: run.speed,
             queue_depth: u64::from(run.queue_depth),
             fit: run.fit,
+            compactor: (run.fit == Fit::Compact).then(|| Compactor::new(simulation.space_bytes())),
+            pieces: Vec::new(),
             leaves_out: run.trace_options().is_ok_and(|options| options.on_error == OnError::Skip),
             page_mask: u64::from(simulation.config().device.page_bytes) - 1,
             space_bytes: simulation.space_bytes(),
             is_measuring: matches!(warmup, Warmup::Requests(0) | Warmup::Ns(0)),
             warmup,
             verify_every: run.verify_every,
+            number: 0,
             submitted: 0,
             checks: Checks::default(),
             writers,
@@ -408,6 +417,11 @@ impl Replay {
                 break;
             }
             for index in 0..batch.len() {
+                self.number += 1;
+                if self.compactor.is_some() {
+                    self.compacted(engine, measured, injector, &batch[index..], progress)?;
+                    continue;
+                }
                 self.fetch_ahead(engine, &batch, index);
                 if let Some(request) = self.fitted(&batch[index])? {
                     self.host_request(engine, measured, injector, request)?;
@@ -450,19 +464,7 @@ impl Replay {
     /// The request, scaled to the replay's speed and fitted into the logical space. None: it does not fit, and is to be left out.
     #[inline]
     fn fitted(&mut self, request: &HostRequest) -> Result<Option<HostRequest>, RunError> {
-        let mut request = *request;
-        if self.speed != 1.0 {
-            request.arrival_ns = (request.arrival_ns as f64 / self.speed) as u64;
-        }
-        if request.arrival_ns > LATEST_NS {
-            return Err(RunError::Request(format!(
-                "{}: request {} arrives at {} ns, and the latest time is {LATEST_NS} ns (146 years): use a larger --speed",
-                self.path,
-                self.submitted + 1,
-                request.arrival_ns
-            )));
-        }
-        self.source.unaligned += u64::from((request.offset_bytes | request.size_bytes) & self.page_mask != 0);
+        let mut request = self.scaled(request)?;
         if request.offset_bytes + request.size_bytes > self.space_bytes && !self.fit_into_space(&mut request)? {
             self.source.left_out += 1;
             return Ok(None);
@@ -470,18 +472,92 @@ impl Replay {
         Ok(Some(request))
     }
 
+    /// Replays the first of these requests at the places of its extents, in one or several pieces.
+    fn compacted<C: Content>(
+        &mut self,
+        engine: &mut Engine<C>,
+        measured: &mut Measured,
+        injector: &mut Injector,
+        requests: &[HostRequest],
+        progress: &mut dyn FnMut(Stage) -> bool,
+    ) -> Result<(), RunError> {
+        let request = self.scaled(&requests[0])?;
+        let Some(compactor) = &mut self.compactor else { return Ok(()) };
+        let mut pieces = std::mem::take(&mut self.pieces);
+        if compactor.place(&request, &mut pieces) {
+            pieces.drain(..).try_for_each(|piece| self.host_request(engine, measured, injector, piece))?;
+        } else if self.leaves_out {
+            self.source.left_out += 1;
+        } else {
+            return Err(self.touches_too_much(requests, progress));
+        }
+        self.pieces = pieces;
+        Ok(())
+    }
+
+    /// The error that the trace, of which these requests and what is not read are left, touches more than there is.
+    #[cold]
+    fn touches_too_much(&mut self, requests: &[HostRequest], progress: &mut dyn FnMut(Stage) -> bool) -> RunError {
+        let Some(mut compactor) = self.compactor.take() else { return TraceError::Interrupted.into() };
+        let (mut batch, mut count, mut last_report) = (requests.to_vec(), self.number, Instant::now());
+        loop {
+            count += batch.len() as u64;
+            batch.drain(..).for_each(|request| compactor.touch(&request));
+            match self.trace.read_batch(&mut batch) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => return error.into(),
+            }
+            if last_report.elapsed() >= Duration::from_millis(100) {
+                last_report = Instant::now();
+                if !progress(Stage::Counting { requests: count, share: self.trace.share_read() }) {
+                    return TraceError::Interrupted.into();
+                }
+            }
+        }
+        let found = compactor.found();
+        RunError::Request(format!(
+            "{}: the trace touches {} bytes in {} extents of {} bytes, and the logical space has {} bytes, {} extents: \
+             use a larger device, --device-filter, --limit, or --on-error skip from request {} on",
+            self.path,
+            found.extents * found.extent_bytes,
+            found.extents,
+            found.extent_bytes,
+            self.space_bytes,
+            self.space_bytes / found.extent_bytes,
+            self.number
+        ))
+    }
+
+    /// The request, scaled to the replay's speed.
+    #[inline]
+    fn scaled(&mut self, request: &HostRequest) -> Result<HostRequest, RunError> {
+        let mut request = *request;
+        if self.speed != 1.0 {
+            request.arrival_ns = (request.arrival_ns as f64 / self.speed) as u64;
+        }
+        if request.arrival_ns > LATEST_NS {
+            return Err(RunError::Request(format!(
+                "{}: request {} arrives at {} ns, and the latest time is {LATEST_NS} ns (146 years): use a larger --speed",
+                self.path, self.number, request.arrival_ns
+            )));
+        }
+        self.source.unaligned += u64::from((request.offset_bytes | request.size_bytes) & self.page_mask != 0);
+        Ok(request)
+    }
+
     /// Wraps a request round at the end of the space. False: it is to be left out.
     #[cold]
     fn fit_into_space(&mut self, request: &mut HostRequest) -> Result<bool, RunError> {
         let (end, space) = (request.offset_bytes + request.size_bytes, self.space_bytes);
-        let number = self.submitted + self.source.left_out + 1;
+        let number = self.number;
         let is_data = matches!(request.op, HostOp::Read | HostOp::Write);
         if self.leaves_out && (self.fit == Fit::Error || (is_data && request.size_bytes > space)) {
             return Ok(false);
         }
         if self.fit == Fit::Error {
             return Err(RunError::Request(format!(
-                "{}: request {number} ends at byte {end}, and the logical space has {space}: use --fit wrap, or a larger device",
+                "{}: request {number} ends at byte {end}, and the logical space has {space}: use --fit compact, --fit wrap, or a larger device",
                 self.path
             )));
         }
@@ -553,10 +629,10 @@ impl Replay {
             }
             self.advance_until(engine, request.arrival_ns)?;
         }
-        injector.arrives(engine, self.submitted + self.source.left_out + 1);
+        injector.arrives(engine, self.number);
         if !self.is_measuring {
             self.is_measuring = match self.warmup {
-                Warmup::Requests(requests) => self.submitted >= requests,
+                Warmup::Requests(requests) => self.number - self.source.left_out > requests,
                 Warmup::Ns(time_ns) => request.arrival_ns >= time_ns,
             };
             if self.is_measuring {

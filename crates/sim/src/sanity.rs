@@ -227,7 +227,7 @@ fn warnings(found: &Sanity, sample: &Sample, unit: TimeUnit, config: &Config) ->
             sample.twice_sectored
         ));
     }
-    if found.beyond_space > 0 {
+    if found.beyond_space > 0 && config.run.fit != Fit::Compact {
         let part = if found.is_all { "" } else { "first " };
         warnings.push(format!(
             "{} of the {part}{} requests end beyond the logical space of {} bytes (highest address {}): {}",
@@ -236,9 +236,9 @@ fn warnings(found: &Sanity, sample: &Sample, unit: TimeUnit, config: &Config) ->
             found.space_bytes,
             found.max_address_bytes,
             match (config.run.fit, config.run.trace_options()?.on_error) {
-                (Fit::Wrap, _) => "they are wrapped, so that different addresses become one",
-                (Fit::Error, OnError::Skip) => "they are left out (--fit wrap, --device-filter or a larger device would take them)",
-                (Fit::Error, OnError::Stop) => "--fit wrap, --device-filter or a larger device would take them",
+                (Fit::Wrap, _) => "they are wrapped, so that different addresses become one (--fit compact keeps them apart)",
+                (_, OnError::Skip) => "they are left out (--fit compact, --fit wrap, --device-filter or a larger device would take them)",
+                (_, OnError::Stop) => "--fit compact, --fit wrap, --device-filter or a larger device would take them",
             }
         ));
     }

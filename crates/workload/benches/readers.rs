@@ -1,5 +1,6 @@
 //! Speed of every reader, file reading and SHA-256 included:
-//! `cargo bench -p flashraid-workload --bench readers [-- WORD...]`. Words (`ssdsim plain`) choose the rows printed.
+//! `cargo bench -p flashraid-workload --bench readers [-- WORD...]`. Words (`ssdsim plain`) choose the rows printed; `quick` reads
+//! little, once, to see that all of them run.
 //!
 //! Each file holds the same million requests (70 % reads of 4 to 16 KiB); the fastest of five passes counts, as what
 //! disturbs a pass can only slow it down. MB are of text, unpacked; targets are for files that are not packed.
@@ -12,14 +13,16 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
+const QUICK: &str = "quick";
 const REQUESTS: u64 = 1_000_000;
+const QUICK_REQUESTS: u64 = 2_000;
 const PASSES: u32 = 5;
 
 fn main() {
     let folder = std::env::temp_dir().join(format!("flashraid-readers-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a temporary folder");
     let synth = Synth {
-        requests: REQUESTS,
+        requests: if is_quick() { QUICK_REQUESTS } else { REQUESTS },
         seed: 2,
         space_bytes: 16 << 30,
         page_bytes: 4096,
@@ -39,7 +42,7 @@ fn main() {
         }
         let text_bytes = fs::metadata(&path).expect("the file is there").len();
         if is_chosen(format.name, "plain") {
-            measure(&path, text_bytes, format.name, "plain");
+            measure(&path, text_bytes, format.name, "plain", requests.len());
         }
         for (program, suffix) in [("gzip", "gz"), ("zstd", "zst"), ("xz", "xz")] {
             if !is_chosen(format.name, program) {
@@ -48,7 +51,7 @@ fn main() {
             let packed = folder.join(format!("{}.{suffix}", format.name));
             let output = fs::File::create(&packed).expect("a file for the packed trace");
             match Command::new(program).arg("-1c").arg(&path).stdout(output).status() {
-                Ok(status) if status.success() => measure(&packed, text_bytes, format.name, program),
+                Ok(status) if status.success() => measure(&packed, text_bytes, format.name, program, requests.len()),
                 _ => println!("{:<12} {program:<6} left out: no {program} command", format.name),
             }
         }
@@ -58,8 +61,12 @@ fn main() {
 
 /// Whether the words of the command line, if there are any, all name this row.
 fn is_chosen(format: &str, compression: &str) -> bool {
-    let mut words = std::env::args().skip(1).filter(|word| !word.starts_with("--"));
+    let mut words = std::env::args().skip(1).filter(|word| !word.starts_with("--") && word != QUICK);
     words.all(|word| word == format || word == compression)
+}
+
+fn is_quick() -> bool {
+    std::env::args().any(|word| word == QUICK)
 }
 
 /// The formats that flashraid only reads.
@@ -163,11 +170,11 @@ fn target_of(format: &str) -> u32 {
     if matches!(format, "flashraid" | "ssdsim" | "msr") { 500 } else { 200 }
 }
 
-fn measure(path: &Path, text_bytes: u64, format: &str, compression: &str) {
+fn measure(path: &Path, text_bytes: u64, format: &str, compression: &str, requests: usize) {
     let options = TraceOptions { format: format.to_owned(), missing_op: Some(MissingOp::Mix(0.7)), ..TraceOptions::default() };
     let mut batch = Vec::new();
     let mut best_ns = u128::MAX;
-    for _ in 0..PASSES {
+    for _ in 0..if is_quick() { 1 } else { PASSES } {
         let start = Instant::now();
         let mut trace = Trace::open(path, &options).expect("the trace opens");
         while trace.read_batch(&mut batch).expect("every line is good") > 0 {
@@ -175,7 +182,7 @@ fn measure(path: &Path, text_bytes: u64, format: &str, compression: &str) {
         }
         let summary = trace.finish().expect("the trace ends well");
         best_ns = best_ns.min(start.elapsed().as_nanos());
-        assert_eq!(summary.requests, REQUESTS);
+        assert_eq!(summary.requests, requests as u64);
     }
     let megabytes_per_second = text_bytes as f64 * 1e3 / best_ns as f64;
     let target = target_of(format);
@@ -186,7 +193,7 @@ fn measure(path: &Path, text_bytes: u64, format: &str, compression: &str) {
     };
     println!(
         "{format:<12} {compression:<6} {:>6.1} ns/line {:>6.1} bytes/line {megabytes_per_second:>6.0} MB/s  {verdict}",
-        best_ns as f64 / REQUESTS as f64,
-        text_bytes as f64 / REQUESTS as f64,
+        best_ns as f64 / requests as f64,
+        text_bytes as f64 / requests as f64,
     );
 }

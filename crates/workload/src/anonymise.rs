@@ -14,7 +14,7 @@
 use crate::convert::Writing;
 use crate::error::TraceError;
 use crate::formats::Format;
-use crate::input::can_be_read_again;
+use crate::input::must_be_read_again;
 use crate::options::{Layout, TraceOptions};
 use crate::random::SplitMix64;
 use crate::trace::{Trace, TraceSummary};
@@ -73,10 +73,7 @@ pub fn anonymise(
     format: &'static Format,
     go_on: &mut GoOn<'_>,
 ) -> Result<Anonymised, TraceError> {
-    if !can_be_read_again(input) {
-        let what = "not a regular file, and the trace is read twice; expected one".to_owned();
-        return Err(TraceError::Unusable { path: input.to_owned(), what });
-    }
+    must_be_read_again(input, "anonymising reads a trace twice")?;
     let mut watch = Watch::new(go_on);
     refuse_same(input, output)?;
     let options = TraceOptions { layout: Layout::Apart, ..reading.clone() };
@@ -155,7 +152,7 @@ fn each(
 }
 
 /// Whether what a request covers stays together.
-fn ties(request: &HostRequest) -> bool {
+pub(crate) fn ties(request: &HostRequest) -> bool {
     match request.op {
         HostOp::Read | HostOp::Write => true,
         HostOp::Trim | HostOp::WriteZeroes => request.size_bytes < SHORTEST_CUT_BYTES,

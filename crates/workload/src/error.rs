@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be opened, read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), system_text(source))]
     Io {
         /// The file.
         path: PathBuf,
@@ -16,7 +16,7 @@ pub enum TraceError {
         source: io::Error,
     },
     /// A compressed file that is cut short or damaged.
-    #[error("{}: truncated or damaged {compression} data ({source}); expected a complete archive", path.display())]
+    #[error("{}: truncated or damaged {compression} data ({}); expected a complete archive", path.display(), system_text(source))]
     Archive {
         /// The file.
         path: PathBuf,
@@ -91,6 +91,16 @@ pub enum TraceError {
         /// The file.
         path: PathBuf,
     },
+    /// The first line names columns, but not those of a format.
+    #[error("{}:1:1: the header '{header}' is that of no trace format; {}", path.display(), lacks)]
+    Header {
+        /// The file.
+        path: PathBuf,
+        /// The first line.
+        header: String,
+        /// What our own format would need.
+        lacks: String,
+    },
     /// The file's name fits several formats.
     #[error("{}: its name fits several trace formats; expected --format {}", path.display(), candidates.join(" or "))]
     Ambiguous {
@@ -146,6 +156,15 @@ fn nearest(name: &str, is_allowed: fn(&Format) -> bool) -> String {
         .min()
         .map(|(_, known)| format!(" (nearest: '{known}')"))
         .unwrap_or_default()
+}
+
+/// What the system said went wrong, without the number that the library puts behind it.
+pub fn system_text(error: &io::Error) -> String {
+    let mut text = error.to_string();
+    if let Some(number) = text.rfind(" (os error ") {
+        text.truncate(number);
+    }
+    text
 }
 
 /// Something wrong inside a record, before the place in the file is known. Passed in a box: results stay small enough for

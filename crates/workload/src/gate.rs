@@ -1,7 +1,7 @@
 //! What holds for requests of every format: which are kept, in what order, at which address, and which cannot be.
 
 use crate::error::{Fault, TraceError};
-use crate::input::can_be_read_again;
+use crate::input::must_be_read_again;
 use crate::options::{Layout, OnError, TraceOptions};
 use crate::trace::{DeviceSummary, Trace};
 use crate::unit::TimeUnit;
@@ -391,11 +391,10 @@ impl Gate {
     /// side in order of appearance. The first begins at 0, so what has been delivered stays right.
     #[cold]
     fn lay_out(&mut self) -> Result<(), TraceError> {
-        if !can_be_read_again(&self.path) {
-            let what =
-                "several devices, which are laid side by side only in a file that can be read twice: choose one with --device-filter";
-            return Err(TraceError::Unusable { path: self.path.clone(), what: what.to_owned() });
-        }
+        must_be_read_again(
+            &self.path,
+            "its devices are laid side by side, for which the size of each is found first (--device-filter chooses one)",
+        )?;
         let mut trace = Trace::open(&self.path, &TraceOptions { layout: Layout::Apart, ..self.options.clone() })?;
         let mut batch = Vec::new();
         while trace.read_batch(&mut batch)? > 0 {

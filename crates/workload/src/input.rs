@@ -13,6 +13,12 @@ use std::path::{Path, PathBuf};
 /// Bytes of text held at a time: far above a line, small enough for the second-level cache.
 const BUFFER_BYTES: usize = 256 << 10;
 
+/// Text read before the format is looked for, however little a pipe hands over at a time; less only if there is no more.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// The name of standard input, and the file that it is.
+const STANDARD_INPUT: (&str, &str) = ("-", "/dev/stdin");
+
 /// What a trace's name begins with that is no file but a profile that comes with flashraid.
 pub(crate) const PROFILE_PREFIX: &str = "profile:";
 
@@ -39,14 +45,21 @@ struct HashedFile {
 
 impl HashedFile {
     fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = File::open(real_path(path))?;
         let size_bytes = file.metadata()?.len();
         Self::new(Box::new(file), size_bytes)
     }
 
     fn new(mut file: Box<dyn Read + Send>, size_bytes: u64) -> io::Result<Self> {
-        let mut head = [0; MAGIC_BYTES];
-        let head_length = file.by_ref().take(MAGIC_BYTES as u64).read(&mut head)?;
+        let (mut head, mut head_length) = ([0; MAGIC_BYTES], 0);
+        while head_length < MAGIC_BYTES {
+            match file.read(&mut head[head_length..]) {
+                Ok(0) => break,
+                Ok(length) => head_length += length,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted && head_length > 0 => {}
+                Err(error) => return Err(error),
+            }
+        }
         let hash = Sha256::new_with_prefix(&head[..head_length]);
         Ok(Self { file, size_bytes, read_bytes: head_length as u64, hash, head, head_length, head_used: 0 })
     }
@@ -171,9 +184,23 @@ fn shipped(path: &Path) -> Result<Option<&'static Shipped>, TraceError> {
     }
 }
 
+/// The file that a trace's name stands for: `-` is standard input.
+pub(crate) fn real_path(path: &Path) -> &Path {
+    if path == Path::new(STANDARD_INPUT.0) { Path::new(STANDARD_INPUT.1) } else { path }
+}
+
 /// Whether a trace can be read a second time: a pipe cannot. What there is no file of is for whoever opens it to say.
 pub fn can_be_read_again(path: &Path) -> bool {
-    fs::metadata(path).map_or(true, |found| found.is_file())
+    fs::metadata(real_path(path)).map_or(true, |found| found.is_file())
+}
+
+/// Refuses a trace that can be read only once, for work that needs another pass; `why` says what for.
+pub(crate) fn must_be_read_again(path: &Path, why: &str) -> Result<(), TraceError> {
+    if can_be_read_again(path) {
+        return Ok(());
+    }
+    let what = format!("it can be read only once, as a pipe, and {why}; expected a file");
+    Err(TraceError::Unusable { path: path.to_owned(), what })
 }
 
 /// A line that is longer than what is held at a time.
@@ -195,7 +222,7 @@ impl Input {
         let buffer = vec![0; BUFFER_BYTES + PADDING];
         let path = path.to_owned();
         let mut input = Self { path, decoder, buffer, position: 0, complete: 0, filled: 0, is_at_end: false, line_number: 1 };
-        while input.complete == 0 && input.filled < BUFFER_BYTES && input.fill()? > 0 {
+        while (input.complete == 0 || input.filled < HEAD_BYTES) && input.filled < BUFFER_BYTES && input.fill()? > 0 {
             input.find_lines(0);
         }
         Ok(input)

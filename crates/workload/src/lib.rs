@@ -5,6 +5,7 @@
 //! column; nothing is skipped silently.
 
 mod anonymise;
+mod compact;
 mod convert;
 mod digits;
 mod error;
@@ -29,8 +30,9 @@ mod watch;
 mod write;
 
 pub use anonymise::{Anonymised, UNIT_BYTES, anonymise};
+pub use compact::{Compacted, Compactor, EXTENT_BYTES};
 pub use convert::{Converted, convert};
-pub use error::TraceError;
+pub use error::{TraceError, system_text};
 pub use info::{
     Burstiness, DeviceFigures, DeviceInfo, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, TraceInfo, TraceStatistics,
     WorkingSet, page_size, trace_info, trace_info_within,

@@ -28,14 +28,24 @@ pub(crate) trait Parser: Send {
 pub(crate) trait LineFormat<const SEPARATOR: u8>: Send {
     /// The columns, as a message names them.
     const COLUMNS: &'static str;
-    /// Whether the first line must be the columns' names.
+    /// Whether the first line must be a header, which `header` takes.
     const HAS_HEADER: bool = false;
     /// Whether lines may be empty anywhere, not only at the end.
     const HAS_EMPTY_LINES: bool = false;
 
+    /// Takes the first line: the columns' names, unless a format has them in other orders.
+    fn header(&mut self, line: &[u8]) -> Result<(), Box<Fault>> {
+        if line.eq_ignore_ascii_case(Self::COLUMNS.as_bytes()) { Ok(()) } else { Err(no_header_line(Self::COLUMNS)) }
+    }
+
     /// What one line is: its fields in order. What can be wrong with the requests of any format (order of times, range of
     /// addresses, device) is checked by the caller. Of a line that is no request, the rest need not be read.
     fn record(&mut self, line: &mut Line<'_, SEPARATOR>, gate: &mut Gate) -> Result<Record, Box<Fault>>;
+}
+
+/// The fault that the first line is no header of the format.
+pub(crate) fn no_header_line(columns: &str) -> Box<Fault> {
+    Fault::malformed(1, "no header line".to_owned(), columns)
 }
 
 /// Line by line through a `LineFormat`.
@@ -57,10 +67,9 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
         self.is_started = true;
         input.skip_mark();
         if F::HAS_HEADER {
-            if !matches!(input.has_line()?, Ok(true)) || !input.line().eq_ignore_ascii_case(F::COLUMNS.as_bytes()) {
-                let fault = Fault::malformed(1, "no header line".to_owned(), F::COLUMNS);
-                return Err(fault.at_line(input.path(), input.line_number()));
-            }
+            let has_line = matches!(input.has_line()?, Ok(true));
+            let found = if has_line { self.format.header(input.line()) } else { Err(no_header_line(F::COLUMNS)) };
+            found.map_err(|fault| fault.at_line(input.path(), input.line_number()))?;
             input.skip_line();
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use crate::error::TraceError;
 use crate::formats::{Format, Writer};
+use crate::input::real_path;
 use crate::watch::{GoOn, Watch};
 use flashraid_vocabulary::HostRequest;
 use flate2::GzBuilder;
@@ -177,7 +178,7 @@ pub fn write_trace(
 /// Refuses to write over the trace that is read, under whatever name.
 pub(crate) fn refuse_same(input: &Path, output: &Path) -> Result<(), TraceError> {
     let identity = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| (file.dev(), file.ino()));
-    if output != Path::new("-") && identity(input).is_some_and(|input| identity(output) == Some(input)) {
+    if output != Path::new("-") && identity(real_path(input)).is_some_and(|input| identity(output) == Some(input)) {
         let what = format!("the same file as the trace, {}; expected another one", input.display());
         return Err(TraceError::Unusable { path: output.to_owned(), what });
     }

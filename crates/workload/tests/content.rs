@@ -55,8 +55,70 @@ fn headers_that_are_not_all_there() {
     for text in [COLUMNS.to_owned(), format!("{COLUMNS}\n")] {
         assert_eq!(refused("only-header.csv", text.as_bytes()), "FILE: no request in the file; expected at least one request");
     }
-    let short = refused("short-header.csv", b"ts_us,op,offset,size\n0,R,0,4096\n");
-    assert_eq!(short, format!("FILE:1:1: no header line; expected {COLUMNS}"));
+}
+
+#[test]
+fn own_columns_in_any_order() {
+    let (wanted, _) =
+        read(&file("all.csv", format!("{COLUMNS}\n1.5,W,512,4096,WS,88\n2,F,0,0,,\n").as_bytes()), &TraceOptions::default()).unwrap();
+    for (name, text) in [
+        ("four.csv", "ts_us,op,offset,size\n1.5,W,512,4096\n2,F,0,0\n"),
+        ("five.csv", "TS_US, op ,offset,size,latency_us\r\n1.5,W,512,4096,88\r\n2,F,0,0,\r\n"),
+        ("turned.csv", "latency_us,size,flags,offset,op,ts_us\n88,4096,WS,512,W,1.5\n,0,,0,F,2"),
+        ("middle.csv", "op,size,ts_us,offset\nW,4096,1.5,512\nF,0,2,0\n"),
+    ] {
+        assert_eq!(read(&file(name, text.as_bytes()), &TraceOptions::default()).unwrap().0, wanted, "{name}");
+    }
+    let faults = [
+        ("1,R,0", "FILE:2:6: the line ends before size; expected ts_us,op,offset,size"),
+        ("1,R,0,512,", "FILE:2:10: something follows size; expected ts_us,op,offset,size"),
+        ("1,R,0,512,9", "FILE:2:10: something follows size; expected ts_us,op,offset,size"),
+        ("1,R,0,-1", "FILE:2:7: size is '-1'; expected a decimal number"),
+        ("1,R,0,0", "FILE:2:7: a size of 0 bytes; expected at least 1"),
+    ];
+    for (row, fault) in faults {
+        assert_eq!(refused("four-columns.csv", format!("ts_us,op,offset,size\n{row}\n").as_bytes()), fault, "{row}");
+    }
+}
+
+#[test]
+fn headers_that_are_close() {
+    let needs = "ts_us (microseconds), op (R, W, F, D or Z), offset and size (bytes), in any order, and flags and latency_us or not, with \
+                 commas between";
+    for (header, why) in [
+        ("ts_us,op,offset", "missing: size"),
+        ("ts_us,op,offset,sice,flag", "'sice' is none of them (nearest: size); 'flag' is none of them (nearest: flags); missing: size"),
+        ("ts_us,op,offset,size,op", "op stands there twice"),
+        ("ts_us,op,offset,size,comment", "'comment' is none of them"),
+        ("ts_us;op;offset;size", "'ts_us;op;offset;size' is none of them; missing: ts_us, op, offset, size"),
+    ] {
+        let found = refused("own.csv", format!("{header}\n0,R,0,4096,5\n").as_bytes());
+        let without_commas = header.contains(';');
+        if without_commas {
+            assert_eq!(found, format!("FILE:1:1: no header line; expected {COLUMNS}"));
+        } else {
+            assert_eq!(found, format!("FILE:1:1: the header is '{header}': {why}; expected {needs}"));
+        }
+    }
+    for (name, header, why) in [
+        ("a.csv", "time,op,offset,size", "'time' is none of them; missing: ts_us"),
+        (
+            "b.csv",
+            "timestamp,type,lba,bytes",
+            "'timestamp' is none of them; 'type' is none of them; 'lba' is none of them; 'bytes' is none of them; missing: ts_us, op, offset, size",
+        ),
+        (
+            "c.log",
+            "t_us,op,offset,sizes",
+            "'t_us' is none of them (nearest: ts_us); 'sizes' is none of them (nearest: size); missing: ts_us, size",
+        ),
+    ] {
+        let expected = format!("FILE:1:1: the header '{header}' is that of no trace format; flashraid's own has {needs}: {why}");
+        assert_eq!(refused(name, format!("{header}\n0,R,0,4096\n").as_bytes()), expected);
+    }
+    // A name that tells the format decides, and rows without a header are what they were.
+    assert!(refused("x.spc", b"time,op,offset\n0,R,0\n").starts_with("FILE:1:1: ASU is 'time'"));
+    assert!(refused("rows.csv", b"0,R,0,4096\n").contains("its name fits several trace formats"));
 }
 
 #[test]

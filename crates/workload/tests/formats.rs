@@ -334,9 +334,9 @@ fn truncated_archives_are_errors() {
 #[test]
 fn missing_files_and_unknown_formats() {
     let error = read(&in_repository("samples/nothing.spc"), &TraceOptions::default()).unwrap_err().to_string();
-    assert!(error.ends_with("nothing.spc: No such file or directory (os error 2)"), "{error}");
+    assert!(error.ends_with("nothing.spc: No such file or directory"), "{error}");
     let error = read(&in_repository("samples"), &options("spc")).unwrap_err().to_string();
-    assert!(error.ends_with("Is a directory (os error 21)"), "{error}");
+    assert!(error.ends_with("samples: Is a directory"), "{error}");
     let sample = in_repository("samples/formats/example.spc");
     let error = read(&sample, &options("sdsim")).unwrap_err().to_string();
     assert_eq!(error, format!("unknown trace format 'sdsim' (nearest: 'ssdsim'); expected auto, {}", names()));

@@ -35,7 +35,7 @@ OPTIONS: list[Option] = [
     *READING,
     ("--speed", "speed", "X", WORKLOAD),
     ("--queue-depth", "queue_depth", "N", WORKLOAD),
-    ("--fit", "fit", "wrap|error", WORKLOAD),
+    ("--fit", "fit", "compact|wrap|error", WORKLOAD),
     ("--warmup", "warmup", "N|SECONDS", WORKLOAD),
     ("--space", "space_bytes", "SIZE", DEVICE),
     ("--fill", "fill", "SHARE", DEVICE),
@@ -50,7 +50,10 @@ OPTIONS: list[Option] = [
 ]
 
 Trace = Annotated[
-    str, typer.Argument(help="Trace file, plain or compressed (gzip, zstd, xz); a TOML profile; or profile:NAME.")
+    str,
+    typer.Argument(
+        help="Trace file, plain or compressed (gzip, zstd, xz); - for standard input; a TOML profile; or profile:NAME."
+    ),
 ]
 Output = Annotated[
     str,

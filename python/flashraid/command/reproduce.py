@@ -18,6 +18,8 @@ from .options import Json, Quiet
 from .output import Target
 from .progress import Progress
 
+QUICK_REQUESTS = 100
+
 
 def reproduce(
     name: Annotated[
@@ -34,12 +36,16 @@ def reproduce(
     write: Annotated[
         str | None, typer.Option("--write", metavar="FOLDER", help="Write the paper's page and its figures there.")
     ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Little of each run: whether all of them run. Nothing is judged or written."),
+    ] = False,
     json_target: Json = None,
     quiet: Quiet = False,
 ) -> int:
     """Run a paper's experiments and judge its claims: the paper's figure beside ours."""
     if name is None:
-        if set_values or write or json_target:
+        if set_values or write or json_target or quick:
             raise InputError("reproduce: without a paper it only lists them; allowed is PAPER or PAPER.EXPERIMENT")
         tables.show_papers([library.find(each) for each in library.names()])
         return 0
@@ -47,6 +53,8 @@ def reproduce(
     change = parsed(set_values or [], sorted(names_of(paper), key=len, reverse=True))
     if write is not None and (change or "." in name):
         raise InputError("--write: a page is of a whole paper without changes; leave out the experiment and --set")
+    if quick and (write is not None or json_target is not None):
+        raise InputError("--quick: its figures mean nothing; allowed is without --write and --json")
     with Target(json_target) as target:
         files = (
             {}
@@ -60,12 +68,17 @@ def reproduce(
                     name,
                     change=change,
                     watch=lambda done, count: progress("reproducing", done, done / count if count else 1.0),
+                    most_requests=QUICK_REQUESTS if quick else None,
                 )
                 progress.hide()
             if left_out := [each for each in paper.experiments if each not in found.paper.experiments]:
                 if files:
                     raise InputError(f"--write: the traces of {', '.join(left_out)} are not there; a page needs them")
                 print(f"left out, as its traces are not there: {', '.join(left_out)}", file=sys.stderr)
+            if quick:
+                pages = page.render(found), page.figures_json(found)
+                print(f"{name}: all runs end, and make a page of {sum(map(len, pages)):,} characters")
+                return 0
             target.write(json.dumps(found.to_dict(), indent=2) + "\n")
             if files:
                 files["md"].write(page.render(found))

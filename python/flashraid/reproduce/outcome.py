@@ -93,12 +93,19 @@ class Reproduction:
         return {"schema": 1, "paper": self.paper.name, "claims": claims, "figures": tree(self.measured)}
 
 
-def reproduce(name: str, *, change: Overlay | None = None, watch: Watch = lambda done, count: True) -> Reproduction:
+def reproduce(
+    name: str,
+    *,
+    change: Overlay | None = None,
+    watch: Watch = lambda done, count: True,
+    most_requests: int | None = None,
+) -> Reproduction:
     """Runs the experiments of `PAPER` or `PAPER.EXPERIMENT` and judges the claims.
 
     An experiment whose traces are not there is left out, unless it is the one asked for. `change` is laid over the
     settings of every run, and no explanation is tried then. `watch` is told how many runs are done and how many there
-    are; if it returns False, KeyboardInterrupt is raised.
+    are; if it returns False, KeyboardInterrupt is raised. With `most_requests`, of each trace no more is replayed: then
+    everything runs, and no figure means anything.
     """
     paper = find(name)
     for experiment in paper.experiments.values():
@@ -106,16 +113,19 @@ def reproduce(name: str, *, change: Overlay | None = None, watch: Watch = lambda
             if "." in name:
                 raise InputError(f"{name}: the trace {missing[0]} is not there; it comes with a checkout")
             paper = paper.without(experiment.name)
-    return Reproduction.of(*measure(paper, change, watch))
+    return Reproduction.of(*measure(paper, change, watch, most_requests))
 
 
 def measure(
-    paper: Paper, change: Overlay | None = None, watch: Watch = lambda done, count: True
+    paper: Paper,
+    change: Overlay | None = None,
+    watch: Watch = lambda done, count: True,
+    most_requests: int | None = None,
 ) -> tuple[Paper, Measured]:
     """Runs what the paper's claims need: the paper (without explanations under a change) and its figures."""
     if change:
         paper = replace(paper, explanations=())
-    runner = Runner(watch)
+    runner = Runner(watch, most_requests)
     wanted = [
         (where, cell, run_of(paper, experiment, cell, laid))
         for where, experiment, cell, laid in needs(paper, change or {})

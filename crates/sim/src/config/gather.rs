@@ -4,6 +4,7 @@ use super::key::Given;
 use super::{Config, ConfigError, Device, Host, Key, Run, SchemeChoice, TABLES, Table, nearest};
 use crate::presets;
 use flashraid_redundancy::{Entry, Parameter, SCHEMES, Values};
+use flashraid_workload::system_text;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -150,7 +151,7 @@ fn refuse_two_devices(asked: &[Setting], file: &[Setting]) -> Result<(), ConfigE
 
 fn read_file(path: &Path) -> Result<Vec<Setting>, ConfigError> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| ConfigError(format!("{file}: cannot be read: {error}")))?;
+    let text = std::fs::read_to_string(path).map_err(|error| ConfigError(format!("{file}: cannot be read: {}", system_text(&error))))?;
     if text.trim_start().starts_with('{') { read_json(&file, &text) } else { read_toml(&file, &text) }
 }
 

@@ -118,6 +118,7 @@ impl Simulation {
                 "filtered": source.filtered,
                 "unaligned": source.unaligned,
                 "wrapped": source.wrapped,
+                "compacted": source.compacted,
                 "left_out": source.left_out,
                 "warmup_requests": source.warmup_requests,
             },

@@ -1,6 +1,6 @@
 //! Where the requests came from.
 
-use flashraid_workload::TraceSummary;
+use flashraid_workload::{Compacted, TraceSummary};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -31,6 +31,8 @@ pub struct Source {
     pub unaligned: u64,
     /// Requests beyond the logical space, taken modulo it.
     pub wrapped: u64,
+    /// What became of addresses that were moved (`fit = compact`).
+    pub compacted: Option<Compacted>,
     /// Requests beyond the logical space, left out (`on_error = skip`).
     pub left_out: u64,
     /// Requests left out of the statistics at the start.

@@ -1,62 +1,182 @@
 //! flashraid's own CSV: what our captures are kept in, and the only text format with flushes, discards and write-zeroes.
 //!
-//! `ts_us` is the time of issue in microseconds from the start (a fraction down to the nanosecond is allowed), `offset` and
-//! `size` are bytes (0 for a flush), `flags` are the kernel's letters for the request and `latency_us` what the recorded
-//! device took. The last two may be empty; they are checked but not used.
+//! The first line names the columns, in any order. `ts_us` is the time of issue in microseconds from the start (a fraction down to the
+//! nanosecond is allowed), `op` one of `R W F D Z`, `offset` and `size` are bytes (0 for a flush). These four must be there. `flags` are the
+//! kernel's letters for the request and `latency_us` what the recorded device took: both may be empty; they are checked but not used.
 
 use super::{Format, NotExpressible, Writer, first_line, no_other_word};
 use crate::error::Fault;
 use crate::gate::{Gate, Traits};
 use crate::line::Line;
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, Record, no_header_line};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::io::Write;
 
 const COLUMNS: &str = "ts_us,op,offset,size,flags,latency_us";
 
+/// What a header may be, for messages.
+const ALLOWED: &str = "ts_us (microseconds), op (R, W, F, D or Z), offset and size (bytes), in any order, and flags and latency_us or not, \
+                       with commas between";
+
 /// This format's place in the list.
 pub const FORMAT: Format = Format {
     name: "flashraid",
-    about: "CSV with the header ts_us,op,offset,size,flags,latency_us: microseconds, R W F D Z, bytes",
+    about: "CSV with the header ts_us,op,offset,size, in any order, flags and latency_us besides or not: microseconds, R W F D Z, bytes",
     unit: TimeUnit::Us,
     words: &["flashraid"],
     is_word: no_other_word,
     endings: &[],
-    // With other columns behind the first it is meant to be ours all the same, and is refused with the right ones.
-    is_header: |head| first_line(head).split(|byte| *byte == b',').next().is_some_and(|first| first.eq_ignore_ascii_case(b"ts_us")),
+    // With other columns beside it the file is meant to be ours all the same, and is refused with the right ones.
+    is_header: |head| {
+        let mut words = first_line(head).split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+        words.any(|word| word.eq_ignore_ascii_case(b"ts_us"))
+    },
     traits: Traits::PLAIN,
-    parser: |setup| Box::new(LineParser::new(Csv { unit: setup.unit })),
+    parser: |setup| Box::new(LineParser::new(Csv { unit: setup.unit, columns: None })),
     writer: Some(|| Box::new(CsvWriter)),
 };
 
+/// A column of the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Time,
+    Op,
+    Offset,
+    Size,
+    Flags,
+    Latency,
+}
+
+/// The columns by name, in the order in which they are written; those before `REQUIRED` must be there.
+const NAMES: [(&str, Column); 6] = [
+    ("ts_us", Column::Time),
+    ("op", Column::Op),
+    ("offset", Column::Offset),
+    ("size", Column::Size),
+    ("flags", Column::Flags),
+    ("latency_us", Column::Latency),
+];
+const REQUIRED: usize = 4;
+
+/// The columns that a header names; if it cannot be ours, why not.
+fn columns_of(header: &[u8]) -> Result<Vec<Column>, String> {
+    let header = String::from_utf8_lossy(header).to_ascii_lowercase();
+    let (mut columns, mut faults) = (Vec::new(), Vec::new());
+    for word in header.split(',').map(str::trim) {
+        match NAMES.iter().find(|(name, _)| *name == word) {
+            Some((_, column)) if columns.contains(column) => faults.push(format!("{word} stands there twice")),
+            Some((_, column)) => columns.push(*column),
+            None => {
+                let near = NAMES.iter().map(|(name, _)| (strsim::damerau_levenshtein(word, name), *name)).min();
+                let hint = near.filter(|(distance, name)| *distance <= name.len() / 3).map(|(_, name)| format!(" (nearest: {name})"));
+                faults.push(format!("'{word}' is none of them{}", hint.unwrap_or_default()));
+            }
+        }
+    }
+    let missing: Vec<&str> = NAMES[..REQUIRED].iter().filter(|(_, column)| !columns.contains(column)).map(|(name, _)| *name).collect();
+    if !missing.is_empty() {
+        faults.push(format!("missing: {}", missing.join(", ")));
+    }
+    if faults.is_empty() { Ok(columns) } else { Err(faults.join("; ")) }
+}
+
+/// Whether a line names columns, if hardly those of a format: words with commas between, and no number.
+pub(super) fn is_like_header(line: &[u8]) -> bool {
+    let is_name = |word: &[u8]| word.trim_ascii().first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
+    line.iter().filter(|byte| **byte == b',').count() >= 2 && line.is_ascii() && line.split(|byte| *byte == b',').all(is_name)
+}
+
+/// What keeps a line from being the header of this format, and what would be one.
+pub(super) fn why_not(header: &[u8]) -> String {
+    format!("flashraid's own has {ALLOWED}: {}", columns_of(header).err().unwrap_or_default())
+}
+
 struct Csv {
     unit: TimeUnit,
+    /// The columns, if they are not all in the order of `COLUMNS`.
+    columns: Option<Vec<Column>>,
 }
 
 impl LineFormat<b','> for Csv {
     const COLUMNS: &'static str = COLUMNS;
     const HAS_HEADER: bool = true;
 
+    fn header(&mut self, line: &[u8]) -> Result<(), Box<Fault>> {
+        if line.eq_ignore_ascii_case(COLUMNS.as_bytes()) {
+            return Ok(());
+        }
+        if !is_like_header(line) {
+            return Err(no_header_line(COLUMNS));
+        }
+        let refuse = |why| Fault::malformed(1, format!("the header is '{}': {why}", line.escape_ascii()), ALLOWED);
+        self.columns = Some(columns_of(line).map_err(refuse)?);
+        Ok(())
+    }
+
     #[inline(always)]
     fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
-        let arrival_ns = line.time("ts_us", self.unit)?;
-        let op = match line.word("op")? {
-            b"R" => HostOp::Read,
-            b"W" => HostOp::Write,
-            b"F" => HostOp::Flush,
-            b"D" => HostOp::Trim,
-            b"Z" => HostOp::WriteZeroes,
-            _ => return Err(line.unexpected("one of R W F D Z")),
-        };
-        let offset_bytes = line.offset("offset", 1)?;
-        let size_bytes = line.size("size", 1)?;
-        line.word("flags")?;
-        if !line.word("latency_us")?.iter().all(u8::is_ascii_digit) {
-            return Err(line.unexpected("a decimal number or nothing"));
+        if let Some(columns) = &self.columns {
+            return by_columns(line, columns, self.unit);
         }
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
+        let mut request = NOTHING;
+        request.arrival_ns = line.time("ts_us", self.unit)?;
+        request.op = op(line)?;
+        request.offset_bytes = line.offset("offset", 1)?;
+        request.size_bytes = line.size("size", 1)?;
+        line.word("flags")?;
+        latency(line)?;
+        Ok(Record::Request(request))
     }
+}
+
+const NOTHING: HostRequest = HostRequest { arrival_ns: 0, offset_bytes: 0, size_bytes: 0, op: HostOp::Read, stream: 0, source: 0 };
+
+/// A line whose columns the header has put in another order. A field too few or too many is told of with these.
+#[inline(never)]
+fn by_columns(line: &mut Line<'_, b','>, columns: &[Column], unit: TimeUnit) -> Result<Record, Box<Fault>> {
+    let mut request = NOTHING;
+    let mut fields = || {
+        for column in columns {
+            match column {
+                Column::Time => request.arrival_ns = line.time("ts_us", unit)?,
+                Column::Op => request.op = op(line)?,
+                Column::Offset => request.offset_bytes = line.offset("offset", 1)?,
+                Column::Size => request.size_bytes = line.size("size", 1)?,
+                Column::Flags => drop(line.word("flags")?),
+                Column::Latency => latency(line)?,
+            }
+        }
+        line.finish().map(drop)
+    };
+    fields().map_err(|mut fault| {
+        if let Fault::Malformed { expected, .. } = &mut *fault
+            && expected == COLUMNS
+        {
+            let name = |column: &Column| NAMES.iter().find(|(_, other)| other == column).map_or("", |(name, _)| name);
+            *expected = columns.iter().map(name).collect::<Vec<_>>().join(",");
+        }
+        fault
+    })?;
+    Ok(Record::Request(request))
+}
+
+#[inline(always)]
+fn op(line: &mut Line<'_, b','>) -> Result<HostOp, Box<Fault>> {
+    Ok(match line.word("op")? {
+        b"R" => HostOp::Read,
+        b"W" => HostOp::Write,
+        b"F" => HostOp::Flush,
+        b"D" => HostOp::Trim,
+        b"Z" => HostOp::WriteZeroes,
+        _ => return Err(line.unexpected("one of R W F D Z")),
+    })
+}
+
+/// Passes over a latency.
+#[inline(always)]
+fn latency(line: &mut Line<'_, b','>) -> Result<(), Box<Fault>> {
+    if line.word("latency_us")?.iter().all(u8::is_ascii_digit) { Ok(()) } else { Err(line.unexpected("a decimal number or nothing")) }
 }
 
 struct CsvWriter;

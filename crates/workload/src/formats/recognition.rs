@@ -6,7 +6,7 @@
 //!
 //! What we write is named by its ending alone, one that is recognised on reading whatever else is in the name.
 
-use super::{FORMATS, Format};
+use super::{FORMATS, Format, first_line, flashraid};
 use crate::error::TraceError;
 use crate::input::PROFILE_PREFIX;
 use crate::unit::TimeUnit;
@@ -45,6 +45,10 @@ pub(crate) fn recognise(path: &Path, head: &[u8]) -> Result<&'static Format, Tra
         Some(formats) => formats,
         None => by_words,
     };
+    if candidates.len() != 1 && flashraid::is_like_header(first_line(head)) {
+        let (header, lacks) = (first_line(head).escape_ascii().to_string(), flashraid::why_not(first_line(head)));
+        return Err(TraceError::Header { path: path.to_owned(), header, lacks });
+    }
     match candidates[..] {
         [] => Err(TraceError::Unrecognised { path: path.to_owned() }),
         [format] => Ok(format),

@@ -18,6 +18,7 @@ pub use table::{Row, Table};
 pub(crate) use twin::{DIRTY, End, Ends, MID_PAGE, PLACES, STARTED, TAIL_BYTES};
 pub use twin::{Moves, Part, Phase, Place, Twin};
 
+use crate::error::system_text;
 use flashraid_vocabulary::HostRequest;
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
@@ -135,7 +136,7 @@ impl Profile {
             return Self::parse(Shipped::find(name)?.text, name);
         }
         let text =
-            std::fs::read_to_string(name).map_err(|error| ProfileError::File { path: name.to_owned(), reason: error.to_string() })?;
+            std::fs::read_to_string(name).map_err(|error| ProfileError::File { path: name.to_owned(), reason: system_text(&error) })?;
         Self::parse(&text, name)
     }
 

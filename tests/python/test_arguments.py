@@ -1,0 +1,200 @@
+"""Whatever is given to the Python package: it works, or InputError says in one line which argument cannot be."""
+
+import inspect
+import json
+import math
+
+import pytest
+from conftest import PAGE, write_device, write_trace, writes
+
+import flashraid as fr
+from flashraid import _native
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+BAD = [
+    -1,
+    2**64,
+    -(2**70),
+    True,
+    1.5,
+    math.nan,
+    math.inf,
+    "x",
+    "",
+    "a\0b",
+    "\ud800",
+    "é" * 5000,
+    b"x",
+    [],
+    [None],
+    {},
+    {"a": 1},
+    object(),
+    lambda: 0,
+    10**30,
+]
+
+
+def name_of(value):
+    return type(value).__name__ + "-" + repr(value)[:12].encode("ascii", "replace").decode()
+
+
+def refused_or_fine(call, *arguments, **keywords):
+    """Whether it was refused; no other error than InputError may come."""
+    try:
+        call(*arguments, **keywords)
+    except fr.InputError as error:
+        text = str(error)
+    else:
+        return False
+    assert "\n" not in text.strip()
+    return True
+
+
+@pytest.fixture
+def sim(tmp_path):
+    return fr.Simulation(device=write_device(tmp_path), scheme="raid5", fill=0.5, verify=True)
+
+
+NUMBERS = {
+    "submit": {"op": "write", "offset": 0, "size": PAGE, "at_ns": 5},
+    "advance_until": {"time_ns": 5},
+    "fail_member": {"member": 0},
+    "fail_channel": {"channel": 0},
+    "fail_chip": {"channel": 0, "chip": 0},
+    "fail_die": {"channel": 0, "chip": 0, "die": 0},
+    "fail_plane": {"channel": 0, "chip": 0, "die": 0, "plane": 0},
+    "fail_block": {"channel": 0, "chip": 0, "die": 0, "plane": 0, "block": 0},
+    "fail_page": {"lpn": 0},
+    "fail": {"fault": "page:lpn=0"},
+    "submit_many": {"ops": ["write"], "offsets": [0], "sizes": [PAGE], "at_ns": [5]},
+}
+
+
+def test_every_method_of_a_simulation_is_tried():
+    methods = {name for name, of in inspect.getmembers(fr.Simulation, inspect.isfunction) if name[0] != "_"}
+    with_arguments = {name for name in methods if len(inspect.signature(getattr(fr.Simulation, name)).parameters) > 1}
+    assert with_arguments == set(NUMBERS)
+
+
+@pytest.mark.parametrize("value", BAD, ids=name_of)
+@pytest.mark.parametrize("method", NUMBERS)
+def test_methods_of_a_simulation(sim, method, value):
+    good = NUMBERS[method]
+    for name in good:
+        bad = [value] if isinstance(good[name], list) else value
+        # Words that cannot be are told of by the engine, which knows its own names.
+        says = None if isinstance(value, str) and name in ("op", "ops", "fault") else name
+        with pytest.raises(fr.InputError, match=says):
+            getattr(sim, method)(**good | {name: bad})
+        if isinstance(good[name], list):  # the column itself
+            assert refused_or_fine(sim.submit_many, **good | {name: value})
+    assert sim.outstanding == 0
+    assert not refused_or_fine(getattr(sim, method), **good)
+
+
+def test_numbers_are_named_with_what_is_allowed(sim):
+    allowed = f"allowed is a whole number from 0 to {2**64 - 1}"
+    for call, message in [
+        (lambda: sim.submit("write", -1, PAGE), f"offset = -1: {allowed}"),
+        (lambda: sim.submit("write", 0, True), f"size = True: {allowed}"),
+        (lambda: sim.submit("write", 0, PAGE, 1.0), f"at_ns = 1.0: {allowed}"),
+        (lambda: sim.submit_many(["read"] * 2, [0, -5], [PAGE] * 2, [1, 2]), f"offsets[1] = -5: {allowed}"),
+        (lambda: sim.fail_chip(0, -1), f"chip = -1: {allowed}"),
+        (lambda: sim.submit(7, 0, PAGE), "op = 7: allowed is a text in UTF-8"),
+    ]:
+        with pytest.raises(fr.InputError) as error:
+            call()
+        assert str(error.value) == message
+
+
+def test_arrays_of_numbers(sim):
+    numpy = pytest.importorskip("numpy")
+    for column in (numpy.array([-1]), numpy.array([0.5]), numpy.array([True]), numpy.array(["0"])):
+        with pytest.raises(fr.InputError, match=r"offsets\[0\] = "):
+            sim.submit_many(["write"], column, numpy.array([PAGE]), numpy.array([0]))
+    with pytest.raises(fr.InputError, match="as many in each"):
+        sim.submit_many(["write"], numpy.array([]), numpy.array([PAGE]), numpy.array([0]))
+    assert sim.submit_many(numpy.array(["write"]), numpy.array([0]), [numpy.int32(PAGE)], numpy.array([0])) == [0]
+
+
+FUNCTIONS = {
+    "run": {"device": "tiny", "scheme": "raid5", "config": None, "engine": True, "progress": None},
+    "compare": {"device": "tiny", "schemes": "raid0", "config": None, "engine": True, "progress": None},
+    "sanity": {"device": "tiny", "scheme": "raid5", "config": None},
+    "trace_info": {"page_bytes": 4096, "capacity_bytes": 10**9, "progress": None},
+    "read_trace": {},
+    "convert": {
+        "output": "out.csv",
+        "to": "flashraid",
+        "from_ns": 0,
+        "to_ns": 2**64 - 1,
+        "from_bytes": 0,
+        "to_bytes": 2**64 - 1,
+        "skip": 0,
+        "limit": 0,
+        "rebase_time": False,
+        "rebase_address": False,
+        "progress": None,
+    },
+    "anonymise": {"output": "out.csv", "seed": 1, "to": "flashraid", "progress": None},
+    "fit": {"output": "out.toml", "page_bytes": 4096, "progress": None},
+    "synth": {
+        "output": "out.csv",
+        "profile": None,
+        "requests": 10,
+        "space_bytes": 1 << 20,
+        "interval_ns": 10,
+        "format": "flashraid",
+        "page_bytes": 4096,
+        "read_share": 0.0,
+        "min_pages": 1,
+        "max_pages": 1,
+        "arrivals": "fixed",
+        "seed": 1,
+        "progress": None,
+    },
+    "profiles": {},
+}
+
+
+def test_every_function_is_tried():
+    public = {name for name in fr.__all__ if inspect.isfunction(getattr(fr, name))}
+    assert public == set(FUNCTIONS)
+    for name, good in FUNCTIONS.items():
+        parameters = inspect.signature(getattr(fr, name)).parameters.values()
+        own = {each.name for each in parameters if each.kind is not each.VAR_KEYWORD} - {"trace"}
+        assert own == set(good), name
+
+
+@pytest.mark.parametrize("value", BAD, ids=name_of)
+@pytest.mark.parametrize("function", set(FUNCTIONS) - {"profiles"})
+def test_arguments_of_functions(tmp_path, monkeypatch, function, value):
+    monkeypatch.chdir(tmp_path)
+    trace, good = write_trace(tmp_path, writes(5)), FUNCTIONS[function]
+    traces = {} if function == "synth" else {"trace": trace}
+    call = getattr(fr, function)
+    for name in [*traces, *good]:
+        if name == "progress" and callable(value):
+            continue
+        refused_or_fine(call, **{**traces, **good, name: value})
+    if function not in ("synth", "fit"):
+        for key in ("format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes", "limit"):
+            refused_or_fine(call, **{**traces, **good, key: value})
+
+
+KEYS = [(each["key"], each["default"]) for each in json.loads(_native.settings())]
+
+
+@pytest.mark.parametrize("key", [key for key, _ in KEYS])
+def test_every_setting(tmp_path, monkeypatch, key):
+    monkeypatch.chdir(tmp_path)
+    trace = write_trace(tmp_path, writes(3))
+    for value in BAD:
+        refused_or_fine(fr.run, trace, **{"device": "tiny", "scheme": "raid5", key: value})
+        refused_or_fine(fr.Simulation, **{"device": "tiny", "scheme": "raid5", key: value})
+    for name in ("latency_log", "series", "hdr_log", "timeline", "series_interval", "timeline_window", "fio"):
+        if key == KEYS[0][0]:
+            for value in BAD:
+                refused_or_fine(fr.run, trace, **{"device": "tiny", "scheme": "raid5", name: value})
