@@ -8,6 +8,7 @@
 pub mod collection;
 mod faults;
 pub mod mapping;
+mod mutants;
 pub mod nand;
 mod settings;
 mod topology;
@@ -23,6 +24,7 @@ use mapping::blocks::{Blocks, State, Stream, plane_stride};
 use mapping::hybrid::Hybrid;
 use mapping::maps::Maps;
 use mapping::space::{DATA, Domain, NIL};
+pub use mutants::FlashFault;
 use nand::events::EventQueue;
 pub use nand::records::About;
 use nand::records::Record;
@@ -152,7 +154,7 @@ pub struct Flash {
     pub counts: Counts,
     /// Deliberate faults, only for tests of the checkers.
     #[cfg(feature = "mutants")]
-    pub mutants: Mutants,
+    pub mutant: Option<FlashFault>,
     pub(crate) static_planes: Vec<u32>,
     pub(crate) members: u32,
     pub(crate) units_per_channel: u32,
@@ -166,16 +168,6 @@ pub struct Flash {
     pub(crate) faults: Faults,
     /// Hybrid mapping, if the device has it.
     pub(crate) hybrid: Option<Box<Hybrid>>,
-}
-
-/// Deliberate faults of the flash layer (see the list in the engine's `mutants` file).
-#[cfg(feature = "mutants")]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Mutants {
-    /// The collector switches the map even if the page was superseded while it was moved.
-    pub stale_move: bool,
-    /// The collector erases without waiting for dispatched reads.
-    pub erase_under_read: bool,
 }
 
 impl Flash {
@@ -237,7 +229,7 @@ impl Flash {
             slices: Vec::new(),
             counts: [[0; Cause::COUNT]; ACTIONS],
             #[cfg(feature = "mutants")]
-            mutants: Mutants::default(),
+            mutant: None,
             static_planes: Vec::new(),
             members,
             units_per_channel,

@@ -1,11 +1,11 @@
 //! Deliberate faults, all of them, for tests of the checkers only (feature `mutants`): each must be caught by verification.
 //!
-//! Two are made by the flash (`flashraid_flash::Mutants`), some by the data buffer (`crate::buffer`); the others distort what a scheme decides
+//! Some are made by the flash and the map on it (`flashraid_flash::FlashFault`), some by the data buffer (`crate::buffer`); the others distort what a scheme decides
 //! or the waves that it plans, before the engine executes them.
 
 use crate::engine::content::Content;
 use crate::engine::{Engine, EngineView};
-use flashraid_flash::Flash;
+use flashraid_flash::{Flash, FlashFault};
 use flashraid_redundancy::rebuild::Rebuild;
 use flashraid_redundancy::{Job, Lock, Method, Operation, OperationKind};
 use flashraid_vocabulary::{
@@ -23,10 +23,8 @@ pub enum Fault {
     SkipPreRead,
     /// Two programs get each other's sources.
     SwapSources,
-    /// What the collector read before a newer version became current replaces that version.
-    StaleMove,
-    /// A block is erased although a dispatched read of it has not ended.
-    EraseUnderRead,
+    /// The flash or the map on it makes this fault.
+    Flash(FlashFault),
     /// The parity is not programmed.
     DropParityProgram,
     /// A trim unmaps its pages and leaves the parity as it was.
@@ -45,8 +43,6 @@ pub enum Fault {
     StoreMapOnce,
     /// DFTL: a translation page counts as written when its first copy is.
     SwitchMapEarly,
-    /// DFTL: what the collector moved is not noted.
-    ForgetMoves,
     /// The collector erases a semivalid page as if nobody needed it.
     EraseSemivalid,
     /// A write that ends the mirroring of a strip leaves its copy.
@@ -85,6 +81,12 @@ pub enum Fault {
     ReleaseBaseEarly,
     /// With the parity cache lost, the parities on flash count as up to date.
     TrustOldParity,
+    /// The rebuild never looks at the last stripe.
+    SkipLastStripe,
+    /// The rebuild is not told of a page that found no place.
+    ForgetUnplaced,
+    /// An operation goes on with what its other reads delivered when one has failed.
+    UseFailedRead,
 }
 
 /// One deliberate fault of a device with a data buffer.
@@ -125,8 +127,8 @@ pub const FAULTS: [Fault; 15] = [
     Fault::WrongVersionInRmw,
     Fault::SkipPreRead,
     Fault::SwapSources,
-    Fault::StaleMove,
-    Fault::EraseUnderRead,
+    Fault::Flash(FlashFault::StaleMove),
+    Fault::Flash(FlashFault::EraseUnderRead),
     Fault::DropParityProgram,
     Fault::ForgetTrimInParity,
     Fault::AcknowledgeEarly,
@@ -136,7 +138,7 @@ pub const FAULTS: [Fault; 15] = [
     Fault::StaleCopy,
     Fault::StoreMapOnce,
     Fault::SwitchMapEarly,
-    Fault::ForgetMoves,
+    Fault::Flash(FlashFault::ForgetMoves),
 ];
 
 /// A fault at work.
@@ -155,8 +157,7 @@ impl<C: Content> Engine<C> {
     /// From now on the engine makes this fault whenever it can.
     pub fn inject(&mut self, fault: Fault) {
         match fault {
-            Fault::StaleMove => self.flash.mutants.stale_move = true,
-            Fault::EraseUnderRead => self.flash.mutants.erase_under_read = true,
+            Fault::Flash(fault) => self.flash.mutant = Some(fault),
             _ => {
                 let mut pages = Vec::new();
                 (0..self.space_pages()).for_each(|page| self.scheme().redundancy_of(Lpn(page), &mut pages));
@@ -305,6 +306,11 @@ impl Mutant {
     /// Whether reads that fail deliver something all the same.
     pub(crate) fn reads_what_is_dead(&self) -> bool {
         self.fault == Fault::ReadWhatIsDead
+    }
+
+    /// Whether an operation goes on without what a failed read should have delivered.
+    pub(crate) fn uses_failed_reads(&self) -> bool {
+        self.fault == Fault::UseFailedRead
     }
 
     /// Spoils the wave that `operation` is about to run.

@@ -3,6 +3,7 @@
 
 mod support;
 
+use flashraid_flash::FlashFault;
 use flashraid_sim::Config;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
@@ -20,11 +21,22 @@ const MOST_REQUESTS: u64 = 1_000;
 const MAP_ON_FLASH: [(&str, &str); 4] =
     [("mapping", "dftl"), ("cmt_entries", "16"), ("blocks_per_plane", "20"), ("over_provisioning", "0.4")];
 
+/// Faults of the flash and of the map on it that verification must catch on any device that can make them.
+const MAP_FAULTS: [FlashFault; 3] = [FlashFault::ForgetChange, FlashFault::WriteWithoutRead, FlashFault::DropLateChange];
+
+fn needs_map_on_flash(fault: Option<Fault>) -> bool {
+    match fault {
+        Some(Fault::StoreMapOnce | Fault::SwitchMapEarly | Fault::Flash(FlashFault::ForgetMoves)) => true,
+        Some(Fault::Flash(fault)) => MAP_FAULTS.contains(&fault),
+        _ => false,
+    }
+}
+
 fn device(scheme: &str, fault: Option<Fault>) -> Config {
     let update = if matches!(fault, Some(Fault::WrongVersionInRmw | Fault::CurrentForBase)) { "rmw" } else { "fewest" };
     let mut settings =
         vec![("channels", "5"), ("pages_per_block", "8"), ("over_provisioning", "0.3"), ("gc_threshold", "0.3"), ("update", update)];
-    if matches!(fault, Some(Fault::StoreMapOnce | Fault::SwitchMapEarly | Fault::ForgetMoves)) {
+    if needs_map_on_flash(fault) {
         settings.extend(MAP_ON_FLASH);
     } else {
         settings.push(("blocks_per_plane", "12"));
@@ -113,7 +125,7 @@ fn caught_on(config: &Config, seed: u64, fault: Option<impl Fn(&mut Engine<Tags>
 #[test]
 fn each_fault_is_caught() {
     for seed in 1..=3 {
-        for fault in FAULTS {
+        for fault in FAULTS.into_iter().chain(MAP_FAULTS.map(Fault::Flash)) {
             let (requests, complaint) =
                 caught(scheme_of(fault), Some(fault), seed).unwrap_or_else(|| panic!("{fault:?} is not caught, seed {seed}"));
             println!("{fault:?}, seed {seed}: request {requests}: {complaint}");
@@ -122,7 +134,7 @@ fn each_fault_is_caught() {
 }
 
 /// Faults that torture must find, each under the schemes that can make it, and what they are.
-const TORTURED: [(Fault, &[&str], &str); 25] = [
+const TORTURED: [(Fault, &[&str], &str); 28] = [
     (Fault::EraseSemivalid, &["cr5m", "ppc"], "the collector erases a semivalid page"),
     (Fault::DropParityProgram, &["raid4", "raid5", "cr5m"], "the parity is not programmed"),
     (Fault::SkipPreRead, &["raid4", "raid5", "cr5m"], "a pre-read is not made"),
@@ -159,6 +171,13 @@ const TORTURED: [(Fault, &[&str], &str); 25] = [
     (Fault::CommitWithoutDelayed, &["fpc", "ppc", "ca-ppc"], "a commit leaves out what NVRAM holds"),
     (Fault::ReleaseBaseEarly, &["ppc", "ca-ppc"], "a commit lets go of old versions before its parity is programmed"),
     (Fault::TrustOldParity, &["fpc", "ppc", "ca-ppc"], "without the parity cache, parities on flash count as up to date"),
+    (Fault::SkipLastStripe, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "the rebuild never looks at the last stripe"),
+    (Fault::ForgetUnplaced, &["raid1", "raid5", "cr5m"], "the rebuild is not told of a page that found no place"),
+    (
+        Fault::UseFailedRead,
+        &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"],
+        "an operation goes on without what a failed read should have delivered",
+    ),
     (Fault::KeepUnplaced, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "what finds no place is not noted as lost"),
 ];
 
@@ -202,19 +221,41 @@ fn torture_finds_each_fault() {
 /// The kinds of buffers, and the faults that each can make.
 const BUFFERS: [(&str, &[BufferFault]); 2] = [("buffer_bytes", BUFFER_FAULTS.split_at(6).0), ("nvram_buffer_bytes", &BUFFER_FAULTS)];
 
-/// Merges of log blocks go their own way: what they must do about old and semivalid pages is tried on them too.
+/// Faults of merges, each on the mapping and under the scheme that can make it.
+const MERGES: [(Fault, &str, &str); 17] = [
+    (Fault::EraseSemivalid, "ppc", "bast"),
+    (Fault::EraseSemivalid, "ppc", "fast"),
+    (Fault::EraseSemivalid, "ca-ppc", "bast"),
+    (Fault::EraseSemivalid, "ca-ppc", "fast"),
+    (Fault::ReleaseBaseEarly, "ppc", "bast"),
+    (Fault::ReleaseBaseEarly, "ppc", "fast"),
+    (Fault::Flash(FlashFault::MergeDataOnly), "raid5", "bast"),
+    (Fault::Flash(FlashFault::MergeDataOnly), "raid1", "fast"),
+    (Fault::Flash(FlashFault::MergeShort), "raid5", "bast"),
+    (Fault::Flash(FlashFault::MergeShort), "raid4", "fast"),
+    (Fault::Flash(FlashFault::MergeFirstLogical), "raid5", "fast"),
+    (Fault::Flash(FlashFault::MergeActive), "raid5", "bast"),
+    (Fault::Flash(FlashFault::EraseForeignLog), "raid5", "fast"),
+    (Fault::Flash(FlashFault::CommitLogOnly), "ppc", "bast"),
+    (Fault::Flash(FlashFault::CommitLogOnly), "ca-ppc", "fast"),
+    (Fault::Flash(FlashFault::KeepTaken), "raid5", "bast"),
+    (Fault::Flash(FlashFault::KeepMerging), "raid5", "fast"),
+];
+
+/// Merges of log blocks go their own way: what they must do about valid, old and semivalid pages is tried on them too.
 #[test]
 fn torture_finds_faults_of_merges() {
-    for mapping in ["bast", "fast"] {
-        for (fault, scheme) in [(Fault::EraseSemivalid, "ppc"), (Fault::EraseSemivalid, "ca-ppc"), (Fault::ReleaseBaseEarly, "ppc")] {
-            let settings = vec![("mapping".into(), mapping.into())];
-            let torture = Torture { scheme: scheme.into(), mutant: Some(fault), kills: MOST_KILLS, settings, ..Torture::default() };
-            let report = torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"));
-            let found =
-                report.schemes[0].violation.as_ref().unwrap_or_else(|| panic!("{fault:?} under {scheme} with {mapping} is not found"));
-            println!("{fault:?}, {scheme}, {mapping}: kill {}: {}", found.kill, found.what);
+    let mut missed = Vec::new();
+    for (fault, scheme, mapping) in MERGES {
+        let settings = vec![("mapping".into(), mapping.into())];
+        let torture = Torture { scheme: scheme.into(), mutant: Some(fault), kills: MOST_KILLS, settings, ..Torture::default() };
+        let report = torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"));
+        match &report.schemes[0].violation {
+            Some(found) => println!("{fault:?}, {scheme}, {mapping}: kill {}: {}", found.kill, found.what),
+            None => missed.push((fault, scheme, mapping)),
         }
     }
+    assert!(missed.is_empty(), "torture does not find {missed:?}");
 }
 
 #[test]

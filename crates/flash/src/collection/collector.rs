@@ -10,6 +10,7 @@
 
 use crate::mapping::blocks::{NONE, State, Stream};
 use crate::mapping::space::{Domain, NIL};
+use crate::mutants::FlashFault;
 use crate::nand::records::{Record, Work};
 use crate::nand::units::each;
 use crate::{Blocking, Flash, MapNews, MemberLoad, Question};
@@ -310,7 +311,7 @@ impl Flash {
                 }
             }
         }
-        if self.blocks.blocks[block].reads > 0 && !self.erases_under_read() {
+        if self.blocks.blocks[block].reads > 0 && !self.makes(FlashFault::EraseUnderRead) {
             self.collections[plane as usize].stage = Stage::Reads;
             // The reads that we wait for may be queued at a unit that we block.
             self.block_units(plane, false);
@@ -325,16 +326,6 @@ impl Flash {
             return self.retire_victim(plane);
         }
         self.collection_work(plane, Work::Erase, first);
-    }
-
-    #[cfg(feature = "mutants")]
-    pub(super) fn erases_under_read(&self) -> bool {
-        self.mutants.erase_under_read
-    }
-
-    #[cfg(not(feature = "mutants"))]
-    pub(super) fn erases_under_read(&self) -> bool {
-        false
     }
 
     /// A read of a plan has ended.
@@ -501,8 +492,7 @@ impl Flash {
         observer.moved(from, to);
         let block = self.block_of(to);
         let old_block = self.block_of(from);
-        #[cfg(feature = "mutants")]
-        if self.mutants.stale_move && self.maps.live(from).is_none() {
+        if self.makes(FlashFault::StaleMove) && self.maps.live(from).is_none() {
             let (version, slot) = self.maps.labelled(from);
             if let Some(newer) = self.maps.get(version, slot) {
                 self.invalidate(newer);

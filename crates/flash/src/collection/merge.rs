@@ -8,6 +8,7 @@ use super::collector::{Collection, Stage};
 use crate::mapping::blocks::{NONE, State};
 use crate::mapping::hybrid::Spot;
 use crate::mapping::space::NIL;
+use crate::mutants::FlashFault;
 use crate::nand::records::Work;
 use crate::{Flash, Question};
 use flashraid_vocabulary::{MemberId, MemberPage, Observer, Ppn, Version};
@@ -117,7 +118,7 @@ impl Flash {
 
     fn may_merge(&self, plane: u32, log: u16) -> bool {
         let index = self.blocks.index(plane, log);
-        let is_active = |logical: u32| self.hybrid().logical[logical as usize].active > 0;
+        let is_active = |logical: u32| self.hybrid().logical[logical as usize].active > 0 && !self.makes(FlashFault::MergeActive);
         if !self.hybrid().shared {
             return !is_active(self.hybrid().owner[index]);
         }
@@ -162,7 +163,8 @@ impl Flash {
         match self.hybrid().owner[index] {
             NIL => {
                 for logical in self.logicals_in(index) {
-                    if !logicals.contains(&logical) {
+                    let takes_more = logicals.is_empty() || !self.makes(FlashFault::MergeFirstLogical);
+                    if takes_more && !logicals.contains(&logical) {
                         logicals.push(logical);
                     }
                 }
@@ -189,6 +191,9 @@ impl Flash {
         }
         let sequential = self.hybrid().instances[self.domain_of_merge(plane)].sequential;
         let mut blocks = vec![self.collections[plane as usize].victim];
+        if self.makes(FlashFault::CommitLogOnly) {
+            return blocks;
+        }
         blocks.extend(logicals.iter().map(|logical| self.hybrid().logical[*logical as usize].data).filter(|data| *data != NONE));
         if sequential != NONE && sequential != blocks[0] && logicals.contains(&self.hybrid().owner[self.blocks.index(plane, sequential)]) {
             blocks.push(sequential);
@@ -275,7 +280,7 @@ impl Flash {
         self.collections[plane as usize] = Collection::IDLE;
         let logicals = std::mem::take(&mut self.merge_mut(plane).logicals);
         for &logical in &logicals {
-            self.hybrid_mut().logical[logical as usize].merging = false;
+            self.hybrid_mut().logical[logical as usize].merging = self.makes(FlashFault::KeepMerging);
         }
         self.merge_mut(plane).logicals = logicals;
     }
@@ -311,11 +316,15 @@ impl Flash {
         loop {
             let Merge { logicals, current, target, offset, .. } = self.merge(plane);
             let (logical, target, offset) = (logicals[*current], *target, *offset);
-            if offset == self.pages_per_block {
+            if offset + u32::from(self.makes(FlashFault::MergeShort)) == self.pages_per_block {
                 return None;
             }
             self.merge_mut(plane).offset += 1;
             let Some(ppn) = self.slot_in(logical, offset).and_then(|slot| self.maps.get(Version::Current, slot)) else { continue };
+            let is_logged = || self.block_of(ppn) == self.blocks.index(plane, self.collections[plane as usize].victim);
+            if self.makes(FlashFault::MergeDataOnly) && is_logged() {
+                continue;
+            }
             if ppn == self.faults.lost || (target != NONE && self.block_of(ppn) == self.blocks.index(plane, target)) {
                 continue;
             }
@@ -374,7 +383,7 @@ impl Flash {
         let sequential = self.hybrid().instances[domain].sequential;
         let is_own = |block: u16| self.hybrid().owner[self.blocks.index(plane, block)] == logical;
         // Pages in sequence of the same logical block are garbage now.
-        let also = sequential != NONE && sequential != log && is_own(sequential);
+        let also = sequential != NONE && sequential != log && (is_own(sequential) || self.makes(FlashFault::EraseForeignLog));
         if is_own(log) {
             if log == sequential {
                 self.hybrid_mut().instances[domain].sequential = NONE;
@@ -410,13 +419,13 @@ impl Flash {
     pub(crate) fn erase_next(&mut self, plane: u32) {
         let Some(&(block, _)) = self.merge(plane).erase.last() else { return self.after_erase(plane) };
         let index = self.blocks.index(plane, block);
-        if self.blocks.blocks[index].bases > 0 {
+        if self.blocks.blocks[index].bases > 0 && !self.makes(FlashFault::CommitLogOnly) {
             // A discard has left a page that recovery needs: it is committed as the others were.
             self.block_units(plane, false);
             return self.commit_or_go_on(plane);
         }
         self.blocks.blocks[index].state = State::Victim;
-        if self.blocks.blocks[index].reads > 0 && !self.erases_under_read() {
+        if self.blocks.blocks[index].reads > 0 && !self.makes(FlashFault::EraseUnderRead) {
             self.collections[plane as usize].stage = Stage::Reads;
             self.block_units(plane, false);
             return;
@@ -441,7 +450,9 @@ impl Flash {
         if self.has_failures() {
             self.faults.readable_again(first, self.pages_per_block);
         }
-        self.hybrid_mut().forget_block(index);
+        if !self.makes(FlashFault::KeepTaken) {
+            self.hybrid_mut().forget_block(index);
+        }
         self.blocks.erased(plane, block);
     }
 

@@ -297,6 +297,11 @@ impl<C: Content> Engine<C> {
                 self.flash.forget(record);
                 self.fetched(id, about.member);
             }
+            #[cfg(feature = "mutants")]
+            Action::Read if self.mutant.as_ref().is_some_and(|mutant| mutant.uses_failed_reads()) => {
+                self.flash.forget(record);
+                self.fetched(id, about.member);
+            }
             Action::Read => {
                 slot.outcomes.read_failed = true;
                 slot.troubled = true;
@@ -393,6 +398,10 @@ impl<C: Content> Engine<C> {
 
     /// An operation ends although a program found no page: it is to be made when there is room.
     pub(super) fn ended_unplaced(&mut self, record: u32) {
+        #[cfg(feature = "mutants")]
+        if self.has_fault(crate::mutants::Fault::ForgetUnplaced) {
+            return;
+        }
         if let Some(rebuild) = &mut self.failures.rebuild {
             rebuild.unplaced(self.flash.programmed(record).0, &EngineView(&self.flash));
         }
@@ -491,6 +500,8 @@ impl<C: Content> Engine<C> {
     fn start_rebuild(&mut self, now_ns: u64, fault: Fault, lost: u64) {
         let Some(options) = self.failures.options else { return };
         let stripes = self.scheme.stripes();
+        #[cfg(feature = "mutants")]
+        let stripes = stripes - u32::from(self.has_fault(crate::mutants::Fault::SkipLastStripe));
         let rebuild = self.failures.rebuild.get_or_insert_with(|| Box::new(Rebuild::new(options.order, options.window, stripes)));
         rebuild.failed();
         self.repair_translation_pages();

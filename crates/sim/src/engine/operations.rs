@@ -625,6 +625,7 @@ impl<C: Content> Engine<C> {
                     self.content.delivered(about.owner, &slot.operation, record, about.ppn);
                     if slot.job == TRANSLATION {
                         self.content.check_stamp(about.ppn, self.stamp_of(about.owner));
+                        self.translation_page_read(about.owner);
                     }
                 }
                 self.flash.forget(record);

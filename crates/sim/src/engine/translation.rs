@@ -15,7 +15,7 @@ use super::content::Content;
 use super::operations::TRANSLATION;
 use super::{Dftl, Engine, NIL, ROOM};
 use flashraid_flash::mapping::cache::{CachedMap, Lookup, Victim};
-use flashraid_flash::{Flash, MapNews};
+use flashraid_flash::{Flash, FlashFault, MapNews};
 use flashraid_redundancy::{Lock, Operation, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::memory::{reserved, zeroed};
 use flashraid_vocabulary::{Action, Cause, Change, Lpn, MemberPage, PageOperation, Priority, Sources, StripeId, Version, Wave};
@@ -117,6 +117,8 @@ struct Work {
     waiting: List,
     /// Entries written, with what they say: only if contents are tracked.
     written: Vec<(u32, u64)>,
+    /// What the page said before is known: a read of it has ended, or there was nothing to read.
+    knows_page: bool,
 }
 
 /// What the translation pages on flash say: only if contents are tracked.
@@ -310,9 +312,7 @@ impl Translation {
 
     /// Entries in a translation page.
     fn entries_of(&self, page: u32) -> impl Iterator<Item = u32> + use<> {
-        let (members, entries) = (self.members, self.entries);
-        let first = (page / members) << self.shift;
-        (first..first + (1 << self.shift)).map(move |local| local * members + page % members).take_while(move |entry| *entry < entries)
+        entries_of(page, self.members, self.shift, self.entries)
     }
 
     /// The translation page of which a copy is at this address.
@@ -371,6 +371,11 @@ impl Translation {
         (0..self.entries).filter(is_forgotten).count() as u64
     }
 
+    /// Entries that GC changed, and that no translation page says and nobody is about to write. At rest there must be none.
+    pub(crate) fn unwritten_moves(&self) -> u64 {
+        self.stored.as_ref().map_or(0, |stored| stored.moved.len() as u64)
+    }
+
     fn operation(&self, page: u32, lock: Lock, space: u64) -> Operation {
         let own = self.copies(page)[0].page;
         Operation { lock, ..Operation::background(OperationKind::Job, lock_of(page), own, Lpn(0), space) }
@@ -408,7 +413,11 @@ impl Translation {
         if is_repair && first_step && (lost == [false; 2] || lost == [true; 2]) {
             return Step::Nothing;
         }
-        if first_step && self.on_flash[page as usize] > 0 && !in_hand && lost != [true; 2] {
+        let must_read = self.on_flash[page as usize] > 0 && !in_hand && lost != [true; 2];
+        if first_step {
+            self.work[id as usize].knows_page = !must_read;
+        }
+        if first_step && must_read && !(flash.makes(FlashFault::WriteWithoutRead) && !is_load && !is_repair) {
             let [own, twin] = copies.map(|copy| flash.load_at(copy, Version::Current));
             let is_twin = if lost == [false; 2] { twin < own } else { lost[0] };
             wave.operations.push(page_operation(Action::Read, copies[usize::from(is_twin)]));
@@ -453,7 +462,7 @@ impl Translation {
     }
 
     /// A translation operation has ended. Appends the operations that need wait no more to `ready`.
-    fn ended(&mut self, id: u32, operation: &Operation, ready: &mut Vec<u32>) {
+    fn ended(&mut self, id: u32, operation: &Operation, flash: &Flash, ready: &mut Vec<u32>) {
         let page = operation.stripe.0 & !LOCK;
         let work = &mut self.work[id as usize];
         if operation.kind == OperationKind::Repair {
@@ -473,10 +482,16 @@ impl Translation {
             return;
         }
         self.on_flash[page as usize] = work.version;
+        if flash.makes(FlashFault::DropLateChange) {
+            self.table.clean(page, |_| {});
+        }
         while let Some(entry) = self.victims.pop(&mut work.victims) {
             self.table.written(entry);
         }
         if let Some(stored) = &mut self.stored {
+            if !work.knows_page {
+                entries_of(page, self.members, self.shift, self.entries).for_each(|entry| stored.entries[entry as usize] = 0);
+            }
             for (entry, value) in work.written.drain(..).filter(|(entry, _)| !stored.appeared.contains(entry)) {
                 stored.entries[entry as usize] = value;
             }
@@ -504,6 +519,12 @@ impl Translation {
             self.grouped[plane as usize].push(page);
         }
     }
+}
+
+/// Entries in a translation page of `1 << shift` entries, of `entries` in all.
+fn entries_of(page: u32, members: u32, shift: u32, entries: u32) -> impl Iterator<Item = u32> + use<> {
+    let first = (page / members) << shift;
+    (first..first + (1 << shift)).map(move |local| local * members + page % members).take_while(move |entry| *entry < entries)
 }
 
 /// The content of a version of a translation page, which no other has.
@@ -552,7 +573,7 @@ impl<C: Content> Engine<C> {
                 continue;
             }
             let slot = self.flash.slot(page);
-            self.need(&mut translation, id, slot, true);
+            self.need(&mut translation, id, slot, !self.flash.makes(FlashFault::ForgetChange));
             if let (Some(entry), Change::ReleaseBase(_) | Change::ReleaseCopy(_)) = (translation.mirrors.entry(slot), change) {
                 self.need(&mut translation, id, entry, true);
             }
@@ -631,7 +652,7 @@ impl<C: Content> Engine<C> {
     fn admit_work(&mut self, translation: &mut Translation, operation: Operation, after: u32) -> u32 {
         let id = self.admit_after(operation, TRANSLATION, after);
         if translation.work.len() <= id as usize {
-            let nothing = Work { version: 0, victims: EMPTY, waiting: EMPTY, written: Vec::new() };
+            let nothing = Work { version: 0, victims: EMPTY, waiting: EMPTY, written: Vec::new(), knows_page: false };
             translation.work.resize((id as usize + 1).next_power_of_two(), nothing);
         }
         id
@@ -642,7 +663,7 @@ impl<C: Content> Engine<C> {
         let Some(mut translation) = self.translation.take() else { return };
         for page in 0..translation.pages() {
             let lost = translation.copies(page).map(|copy| self.flash.is_lost(copy, Version::Current));
-            if lost[0] != lost[1] {
+            if lost[0] != lost[1] && !(lost[1] && self.flash.makes(FlashFault::RepairFirstCopy)) {
                 let space = 1 << translation.copies(page)[usize::from(lost[1])].member.0;
                 let operation = translation.operation(page, Lock::Exclusive, space);
                 translation.repairs += 1;
@@ -676,7 +697,7 @@ impl<C: Content> Engine<C> {
     pub(super) fn settle_translation(&mut self, id: u32, operation: &Operation, is_translation: bool, failed: bool) {
         let translation = self.translation.as_mut().expect("only under DFTL");
         if is_translation {
-            translation.ended(id, operation, &mut self.ready);
+            translation.ended(id, operation, &self.flash, &mut self.ready);
             return;
         }
         let Some(held) = translation.held.get_mut(id as usize) else { return };
@@ -697,8 +718,7 @@ impl<C: Content> Engine<C> {
         let mut translation = self.translation.take().expect("only under DFTL");
         let mut all_news = std::mem::take(&mut translation.news);
         self.flash.swap_map_news(&mut all_news);
-        #[cfg(feature = "mutants")]
-        if self.has_fault(crate::mutants::Fault::ForgetMoves) {
+        if self.flash.makes(FlashFault::ForgetMoves) {
             all_news.clear();
         }
         for news in all_news.drain(..) {
@@ -709,6 +729,9 @@ impl<C: Content> Engine<C> {
                     for page in pages.drain(..) {
                         if translation.stale[page as usize] {
                             self.write_translation_page(&mut translation, page);
+                        }
+                        if self.flash.makes(FlashFault::WriteFirstStale) {
+                            break;
                         }
                     }
                     translation.grouped[plane as usize] = pages;
@@ -723,6 +746,11 @@ impl<C: Content> Engine<C> {
     pub(super) fn stamp_of(&self, id: u32) -> u64 {
         let translation = self.translation.as_ref().expect("only under DFTL");
         stamp(self.operation(id).stripe.0 & !LOCK, translation.work[id as usize].version)
+    }
+
+    /// A read of a translation page has ended, for the operation that wanted it.
+    pub(super) fn translation_page_read(&mut self, id: u32) {
+        self.translation.as_mut().expect("only under DFTL").work[id as usize].knows_page = true;
     }
 
     #[cfg(feature = "mutants")]
