@@ -10,7 +10,7 @@ use flashraid_sim::verify;
 use flashraid_sim::{Config, Simulation};
 use flashraid_vocabulary::{Action, Cause, Fault, HostOp, HostRequest, Part, Version};
 use flashraid_workload::SplitMix64;
-use support::{config, engine, pages, tags};
+use support::{config, engine, pages, request, tags};
 
 fn chip(channel: u32, chip: u32) -> Fault {
     Fault::Loss(Part::Chip { channel, chip })
@@ -125,6 +125,33 @@ fn two_failures_lose_what_they_must() {
     assert_eq!(failed, lost);
     assert_eq!(engine.statistics.failed_lost, lost.len() as u64);
     assert_eq!(engine.content.mismatches, 0);
+}
+
+/// A write that is answered before it has ended starts anew, as NVRAM has lost what it was to change: reads get its page from the controller as before.
+#[test]
+fn a_page_that_was_answered_is_read_while_its_write_starts_anew() {
+    let config = drive("ppc", &[("write_completes", "data_in"), ("rebuild", "none")]);
+    let mut engine = engine(&config, tags(&config));
+    engine.fill(engine.space_pages());
+    engine.submit(&request(HostOp::Write, 5 * 4096, 512), true);
+    while engine.completed.is_empty() {
+        assert!(engine.advance().unwrap(), "it is answered");
+    }
+    engine.fail(Fault::ParityCache);
+    engine.completed.clear();
+    let update_reads = count(&engine, Action::Read, Cause::UpdateRead);
+    while count(&engine, Action::Read, Cause::UpdateRead) == update_reads {
+        assert!(engine.advance().unwrap(), "it reads again what is below");
+    }
+    engine.submit(&pages(HostOp::Read, 5, 1), true);
+    while engine.completed.is_empty() {
+        assert!(engine.advance().unwrap());
+    }
+    engine.finish().unwrap();
+    assert_eq!((engine.content.reads_checked, engine.content.mismatches), (1, 0));
+    engine.submit(&pages(HostOp::Read, 5, 1), true);
+    engine.finish().unwrap();
+    assert_eq!((engine.content.reads_checked, engine.content.mismatches), (2, 0));
 }
 
 /// A request of a random workload: writes, and some reads.

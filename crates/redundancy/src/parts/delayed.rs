@@ -22,6 +22,10 @@
 //! covers of the others. A write or trim that finds something of its stripe lost makes NVRAM cover the whole stripe: so nothing that it leaves
 //! behind depends on what is lost, and it needs no page for a parity. If it cannot, as more is lost than one failure takes, the data are written and the
 //! parity counts as lost. Repairs follow the table of SPEC 4.4.
+//!
+//! So the two lines give back two lost strips, one each: one of a member that has failed, one of a member that had no page for what was written since.
+//! What makes one line of the two (a commit, widening, covering the whole stripe) would cost both. It is left undone then, until a repair has brought
+//! one back: the commit fails and its entry stays, an update goes on as if nothing were lost or fails.
 
 use crate::parts::bits::{self, Bits};
 use crate::parts::layout::{Layout, LeftAsymmetric, Role, Row};
@@ -147,6 +151,17 @@ impl Stripe {
             Some(sum) => (if sum.delayed { Method::Rmw } else { Method::Rcw }, sum),
             None => (Method::None, Sum::default()),
         }
+    }
+
+    /// Lost strips other than `changed` whose newest version the rest of the stripe still gives.
+    fn recoverable(&self, changed: u64) -> u64 {
+        bits::of(Bits(self.lost.current & !changed).filter(|strip| self.newest(*strip).is_some()))
+    }
+
+    /// Whether a parity that covers the whole stripe, new versions of `changed` included, gives back all that is recoverable now. `is_made`: whether
+    /// it can be computed.
+    fn can_be_covered(&self, changed: u64, is_made: bool) -> bool {
+        self.recoverable(changed) == 0 || (is_made && (self.lost.current & !changed).count_ones() == 1)
     }
 
     /// What the parity of all newest versions is made of (SPEC 4.4, commit): NVRAM and, with half of the strips associated or more, the other strips,
@@ -375,20 +390,27 @@ impl<R: Rule> Delayed<R> {
 
     // ---- updates ----
 
-    /// What an update of `changed` does. In its first step it decides on the method: `Deferred` as the scheme says; with something lost, NVRAM is
-    /// made to cover the whole stripe with what it held (`Rmw`) or without (`Rcw`), or there is no parity that could be made (`None`).
-    fn next(&self, operation: &mut Operation, stripe: &Stripe, changed: u64) -> Next {
-        if operation.step == 0 && stripe.lost == Losses::default() {
-            operation.method = Method::Deferred;
-        }
-        if operation.method == Method::Deferred {
-            return self.rule.next(stripe, changed);
-        }
+    /// What an update of `changed` does, `None` if anything would cost what is lost and recoverable. In its first step it decides on the method:
+    /// `Deferred` as the scheme says; with something lost, NVRAM is made to cover the whole stripe with what it held (`Rmw`) or without (`Rcw`), or
+    /// there is no parity that could be made (`None`).
+    fn next(&self, operation: &mut Operation, stripe: &Stripe, changed: u64) -> Option<Next> {
         let mut sum = Sum { delayed: operation.method == Method::Rmw, ..Sum::default() };
         if operation.step == 0 {
-            (operation.method, sum) = stripe.made_anew(changed);
+            (operation.method, sum) = match stripe.lost == Losses::default() {
+                true => (Method::Deferred, Sum::default()),
+                false => stripe.made_anew(changed),
+            };
+            if !stripe.can_be_covered(changed, operation.method != Method::None) {
+                let apart = self.rule.next(stripe, changed);
+                operation.method = Method::Deferred;
+                return stripe.can_read(&apart.sum).then_some(apart);
+            }
         }
-        Next { sum, reads_parity: false, associated: if operation.method == Method::None { 0 } else { stripe.all }, keeps_bases: false }
+        if operation.method == Method::Deferred {
+            return Some(self.rule.next(stripe, changed));
+        }
+        let associated = if operation.method == Method::None { 0 } else { stripe.all };
+        Some(Next { sum, reads_parity: false, associated, keeps_bases: false })
     }
 
     /// Whether there is a place in NVRAM for the entry that the operation makes, if it makes one. There is, unless a commit has failed.
@@ -429,11 +451,11 @@ impl<R: Rule> Delayed<R> {
             return self.fill_stripe(operation, stripe, view, wave);
         }
         if outcomes.unplaced != 0 {
-            return Self::end_without(operation, outcomes.unplaced, stripe);
+            return self.end_without(operation, outcomes.unplaced, stripe);
         }
         let changed = operation.strips;
         let merged = self.inner.merged(operation, &stripe.row, view);
-        let next = self.next(operation, stripe, changed);
+        let Some(next) = self.next(operation, stripe, changed) else { return Step::Failed(Failure::NoSpace) };
         if operation.step == 0 {
             if Bits(merged).any(|strip| stripe.newest(strip).is_none()) {
                 return Step::Failed(Failure::Lost);
@@ -467,15 +489,11 @@ impl<R: Rule> Delayed<R> {
     }
 
     /// How a write ends some of whose programs found no place: without them, if NVRAM holds what they were to hold (one strip at most, beside none that
-    /// is lost already); else it fails.
-    fn end_without(operation: &Operation, unplaced: u64, stripe: &Stripe) -> Step {
+    /// it covers and is lost already); else it fails.
+    fn end_without(&self, operation: &Operation, unplaced: u64, stripe: &Stripe) -> Step {
         let missing = Bits(operation.strips).filter(|strip| unplaced >> stripe.row.data(*strip).member.0 & 1 == 1);
         let missing = bits::of(missing);
-        let held = match operation.method {
-            Method::None => 0,
-            Method::Deferred => stripe.associated | operation.strips,
-            _ => stripe.all,
-        };
+        let held = u64::from(self.stripes[operation.stripe.0 as usize].next_associated);
         let lost = held & (stripe.lost.current & !operation.strips | missing);
         if missing & !held == 0 && lost.count_ones() <= 1 { Step::Done } else { Step::Failed(Failure::NoSpace) }
     }
@@ -504,7 +522,7 @@ impl<R: Rule> Delayed<R> {
         // A page of zeroes that appears until the trim ends changes nothing of its plan.
         operation.beneath = if operation.step == 0 { dropped } else { operation.beneath };
         let planned = operation.beneath;
-        let next = self.next(operation, stripe, planned);
+        let Some(next) = self.next(operation, stripe, planned) else { return Step::Failed(Failure::NoSpace) };
         if operation.step == 0 {
             if !self.takes_place(operation, &next) {
                 return Step::Failed(Failure::NoSpace);
@@ -528,6 +546,9 @@ impl<R: Rule> Delayed<R> {
         if operation.step == 0 {
             let sum;
             (operation.method, sum) = stripe.made_anew(dropped);
+            if !stripe.can_be_covered(dropped, operation.method != Method::None) {
+                return Step::Failed(Failure::NoSpace);
+            }
             self.push_reads(&sum, Cause::PreRead, stripe, view, wave);
             if !wave.operations.is_empty() {
                 return waits_for_reads(operation, wave);
@@ -548,7 +569,8 @@ impl<R: Rule> Delayed<R> {
 
     // ---- commits ----
 
-    /// Brings the parity to flash; without space for it, NVRAM is made to cover the whole stripe (widen).
+    /// Brings the parity to flash; without space for it, NVRAM is made to cover the whole stripe (widen). Fails if either would cost what is lost and
+    /// recoverable: then the entry stays, and the collector moves the bases.
     fn commit(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
         let row = &stripe.row;
         if outcomes.unplaced != 0 {
@@ -560,7 +582,11 @@ impl<R: Rule> Delayed<R> {
             if stripe.associated == 0 {
                 return Step::Nothing;
             }
-            let Some(sum) = stripe.commit() else {
+            let sum = stripe.commit();
+            if !stripe.can_be_covered(0, sum.is_some()) {
+                return Step::Failed(Failure::NoSpace);
+            }
+            let Some(sum) = sum else {
                 wave.changes.push(Change::Lose(row.parity()));
                 self.release(operation, stripe, wave);
                 return Step::Done;

@@ -193,6 +193,62 @@ fn what_finds_no_place() {
     }
 }
 
+/// Member 1 dies while strips 2 and 3 are programmed, and member 3 has no page: of PPC one line gives back strip 1, the other strip 3.
+fn two_lost() -> Host {
+    let mut host = host("", "");
+    host.flash.dead.insert(MemberId(3));
+    host.flash.strike = Some((0, MemberId(1), true));
+    assert_eq!(only(host.write(2, 2)).end, Step::Done);
+    assert_eq!((host.flash.lost(), host.check_degraded()), (5, 0)); // four stripes had a page on member 1
+    host
+}
+
+/// What gives back two lost strips, one each, is never made one that gives back one of two.
+#[test]
+fn two_lost_strips_are_kept_apart() {
+    use Failure::NoSpace;
+    let check = |mut host: Host, what: &str| {
+        assert_eq!(host.check_degraded(), 0, "{what}");
+        host.flash.dead.clear();
+        host.repair_all();
+        assert_eq!((host.flash.lost(), host.check_degraded()), (0, 0), "{what}");
+        host.check_each_member();
+        check_counts(&host);
+    };
+    check(two_lost(), "nothing");
+    let mut host = two_lost();
+    assert_eq!(only(host.drain()).end, Step::Failed(NoSpace));
+    check(host, "commit");
+    for room in [true, false] {
+        let mut host = two_lost();
+        assert_eq!(host.collect(MemberPage::new(2, 0), room).unwrap().end, Step::Failed(NoSpace));
+        check(host, &format!("commit for a collection with room {room}"));
+    }
+    for (first, pages, end) in [
+        (0, 1, Step::Last),            // as if nothing were lost
+        (1, 1, Step::Last),            // NVRAM covers the stripe: strip 3 alone is lost
+        (2, 1, Step::Last),            // reads the strip that it supersedes
+        (3, 1, Step::Failed(NoSpace)), // no place, and it may not lean on what strip 1 needs
+        (0, 2, Step::Last),
+        (0, 4, Step::Done), // strip 3 alone finds no place
+    ] {
+        let mut host = two_lost();
+        assert_eq!(only(host.write(first, pages)).end, end, "{first} {pages}");
+        check(host, &format!("write of {pages} at {first}"));
+    }
+    for (first, pages) in [(0, 1), (1, 1), (2, 1), (3, 1), (0, 2), (2, 2)] {
+        let mut host = two_lost();
+        host.trim(first, pages);
+        check(host, &format!("trim of {pages} at {first}"));
+    }
+    // Of FPC there is one line only: the write fails.
+    let mut host = Host::new(scheme("fpc", 5, 4, &[])).filled();
+    host.flash.dead.insert(MemberId(3));
+    host.flash.strike = Some((1, MemberId(1), true));
+    assert_eq!(only(host.write(2, 2)).end, Step::Failed(NoSpace));
+    check(host, "fpc");
+}
+
 /// With commits that failed NVRAM is full: no update takes a place that it has not.
 #[test]
 fn nvram_is_never_overfull() {
@@ -294,6 +350,8 @@ enum Event {
     /// A member loses its pages while a wave of the next operation is under way.
     Strike(usize, prop::sample::Index),
     LoseCache,
+    /// A member has no page to give any more, or has again.
+    Exhaust(prop::sample::Index),
     /// A page of zeroes appears.
     Appear(prop::sample::Index),
     Repair(prop::sample::Index),
@@ -306,6 +364,7 @@ fn event() -> impl Strategy<Value = Event> {
         12 => request().prop_map(Event::Request),
         3 => (0..3usize, index()).prop_map(|(wave, member)| Event::Strike(wave, member)),
         1 => Just(Event::LoseCache),
+        2 => index().prop_map(Event::Exhaust),
         1 => index().prop_map(Event::Appear),
         3 => index().prop_map(Event::Repair),
         2 => Just(Event::RepairAll),
@@ -314,6 +373,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 fn play(cached: &Cached, events: &[Event]) {
     let mut host = cached.host();
+    host.flash.strikes_spare_others = true;
     // A failure is over when nothing is lost any more.
     let mut failed = None;
     for event in events {
@@ -326,7 +386,14 @@ fn play(cached: &Cached, events: &[Event]) {
                     host.flash.strike = Some((*wave, member, true));
                 }
             }
-            Event::LoseCache if failed.is_none() => {
+            Event::Exhaust(member) => {
+                let member = MemberId(member.index(usize::from(cached.members)) as u16);
+                host.flash.has_failed = true;
+                if !host.flash.dead.remove(&member) {
+                    host.flash.dead.insert(member);
+                }
+            }
+            Event::LoseCache if failed.is_none() && host.flash.lost() == 0 => {
                 failed = Some(None);
                 host.lose_parity_cache();
             }
@@ -350,6 +417,7 @@ fn play(cached: &Cached, events: &[Event]) {
         assert_eq!(counts.entries, host.flash.held(Version::Delayed), "{event:?}");
     }
     host.flash.strike = None;
+    host.flash.dead.clear();
     host.repair_all();
     assert_eq!(host.flash.lost(), 0);
     host.check_each_member();

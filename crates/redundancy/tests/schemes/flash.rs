@@ -56,6 +56,8 @@ pub struct Flash {
     pub dead_mirrors: BTreeSet<MemberId>,
     /// When a wave of the next operation with this number is under way, the member is killed; it has a spare (or chips beside the dead one) or not.
     pub strike: Option<(usize, MemberId, bool)>,
+    /// A strike is called off if something is lost on another member when an operation begins, be it for want of a place.
+    pub strikes_spare_others: bool,
     /// What happens during the next operation that has such a wave.
     pub chip_strike: Option<Strike>,
     /// A page of zeroes that appears while the last wave of the next operation is under way.
@@ -206,6 +208,11 @@ impl Flash {
         self.lost.iter().filter(|(page, version)| self.is_written(*page, *version)).count()
     }
 
+    /// Whether anything is lost that does not lie on the member.
+    fn lost_elsewhere(&self, member: MemberId) -> bool {
+        self.lost.iter().any(|(page, version)| page.member != member && self.is_written(*page, *version))
+    }
+
     /// Number of pages with this version.
     pub fn held(&self, version: Version) -> u64 {
         self.pages.keys().filter(|page| self.version(**page, version).is_some()).count() as u64
@@ -248,6 +255,9 @@ impl Flash {
         let mut programmed: Vec<(MemberPage, Version, bool, u64)> = Vec::new();
         let mut unplaced = BTreeSet::new();
         let mut outcomes = Outcomes::default();
+        if self.strikes_spare_others {
+            self.strike = self.strike.filter(|(_, member, _)| !self.lost_elsewhere(*member));
+        }
         let decided = operation;
         let end = loop {
             wave.clear();

@@ -28,6 +28,8 @@ struct Gathered {
     reads: Vec<u64>,
     /// Old contents of data strips under writes of parts of pages.
     below: Vec<(u8, u64)>,
+    /// The same of a write that was answered and has started anew since: the controller still holds the page as it was to be programmed.
+    answered_below: Vec<(u8, u64)>,
     /// Write operations: what the host gives of a strip, unless it is all of it.
     parts: SmallVec<[(u8, Layers); 2]>,
     /// Read operations: for each strip in order, the oldest version that it may see.
@@ -234,11 +236,16 @@ impl Tags {
     /// What the operation's host data put into a strip: the given lanes, and beneath them what the update read delivered, if there was one,
     /// less the lanes that go.
     fn host_strip(&self, id: u32, operation: &Operation, strip: u32) -> u64 {
+        let below = self.gathered[id as usize].below.iter().find(|(of, _)| u32::from(*of) == strip);
+        self.host_strip_over(below, id, operation, strip)
+    }
+
+    /// The same over what was found below.
+    fn host_strip_over(&self, below: Option<&(u8, u64)>, id: u32, operation: &Operation, strip: u32) -> u64 {
         if operation.kind == OperationKind::Trim {
             return ZERO;
         }
-        let lpn = operation.host_page(strip);
-        let (given, below) = (self.given(id, strip), self.gathered[id as usize].below.iter().find(|(of, _)| u32::from(*of) == strip));
+        let (lpn, given) = (operation.host_page(strip), self.given(id, strip));
         let below = below.map_or(ZERO, |(_, content)| content ^ self.durable.get(lpn.0).content(lpn.0, given.lanes()));
         below ^ given.content(lpn.0, ALL)
     }
@@ -336,6 +343,7 @@ impl Content for Tags {
         gathered.sequence = sequence;
         gathered.reads.clear();
         gathered.below.clear();
+        gathered.answered_below.clear();
         gathered.parts.clear();
         gathered.floors.clear();
         gathered.overlays.clear();
@@ -423,8 +431,9 @@ impl Content for Tags {
     fn restarted(&mut self, id: u32, operation: &Operation) {
         let gathered = &mut self.gathered[id as usize];
         gathered.reads.clear();
-        gathered.below.clear();
+        let below = std::mem::take(&mut gathered.below);
         if operation.kind != OperationKind::Read {
+            gathered.answered_below.extend(below);
             return;
         }
         let compared = std::mem::take(&mut gathered.compared);
@@ -464,7 +473,11 @@ impl Content for Tags {
     }
 
     fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>) {
-        let content = writer.map_or(ZERO, |(writer, write, strip)| self.host_strip(writer, write, strip));
+        let content = writer.map_or(ZERO, |(writer, write, strip)| {
+            let Gathered { below, answered_below, .. } = &self.gathered[writer as usize];
+            let below = below.iter().chain(answered_below).find(|(of, _)| u32::from(*of) == strip);
+            self.host_strip_over(below, writer, write, strip)
+        });
         self.compare(id, operation, strip, content);
     }
 
