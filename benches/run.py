@@ -305,7 +305,8 @@ def measured(effort: Effort) -> dict[str, Any]:
     report["cases"] = found
     for case in CASES:
         found[case.name] = measure(case, effort)
-        show(row(case, found[case.name]), "; ".join(verdicts(case, found[case.name], found)))
+        said = "; ".join(verdicts(case, found[case.name], found))
+        show(row(case, found[case.name]), said if effort.shrink == 1 else "")
     print("\nns/page is for each flash page that the fill programs; MiB is the most resident, Python included")
     print("\nReaders, from the file's bytes to requests, SHA-256 included:")
     readers = cargo("bench", *effort.cargo, "--bench", "readers", "--", "plain", *effort.words)
