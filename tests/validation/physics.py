@@ -83,7 +83,7 @@ def bandwidth(name: str, setup: Setup, units_per_channel: int) -> Case:
 
     def measure(runner: Runner) -> Figure:
         result = runner.run(LARGE_WRITES, setup)
-        return Figure(result.workload.bytes_written / result.simulated_ns * 1e3)
+        return Figure(result.bandwidth.write_bytes_per_second / 1e6)
 
     flash = closed_forms.Flash(units_per_channel=units_per_channel)
     expected = closed_forms.program_bytes_per_second(flash) / 1e6

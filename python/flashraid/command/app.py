@@ -13,7 +13,7 @@ from .. import __version__, _native
 from ..outputs import Outputs
 from ..replay import compare_pairs, run_pairs
 from ..settings import Pairs, for_each
-from . import sanity, tables
+from . import results, sanity, tables
 from .options import Config, DeviceName, Json, NoEngine, Quiet, Trace, with_settings
 from .output import Target
 from .outputs import with_outputs
@@ -94,7 +94,7 @@ def run(
             progress.hide()
             target.write(result.fio_json if outputs.fio else result.json)
     if json_target != "-":
-        tables.show_result(result)
+        results.show_result(result)
     _warn([] if quiet else result.warnings)
     return _status(result.status, progress, result.partial)
 
@@ -127,7 +127,7 @@ def compare(
             progress.hide()
             target.write(comparison.fio_json if outputs.fio else comparison.json)
     if json_target != "-":
-        tables.show_comparison(comparison)
+        results.show_comparison(comparison)
     _warn([] if quiet else [f"{each.scheme}: {text}" for each in comparison.results for text in each.warnings])
     is_partial = len(comparison.results) < len(names) or comparison.results[-1].partial
     return _status(comparison.status, progress, is_partial)

@@ -40,7 +40,7 @@ OPTIONS: list[Option] = [
     ("--space", "space_bytes", "SIZE", DEVICE),
     ("--fill", "fill", "SHARE", DEVICE),
     ("--fill-bytes", "fill_bytes", "SIZE", DEVICE),
-    ("--precondition", "precondition", "none|random:X", DEVICE),
+    ("--precondition", "precondition", "none|steady|random:X", DEVICE),
     ("--drain", "drain", None, DEVICE),
     ("--fail", "fail", FAULT, FAILURES),
     ("--rebuild", "rebuild", "auto|none|ORDER", FAILURES),
@@ -70,6 +70,14 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Any setting of docs/configuration.md; may be repeated."),
 ]
+Steady = Annotated[
+    bool,
+    typer.Option(
+        "--steady",
+        help="After the fill, overwrite at random until collection is steady (--precondition steady).",
+        rich_help_panel=DEVICE,
+    ),
+]
 Json = Annotated[
     str | None, typer.Option("--json", metavar="[FILE|-]", help="Write the result as JSON; - is standard output.")
 ]
@@ -94,12 +102,14 @@ def _with(command: Callable[..., int], name: str, options: list[Option], has_set
     shared = [_parameter(*option) for option in options]
     if has_set:
         shared = [
+            inspect.Parameter("steady", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Steady),
             inspect.Parameter("set_values", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Set),
             *shared,
         ]
 
     @wraps(command)
     def wrapper(**values: Any) -> int:
+        _one_word(values)
         given = {key: values.pop(key) for _, key, _, _ in options}
         values[name] = [*_given(given, options), *assignments(values.pop("set_values", None))]
         return command(**values)
@@ -115,6 +125,15 @@ def _parameter(option: str, key: str, metavar: str | None, panel: str) -> inspec
     default = False if metavar is None else None
     annotation = Annotated[kind, about]
     return inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _one_word(values: dict[str, Any]) -> None:
+    """`--steady` stands for `--precondition steady`."""
+    if values.pop("steady", False):
+        other = values["precondition"]
+        if other not in (None, "steady"):
+            raise InputError(f"--steady and --precondition {other} contradict each other: give one of them")
+        values["precondition"] = "steady"
 
 
 def _given(values: dict[str, Any], options: list[Option]) -> Pairs:

@@ -1,136 +1,20 @@
-"""What people read: tables on standard output. Times in microseconds, sizes in binary units."""
+"""What people read of all but results: tables on standard output. Times in microseconds, sizes in binary units."""
 
 import json
 import shutil
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..comparison import Comparison
-from ..result import Record, Result
+from ..result import Record
 from ..sizes import format_bytes
 from . import reader
+from .layout import print_tables as _print
+from .layout import table_of as _table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ..reproduce import Paper, Reproduction
 
 GAPS = ("p1", "p10", "p25", "p50", "p75", "p90", "p99", "p100")  # of more, which would make a row too long
-COMMIT_CAUSES = ("replacement", "gc", "rebuild", "idle")
-PERCENTILES = {"p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "p99_99": "p99.99"}
-
-
-def show_result(result: Result) -> None:
-    """One run: capacity and load, latencies by kind, flash operations by cause, verification."""
-    work, requests, capacity = result.workload, result.requests, result.capacity
-    partial = ", partial" if result.partial else ""
-    facts = _table(
-        f"{result.scheme} on {result.device}: {work.name}, {reader.counted(work.requests, 'requests')}{partial}",
-        ["", ""],
-    )
-    facts.columns[1].justify = "left"
-    facts.add_row("user capacity", f"{format_bytes(capacity.user_bytes)}, {_overhead(capacity)}")
-    facts.add_row("mapping tables", format_bytes(capacity.table_bytes))
-    space, filled = format_bytes(capacity.space_bytes), format_bytes(capacity.filled_bytes)
-    facts.add_row("logical space", f"{space}, of which {filled} filled before the first request")
-    facts.add_row("offered load", _number(work.offered_load, 2))
-    facts.add_row("simulated time", f"{result.simulated_ns / 1e9:,.3f} s")
-    facts.add_row("throughput", _throughput(result))
-    failed = requests.failed.no_space + requests.failed.lost
-    facts.add_row("completed", f"{requests.completed:,} (failed {failed:,}, unfinished {requests.unfinished:,})")
-    facts.add_row("write amplification", _number(result.write_amplification, 3))
-    facts.add_row("programs per host page", _number(result.pages_per_host_page, 3))
-    updates = [
-        f"{name.replace('_', '-')} {count:,}" for name, count in result.parity_updates.to_dict().items() if count
-    ]
-    facts.add_row("parity updates", ", ".join(updates) or "none")
-    if "buffer" in result:
-        buffer = result.buffer
-        pages = buffer.hits + buffer.misses
-        hits = f"{buffer.hits:,} of {pages:,} pages" + (f" ({buffer.hits / pages:.1%})" if pages else "")
-        evictions = f"evictions {buffer.evictions:,} of {_number(buffer.mean_victim_pages, 2)} pages"
-        name = "write buffer in NVRAM" if buffer.kind == "nvram" else "data buffer"
-        facts.add_row(name, f"hits {hits}, {evictions}, left {buffer.pages_buffered:,}")
-    if "guard" in result:
-        guard = result.guard
-        updates = guard.hits + guard.misses
-        hits = f"hits {guard.hits:,} of {updates:,} updates" + (f" ({guard.hit_rate:.1%})" if updates else "")
-        commits = {cause: guard[f"commits_{cause}"] for cause in COMMIT_CAUSES}
-        counted = ", ".join(f"{cause} {count:,}" for cause, count in commits.items() if count) or "none"
-        facts.add_row("delayed parities", f"{hits}, left {guard.entries:,}")
-        facts.add_row("commits", f"{counted} ({_number(guard.reads_per_commit, 2)} reads each)")
-    if "verify" in result:
-        found = result.verify
-        facts.add_row("verified reads", f"{found.reads_checked:,}, mismatches {found.mismatches:,}")
-        facts.add_row("verified pages", f"{found.pages_checked:,}, lost {found.pages_lost:,}")
-    if "engine" in result:
-        cost = result.engine
-        facts.add_row("this run took", f"{cost.wall_seconds:.2f} s, and {cost.fill_seconds:.2f} s to build and fill")
-    _print(facts, _latencies(result), _operations(result))
-
-
-def _latencies(result: Result) -> "Table":
-    table = _table("latency in us", ["", "requests", "mean", *PERCENTILES.values(), "max"])
-    for kind in result.latency:
-        of = result.latency[kind]
-        if of.count:
-            table.add_row(kind, f"{of.count:,}", *(_us(of[key]) for key in ("mean", *PERCENTILES, "max")))
-    return table
-
-
-def _operations(result: Result) -> "Table":
-    table = _table("flash operations by cause", ["", "reads", "programs", "erases"])
-    for cause in result.flash_ops.reads:
-        counts = [result.flash_ops[action][cause] for action in ("reads", "programs", "erases")]
-        if any(counts) or cause == "total":
-            table.add_row(cause, *(f"{count:,}" for count in counts))
-    return table
-
-
-def show_comparison(comparison: Comparison) -> None:
-    """One column for each scheme."""
-    results, first = comparison.results, comparison.results[0]
-    space, filled = format_bytes(first.capacity.space_bytes), format_bytes(first.capacity.filled_bytes)
-    title = f"{first.workload.name} ({reader.counted(first.workload.requests, 'requests')}) on {first.device}"
-    table = _table(
-        f"{title}, logical space {space}, {filled} of it filled",
-        ["", *(each.scheme + (" (partial)" if each.partial else "") for each in results)],
-    )
-
-    def row(name: str, values: Sequence[str], end: bool = False) -> None:
-        if any(value != "-" for value in values):
-            table.add_row(name, *values, end_section=end)
-
-    row("user capacity", [format_bytes(each.capacity.user_bytes) for each in results])
-    row("overhead of redundancy", [f"{each.capacity.redundancy_share:.1%}" for each in results])
-    row("flash for each user byte", [f"{each.capacity.raw_per_user_byte:.3f}" for each in results])
-    row("DRAM of mapping tables", [format_bytes(each.capacity.table_bytes) for each in results])
-    row("survives the loss of", [_protects(each) for each in results])
-    row("offered load", [_number(each.workload.offered_load, 2) for each in results], end=True)
-    for kind in ("read", "write"):
-        for key, name in {"mean": "mean", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}.items():
-            values = [_us(each.latency[kind][key]) if each.latency[kind].count else "-" for each in results]
-            row(f"{kind} latency {name}, us", values, end=key == "p99_9")
-    row("requests/s", [_rate(each.requests.completed, each) for each in results])
-    row("read, MB/s", [_rate(each.workload.bytes_read / 1e6, each, 1) for each in results])
-    row("written, MB/s", [_rate(each.workload.bytes_written / 1e6, each, 1) for each in results], end=True)
-    row("programs per host page", [_number(each.pages_per_host_page, 3) for each in results])
-    row("write amplification", [_number(each.write_amplification, 3) for each in results])
-    row("pre-reads", [f"{each.flash_ops.reads.pre_read:,}" for each in results])
-    if any("guard" in each for each in results):
-        row("reads of commits", [f"{each.flash_ops.reads.commit:,}" for each in results])
-    row(
-        "programs of parity",
-        [f"{each.flash_ops.programs.parity + each.flash_ops.programs.commit:,}" for each in results],
-    )
-    row("collection programs", [f"{each.flash_ops.programs.gc:,}" for each in results], end=True)
-    if any(each.status == 3 for each in results):
-        row("failed or unfinished", [f"{each.workload.requests - each.requests.completed:,}" for each in results])
-    if "verify" in first:
-        row("mismatches", [f"{each.verify.mismatches:,}" for each in results])
-        row("pages lost", [f"{each.verify.pages_lost:,}" for each in results])
-    _print(table)
 
 
 def show_torture(report: dict[str, Any]) -> None:
@@ -150,15 +34,6 @@ def show_torture(report: dict[str, Any]) -> None:
     for state in schemes[0]["states"]:
         states.add_row(state, *(f"{found['states'][state] / max(found['kills'], 1):.1%}" for found in schemes))
     _print(tried, states)
-
-
-def _overhead(capacity: Record) -> str:
-    share, ratio = capacity.redundancy_share, capacity.raw_per_user_byte
-    return f"{share:.1%} of raw flash is overhead of redundancy; {ratio:.3f} bytes of flash for each user byte"
-
-
-def _protects(result: Result) -> str:
-    return "nothing" if result.protects == "none" else f"a {result.protects}"
 
 
 def show_trace_info(info: dict[str, Any]) -> None:
@@ -314,44 +189,13 @@ def show_schemes(schemes: list[dict[str, Any]]) -> None:
         table.columns[1].no_wrap = False
         table.add_row("idea", scheme["about"])
         table.add_row("survives", {"none": "no loss"}.get(scheme["protects"], f"the loss of one {scheme['protects']}"))
+        if scheme["window"]:
+            table.add_row("but not always", scheme["window"])
         table.add_row("members", scheme["members"])
         for of in scheme["parameters"]:
             allowed = "|".join(of["choices"]) or of["allowed"]
             table.add_row(f"--set {of['name']}=", f"{allowed} (default {of['default']}): {of['about']}")
         _print(table, width=shutil.get_terminal_size((100, 0)).columns)
-
-
-def _table(title: str, columns: list[str]) -> "Table":
-    from rich import box
-    from rich.table import Table
-
-    table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False)
-    for index, column in enumerate(columns):
-        table.add_column(column, justify="right" if index else "left", no_wrap=True)
-    table.show_header = any(columns)
-    return table
-
-
-def _print(*tables: "Table", width: int | None = None) -> None:
-    """Prints at the terminal's width, or wider: rather wrapped by the terminal than cut off."""
-    from rich.console import Console
-    from rich.measure import measure_renderables
-
-    console = Console(file=sys.stdout, highlight=False, markup=False)
-    if width is None:
-        unlimited = Console(width=10_000)
-        width = max(
-            console.width, *(measure_renderables(unlimited, unlimited.options, [table]).maximum for table in tables)
-        )
-    console = Console(file=sys.stdout, highlight=False, markup=False, width=width)
-    for table in tables:
-        title, table.title = table.title, None  # on a line of its own, which may be wider than the table
-        console.print(title, style="bold", soft_wrap=True)
-        with console.capture() as captured:
-            console.print(table)
-        # Nobody wants the blanks that fill up a row in a file; on a terminal there are colours behind them.
-        lines = captured.get().splitlines()
-        print(*(line if console.is_terminal else line.rstrip() for line in lines), "", sep="\n")
 
 
 def _quantiles(of: Record | None, text: Callable[[float], str], names: Sequence[str] | None = None) -> str:
@@ -372,13 +216,3 @@ def _number(value: float | None, decimals: int) -> str:
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
-
-
-def _rate(amount: float, result: Result, decimals: int = 0) -> str:
-    return f"{amount * 1e9 / result.simulated_ns:,.{decimals}f}" if result.simulated_ns else "-"
-
-
-def _throughput(result: Result) -> str:
-    read, written = result.workload.bytes_read / 1e6, result.workload.bytes_written / 1e6
-    rates = (_rate(result.requests.completed, result), _rate(read, result, 1), _rate(written, result, 1))
-    return "{} requests/s, {} MB/s read, {} MB/s written".format(*rates)

@@ -1,0 +1,41 @@
+"""How tables look."""
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def table_of(title: str, columns: list[str]) -> "Table":
+    """A table without rows yet; the first column is on the left, the others on the right."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False)
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="right" if index else "left", no_wrap=True)
+    table.show_header = any(columns)
+    return table
+
+
+def print_tables(*tables: "Table", width: int | None = None) -> None:
+    """Prints at the terminal's width, or wider: rather wrapped by the terminal than cut off."""
+    from rich.console import Console
+    from rich.measure import measure_renderables
+
+    console = Console(file=sys.stdout, highlight=False, markup=False)
+    if width is None:
+        unlimited = Console(width=10_000)
+        width = max(
+            console.width, *(measure_renderables(unlimited, unlimited.options, [table]).maximum for table in tables)
+        )
+    console = Console(file=sys.stdout, highlight=False, markup=False, width=width)
+    for table in tables:
+        title, table.title = table.title, None  # on a line of its own, which may be wider than the table
+        console.print(title, style="bold", soft_wrap=True)
+        with console.capture() as captured:
+            console.print(table)
+        # Nobody wants the blanks that fill up a row in a file; on a terminal there are colours behind them.
+        lines = captured.get().splitlines()
+        print(*(line if console.is_terminal else line.rstrip() for line in lines), "", sep="\n")
