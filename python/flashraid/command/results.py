@@ -85,7 +85,7 @@ def parts(value: Record) -> str:
 
 def collections(value: int) -> str:
     """How often garbage collection ran."""
-    return f"GC ran {value:,} times" if value > 1 else f"GC ran {['never', 'once'][value]}"
+    return ("no GC ran", "GC ran once")[value] if value < 2 else f"GC ran {value:,} times"
 
 
 Figure = tuple[str, Callable[[Any], str]]
