@@ -773,7 +773,7 @@ impl Flash {
     /// Time of the earliest event, `u64::MAX` if nothing is under way.
     #[inline]
     pub fn next_event_ns(&self) -> u64 {
-        self.events.first().0
+        self.events.first_ns()
     }
 
     /// Moves the clock to a time before the next event (an arrival).

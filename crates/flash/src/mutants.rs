@@ -37,6 +37,10 @@ pub enum FlashFault {
     WriteFirstStale,
     /// DFTL: only the first copy of a translation page is repaired.
     RepairFirstCopy,
+    /// What ends in an array ends 2^48 ns late, as from an event queue that lost sight of its epoch.
+    LateEvent,
+    /// Each transfer counts twice in the use of its bus.
+    CountBusTwice,
 }
 
 impl Flash {

@@ -5,6 +5,7 @@
 //! no table name (only `name` does: a device and a scheme both have one). Each key is declared once, below, with its type, unit,
 //! default, allowed values and sentence; checks, help and docs/configuration.md follow from that ([`TABLES`]).
 
+use crate::time;
 use flashraid_workload::{Layout, TraceError, TraceOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -464,9 +465,9 @@ table! {
         /// `random:20`.
         precondition: String = Some("none"), "",
             Kind::Text { allowed: "none, steady, or random:X with a number X above 0", valid: |text| text.parse::<Precondition>().is_ok() };
-        /// Start of the run left out of the statistics: a number of requests, or seconds as in `2.5s`.
+        /// Start of the run left out of the statistics: a number of requests, or a time as in `2.5s` or `100ms`.
         warmup: String = Some("0"), "",
-            Kind::Text { allowed: "a number of requests, or seconds as in 2.5s", valid: |text| text.parse::<Warmup>().is_ok() };
+            Kind::Text { allowed: "a number of requests, or a time as in 2.5s or 100ms", valid: |text| text.parse::<Warmup>().is_ok() };
         /// Whether every host read is compared with an oracle, and each failure the scheme declares to survive is tried at the end.
         verify: bool = Some("false"), "", Kind::Flag;
         /// With `verify`, try the failures also after every so many requests; 0 for the end only.
@@ -571,11 +572,8 @@ impl FromStr for Warmup {
     type Err = ConfigError;
 
     fn from_str(text: &str) -> Result<Self, ConfigError> {
-        let parsed = match text.strip_suffix('s') {
-            Some(seconds) => decimal(seconds).filter(|seconds| *seconds <= 1e9).map(|seconds| Self::Ns((seconds * 1e9).round() as u64)),
-            None => text.parse().ok().map(Self::Requests),
-        };
-        parsed.ok_or_else(|| ConfigError(format!("warmup = {text}: allowed is a number of requests, or seconds as in 2.5s")))
+        let parsed = if text.ends_with('s') { time::parse(text).map(Self::Ns) } else { text.parse().ok().map(Self::Requests) };
+        parsed.ok_or_else(|| ConfigError(format!("warmup = {text}: allowed is a number of requests, or a time as in 2.5s or 100ms")))
     }
 }
 

@@ -18,6 +18,7 @@ mod run;
 mod sanity;
 mod simulation;
 pub mod statistics;
+mod time;
 pub mod torture;
 pub mod verify;
 

@@ -2,11 +2,12 @@
 
 use crate::config::{Config, ConfigError, Fit, Warmup};
 use crate::engine::content::Content;
-use crate::engine::{Engine, Stalled};
+use crate::engine::{Engine, Halted};
 use crate::inject::Injector;
 use crate::outputs::{Outputs, Writers};
 use crate::result::{EngineCost, Inconsistent, Measured, Snapshot, Source, text};
-use crate::simulation::{LATEST_NS, Simulation, with_engine};
+use crate::simulation::{Simulation, with_engine};
+use crate::time::{LATEST_NS, Speed};
 use crate::verify::Checks;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{Compactor, OnError, Trace, TraceError, can_be_read_again, system_text};
@@ -54,8 +55,8 @@ pub enum RunError {
         /// Why not.
         source: io::Error,
     },
-    /// A defect of the program: unfinished work and nothing to do.
-    Stalled(Stalled),
+    /// The simulation cannot go on.
+    Halted(Halted),
     /// A defect of the program: counts contradict each other.
     Inconsistent(Inconsistent),
 }
@@ -63,7 +64,7 @@ pub enum RunError {
 impl RunError {
     /// Whether the user's input is at fault (exit status 2), not the program (1).
     pub fn is_input(&self) -> bool {
-        matches!(self, Self::Config(_) | Self::Trace(_) | Self::Request(_) | Self::Output { .. })
+        matches!(self, Self::Config(_) | Self::Trace(_) | Self::Request(_) | Self::Output { .. } | Self::Halted(Halted::TooLate))
     }
 }
 
@@ -74,7 +75,7 @@ impl fmt::Display for RunError {
             Self::Trace(error) => error.fmt(formatter),
             Self::Request(text) => formatter.write_str(text),
             Self::Output { option, source } => write!(formatter, "{option} cannot be written: {}", system_text(source)),
-            Self::Stalled(error) => error.fmt(formatter),
+            Self::Halted(error) => error.fmt(formatter),
             Self::Inconsistent(error) => error.fmt(formatter),
         }
     }
@@ -91,7 +92,7 @@ macro_rules! from {
         })+
     };
 }
-from!(ConfigError => Config, TraceError => Trace, Stalled => Stalled, Inconsistent => Inconsistent);
+from!(ConfigError => Config, TraceError => Trace, Halted => Halted, Inconsistent => Inconsistent);
 
 /// A finished or interrupted run.
 #[derive(Clone, Debug)]
@@ -350,7 +351,8 @@ struct Replay {
     trace: Trace,
     path: String,
     source: Source,
-    speed: f64,
+    /// `None` for that of the trace.
+    speed: Option<Speed>,
     queue_depth: u64,
     fit: Fit,
     /// With `fit = compact`, where addresses are moved to, and what the request at hand becomes.
@@ -380,7 +382,7 @@ impl Replay {
             trace,
             path: path.display().to_string(),
             source: Source::default(),
-            speed: run.speed,
+            speed: (run.speed != 1.0).then(|| Speed::new(run.speed)),
             queue_depth: u64::from(run.queue_depth),
             fit: run.fit,
             compactor: (run.fit == Fit::Compact).then(|| Compactor::new(simulation.space_bytes())),
@@ -533,17 +535,19 @@ impl Replay {
     #[inline]
     fn scaled(&mut self, request: &HostRequest) -> Result<HostRequest, RunError> {
         let mut request = *request;
-        if self.speed != 1.0 {
-            request.arrival_ns = (request.arrival_ns as f64 / self.speed) as u64;
-        }
-        if request.arrival_ns > LATEST_NS {
-            return Err(RunError::Request(format!(
-                "{}: request {} arrives at {} ns, and the latest time is {LATEST_NS} ns (146 years): use a larger --speed",
-                self.path, self.number, request.arrival_ns
-            )));
+        if let Some(speed) = self.speed {
+            request.arrival_ns = speed.scaled(request.arrival_ns).ok_or_else(|| self.too_late(&request))?;
         }
         self.source.unaligned += u64::from((request.offset_bytes | request.size_bytes) & self.page_mask != 0);
         Ok(request)
+    }
+
+    #[cold]
+    fn too_late(&self, request: &HostRequest) -> RunError {
+        RunError::Request(format!(
+            "{}: request {}, recorded at {} ns, arrives after {LATEST_NS} ns (292 years), the latest time: use a larger --speed",
+            self.path, self.number, request.arrival_ns
+        ))
     }
 
     /// Wraps a request round at the end of the space. False: it is to be left out.

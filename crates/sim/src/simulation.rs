@@ -4,10 +4,11 @@ use crate::assemble;
 use crate::config::{Config, ConfigError, Precondition, Target};
 use crate::engine::content::{Content, Untracked};
 use crate::engine::tags::Tags;
-use crate::engine::{CompletedRequest, Engine, Reached, Stalled};
+use crate::engine::{CompletedRequest, Engine, Halted, Reached};
 use crate::inject::Injector;
 use crate::result::{Measured, Snapshot};
 use crate::run::RunError;
+use crate::time::LATEST_NS;
 use crate::verify::{Checks, Verified};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
@@ -31,9 +32,6 @@ macro_rules! with_engine {
     };
 }
 pub(crate) use with_engine;
-
-/// The latest time that a simulation may reach: sums with it stay far from the end of 64 bits.
-pub(crate) const LATEST_NS: u64 = 1 << 62;
 
 /// A simulated device, ready for requests: submit them, advance the time, take completions, ask for the result.
 #[derive(Clone)]
@@ -130,7 +128,7 @@ impl Simulation {
         let (now_ns, space_bytes) = (self.now_ns(), self.space_bytes());
         let refuse = |what: String| Err(RunError::Request(what));
         if arrival_ns > LATEST_NS {
-            return refuse(format!("at {arrival_ns} ns: allowed is at most {LATEST_NS} (146 years)"));
+            return refuse(format!("at {arrival_ns} ns: allowed is at most {LATEST_NS} (292 years)"));
         }
         if arrival_ns < now_ns {
             return refuse(format!("at {arrival_ns} ns: the time is {now_ns} ns already, allowed is that or later"));
@@ -151,7 +149,7 @@ impl Simulation {
     pub fn advance_until(&mut self, time_ns: u64) -> Result<(), RunError> {
         if time_ns > LATEST_NS || time_ns < self.now_ns() {
             return Err(RunError::Request(format!(
-                "until {time_ns} ns: allowed is from {} (now) to {LATEST_NS} (146 years)",
+                "until {time_ns} ns: allowed is from {} (now) to {LATEST_NS} (292 years)",
                 self.now_ns()
             )));
         }
@@ -165,7 +163,7 @@ impl Simulation {
     }
 
     /// Runs until everything submitted has ended.
-    pub fn finish(&mut self) -> Result<(), Stalled> {
+    pub fn finish(&mut self) -> Result<(), Halted> {
         with_engine!(&mut self.engine, engine => {
             loop {
                 let stop_ns = engine.next_event_ns().and_then(|time_ns| self.injector.stop_before(engine, time_ns));
@@ -197,7 +195,7 @@ impl Simulation {
 
     /// Writes what the buffer holds to flash, and the parities that are put off, and returns what that cost, and whether there was space for all of it. It is
     /// for the end of a run, when nothing is in flight: a result taken afterwards would count it as the workload's.
-    pub(crate) fn drain(&mut self) -> Result<(Value, bool), Stalled> {
+    pub(crate) fn drain(&mut self) -> Result<(Value, bool), Halted> {
         with_engine!(&mut self.engine, engine => {
             let start = Snapshot::of(engine);
             let is_complete = engine.drain_buffer()?;

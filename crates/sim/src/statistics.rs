@@ -11,7 +11,9 @@ pub struct Latency {
     /// Requests.
     pub count: u64,
     sum_ns: u128,
+    /// Beyond 128 bits, how often these were full.
     sum_of_squares: u128,
+    full_squares: u64,
     min_ns: u64,
     /// Largest.
     pub max_ns: u64,
@@ -20,9 +22,10 @@ pub struct Latency {
 
 impl Default for Latency {
     fn default() -> Self {
-        // 1 ns to 19 hours; longer ones count as the longest, while sum and maximum stay exact.
-        let histogram = Histogram::new_with_bounds(1, 1 << 46, 3).expect("legal bounds");
-        Self { count: 0, sum_ns: 0, sum_of_squares: 0, min_ns: u64::MAX, max_ns: 0, histogram }
+        // 1 ns to 19 hours; a longer one makes it grow.
+        let mut histogram = Histogram::new_with_bounds(1, 1 << 46, 3).expect("legal bounds");
+        histogram.auto(true);
+        Self { count: 0, sum_ns: 0, sum_of_squares: 0, full_squares: 0, min_ns: u64::MAX, max_ns: 0, histogram }
     }
 }
 
@@ -32,16 +35,23 @@ impl Latency {
     pub fn record(&mut self, latency_ns: u64) {
         self.count += 1;
         self.sum_ns += u128::from(latency_ns);
-        self.sum_of_squares += u128::from(latency_ns) * u128::from(latency_ns);
+        self.add_squares(u128::from(latency_ns) * u128::from(latency_ns), 0);
         self.min_ns = self.min_ns.min(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
-        self.histogram.saturating_record(latency_ns);
+        self.histogram.record(latency_ns).expect("it grows");
+    }
+
+    #[inline]
+    fn add_squares(&mut self, sum: u128, full: u64) {
+        let (sum, is_full) = self.sum_of_squares.overflowing_add(sum);
+        self.sum_of_squares = sum;
+        self.full_squares += full + u64::from(is_full);
     }
 
     /// Forgets all, keeping the memory.
     pub fn clear(&mut self) {
         self.histogram.reset();
-        (self.count, self.sum_ns, self.sum_of_squares, self.min_ns, self.max_ns) = (0, 0, 0, u64::MAX, 0);
+        (self.count, self.sum_ns, self.sum_of_squares, self.full_squares, self.min_ns, self.max_ns) = (0, 0, 0, 0, u64::MAX, 0);
     }
 
     /// The histogram: latencies in nanoseconds to three significant digits.
@@ -53,10 +63,15 @@ impl Latency {
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.sum_ns += other.sum_ns;
-        self.sum_of_squares += other.sum_of_squares;
+        self.add_squares(other.sum_of_squares, other.full_squares);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
-        self.histogram.add(&other.histogram).expect("equal bounds");
+        self.histogram.add(&other.histogram).expect("it grows");
+    }
+
+    /// Sum in nanoseconds.
+    pub fn sum_ns(&self) -> u128 {
+        self.sum_ns
     }
 
     /// Mean in nanoseconds; 0 without requests.
@@ -66,8 +81,12 @@ impl Latency {
 
     /// Standard deviation (population) in nanoseconds. Exact until the last step: n * sum of squares - square of the sum.
     pub fn stddev_ns(&self) -> f64 {
-        let spread = u128::from(self.count) * self.sum_of_squares - self.sum_ns * self.sum_ns;
-        if self.count == 0 { 0.0 } else { (spread as f64).sqrt() / self.count as f64 }
+        let (high, low) = wide_product(u128::from(self.count), self.sum_of_squares);
+        let (square_high, square_low) = wide_product(self.sum_ns, self.sum_ns);
+        let (low, borrow) = low.overflowing_sub(square_low);
+        let high = high + u128::from(self.count) * u128::from(self.full_squares) - square_high - u128::from(borrow);
+        let spread = high as f64 * 2f64.powi(128) + low as f64;
+        if self.count == 0 { 0.0 } else { spread.sqrt() / self.count as f64 }
     }
 
     /// Smallest; 0 without requests.
@@ -79,6 +98,15 @@ impl Latency {
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         if self.count == 0 { 0 } else { self.histogram.value_at_quantile(quantile).clamp(self.min_ns, self.max_ns) }
     }
+}
+
+/// The product's upper and lower 128 bits.
+fn wide_product(a: u128, b: u128) -> (u128, u128) {
+    let halves = |number: u128| (number >> 64, number & u128::from(u64::MAX));
+    let ((a1, a0), (b1, b0)) = (halves(a), halves(b));
+    let (middle, middle_carry) = (a1 * b0).overflowing_add(a0 * b1);
+    let (low, low_carry) = (a0 * b0).overflowing_add(middle << 64);
+    (a1 * b1 + (middle >> 64) + (u128::from(middle_carry) << 64) + u128::from(low_carry), low)
 }
 
 /// The kinds of requests that latencies are kept for.
@@ -192,5 +220,56 @@ impl Statistics {
             all.merge(latency);
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Latency;
+
+    fn of(latencies_ns: &[u64]) -> Latency {
+        let mut latency = Latency::default();
+        latencies_ns.iter().for_each(|latency_ns| latency.record(*latency_ns));
+        latency
+    }
+
+    /// Of a and b, each n times, the mean is (a + b) / 2 and the deviation |a - b| / 2, how long they may be.
+    #[test]
+    fn figures_of_latencies_of_years() {
+        for (a, b, times) in [
+            (1_000, 3_000, 4),
+            // 2 x 5.1 h^2 x 10^12 is beyond 128 bits.
+            (1 << 44, 3 << 44, 1 << 20),
+            (1 << 47, 5 << 47, 1000),
+            (1 << 55, 3 << 55, 1 << 18),
+            (i64::MAX as u64, i64::MAX as u64 - (1 << 62), 1 << 10),
+            (i64::MAX as u64, i64::MAX as u64, 1 << 10),
+        ] {
+            let mut latency = of(&[a, b].repeat(times));
+            let mean = (a as f64 + b as f64) / 2.0;
+            let deviation = a.abs_diff(b) as f64 / 2.0;
+            for _ in 0..2 {
+                assert_eq!((latency.min_ns(), latency.max_ns), (a.min(b), a.max(b)));
+                assert!((latency.mean_ns() / mean - 1.0).abs() < 1e-15, "{a} and {b}: mean {}", latency.mean_ns());
+                assert!((latency.stddev_ns() - deviation).abs() <= 1e-15 * deviation, "{a} and {b}: deviation {}", latency.stddev_ns());
+                for (quantile, expected) in [(0.25, a.min(b)), (0.75, a.max(b))] {
+                    let found = latency.quantile_ns(quantile);
+                    assert!(found.abs_diff(expected) <= expected / 1000, "{quantile} of {a} and {b}: {found}");
+                }
+                latency.merge(&latency.clone());
+            }
+        }
+    }
+
+    /// Histograms that have grown join those that have not.
+    #[test]
+    fn kinds_of_different_length_join() {
+        let mut all = of(&[1, 2, 3]);
+        all.merge(&of(&[1 << 60]));
+        all.merge(&of(&[1 << 50]));
+        assert_eq!((all.count, all.max_ns, all.quantile_ns(0.6)), (5, 1 << 60, 3));
+        assert!(all.quantile_ns(0.8).abs_diff(1 << 50) < 1 << 40);
+        all.clear();
+        assert_eq!((all.count, all.stddev_ns(), all.quantile_ns(0.5)), (0, 0.0, 0));
     }
 }

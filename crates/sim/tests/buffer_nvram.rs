@@ -98,6 +98,23 @@ fn a_request_larger_than_the_buffer_goes_through_it() {
     assert_eq!((held(&engine, 9), evictions(&engine)), (vec![4], (4, 4)));
 }
 
+/// Room for two. Page 5 leaves for the third write, and for the fourth one both pages of the first stripe, of which the second to come waits for
+/// the slot of page 5: their operation starts when that is programmed (with its parity, on another channel), whichever of the two it is. There are
+/// idle chips, so one that did not wait would end earlier.
+#[test]
+fn a_stripe_leaves_when_the_last_of_its_pages_has_room() {
+    for (first, second) in [(1, 2), (2, 1)] {
+        let mut engine = buffered("raid5", 4, 2, &[("chips_per_channel", "4")]);
+        for page in [5, first, second, 9] {
+            engine.submit(&pages(HostOp::Write, page, 1), true);
+        }
+        engine.finish().unwrap();
+        let expected = [0, 0, PROGRAM_NS, 2 * PROGRAM_NS].map(|time_ns| time_ns + ANSWER_NS);
+        assert_eq!((times(&engine), evictions(&engine)), (expected.to_vec(), (2, 3)), "page {first} before page {second}");
+        is_clean(&engine);
+    }
+}
+
 #[test]
 fn an_eviction_is_nobodys_wait_and_gives_room_when_it_has_ended() {
     let mut engine = buffered("raid0", 1, 2, &[]);

@@ -62,7 +62,7 @@ impl Flash {
     pub(crate) fn kick(&mut self, channel_id: u32) {
         let channel = &self.channels[channel_id as usize];
         let is_free = channel.free_ns <= self.now_ns;
-        if is_free && self.events.first().0 != self.now_ns {
+        if is_free && self.events.first_ns() != self.now_ns {
             self.serve(channel_id);
         } else if !channel.has_event {
             self.wait_for_bus(channel_id);

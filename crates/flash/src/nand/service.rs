@@ -5,7 +5,7 @@ use super::records::{Record, Work};
 use super::units::{State, URGENT_QUEUES, Unit, after};
 use crate::mapping::blocks::Stream;
 use crate::mapping::space::NIL;
-use crate::{CellOperation, Completion, Flash, Progress, action_index};
+use crate::{CellOperation, Completion, Flash, FlashFault, Progress, action_index};
 use flashraid_vocabulary::{Action, Observer, Ppn, memory};
 
 impl Flash {
@@ -26,14 +26,16 @@ impl Flash {
         }
         let Unit { channel, number: turn, .. } = self.units[unit_id as usize];
         let cause = self.records[id as usize].cause;
+        let counted_ns = if self.makes(FlashFault::CountBusTwice) { 2 * duration_ns } else { duration_ns };
         let channel = &mut self.channels[channel as usize];
         channel.free_ns = self.now_ns + duration_ns;
-        channel.busy_ns[cause as usize] += duration_ns;
+        channel.busy_ns[cause as usize] += counted_ns;
         channel.turn = turn;
         channel.free_ns
     }
 
     pub(super) fn unit_at(&mut self, unit_id: u32, time_ns: u64) {
+        let time_ns = if self.makes(FlashFault::LateEvent) { time_ns.saturating_add(1 << 48) } else { time_ns };
         self.events.set(unit_id as usize, time_ns);
     }
 

@@ -513,6 +513,11 @@ impl Buffer {
         }
     }
 
+    /// Time in which it answers.
+    pub fn answer_ns(&self) -> u64 {
+        self.answer_ns
+    }
+
     /// When the next answer is due; `u64::MAX` for never.
     #[inline]
     pub fn next_answer_ns(&self) -> u64 {

@@ -2,6 +2,7 @@
 
 use super::{Config, ConfigError, decimal, nearest};
 use crate::assemble::settings;
+use crate::time;
 use flashraid_flash::Placement;
 use flashraid_vocabulary::{Fault, Lpn, Part};
 use std::str::FromStr;
@@ -17,10 +18,6 @@ const PARITY_CACHE: &str = "parity-cache";
 const WHAT: &str = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or \
                     erase: with the numbers of a part";
 const WHEN: &str = "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%";
-/// Units of time, the longer names first.
-const UNITS: [(&str, f64); 4] = [("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("s", 1e9)];
-/// No fault is later than 146 years.
-const LATEST_NS: f64 = (1u64 << 62) as f64;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,9 +129,7 @@ impl FromStr for Trigger {
                 let share = share(text).filter(|share| *share > 0.0);
                 return share.map_or_else(|| refuse("allowed is a share above 0 % and at most 100 %"), |share| Ok(Self::Share(share)));
             }
-            let time = UNITS.iter().find_map(|(unit, ns)| Some(decimal(text.strip_suffix(unit)?)? * ns));
-            let time = time.map(f64::round).filter(|ns| *ns <= LATEST_NS);
-            return time.map_or_else(|| refuse(&format!("allowed is {WHEN}")), |ns| Ok(Self::Time(ns as u64)));
+            return time::parse(text).map_or_else(|| refuse(&format!("allowed is {WHEN}")), |time_ns| Ok(Self::Time(time_ns)));
         }
         let (word, rest) = text.split_once(':').unwrap_or((text, ""));
         match (word, rest) {

@@ -7,7 +7,7 @@
 //! answered. Reads take from the buffer what is there, pages on their way out included, and the rest from flash, page by page.
 
 use super::content::{Content, InBuffer, InEntry, Submitted};
-use super::{Engine, NIL, Stalled};
+use super::{Engine, Halted, NIL};
 use crate::buffer::{Buffer, Departure, Known, SECTOR_BYTES, Victim};
 use flashraid_redundancy::parts::bits;
 use flashraid_redundancy::{Extent, Failure, Group, Operation, OperationKind};
@@ -127,7 +127,7 @@ impl<C: Content> Engine<C> {
     }
 
     /// Writes everything that is buffered to flash and lets everything end that is under way. Returns whether nothing failed.
-    pub(crate) fn drain_buffer(&mut self) -> Result<bool, Stalled> {
+    pub(crate) fn drain_buffer(&mut self) -> Result<bool, Halted> {
         if self.flushes_to_flash() {
             let arrival_ns = self.now_ns();
             self.submit(&HostRequest { arrival_ns, offset_bytes: 0, size_bytes: 0, op: HostOp::Flush, stream: 0, source: 0 }, false);
@@ -347,7 +347,7 @@ impl<C: Content> Engine<C> {
 
     /// Processes everything up to the last answer that is due until `time_ns`. With NVRAM that is every event, as each may make room.
     #[inline(never)]
-    pub(super) fn advance_to_answers(&mut self, time_ns: u64) -> Result<(), Stalled> {
+    pub(super) fn advance_to_answers(&mut self, time_ns: u64) -> Result<(), Halted> {
         let makes_room = !self.flushes_to_flash();
         loop {
             let answer_ns = self.next_answer_ns();

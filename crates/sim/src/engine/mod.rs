@@ -19,6 +19,7 @@ pub mod translation;
 
 use crate::buffer::{Buffer, BufferOptions, Victim};
 use crate::statistics::Statistics;
+use crate::time::LATEST_NS;
 use content::{Content, InBuffer, InEntry, Submitted};
 pub use exposure::Exposure;
 use failure::Failures;
@@ -100,17 +101,25 @@ pub struct CompletedRequest {
     pub ok: bool,
 }
 
-/// The engine has unfinished work, nothing is under way, and nobody waits for space: a defect of a scheme or of the engine.
+/// Why the engine cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stalled(pub String);
+pub enum Halted {
+    /// It has unfinished work, nothing is under way, and nobody waits for space: a defect of a scheme or of the engine.
+    Stalled(String),
+    /// What is under way goes on beyond `LATEST_NS`.
+    TooLate,
+}
 
-impl fmt::Display for Stalled {
+impl fmt::Display for Halted {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        match self {
+            Self::Stalled(text) => formatter.write_str(text),
+            Self::TooLate => write!(formatter, "what was asked of the device goes on beyond {LATEST_NS} ns (292 years), the latest time"),
+        }
     }
 }
 
-impl std::error::Error for Stalled {}
+impl std::error::Error for Halted {}
 
 /// A host request in flight.
 #[derive(Clone, Copy, Debug)]
@@ -763,7 +772,7 @@ impl<C: Content> Engine<C> {
 
     /// Processes every event up to and including `time_ns` and moves the clock there.
     #[inline]
-    pub fn advance_until(&mut self, time_ns: u64) -> Result<(), Stalled> {
+    pub fn advance_until(&mut self, time_ns: u64) -> Result<(), Halted> {
         if self.buffer.is_some() {
             self.advance_to_answers(time_ns)?;
         }
@@ -783,14 +792,24 @@ impl<C: Content> Engine<C> {
     }
 
     /// Processes the next event. Returns whether there was one; without one, requests that wait for space fail.
-    pub fn advance(&mut self) -> Result<bool, Stalled> {
-        if self.next_answer_ns() < self.flash.next_event_ns() {
-            self.answer_from_buffer();
-            return Ok(true);
+    pub fn advance(&mut self) -> Result<bool, Halted> {
+        let (event_ns, answer_ns) = (self.flash.next_event_ns(), self.next_answer_ns());
+        if event_ns.min(answer_ns) > LATEST_NS {
+            return self.advance_without_event();
         }
-        if self.flash.next_event_ns() != u64::MAX {
+        if answer_ns < event_ns {
+            self.answer_from_buffer();
+        } else {
             self.process_event();
-            return Ok(true);
+        }
+        Ok(true)
+    }
+
+    /// No event is to come, or none in time.
+    #[cold]
+    fn advance_without_event(&mut self) -> Result<bool, Halted> {
+        if self.next_event_ns().is_some() {
+            return Err(Halted::TooLate);
         }
         if self.goes_on_without_progress() {
             return Ok(true);
@@ -815,7 +834,7 @@ impl<C: Content> Engine<C> {
     }
 
     /// Runs until everything submitted has completed and ended.
-    pub fn finish(&mut self) -> Result<(), Stalled> {
+    pub fn finish(&mut self) -> Result<(), Halted> {
         while self.advance()? {}
         Ok(())
     }
@@ -890,7 +909,7 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    fn stalled(&self) -> Stalled {
+    fn stalled(&self) -> Halted {
         let mut text = format!("stalled at {} ns with {} requests outstanding and nothing under way;", self.now_ns(), self.outstanding);
         for (stripe, holders, exclusive, waiter) in self.locks.describe().into_iter().take(16) {
             let kind = if exclusive { "exclusive" } else { "shared" };
@@ -900,6 +919,6 @@ impl<C: Content> Engine<C> {
         for (id, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.is_alive()).take(16) {
             text += &format!(" operation {id}: {slot};");
         }
-        Stalled(text)
+        Halted::Stalled(text)
     }
 }

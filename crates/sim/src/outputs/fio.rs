@@ -113,7 +113,7 @@ impl Rates {
         let ended = 1 + (now_ns - self.sample_end_ns) / SAMPLE_NS;
         self.sample_end_ns += ended * SAMPLE_NS;
         for direction in &mut self.directions {
-            let a_second = |amount: u64| amount * 1_000_000_000 / SAMPLE_NS;
+            let a_second = |amount: u64| amount * (1_000_000_000 / SAMPLE_NS);
             direction.bytes_a_second.add(a_second(std::mem::take(&mut direction.sampled_bytes)), 1);
             direction.requests_a_second.add(a_second(std::mem::take(&mut direction.sampled_requests)), 1);
             direction.bytes_a_second.add(0, ended - 1);
@@ -308,4 +308,37 @@ fn depth_levels(depths: &[u64; DEPTHS.len() + 1]) -> Map<String, Value> {
 fn one_at_a_time(requests: u64) -> Map<String, Value> {
     let share = |name: &str| if name == "4" { percent(requests, requests) } else { 0.0.into() };
     ["0", "4", "8", "16", "32", "64", ">=64"].into_iter().map(|name| (name.into(), share(name))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HostOp, Rates, RequestRecord, SAMPLE_NS};
+    use crate::engine::recorder::Methods;
+
+    /// A discard of a whole drive is far more than could be transferred, and years may pass without a request.
+    #[test]
+    fn samples_hold_whole_drives_and_years() {
+        let drive_bytes = 64 << 40;
+        let end_ns = i64::MAX as u64;
+        let methods = Methods::default();
+        let arrival_ns = end_ns - 1000;
+        let (sequence, start_ns, offset_bytes, size_bytes, op) = (0, end_ns, 0, drive_bytes, HostOp::Trim);
+        let mut rates = Rates::new(0);
+        rates.add(&RequestRecord {
+            sequence,
+            arrival_ns,
+            start_ns,
+            end_ns,
+            offset_bytes,
+            size_bytes,
+            op,
+            stripe: None,
+            methods,
+            failed: false,
+        });
+        rates.advance(end_ns + SAMPLE_NS);
+        let trims = &rates.directions[2];
+        assert_eq!((trims.bytes_a_second.least, trims.bytes_a_second.most), (0, 2 * drive_bytes));
+        assert_eq!(trims.requests_a_second.count, end_ns / SAMPLE_NS + 1);
+    }
 }

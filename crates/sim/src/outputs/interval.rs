@@ -5,7 +5,7 @@ use crate::engine::recorder::RequestRecord;
 use crate::statistics::{KINDS, Latency, kind};
 use flashraid_vocabulary::HostOp;
 
-/// After so many intervals their length doubles, and again after as many more: even 146 years have an end, and a week at 100 ms is
+/// After so many intervals their length doubles, and again after as many more: even 292 years have an end, and a week at 100 ms is
 /// a million rows.
 pub const INTERVALS_OF_A_LENGTH: u64 = 500_000;
 

@@ -87,13 +87,13 @@ impl Series {
         row.number(count(ERASE, &Cause::ALL));
         let counted: Vec<Cause> = Cause::ALL.into_iter().filter(|cause| !is_apart(*cause)).collect();
         let programmed_bytes = count(Action::Program as usize, &counted) * u64::from(engine.flash.geometry().page_bytes);
-        row.share(programmed_bytes, interval.bytes_written);
+        row.share(programmed_bytes.into(), interval.bytes_written.into());
         let bus = difference(&now.bus_busy_ns, &former.bus_busy_ns);
         let unit = difference(&now.unit_busy_ns, &former.unit_busy_ns);
         let units = (0..unit.len()).filter(|unit| engine.flash.member_of_unit(*unit as u32).is_some()).count();
         for (busy_ns, count) in [(&bus, bus.len()), (&unit, units)] {
-            row.share(busy_ns.iter().sum(), length_ns * count as u64);
-            row.share(busy_ns.iter().copied().max().unwrap_or(0), length_ns);
+            row.share(busy_ns.iter().map(|busy_ns| u128::from(*busy_ns)).sum(), u128::from(length_ns) * count as u128);
+            row.share(busy_ns.iter().copied().max().unwrap_or(0).into(), length_ns.into());
         }
         let flash = &engine.flash;
         let members = flash.settings().members() as usize;
@@ -101,7 +101,7 @@ impl Series {
         let mut busy_ns = vec![(0, 0); members];
         for (id, unit_busy_ns) in unit.iter().enumerate() {
             let Some(member) = flash.member_of_unit(id as u32).map(|member| member as usize) else { continue };
-            busy_ns[member] = (busy_ns[member].0 + unit_busy_ns, busy_ns[member].1 + 1);
+            busy_ns[member] = (busy_ns[member].0 + u128::from(*unit_busy_ns), busy_ns[member].1 + 1);
             for free in flash.free_blocks_of_planes(id as u32) {
                 blocks[member] = (blocks[member].0 + u64::from(free), blocks[member].1.min(free));
             }
@@ -113,9 +113,9 @@ impl Series {
             row.number(u64::from(load.reads + load.programs));
             row.number(blocks[member].0);
             row.number(u64::from(blocks[member].1));
-            row.share(busy_ns[member].0, busy_ns[member].1 * length_ns);
+            row.share(busy_ns[member].0, busy_ns[member].1 * u128::from(length_ns));
         }
-        bus.iter().for_each(|busy_ns| row.share(*busy_ns, length_ns));
+        bus.iter().for_each(|busy_ns| row.share((*busy_ns).into(), length_ns.into()));
         row.end();
         self.sink.spill()
     }
@@ -164,7 +164,7 @@ impl Row<'_> {
     }
 
     /// A quotient; nothing where there is nothing to divide by.
-    fn share(&mut self, numerator: u64, denominator: u64) {
+    fn share(&mut self, numerator: u128, denominator: u128) {
         if denominator > 0 {
             self.real(numerator as f64 / denominator as f64);
         } else {

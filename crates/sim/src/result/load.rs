@@ -39,7 +39,7 @@ impl Simulation {
             let buses = buses.map(|(now, start)| sum(now, start) as f64);
             let is_used = |unit: &usize| engine.flash.member_of_unit(*unit as u32).is_some();
             let units = (0..now.units.len()).filter(is_used).map(|unit| (now.units[unit], start.units[unit]));
-            let units = units.map(|(now, start)| (0..ACTIONS).map(|action| sum(&now[action], &start[action]) * cell_ns[action]).sum::<u64>() as f64);
+            let units = units.map(|(now, start)| (0..ACTIONS).map(|action| u128::from(sum(&now[action], &start[action])) * u128::from(cell_ns[action])).sum::<u128>() as f64);
             let mean = moments(buses.clone()).0.max(moments(units.clone()).0);
             let busiest = buses.chain(units).fold(0.0, f64::max);
             (span_ns > 0).then(|| Load { mean: mean / span_ns as f64, busiest: busiest / span_ns as f64 })

@@ -88,11 +88,13 @@ pub struct Measured {
     /// When the first request arrived, and the idle time until then.
     pub(super) first_arrival: Option<(u64, u64)>,
     pub(super) last_arrival_ns: u64,
+    /// Sum of arrivals, counted from `start`.
+    pub(super) arrivals_ns: u128,
 }
 
 impl From<Snapshot> for Measured {
     fn from(start: Snapshot) -> Self {
-        Self { start, requests: 0, by_op: [0; 4], bytes_read: 0, bytes_written: 0, first_arrival: None, last_arrival_ns: 0 }
+        Self { start, requests: 0, by_op: [0; 4], bytes_read: 0, bytes_written: 0, first_arrival: None, last_arrival_ns: 0, arrivals_ns: 0 }
     }
 }
 
@@ -116,6 +118,7 @@ impl Measured {
         self.by_op[kind] += 1;
         self.first_arrival.get_or_insert((request.arrival_ns, idle_ns));
         self.last_arrival_ns = request.arrival_ns;
+        self.arrivals_ns += u128::from(request.arrival_ns - self.start.now_ns);
     }
 
     /// Requests counted.

@@ -6,6 +6,7 @@ mod measured;
 mod parts;
 mod resources;
 mod source;
+mod times;
 
 pub(crate) use amplification::is_apart;
 pub use load::Load;
@@ -44,13 +45,13 @@ pub struct EngineCost {
     pub peak_rss_bytes: u64,
 }
 
-/// Counts that must agree do not: a defect of the program, never of the input.
+/// Counts or times that must agree do not: a defect of the program, never of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inconsistent(pub String);
 
 impl fmt::Display for Inconsistent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the counts of this run contradict each other ({}): please report it", self.0)
+        write!(formatter, "the figures of this run contradict each other ({}): please report it", self.0)
     }
 }
 
@@ -74,6 +75,7 @@ impl Simulation {
         let completed: u64 = statistics.latency.iter().map(|latency| latency.count).sum();
         let unfinished = engine.outstanding();
         self.check(engine, &now, completed, unfinished, source.warmup_requests)?;
+        times::check(engine, &now, measured)?;
         let counts = now.counts_since(start);
         let page_bytes = u64::from(self.config.device.page_bytes);
         let programs = Programs::of(&counts, &statistics.warmup_programs);

@@ -39,12 +39,13 @@ impl Simulation {
                 let units: Vec<usize> = (0..now.units.len()).filter(|unit| flash.member_of_unit(*unit as u32) == Some(member)).collect();
                 let of = |snapshot: &Snapshot, action: usize| units.iter().flat_map(|unit| snapshot.units[*unit][action]).sum::<u64>();
                 let sum = |action: usize| of(now, action) - of(start, action);
-                let busy_ns = |snapshot: &Snapshot| units.iter().flat_map(|unit| snapshot.unit_busy_ns[*unit]).sum::<u64>();
+                let busy_ns =
+                    |snapshot: &Snapshot| units.iter().flat_map(|unit| snapshot.unit_busy_ns[*unit]).map(u128::from).sum::<u128>();
                 json!({
                     "reads": sum(0),
                     "programs": sum(1),
                     "erases": sum(2),
-                    "busy_fraction": ratio((busy_ns(now) - busy_ns(start)) as f64, (units.len() as u64 * duration_ns) as f64),
+                    "busy_fraction": ratio((busy_ns(now) - busy_ns(start)) as f64, units.len() as f64 * duration_ns as f64),
                     "mean_blocked": blocked[member as usize],
                     "p99_9_ns": engine.statistics.members[member as usize].quantile_ns(0.999),
                     "free_blocks": flash.free_blocks(member),

@@ -203,7 +203,7 @@ impl Episode {
     /// Submits a request, or lets the device do one thing.
     fn event(&mut self) -> Result<(), Problem> {
         let submits = self.engine.outstanding() < self.queue_depth && self.random.once_in(self.pace);
-        if submits || !self.engine.advance().map_err(|stalled| (None, stalled.0))? {
+        if submits || !self.engine.advance().map_err(|halted| (None, halted.to_string()))? {
             self.submit();
         }
         self.engine.completed.clear();
@@ -430,7 +430,7 @@ impl Episode {
             if event == MOST_WORK / 2 {
                 before = self.engine.flash.counts;
             }
-            if !self.engine.advance().map_err(|stalled| (None, stalled.0))? {
+            if !self.engine.advance().map_err(|halted| (None, halted.to_string()))? {
                 return Ok(());
             }
         }

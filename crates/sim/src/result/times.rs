@@ -1,0 +1,293 @@
+//! What the times of every run satisfy, whatever was simulated. A figure that breaks one of these rules is a defect of the program,
+//! and the run ends with that instead of a result.
+//!
+//! The bound of what a queue can explain: whenever something is under way, a bus transfers, an array works, or an answer of the
+//! buffer's memory is due. So the device is not idle for longer than all its transfers, array operations and answers take one after
+//! the other, and no request waits for longer than that.
+
+use super::{Inconsistent, Measured, Snapshot};
+use crate::engine::content::Content;
+use crate::engine::{Engine, RebuildRecord};
+use crate::statistics::Latency;
+use flashraid_flash::{ACTIONS, CellOperation, Flash};
+use flashraid_vocabulary::Cause;
+
+/// The times of a run since measuring began.
+#[derive(Clone)]
+struct Times<'a> {
+    start_ns: u64,
+    now_ns: u64,
+    /// Idle time until measuring began, and until now.
+    idle_ns: (u64, u64),
+    /// When a measured request completed last, and the idle time until then.
+    last_completion: (u64, u64),
+    /// Measured requests that came, and the sum of their arrivals, counted from `start_ns`.
+    requests: u64,
+    arrivals_ns: u128,
+    latencies: &'a [Latency],
+    /// Time in use of each bus and of each array unit until measuring began, and until now.
+    buses_ns: Vec<(u64, u64)>,
+    units_ns: Vec<(u64, u64)>,
+    /// The most that each bus can have had to transfer in this time, and that everything took one after the other.
+    transfers_ns: Vec<u128>,
+    work_ns: u128,
+    rebuilds: &'a [RebuildRecord],
+}
+
+/// Checks the times of a run.
+pub(super) fn check<C: Content>(engine: &Engine<C>, now: &Snapshot, measured: &Measured) -> Result<(), Inconsistent> {
+    let start = &measured.start;
+    let sums = |start: &[[u64; Cause::COUNT]], now: &[[u64; Cause::COUNT]]| -> Vec<(u64, u64)> {
+        start.iter().zip(now).map(|(start, now)| (start.iter().sum(), now.iter().sum())).collect()
+    };
+    let (transfers_ns, arrays_ns) = work_ns(&engine.flash, now, start);
+    // Answers that were due when measuring began are among those given since, and those due now among the outstanding.
+    let answers = now.completed - start.completed + engine.outstanding();
+    let answers_ns = u128::from(answers) * engine.buffer().map_or(0, |buffer| u128::from(buffer.answer_ns()));
+    Times {
+        start_ns: start.now_ns,
+        now_ns: now.now_ns,
+        idle_ns: (start.idle_ns, now.idle_ns),
+        last_completion: engine.last_completion(),
+        requests: measured.requests,
+        arrivals_ns: measured.arrivals_ns,
+        latencies: &engine.statistics.latency,
+        buses_ns: sums(&start.channel_busy_ns, &now.channel_busy_ns),
+        units_ns: sums(&start.unit_busy_ns, &now.unit_busy_ns),
+        work_ns: transfers_ns.iter().sum::<u128>() + arrays_ns + answers_ns,
+        transfers_ns,
+        rebuilds: engine.rebuilds(),
+    }
+    .check()
+}
+
+/// How long the transfers of each bus, and all array operations, take one after the other: of what was started since measuring began,
+/// and of the most that can have been under way then, which is nothing at time 0.
+fn work_ns(flash: &Flash, now: &Snapshot, start: &Snapshot) -> (Vec<u128>, u128) {
+    let settings = flash.settings();
+    let page_ns = settings.transfer_ns(settings.geometry.page_bytes);
+    let bus_ns = [settings.read_command_ns + page_ns, settings.program_command_ns + page_ns, settings.erase_command_ns];
+    let array_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|of| settings.cell.cell_ns(of, 0, 0));
+    let total = |snapshot: &Snapshot, unit: usize, action: usize| snapshot.units[unit][action].iter().sum::<u64>();
+    let planes_under_way = if start.now_ns == 0 { 0 } else { u128::from(settings.planes_per_unit()) };
+    let work = |unit: usize, each_ns: [u64; ACTIONS]| {
+        let started =
+            (0..ACTIONS).map(|action| u128::from(total(now, unit, action) - total(start, unit, action)) * u128::from(each_ns[action]));
+        started.sum::<u128>() + planes_under_way * each_ns.map(u128::from).iter().sum::<u128>()
+    };
+    let units_per_channel = settings.units_per_channel() as usize;
+    let channels = 0..now.channel_busy_ns.len();
+    let units = |channel: usize| channel * units_per_channel..(channel + 1) * units_per_channel;
+    let transfers_ns = channels.map(|channel| units(channel).map(|unit| work(unit, bus_ns)).sum()).collect();
+    (transfers_ns, (0..now.units.len()).map(|unit| work(unit, array_ns)).sum())
+}
+
+/// `Err` with what is told unless `holds`.
+fn rule(holds: bool, what: impl FnOnce() -> String) -> Result<(), Inconsistent> {
+    if holds { Ok(()) } else { Err(Inconsistent(what())) }
+}
+
+impl Times<'_> {
+    fn check(&self) -> Result<(), Inconsistent> {
+        let Self { start_ns, now_ns, .. } = *self;
+        rule(start_ns <= now_ns, || format!("measuring began at {start_ns} ns, and it is {now_ns} ns"))?;
+        let busy_ns = self.check_idle_time(now_ns - start_ns)?;
+        self.check_latencies(now_ns - start_ns, busy_ns)?;
+        self.check_use(now_ns - start_ns)?;
+        self.check_rebuilds(busy_ns)
+    }
+
+    /// Returns the time that was not idle.
+    fn check_idle_time(&self, measured_ns: u64) -> Result<u64, Inconsistent> {
+        let Self { start_ns, now_ns, idle_ns: (before_ns, idle_ns), last_completion: (completed_ns, idle_then_ns), .. } = *self;
+        rule(before_ns <= idle_ns && idle_ns - before_ns <= measured_ns, || {
+            format!("idle for {before_ns} ns before measuring began and {idle_ns} ns in all, of {measured_ns} ns measured")
+        })?;
+        let since_ns = completed_ns.saturating_sub(start_ns);
+        rule(completed_ns <= now_ns && idle_then_ns <= idle_ns && idle_then_ns.saturating_sub(before_ns) <= since_ns, || {
+            format!("the last completion at {completed_ns} ns after {idle_then_ns} ns of idle time, of {idle_ns} ns until {now_ns} ns")
+        })?;
+        let busy_ns = measured_ns - (idle_ns - before_ns);
+        let work_ns = self.work_ns;
+        rule(u128::from(busy_ns) <= work_ns, || format!("busy for {busy_ns} ns with work of {work_ns} ns at most"))?;
+        Ok(busy_ns)
+    }
+
+    fn check_latencies(&self, measured_ns: u64, busy_ns: u64) -> Result<(), Inconsistent> {
+        let mut sum_ns = 0;
+        for latency in self.latencies.iter().filter(|latency| latency.count > 0) {
+            let (least_ns, most_ns, count) = (latency.min_ns(), latency.max_ns, latency.count);
+            rule(most_ns <= busy_ns, || format!("a latency of {most_ns} ns, of {busy_ns} ns in which anything was under way"))?;
+            let range = u128::from(count) * u128::from(least_ns)..=u128::from(count) * u128::from(most_ns);
+            rule(range.contains(&latency.sum_ns()), || {
+                format!("{count} latencies from {least_ns} to {most_ns} ns add up to {} ns", latency.sum_ns())
+            })?;
+            sum_ns += latency.sum_ns();
+        }
+        // If all that came were still under way, they would have waited for so long.
+        let most_ns = (u128::from(self.requests) * u128::from(measured_ns)).checked_sub(self.arrivals_ns);
+        rule(most_ns.is_some_and(|most_ns| sum_ns <= most_ns), || {
+            let (requests, arrivals_ns) = (self.requests, self.arrivals_ns);
+            format!("latencies add up to {sum_ns} ns, of {requests} requests with arrivals of {arrivals_ns} ns in all in {measured_ns} ns")
+        })
+    }
+
+    /// No bus and no array unit was in use for longer than there was time, and no bus for longer than its transfers take.
+    fn check_use(&self, measured_ns: u64) -> Result<(), Inconsistent> {
+        for (what, list) in [("bus", &self.buses_ns), ("array unit", &self.units_ns)] {
+            for (number, (before_ns, in_use_ns)) in list.iter().enumerate() {
+                rule(before_ns <= in_use_ns && in_use_ns - before_ns <= measured_ns, || {
+                    format!(
+                        "{what} {number} in use for {before_ns} ns before measuring began and {in_use_ns} ns in all, of {measured_ns} ns measured"
+                    )
+                })?;
+            }
+        }
+        for (number, ((before_ns, in_use_ns), most_ns)) in self.buses_ns.iter().zip(&self.transfers_ns).enumerate() {
+            let in_use_ns = in_use_ns - before_ns;
+            rule(u128::from(in_use_ns) <= *most_ns, || {
+                format!("bus {number} in use for {in_use_ns} ns with transfers of {most_ns} ns at most")
+            })?;
+        }
+        Ok(())
+    }
+
+    fn check_rebuilds(&self, busy_ns: u64) -> Result<(), Inconsistent> {
+        for rebuild in self.rebuilds {
+            let failed_ns = rebuild.faults.iter().map(|(at_ns, _)| *at_ns);
+            let (first_ns, last_ns) = (failed_ns.clone().min().unwrap_or(0), failed_ns.max().unwrap_or(0));
+            let ends = [rebuild.ended_ns, rebuild.finished_ns];
+            let are_in_order = ends.into_iter().flatten().all(|end_ns| (first_ns..=self.now_ns).contains(&end_ns));
+            rule(are_in_order && last_ns <= self.now_ns, || {
+                format!("a rebuild of what failed from {first_ns} to {last_ns} ns that ended at {ends:?}, and it is {} ns", self.now_ns)
+            })?;
+            let most_ns = rebuild.latency.max_ns;
+            rule(most_ns <= busy_ns, || {
+                format!("a latency of {most_ns} ns under a rebuild, of {busy_ns} ns in which anything was under way")
+            })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Times;
+    use crate::statistics::Latency;
+
+    type Forge = fn(&mut Times<'_>);
+
+    /// Two reads of 100 ns that came at 1,000 and 1,050 ns, 40 ns of idle time before and 10 behind them, measured since 1,000 ns.
+    fn legal(latencies: &[Latency]) -> Times<'_> {
+        Times {
+            start_ns: 1_000,
+            now_ns: 1_160,
+            idle_ns: (40, 50),
+            last_completion: (1_150, 40),
+            requests: 2,
+            arrivals_ns: 50,
+            latencies,
+            buses_ns: vec![(7, 107), (0, 60)],
+            units_ns: vec![(0, 150), (5, 165)],
+            transfers_ns: vec![100, 60],
+            work_ns: 150,
+            rebuilds: &[],
+        }
+    }
+
+    fn of(latencies_ns: &[u64]) -> [Latency; 1] {
+        let mut latency = Latency::default();
+        latencies_ns.iter().for_each(|latency_ns| latency.record(*latency_ns));
+        [latency]
+    }
+
+    #[test]
+    fn what_cannot_be_is_told() {
+        let latencies = of(&[100, 100]);
+        assert_eq!(legal(&latencies).check(), Ok(()));
+        let forged: [(&str, Forge); 14] = [
+            ("measuring began at 1161 ns", |times| times.start_ns = 1_161),
+            ("idle for 40 ns before", |times| times.idle_ns.1 = 39),
+            ("idle for 40 ns before", |times| times.idle_ns.1 = 201),
+            ("the last completion at 1161 ns", |times| times.last_completion.0 = 1_161),
+            ("the last completion at 1150 ns after 51 ns", |times| times.last_completion.1 = 51),
+            ("the last completion at 1005 ns after 46 ns", |times| times.last_completion = (1_005, 46)),
+            ("busy for 150 ns with work of 149 ns", |times| times.work_ns = 149),
+            ("a latency of 100 ns, of 99 ns", |times| times.idle_ns.1 = 101),
+            ("latencies add up to 200 ns, of 1 requests", |times| times.requests = 1),
+            ("latencies add up to 200 ns, of 2 requests with arrivals of 121 ns", |times| times.arrivals_ns = 121),
+            ("bus 0 in use for 7 ns before", |times| times.buses_ns[0].1 = 6),
+            ("bus 1 in use for 0 ns before measuring began and 161 ns", |times| times.buses_ns[1].1 = 161),
+            ("array unit 1 in use for 5 ns before measuring began and 166 ns", |times| times.units_ns[1].1 = 166),
+            ("bus 1 in use for 60 ns with transfers of 59 ns", |times| times.transfers_ns[1] = 59),
+        ];
+        for (expected, forge) in forged {
+            let mut times = legal(&latencies);
+            forge(&mut times);
+            let found = times.check().expect_err(expected).0;
+            assert!(found.starts_with(expected), "{found}, not {expected}");
+        }
+        let late = of(&[100, 151]);
+        assert_eq!(legal(&late).check().unwrap_err().0, "a latency of 151 ns, of 150 ns in which anything was under way");
+    }
+
+    #[test]
+    fn rebuilds_lie_in_the_time_of_the_run() {
+        use crate::engine::RebuildRecord;
+        use flashraid_vocabulary::{Fault, Part};
+        let rebuild = |failed_ns, ended_ns, finished_ns, latencies_ns: &[u64]| {
+            let [latency] = of(latencies_ns);
+            let faults = vec![(failed_ns, Fault::Loss(Part::Member(0)))];
+            RebuildRecord { faults, ended_ns, finished_ns, pages: 0, pages_copied: 0, pages_lost: 0, latency }
+        };
+        let check = |rebuild| legal(&of(&[100, 100])).with_rebuild(rebuild);
+        assert_eq!(check(rebuild(500, Some(1_160), Some(1_160), &[150])), Ok(()));
+        assert_eq!(check(rebuild(500, None, None, &[])), Ok(()));
+        for (rebuild, expected) in [
+            (rebuild(1_161, None, None, &[]), "a rebuild of what failed from 1161"),
+            (rebuild(500, Some(499), None, &[]), "a rebuild of what failed from 500"),
+            (rebuild(500, Some(600), Some(1_161), &[]), "a rebuild of what failed from 500"),
+            (rebuild(500, None, None, &[151]), "a latency of 151 ns under a rebuild"),
+        ] {
+            let found = check(rebuild).unwrap_err().0;
+            assert!(found.starts_with(expected), "{found}, not {expected}");
+        }
+    }
+
+    impl Times<'_> {
+        fn with_rebuild(&self, rebuild: crate::engine::RebuildRecord) -> Result<(), crate::Inconsistent> {
+            Times { rebuilds: &[rebuild], ..self.clone() }.check()
+        }
+    }
+
+    /// Faults of the flash's clock end a run with a sentence, not with a figure.
+    #[cfg(feature = "mutants")]
+    #[test]
+    fn a_clock_out_of_order_is_an_error() {
+        use crate::simulation::{AnyEngine, Simulation};
+        use crate::{Config, Source};
+        use flashraid_flash::FlashFault;
+        use flashraid_vocabulary::{HostOp, HostRequest};
+        let result = |fault: Option<FlashFault>| {
+            let config = Config::assemble(Some("tiny"), Some("raid5"), None, &[]).expect("legal settings");
+            let mut simulation = Simulation::new(config, |_| true).expect("a legal device");
+            let AnyEngine::Plain(engine) = &mut simulation.engine else { unreachable!("nothing is verified") };
+            engine.flash.mutant = fault;
+            for page in 0..4 {
+                let request =
+                    HostRequest { arrival_ns: 0, offset_bytes: page * 4096, size_bytes: 4096, op: HostOp::Write, stream: 0, source: 0 };
+                simulation.submit(&request).expect("a legal request");
+            }
+            simulation.finish().expect("the end");
+            simulation.result(&Source::default(), false, None)
+        };
+        assert!(result(None).is_ok());
+        // Seven times 2^48 ns: reads and programs of the stripes one after the other.
+        for (fault, expected) in
+            [(FlashFault::LateEvent, "busy for 1970324838127467 ns with work of"), (FlashFault::CountBusTwice, "bus 0 in use for")]
+        {
+            let found = result(Some(fault)).unwrap_err().to_string();
+            assert!(found.contains(expected) && found.ends_with("please report it"), "{found}");
+        }
+    }
+}

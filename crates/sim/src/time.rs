@@ -1,0 +1,107 @@
+//! Times of a simulation: how late they may be, how options say them, and how the speed of a replay changes them.
+//!
+//! They are whole nanoseconds from the start, and end where those of traces do, at 2^63: with 64 bits, what an operation adds to the
+//! latest of them never overflows.
+
+/// The latest time that a simulation may reach: 292 years.
+pub const LATEST_NS: u64 = i64::MAX as u64;
+
+/// The units in which options say a time, and how many decimals each has.
+const UNITS: [(&str, u32); 4] = [("ns", 0), ("us", 3), ("ms", 6), ("s", 9)];
+
+/// A decimal number with a unit, exact to the nanosecond: `None` for what is no such time, finer than that, or beyond `LATEST_NS`.
+pub fn parse(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, unit) = text.split_at(end);
+    let (_, places) = UNITS.into_iter().find(|(name, _)| *name == unit)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = fraction.trim_end_matches('0');
+    if fraction.is_empty() || digits.len() > places as usize {
+        return None;
+    }
+    let fraction = if digits.is_empty() { 0 } else { digits.parse::<u64>().ok()? * 10u64.pow(places - digits.len() as u32) };
+    let whole = whole.parse::<u64>().ok()?.checked_mul(10u64.pow(places))?;
+    whole.checked_add(fraction).filter(|time_ns| *time_ns <= LATEST_NS)
+}
+
+/// The speed of a replay as the decimal fraction that was given: binary fractions of seconds are off by nanoseconds after some months.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Speed {
+    numerator: u128,
+    denominator: u128,
+}
+
+impl Speed {
+    /// A speed above 0.
+    pub fn new(speed: f64) -> Self {
+        // The shortest decimal number that is this one: at most 17 digits, so a product that overflows is beyond every time.
+        let text = format!("{speed:e}");
+        let (digits, exponent) = text.split_once('e').expect("a mantissa and an exponent");
+        let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32);
+        let digits: u128 = digits.replace('.', "").parse().expect("decimal digits");
+        let exponent = exponent.parse::<i32>().expect("a whole number") - decimals;
+        let power = 10u128.checked_pow(exponent.unsigned_abs()).unwrap_or(u128::MAX);
+        if exponent < 0 {
+            Self { numerator: digits, denominator: power }
+        } else {
+            Self { numerator: digits.saturating_mul(power), denominator: 1 }
+        }
+    }
+
+    /// The time to which a recorded one comes, rounded down; `None` if that is beyond `LATEST_NS`.
+    pub fn scaled(self, recorded_ns: u64) -> Option<u64> {
+        let time_ns = u128::from(recorded_ns).checked_mul(self.denominator)? / self.numerator;
+        u64::try_from(time_ns).ok().filter(|time_ns| *time_ns <= LATEST_NS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LATEST_NS, Speed, parse};
+
+    #[test]
+    fn times_are_exact_or_refused() {
+        let good = [
+            ("0s", 0),
+            ("1ns", 1),
+            ("1.5us", 1500),
+            ("100ms", 100_000_000),
+            ("1.000000001s", 1_000_000_001),
+            ("2.50ms", 2_500_000),
+            ("9007199254740993ns", (1 << 53) + 1),
+            ("9007199.254740993s", (1 << 53) + 1),
+            ("9223372036.854775807s", LATEST_NS),
+        ];
+        for (text, expected) in good {
+            assert_eq!(parse(text), Some(expected), "{text}");
+        }
+        for text in ["", "1", "s", ".5s", "1.s", "1.5ns", "0.0000000001s", "1m", "-1s", "1e3s", "1..2s", "99999999999s", "1 s", "1.2.3s"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+        assert_eq!(parse("9223372036.854775808s"), None);
+    }
+
+    #[test]
+    fn speeds_are_the_decimal_numbers_that_were_given() {
+        for (speed, recorded_ns, expected) in [
+            (1.0, LATEST_NS, Some(LATEST_NS)),
+            (2.0, LATEST_NS, Some(LATEST_NS / 2)),
+            (0.5, 7, Some(14)),
+            (0.5, LATEST_NS, None),
+            // The quotient of the binary fractions is 69.99999999999999.
+            (0.7, 49, Some(70)),
+            (0.1, (1 << 53) + 1, Some(((1 << 53) + 1) * 10)),
+            (3.0, (1 << 62) + 1, Some(((1 << 62) + 1) / 3)),
+            (1.25, 1_000_000_000_000_000_001, Some(800_000_000_000_000_000)),
+            (1e-300, 0, Some(0)),
+            (1e-300, 1, None),
+            (5e-324, LATEST_NS, None),
+            (1e-9, 9_223_372_036, Some(9_223_372_036_000_000_000)),
+            (1e-9, 9_223_372_037, None),
+            (1.7976931348623157e308, LATEST_NS, Some(0)),
+            (1e19, LATEST_NS, Some(0)),
+        ] {
+            assert_eq!(Speed::new(speed).scaled(recorded_ns), expected, "{recorded_ns} ns at {speed}");
+        }
+    }
+}
