@@ -33,6 +33,7 @@ def torture(
 def configuration(
     device: str | None, scheme: str | None, config: str | Path | None, settings: Sequence[tuple[str, str]]
 ) -> str: ...
+def same_value(key: str, one: str, other: str) -> bool: ...
 def sanity(
     trace: str | Path,
     device: str | None,

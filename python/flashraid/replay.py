@@ -71,11 +71,12 @@ def run(
     check_flags(engine=engine)
     check_progress(progress)
     outputs.check(trace=trace, device=device, config=config)
-    for text in _doubts(trace, device, scheme, config, pairs(settings)):
+    own = pairs(settings, scheme)
+    for text in _doubts(trace, device, scheme, config, own):
         warnings.warn(text, stacklevel=2)
     with outputs.open() as opened, Interrupts() as interrupts:
         watched = _watched(interrupts, progress)
-        result = run_pairs(trace, device, scheme, config, engine, watched, pairs(settings), opened)
+        result = run_pairs(trace, device, scheme, config, engine, watched, own, opened)
         if interrupts.came and result.status != VIOLATION:
             result.status = INTERRUPTED
     for text in result.warnings:
@@ -108,7 +109,7 @@ def compare(
     trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)
     outputs.check(schemes=names, trace=trace, device=device, config=config)
     own = for_each(device, names, config, pairs(settings))[0]
-    for text in _doubts(trace, device, names[0], config, own):
+    for text in _doubts(trace, device, names[0], config, own.settings):
         warnings.warn(text, stacklevel=2)
     with Interrupts() as interrupts:
         watched = _watched(interrupts, progress)
@@ -175,14 +176,15 @@ def compare_pairs(
     if len(schemes) > 1:
         must_be_read_again(trace, "a comparison replays it under each scheme")
     results: list[Result] = []
-    settings_of = for_each(device, schemes, config, settings)
+    shares = for_each(device, schemes, config, settings)
     with ExitStack() as exit_stack:
         # All files are created before the first run.
         opened = [exit_stack.enter_context(outputs.of_scheme(scheme).open()) for scheme in schemes]
-        for scheme, own, files in zip(schemes, settings_of, opened, strict=True):
+        for scheme, own, files in zip(schemes, shares, opened, strict=True):
             if not begin(scheme):
                 break
-            results.append(run_pairs(trace, device, scheme, config, engine, progress, own, files))
+            results.append(run_pairs(trace, device, scheme, config, engine, progress, own.settings, files))
+            results[-1].warnings[:0] = own.notes
             if results[-1].status == INTERRUPTED:
                 break
     if not results:

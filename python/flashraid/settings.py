@@ -3,20 +3,47 @@
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _native
 from ._native import InputError
 
 Pairs = list[tuple[str, str]]
 Path = str | os.PathLike[str]
+# A setting as it was said: key, value, and what to call it in a message.
+Said = tuple[str, str, str]
 
 
-def pairs(settings: Mapping[str, object]) -> Pairs:
-    """Keyword arguments as key and text; None stands for a setting not given."""
+class Share(NamedTuple):
+    """What of a comparison's settings goes to one scheme, and what is to be said of the others."""
+
+    settings: Pairs
+    notes: list[str]
+
+
+def pairs(settings: Mapping[str, object], scheme: str | None = None) -> Pairs:
+    """Keyword arguments as key and text; None stands for a setting not given. `scheme` is the argument of that name."""
     found = {key: _text(value) for key, value in settings.items() if value is not None}
     check_texts(**found)
+    said = [(key, value, f"{key} = {value}") for key, value in found.items()]
+    named = [] if scheme is None else [("scheme.name", scheme, f"scheme = {scheme}")]
+    full, bare = ([each for each in said if ("." in each[0]) is is_full] for is_full in (True, False))
+    refuse_contradictions(named + bare, full)
     return list(found.items())
+
+
+def refuse_contradictions(named: Iterable[Said], others: Iterable[Said]) -> None:
+    """Refuses settings that have one value as an option or argument of their own, and another as `KEY=VALUE`."""
+    last = {_bare(key): (value, text) for key, value, text in others}
+    for key, value, text in named:
+        other, called = last.get(_bare(key), (value, ""))
+        if not _native.same_value(key, value, other):
+            raise InputError(f"{text} and {called} contradict each other: give one of them")
+
+
+def _bare(key: str) -> str:
+    """The key without its table, which only names need."""
+    return key if key.endswith(".name") else key.rpartition(".")[2]
 
 
 def path_text(path: Path, name: str) -> str:
@@ -103,11 +130,18 @@ def configuration(device: str | None, scheme: str, config: str | None, settings:
     return json.loads(_native.configuration(device, scheme, config, settings))  # type: ignore[no-any-return]
 
 
-def for_each(device: str | None, schemes: Sequence[str], config: str | None, settings: Pairs) -> list[Pairs]:
-    """Settings under which several schemes can be compared, one list for each.
+def with_effect(device: str, scheme: str, settings: Pairs) -> Pairs:
+    """Of settings laid over each other for many runs, those that can have effect in this one."""
+    idle = {each["key"] for each in configuration(device, scheme, None, settings)["idle"]}
+    return [(key, value) for key, value in settings if _bare(key) not in idle]
+
+
+def for_each(device: str | None, schemes: Sequence[str], config: str | None, settings: Pairs) -> list[Share]:
+    """Settings under which several schemes can be compared, one share for each.
 
     All get one logical space (the one asked for, or else the smallest of their capacities) with the same bytes filled.
-    A parameter goes to the schemes that have it, and is refused if none has.
+    A parameter goes to the schemes that have it, and a setting to those under which it can have effect; it is refused
+    if there are none.
     """
     if not schemes:
         raise InputError("no schemes: give at least one")
@@ -118,13 +152,29 @@ def for_each(device: str | None, schemes: Sequence[str], config: str | None, set
         raise InputError("scheme.name: a comparison has a list of schemes, and no such setting")
     own_of = [_of(scheme, schemes, settings) for scheme in schemes]
     found = [configuration(device, scheme, config, own) for scheme, own in zip(schemes, own_of, strict=True)]
+    shares = _shares(own_of, [{each["key"]: each["text"] for each in detail["idle"]} for detail in found])
     run, page_bytes = found[0]["config"]["run"], found[0]["config"]["device"]["page_bytes"]
     space_bytes = run["space_bytes"] or min(each["user_bytes"] for each in found)
     fill_bytes = run["fill_bytes"] or int(run["fill"] * (space_bytes // page_bytes)) * page_bytes
     common = [("space_bytes", str(space_bytes)), ("fill", "0"), ("fill_bytes", str(fill_bytes))]
-    for scheme, own in zip(schemes, own_of, strict=True):
+    for scheme, (own, _) in zip(schemes, shares, strict=True):
         configuration(device, scheme, config, own + common)  # refuses before the first run, not before the last
-    return [own + common for own in own_of]
+    return [Share(own + common, notes) for own, notes in shares]
+
+
+def _shares(own_of: list[Pairs], idle: list[dict[str, str]]) -> list[Share]:
+    """Each scheme's settings without those that have no effect under it, with why not; refused if that is so of all."""
+    counting = {
+        _bare(key) for own, without in zip(own_of, idle, strict=True) for key, _ in own if _bare(key) not in without
+    }
+    for without in idle:
+        for key, text in without.items():
+            if key not in counting:
+                raise InputError(text)
+    return [
+        Share([(key, value) for key, value in own if _bare(key) not in without], list(without.values()))
+        for own, without in zip(own_of, idle, strict=True)
+    ]
 
 
 def _of(scheme: str, schemes: Sequence[str], settings: Pairs) -> Pairs:

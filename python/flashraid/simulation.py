@@ -36,7 +36,7 @@ class Simulation:
         """Builds the device and fills and preconditions it as the settings say. The arguments are those of `run`."""
         device, config = device_and_config(device, config)
         check_texts(**given(scheme=scheme))
-        self._native = _native.Simulation(device, scheme, config, pairs(settings))
+        self._native = _native.Simulation(device, scheme, config, pairs(settings, scheme))
 
     def submit(self, op: str, offset: int, size: int, at_ns: int | None = None) -> int:
         """Submits a request for `size` bytes at byte `offset` and returns its id, counted from 0.

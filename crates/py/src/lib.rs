@@ -7,7 +7,7 @@ mod synthetic;
 mod torture;
 mod traces;
 
-use flashraid_sim::{Config, ConfigError, Outputs, RunError, Stage, listing};
+use flashraid_sim::{Asked, ConfigError, Outputs, RunError, Stage, listing};
 use flashraid_workload::{GoOn, TraceError};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
@@ -111,10 +111,10 @@ fn run(
     with_cost: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(String, Option<String>, Vec<String>, u8)> {
-    let config = Config::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?;
+    let asked = Asked::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?;
     let outputs = Outputs::from_pairs(&outputs).map_err(config_error)?;
     let mut caller = Caller::new(progress);
-    let finished = py.detach(|| flashraid_sim::run(&trace, config, &outputs, with_cost, &mut |stage| caller.go_on(stage)));
+    let finished = py.detach(|| flashraid_sim::run(&trace, asked, &outputs, with_cost, &mut |stage| caller.go_on(stage)));
     let finished = finished.map_err(to_python)?;
     // Ctrl-C after the last call must not lose the result either.
     let status = match caller.error.or(py.check_signals().err()) {
@@ -125,12 +125,19 @@ fn run(
     Ok((finished.json, finished.fio, finished.warnings, status))
 }
 
-/// The complete configuration that these sources make, with the space that it gives the host, as JSON text.
+/// The complete configuration that these sources make, with the space that it gives the host and the settings that have no effect in it, as JSON text.
 #[pyfunction]
 #[pyo3(signature = (device, scheme, config, settings))]
 fn configuration(device: Option<&str>, scheme: Option<&str>, config: Option<PathBuf>, settings: Vec<(String, String)>) -> PyResult<String> {
-    let config = Config::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?;
-    json(&listing::config(config).map_err(config_error)?)
+    let asked = Asked::gather(device, scheme, config.as_deref(), &settings).map_err(config_error)?;
+    json(&listing::config(asked).map_err(config_error)?)
+}
+
+/// Whether two texts give a setting the same value.
+#[pyfunction]
+#[pyo3(signature = (key, one, other))]
+fn same_value(key: &str, one: &str, other: &str) -> bool {
+    flashraid_sim::config::same_value(key, one, other)
 }
 
 /// Every device preset, as JSON text.
@@ -168,6 +175,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(configuration, module)?)?;
+    module.add_function(wrap_pyfunction!(same_value, module)?)?;
     module.add_class::<traces::TraceRowReader>()?;
     module.add_function(wrap_pyfunction!(traces::trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(traces::convert, module)?)?;

@@ -1,7 +1,7 @@
 //! The incremental engine as a Python class.
 
 use crate::{Caller, DefectError, InputError, config_error, json, to_python};
-use flashraid_sim::{Config, Source, Stage, text};
+use flashraid_sim::{Asked, Source, Stage, text};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ impl Simulation {
         config: Option<PathBuf>,
         settings: Vec<(String, String)>,
     ) -> PyResult<Self> {
-        let config = Config::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?;
+        let config = Asked::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?.config;
         let mut caller = Caller::new(None);
         let simulation = py.detach(|| flashraid_sim::Simulation::new(config, |pages| caller.go_on(Stage::Preconditioning(pages))));
         match caller.error {

@@ -1,7 +1,7 @@
 //! Traces: their statistics, other formats, and their rows.
 
 use crate::{DefectError, config_error, json, to_python, trace_error, watched};
-use flashraid_sim::Config;
+use flashraid_sim::Asked;
 use flashraid_workload::formats::{self, Format};
 use flashraid_workload::{Slice, TraceError, TraceOptions, TraceRows};
 use pyo3::prelude::*;
@@ -117,6 +117,6 @@ pub fn sanity(
     config: Option<PathBuf>,
     settings: Vec<(String, String)>,
 ) -> PyResult<Option<String>> {
-    let config = Config::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?;
+    let config = Asked::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?.config;
     py.detach(|| flashraid_sim::sanity(&trace, config)).map_err(to_python)?.as_ref().map(json).transpose()
 }

@@ -369,6 +369,11 @@ pub trait Scheme: Guardian + Send {
         vec![("page_map", 4 * mapped_pages)]
     }
 
+    /// What the controller keeps in NVRAM for the scheme, by name, with its bytes.
+    fn nvram(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// Cuts operations from the front of `extent` into `decisions` and returns how many pages they cover (at least 1).
     /// Called in request order, repeatedly until the request is used up. May change the *decided* state only.
     fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64;

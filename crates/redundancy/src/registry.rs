@@ -125,11 +125,18 @@ fn decimal_text(thousandths: u32) -> String {
 pub struct Parameter {
     /// Key in the configuration.
     pub name: &'static str,
+    /// Unit of a number, or empty.
+    pub unit: &'static str,
     /// Which values it takes.
     pub values: Values,
+    /// What it needs to have effect in any run: in words, and whether it is so. `None`: it has, whatever else is chosen.
+    pub needs: Option<(&'static str, Condition)>,
     /// One sentence.
     pub about: &'static str,
 }
+
+/// A condition on what a scheme is built on.
+pub type Condition = fn(&Build) -> bool;
 
 /// What a scheme is built on.
 #[derive(Clone, Debug)]
@@ -262,9 +269,10 @@ mod tests {
 
     #[test]
     fn values_are_read_within_their_bounds() {
-        let words = Parameter { name: "w", values: Values::Words(&["a", "b"]), about: "" };
-        let number = Parameter { name: "n", values: Values::Whole { least: 1, most: 64, default: 2 }, about: "" };
-        let limit = Parameter { name: "l", values: Values::Decimal { least: 0, most: 1_000_000, default: 1100 }, about: "" };
+        let words = Parameter { name: "w", unit: "", values: Values::Words(&["a", "b"]), needs: None, about: "" };
+        let number = Parameter { name: "n", unit: "", values: Values::Whole { least: 1, most: 64, default: 2 }, needs: None, about: "" };
+        let limit =
+            Parameter { name: "l", unit: "", values: Values::Decimal { least: 0, most: 1_000_000, default: 1100 }, needs: None, about: "" };
         let build = |given: &[(&str, &str)]| Build {
             members: 1,
             pages_per_member: 1,

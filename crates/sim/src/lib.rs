@@ -22,7 +22,7 @@ mod time;
 pub mod torture;
 pub mod verify;
 
-pub use config::{Config, ConfigError};
+pub use config::{Asked, Config, ConfigError};
 pub use inject::Injected;
 pub use outputs::Outputs;
 pub use result::{EngineCost, Inconsistent, Load, SCHEMA, Source, text};

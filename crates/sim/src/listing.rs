@@ -1,9 +1,9 @@
 //! Answers about what there is: devices with their capacities, schemes, settings. Each serialises to the JSON of its command.
 
-use crate::config::{Allocation, Config, ConfigError, Derived, Device, Ftl, Price, TABLES, find_scheme};
+use crate::config::{Allocation, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Price, Survival, TABLES, find_scheme};
 use crate::presets::PRESETS;
 use flashraid_flash::Placement;
-use flashraid_redundancy::{Entry, SCHEMES, Values};
+use flashraid_redundancy::{Entry, Protects, SCHEMES, Values};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -49,6 +49,10 @@ pub enum Capacity {
         /// What the scheme costs.
         #[serde(flatten)]
         price: Price,
+        /// What may die without loss.
+        survives: Survival,
+        /// What is likely to surprise in its configuration.
+        warnings: Vec<String>,
     },
     /// It cannot.
     Refused {
@@ -68,6 +72,8 @@ pub struct ConfigDetail {
     pub space_bytes: u64,
     /// Where programs find their pages.
     pub placement: Placed,
+    /// Settings asked for that no run of the configuration would notice.
+    pub idle: Vec<Idle>,
 }
 
 /// What `allocation` and `ftl` come to under a scheme.
@@ -105,6 +111,8 @@ pub struct SchemeDetail {
     pub about: &'static str,
     /// What it survives one failure of: none, chip, channel or member.
     pub protects: &'static str,
+    /// What that comes to on a device, in words: which chips and channels may die.
+    pub survives: &'static str,
     /// When it does not survive it, if there are such times.
     pub window: Option<String>,
     /// What it asks of the number of members.
@@ -178,19 +186,27 @@ fn capacity(device: &str, entry: &Entry) -> Capacity {
         Ok(scheme) => {
             let user_pages = scheme.user_pages();
             let user_bytes = user_pages * u64::from(config.device.page_bytes);
-            let price = Price::of(&config.device, scheme.as_ref());
-            Capacity::Offered { user_pages, user_bytes, reserved_bytes: config.device.derived().raw_bytes - user_bytes, price }
+            Capacity::Offered {
+                user_pages,
+                user_bytes,
+                reserved_bytes: config.device.derived().raw_bytes - user_bytes,
+                price: Price::of(&config.device, scheme.as_ref()),
+                survives: config.survival(scheme.as_ref()),
+                warnings: config.warnings().unwrap_or_default(),
+            }
         }
         Err(ConfigError(refused)) => Capacity::Refused { refused },
     }
 }
 
 /// What a configuration comes to.
-pub fn config(config: Config) -> Result<ConfigDetail, ConfigError> {
+pub fn config(asked: impl Into<Asked>) -> Result<ConfigDetail, ConfigError> {
+    let asked = asked.into();
+    let (idle, config) = (asked.idle().collect(), asked.config);
     let scheme = config.build_scheme()?;
     let user_bytes = scheme.user_pages() * u64::from(config.device.page_bytes);
     let placement = Placed::of(config.placement(scheme.as_ref()), u32::from(config.device.members()));
-    Ok(ConfigDetail { user_bytes, space_bytes: config.space_bytes(scheme.as_ref()), placement, config })
+    Ok(ConfigDetail { user_bytes, space_bytes: config.space_bytes(scheme.as_ref()), placement, idle, config })
 }
 
 /// One scheme, or every scheme.
@@ -217,6 +233,7 @@ fn scheme_detail(entry: &Entry) -> SchemeDetail {
         title: entry.title,
         about: entry.about,
         protects: entry.protects.name(),
+        survives: survives(entry),
         window: entry.has_window.then(|| {
             format!(
                 "until their redundancy is made up for, pages that were written are lost with their {}; each result says how many, and for how \
@@ -229,6 +246,16 @@ fn scheme_detail(entry: &Entry) -> SchemeDetail {
     }
 }
 
+/// The unit of which one may die, on devices of either kind of member.
+fn survives(entry: &Entry) -> &'static str {
+    match entry.protects {
+        Protects::None => "nothing",
+        Protects::Chip => "any one chip",
+        Protects::Channel => "any one channel",
+        Protects::Member => "any one channel; with member = chip any one chip",
+    }
+}
+
 /// Every setting but the schemes' parameters, which [`schemes`] lists.
 pub fn settings() -> Vec<SettingDetail> {
     let keys = TABLES.iter().flat_map(|table| table.keys);
@@ -237,7 +264,7 @@ pub fn settings() -> Vec<SettingDetail> {
         key: key.name,
         unit: key.unit,
         default: key.default,
-        allowed: key.kind.allowed(),
+        allowed: key.allowed(),
         about: key.about,
     };
     keys.map(detail).collect()

@@ -48,11 +48,11 @@ pub const PRESETS: &[Preset] = &[
     preset!("tiny", "A small drive for teaching and tests: 4 channels of 1 chip, 128 MiB, times of ssd1"),
 ];
 
-/// The preset called `name`, or an error that names the nearest and all.
+/// The preset called `name`, or an error that names one that is near, and all.
 pub fn find(name: &str) -> Result<&'static Preset, ConfigError> {
     PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
         let near = nearest(name, PRESETS.iter().map(|preset| preset.name));
-        ConfigError(format!("unknown device {name}; the nearest is {near}; presets are {} (or give a TOML file)", names()))
+        ConfigError(format!("unknown device {name}{near}; presets are {} (or give a TOML file)", names()))
     })
 }
 

@@ -1,6 +1,6 @@
 //! Replay of a trace: the host's clock, the look-ahead in the arrivals, progress, and the result.
 
-use crate::config::{Config, ConfigError, Fit, Warmup};
+use crate::config::{Asked, Config, ConfigError, Fit, Happened, Warmup};
 use crate::engine::content::Content;
 use crate::engine::{Engine, Halted};
 use crate::inject::Injector;
@@ -9,7 +9,7 @@ use crate::result::{EngineCost, Inconsistent, Measured, Snapshot, Source, text};
 use crate::simulation::{Simulation, with_engine};
 use crate::time::{LATEST_NS, Speed};
 use crate::verify::Checks;
-use flashraid_vocabulary::{HostOp, HostRequest};
+use flashraid_vocabulary::{Cause, HostOp, HostRequest};
 use flashraid_workload::{Compactor, OnError, Trace, TraceError, can_be_read_again, system_text};
 use std::fmt;
 use std::io;
@@ -115,15 +115,18 @@ const LOOK_AHEAD_BLOCK: usize = 12;
 /// and the result says that it is partial; outputs hold what there is up to then. `with_cost` adds what the machine needed.
 pub fn run(
     trace: &Path,
-    config: Config,
+    asked: impl Into<Asked>,
     outputs: &Outputs,
     with_cost: bool,
     progress: &mut dyn FnMut(Stage) -> bool,
 ) -> Result<Finished, RunError> {
+    let asked = asked.into();
+    let config = asked.config.clone();
     // The trace is opened before the device is built, so that a wrong name costs no waiting.
     let options = config.run.trace_options()?;
     let opened = Trace::open(trace, &options)?;
     let mut warnings = config.warnings()?;
+    warnings.extend(asked.notes());
     let requests = count_requests(trace, &config, progress)?;
     let mut simulation = Simulation::for_requests(config, requests, |pages| progress(Stage::Preconditioning(pages)))?;
     let began = Instant::now();
@@ -155,6 +158,7 @@ pub fn run(
             "the trace's clock ticks every {tick_s} s: the requests of a tick were spread evenly over it, so shorter bursts are lost"
         ));
     }
+    let delivered = summary.requests;
     source.read(summary);
     if is_done && simulation.config.run.verify {
         progress(Stage::Verifying);
@@ -175,6 +179,9 @@ pub fn run(
         drain(&mut simulation, &mut result, &mut warnings)?;
     }
     warnings.extend(warnings_of_verification(&simulation, &result));
+    if is_done {
+        warnings.extend(asked.notes_after(&happened(&simulation, &source, delivered, &result)));
+    }
     let is_clean = result["verify"].is_null() || (result["verify"]["mismatches"] == 0 && result["verify"]["pages_lost"] == 0);
     let all_completed = result["requests"]["failed"]["no_space"] == 0 && result["requests"]["unfinished"] == 0;
     let status = match (is_clean, is_done, all_completed) {
@@ -184,6 +191,32 @@ pub fn run(
         _ => 0,
     };
     Ok(Finished { json: text(&result), fio, warnings, status })
+}
+
+/// What a run met of what settings are for. Counts that start anew after a warm-up say nothing if there was one.
+fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, result: &serde_json::Value) -> Happened<'a> {
+    let erased = with_engine!(&simulation.engine, engine => engine.flash.erase_counts().any(|erases| erases > 0));
+    let moved = with_engine!(&simulation.engine, engine => {
+        engine.flash.counts.iter().any(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize] > 0) || engine.flash.victims_collected_now() > 0
+    });
+    let evicted = with_engine!(&simulation.engine, engine => engine.buffer().is_some_and(|buffer| buffer.counts.evictions > 0));
+    let drained = |key: &str| result["drain"][key].as_u64().is_some_and(|count| count > 0);
+    let unwritten =
+        ["unmapped_reads", "prefilled_pages"].into_iter().any(|key| result["requests"][key].as_u64().is_some_and(|pages| pages > 0));
+    Happened {
+        config: &simulation.config,
+        failed: !simulation.injector.injected.is_empty(),
+        collected: erased || moved,
+        erased,
+        evicted,
+        read_unwritten: unwritten || source.warmup_requests > 0,
+        drained: drained("pages") || drained("commits") || result["drain"]["flash_ops"]["programs"]["total"] != 0,
+        requests,
+        filtered: source.filtered > 0,
+        skipped: source.skipped + source.left_out > 0,
+        beyond: source.wrapped + source.left_out > 0,
+        format: &source.format,
+    }
 }
 
 /// The number of the trace's requests that are asked for, if a fault waits for a share of them and the trace can be read twice.

@@ -2,7 +2,9 @@
 
 use flashraid_redundancy::SCHEMES;
 use flashraid_sim::Config;
-use flashraid_sim::config::{Device, Injection, Precondition, TABLES, Target, Trigger, Warmup, most_logical_pages, reference_markdown};
+use flashraid_sim::config::{
+    Asked, Device, Injection, Precondition, TABLES, Target, Trigger, Warmup, most_logical_pages, reference_markdown, same_value,
+};
 use flashraid_sim::listing;
 use flashraid_sim::presets::PRESETS;
 use flashraid_vocabulary::{Fault, Lpn, Part};
@@ -93,7 +95,7 @@ fn faults_that_cannot_be_are_refused() {
     let when = "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%";
     let unknown = format!("fail = chips:0.1@1s: unknown chips; the nearest is chip; there are {what}");
     let timeless = format!("fail = chip:0.1: says no time: allowed is WHAT@WHEN, where WHEN is {when}");
-    let wordy = format!("fail = chip:0.1@colection: colection: allowed is {when}; the nearest word is collection");
+    let wordy = format!("fail = chip:0.1@colection: colection: allowed is {when}; the nearest is collection");
     let unit = format!("fail = chip:0.1@5min: 5min: allowed is {when}");
     let cases = [
         ("chips:0.1@1s", unknown.as_str()),
@@ -133,7 +135,7 @@ fn an_order_of_rebuild_suits_its_scheme() {
     assert_eq!(order("raid5", "none"), Ok(None));
     assert_eq!(order("raid1", "auto"), Ok(Some("copy")));
     assert_eq!(order("raid0", "auto"), Ok(None));
-    assert_eq!(order("raid5", "drr"), Err("rebuild = drr: allowed is auto, none, sor, dor; the nearest order is dor".into()));
+    assert_eq!(order("raid5", "drr"), Err("rebuild = drr: allowed is auto, none, sor, dor; the nearest is dor".into()));
     let unsuited = order("raid5", "mcr").unwrap_err();
     assert!(
         unsuited.starts_with("rebuild = mcr: raid5 has no strips") && unsuited.ends_with(": allowed is auto, none, sor, dor"),
@@ -190,7 +192,7 @@ fn every_value_has_its_limits() {
         ("blocks_per_plane", &["7", "65535"]),
         ("pages_per_block", &["0", "32768"]),
         ("page_bytes", &["256", "4097", "131072", "0"]),
-        ("read_ns", &["0", "-5", "99999999999999"]),
+        ("read_ns", &["0", "-5", "99999999999999", "1h", "1.5ns"]),
         ("program_ns", &["0"]),
         ("erase_ns", &["0"]),
         ("bus_ps_per_byte", &["-1"]),
@@ -207,7 +209,7 @@ fn every_value_has_its_limits() {
         ("transfer", &["sector"]),
         ("multi_plane", &["yes", "1"]),
         ("copyback", &["on"]),
-        ("over_provisioning", &["-0.1", "1", "nan", "inf", "10%"]),
+        ("over_provisioning", &["-0.1", "1", "nan", "inf", "100%", "10 percent"]),
         ("gc_threshold", &["1", "-0.1", "NaN"]),
         ("gc_hard", &["1", "0"]),
         ("gc_blocks", &["plane"]),
@@ -215,7 +217,7 @@ fn every_value_has_its_limits() {
         ("wear_leveling", &["hybrid"]),
         ("wear_spread", &["0"]),
         ("buffer_bytes_per_gib", &["-1", "1073741825", "0.5"]),
-        ("buffer_bytes", &["-1", "1GB"]),
+        ("buffer_bytes", &["-1", "1Gb", "0.1KiB"]),
         ("nvram_buffer_bytes", &["-1", "1099511627777"]),
         ("nvram_victim", &["newest"]),
         ("buffer_ns", &["-1"]),
@@ -235,8 +237,8 @@ fn every_value_has_its_limits() {
         ("speed", &["0", "-1", "inf", "nan"]),
         ("queue_depth", &["-1"]),
         ("fit", &["clip"]),
-        ("space_bytes", &["1GB"]),
-        ("fill", &["1.01", "-0.1", "nan", "50%"]),
+        ("space_bytes", &["1G"]),
+        ("fill", &["1.01", "-0.1", "nan", "101%", "-1%"]),
         ("fill_bytes", &["-1"]),
         ("precondition", &["random", "random:", "random:0", "random:-1", "random:x", "random:inf", "random:1e3", "yes", "random:0.0"]),
         ("warmup", &["-1", "2.5", "s", "1 s", "-1s", "infs", "1e3s", "2.5 seconds"]),
@@ -262,7 +264,10 @@ fn every_value_has_its_limits() {
     assert_eq!(refusal(&[("verify_every", "10")]), "verify_every = 10: allowed with verify = true only");
     assert_eq!(refusal(&[("format", "")]), "format = : allowed is auto or the name of a trace format");
     assert_eq!(refusal(&[("pages_per_block", "32768")]), "pages_per_block = 32768: allowed is a whole number from 1 to 32767");
-    assert_eq!(refusal(&[("page_bytes", "4097")]), "page_bytes = 4097: allowed is a power of two from 512 to 65536");
+    assert_eq!(
+        refusal(&[("page_bytes", "4097")]),
+        "page_bytes = 4097: allowed is a power of two from 512 to 65536, also with a unit as in 16KiB or 16GiB"
+    );
     assert_eq!(refusal(&[("gc_blocks", "plane")]), "gc_blocks = plane: allowed is none, unit, chip, channel");
     assert_eq!(refusal(&[("seed", "-1")]), "seed = -1: allowed is a whole number from 0");
     let text = on("tiny", "raid5", &[("update", "least")]).unwrap_err();
@@ -347,6 +352,179 @@ fn names_that_do_not_exist_come_with_the_nearest() {
 }
 
 #[test]
+fn a_name_is_offered_only_if_it_is_near() {
+    assert_eq!(refusal(&[("banana", "1")]), "unknown key banana: docs/configuration.md lists all");
+    assert_eq!(refusal(&[("zz.seed", "1")]), "zz.seed: unknown table zz; there are device, scheme, host, run");
+    assert_eq!(refusal(&[("threshold", "1")]), "unknown key threshold; the nearest is gc_threshold in table device");
+    assert!(on("qqq", "raid0", &[]).unwrap_err().starts_with("unknown device qqq; presets are ssd1, "));
+    assert!(on("tiny", "erasure", &[]).unwrap_err().starts_with("unknown scheme erasure; there are raid0, "));
+    assert_eq!(on("tiny", "raid5", &[("rebuild", "quickly")]).unwrap_err(), "rebuild = quickly: allowed is auto, none, sor, dor");
+    assert!(refusal(&[("fail", "fire@1s")]).starts_with("fail = fire@1s: unknown fire; there are member:M, "));
+}
+
+#[test]
+fn numbers_may_have_units() {
+    let units = [("page_bytes", "8KiB"), ("read_ns", "0.03ms"), ("over_provisioning", "12.5%"), ("buffer_bytes", "1 MiB"), ("fill", "50%")];
+    let plain =
+        [("page_bytes", "8192"), ("read_ns", "30000"), ("over_provisioning", "0.125"), ("buffer_bytes", "1048576"), ("fill", "0.5")];
+    assert_eq!(on("tiny", "raid5", &units), on("tiny", "raid5", &plain));
+    let cache = |text| on("tiny", "ppc", &[("parity_cache_bytes", text)]);
+    assert_eq!(cache("64KiB"), cache("65536"));
+    assert_eq!(
+        cache("1Kib").unwrap_err(),
+        "parity_cache_bytes = 1Kib: allowed is a whole number from 512 to 4294967295, also with a unit as in 16KiB or 16GiB"
+    );
+    let file = Scratch::new(
+        "units.toml",
+        "[device]\npage_bytes = \"8KiB\"\n[scheme]\nname = \"ppc\"\nparity_cache_bytes = \"64KiB\"\n[run]\nfill = \"50%\"\n",
+    );
+    let config = Config::assemble(Some("tiny"), None, Some(&file.0), &[]).unwrap();
+    assert_eq!((config.device.page_bytes, config.run.fill), (8192, 0.5));
+    assert_eq!(config.scheme.parameters["parity_cache_bytes"], 65_536);
+}
+
+/// What is asked for and means nothing is refused; what nobody asked for, or what says the same as would count anyway, is not.
+#[test]
+fn settings_without_effect_are_refused() {
+    let asked = |device: &str, scheme: &str, pairs: &[(&str, &str)]| Asked::assemble(Some(device), Some(scheme), None, &overrides(pairs));
+    let refusal = |scheme: &str, pairs: &[(&str, &str)]| one_line(asked("tiny", scheme, pairs).unwrap_err().to_string());
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+    let cases: &[Case] = &[
+        (
+            "raid5",
+            &[("queue_depth", "8"), ("speed", "2")],
+            "speed = 2: has no effect here: allowed with queue_depth = 0, as a closed loop does not look at arrival times",
+        ),
+        ("raid5", &[("cmt_entries", "10")], "cmt_entries = 10: has no effect here: allowed with mapping = dftl"),
+        ("raid5", &[("log_blocks", "10")], "log_blocks = 10: has no effect here: allowed with mapping = bast or fast"),
+        (
+            "raid5",
+            &[("nvram_victim", "largest_group")],
+            "nvram_victim = largest_group: has no effect here: allowed with a write buffer in NVRAM (nvram_buffer_bytes)",
+        ),
+        (
+            "raid0",
+            &[("rebuild_window", "2")],
+            "rebuild_window = 2: has no effect here: allowed with a scheme and an order that rebuild (rebuild)",
+        ),
+        (
+            "raid0",
+            &[("parity_in_response", "false")],
+            "parity_in_response = false: has no effect here: allowed with a scheme that programs parity with a write",
+        ),
+        ("sirf1", &[("groups", "1"), ("read", "least_busy")], "read = least_busy: has no effect here: allowed with groups from 2"),
+        (
+            "fpc",
+            &[("update", "rcw"), ("fpc_cached_parity_free", "yes")],
+            "fpc_cached_parity_free = yes: has no effect here: allowed with update = fewest or rmw",
+        ),
+    ];
+    for (scheme, pairs, expected) in cases {
+        assert_eq!(refusal(scheme, pairs), *expected);
+        assert!(Config::assemble(Some("tiny"), Some(scheme), None, &overrides(pairs)).is_ok(), "{expected}");
+    }
+    for (scheme, pairs) in [
+        ("raid5", &[("queue_depth", "8"), ("speed", "1")][..]),
+        ("raid5", &[("cmt_entries", "65536")]),
+        ("raid5", &[("cmt_entries", "10"), ("mapping", "dftl")]),
+        ("raid5", &[("rebuild_window", "2")]),
+    ] {
+        asked("ssd1", scheme, pairs).unwrap_or_else(|error| panic!("{pairs:?}: {error}"));
+    }
+    // A preset's own keys, and those of a result.
+    assert!(asked("ppc-4p1", "raid0", &[("nvram_buffer_bytes", "0")]).is_ok());
+    let config = on("tiny", "raid5", &[("cmt_entries", "10"), ("queue_depth", "8"), ("speed", "2")]).unwrap();
+    let file = Scratch::new("idle.json", &serde_json::json!({ "config": config }).to_string());
+    assert_eq!(Asked::assemble(None, None, Some(&file.0), &[]).unwrap().config, config);
+    // A file may serve several runs: a warning, which names the place.
+    let file = Scratch::new("idle.toml", "[device]\ncmt_entries = 10\n");
+    let asked = Asked::assemble(Some("tiny"), Some("raid5"), Some(&file.0), &[]).unwrap();
+    let trace = root().join("tests/golden/trace.csv");
+    let done = flashraid_sim::run(&trace, asked, &flashraid_sim::Outputs::default(), false, &mut |_| true).unwrap();
+    let notes: Vec<_> = done.warnings.iter().map(|text| text.replace(file.text(), "FILE")).collect();
+    assert!(
+        notes.contains(&"FILE, line 2, column 15: cmt_entries = 10: has no effect here: allowed with mapping = dftl".into()),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn equal_values_may_look_different() {
+    for (key, one, other) in [
+        ("fill", "50%", "0.5"),
+        ("run.fill", "0.50", "0.5"),
+        ("page_bytes", "8KiB", "8192"),
+        ("alpha", "1", "1"),
+        ("scheme.name", "raid5", "raid5"),
+    ] {
+        assert!(same_value(key, one, other), "{key}");
+    }
+    for (key, one, other) in
+        [("queue_depth", "8", "4"), ("scheme.name", "raid5", "raid0"), ("parity_cache_bytes", "64KiB", "64kB"), ("fill", "x", "y")]
+    {
+        assert!(!same_value(key, one, other), "{key}");
+    }
+}
+
+/// What may die, in one unit for all schemes.
+#[test]
+fn survival_is_said_in_chips_and_channels() {
+    let survives = |device: &str, scheme: &str, pairs: &[(&str, &str)]| {
+        let config = on(device, scheme, pairs).unwrap();
+        let survival = config.survival(&*config.build_scheme().unwrap());
+        assert!(survival.chip || !survival.channel, "a channel is its chips");
+        survival.text
+    };
+    let chips = ("member", "chip");
+    assert_eq!(survives("ssd1", "raid0", &[]), "nothing");
+    for scheme in ["raid1", "raid4", "raid5", "sirf1", "no-pc", "fpc", "ppc", "ca-ppc"] {
+        assert_eq!(survives("ssd1", scheme, &[]), "any one channel", "{scheme}");
+    }
+    assert_eq!(survives("ssd1", "cr5m", &[]), "any one chip");
+    assert_eq!(survives("ssd1", "raid5", &[chips]), "any one chip", "four chips of a stripe may be on one channel");
+    assert_eq!(survives("ppc-4p1", "ppc", &[]), "any one channel", "a channel is a chip there");
+    assert_eq!(survives("ssd1", "raid1", &[chips]), "any one channel", "twins are on the two halves of the channels");
+    assert_eq!(
+        survives("ssd1", "raid1", &[chips, ("mapping", "dftl")]),
+        "any one chip",
+        "both copies of a translation page may be on one channel"
+    );
+    assert_eq!(survives("ssd1", "raid1", &[("allocation", "dynamic")]), "any one channel");
+    assert_eq!(survives("ssd1", "sirf1", &[chips]), "any one channel");
+    assert_eq!(survives("ssd1", "sirf1", &[("groups", "1")]), "nothing");
+    let early = survives("ssd1", "sirf1", &[("completes", "first_copy")]);
+    assert_eq!(early, "any one channel, but for answered writes of which one copy is still to be programmed");
+    assert_eq!(survives("ssd1", "fra", &[]), "any one channel, but for pages whose parity is still to be made");
+}
+
+/// NVRAM is no DRAM, and has its price too.
+#[test]
+fn nvram_is_a_cost_of_its_own() {
+    let offered = |device: &str, scheme: &str| json(listing::device(device, Some(scheme)).unwrap())["schemes"][scheme].clone();
+    // 16 entries of a page, a bit for each of 4 strips, and the number of one of 235,929 stripes (18 bits).
+    let ppc = offered("ppc-4p1", "ppc");
+    let cache = (16 * (2048 * 8 + 4 + 18u64)).div_ceil(8);
+    assert_eq!(ppc["nvram"], serde_json::json!({ "parity_cache": cache, "write_buffer": 32_768 }));
+    assert_eq!(ppc["nvram_bytes"], 32_768 + cache);
+    assert!(ppc["tables"].get("parity_cache").is_none() && ppc["tables"]["page_map"].is_u64());
+    let raid5 = offered("ssd1", "raid5");
+    assert_eq!((&raid5["nvram_bytes"], &raid5["nvram"]), (&0.into(), &serde_json::json!({})));
+    assert_eq!(offered("ppc-4p1", "raid0")["nvram_bytes"], 32_768);
+
+    let warnings = |scheme: &str, pairs: &[(&str, &str)]| on("tiny", scheme, pairs).unwrap().warnings().unwrap();
+    let small = warnings("ppc", &[("page_bytes", "16KiB")]);
+    assert!(
+        small.len() == 1 && small[0].starts_with("parity_cache_bytes = 32768: room for 2 delayed parities of 16384 bytes: "),
+        "{small:?}"
+    );
+    assert!(warnings("ppc", &[]).is_empty() && warnings("raid5", &[("page_bytes", "16KiB")]).is_empty());
+    assert!(
+        warnings("no-pc", &[])[0].starts_with("no-pc without a write buffer in NVRAM (nvram_buffer_bytes = 0) is raid5 under another name")
+    );
+    assert!(warnings("no-pc", &[("nvram_buffer_bytes", "32KiB")]).is_empty());
+}
+
+#[test]
 fn errors_in_files_name_line_and_column() {
     let cases = [
         ("[device]\nchannels = = 4\n", "FILE, line 2, column 12: "),
@@ -391,7 +569,21 @@ fn a_device_may_be_a_file() {
     assert_eq!((config.device.name.as_str(), config.device.channels), ("mine", 6));
 
     let part = Scratch::new("part.toml", &text.replace("erase_ns =", "# erase_ns ="));
-    assert_eq!(on(part.text(), "raid5", &[]).unwrap_err(), "device.erase_ns is missing; it has no default: Array time of a block erase.");
+    let refusal = |device: &str, pairs: &[(&str, &str)]| one_line(on(device, "raid5", pairs).unwrap_err()).replace(device, "FILE");
+    assert_eq!(refusal(part.text(), &[]), "FILE: device.erase_ns is missing; it has no default: Array time of a block erase.");
+    assert_eq!(Device::load(part.text()).unwrap_err().to_string(), refusal(part.text(), &[]).replace("FILE", part.text()));
+    assert!(on(part.text(), "raid5", &[("erase_ns", "2ms")]).is_ok(), "what is missing may be given elsewhere");
+    let few =
+        Scratch::new("few.toml", "[device]\nname = \"few\"\nchannels = 4\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 2\n");
+    let lacks = "FILE: table device lacks blocks_per_plane, pages_per_block, page_bytes, read_ns, program_ns, erase_ns, bus_ps_per_byte, read_command_ns, \
+                 program_command_ns, erase_command_ns, which have no default";
+    assert_eq!(refusal(few.text(), &[]), lacks);
+    for text in ["", "# nothing\n", "[device]\n"] {
+        let empty = Scratch::new("empty.toml", text);
+        for error in [refusal(empty.text(), &[]), Device::load(empty.text()).unwrap_err().to_string().replace(empty.text(), "FILE")] {
+            assert!(error.starts_with("FILE: no device: table device lacks name, channels, "), "{error}");
+        }
+    }
     let wide = Scratch::new("wide.toml", &format!("{text}[run]\nseed = 1\n"));
     let error = on(wide.text(), "raid5", &[]).unwrap_err();
     assert!(error.ends_with("a device file has the table device only, not run"), "{error}");

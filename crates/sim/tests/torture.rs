@@ -134,5 +134,5 @@ fn what_cannot_be_tortured_is_refused() {
     let unknown = Torture { scheme: "raid55".into(), ..Torture::default() };
     assert!(refusal(&unknown).starts_with("unknown scheme raid55; the nearest is raid5; there are "));
     let order = Torture { scheme: "raid5".into(), rebuild: "dro".into(), ..Torture::default() };
-    assert_eq!(refusal(&order), "rebuild = dro: the nearest is dor; there are auto, none, sor, dor, mcr, copy");
+    assert_eq!(refusal(&order), "rebuild = dro: no such order; the nearest is dor; there are auto, none, sor, dor, mcr, copy");
 }

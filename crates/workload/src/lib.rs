@@ -33,6 +33,7 @@ pub use anonymise::{Anonymised, UNIT_BYTES, anonymise};
 pub use compact::{Compacted, Compactor, EXTENT_BYTES};
 pub use convert::{Converted, convert};
 pub use error::{TraceError, system_text};
+pub use formats::heeds as format_heeds;
 pub use info::{
     Burstiness, DeviceFigures, DeviceInfo, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, TraceInfo, TraceStatistics,
     WorkingSet, page_size, trace_info, trace_info_within,

@@ -119,7 +119,7 @@ def compare(
     outputs.check(json_target, names, trace=trace, device=device, config=config)
     with Target(json_target) as target:
         if not quiet:
-            sanity.show(trace, device, names[0], config, for_each(device, names, config, settings)[0])
+            sanity.show(trace, device, names[0], config, for_each(device, names, config, settings)[0].settings)
         with Progress(quiet=quiet) as progress:
             comparison = compare_pairs(
                 trace, device, names, config, not no_engine, progress, settings, outputs, begin=progress.begin

@@ -10,8 +10,7 @@ import typer
 
 from .. import _native
 from .._native import InputError
-from ..settings import Pairs, list_text
-from ..sizes import parse_bytes
+from ..settings import Pairs, Said, list_text, refuse_contradictions
 
 ABOUT = {setting["key"]: setting["about"] for setting in json.loads(_native.settings())}
 
@@ -110,8 +109,12 @@ def _with(command: Callable[..., int], name: str, options: list[Option], has_set
     @wraps(command)
     def wrapper(**values: Any) -> int:
         _one_word(values)
-        given = {key: values.pop(key) for _, key, _, _ in options}
-        values[name] = [*_given(given, options), *assignments(values.pop("set_values", None))]
+        named = _given({key: values.pop(key) for _, key, _, _ in options}, options)
+        more = assignments(values.pop("set_values", None))
+        scheme = values.get("scheme")
+        own: list[Said] = [] if scheme is None else [("scheme.name", scheme, f"--scheme {scheme}")]
+        refuse_contradictions(own + named, [(key, value, f"--set {key}={value}") for key, value in more])
+        values[name] = [(key, value) for key, value, _ in named] + more
         return command(**values)
 
     keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
@@ -136,18 +139,16 @@ def _one_word(values: dict[str, Any]) -> None:
         values["precondition"] = "steady"
 
 
-def _given(values: dict[str, Any], options: list[Option]) -> Pairs:
+def _given(values: dict[str, Any], options: list[Option]) -> list[Said]:
     settings = []
-    for option, key, metavar, _ in options:
+    for option, key, _, _ in options:
         value = values[key]
         if value is True:
-            settings.append((key, "true"))
+            settings.append((key, "true", option))
         elif isinstance(value, list):
-            settings.append((key, list_text(value)))
-        elif value and metavar == "SIZE":
-            settings.append((key, str(parse_bytes(option, value))))
+            settings.append((key, list_text(value), " ".join(f"{option} {each}" for each in value)))
         elif value is not None and value is not False:
-            settings.append((key, value))
+            settings.append((key, value, f"{option} {value}"))
     return settings
 
 

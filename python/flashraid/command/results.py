@@ -75,6 +75,11 @@ def counts_by_name(value: Record) -> str:
     return ", ".join(f"{name.replace('_', '-')} {value[name]:,}" for name in value if value[name]) or "none"
 
 
+def sizes_by_name(value: Record) -> str:
+    """The sizes of an object."""
+    return ", ".join(f"{format_bytes(value[name])} {name.replace('_', ' ')}" for name in value) or "none"
+
+
 def parts(value: Record) -> str:
     """The parts of a quotient that are not 0."""
     found = (
@@ -145,12 +150,14 @@ RUN = (
             ("capacity.raw_per_user_byte", thousandths),
         ),
     ),
-    one("mapping tables", "capacity.table_bytes", size),
+    one("mapping tables", "capacity.table_bytes", size, "{} of DRAM"),
+    Row("NVRAM", "{} ({})", (("capacity.nvram_bytes", size), ("capacity.nvram", sizes_by_name))),
     Row(
         "logical space",
         "{}, of which {} filled before the first request",
         (("capacity.space_bytes", size), ("capacity.filled_bytes", size)),
     ),
+    one("survives the loss of", "survives.text", text),
     WINDOW,
     one("offered load", "workload.offered_load", hundredths),
     one("simulated time", "simulated_ns", seconds, "{} s"),
@@ -259,7 +266,8 @@ def _comparison_rows() -> Iterator[tuple[Row, bool]]:
     yield one("overhead of redundancy", "capacity.redundancy_share", percent), False
     yield one("flash for each user byte", "capacity.raw_per_user_byte", thousandths), False
     yield one("DRAM of mapping tables", "capacity.table_bytes", size), False
-    yield one("survives the loss of", "protects", protects), False
+    yield one("NVRAM", "capacity.nvram_bytes", size), False
+    yield one("survives the loss of", "survives.text", text), False
     yield one("  but for pages, mean", "window.mean_pages", hundredths), False
     yield one("  but for pages, at most", "window.peak_pages", count), False
     yield one("  but for a time of, s", "window.exposed_ns", seconds), False
@@ -287,11 +295,6 @@ def _comparison_rows() -> Iterator[tuple[Row, bool]]:
     yield one("host pages lost", "losses.host_pages", count), False
     yield one("mismatches", "verify.mismatches", count), False
     yield one("lost by one more failure", "verify.pages_lost", count), False
-
-
-def protects(value: str) -> str:
-    """The unit whose loss is survived."""
-    return "nothing" if value == "none" else f"a {value}"
 
 
 COMPARISON = tuple(_comparison_rows())

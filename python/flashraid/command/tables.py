@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..result import Record
 from ..sizes import format_bytes
-from . import reader
+from . import reader, results
 from .layout import print_tables as _print
 from .layout import table_of as _table
 
@@ -166,8 +166,11 @@ def show_device(data: dict[str, Any]) -> None:
     )
     for key, value in data["device"].items():
         facts.add_row(key, json.dumps(value).strip('"'))
-    columns = ["scheme", "user capacity", "user pages", "redundancy", "of raw", "raw/user", "mapping tables"]
-    table = _table("the price of each scheme", columns)
+    columns = ["scheme", "user capacity", "user pages", "redundancy", "of raw", "raw/user", "mapping tables", "NVRAM"]
+    table = _table("the price of each scheme, and what may die without loss", [*columns, "survives the loss of"])
+    table.columns[-1].justify = "left"
+    surprises = _table("likely to surprise", ["scheme", "what"])
+    surprises.columns[1].justify = "left"
     refused = _table("cannot be built", ["scheme", "why"])
     refused.columns[1].justify = "left"
     for name, of in data["schemes"].items():
@@ -177,8 +180,10 @@ def show_device(data: dict[str, Any]) -> None:
             redundancy, share = format_bytes(of["redundancy_bytes"]), f"{of['redundancy_share']:.1%}"
             ratio, tables = f"{of['raw_per_user_byte']:.3f}", format_bytes(of["table_bytes"])
             row = (format_bytes(of["user_bytes"]), f"{of['user_pages']:,}", redundancy, share, ratio, tables)
-            table.add_row(name, *row)
-    _print(facts, *(each for each in (table, refused) if each.row_count))
+            table.add_row(name, *row, results.sizes_by_name(Record(of["nvram"])), of["survives"]["text"])
+            for text in of["warnings"]:
+                surprises.add_row(name, text)
+    _print(facts, *(each for each in (table, refused, surprises) if each.row_count))
 
 
 def show_schemes(schemes: list[dict[str, Any]]) -> None:
@@ -188,7 +193,7 @@ def show_schemes(schemes: list[dict[str, Any]]) -> None:
         table.columns[1].justify = "left"
         table.columns[1].no_wrap = False
         table.add_row("idea", scheme["about"])
-        table.add_row("survives", {"none": "no loss"}.get(scheme["protects"], f"the loss of one {scheme['protects']}"))
+        table.add_row("survives the loss of", scheme["survives"])
         if scheme["window"]:
             table.add_row("but not always", scheme["window"])
         table.add_row("members", scheme["members"])

@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import _native
 from .._native import DefectError, InputError
+from ..settings import with_effect
 from .changes import toml
 from .metrics import measured
 from .papers import FOLDER, Experiment, Overlay, Paper
@@ -142,7 +143,8 @@ class Runner:
             settings["limit"] = str(self._most_requests)
             settings |= QUICK_STATE
         go_on = lambda stage, count, share: not self._is_stopped  # noqa: E731
-        text, _, _, status = _native.run(trace, run.device, run.scheme, None, list(settings.items()), [], False, go_on)
+        pairs = with_effect(run.device, run.scheme, list(settings.items()))
+        text, _, _, status = _native.run(trace, run.device, run.scheme, None, pairs, [], False, go_on)
         if self._is_stopped:
             raise KeyboardInterrupt
         result = json.loads(text)

@@ -46,7 +46,9 @@ use std::ops::BitXor;
 /// How much NVRAM there is for parities.
 pub const PARITY_CACHE_BYTES: Parameter = Parameter {
     name: "parity_cache_bytes",
+    unit: "bytes",
     values: Values::Whole { least: 512, most: u32::MAX, default: 32_768 },
+    needs: None,
     about: "NVRAM for delayed parities, in bytes: one page for each stripe whose parity is delayed; the rest of an entry is neglected.",
 };
 
@@ -760,13 +762,17 @@ impl<R: Rule> Scheme for Delayed<R> {
     /// SPEC 4.2: the map names the parity's physical page too (PPPN); the hash of old pages, of which each entry can have one a data strip, two
     /// addresses of 32 bits each; and the cache, M (log2 I + N + W) bits for M entries, I stripes, N data strips, and pages of W bits.
     fn tables(&self, mapped_pages: u64) -> Vec<(&'static str, u64)> {
-        let (entries, width) = (self.counts.most_entries, u64::from(self.width()));
-        let stripe_bits = u64::from(u32::BITS - (self.stripes() - 1).leading_zeros());
-        let cache = (entries * (stripe_bits + width + 8 * u64::from(self.page_bytes))).div_ceil(8);
         let mut tables = vec![("page_map", 4 * mapped_pages)];
-        tables.extend((self.rule.ruling() != Ruling::Free).then_some(("old_page_hash", 8 * entries * width)));
-        tables.push(("parity_cache", cache));
+        let old_pages = 8 * self.counts.most_entries * u64::from(self.width());
+        tables.extend((self.rule.ruling() != Ruling::Free).then_some(("old_page_hash", old_pages)));
         tables
+    }
+
+    /// An entry of the cache holds the stripe's number, a bit for each strip, and a page.
+    fn nvram(&self) -> Vec<(&'static str, u64)> {
+        let stripe_bits = u64::from(u32::BITS - (self.stripes() - 1).leading_zeros());
+        let entry_bits = stripe_bits + u64::from(self.width()) + 8 * u64::from(self.page_bytes);
+        vec![("parity_cache", (self.counts.most_entries * entry_bits).div_ceil(8))]
     }
 
     fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {

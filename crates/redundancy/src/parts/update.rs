@@ -17,7 +17,9 @@ impl UpdateRule {
     /// The parameter that sets it.
     pub const PARAMETER: Parameter = Parameter {
         name: "update",
+        unit: "",
         values: Values::Words(&["fewest", "rmw", "rcw"]),
+        needs: None,
         about: "How partial-stripe writes compute the parity: by whatever needs fewer pre-reads (a tie goes to rcw), \
                 or always by read-modify-write, or always by reconstruct write.",
     };

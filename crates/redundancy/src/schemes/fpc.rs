@@ -30,7 +30,9 @@ pub const ENTRY: Entry = Entry {
 
 const CACHED_PARITY_FREE: Parameter = Parameter {
     name: "fpc_cached_parity_free",
+    unit: "",
     values: Values::Words(&["no", "yes"]),
+    needs: Some(("update = fewest or rmw", |build| build.choice(&UpdateRule::PARAMETER) != Ok("rcw"))),
     about: "Whether a read-modify-write reads no old parity if the cache has it; else flash is read all the same, as in the paper.",
 };
 

@@ -56,32 +56,42 @@ pub const CA_PPC: Entry = Entry {
 
 const ALPHA: Parameter = Parameter {
     name: "alpha",
+    unit: "",
     values: Values::Decimal { least: 0, most: Replacement::LRU.alpha, default: 0 },
+    needs: None,
     about: "Weight of recency against commit cost in the choice of the cache's victim, both from 0 to 1: 0 is cost alone, 1 is LRU (ppc).",
 };
 
 const SPARES_RECENT: Parameter = Parameter {
     name: "spares_recent",
+    unit: "",
     values: Values::Words(&["half", "none"]),
+    needs: None,
     about: "Which entries are no victims of the cache, as their updates may be under way: those of the last updates, half as many as there are entries, \
             or none.",
 };
 
 const PPC_UPDATE: Parameter = Parameter {
     name: "ppc_update",
+    unit: "",
     values: Values::Words(&["paper", "min"]),
+    needs: None,
     about: "Which pages an update reads: the old versions of associated strips that change, or, if fewer, those that do not change.",
 };
 
 const EARLY_RELEASE: Parameter = Parameter {
     name: "early_release",
+    unit: "",
     values: Values::Words(&["no", "yes"]),
+    needs: None,
     about: "Whether old versions become garbage as soon as all strips are associated, or at the commit.",
 };
 
 const GC_SEMIVALID: Parameter = Parameter {
     name: "gc_semivalid",
+    unit: "",
     values: Values::Words(&["commit", "move"]),
+    needs: None,
     about: "What a collection does about semivalid pages of its victim: commit their stripes, or move them like valid pages.",
 };
 

@@ -21,23 +21,33 @@ use flashraid_vocabulary::{MemberPage, Version, View};
 
 const GROUPS: Parameter = Parameter {
     name: "groups",
+    unit: "",
     values: Values::Whole { least: 1, most: 64, default: 2 },
+    needs: None,
     about: "Mirror groups into which the channels are divided, with a copy of each page in each; 1 is an SSD without mirror.",
 };
 
 const READ: Parameter = Parameter {
     name: "read",
+    unit: "",
     values: Values::Words(&["round_robin", "least_busy"]),
+    needs: Some(("groups from 2", has_mirror)),
     about: "Which copy a page read takes: that of the group whose turn it is, or the one at which fewer operations are queued \
             (at its array unit, then on its channel; a tie goes by turn).",
 };
 
 const COMPLETES: Parameter = Parameter {
     name: "completes",
+    unit: "",
     values: Values::Words(&["all_copies", "first_copy"]),
+    needs: Some(("groups from 2", has_mirror)),
     about: "When a write is answered: with every copy programmed, or with the first. The latter is for sensitivity studies only: until \
             the others follow, a failure may take an answered write.",
 };
+
+fn has_mirror(build: &Build) -> bool {
+    build.whole(&GROUPS).is_ok_and(|groups| groups > 1)
+}
 
 /// SIRF-1.
 pub const ENTRY: Entry = Entry {

@@ -535,10 +535,15 @@ fn the_parity_cache_is_lost() {
 
 #[test]
 fn tables() {
-    let of = |name: &str| scheme(name, 5, 1024, &[]).tables(5 * 1024);
+    let of = |name: &str| {
+        let scheme = scheme(name, 5, 1024, &[]);
+        (scheme.tables(5 * 1024), scheme.nvram())
+    };
     // 8 entries: 10 bits, 4 bits and a page each.
-    assert_eq!(of("ppc"), [("page_map", 20_480), ("old_page_hash", 8 * 8 * 4), ("parity_cache", 8 * 4096 + 14)]);
-    assert_eq!(of("fpc"), [("page_map", 20_480), ("parity_cache", 8 * 4096 + 14)]);
+    let cache = vec![("parity_cache", 8 * 4096 + 14)];
+    assert_eq!(of("ppc"), (vec![("page_map", 20_480), ("old_page_hash", 8 * 8 * 4)], cache.clone()));
+    assert_eq!(of("fpc"), (vec![("page_map", 20_480)], cache));
+    assert_eq!(of("no-pc"), (vec![("page_map", 20_480)], Vec::new()));
 }
 
 #[test]

@@ -89,10 +89,14 @@ pub struct Price {
     pub redundancy_share: f64,
     /// Bytes of flash for each byte of the host's, over-provisioning included.
     pub raw_per_user_byte: f64,
-    /// Bytes of the tables in RAM that map pages, of all together.
+    /// Bytes of the tables in DRAM that map pages, of all together.
     pub table_bytes: u64,
     /// Bytes of each of them, by name.
     pub tables: BTreeMap<&'static str, u64>,
+    /// Bytes of NVRAM: the write buffer in it, and what the scheme keeps in it.
+    pub nvram_bytes: u64,
+    /// Bytes of each of these, by name.
+    pub nvram: BTreeMap<&'static str, u64>,
 }
 
 impl Price {
@@ -106,12 +110,16 @@ impl Price {
             None => scheme.tables(derived.logical_pages).into_iter().flat_map(|table| device.tables_of(table)).collect(),
             Some(TranslationTables { gtd_bytes, cmt_bytes, .. }) => BTreeMap::from([("gtd", gtd_bytes), ("cmt", cmt_bytes)]),
         };
+        let write_buffer = (derived.nvram_buffer_bytes > 0).then_some(("write_buffer", derived.nvram_buffer_bytes));
+        let nvram: BTreeMap<_, _> = write_buffer.into_iter().chain(scheme.nvram()).collect();
         Self {
             redundancy_bytes: redundancy_pages * page_bytes,
             redundancy_share: redundancy_pages as f64 / derived.physical_pages as f64,
             raw_per_user_byte: derived.physical_pages as f64 / scheme.user_pages() as f64,
             table_bytes: tables.values().sum(),
             tables,
+            nvram_bytes: nvram.values().sum(),
+            nvram,
         }
     }
 }

@@ -9,6 +9,8 @@ use flashraid_redundancy::{Build, Protects, Scheme};
 use flashraid_vocabulary::{MemberPage, Version};
 use serde_json::Value;
 
+/// A parity cache with fewer entries is as good as none.
+const FEWEST_PARITIES: u64 = 4;
 /// Pages are numbered with 30 bits.
 const MOST_PHYSICAL_PAGES: u128 = (1 << 30) - 1;
 /// Members, array units and planes of a unit are kept as bits of a word.
@@ -41,10 +43,9 @@ impl Config {
         self.check_faults(self.space_bytes(scheme.as_ref()) / u64::from(self.device.page_bytes))
     }
 
-    /// The scheme, built for this device; or why it cannot be.
-    pub fn build_scheme(&self) -> Result<Box<dyn Scheme>, ConfigError> {
-        let entry = find_scheme(&self.scheme.name)?;
-        let build = Build {
+    /// What the scheme is built on.
+    pub(super) fn build(&self) -> Build {
+        Build {
             members: self.device.members(),
             pages_per_member: self.device.pages_per_member(),
             data_chips: self.device.data_chips_per_member(),
@@ -55,8 +56,13 @@ impl Config {
             copies_held: self.device.copies_held(),
             page_bytes: self.device.page_bytes,
             parameters: self.scheme.parameters.iter().map(|(name, value)| (name.clone(), plain(value))).collect(),
-        };
-        (entry.build)(&build).map_err(|error| ConfigError(format!("{} on {}: {error}", entry.name, self.device.name)))
+        }
+    }
+
+    /// The scheme, built for this device; or why it cannot be.
+    pub fn build_scheme(&self) -> Result<Box<dyn Scheme>, ConfigError> {
+        let entry = find_scheme(&self.scheme.name)?;
+        (entry.build)(&self.build()).map_err(|error| ConfigError(format!("{} on {}: {error}", entry.name, self.device.name)))
     }
 
     /// The order of rebuild, if there is to be one: what `rebuild` and the scheme come to.
@@ -72,7 +78,7 @@ impl Config {
         let allowed = suiting().collect::<Vec<_>>().join(", ");
         let Some(order) = find_order(asked) else {
             let near = nearest(asked, ORDERS.iter().map(|order| order.name));
-            return refuse(format!("rebuild = {asked}: allowed is {allowed}; the nearest order is {near}"));
+            return refuse(format!("rebuild = {asked}: allowed is {allowed}{near}"));
         };
         (order.suits)(entry).map_err(|why| ConfigError(format!("rebuild = {asked}: {why}: allowed is {allowed}")))?;
         Ok(Some(order))
@@ -196,7 +202,30 @@ impl Config {
                 100.0 * free
             ));
         }
+        warnings.extend(self.useless_nvram(scheme.as_ref()));
         Ok(warnings)
+    }
+
+    /// NVRAM that does not do what the scheme has it for.
+    fn useless_nvram(&self, scheme: &dyn Scheme) -> Option<String> {
+        let (name, device) = (&self.scheme.name, &self.device);
+        if name == "no-pc" && device.nvram_buffer_bytes == 0 {
+            return Some(
+                "no-pc without a write buffer in NVRAM (nvram_buffer_bytes = 0) is raid5 under another name: it is there for comparison with \
+                 fpc, ppc and ca-ppc behind the same buffer"
+                    .into(),
+            );
+        }
+        let entries = scheme.guard().map_or(0, |guard| guard.most_entries);
+        (1..FEWEST_PARITIES).contains(&entries).then(|| {
+            format!(
+                "parity_cache_bytes = {}: room for {entries} delayed parities of {} bytes: nearly every update has another stripe's parity written \
+                 first; from {} bytes on there is room for {FEWEST_PARITIES}",
+                self.scheme.parameters["parity_cache_bytes"],
+                device.page_bytes,
+                FEWEST_PARITIES * u64::from(device.page_bytes)
+            )
+        })
     }
 }
 
@@ -224,7 +253,7 @@ fn may_spread(device: &Device, ftl: Ftl, scheme: &dyn Scheme) -> bool {
 }
 
 /// Whether the scheme recovers its pages with all members of `lost` gone; asked of as many stripes as layouts need to repeat.
-fn survives(scheme: &dyn Scheme, lost: u64, members: u32) -> bool {
+pub(super) fn survives(scheme: &dyn Scheme, lost: u64, members: u32) -> bool {
     let pages = scheme.user_pages().min(u64::from(members * members));
     let mut sources = Vec::new();
     (0..pages).map(flashraid_vocabulary::Lpn).all(|lpn| {

@@ -82,7 +82,7 @@ impl FromStr for Target {
         }
         let words = || PARTS.iter().map(|(name, _)| *name).chain(ONCE).chain([PARITY_CACHE]);
         if !words().any(|known| known == word) {
-            return Err(ConfigError(format!("unknown {word}; the nearest is {}; there are {WHAT}", nearest(word, words()))));
+            return Err(ConfigError(format!("unknown {word}{}; there are {WHAT}", nearest(word, words()))));
         }
         if let Some(lpn) = rest.strip_prefix("lpn=").filter(|_| word == "page") {
             let lpn = lpn.parse().map_err(|_| ConfigError(format!("{text}: allowed is page:lpn= and a whole number")))?;
@@ -145,7 +145,7 @@ impl FromStr for Trigger {
             ("commit", "") => Ok(Self::Commit),
             _ => {
                 let near = nearest(word, ["request", "rebuild", "collection", "commit"]);
-                refuse(&format!("allowed is {WHEN}; the nearest word is {near}"))
+                refuse(&format!("allowed is {WHEN}{near}"))
             }
         }
     }

@@ -1,7 +1,9 @@
-//! Gathers settings from their sources, later ones over earlier, and checks each against its key.
+//! Gathers settings from their sources, later ones over earlier, and checks each against its key; and keeps which of them were asked for.
 
+use super::effect::{Happened, Meeting};
 use super::key::Given;
-use super::{Config, ConfigError, Device, Host, Key, Run, SchemeChoice, TABLES, Table, nearest};
+use super::units;
+use super::{Config, ConfigError, Device, Host, Key, Run, SchemeChoice, TABLES, Table, key::near, nearest};
 use crate::presets;
 use flashraid_redundancy::{Entry, Parameter, SCHEMES, Values};
 use flashraid_workload::system_text;
@@ -18,6 +20,18 @@ struct Setting {
     key_place: String,
     given: Given,
     place: String,
+    source: Source,
+}
+
+/// Where a setting comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// A device, the scheme's own default, or the configuration of a result, which is complete: nobody asked for each of these.
+    Background,
+    /// A configuration file, which may serve several runs.
+    File,
+    /// An option or argument.
+    Override,
 }
 
 /// What a file may give a key.
@@ -30,8 +44,123 @@ impl Setting {
     /// The scheme's default for a setting of the device.
     fn of_scheme(key: &str, value: u32) -> Self {
         let given = Given::bare(value.to_string());
-        Self { table: Device::TABLE.name.into(), key: key.into(), key_place: String::new(), given, place: String::new() }
+        let (table, none) = (Device::TABLE.name.into(), String::new());
+        Self { table, key: key.into(), key_place: none.clone(), given, place: none, source: Source::Background }
     }
+}
+
+/// A configuration with what was asked for in it: by options, arguments or a configuration file. The settings of a device or of a result, and
+/// defaults, nobody asked for; nor for what would be the same without asking.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The configuration.
+    pub config: Config,
+    wishes: Vec<Wish>,
+}
+
+/// A setting asked for.
+#[derive(Clone, Debug)]
+struct Wish {
+    key: String,
+    /// As messages show it: `conf.toml, line 3, column 5: gc_hard = 3`.
+    shown: String,
+    source: Source,
+    /// What the configuration lacks for it to have effect in any run.
+    lacks: Option<&'static str>,
+    meets: Option<Meeting>,
+}
+
+/// A setting asked for that no run of its configuration would notice.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Idle {
+    /// Its key, without the table.
+    pub key: String,
+    /// Why.
+    pub text: String,
+}
+
+impl From<Config> for Asked {
+    /// A configuration of which nothing was asked for.
+    fn from(config: Config) -> Self {
+        Self { config, wishes: Vec::new() }
+    }
+}
+
+impl Asked {
+    /// As `gather`; settings of options and arguments that no run of this configuration would notice are refused.
+    pub fn assemble(
+        device: Option<&str>,
+        scheme: Option<&str>,
+        file: Option<&Path>,
+        overrides: &[(String, String)],
+    ) -> Result<Self, ConfigError> {
+        let asked = Self::gather(device, scheme, file, overrides)?;
+        let idle = asked.idle().next();
+        idle.map_or(Ok(asked), |Idle { text, .. }| Err(ConfigError(text)))
+    }
+
+    /// As `Config::assemble`.
+    pub fn gather(
+        device: Option<&str>,
+        scheme: Option<&str>,
+        file: Option<&Path>,
+        overrides: &[(String, String)],
+    ) -> Result<Self, ConfigError> {
+        let (config, settings, entry) = gather(device, scheme, file, overrides)?;
+        let keys = TABLES.iter().flat_map(|table| table.keys).filter(|key| (key.table, key.name) != ("scheme", "name"));
+        let of_keys = keys.filter_map(|key| {
+            let setting = wished(&settings, key.table, key.name, |settings| read_key(settings, key).ok())?;
+            let need = key.effect.needs.filter(|need| !(need.holds)(&config));
+            Some(Wish::of(setting, need.map(|need| need.words), key.effect.meets))
+        });
+        let of_parameters = entry.parameters.iter().filter_map(|parameter| {
+            let read = |settings: &[Setting]| read_parameter(settings, parameter).ok().map(|(_, value)| value);
+            let setting = wished(&settings, SchemeChoice::TABLE.name, parameter.name, read)?;
+            let lacks = parameter.needs.filter(|(_, holds)| !holds(&config.build()));
+            Some(Wish::of(setting, lacks.map(|(words, _)| words), None))
+        });
+        let wishes = of_keys.chain(of_parameters).collect();
+        Ok(Self { config, wishes })
+    }
+
+    /// Settings of options and arguments that no run of this configuration would notice.
+    pub fn idle(&self) -> impl Iterator<Item = Idle> {
+        let wishes = self.wishes.iter().filter(|wish| wish.source == Source::Override);
+        wishes.filter_map(|wish| wish.idle_text().map(|text| Idle { key: wish.key.clone(), text }))
+    }
+
+    /// What there is to say of it before a run.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        self.wishes.iter().filter_map(Wish::idle_text)
+    }
+
+    /// What had no effect in a run in which this happened.
+    pub(crate) fn notes_after(&self, happened: &Happened) -> Vec<String> {
+        let without = self.wishes.iter().filter(|wish| wish.lacks.is_none()).filter_map(|Wish { shown, meets, .. }| {
+            let missed = meets.filter(|meeting| !(meeting.holds)(happened))?;
+            Some(format!("{shown}: had no effect in this run: {}", missed.missed))
+        });
+        without.collect()
+    }
+}
+
+impl Wish {
+    fn of(setting: &Setting, lacks: Option<&'static str>, meets: Option<Meeting>) -> Self {
+        let Setting { key, given, place, source, .. } = setting;
+        Self { key: key.clone(), shown: format!("{place}{key} = {}", given.shown()), source: *source, lacks, meets }
+    }
+
+    fn idle_text(&self) -> Option<String> {
+        self.lacks.map(|words| format!("{}: has no effect here: allowed with {words}", self.shown))
+    }
+}
+
+/// The setting that asks for a value of this key, if one does; `read` is the value that counts among settings.
+fn wished<'a>(settings: &'a [Setting], table: &str, key: &str, read: impl Fn(&[Setting]) -> Option<Json>) -> Option<&'a Setting> {
+    let setting = last(settings, table, key).filter(|setting| setting.source != Source::Background)?;
+    let is_asked = |other: &&Setting| other.source != Source::Background && (other.table.as_str(), other.key.as_str()) == (table, key);
+    let others: Vec<_> = settings.iter().filter(|other| !is_asked(other)).cloned().collect();
+    (read(settings) != read(&others)).then_some(setting)
 }
 
 impl Config {
@@ -45,43 +174,54 @@ impl Config {
         file: Option<&Path>,
         overrides: &[(String, String)],
     ) -> Result<Self, ConfigError> {
-        let device_settings = device.map(device_settings).transpose()?.unwrap_or_default();
-        let mut file_settings = file.map(read_file).transpose()?.unwrap_or_default();
-        refuse_two_devices(&device_settings, &file_settings)?;
-
-        let overridden = overrides.iter().rev().find(|(key, _)| key == "scheme.name").map(|(_, name)| name.as_str());
-        let in_file = file_settings.iter().find(|setting| setting.table == "scheme" && setting.key == "name").cloned();
-        let (place, name) = match (overridden.or(scheme), &in_file) {
-            (Some(name), _) => ("", name),
-            (None, Some(setting)) => (setting.place.as_str(), setting.given.text.as_str()),
-            (None, None) => return Err(ConfigError(format!("no scheme: give one of {}", scheme_names()))),
-        };
-        let entry = find_scheme(name).map_err(|ConfigError(text)| ConfigError(format!("{place}{text}")))?;
-        if in_file.is_some_and(|setting| setting.given.text != entry.name) {
-            file_settings.retain(|setting| setting.table != "scheme" && setting.key != MIRROR_CHIPS);
-        }
-
-        // The fill has two forms: the one given now replaces the other one of the file.
-        let is_given = |name: &str| overrides.iter().any(|(key, _)| key == name || key.strip_prefix("run.") == Some(name));
-        for (form, other) in [("fill", "fill_bytes"), ("fill_bytes", "fill")] {
-            if is_given(form) && !is_given(other) {
-                file_settings.retain(|setting| !(setting.table == "run" && setting.key == other));
-            }
-        }
-
-        let mut settings = device_settings;
-        settings.extend(file_settings);
-        if settings.iter().any(|setting| setting.table == Device::TABLE.name) {
-            settings.insert(0, Setting::of_scheme(MIRROR_CHIPS, entry.mirror_chips));
-        }
-        for (key, value) in overrides {
-            settings.push(resolve_override(key, value, entry)?);
-        }
-        settings.retain(|setting| !(setting.table == "scheme" && setting.key == "name"));
-        let config = build(&settings, entry)?;
-        config.check()?;
-        Ok(config)
+        gather(device, scheme, file, overrides).map(|(config, ..)| config)
     }
+}
+
+/// `Config::assemble`, with the settings gathered and the scheme.
+fn gather(
+    device: Option<&str>,
+    scheme: Option<&str>,
+    file: Option<&Path>,
+    overrides: &[(String, String)],
+) -> Result<(Config, Vec<Setting>, &'static Entry), ConfigError> {
+    let device_settings = device.map(device_settings).transpose()?.unwrap_or_default();
+    let mut file_settings = file.map(read_file).transpose()?.unwrap_or_default();
+    refuse_two_devices(&device_settings, &file_settings)?;
+
+    let overridden = overrides.iter().rev().find(|(key, _)| key == "scheme.name").map(|(_, name)| name.as_str());
+    let in_file = file_settings.iter().find(|setting| setting.table == "scheme" && setting.key == "name").cloned();
+    let (place, name) = match (overridden.or(scheme), &in_file) {
+        (Some(name), _) => ("", name),
+        (None, Some(setting)) => (setting.place.as_str(), setting.given.text.as_str()),
+        (None, None) => return Err(ConfigError(format!("no scheme: give one of {}", scheme_names()))),
+    };
+    let entry = find_scheme(name).map_err(|ConfigError(text)| ConfigError(format!("{place}{text}")))?;
+    if in_file.is_some_and(|setting| setting.given.text != entry.name) {
+        file_settings.retain(|setting| setting.table != "scheme" && setting.key != MIRROR_CHIPS);
+    }
+
+    // The fill has two forms: the one given now replaces the other one of the file.
+    let is_given = |name: &str| overrides.iter().any(|(key, _)| key == name || key.strip_prefix("run.") == Some(name));
+    for (form, other) in [("fill", "fill_bytes"), ("fill_bytes", "fill")] {
+        if is_given(form) && !is_given(other) {
+            file_settings.retain(|setting| !(setting.table == "run" && setting.key == other));
+        }
+    }
+
+    let mut settings = device_settings;
+    settings.extend(file_settings);
+    if settings.iter().any(|setting| setting.table == Device::TABLE.name) {
+        settings.insert(0, Setting::of_scheme(MIRROR_CHIPS, entry.mirror_chips));
+    }
+    for (key, value) in overrides {
+        settings.push(resolve_override(key, value, entry)?);
+    }
+    settings.retain(|setting| !(setting.table == "scheme" && setting.key == "name"));
+    let described = device.or(file.and_then(Path::to_str)).unwrap_or_default();
+    let config = build(described, &settings, entry)?;
+    config.check()?;
+    Ok((config, settings, entry))
 }
 
 impl Device {
@@ -91,17 +231,18 @@ impl Device {
         for setting in &settings {
             check_key(setting, None)?;
         }
+        refuse_missing(device, &settings)?;
         let device: Self = deserialize(read_table(&settings, &Self::TABLE)?)?;
         device.check()?;
         Ok(device)
     }
 }
 
-/// The scheme called `name`, or an error that names the nearest and all.
+/// The scheme called `name`, or an error that names one that is near, and all.
 pub(crate) fn find_scheme(name: &str) -> Result<&'static Entry, ConfigError> {
     flashraid_redundancy::find(name).ok_or_else(|| {
         let near = nearest(name, SCHEMES.iter().map(|entry| entry.name));
-        ConfigError(format!("unknown scheme {name}; the nearest is {near}; there are {}", scheme_names()))
+        ConfigError(format!("unknown scheme {name}{near}; there are {}", scheme_names()))
     })
 }
 
@@ -113,19 +254,20 @@ fn scheme_names() -> String {
 pub(super) fn defaults<T: DeserializeOwned>(table: &Table) -> T {
     let values = table.keys.iter().map(|key| {
         let default = key.default.expect("every key of this table has a default");
-        (key.name.to_string(), key.kind.read(&Given::bare(default)).expect("a default is among the allowed values"))
+        (key.name.to_string(), key.read(&Given::bare(default)).expect("a default is among the allowed values"))
     });
     serde_json::from_value(Json::Object(values.collect())).expect("the table's keys are its fields")
 }
 
 /// Settings of a preset or of a device file, which has the form of a configuration file with a `device` table alone.
 fn device_settings(device: &str) -> Result<Vec<Setting>, ConfigError> {
-    let settings = if device.ends_with(".toml") || device.contains(std::path::MAIN_SEPARATOR) {
+    let mut settings = if device.ends_with(".toml") || device.contains(std::path::MAIN_SEPARATOR) {
         read_file(Path::new(device))?
     } else {
         let preset = presets::find(device)?;
         read_toml(&format!("devices/{}.toml", preset.name), preset.text)?
     };
+    settings.iter_mut().for_each(|setting| setting.source = Source::Background);
     match settings.iter().find(|setting| setting.table != "device") {
         Some(other) => Err(ConfigError(format!("{}a device file has the table device only, not {}", other.place, other.table))),
         None => Ok(settings),
@@ -187,7 +329,7 @@ fn read_toml(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
                 DeValue::Datetime(_) | DeValue::Table(_) => None,
             };
             let given = given.ok_or_else(|| ConfigError(format!("{place}{key}: {ALLOWED}")))?;
-            settings.push(Setting { table: table.get_ref().to_string(), key, key_place, given, place });
+            settings.push(Setting { table: table.get_ref().to_string(), key, key_place, given, place, source: Source::File });
         }
     }
     Ok(settings)
@@ -221,7 +363,14 @@ fn read_json(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
                 Json::Null | Json::Object(_) => None,
             };
             let given = given.ok_or_else(|| ConfigError(format!("{place}{key}: {ALLOWED}")))?;
-            settings.push(Setting { table: table.clone(), key: key.clone(), key_place: place.clone(), given, place: place.clone() });
+            settings.push(Setting {
+                table: table.clone(),
+                key: key.clone(),
+                key_place: place.clone(),
+                given,
+                place: place.clone(),
+                source: Source::Background,
+            });
         }
     }
     Ok(settings)
@@ -240,7 +389,7 @@ fn check_table(name: &str) -> Result<(), ConfigError> {
         return Ok(());
     }
     let all = table_names().collect::<Vec<_>>().join(", ");
-    Err(ConfigError(format!("unknown table {name}; the nearest is {}; there are {all}", nearest(name, table_names()))))
+    Err(ConfigError(format!("unknown table {name}{}; there are {all}", nearest(name, table_names()))))
 }
 
 fn outside_tables(place: &str, key: &str) -> ConfigError {
@@ -259,6 +408,7 @@ fn resolve_override(path: &str, value: &str, entry: &Entry) -> Result<Setting, C
         key_place: String::new(),
         given: Given::bare(value),
         place: String::new(),
+        source: Source::Override,
     };
     if let Some((table, key)) = path.split_once('.') {
         check_table(table).map_err(|ConfigError(text)| ConfigError(format!("{path}: {text}")))?;
@@ -286,16 +436,19 @@ fn unknown_key(key: &str, entry: Option<&Entry>) -> ConfigError {
     }
     let keys = TABLES.iter().flat_map(|table| table.keys).map(|key| (key.name, key.table));
     let known: Vec<_> = keys.chain(own.iter().map(|parameter| (parameter.name, SchemeChoice::TABLE.name))).collect();
-    let near = nearest(key, known.iter().map(|(name, _)| *name));
+    let Some(near) = near(key, known.iter().map(|(name, _)| *name)) else {
+        return ConfigError(format!("unknown key {key}: docs/configuration.md lists all"));
+    };
     let table = known.iter().find(|(name, _)| *name == near).map_or("", |(_, table)| table);
     ConfigError(format!("unknown key {key}; the nearest is {near} in table {table}"))
 }
 
-/// The whole configuration out of `settings` (later ones over earlier) and defaults.
-fn build(settings: &[Setting], entry: &Entry) -> Result<Config, ConfigError> {
+/// The whole configuration out of `settings` (later ones over earlier) and defaults. `described` is what was to describe the device.
+fn build(described: &str, settings: &[Setting], entry: &Entry) -> Result<Config, ConfigError> {
     for setting in settings {
         check_key(setting, Some(entry))?;
     }
+    refuse_missing(described, settings)?;
     Ok(Config {
         device: deserialize(read_table(settings, &Device::TABLE)?)?,
         scheme: SchemeChoice {
@@ -314,6 +467,25 @@ fn read_table(settings: &[Setting], table: &Table) -> Result<Json, ConfigError> 
 
 fn deserialize<T: DeserializeOwned>(values: Json) -> Result<T, ConfigError> {
     serde_json::from_value(values).map_err(|error| ConfigError(one_line(&error.to_string())))
+}
+
+/// Whether two texts give a key (`key` or `table.key`) or a parameter the same value; texts that are not allowed are the same if they are equal.
+pub fn same_value(key: &str, one: &str, other: &str) -> bool {
+    let name = |known: &Key| key == known.name || key.split_once('.') == Some((known.table, known.name));
+    let settings = |text: &str| {
+        let mut setting = Setting::of_scheme(key.rsplit('.').next().unwrap_or(key), 0);
+        (setting.table, setting.given) = (SchemeChoice::TABLE.name.into(), Given::bare(text));
+        [setting]
+    };
+    let read = |text: &str| match TABLES.iter().flat_map(|table| table.keys).find(|known| name(known)) {
+        Some(key) => key.read(&Given::bare(text)),
+        None => {
+            let mut parameters = SCHEMES.iter().flat_map(|entry| entry.parameters);
+            let parameter = parameters.find(|parameter| parameter.name == settings(text)[0].key)?;
+            read_parameter(&settings(text), parameter).ok().map(|(_, value)| value)
+        }
+    };
+    one == other || read(one).is_some_and(|value| Some(value) == read(other))
 }
 
 /// Whether the table has the key, or the scheme the parameter.
@@ -341,16 +513,29 @@ fn read_key(settings: &[Setting], key: &Key) -> Result<Json, ConfigError> {
     let (given, place) = match (last(settings, key.table, key.name), key.default) {
         (Some(setting), _) => (setting.given.clone(), setting.place.as_str()),
         (None, Some(default)) => (Given::bare(default), ""),
-        (None, None) => return Err(missing(settings, key)),
+        (None, None) => return Err(ConfigError(format!("{}.{} is missing", key.table, key.name))),
     };
-    key.kind.read(&given).ok_or_else(|| ConfigError(format!("{place}{} = {}: allowed is {}", key.name, given.shown(), key.kind.allowed())))
+    key.read(&given).ok_or_else(|| ConfigError(format!("{place}{} = {}: allowed is {}", key.name, given.shown(), key.allowed())))
 }
 
-fn missing(settings: &[Setting], key: &Key) -> ConfigError {
-    if settings.iter().any(|setting| setting.table == key.table) {
-        return ConfigError(format!("{}.{} is missing; it has no default: {}", key.table, key.name, key.about));
+/// All keys of the device that are missing are named at once. `described` is the file that was to give them; a preset gives all.
+fn refuse_missing(described: &str, settings: &[Setting]) -> Result<(), ConfigError> {
+    let has = |key: &&Key| last(settings, key.table, key.name).is_some();
+    let missing: Vec<_> = Device::TABLE.keys.iter().filter(|key| key.default.is_none() && !has(key)).collect();
+    let is_begun = settings.iter().any(|setting| setting.table == Device::TABLE.name);
+    let place = if described.is_empty() { String::new() } else { format!("{described}: ") };
+    match missing[..] {
+        [] => Ok(()),
+        _ if !is_begun && described.is_empty() => {
+            Err(ConfigError(format!("no device: give a preset ({}) or a TOML file", presets::names())))
+        }
+        [key] => Err(ConfigError(format!("{place}device.{} is missing; it has no default: {}", key.name, key.about))),
+        _ => {
+            let names = missing.iter().map(|key| key.name).collect::<Vec<_>>().join(", ");
+            let what = if is_begun { "" } else { "no device: " };
+            Err(ConfigError(format!("{place}{what}table device lacks {names}, which have no default")))
+        }
     }
-    ConfigError(format!("no device: give a preset ({}) or a TOML file", presets::names()))
 }
 
 fn read_parameter(settings: &[Setting], parameter: &Parameter) -> Result<(String, Json), ConfigError> {
@@ -359,15 +544,18 @@ fn read_parameter(settings: &[Setting], parameter: &Parameter) -> Result<(String
         Some(setting) => (setting.given.clone(), setting.place.as_str()),
         None => (Given::bare(values.default_text()), ""),
     };
-    let text = given.text.as_str();
+    let number = units::plain(&given.text, parameter.unit);
+    let text = number.as_deref().unwrap_or(&given.text);
     let value = match values {
         _ if given.list || !values.allows(text) => None,
         Values::Words(_) => Some(Json::from(text)),
-        _ if given.quoted => None,
+        _ if given.quoted && number.is_none() => None,
         Values::Whole { .. } => text.parse::<u32>().ok().map(Json::from),
         Values::Decimal { .. } => text.parse::<f64>().ok().map(Json::from),
     };
-    let value = value.ok_or_else(|| ConfigError(format!("{place}{name} = {}: allowed is {}", given.shown(), values.allowed())))?;
+    let value = value.ok_or_else(|| {
+        ConfigError(format!("{place}{name} = {}: allowed is {}{}", given.shown(), values.allowed(), units::also(parameter.unit)))
+    })?;
     Ok((name.to_string(), value))
 }
 
@@ -379,7 +567,7 @@ mod tests {
     fn every_default_is_allowed() {
         for key in TABLES.iter().flat_map(|table| table.keys) {
             if let Some(default) = key.default {
-                assert!(key.kind.read(&Given::bare(default)).is_some(), "{}", key.name);
+                assert!(key.read(&Given::bare(default)).is_some(), "{}", key.name);
             }
         }
         let (host, run) = (Host::default(), Run::default());

@@ -1,5 +1,7 @@
 //! What a key is, and which values it takes.
 
+use super::effect::Effect;
+use super::units;
 use serde_json::Value;
 
 /// One table of settings.
@@ -26,8 +28,25 @@ pub struct Key {
     pub default: Option<&'static str>,
     /// Which values it takes.
     pub kind: Kind,
+    /// When it has effect.
+    pub effect: Effect,
     /// One sentence.
     pub about: &'static str,
+}
+
+impl Key {
+    /// The value, or `None` if it is not allowed. A number may have a unit that suits the key's.
+    pub(super) fn read(&self, given: &Given) -> Option<Value> {
+        match units::plain(&given.text, self.unit).filter(|_| !given.list) {
+            Some(number) => self.kind.read(&Given::bare(number)),
+            None => self.kind.read(given),
+        }
+    }
+
+    /// What is allowed, in words.
+    pub fn allowed(&self) -> String {
+        self.kind.allowed() + units::also(self.unit)
+    }
 }
 
 /// Which values a key takes.
@@ -150,8 +169,19 @@ impl Kind {
     }
 }
 
-/// The name closest to what was given; the first of equals.
-pub(crate) fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> &'a str {
+/// `; the nearest is NAME`, of the names that are near; empty if none is.
+pub(crate) fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    near(given, names).map_or_else(String::new, |name| format!("; the nearest is {name}"))
+}
+
+/// The name that may have been meant: of those in which at most a third of the letters are wrong (half, if the first is right), or that contain what
+/// was given or are contained in it, the nearest; the first of equals.
+pub(crate) fn near<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |name: &str| strsim::damerau_levenshtein(given, name);
-    names.into_iter().min_by_key(|name| distance(name)).unwrap_or_default()
+    let is_near = |name: &&str| {
+        let is_part = given.len().min(name.len()) >= 4 && (name.contains(given) || given.contains(name));
+        let wrong = if name.chars().next() == given.chars().next() { 2 } else { 3 } * distance(name);
+        is_part || wrong <= name.chars().count().max(given.chars().count())
+    };
+    names.into_iter().filter(is_near).min_by_key(|name| distance(name))
 }

@@ -1,6 +1,6 @@
 //! docs/configuration.md, generated from the schema and the registry.
 
-use super::{Key, Kind, TABLES};
+use super::{Key, Kind, TABLES, units};
 use flashraid_redundancy::SCHEMES;
 use flashraid_redundancy::rebuild::ORDERS;
 use std::fmt::Write;
@@ -11,8 +11,18 @@ const HEAD: &str = "\
 Generated from the schema by `FLASHRAID_BLESS=1 cargo test -p flashraid-sim --test config`; do not edit.
 
 Settings come from the device (a preset or a TOML file), then a configuration file (TOML, or the JSON of a result, whose `config`
-object is complete), then the scheme's name, then `--set key=value`; later ones count. A TOML file has the tables below; a device
-file has the table `device` alone. `--set` takes `key` or `table.key`. Unknown keys and values that are not allowed are refused.
+object is complete), then options, arguments and `--set key=value`; later ones count. (Parameters in a
+file belong to the scheme that it names, and so do not count with another `--scheme`.) Of a `--set` that is repeated the last one counts. An option and a `--set`
+that give one setting two values are refused. A TOML file has the tables below; a device file has the table `device` alone. `--set` takes
+`key` or `table.key`. Unknown keys and values that are not allowed are refused.
+
+Sizes, shares and times also take units: `page_bytes=16KiB` (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB), `fill=50%`, `read_ns=20us` (ns, us,
+ms, s); in TOML as texts: `page_bytes = \"16KiB\"`.
+
+A setting asked for that no run of its configuration would notice (`cmt_entries` without `mapping = dftl`) is refused; in a configuration file,
+which may serve several runs, a warning tells of it, and `compare` takes it if it has effect under one of the schemes. One that happened to change
+nothing in a run, as nothing failed, nothing was collected and so on, is told among the warnings of its result. Nobody asks for defaults, for
+what the device or a result says, or for a value that would count anyway.
 
 ```toml
 [device]
@@ -35,7 +45,8 @@ pub fn reference_markdown() -> String {
         for key in table.keys {
             let default =
                 key.default.map_or("required".into(), |default| if default.is_empty() { "none".into() } else { format!("`{default}`") });
-            let _ = writeln!(text, "| `{}` | {} | {default} | {} | {} |", key.name, key.unit, allowed(key), key.about);
+            let about = key.about.to_string() + &needed(key.effect.needs.map(|need| need.words));
+            let _ = writeln!(text, "| `{}` | {} | {default} | {} | {about} |", key.name, key.unit, allowed(key));
         }
         if table.name == "scheme" {
             parameters(&mut text);
@@ -54,16 +65,22 @@ pub fn reference_markdown() -> String {
 fn allowed(key: &Key) -> String {
     match (key.table, key.name) {
         ("scheme", "name") => SCHEMES.iter().map(|entry| format!("`{}`", entry.name)).collect::<Vec<_>>().join(", "),
-        _ => key.kind.allowed(),
+        _ => key.allowed(),
     }
+}
+
+/// What a key needs to have effect.
+fn needed(words: Option<&str>) -> String {
+    words.map_or_else(String::new, |words| format!(" Has effect with {words}."))
 }
 
 fn parameters(text: &mut String) {
     text.push_str("\n| parameter | of | default | allowed | meaning |\n| --- | --- | --- | --- | --- |\n");
     for entry in SCHEMES {
         for parameter in entry.parameters {
-            let (default, allowed) = (parameter.values.default_text(), parameter.values.allowed());
-            let _ = writeln!(text, "| `{}` | `{}` | `{default}` | {allowed} | {} |", parameter.name, entry.name, parameter.about);
+            let (default, allowed) = (parameter.values.default_text(), parameter.values.allowed() + units::also(parameter.unit));
+            let about = parameter.about.to_string() + &needed(parameter.needs.map(|(words, _)| words));
+            let _ = writeln!(text, "| `{}` | `{}` | `{default}` | {allowed} | {about} |", parameter.name, entry.name);
         }
     }
 }

@@ -95,6 +95,7 @@ impl Simulation {
             "partial": is_partial,
             "config": self.config,
             "protects": engine.scheme().protects().name(),
+            "survives": self.config.survival(engine.scheme()),
             "window": engine.exposure().map(|exposure| report_exposure(exposure, now.now_ns, duration_ns)),
             "placement": Placed::of(engine.flash.settings().placement, engine.flash.settings().members()),
             "simulated_ns": duration_ns,
@@ -137,6 +138,8 @@ impl Simulation {
                 "raw_per_user_byte": price.raw_per_user_byte,
                 "table_bytes": price.table_bytes,
                 "tables": price.tables,
+                "nvram_bytes": price.nvram_bytes,
+                "nvram": price.nvram,
             },
             "requests": {
                 "completed": completed,

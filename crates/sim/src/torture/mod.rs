@@ -190,7 +190,7 @@ impl Torture {
         if self.rebuild != "auto" && self.rebuild != "none" && !ORDERS.iter().any(|order| order.name == self.rebuild) {
             let names = || ["auto", "none"].into_iter().chain(ORDERS.iter().map(|order| order.name));
             let (near, all) = (nearest(&self.rebuild, names()), names().collect::<Vec<_>>().join(", "));
-            return Err(ConfigError(format!("rebuild = {}: the nearest is {near}; there are {all}", self.rebuild)));
+            return Err(ConfigError(format!("rebuild = {}: no such order{near}; there are {all}", self.rebuild)));
         }
         if self.scheme != "all" {
             let entry = find_scheme(&self.scheme)?;

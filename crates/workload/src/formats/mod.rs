@@ -142,6 +142,15 @@ pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
+/// Whether a format looks at this option of the reader; most options concern all formats.
+pub fn heeds(format: &str, option: &str) -> bool {
+    match option {
+        "action" => format == blkparse::FORMAT.name,
+        "op" | "object_bytes" => [oracle_general::FORMAT.name, lcs::FORMAT.name].contains(&format),
+        _ => true,
+    }
+}
+
 /// The names of all formats, for messages.
 pub(crate) fn names() -> String {
     FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")

@@ -1,0 +1,78 @@
+//! Which parts of a device may die under a scheme without loss, in the same unit for all schemes: chips and channels.
+
+use super::check::survives;
+use super::{Config, Mapping, Member, find_scheme};
+use flashraid_flash::Placement;
+use flashraid_redundancy::{Protects, Scheme};
+use serde::Serialize;
+
+/// What may die at any instant without loss, as long as nothing else is dead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Survival {
+    /// Any one chip.
+    pub chip: bool,
+    /// Any one channel, with all its chips.
+    pub channel: bool,
+    /// What is lost all the same, if something is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub but: Option<&'static str>,
+    /// All this in words, as in "any one channel".
+    pub text: String,
+}
+
+impl Survival {
+    fn new(chip: bool, channel: bool, but: Option<&'static str>) -> Self {
+        let what = match (chip, channel) {
+            (_, true) => "any one channel",
+            (true, false) => "any one chip",
+            (false, false) => "nothing",
+        };
+        let but = but.filter(|_| chip || channel);
+        let text = but.map_or_else(|| what.into(), |but| format!("{what}, but for {but}"));
+        Self { chip, channel, but, text }
+    }
+}
+
+impl Config {
+    /// What of this device may die under `scheme`.
+    pub fn survival(&self, scheme: &dyn Scheme) -> Survival {
+        let has_window = find_scheme(&self.scheme.name).is_ok_and(|entry| entry.has_window);
+        let is_early = self.scheme.parameters.get("completes").is_some_and(|word| word == "first_copy");
+        let but = match (has_window, is_early) {
+            (true, _) => Some("pages whose parity is still to be made"),
+            (_, true) => Some("answered writes of which one copy is still to be programmed"),
+            _ => None,
+        };
+        match scheme.protects() {
+            Protects::None => Survival::new(false, false, None),
+            Protects::Chip => Survival::new(true, false, but),
+            Protects::Channel | Protects::Member => {
+                Survival::new(self.survives_any(scheme, Part::Chip), self.survives_any(scheme, Part::Channel), but)
+            }
+        }
+    }
+
+    /// Whether the scheme recovers what any one part of this kind may hold.
+    fn survives_any(&self, scheme: &dyn Scheme, part: Part) -> bool {
+        let (device, members) = (&self.device, u32::from(self.device.members()));
+        let is_several_members = device.member == Member::Chip && device.chips_per_channel > 1 && part == Part::Channel;
+        // The two copies of a translation page are on members next to each other.
+        if is_several_members && device.mapping == Mapping::Dftl {
+            return false;
+        }
+        let size = match self.placement(scheme) {
+            // Pages of any member of the instance may lie on the part.
+            Placement::Groups(groups) => members / groups,
+            _ if is_several_members => device.chips_per_channel,
+            _ => 1,
+        };
+        (0..members / size).all(|index| survives(scheme, u64::MAX >> (64 - size) << (index * size), members))
+    }
+}
+
+/// What dies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Chip,
+    Channel,
+}
