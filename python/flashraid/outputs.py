@@ -19,19 +19,20 @@ if TYPE_CHECKING:
 
 TABLES = (".csv", ".parquet")
 # Outputs that are files, and the endings that their names may have; None for any.
-ENDINGS = {"latency_log": TABLES, "series": TABLES, "hdr_log": None, "timeline": (".json",)}
+ENDINGS = {"latency_log": TABLES, "operation_log": TABLES, "series": TABLES, "hdr_log": None, "timeline": (".json",)}
 
 # Columns of tables are whole numbers but for these.
-TEXTS = ("op", "method")
+TEXTS = ("op", "method", "failure", "action", "cause", "kind", "version")
 TRUTHS = ("failed",)
 REALS = ("_busy", "_mean_ns", "write_amplification")
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """What to write: a table of requests, a table of intervals, a log of histograms, a timeline; and fio's JSON."""
+    """Tables of requests, page operations and intervals, a log of histograms, a timeline; and fio's JSON."""
 
     latency_log: Path | None = None
+    operation_log: Path | None = None
     series: Path | None = None
     series_interval: str | None = None
     hdr_log: Path | None = None
@@ -187,7 +188,7 @@ def _to_parquet(table: str, target: str) -> None:
 
 
 def read_table(path: str) -> "polars.DataFrame":
-    """A table of requests or intervals as a frame."""
+    """A table of requests, page operations or intervals as a frame."""
     import polars
 
     if _ending(path) == ".parquet":

@@ -61,9 +61,9 @@ def run(
     docs/configuration.md and come last. Without `engine` the result leaves out what the machine needed, and equal runs
     give equal results, byte for byte. Raises InputError, or Interrupted with what there is so far.
 
-    Written beside the result are the files `latency_log` and `series` (.csv or .parquet), `hdr_log` and `timeline`
-    (.json) among the keyword arguments; `series_interval="250us"` and `timeline_window="1.5s..1.6s"` go with them, and
-    `fio=True` makes `Result.fio_json`. See docs/outputs.md.
+    Written beside the result are the files `latency_log`, `operation_log` and `series` (.csv or .parquet), `hdr_log`
+    and `timeline` (.json) among the keyword arguments; `series_interval="250us"` and `timeline_window="1.5s..1.6s"` go
+    with them, and `fio=True` makes `Result.fio_json`. See docs/outputs.md.
     """
     outputs, settings = Outputs.split(settings)
     trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)

@@ -16,7 +16,18 @@ import flashraid as fr
 
 RUN = ["run", SAMPLE, "--device", "ssd1", "--scheme", "raid5", "--limit", "3000", "--fill", "0.05", "--quiet"]
 SETTINGS = {"device": "ssd1", "limit": 3000, "fill": 0.05, "engine": False}
-FILES = ["--log-latency", "l.parquet", "--series", "s.parquet", "--hdr-log", "h.hlog", "--timeline", "t.json"]
+FILES = [
+    "--log-latency",
+    "l.parquet",
+    "--log-operations",
+    "o.parquet",
+    "--series",
+    "s.parquet",
+    "--hdr-log",
+    "h.hlog",
+    "--timeline",
+    "t.json",
+]
 
 
 def names(folder):
@@ -26,7 +37,10 @@ def names(folder):
 def test_all_files_by_command_equal_in_equal_runs_and_beside_an_equal_result(command):
     plain = command(*RUN, "--no-engine", "--json", "-").stdout
     first = command(*RUN, "--no-engine", *FILES, "--json", "-").stdout
-    files = {name: (command.folder / name).read_bytes() for name in ["l.parquet", "s.parquet", "h.hlog", "t.json"]}
+    files = {
+        name: (command.folder / name).read_bytes()
+        for name in ["l.parquet", "o.parquet", "s.parquet", "h.hlog", "t.json"]
+    }
     assert names(command.folder) == sorted(files)
     second = command(*RUN, "--no-engine", *FILES, "--json", "-").stdout
     assert plain == first == second
@@ -35,10 +49,11 @@ def test_all_files_by_command_equal_in_equal_runs_and_beside_an_equal_result(com
 
 def test_parquet_and_csv_have_the_same_typed_rows(tmp_path):
     paths = {
-        form: {name: tmp_path / f"{name}.{form}" for name in ("latency_log", "series")} for form in ("csv", "parquet")
+        form: {name: tmp_path / f"{name}.{form}" for name in ("latency_log", "operation_log", "series")}
+        for form in ("csv", "parquet")
     }
     results = {form: fr.run(SAMPLE, scheme="raid5", **SETTINGS, **paths[form]) for form in paths}
-    for name in ("latency_log", "series"):
+    for name in ("latency_log", "operation_log", "series"):
         frame = results["csv"].frame(name)
         assert frame.equals(results["parquet"].frame(name))
         assert frame.equals(polars.read_parquet(paths["parquet"][name]))
@@ -170,7 +185,7 @@ def test_interrupted_runs_write_what_there_is(tmp_path, long_trace):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130
-    assert names(tmp_path) == ["h.hlog", "l.parquet", "r.json", "s.parquet", "t.json"]
+    assert names(tmp_path) == ["h.hlog", "l.parquet", "o.parquet", "r.json", "s.parquet", "t.json"]
     result = json.loads((tmp_path / "r.json").read_text())
     assert result["partial"]
     requests = polars.read_parquet(tmp_path / "l.parquet")
@@ -208,9 +223,10 @@ def test_an_interrupted_comparison_leaves_files_of_what_ran(tmp_path, long_trace
 
 
 def test_every_column_is_explained(tmp_path):
-    result = fr.run(SAMPLE, scheme="raid5", **SETTINGS, latency_log=tmp_path / "l.csv", series=tmp_path / "s.csv")
+    files = {name: tmp_path / f"{name}.csv" for name in ("latency_log", "operation_log", "series")}
+    result = fr.run(SAMPLE, scheme="raid5", **SETTINGS, **files)
     text = (ROOT / "docs" / "outputs.md").read_text()
-    for output in ("latency_log", "series"):
+    for output in files:
         for column in result.frame(output).columns:
             general = re.sub(
                 r"^(member|bus)\d+_", lambda found: {"member": "memberM_", "bus": "busC_"}[found[1]], column

@@ -173,6 +173,12 @@ impl Flash {
         })
     }
 
+    /// Whether the array unit is in use: a spare chip that replaces none is not, nor is a chip that was replaced.
+    pub fn is_in_use(&self, unit: u32) -> bool {
+        let planes = &self.blocks.planes[self.first_plane(unit, DATA) as usize..][..self.planes_per_unit as usize];
+        planes.iter().any(|plane| plane.in_use)
+    }
+
     /// Versions of the member's pages, translation pages included, that are lost. Looks at all of them.
     pub fn lost_versions(&self, member: MemberId) -> u64 {
         let pages = if self.faults.any { self.settings.pages_per_member + self.settings.translation_pages } else { 0 };

@@ -5,6 +5,8 @@
 
 #![warn(missing_docs)]
 
+#[cfg(feature = "mutants")]
+pub mod accounting;
 pub mod collection;
 mod faults;
 pub mod mapping;
@@ -28,7 +30,7 @@ pub use mutants::FlashFault;
 use nand::events::EventQueue;
 pub use nand::records::About;
 use nand::records::Record;
-pub use nand::slices::{Activity, Slice, Track};
+pub use nand::slices::{Activity, Done, Slice, Track};
 use nand::units::{Channel, Unit};
 pub use settings::{Blocking, CellOperation, CellTimes, Placement, Settings};
 pub use topology::ppn_limit;
@@ -150,6 +152,10 @@ pub struct Flash {
     pub(crate) completed_requests: u64,
     pub(crate) records_slices: bool,
     pub(crate) slices: Vec<Slice>,
+    pub(crate) records_done: bool,
+    pub(crate) done: Vec<Done>,
+    /// Of units that were at work when recording began: since when.
+    pub(crate) begun_before: Vec<Option<u64>>,
     /// What page operations were started, by action and cause.
     pub counts: Counts,
     /// Deliberate faults, only for tests of the checkers.
@@ -227,6 +233,9 @@ impl Flash {
             completed_requests: 0,
             records_slices: false,
             slices: Vec::new(),
+            records_done: false,
+            done: Vec::new(),
+            begun_before: Vec::new(),
             counts: [[0; Cause::COUNT]; ACTIONS],
             #[cfg(feature = "mutants")]
             mutant: None,
@@ -694,6 +703,12 @@ impl Flash {
     }
 
     pub(crate) fn count(&mut self, action: usize, cause: Cause) {
+        #[cfg(feature = "mutants")]
+        let cause = match cause {
+            Cause::Wear if accounting::makes(accounting::Slip::WearAsCollection) => Cause::Gc,
+            Cause::Rebuild if action == 1 && accounting::makes(accounting::Slip::RebuildAsParity) => Cause::Parity,
+            cause => cause,
+        };
         self.counts[action][cause as usize] += 1;
     }
 

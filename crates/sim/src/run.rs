@@ -9,6 +9,8 @@ use crate::result::{EngineCost, Inconsistent, Measured, Snapshot, Source, text};
 use crate::simulation::{Simulation, with_engine};
 use crate::time::{LATEST_NS, Speed};
 use crate::verify::Checks;
+#[cfg(feature = "mutants")]
+use flashraid_flash::accounting::{self, Slip};
 use flashraid_vocabulary::{Cause, HostOp, HostRequest};
 use flashraid_workload::{Compactor, OnError, Trace, TraceError, can_be_read_again, system_text};
 use std::fmt;
@@ -246,6 +248,11 @@ fn drain(simulation: &mut Simulation, result: &mut serde_json::Value, warnings: 
     let (cost, is_complete) = simulation.drain()?;
     if !is_complete {
         warnings.push("not everything could be drained for lack of space".into());
+    }
+    #[cfg(feature = "mutants")]
+    if accounting::makes(Slip::DrainWithRun) {
+        let after = simulation.result(&Source::default(), false, None)?;
+        ["flash_ops", "members", "dies"].iter().for_each(|key| result[key] = after[key].clone());
     }
     let object = result.as_object_mut().expect("an object");
     let engine = object.remove("engine"); // it comes last
@@ -679,7 +686,11 @@ impl Replay {
         if self.is_measuring {
             measured.arrived(&request, engine.idle_ns());
         }
-        engine.submit(&request, self.is_measuring);
+        #[cfg(feature = "mutants")]
+        let is_last_of_warmup = self.warmup == Warmup::Requests(self.submitted + 1) && accounting::makes(Slip::WarmupMeasured);
+        #[cfg(not(feature = "mutants"))]
+        let is_last_of_warmup = false;
+        engine.submit(&request, self.is_measuring || is_last_of_warmup);
         self.submitted += 1;
         if self.verify_every > 0 && self.submitted.is_multiple_of(self.verify_every) {
             C::check_stored(engine, &mut self.checks);

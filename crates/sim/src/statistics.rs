@@ -1,6 +1,8 @@
 //! What a run counts: sums are integers, histograms have three significant digits, and everything can be merged.
 
 use flashraid_flash::Counts;
+#[cfg(feature = "mutants")]
+use flashraid_flash::accounting::{self, Slip};
 use flashraid_redundancy::Failure;
 use flashraid_vocabulary::{Action, Cause, HostOp, MemberId};
 use hdrhistogram::Histogram;
@@ -86,6 +88,10 @@ impl Latency {
         let (low, borrow) = low.overflowing_sub(square_low);
         let high = high + u128::from(self.count) * u128::from(self.full_squares) - square_high - u128::from(borrow);
         let spread = high as f64 * 2f64.powi(128) + low as f64;
+        #[cfg(feature = "mutants")]
+        if self.count > 1 && accounting::makes(Slip::SampleDeviation) {
+            return (spread / (self.count as f64 * (self.count - 1) as f64)).sqrt();
+        }
         if self.count == 0 { 0.0 } else { spread.sqrt() / self.count as f64 }
     }
 
@@ -96,6 +102,8 @@ impl Latency {
 
     /// Quantile in nanoseconds, at the histogram's resolution and never beyond the maximum; 0 without requests.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
+        #[cfg(feature = "mutants")]
+        let quantile = if accounting::makes(Slip::QuantileRank) { quantile - 1.0 / self.count as f64 } else { quantile };
         if self.count == 0 { 0 } else { self.histogram.value_at_quantile(quantile).clamp(self.min_ns, self.max_ns) }
     }
 }
@@ -179,6 +187,11 @@ impl Statistics {
     /// A measured request completed or failed.
     #[inline]
     pub fn completed(&mut self, op: HostOp, latency_ns: u64, size_bytes: u64, failed: Option<Failure>) {
+        #[cfg(feature = "mutants")]
+        if failed.is_some() && accounting::makes(Slip::FailedBytes) {
+            self.bytes_read += if op == HostOp::Read { size_bytes } else { 0 };
+            self.bytes_written += if op == HostOp::Write { size_bytes } else { 0 };
+        }
         match failed {
             Some(Failure::NoSpace) => return self.failed_no_space += 1,
             Some(Failure::Lost) => return self.failed_lost += 1,

@@ -117,7 +117,7 @@ fn out_of_space_fails_requests_and_nothing_else() {
         assert_eq!(engine.statistics.failed_no_space, failed);
         let recorded = &engine.recorder.as_ref().unwrap().requests;
         assert_eq!(recorded.len() as u64, submitted);
-        assert_eq!(recorded.iter().filter(|request| request.failed).count() as u64, failed);
+        assert_eq!(recorded.iter().filter(|request| request.failed.is_some()).count() as u64, failed);
         assert_eq!(engine.outstanding(), 0);
         // Those that failed changed nothing: what is stored is still explained, and recoverable.
         assert_eq!(engine.content.mismatches, 0, "{scheme}");

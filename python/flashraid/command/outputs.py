@@ -15,6 +15,7 @@ FORMATS = ("flashraid", "fio-json")
 # Option, field of Outputs, what stands for its value in the help, help.
 OPTIONS = [
     ("--log-latency", "latency_log", "FILE", "A row for each request: arrival, start, end, method. CSV or Parquet."),
+    ("--log-operations", "operation_log", "FILE", "A row for each page operation and erase. CSV or Parquet."),
     ("--series", "series", "FILE", "A row for each interval of simulated time. CSV or Parquet, by the name's ending."),
     ("--series-interval", "series_interval", "TIME", "Length of intervals, as in 250us or 1.5s; by default 100ms."),
     ("--hdr-log", "hdr_log", "FILE", "HdrHistogram interval log (version 2) of latencies, tagged by kind of request."),

@@ -8,6 +8,8 @@
 //! asked about and those to be committed waited for, with nothing blocked, as the commits may need any unit. Then moves and erase follow
 //! in one go, and a page that is still semivalid, or again, is moved.
 
+#[cfg(feature = "mutants")]
+use crate::accounting::{self, Slip};
 use crate::mapping::blocks::{NONE, State, Stream};
 use crate::mapping::space::{Domain, NIL};
 use crate::mutants::FlashFault;
@@ -464,7 +466,7 @@ impl Flash {
         let Record { work, owner: plane, ppn, .. } = self.records[id as usize];
         self.free_record(id);
         if self.has_failures() && self.is_cut_short(plane, work, Ppn(ppn)) {
-            return;
+            return self.note_failed();
         }
         match work {
             Work::MoveRead => self.collection_work(plane, Work::MoveProgram, ppn),
@@ -522,6 +524,10 @@ impl Flash {
         if !self.without_time {
             self.collected.collections += 1;
             self.collected.time_ns += self.now_ns - since_ns;
+            #[cfg(feature = "mutants")]
+            if accounting::makes(Slip::CollectionWithoutErase) {
+                self.collected.time_ns -= self.settings.cell.erase_ns;
+            }
         }
         self.load_of_plane(plane).collections -= 1;
         let first = self.first_ppn(self.blocks.index(plane, victim));
@@ -632,6 +638,12 @@ impl Flash {
                 self.doom(target);
             }
             self.settle(target);
+        }
+        #[cfg(feature = "mutants")]
+        if fails && work == Work::Erase && accounting::makes(Slip::FailedEraseTwice) {
+            let (cause, unit) = (self.collection_cause(plane), self.unit_of_plane(plane) as usize);
+            self.count(2, cause);
+            self.units[unit].operations[2][cause as usize] += 1;
         }
         if victim_lost || work == Work::Erase {
             self.cut_collection(plane);

@@ -2,6 +2,8 @@
 
 use super::units::State;
 use crate::Flash;
+#[cfg(feature = "mutants")]
+use crate::accounting::{self, Slip};
 use crate::mapping::space::{NIL, Queue};
 use flashraid_vocabulary::{Action, Cause, MemberId, PageOperation, Ppn, Priority, Version};
 
@@ -304,7 +306,10 @@ impl Flash {
     pub(crate) fn queue_changes(&mut self, member: u16, reads: i32, programs: i32) {
         let epoch = self.completed_requests;
         let load = &mut self.loads[usize::from(member)];
-        load.blocked_sum += u64::from(load.reads + load.programs) * (epoch - load.blocked_epoch);
+        let waiting = load.reads + load.programs;
+        #[cfg(feature = "mutants")]
+        let waiting = if accounting::makes(Slip::BlockedReadsOnly) { load.reads } else { waiting };
+        load.blocked_sum += u64::from(waiting) * (epoch - load.blocked_epoch);
         load.blocked_epoch = epoch;
         load.reads = load.reads.wrapping_add_signed(reads);
         load.programs = load.programs.wrapping_add_signed(programs);

@@ -3,6 +3,8 @@
 use super::events::NEVER;
 use super::records::{Record, Work};
 use super::units::{State, URGENT_QUEUES, Unit, after};
+#[cfg(feature = "mutants")]
+use crate::accounting::{self, Slip};
 use crate::mapping::blocks::Stream;
 use crate::mapping::space::NIL;
 use crate::{CellOperation, Completion, Flash, FlashFault, Progress, action_index};
@@ -30,6 +32,10 @@ impl Flash {
         let channel = &mut self.channels[channel as usize];
         channel.free_ns = self.now_ns + duration_ns;
         channel.busy_ns[cause as usize] += counted_ns;
+        #[cfg(feature = "mutants")]
+        if self.records[id as usize].work == Work::Erase && accounting::makes(Slip::EraseCommandFree) {
+            channel.busy_ns[cause as usize] -= counted_ns;
+        }
         channel.turn = turn;
         channel.free_ns
     }
@@ -376,13 +382,29 @@ impl Flash {
         let now_ns = self.now_ns;
         let unit = &mut self.units[unit_id as usize];
         unit.busy_ns[cause as usize] += now_ns - unit.since_ns;
+        #[cfg(feature = "mutants")]
+        if unit.state == State::DataOut && accounting::makes(Slip::TransferTwice) {
+            unit.busy_ns[cause as usize] += self.settings.transfer_ns(self.records[id as usize].bytes);
+        }
         unit.current = NIL;
         self.set_state(unit_id, State::Idle);
+    }
+
+    #[cfg(feature = "mutants")]
+    fn forget_failed_program(&mut self, id: u32) {
+        let Record { work, plane, cause, .. } = self.records[id as usize];
+        if work == Work::Program && accounting::makes(Slip::FailedProgramIdle) {
+            let unit = self.unit_of_plane(plane) as usize;
+            self.units[unit].busy_ns[cause as usize] -= self.now_ns - self.units[unit].since_ns;
+        }
     }
 
     /// One record has ended.
     pub(super) fn finish<O: Observer>(&mut self, id: u32, observer: &mut O) {
         let Record { work, member, ppn, .. } = self.records[id as usize];
+        if self.records_done {
+            self.note_done(id);
+        }
         match work {
             Work::Read | Work::Program => {
                 self.loads[usize::from(member)].in_service -= 1;
@@ -390,6 +412,11 @@ impl Flash {
                     self.read_ended(Ppn(ppn));
                 }
                 let failed = self.has_failures() && self.has_failed(id);
+                if failed {
+                    self.note_failed();
+                    #[cfg(feature = "mutants")]
+                    self.forget_failed_program(id);
+                }
                 self.completions.push(Completion { record: id, progress: if failed { Progress::Failed } else { Progress::Ended } });
             }
             _ => self.collection_work_ended(id, observer),

@@ -1,11 +1,11 @@
 //! What buses and array units do, slice by slice: for timelines, and to tell when a request first reached the flash. Recorded only
-//! while somebody asks for it.
+//! while somebody asks for it. The same of single page operations, for a log of them.
 
 use super::records::{Record, Work};
 use super::units::{State, Unit};
 use crate::Flash;
 use crate::mapping::space::NIL;
-use flashraid_vocabulary::{Cause, MemberPage, Ppn};
+use flashraid_vocabulary::{Cause, MemberPage, Ppn, Version};
 
 /// Where a slice was spent. Slices of one track never overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -79,7 +79,90 @@ pub struct Slice {
     pub page: Option<MemberPage>,
 }
 
+/// A page operation, or an erase, that has ended. Of several done at once in several planes, each is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// When it was submitted.
+    pub submitted_ns: u64,
+    /// When its unit began with it.
+    pub start_ns: u64,
+    /// When it ended: of a read, when its data had left.
+    pub end_ns: u64,
+    /// What was done, of the activities of array units.
+    pub activity: Activity,
+    /// Why.
+    pub cause: Cause,
+    /// The operation whose plan it was; `None` for the collector's work.
+    pub operation: Option<u32>,
+    /// The physical page; of an erase, the first of its block.
+    pub ppn: Ppn,
+    /// The member whose page it is; of the collector's work, that of the array unit.
+    pub member: Option<u32>,
+    /// The member's logical page, and which version of it; `None` for the collector's work.
+    pub page: Option<(MemberPage, Version)>,
+    /// Bytes that crossed the bus.
+    pub bytes: u32,
+    /// Whether it failed, or what it worked on was lost before it ended.
+    pub failed: bool,
+}
+
 impl Flash {
+    /// Begins to record page operations that start from now on, or ends recording.
+    pub fn record_done(&mut self, records: bool) {
+        self.records_done = records;
+        self.begun_before = self.units.iter().map(|unit| (!unit.is_idle()).then_some(unit.since_ns)).collect();
+    }
+
+    /// When the unit of a page began with what it did last.
+    #[cfg(feature = "mutants")]
+    pub fn began_ns(&self, ppn: Ppn) -> u64 {
+        self.units[self.unit_of(ppn) as usize].since_ns
+    }
+
+    /// Page operations recorded since they were last forgotten, in order of their ends.
+    pub fn done(&self) -> &[Done] {
+        &self.done
+    }
+
+    /// See `done`.
+    pub fn forget_done(&mut self) {
+        self.done.clear();
+    }
+
+    /// A page operation ends. Its unit is the one that it worked on since `since_ns`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_done(&mut self, id: u32) {
+        let Record { work, cause, owner, ppn, plane, slot, version, bytes, submitted_ns, .. } = self.records[id as usize];
+        let unit_id = self.unit_of_plane(plane);
+        let start_ns = self.units[unit_id as usize].since_ns;
+        if self.begun_before[unit_id as usize] == Some(start_ns) {
+            return;
+        }
+        let crosses_bus = !matches!(work, Work::CopyBack | Work::Erase);
+        self.done.push(Done {
+            submitted_ns,
+            start_ns,
+            end_ns: self.now_ns,
+            activity: activity_of(work),
+            cause,
+            operation: matches!(work, Work::Read | Work::Program).then_some(owner),
+            ppn: Ppn(ppn),
+            member: if slot == NIL { self.member_of_unit(unit_id) } else { Some(self.address(slot).member.0.into()) },
+            page: (slot != NIL).then(|| (self.address(slot), version)),
+            bytes: if crosses_bus { bytes } else { 0 },
+            failed: false,
+        });
+    }
+
+    /// The page operation recorded last has failed.
+    #[cold]
+    pub(crate) fn note_failed(&mut self) {
+        if let Some(last) = self.done.last_mut() {
+            last.failed = true;
+        }
+    }
+
     /// Begins or ends recording.
     pub fn record_slices(&mut self, records: bool) {
         self.records_slices = records;
@@ -151,12 +234,7 @@ impl Flash {
     #[cold]
     #[inline(never)]
     pub(super) fn note_unit(&mut self, unit_id: u32, id: u32) {
-        let activity = match self.records[id as usize].work {
-            Work::Read | Work::MoveRead => Activity::Read,
-            Work::Program | Work::MoveProgram => Activity::Program,
-            Work::CopyBack => Activity::CopyBack,
-            Work::Erase => Activity::Erase,
-        };
+        let activity = activity_of(self.records[id as usize].work);
         self.note(Track::Unit(unit_id), unit_id, activity, (self.units[unit_id as usize].since_ns, self.now_ns), id);
     }
 
@@ -166,5 +244,14 @@ impl Flash {
         let page = (slot != NIL).then(|| self.address(slot));
         let operation = is_planned.then_some(owner);
         self.slices.push(Slice { start_ns, end_ns, track, unit, activity, cause, operation, ppn: Ppn(ppn), page });
+    }
+}
+
+fn activity_of(work: Work) -> Activity {
+    match work {
+        Work::Read | Work::MoveRead => Activity::Read,
+        Work::Program | Work::MoveProgram => Activity::Program,
+        Work::CopyBack => Activity::CopyBack,
+        Work::Erase => Activity::Erase,
     }
 }

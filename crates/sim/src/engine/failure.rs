@@ -11,6 +11,8 @@
 use super::content::Content;
 use super::{Engine, EngineView, NIL};
 use crate::statistics::Latency;
+#[cfg(feature = "mutants")]
+use flashraid_flash::accounting::{self, Slip};
 use flashraid_flash::{About, Flash};
 use flashraid_redundancy::rebuild::{Order, Rebuild};
 use flashraid_redundancy::{Job, Lock, Method, Operation, OperationKind, Outcomes};
@@ -325,6 +327,12 @@ impl<C: Content> Engine<C> {
             return self.flash.set_next_in_list(record, former);
         }
         let about = self.flash.about(record);
+        #[cfg(feature = "mutants")]
+        if let Some(request) = self.requests.get_mut(self.slots[id as usize].request() as usize)
+            && accounting::makes(Slip::RepeatedRequestAnew)
+        {
+            request.arrival_ns = self.flash.now_ns();
+        }
         if self.flash.repeat(record) {
             self.statistics.planned(Action::Program, Cause::Retry, about.member);
             let slot = &mut self.slots[id as usize];
@@ -580,6 +588,10 @@ impl<C: Content> Engine<C> {
         }
         if let Some(record) = self.failures.records.last_mut() {
             record.pages += u64::from(programs);
+            #[cfg(feature = "mutants")]
+            if accounting::makes(Slip::RepairsTwice) {
+                record.pages += u64::from(programs);
+            }
             // A translation page is copied; a repair that failed has copied nothing.
             record.pages_copied += u64::from(if is_of_scheme { programs.min(operation.copied.into()) } else { programs });
         }
@@ -596,11 +608,12 @@ impl<C: Content> Engine<C> {
 
     /// A measured request has completed that arrived then.
     pub(super) fn note_under_rebuild(&mut self, arrival_ns: u64, latency_ns: u64) {
-        if let Some(record) = self.failures.records.last_mut()
-            && record.faults[0].0 <= arrival_ns
-            && record.ended_ns.is_none_or(|ended_ns| arrival_ns <= ended_ns)
-        {
-            record.latency.record(latency_ns);
-        }
+        // A rebuild may have begun since that of its arrival ended.
+        let ran =
+            |record: &&mut RebuildRecord| record.faults[0].0 <= arrival_ns && record.ended_ns.is_none_or(|ended_ns| arrival_ns <= ended_ns);
+        #[cfg(feature = "mutants")]
+        let ran =
+            |record: &&mut RebuildRecord| ran(record) || (record.faults[0].0 <= arrival_ns && accounting::makes(Slip::RebuildWithoutEnd));
+        self.failures.records.iter_mut().filter(ran).for_each(|record| record.latency.record(latency_ns));
     }
 }

@@ -25,6 +25,8 @@ pub use exposure::Exposure;
 use failure::Failures;
 pub use failure::{FaultRecord, RebuildOptions, RebuildRecord};
 use flashraid_flash::Flash;
+#[cfg(feature = "mutants")]
+use flashraid_flash::accounting::{self, Slip};
 use flashraid_redundancy::{Decisions, Extent, Failure, Job, Scheme};
 use flashraid_vocabulary::memory::{prefetch, reserved};
 use flashraid_vocabulary::{Change, HostOp, HostRequest, Lpn, MemberId, MemberPage, Version, View, Wave};
@@ -785,6 +787,10 @@ impl<C: Content> Engine<C> {
             }
             if self.next_answer_ns() == u64::MAX {
                 self.idle_ns += time_ns - self.flash.now_ns();
+                #[cfg(feature = "mutants")]
+                if accounting::makes(Slip::IdleHalved) {
+                    self.idle_ns -= (time_ns - self.flash.now_ns()) / 2;
+                }
             }
         }
         self.flash.set_now(time_ns);
@@ -844,6 +850,7 @@ impl<C: Content> Engine<C> {
         self.flash.advance(&mut self.content);
         if self.recorder.is_some() {
             self.note_slices();
+            self.note_done();
         }
         self.fetch_started();
         if self.translation.is_some() {

@@ -7,6 +7,8 @@
 use super::content::Content;
 use super::failure::REBUILD;
 use super::{Engine, EngineView, NIL, Serial};
+#[cfg(feature = "mutants")]
+use flashraid_flash::accounting::{self, Slip};
 use flashraid_flash::{About, Completion, Progress, Question};
 use flashraid_redundancy::{Decisions, Failure, Job, Lock, Operation, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::{Action, Cause, Change, MemberId, MemberPage, PageOperation, Ruling, StripeId, Version, Wave};
@@ -90,6 +92,14 @@ impl Slot {
 
     pub(super) fn programs(&self) -> u32 {
         self.programs
+    }
+
+    pub(super) fn job(&self) -> u16 {
+        self.job
+    }
+
+    pub(super) fn kind(&self) -> OperationKind {
+        self.operation.kind
     }
 
     pub(super) fn stripe(&self) -> u32 {
@@ -616,7 +626,10 @@ impl<C: Content> Engine<C> {
 
     #[inline(always)]
     fn page_operation_ended(&mut self, record: u32, about: &About) {
-        self.statistics.page_operation_ended(about.member, self.flash.now_ns() - about.submitted_ns);
+        let since_ns = about.submitted_ns;
+        #[cfg(feature = "mutants")]
+        let since_ns = if accounting::makes(Slip::MemberLatencyFromStart) { self.flash.began_ns(about.ppn) } else { since_ns };
+        self.statistics.page_operation_ended(about.member, self.flash.now_ns() - since_ns);
         let slot = &mut self.slots[about.owner as usize];
         slot.outstanding -= 1;
         match about.action {

@@ -2,9 +2,10 @@
 //! whoever drives the engine takes away now and then. Without a recorder nothing is kept.
 
 use super::content::Content;
+use super::operations::TRANSLATION;
 use super::{Engine, NIL};
-use flashraid_flash::{Activity, Slice, Track};
-use flashraid_redundancy::{Method, Operation, OperationKind};
+use flashraid_flash::{Activity, Done, Slice, Track};
+use flashraid_redundancy::{Failure, Method, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, Lpn, MemberId};
 use std::ops::Range;
 
@@ -64,8 +65,19 @@ pub struct RequestRecord {
     pub stripe: Option<u32>,
     /// How redundancy was kept up to date.
     pub methods: Methods,
-    /// Whether it failed.
-    pub failed: bool,
+    /// Why it failed, if it did.
+    pub failed: Option<Failure>,
+}
+
+/// A page operation, or an erase, that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DoneRecord {
+    /// What was done.
+    pub done: Done,
+    /// What kind of operation planned it: `read`, `write`, `trim`, `commit`, `repair`, `job`, `translation`, or `collection`.
+    pub kind: &'static str,
+    /// The request that it was done for, if it was done for one.
+    pub request: Option<u64>,
 }
 
 /// What a timeline shows beside requests.
@@ -110,6 +122,8 @@ pub struct Recorder {
     pub requests: Vec<RequestRecord>,
     /// What happened in `window` since the caller last emptied it. Slices of array units come when they end.
     pub moments: Vec<Moment>,
+    /// Page operations that ended since the caller last emptied it, in order.
+    pub done: Vec<DoneRecord>,
     /// Measured requests by how many were outstanding at their arrival; see `DEPTHS`. The last class has the rest.
     pub depths: [u64; DEPTHS.len() + 1],
     /// Simulated time of which moments are kept; empty for none.
@@ -125,7 +139,7 @@ pub struct Recorder {
 impl Recorder {
     /// Records that wait to be taken.
     pub fn waiting(&self) -> usize {
-        self.requests.len() + self.moments.len()
+        self.requests.len() + self.moments.len() + self.done.len()
     }
 
     /// The note about a request in flight, as it is so far.
@@ -151,6 +165,7 @@ impl<C: Content> Engine<C> {
         self.recorder = Some(Box::new(Recorder {
             requests: Vec::new(),
             moments: Vec::new(),
+            done: Vec::new(),
             depths: Default::default(),
             window: 0..0,
             notes: Vec::new(),
@@ -172,6 +187,13 @@ impl<C: Content> Engine<C> {
     pub fn stop_moments(&mut self, slices: bool) {
         self.record_moments(0..0);
         self.flash.record_slices(slices);
+    }
+
+    /// Ends recording.
+    pub(crate) fn stop_recording(&mut self) {
+        self.recorder = None;
+        self.flash.record_slices(false);
+        self.flash.record_done(false);
     }
 
     /// The request was submitted at this moment.
@@ -227,6 +249,22 @@ impl<C: Content> Engine<C> {
         self.flash.forget_slices();
     }
 
+    /// Takes over the page operations that ended, while the operations that planned them are still there.
+    #[cold]
+    pub(super) fn note_done(&mut self) {
+        let Some(recorder) = &mut self.recorder else { return };
+        for done in self.flash.done() {
+            let slot = done.operation.map(|id| &self.slots[id as usize]);
+            let request = slot.map(|slot| slot.request()).filter(|request| *request != NIL);
+            recorder.done.push(DoneRecord {
+                done: *done,
+                kind: slot.map_or("collection", |slot| if slot.job() == TRANSLATION { "translation" } else { kind_name(slot.kind()) }),
+                request: request.map(|request| self.requests[request as usize].sequence),
+            });
+        }
+        self.flash.forget_done();
+    }
+
     /// Notes queues that changed at this moment.
     #[cold]
     pub(super) fn note_queues(&mut self) {
@@ -275,7 +313,18 @@ impl<C: Content> Engine<C> {
             op: request.op,
             stripe,
             methods: note.methods,
-            failed: request.failed.is_some(),
+            failed: request.failed,
         });
+    }
+}
+
+fn kind_name(kind: OperationKind) -> &'static str {
+    match kind {
+        OperationKind::Read => "read",
+        OperationKind::Write => "write",
+        OperationKind::Trim => "trim",
+        OperationKind::Commit => "commit",
+        OperationKind::Repair => "repair",
+        OperationKind::Job => "job",
     }
 }

@@ -17,6 +17,8 @@ const LATEST_S: u64 = LATEST_NS / 1_000_000_000;
 pub struct Outputs {
     /// CSV of all measured requests.
     pub latency_log: Option<PathBuf>,
+    /// CSV of all page operations and erases.
+    pub operation_log: Option<PathBuf>,
     /// CSV of intervals of simulated time.
     pub series: Option<PathBuf>,
     /// Length of intervals, for the series and for the log of histograms.
@@ -35,6 +37,7 @@ impl Default for Outputs {
     fn default() -> Self {
         Self {
             latency_log: None,
+            operation_log: None,
             series: None,
             series_interval_ns: DEFAULT_INTERVAL_NS,
             hdr_log: None,
@@ -46,7 +49,7 @@ impl Default for Outputs {
 }
 
 impl Outputs {
-    /// What pairs of key and text ask for: files by `latency_log`, `series`, `hdr_log` and `timeline`; `series_interval`,
+    /// What pairs of key and text ask for: files by `latency_log`, `operation_log`, `series`, `hdr_log` and `timeline`; `series_interval`,
     /// `timeline_window`, `fio`.
     pub fn from_pairs(pairs: &[(String, String)]) -> Result<Self, ConfigError> {
         let mut asked = Self::default();
@@ -54,6 +57,7 @@ impl Outputs {
         for (key, value) in pairs {
             match key.as_str() {
                 "latency_log" => asked.latency_log = Some(value.into()),
+                "operation_log" => asked.operation_log = Some(value.into()),
                 "series" => asked.series = Some(value.into()),
                 "hdr_log" => asked.hdr_log = Some(value.into()),
                 "timeline" => asked.timeline = Some(value.into()),
@@ -61,7 +65,7 @@ impl Outputs {
                 "timeline_window" => asked.timeline_window = Some(parse_window(value)?),
                 "fio" => asked.fio = value == "true",
                 _ => {
-                    let keys = "latency_log, series, series_interval, hdr_log, timeline, timeline_window, fio";
+                    let keys = "latency_log, operation_log, series, series_interval, hdr_log, timeline, timeline_window, fio";
                     return Err(ConfigError(format!("there is no output {key}: there are {keys}")));
                 }
             }

@@ -94,7 +94,7 @@ impl Rates {
             HostOp::Trim | HostOp::WriteZeroes => 2,
             HostOp::Flush => return,
         };
-        if request.failed {
+        if request.failed.is_some() {
             self.failed += 1;
             return;
         }
@@ -334,7 +334,7 @@ mod tests {
             op,
             stripe: None,
             methods,
-            failed: false,
+            failed: None,
         });
         rates.advance(end_ns + SAMPLE_NS);
         let trims = &rates.directions[2];

@@ -34,7 +34,7 @@ impl Interval {
     }
 
     pub(super) fn add(&mut self, request: &RequestRecord) {
-        if request.failed {
+        if request.failed.is_some() {
             self.failed += 1;
             return;
         }

@@ -3,10 +3,11 @@
 use super::sink::{Sink, push_number};
 use crate::engine::recorder::RequestRecord;
 use crate::run::RunError;
+use flashraid_redundancy::Failure;
 use flashraid_vocabulary::HostOp;
 use std::path::Path;
 
-const HEADER: &str = "request,op,offset_bytes,size_bytes,arrival_ns,start_ns,end_ns,latency_ns,stripe,method,failed\n";
+const HEADER: &str = "request,op,offset_bytes,size_bytes,arrival_ns,start_ns,end_ns,latency_ns,stripe,method,failed,failure\n";
 
 pub(super) struct LatencyLog(Sink);
 
@@ -33,7 +34,11 @@ impl LatencyLog {
         }
         text.push(b',');
         text.extend_from_slice(request.methods.name().as_bytes());
-        text.extend_from_slice(if request.failed { b",true\n" } else { b",false\n" });
+        text.extend_from_slice(match request.failed {
+            None => b",false,\n",
+            Some(Failure::NoSpace) => b",true,no_space\n",
+            Some(Failure::Lost) => b",true,lost\n",
+        });
         self.0.spill()
     }
 

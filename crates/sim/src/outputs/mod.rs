@@ -1,4 +1,4 @@
-//! What a run writes beside its result: a log of requests, a series of intervals, a log of histograms, a timeline, fio's JSON.
+//! What a run writes beside its result: logs of requests and of page operations, a series of intervals, a log of histograms, a timeline, fio's JSON.
 //!
 //! The engine appends plain records (`engine::recorder`); here they are taken away again and again and written, so that memory stays
 //! bounded however long the trace is. All outputs cover what the result covers: the measured requests, and the time from when
@@ -9,6 +9,7 @@ mod fio;
 mod hdr_log;
 mod interval;
 mod latency_log;
+mod operation_log;
 mod series;
 mod sink;
 mod timeline;
@@ -28,6 +29,7 @@ use fio::{Job, Rates};
 use hdr_log::{HdrLog, TICK_NS as HDR_TICK_NS};
 use interval::Interval;
 use latency_log::LatencyLog;
+use operation_log::OperationLog;
 use serde_json::{Value, json};
 use series::Series;
 use std::path::{Path, PathBuf};
@@ -40,6 +42,7 @@ const MOST_WAITING: usize = 4096;
 pub(crate) struct Writers {
     asked: Outputs,
     latency_log: Option<LatencyLog>,
+    operation_log: Option<OperationLog>,
     series: Option<Series>,
     hdr_log: Option<HdrLog>,
     timeline: Option<Timeline>,
@@ -62,6 +65,7 @@ impl Writers {
         with_engine!(&mut simulation.engine, engine => {
             let writers = Self {
                 latency_log: create(&asked.latency_log, LatencyLog::create)?,
+                operation_log: create(&asked.operation_log, OperationLog::create)?,
                 series: create(&asked.series, |path| Series::create(path, engine))?,
                 hdr_log: create(&asked.hdr_log, HdrLog::create)?,
                 timeline: create(&asked.timeline, |path| Timeline::create(path, engine))?,
@@ -85,6 +89,9 @@ impl Writers {
         self.interval.start_ns = now_ns;
         if let Some(series) = &mut self.series {
             series.begin(engine, now_ns);
+        }
+        if self.operation_log.is_some() {
+            engine.flash.record_done(true);
         }
         if let Some(rates) = &mut self.rates {
             *rates = Rates::new(now_ns);
@@ -154,6 +161,10 @@ impl Writers {
             }
         }
         recorder.requests.clear();
+        if let Some(log) = &mut self.operation_log {
+            recorder.done.iter().try_for_each(|done| log.add(done, &engine.flash))?;
+            recorder.done.clear();
+        }
         let Some(timeline) = &mut self.timeline else { return Ok(()) };
         for moment in &recorder.moments {
             timeline.add_moment(moment)?;
@@ -182,8 +193,10 @@ impl Writers {
                 let job = job(&simulation.config, result, recorder.depths);
                 fio = Some(text(&fio::document(&job, rates, &engine.statistics, now_ns)));
             }
+            engine.stop_recording();
         });
         self.latency_log.as_mut().map_or(Ok(()), LatencyLog::finish)?;
+        self.operation_log.as_mut().map_or(Ok(()), OperationLog::finish)?;
         self.series.as_mut().map_or(Ok(()), Series::finish)?;
         self.hdr_log.as_mut().map_or(Ok(()), HdrLog::finish)?;
         let warnings = self.warnings(simulation.now_ns());

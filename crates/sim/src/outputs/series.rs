@@ -90,7 +90,7 @@ impl Series {
         row.share(programmed_bytes.into(), interval.bytes_written.into());
         let bus = difference(&now.bus_busy_ns, &former.bus_busy_ns);
         let unit = difference(&now.unit_busy_ns, &former.unit_busy_ns);
-        let units = (0..unit.len()).filter(|unit| engine.flash.member_of_unit(*unit as u32).is_some()).count();
+        let units = (0..unit.len()).filter(|unit| engine.flash.is_in_use(*unit as u32)).count();
         for (busy_ns, count) in [(&bus, bus.len()), (&unit, units)] {
             row.share(busy_ns.iter().map(|busy_ns| u128::from(*busy_ns)).sum(), u128::from(length_ns) * count as u128);
             row.share(busy_ns.iter().copied().max().unwrap_or(0).into(), length_ns.into());
@@ -101,7 +101,12 @@ impl Series {
         let mut busy_ns = vec![(0, 0); members];
         for (id, unit_busy_ns) in unit.iter().enumerate() {
             let Some(member) = flash.member_of_unit(id as u32).map(|member| member as usize) else { continue };
-            busy_ns[member] = (busy_ns[member].0 + u128::from(*unit_busy_ns), busy_ns[member].1 + 1);
+            busy_ns[member].0 += u128::from(*unit_busy_ns);
+            // A chip that was replaced and the one in its place are one.
+            if !flash.is_in_use(id as u32) {
+                continue;
+            }
+            busy_ns[member].1 += 1;
             for free in flash.free_blocks_of_planes(id as u32) {
                 blocks[member] = (blocks[member].0 + u64::from(free), blocks[member].1.min(free));
             }

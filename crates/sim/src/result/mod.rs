@@ -21,6 +21,8 @@ use crate::simulation::{Simulation, with_engine};
 use crate::statistics::{KINDS, Statistics};
 use amplification::Programs;
 use flashraid_flash::ACTIONS;
+#[cfg(feature = "mutants")]
+use flashraid_flash::accounting::{self, Slip};
 use flashraid_vocabulary::{Action, Cause};
 use parts::{flash_ops, latency, ratio, report_buffer, report_collection, report_exposure, report_guard, report_mapping, report_rebuild};
 use serde::Serialize;
@@ -208,6 +210,8 @@ impl Simulation {
     /// when the host has all its answers takes nothing away from it (SPEC 4.7).
     fn report_throughput<C: Content>(&self, engine: &Engine<C>, completed: u64) -> Value {
         let (last_ns, last_idle_ns) = engine.last_completion();
+        #[cfg(feature = "mutants")]
+        let last_ns = if accounting::makes(Slip::BandwidthToEnd) { engine.now_ns() } else { last_ns };
         let (first_ns, first_idle_ns) = self.measured.first_arrival.filter(|_| completed > 0).unwrap_or((last_ns, last_idle_ns));
         let span_ns = last_ns - first_ns;
         let busy_ns = span_ns - (last_idle_ns - first_idle_ns);

@@ -4,6 +4,8 @@ use crate::buffer::{self, Buffer};
 use crate::engine::translation::TranslationCounts;
 use crate::engine::{Exposure, RebuildRecord};
 use crate::statistics::Latency;
+#[cfg(feature = "mutants")]
+use flashraid_flash::accounting::{self, Slip};
 use flashraid_flash::{ACTIONS, CellTimes, Collected, Counts, Flash};
 use flashraid_redundancy::{CommitCause, Commits, GuardCounts};
 use flashraid_vocabulary::{Action, Cause, MemberId};
@@ -66,13 +68,17 @@ pub(super) fn state(flash: &Flash, member: MemberId) -> &'static str {
 /// A rebuild. Its speed counts what it programmed, since the first failure (SPEC 1.7).
 pub(super) fn report_rebuild(rebuild: &RebuildRecord, page_bytes: u64) -> Value {
     let started_ns = rebuild.faults[0].0;
+    #[cfg(feature = "mutants")]
+    let window_ns = rebuild.faults.last().filter(|_| accounting::makes(Slip::WindowFromLastFailure)).map_or(started_ns, |fault| fault.0);
+    #[cfg(not(feature = "mutants"))]
+    let window_ns = started_ns;
     let duration_ns = rebuild.ended_ns.map(|ended_ns| ended_ns - started_ns);
     json!({
         "failed": rebuild.faults.iter().map(|(at_ns, fault)| json!({ "fault": fault.to_string(), "at_ns": at_ns })).collect::<Vec<_>>(),
         "started_ns": started_ns,
         "ended_ns": rebuild.ended_ns,
         "finished_ns": rebuild.finished_ns,
-        "window_of_vulnerability_ns": rebuild.finished_ns.map(|finished_ns| finished_ns - started_ns),
+        "window_of_vulnerability_ns": rebuild.finished_ns.map(|finished_ns| finished_ns - window_ns),
         "pages_lost": rebuild.pages_lost,
         "pages": rebuild.pages,
         "pages_copied": rebuild.pages_copied,
@@ -137,6 +143,8 @@ pub(super) fn report_guard(now: &GuardCounts, start: &GuardCounts, cell: CellTim
     let (commits, reads) =
         COMMIT_CAUSES.iter().fold((0, 0), |(commits, reads), (_, cause)| (commits + of(*cause).commits, reads + of(*cause).reads));
     insert("reads_per_commit", ratio(reads as f64, commits as f64));
+    #[cfg(feature = "mutants")]
+    let cell = if accounting::makes(Slip::CommitWithoutReads) { CellTimes { read_ns: 0, ..cell } } else { cell };
     let cost = |of: Commits| (of.reads * cell.read_ns + of.commits * cell.program_ns) as f64;
     let [collection, replacement] = [CommitCause::Collection, CommitCause::Replacement].map(|cause| cost(of(cause)));
     insert("gc_commit_share", ratio(collection, collection + replacement));

@@ -5,6 +5,8 @@ use super::parts::{ratio, since, state};
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::simulation::Simulation;
+#[cfg(feature = "mutants")]
+use flashraid_flash::accounting::{self, Slip};
 use flashraid_vocabulary::{Action, MemberId};
 use serde_json::{Map, Value, json};
 
@@ -39,13 +41,15 @@ impl Simulation {
                 let units: Vec<usize> = (0..now.units.len()).filter(|unit| flash.member_of_unit(*unit as u32) == Some(member)).collect();
                 let of = |snapshot: &Snapshot, action: usize| units.iter().flat_map(|unit| snapshot.units[*unit][action]).sum::<u64>();
                 let sum = |action: usize| of(now, action) - of(start, action);
+                // A chip that was replaced and the one in its place are one.
+                let in_use = units.iter().filter(|unit| flash.is_in_use(**unit as u32)).count();
                 let busy_ns =
                     |snapshot: &Snapshot| units.iter().flat_map(|unit| snapshot.unit_busy_ns[*unit]).map(u128::from).sum::<u128>();
                 json!({
                     "reads": sum(0),
                     "programs": sum(1),
                     "erases": sum(2),
-                    "busy_fraction": ratio((busy_ns(now) - busy_ns(start)) as f64, units.len() as f64 * duration_ns as f64),
+                    "busy_fraction": ratio((busy_ns(now) - busy_ns(start)) as f64, in_use as f64 * duration_ns as f64),
                     "mean_blocked": blocked[member as usize],
                     "p99_9_ns": engine.statistics.members[member as usize].quantile_ns(0.999),
                     "free_blocks": flash.free_blocks(member),
@@ -67,6 +71,8 @@ impl Simulation {
         let (mean, deviation) = moments(blocked.iter().copied());
         object.insert("blocked_cv".into(), ratio(deviation, mean));
         let erases = flash.erase_counts();
+        #[cfg(feature = "mutants")]
+        let erases = erases.filter(|erases| *erases > 0 || !accounting::makes(Slip::WearOfErasedOnly));
         let (mean, deviation) = moments(erases.clone().map(f64::from));
         object.insert("wear".into(), json!({ "erase_mean": mean, "erase_max": erases.max(), "erase_stddev": deviation }));
     }

@@ -20,6 +20,10 @@ pub fn config(device: &str, scheme: &str, pairs: &[(&str, &str)]) -> Config {
 
 /// The drive of the golden results: collections, static wear levelling, sub-page writes.
 pub fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
+    config("tiny", scheme, &[&small_pairs(scheme), pairs].concat())
+}
+
+fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
     let mut all = vec![
         ("blocks_per_plane", "12"),
         ("pages_per_block", "8"),
@@ -32,8 +36,77 @@ pub fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
     if scheme == "cr5m" {
         all.push(("chips_per_channel", "3"));
     }
-    all.extend(pairs);
-    config("tiny", scheme, &all)
+    all
+}
+
+/// A name, the scheme of the golden result, and settings.
+pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
+pub const SCENARIOS: [Scenario; 22] = [
+    ("plain", "raid5", &[]),
+    ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
+    ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
+    ("mcr", "cr5m", &[("spare_chips", "1"), ("rebuild", "mcr"), ("fail", "chip:1.0@request:180")]),
+    ("copy", "raid1", &[("spare_chips", "1"), ("rebuild", "copy"), ("fail", "chip:1.0@request:180")]),
+    (
+        "repeated",
+        "raid5",
+        &[(
+            "fail",
+            "program:0@request:60,program:1@request:120,program:2@request:180,erase:0@request:240,erase:2@request:300,program:3@request:360",
+        )],
+    ),
+    ("second", "raid5", &[("spare_chips", "2"), ("fail", "chip:1.0@request:120,chip:2.0@rebuild:50%"), ("piggyback", "true")]),
+    (
+        "one-by-one",
+        "fpc",
+        &[("spare_chips", "2"), ("fail", "chip:1.0@request:60,chip:1.1@request:360,page:lpn=7@request:180,block:2.0.0.0.3@request:240")],
+    ),
+    ("lost", "raid5", &[("rebuild", "none"), ("fail", "chip:0.0@request:120,chip:1.0@request:240")]),
+    ("wear", "cr5m", &[("wear_spread", "1")]),
+    ("warmup", "raid1", &[("warmup", "150"), ("fail", "program:1@request:360")]),
+    ("dram", "raid4", &[("buffer_bytes", "131072"), ("unwritten", "prefill"), ("drain", "true")]),
+    ("nvram", "raid5", &[("nvram_buffer_bytes", "65536"), ("drain", "true")]),
+    ("data-in", "ppc", &[("write_completes", "data_in"), ("parity_in_response", "false"), ("copyback", "true"), ("drain", "true")]),
+    ("planes", "no-pc", &[("multi_plane", "true"), ("planes_per_die", "2"), ("scheduling", "fifo")]),
+    ("chips", "raid0", &[("chips_per_channel", "4"), ("dies_per_chip", "2"), ("array_unit", "chip"), ("gc_blocks", "none")]),
+    ("closed", "fra", &[("queue_depth", "5"), ("warmup", "100")]),
+    ("gaps", "raid5", &[("speed", "0.05"), ("spare_chips", "1"), ("fail", "chip:3.0@request:240")]),
+    ("dftl", "raid5", &[("mapping", "dftl"), ("cmt_entries", "20"), ("blocks_per_plane", "20"), ("over_provisioning", "0.4")]),
+    (
+        "dftl-lost",
+        "raid5",
+        &[
+            ("mapping", "dftl"),
+            ("cmt_entries", "20"),
+            ("blocks_per_plane", "20"),
+            ("over_provisioning", "0.4"),
+            ("fail", "block:1.0.0.1.3@request:180"),
+        ],
+    ),
+    (
+        "bast",
+        "raid5",
+        &[("mapping", "bast"), ("log_blocks", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4"), ("wear_leveling", "dynamic")],
+    ),
+    (
+        "fast",
+        "ca-ppc",
+        &[("mapping", "fast"), ("log_blocks", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4"), ("wear_leveling", "dynamic")],
+    ),
+];
+
+/// A scheme in a scenario on the drive of the golden results; `None` if the configuration is refused.
+pub fn scenario(scheme: &str, pairs: &[(&str, &str)], more: &[(&str, &str)]) -> Option<Config> {
+    let mut all = [&small_pairs(scheme), pairs, more].concat();
+    if pairs.contains(&("wear_leveling", "dynamic")) {
+        all.retain(|(key, _)| *key != "wear_spread");
+    }
+    // The last of several settings of a key counts.
+    let pairs: Vec<_> = all.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let config = Config::assemble(Some("tiny"), Some(scheme), None, &pairs).ok()?;
+    flashraid_sim::Simulation::new(config.clone(), |_| true).ok().map(|_| config)
 }
 
 /// The least over-provisioning with which the device is legal under this placement: its highest fill.

@@ -1,0 +1,789 @@
+"""Recomputes the figures of a result from the logs of its run, and says where the two disagree.
+
+    python tests/reference/recompute.py RESULT.json REQUESTS OPERATIONS [TIMELINE.json]
+    python tests/reference/recompute.py --folders FOLDER ...
+
+The files are those of `--json`, `--log-latency`, `--log-operations` and `--timeline` with `--timeline-window ..`; logs
+may be CSV or Parquet. A folder has them as result.json, requests.csv, operations.csv and, if at all, timeline.json. A
+run must have been replayed to its end. Disagreements are printed one a line; the exit status is 1 if there are any.
+
+Nothing here knows the engine: only the definitions of docs/outputs.md, the configuration in the result, and the logs.
+Every key of the result is recomputed, or in the table NOT_RECOMPUTED with the reason why not; a key that is neither is
+a disagreement too.
+"""
+
+import csv
+import fnmatch
+import json
+import re
+import sys
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from itertools import pairwise
+from math import ceil, inf, isclose, sqrt
+from pathlib import Path
+from typing import Any, NamedTuple
+
+CAUSES = [
+    "host", "update_read", "pre_read", "parity", "mirror", "commit", "reconstruct", "gc", "wear", "rebuild",
+    "migration", "metadata", "retry",
+]  # fmt: skip
+AMPLIFICATION = {
+    "host": ["host", "update_read", "pre_read"],
+    "redundancy": ["parity", "mirror", "commit"],
+    "gc": ["gc", "wear"],
+    "metadata": ["metadata"],
+}
+APART = {"rebuild": ["rebuild", "reconstruct"], "retry": ["retry"], "migration": ["migration"]}
+KIND_OF_OP = {"read": "read", "write": "write", "trim": "trim", "write_zeroes": "trim", "flush": "flush"}
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
+
+# Keys that are not recomputed, by pattern ("*" also takes what follows a "/"), and why not. What follows from them
+# alone is recomputed nonetheless.
+DECIDED = "counted where the scheme decides, which no operation shows; models without time check it (tests/reference)"
+AT_THE_END = "the state at the end, which no log shows; its parts are checked against the maps by the property tests"
+GIVEN = "given: the configuration, or what follows from it before anything runs (crates/sim/tests/config.rs)"
+INPUT = "a fact of the trace, which the readers' tests check"
+NOT_RECOMPUTED = {
+    "schema version device scheme seed partial config* protects* placement* survives*": GIVEN,
+    "workload/name workload/sha256 workload/format workload/time_unit workload/devices workload/skipped": INPUT,
+    "workload/ignored* workload/out_of_order workload/displaced workload/filtered workload/wrapped": INPUT,
+    "workload/left_out workload/compacted*": INPUT,
+    "capacity/user_bytes capacity/space_bytes capacity/filled_bytes capacity/redundancy_bytes capacity/tables*": GIVEN,
+    "capacity/redundancy_share capacity/nvram*": GIVEN,
+    "capacity/placed_pages precondition*": "happens before time begins, so that no log has it",
+    "requests/unmapped_reads requests/prefilled_pages": DECIDED,
+    "parity_updates* buffer/kind buffer/read_hits buffer/read_misses buffer/write_hits buffer/write_misses": DECIDED,
+    "buffer/evictions buffer/pages_written_out buffer/failed_evictions*": DECIDED,
+    "mapping*": "lookups in RAM; crates/sim/tests/translation.rs and a model of the table check them",
+    "guard/hits guard/misses guard/commit* guard/widened guard/widen_reads": DECIDED,
+    "guard/entries guard/most_entries guard/old_pages guard/most_old_pages buffer/pages_buffered": AT_THE_END,
+    "collection/merges_*": "they differ in what they leave, not in what they do: crates/flash/tests/hybrid.rs",
+    "members/*/free_blocks members/*/state losses* capacity/live_pages": AT_THE_END,
+    "capacity/effective_over_provisioning": AT_THE_END,
+    "faults*": "what was injected, as the run was told",
+    "rebuild/*/failed* rebuild/*/pages_lost rebuild/*/pages_copied": "what failed, and how pages were brought back: "
+    "decided, and checked page by page by torture",
+    "window*": "redundancy page by page over time, which no log has (crates/sim/tests/results.rs)",
+    "verify*": "found by the oracle, and checked by deliberate faults (crates/sim/tests/mutants.rs)",
+    "drain/pages drain/commits drain/simulated_ns drain/flash_ops/*": "a drain comes after all outputs have ended",
+    "engine*": "what the machine needed",
+}
+LISTED = re.compile("|".join(fnmatch.translate(pattern) for patterns in NOT_RECOMPUTED for pattern in patterns.split()))
+
+
+class Between(NamedTuple):
+    """A figure of which the logs tell bounds only."""
+
+    least: float
+    most: float
+
+
+class Operation(NamedTuple):
+    """A row of the log of operations."""
+
+    action: str
+    cause: str
+    kind: str
+    request: int | None
+    member: int | None
+    channel: int
+    chip: int
+    die: int
+    plane: int
+    block: int
+    page: int
+    bytes: int
+    submitted: int
+    start: int
+    end: int
+    failed: bool
+
+
+class Request(NamedTuple):
+    """A row of the log of requests."""
+
+    number: int
+    op: str
+    offset: int
+    size: int
+    arrival: int
+    end: int
+    failure: str
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a table, numbers as text."""
+    if path.suffix == ".parquet":
+        import polars
+
+        return [
+            {key: "" if value is None else str(value).lower() for key, value in row.items()}
+            for row in polars.read_parquet(path, glob=False).iter_rows(named=True)
+        ]
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def optional(text: str) -> int | None:
+    return int(text) if text else None
+
+
+class Run:
+    """A result and the logs of its run."""
+
+    def __init__(self, result: Path, requests: Path, operations: Path, timeline: Path | None) -> None:
+        self.result = json.loads(result.read_text(encoding="utf-8"))
+        self.requests = [
+            Request(
+                int(row["request"]), row["op"], int(row["offset_bytes"]), int(row["size_bytes"]),
+                int(row["arrival_ns"]), int(row["end_ns"]), row["failure"],
+            )
+            for row in rows(requests)
+        ]  # fmt: skip
+        self.operations = [
+            Operation(
+                row["action"], row["cause"], row["kind"], optional(row["request"]), optional(row["member"]),
+                int(row["channel"]), int(row["chip"]), int(row["die"]), int(row["plane"]), int(row["block"]),
+                int(row["block_page"]), int(row["bytes"]), int(row["submitted_ns"]), int(row["start_ns"]),
+                int(row["end_ns"]), row["failed"] == "true",
+            )
+            for row in rows(operations)
+        ]  # fmt: skip
+        # Slices by track: (start, end, cause), in nanoseconds.
+        self.slices: dict[int, list[tuple[int, int, str]]] | None = None
+        if timeline is not None:
+            self.slices = defaultdict(list)
+            document = json.loads(
+                timeline.read_text(encoding="utf-8"), parse_float=lambda text: int(text.replace(".", ""))
+            )
+            if document["otherData"]["truncated_ns"] is not None:
+                raise SystemExit(f"{timeline} is truncated: a timeline of the whole run is needed")
+            for event in document["traceEvents"]:
+                if event.get("cat") in ("bus", "die"):
+                    self.slices[event["tid"]].append((event["ts"], event["ts"] + event["dur"], event["name"]))
+        self.device = self.result["config"]["device"]
+        self.of_run = self.result["config"]["run"]
+        self.page_bytes = self.device["page_bytes"]
+        self.chips = self.device["chips_per_channel"] + self.device["spare_chips"]
+        self.units_per_channel = self.chips * (
+            1 if self.device["array_unit"] == "chip" else self.device["dies_per_chip"]
+        )
+        self.has_warmup = self.of_run["warmup"] not in ("0", "0s")
+        if self.has_warmup and self.slices is None:
+            raise SystemExit(f"{result}: with a warm-up, the timeline is needed for what was under way when it ended")
+        self.begin = min(self.requests).arrival if self.has_warmup and self.requests else 0
+        self.completed = [request for request in self.requests if not request.failure]
+        self.collections = [done for done in self.operations if done.kind == "collection"]
+        self.planned = [done for done in self.operations if done.kind != "collection"]
+        self.has_losses = any(not fault["fault"].startswith(("program", "erase")) for fault in self.result["faults"])
+
+    def unit(self, done: Operation) -> int:
+        """Number of the array unit in `dies` of the result."""
+        in_channel = done.chip if self.device["array_unit"] == "chip" else done.die * self.chips + done.chip
+        return done.channel * self.units_per_channel + in_channel
+
+    @property
+    def end(self) -> int:
+        """When the run ended: with whatever was last."""
+        ends = [request.end for request in self.requests] + [done.end for done in self.operations]
+        ends += [slice[1] for track in (self.slices or {}).values() for slice in track]
+        # A rebuild ends when it has found nothing left to do, which may be work of no time.
+        ends += [rebuild["ended_ns"] or 0 for rebuild in self.result["rebuild"]]
+        return max(ends, default=self.begin)
+
+
+def ratio(numerator: float, denominator: float) -> float | None:
+    return numerator / denominator if denominator else None
+
+
+def quantile(values: list[int], share: float) -> int:
+    """The smallest value that so many are not above, rounded up as a histogram of three significant digits does it."""
+    if not values:
+        return 0
+    value = values[max(1, ceil(share * len(values) - 1e-9)) - 1]
+    width = 1 << max(0, value.bit_length() - 11)
+    return min(value // width * width + width - 1, values[-1])
+
+
+def latencies(values: list[int]) -> dict[str, Any]:
+    values = sorted(values)
+    count, total = len(values), sum(values)
+    spread = count * sum(value * value for value in values) - total * total
+    figures = {
+        "count": count,
+        "mean": total / count if count else 0,
+        "stddev": sqrt(spread) / count if count else 0,
+        "min": values[0] if values else 0,
+        "max": values[-1] if values else 0,
+    }
+    return figures | {name: quantile(values, share) for name, share in QUANTILES.items()}
+
+
+def by_cause(counts: dict[str, int]) -> dict[str, int]:
+    return {cause: counts.get(cause, 0) for cause in CAUSES} | {"total": sum(counts.values())}
+
+
+def moments(values: list[float]) -> tuple[float, float]:
+    """Mean and population standard deviation."""
+    mean = sum(values) / max(1, len(values))
+    return mean, sqrt(sum((value - mean) ** 2 for value in values) / max(1, len(values)))
+
+
+def counts(run: Run) -> dict[str, dict[str, int]]:
+    """What was started, by action and cause; a copy inside a plane reads and programs."""
+    found: dict[str, dict[str, int]] = {
+        "reads": defaultdict(int),
+        "programs": defaultdict(int),
+        "erases": defaultdict(int),
+    }
+    for done in run.operations:
+        for action in {
+            "read": ["reads"],
+            "program": ["programs"],
+            "copy_back": ["reads", "programs"],
+            "erase": ["erases"],
+        }[done.action]:
+            found[action][done.cause] += 1
+    return found
+
+
+def union_ns(intervals: list[tuple[int, int]], begin: int, end: int) -> int:
+    """Time between `begin` and `end` that lies in any of the intervals."""
+    covered, reached = 0, begin
+    for first, last in sorted(intervals):
+        first, last = max(first, reached), min(last, end)
+        if last > first:
+            covered += last - first
+            reached = last
+    return covered
+
+
+def check_order(run: Run, complaints: list[str]) -> None:
+    """Requests are numbered as they arrive, and nothing is done for a request before that."""
+    in_order = sorted(run.requests)
+    for former, later in pairwise(in_order):
+        if later.arrival < former.arrival:
+            complaints.append(f"request {later.number} arrives at {later.arrival} ns, before request {former.number}")
+    arrivals = {request.number: request.arrival for request in run.requests}
+    for done in run.operations:
+        if not done.submitted <= done.start <= done.end or done.submitted < arrivals.get(done.request, 0):
+            complaints.append(f"{done} is out of order")
+
+
+def of_workload(run: Run, found: dict[str, Any]) -> None:
+    by_op: dict[str, list[Request]] = defaultdict(list)
+    for request in run.requests:
+        by_op[KIND_OF_OP[request.op]].append(request)
+    unfinished = run.result["requests"]["unfinished"]
+    assert unfinished == 0, "only runs that came to their end can be recomputed"
+    found["workload/requests"] = len(run.requests)
+    for op, key in [("read", "reads"), ("write", "writes"), ("trim", "trims"), ("flush", "flushes")]:
+        found[f"workload/{key}"] = len(by_op[op])
+    for op, key in [("read", "bytes_read"), ("write", "bytes_written")]:
+        found[f"workload/{key}"] = sum(request.size for request in by_op[op])
+    left_out = run.result["workload"]["left_out"]
+    unaligned = sum((request.offset | request.size) % run.page_bytes > 0 for request in run.requests)
+    before = left_out + run.result["workload"]["warmup_requests"]
+    found["workload/unaligned"] = Between(unaligned, unaligned + before)
+    found["workload/warmup_requests"] = (
+        min(run.requests).number if run.requests else run.result["workload"]["warmup_requests"]
+    )
+    found["requests/completed"] = len(run.completed)
+    found["requests/unfinished"] = 0
+    for why in ("no_space", "lost"):
+        found[f"requests/failed/{why}"] = sum(request.failure == why for request in run.requests)
+    of_kind = {
+        kind: [r.end - r.arrival for r in run.completed if KIND_OF_OP[r.op] == kind]
+        for kind in ("read", "write", "trim", "flush")
+    }
+    of_kind["all"] = [latency for values in list(of_kind.values()) for latency in values]
+    for kind, values in of_kind.items():
+        found.update({f"latency_ns/{kind}/{key}": value for key, value in latencies(values).items()})
+
+
+def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]) -> None:
+    """Bus time and array time over the time in which requests arrived, without what takes the time that they leave."""
+    idle_work = {"rebuild", "migration"} | ({"commit"} if run.result["scheme"] == "fra" else set())
+    arrivals = [request.arrival for request in run.requests]
+    span = max(arrivals, default=0) - min(arrivals, default=0)
+    if not span:
+        found["workload/offered_load"] = found["workload/busiest_load"] = None
+        return
+    array_ns = {
+        "read": run.device["read_ns"],
+        "program": run.device["program_ns"],
+        "erase": run.device["erase_ns"],
+        "copy_back": run.device["read_ns"] + run.device["program_ns"],
+    }
+    of_units = [0] * (run.units_per_channel * run.device["channels"])
+    for done in run.operations:
+        of_units[run.unit(done)] += array_ns[done.action] if done.cause not in idle_work else 0
+    in_use = [unit for unit in range(len(of_units)) if is_member_unit(run, unit)]
+    loads = [sum(ns for cause, ns in bus.items() if cause not in idle_work) for bus in buses]
+    units = [of_units[unit] for unit in in_use]
+    found["workload/offered_load"] = max(moments(loads)[0], moments(units)[0]) / span
+    found["workload/busiest_load"] = max(loads + units) / span
+
+
+def is_member_unit(run: Run, unit: int) -> bool:
+    """Whether the array unit belongs to a member: those of spare chips do when they have taken the place of others."""
+    channel, chip = unit // run.units_per_channel, unit % run.units_per_channel % run.chips
+    return chip < run.device["chips_per_channel"] or (channel, chip) in replaced(run).values()
+
+
+def replaced(run: Run) -> dict[tuple[int, int], tuple[int, int]]:
+    """Dead chips (channel, chip) and the spare chips in their places: in each channel the first that are free."""
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for fault in run.result["faults"]:
+        what, _, where = fault["fault"].partition(":")
+        if not fault["spare"] or what not in ("chip", "member"):
+            continue
+        if what == "chip":
+            channel, chip = (int(number) for number in where.split("."))
+        else:
+            channel, chip = divmod(int(where), run.device["chips_per_channel"])
+        taken = sum(dead[0] == channel for dead in found)
+        found.setdefault((channel, chip), (channel, run.device["chips_per_channel"] + taken))
+    return found
+
+
+def groups(run: Run) -> dict[int, list[list[Operation]]]:
+    """Page operations by array unit, those that it did at once (multi-plane) together, in order."""
+    together: dict[tuple[int, int], list[Operation]] = defaultdict(list)
+    for done in run.operations:
+        together[run.unit(done), done.start].append(done)
+    of_units: dict[int, list[list[Operation]]] = defaultdict(list)
+    for unit, start in sorted(together):
+        of_units[unit].append(together[unit, start])
+    return of_units
+
+
+def of_busy_times(
+    run: Run, found: dict[str, Any], complaints: list[str]
+) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
+    """Busy times of buses and array units by cause, from the operations, and from the slices of the timeline."""
+    units = [defaultdict(int) for _ in range(run.units_per_channel * run.device["channels"])]
+    buses = [defaultdict(int) for _ in range(run.device["channels"])]
+    command = {name: run.device[f"{name}_command_ns"] for name in ("read", "program", "erase")}
+
+    def transfer_ns(size: int) -> int:
+        return -(-size * run.device["bus_ps_per_byte"] // 1000)
+
+    for unit, works in groups(run).items():
+        reached = 0
+        for work in works:
+            start, end = work[0].start, max(done.end for done in work)
+            if start < reached:
+                complaints.append(
+                    f"dies/{unit}: work that begins at {start} ns overlaps work that ends at {reached} ns"
+                )
+            reached = end
+            # Time of several reads is that of the last to leave, and of several programs that of the first.
+            first, is_read = work[0], work[0].action == "read"
+            units[unit][work[-1].cause if is_read else first.cause] += end - start
+            bus = buses[unit // run.units_per_channel]
+            for done in work:
+                if done.action == "read":
+                    bus[first.cause] += command["read"]
+                    bus[done.cause] += transfer_ns(done.bytes)
+                elif done.action == "program":
+                    bus[first.cause] += command["program"] + transfer_ns(done.bytes)
+                elif done.action == "copy_back":
+                    bus[first.cause] += command["read"] + command["program"]
+                else:
+                    bus[first.cause] += command["erase"]
+    if run.slices is not None:
+        begin, end, per_channel = run.begin, run.end, 1 + run.units_per_channel
+        of_slices = {"channels": [], "dies": []}  # type: dict[str, list[dict[str, int]]]
+        for track in range(1, 1 + run.device["channels"] * per_channel):
+            sums: dict[str, int] = defaultdict(int)
+            reached = 0
+            for first, last, cause in sorted(run.slices[track]):
+                if first < reached:
+                    complaints.append(f"track {track}: slices overlap at {first} ns")
+                reached = last
+                sums[cause] += max(0, min(last, end) - max(first, begin))
+            of_slices["channels" if (track - 1) % per_channel == 0 else "dies"].append(sums)
+        if not run.has_warmup:
+            for kind, own in [("channels", buses), ("dies", units)]:
+                for index, (one, other) in enumerate(zip(own, of_slices[kind], strict=True)):
+                    if by_cause(one) != by_cause(other):
+                        complaints.append(
+                            f"{kind}/{index}: operations have {by_cause(one)}, the timeline {by_cause(other)}"
+                        )
+        buses, units = of_slices["channels"], of_slices["dies"]
+    for kind, busy in [("channels", buses), ("dies", units)]:
+        for index, sums in enumerate(busy):
+            found.update({f"{kind}/{index}/busy_ns/{cause}": ns for cause, ns in by_cause(sums).items()})
+    programs = [defaultdict(int) for _ in units]
+    for done in run.operations:
+        if done.action in ("program", "copy_back"):
+            programs[run.unit(done)][done.cause] += 1
+    for index, sums in enumerate(programs):
+        found.update({f"dies/{index}/programs/{cause}": count for cause, count in by_cause(sums).items()})
+    return buses, units
+
+
+def of_bandwidth(run: Run, found: dict[str, Any]) -> None:
+    """What was completed, over the time from the first measured arrival to the last completion."""
+    last = max((request.end for request in run.completed), default=None)
+    first = min(request.arrival for request in run.requests) if run.completed else last
+    span = last - first if last is not None and first is not None else 0
+    read = sum(request.size for request in run.completed if request.op == "read")
+    written = sum(request.size for request in run.completed if request.op == "write")
+    found["bandwidth/span_ns"] = span
+    found["bandwidth/requests_per_second"] = ratio(len(run.completed) * 1e9, span)
+    found["bandwidth/read_bytes_per_second"] = ratio(read * 1e9, span)
+    found["bandwidth/write_bytes_per_second"] = ratio(written * 1e9, span)
+    # What was under way of a warm-up is in no log but the timeline.
+    busy = [(request.arrival, request.end) for request in run.requests] + [
+        (done.submitted, done.end) for done in run.operations
+    ]
+    busy += [slice[:2] for track in (run.slices or {}).values() for slice in track]
+    busy_ns = union_ns(busy, first, last) if span else 0
+    if run.has_warmup:
+        busy_ns = (
+            run.result["bandwidth"]["busy_ns"] if busy_ns <= run.result["bandwidth"]["busy_ns"] <= span else busy_ns
+        )
+    found["bandwidth/busy_ns"] = busy_ns
+    found["bandwidth/busy_read_bytes_per_second"] = ratio(read * 1e9, busy_ns)
+    found["bandwidth/busy_write_bytes_per_second"] = ratio(written * 1e9, busy_ns)
+
+
+def of_amplification(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -> None:
+    programs = done["programs"]
+    pages_written = sum(request.size for request in run.completed if request.op == "write") / run.page_bytes
+    # Programs of the warm-up: those of its requests, and those that waited when measuring began. The logs cannot tell
+    # in which order things happened in that very instant.
+    first = min(run.requests).number if run.requests else inf
+    sure: dict[str, int] = defaultdict(int)
+    at_most: dict[str, int] = defaultdict(int)
+    for operation in run.planned if run.has_warmup else []:
+        if operation.action == "program":
+            # A repetition stands apart as such, whoever's program failed.
+            is_of_warmup = operation.request is not None and operation.request < first and operation.cause != "retry"
+            sure[operation.cause] += is_of_warmup or operation.submitted < run.begin
+            at_most[operation.cause] += is_of_warmup or operation.submitted <= run.begin
+    for parts in (AMPLIFICATION, APART):
+        for part, causes in parts.items():
+            most, least = (sum(programs[cause] - warm[cause] for cause in causes) for warm in (sure, at_most))
+            found[f"write_amplification_by/{part}"] = between(ratio(least, pages_written), ratio(most, pages_written))
+    least_warm, most_warm = sum(sure.values()), sum(at_most.values())
+    found["write_amplification_by/warmup"] = between(ratio(least_warm, pages_written), ratio(most_warm, pages_written))
+    counted = [cause for causes in AMPLIFICATION.values() for cause in causes]
+    most, least = (sum(programs[cause] - warm[cause] for cause in counted) for warm in (sure, at_most))
+    data = programs["host"] - at_most["host"], programs["host"] - sure["host"]
+    found["write_amplification"] = between(ratio(least, pages_written), ratio(most, pages_written))
+    found["pages_per_host_page"] = between(ratio(least, data[1]), ratio(most, data[0]))
+    for key, action, cause in [
+        ("pre_reads", "reads", "pre_read"),
+        ("commit_reads", "reads", "commit"),
+        ("parity_programs", "programs", "parity"),
+        ("commit_programs", "programs", "commit"),
+    ]:
+        found[f"per_data_page/{key}"] = ratio(done[action][cause], programs["host"])
+    if (drain := run.result.get("drain")) is not None:
+        drained = sum(count for cause, count in drain["flash_ops"]["programs"].items() if cause != "total")
+        found["write_amplification_by/drain"] = ratio(drained, pages_written)
+
+
+def between(least: float | None, most: float | None) -> Any:
+    return least if least == most or least is None or most is None else Between(least, most)
+
+
+def of_collections(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -> None:
+    copies, erases = done["programs"]["gc"], done["erases"]["gc"]
+    cost = run.device["read_ns"] + run.device["program_ns"]
+    found["collection/copies"], found["collection/erases"] = copies, erases
+    found["collection/cost_ns"] = copies * cost + erases * run.device["erase_ns"]
+    ended = [erase for erase in run.collections if erase.action == "erase" and not erase.failed]
+    if run.device["mapping"] in ("bast", "fast"):
+        # A merge erases several blocks or none.
+        found["collection/collections"] = Between(0, len(ended))
+        found["collection/time_ns"] = Between(0, inf)
+        return
+    extra = len(ended) if run.has_warmup else 0
+    found["collection/collections"] = Between(len(ended), len(ended) + extra)
+    # A collection begins when its first work is submitted, unless it waits before that: for reads of its victim, or for
+    # commits. It cannot begin before the former collection of its plane has ended.
+    least, most = 0, 0
+    of_planes: dict[tuple[int, ...], list[Operation]] = defaultdict(list)
+    for work in run.collections:
+        of_planes[work.channel, work.chip, work.die, work.plane].append(work)
+    read_ends: dict[tuple[int, ...], set[int]] = defaultdict(set)
+    for read in run.planned:
+        if read.action == "read":
+            read_ends[read.channel, read.chip, read.die, read.plane, read.block].add(read.end)
+    commits = run.result["scheme"] in ("ppc", "ca-ppc")
+    for plane, works in of_planes.items():
+        # Work on a block that is retired in the end is of no collection that ends. (A copy does not say from where.)
+        first: dict[int, int] = {}
+        former = run.begin
+        for work in works:
+            victim = work.block if work.action in ("read", "erase") else -1
+            first.setdefault(victim, work.submitted)
+            if work.action != "erase":
+                continue
+            began = min(first.pop(victim), first.pop(-1, inf) if run.device["copyback"] else inf)
+            waited = commits or (began == work.submitted and began in read_ends[*plane, work.block])
+            if not work.failed:
+                least += work.end - began
+                most += work.end - (former if waited else began)
+            first.clear()
+            former = work.end
+    is_simple = not run.has_warmup and not run.has_losses and run.device["mapping"] != "dftl"
+    found["collection/time_ns"] = (
+        between(least, most) if is_simple else Between(least if not run.has_losses else 0, inf)
+    )
+
+
+def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], done_end: int) -> None:
+    device = run.device
+    chips = device["chips_per_channel"]
+    members = device["channels"] * (chips if device["member"] == "chip" else 1)
+    of_spare: dict[tuple[int, int], int] = {}
+    for done in run.operations:
+        if done.chip >= chips and done.member is not None:
+            of_spare[done.channel, done.chip] = done.member
+
+    def member_of(channel: int, chip: int) -> int | None:
+        if device["member"] == "channel":
+            return channel
+        return channel * chips + chip if chip < chips else of_spare.get((channel, chip))
+
+    started: list[dict[str, int]] = [defaultdict(int) for _ in range(members)]
+    parity = [0] * members
+    latency: list[list[int]] = [[] for _ in range(members)]
+    for done in run.operations:
+        of = member_of(done.channel, done.chip)
+        for action in {
+            "read": ["reads"],
+            "program": ["programs"],
+            "copy_back": ["reads", "programs"],
+            "erase": ["erases"],
+        }[done.action]:
+            started[of][action] += 1
+        if done.kind != "collection":
+            parity[done.member] += done.action == "program" and done.cause == "parity"
+            if not done.failed:
+                latency[done.member].append(done.end - done.submitted)
+    busy = [0] * members
+    for unit, causes in enumerate(units):
+        of = member_of(unit // run.units_per_channel, unit % run.units_per_channel % run.chips)
+        if of is not None:
+            busy[of] += sum(causes.values())
+    dies = 1 if device["array_unit"] == "chip" else device["dies_per_chip"]
+    units_of_member = dies * (1 if device["member"] == "chip" else chips)
+    blocked = mean_blocked(run, members)
+    for member in range(members):
+        own = f"members/{member}"
+        found.update({f"{own}/{action}": started[member][action] for action in ("reads", "programs", "erases")})
+        found[f"{own}/busy_fraction"] = ratio(busy[member], units_of_member * (done_end - run.begin))
+        found[f"{own}/mean_blocked"] = blocked[member]
+        if run.has_warmup:
+            # Page operations that were queued or under way when measuring began count, and are in no log.
+            found[f"{own}/p99_9_ns"] = Between(0, inf)
+            found[f"{own}/parity_share"] = Between(0, 1)
+        else:
+            found[f"{own}/p99_9_ns"] = quantile(sorted(latency[member]), 0.999)
+            found[f"{own}/parity_share"] = parity[member] / sum(parity) if sum(parity) else 0
+    of_result = [member["mean_blocked"] for member in run.result["members"]]
+    mean, deviation = moments(of_result)
+    found["blocked_cv"] = ratio(deviation, mean)
+
+
+def mean_blocked(run: Run, members: int) -> list[Any]:
+    """Page operations of a member that wait when a request completes, in the mean. What happens in one instant has an
+    order that the logs do not tell, so what begins or ends to wait just then may count or not."""
+    answers = sorted(request.end for request in run.requests)
+    found: list[Any] = []
+    for member in range(members):
+        own = [done for done in run.planned if done.member == member]
+        submitted = sorted(done.submitted for done in own)
+        started = sorted(done.start for done in own)
+        never_waited = sorted(done.start for done in own if done.start == done.submitted)
+        least = most = 0
+        for time in answers:
+            at_once = bisect_right(never_waited, time) - bisect_left(never_waited, time)
+            least += bisect_left(submitted, time) - (bisect_right(started, time) - at_once)
+            most += bisect_right(submitted, time) - bisect_left(started, time)
+        count = max(1, len(answers))
+        # With a warm-up there are answers, and work, that are in no log. What dies waiting is in none either.
+        found.append(
+            Between(0, inf) if run.has_warmup else Between(least / count, inf if run.has_losses else most / count)
+        )
+    return found
+
+
+def of_wear(run: Run, found: dict[str, Any]) -> None:
+    """Erases of the blocks in use, since the device was new: with a precondition or a warm-up, some are in no log."""
+    device, dead = run.device, set(replaced(run))
+    erases: dict[tuple[int, ...], int] = defaultdict(int)
+    for done in run.collections:
+        if done.action == "erase" and not done.failed and (done.channel, done.chip) not in dead:
+            erases[done.channel, done.chip, done.die, done.plane, done.block] += 1
+    blocks_of_chip = device["dies_per_chip"] * device["planes_per_die"] * device["blocks_per_plane"]
+    blocks = device["channels"] * device["chips_per_channel"] * blocks_of_chip
+    values = list(erases.values())
+    mean = sum(values) / blocks
+    spread = sum((value - mean) ** 2 for value in values) + (blocks - len(values)) * mean * mean
+    deviation = sqrt(spread / blocks)
+    is_all = not run.has_warmup and run.of_run["precondition"] == "none"
+    found["wear/erase_mean"] = mean if is_all else Between(mean, inf)
+    found["wear/erase_max"] = max(values, default=0) if is_all else Between(max(values, default=0), inf)
+    found["wear/erase_stddev"] = deviation if is_all else Between(0, inf)
+
+
+def of_rebuilds(run: Run, found: dict[str, Any]) -> None:
+    injected = {(fault["at_ns"]) for fault in run.result["faults"]}
+    for index, rebuild in enumerate(run.result["rebuild"]):
+        own = f"rebuild/{index}"
+        started = min(fault["at_ns"] for fault in rebuild["failed"])
+        found[f"{own}/started_ns"] = started if started in injected else None
+        ended = rebuild["ended_ns"] if rebuild["ended_ns"] is not None else inf
+        repairs = [
+            done for done in run.operations if done.kind == "repair" and started <= done.start and done.end <= ended
+        ]
+        metadata = [
+            done for done in run.operations if done.kind == "translation" and done.cause in ("rebuild", "retry")
+        ]
+        last = max((done.end for done in repairs), default=started)
+        found[f"{own}/ended_ns"] = Between(last, run.end) if rebuild["ended_ns"] is not None else None
+        finished = rebuild["finished_ns"]
+        found[f"{own}/finished_ns"] = rebuild["ended_ns"] if finished is not None else None
+        found[f"{own}/window_of_vulnerability_ns"] = finished - started if finished is not None else None
+        programmed = sum(done.action == "program" and not done.failed for done in repairs + metadata)
+        # A repair that started anew, as something it had read or programmed was lost meanwhile, has programmed in vain.
+        is_undisturbed = not metadata and not any(done.failed for done in repairs) and len(rebuild["failed"]) == 1
+        found[f"{own}/pages"] = (
+            programmed if is_undisturbed and not run.has_warmup else Between(0, inf if run.has_warmup else programmed)
+        )
+        found[f"{own}/pages_xored"] = rebuild["pages"] - rebuild["pages_copied"]
+        span = ended - started
+        found[f"{own}/bytes_per_second"] = None if span == inf else ratio(rebuild["pages"] * run.page_bytes * 1e9, span)
+        served = latencies(
+            [request.end - request.arrival for request in run.completed if started <= request.arrival <= ended]
+        )
+        found[f"{own}/requests"], found[f"{own}/mean_latency_ns"] = served["count"], served["mean"]
+        found.update({f"{own}/latency_ns/{key}": value for key, value in served.items()})
+
+
+def of_parts(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -> None:
+    """What follows from other figures of the result."""
+    device, result = run.device, run.result
+    capacity = result["capacity"]
+    chips = device["channels"] * device["chips_per_channel"]
+    raw = (
+        chips
+        * device["dies_per_chip"]
+        * device["planes_per_die"]
+        * device["blocks_per_plane"]
+        * device["pages_per_block"]
+        * run.page_bytes
+    )
+    found["capacity/raw_bytes"] = raw
+    found["capacity/raw_per_user_byte"] = ratio(raw, capacity["user_bytes"])
+    found["capacity/table_bytes"] = sum(capacity["tables"].values())
+    if (buffer := result.get("buffer")) is not None:
+        for key in ("hits", "misses"):
+            found[f"buffer/{key}"] = buffer[f"read_{key}"] + buffer[f"write_{key}"]
+        found["buffer/hit_rate"] = ratio(buffer["hits"], buffer["hits"] + buffer["misses"])
+        found["buffer/mean_victim_pages"] = ratio(buffer["pages_written_out"], buffer["evictions"])
+    if (guard := result.get("guard")) is not None:
+        causes = ["replacement", "gc", "rebuild", "idle"]
+        commits, reads = ({cause: guard[f"{what}_{cause}"] for cause in causes} for what in ("commits", "commit_reads"))
+        found["guard/hit_rate"] = ratio(guard["hits"], guard["hits"] + guard["misses"])
+        found["guard/reads_per_commit"] = ratio(sum(reads.values()), sum(commits.values()))
+        cost = {cause: reads[cause] * device["read_ns"] + commits[cause] * device["program_ns"] for cause in causes}
+        found["guard/gc_commit_share"] = ratio(cost["gc"], cost["gc"] + cost["replacement"])
+    if (drain := result.get("drain")) is not None:
+        for action, counted in drain["flash_ops"].items():
+            found[f"drain/flash_ops/{action}/total"] = sum(
+                count for cause, count in counted.items() if cause != "total"
+            )
+
+
+def recomputed(run: Run) -> tuple[dict[str, Any], list[str]]:
+    """Figures by path, and what contradicts itself in the logs."""
+    found: dict[str, Any] = {}
+    complaints: list[str] = []
+    check_order(run, complaints)
+    done = counts(run)
+    found["simulated_ns"] = run.end - run.begin
+    of_workload(run, found)
+    for action, counted in done.items():
+        found.update({f"flash_ops/{action}/{cause}": count for cause, count in by_cause(counted).items()})
+    buses, units = of_busy_times(run, found, complaints)
+    of_offered_load(run, found, buses)
+    of_bandwidth(run, found)
+    of_amplification(run, found, done)
+    of_collections(run, found, done)
+    of_members(run, found, units, run.end)
+    of_wear(run, found)
+    of_rebuilds(run, found)
+    of_parts(run, found, done)
+    return found, complaints
+
+
+def leaves(value: Any, path: str = "") -> dict[str, Any]:
+    """Values by path. Empty lists and objects are values."""
+    if isinstance(value, dict | list) and value:
+        found: dict[str, Any] = {}
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            found |= leaves(part, f"{path}/{key}" if path else str(key))
+        return found
+    return {path: value}
+
+
+def agrees(told: Any, expected: Any) -> bool:
+    if isinstance(expected, Between):
+        slack = 1e-9 * max(1.0, abs(told or 0.0))
+        return told is not None and expected.least - slack <= told <= expected.most + slack
+    if isinstance(told, float) or isinstance(expected, float):
+        return told is not None and expected is not None and isclose(told, expected, rel_tol=1e-9, abs_tol=1e-12)
+    return told == expected
+
+
+def check(run: Run) -> list[str]:
+    """What is wrong with the result, or with this script's knowledge of it."""
+    found, complaints = recomputed(run)
+    told = leaves(run.result)
+    for path, value in told.items():
+        if path in found:
+            if not agrees(value, found[path]):
+                complaints.append(f"{path} is {value}, recomputed {found[path]}")
+        elif value not in ([], {}) and not LISTED.match(path):
+            complaints.append(f"{path} is neither recomputed nor listed with the reason why not")
+    complaints += [f"{path} is recomputed, and the result does not have it" for path in found if path not in told]
+    return complaints
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--folders"]:
+        folders = [Path(folder) for folder in arguments[1:]]
+        runs = {}
+        for folder in folders:
+            timeline = folder / "timeline.json"
+            runs[str(folder)] = (
+                folder / "result.json",
+                folder / "requests.csv",
+                folder / "operations.csv",
+                timeline if timeline.exists() else None,
+            )
+    elif len(arguments) in (3, 4):
+        paths = [Path(path) for path in arguments]
+        runs = {arguments[0]: (paths[0], paths[1], paths[2], paths[3] if len(paths) == 4 else None)}
+    else:
+        print(__doc__)
+        return 2
+    status = 0
+    for name, files in runs.items():
+        for complaint in check(Run(*files)):
+            print(f"{name}: {complaint}")
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
