@@ -87,6 +87,8 @@ pub enum Fault {
     ForgetUnplaced,
     /// An operation goes on with what its other reads delivered when one has failed.
     UseFailedRead,
+    /// A fault of the data buffer, if the device has one.
+    Buffer(BufferFault),
 }
 
 /// One deliberate fault of a device with a data buffer.
@@ -108,16 +110,49 @@ pub enum BufferFault {
     LosePage,
     /// A page that was written again while it left is forgotten when it has left.
     ForgetRewritten,
+    /// A read of a page on its way out takes what flash holds, as yet.
+    FlashForLeaving,
+    /// A read of a page of which the buffer holds a part takes from flash whatever that holds.
+    FlashForPart,
+    /// The first sector of a page comes from flash if that holds it, though the buffer does too.
+    FlashForFirstSector,
+    /// A read of a page that is not buffered takes its neighbour's entry.
+    NeighbourOnMiss,
+    /// Of several versions of a page on their way out, reads see the last one alone.
+    OnlyLastDeparture,
+    /// Of several versions of a page on their way out, reads see the first one alone.
+    OnlyFirstDeparture,
+    /// What is missing of a page of which the buffer holds a part counts as never written.
+    ZeroesForFlash,
+    /// What left before a trim is still seen while the trim is under way.
+    KeepBeneathTrim,
+    /// An eviction covers what flash holds if it has as many sectors.
+    CoversByCount,
+    /// An eviction does not note that its sectors are on flash.
+    ForgetMark,
+    /// Of each run of sectors that an eviction writes, the last one is not noted as being on flash.
+    MarkShort,
 }
 
 /// Every fault of a data buffer; of one in DRAM all but the last two.
-pub const BUFFER_FAULTS: [BufferFault; 8] = [
+pub const BUFFER_FAULTS: [BufferFault; 19] = [
     BufferFault::SkipReadBeforeWrite,
     BufferFault::AlwaysCovers,
     BufferFault::LoseMerge,
     BufferFault::Overtake,
     BufferFault::ReadBeneath,
     BufferFault::ForgetTrim,
+    BufferFault::FlashForLeaving,
+    BufferFault::FlashForPart,
+    BufferFault::FlashForFirstSector,
+    BufferFault::NeighbourOnMiss,
+    BufferFault::OnlyLastDeparture,
+    BufferFault::OnlyFirstDeparture,
+    BufferFault::ZeroesForFlash,
+    BufferFault::KeepBeneathTrim,
+    BufferFault::CoversByCount,
+    BufferFault::ForgetMark,
+    BufferFault::MarkShort,
     BufferFault::LosePage,
     BufferFault::ForgetRewritten,
 ];
@@ -158,6 +193,8 @@ impl<C: Content> Engine<C> {
     pub fn inject(&mut self, fault: Fault) {
         match fault {
             Fault::Flash(fault) => self.flash.mutant = Some(fault),
+            Fault::Buffer(fault) if self.buffer.is_some() => self.inject_into_buffer(fault),
+            Fault::Buffer(_) => {}
             _ => {
                 let mut pages = Vec::new();
                 (0..self.space_pages()).for_each(|page| self.scheme().redundancy_of(Lpn(page), &mut pages));

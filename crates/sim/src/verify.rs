@@ -280,9 +280,12 @@ fn examine_page(
     let has_copy = flash.lookup(address, Version::Copy).is_some() && !flash.is_lost(address, Version::Copy);
     let is_stale_copy = has_copy && content(address, Version::Copy) != stored;
     // Of a page that the controller holds, a version is acknowledged that is not on flash yet; what NVRAM holds is there in any case.
-    let is_explained = match engine.holds_safely(lpn) {
-        true => tags.explains(lpn, tags.with_buffer(lpn, &engine.sources(lpn).collect::<Vec<_>>())),
-        false => tags.explains(lpn, stored) || controller_lives && engine.holds(lpn),
+    let is_buffered = engine.buffer().is_some_and(|buffer| buffer.holds(lpn));
+    let is_explained = if is_buffered {
+        let read = engine.read_now(lpn, stored, |tags, stored, shares| tags.with_buffer(lpn, stored, shares));
+        tags.explains(lpn, read) && (controller_lives || engine.holds_safely(lpn) || tags.explains(lpn, stored))
+    } else {
+        tags.explains(lpn, stored) || controller_lives && engine.holds(lpn)
     };
     if !tags.is_durable(lpn, stored) || !is_explained || is_stale_copy {
         found.mismatches += 1;

@@ -113,6 +113,34 @@ pub struct Known {
     pub number: u64,
 }
 
+/// What a read takes of a page from where, as things are: sectors of its entry, beneath it those on their way out, beneath these what flash holds.
+/// All others are zeroes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Its entry, if it is buffered.
+    pub entry: Option<u32>,
+    /// Sectors of the entry.
+    pub buffered: u64,
+    /// What pages that leave hold of it.
+    pub leaving: Known,
+    /// Sectors that flash holds, if they count.
+    pub on_flash: u64,
+}
+
+impl Taken {
+    /// Sectors that come from the buffer.
+    #[inline]
+    pub fn from_buffer(&self) -> u64 {
+        self.buffered | self.leaving.sectors
+    }
+
+    /// Sectors that come from flash.
+    #[inline]
+    pub fn from_flash(&self) -> u64 {
+        self.on_flash & !self.from_buffer()
+    }
+}
+
 /// Pages that leave, by page in the order in which they were decided, which is the order in which they end: they queue at one lock.
 #[derive(Clone, Debug, Default)]
 struct Departures {
@@ -325,9 +353,31 @@ impl Buffer {
     pub fn covers(&mut self, victim: &Victim) -> bool {
         let covers = self.on_flash.get(victim.lpn) & !victim.sectors == 0;
         #[cfg(feature = "mutants")]
+        if let Some(covers) = self.distort_covers(victim) {
+            return covers;
+        }
+        #[cfg(feature = "mutants")]
         let covers = covers || self.mutant == Some(BufferFault::AlwaysCovers);
         self.on_flash.add(victim.lpn, victim.sectors);
         covers
+    }
+
+    /// Whether an eviction covers what flash holds, and what flash is taken to hold then, by a deliberate fault; `None` without one.
+    #[cfg(feature = "mutants")]
+    fn distort_covers(&mut self, victim: &Victim) -> Option<bool> {
+        let on_flash = self.on_flash.get(victim.lpn);
+        match self.mutant? {
+            BufferFault::CoversByCount => {
+                self.on_flash.add(victim.lpn, victim.sectors);
+                Some(victim.sectors.count_ones() >= on_flash.count_ones())
+            }
+            BufferFault::ForgetMark => Some(on_flash & !victim.sectors == 0),
+            BufferFault::MarkShort => {
+                self.on_flash.add(victim.lpn, victim.sectors & victim.sectors >> 1);
+                Some(on_flash & !victim.sectors == 0)
+            }
+            _ => None,
+        }
     }
 
     /// A page that will probably leave some evictions from now; what is known of it here is fetched.
@@ -489,6 +539,47 @@ impl Buffer {
             Some(sectors) => Known { sectors: known.sectors | sectors, number: known.number.max(departure.number), ..known },
             None => Known { sectors: 0, is_all: true, number: 0 },
         })
+    }
+
+    /// From where a read takes the page.
+    #[inline]
+    pub fn take(&self, lpn: Lpn) -> Taken {
+        let entry = self.find(lpn);
+        let (buffered, leaving) = (entry.map_or(0, |entry| self.sectors(entry)), self.leaving(lpn));
+        let taken = Taken { entry, buffered, leaving, on_flash: if leaving.is_all { 0 } else { self.on_flash(lpn) } };
+        #[cfg(feature = "mutants")]
+        let taken = self.distort(lpn, taken);
+        taken
+    }
+
+    /// What a read takes by a deliberate fault.
+    #[cfg(feature = "mutants")]
+    fn distort(&self, lpn: Lpn, mut taken: Taken) -> Taken {
+        let on_flash = self.on_flash(lpn);
+        match self.mutant {
+            Some(BufferFault::FlashForLeaving) => (taken.leaving, taken.on_flash) = (Known::default(), on_flash),
+            Some(BufferFault::FlashForPart) if taken.buffered != self.all_sectors() => taken.buffered &= !on_flash,
+            Some(BufferFault::FlashForFirstSector) => taken.buffered &= !(on_flash & 1),
+            Some(BufferFault::NeighbourOnMiss) if taken.entry.is_none() => {
+                taken.entry = self.find(Lpn(lpn.0 ^ 1));
+                taken.buffered = taken.entry.map_or(0, |entry| self.sectors(entry));
+            }
+            Some(BufferFault::OnlyLastDeparture) => {
+                let last = self.departures(lpn).last().and_then(|departure| departure.sectors);
+                taken.leaving.sectors = last.unwrap_or_default();
+            }
+            Some(BufferFault::OnlyFirstDeparture) => {
+                let first = self.departures(lpn).next().and_then(|departure| departure.sectors);
+                taken.leaving.sectors = first.unwrap_or_default();
+            }
+            Some(BufferFault::ZeroesForFlash) if taken.from_buffer() != 0 => taken.on_flash = 0,
+            Some(BufferFault::KeepBeneathTrim) if taken.leaving.is_all => {
+                let kept = self.departures(lpn).filter_map(|departure| departure.sectors);
+                taken.leaving.sectors = kept.fold(0, |sectors, of| sectors | of);
+            }
+            _ => {}
+        }
+        taken
     }
 
     /// Whether anything is on its way to flash.

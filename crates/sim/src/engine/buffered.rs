@@ -6,9 +6,9 @@
 //! no request, each of which starts when all its pages are admitted. The request completes when the NVRAM has admitted its pages and
 //! answered. Reads take from the buffer what is there, pages on their way out included, and the rest from flash, page by page.
 
-use super::content::{Content, InBuffer, InEntry, Submitted};
+use super::content::{Content, InBuffer, InEntry, Shares, Submitted};
 use super::{Engine, Halted, NIL};
-use crate::buffer::{Buffer, Departure, Known, SECTOR_BYTES, Victim};
+use crate::buffer::{Buffer, Departure, SECTOR_BYTES, Taken, Victim};
 use flashraid_redundancy::parts::bits;
 use flashraid_redundancy::{Extent, Failure, Group, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, HostRequest, Lpn, Version};
@@ -152,34 +152,30 @@ impl<C: Content> Engine<C> {
     /// Reads sectors of a page. What flash has to deliver goes into `run`, which is read when it cannot grow. If the
     /// buffer delivers any of it, returns the number with which NVRAM took that in.
     fn read_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64, run: &mut Run) -> Option<u64> {
-        let found = self.buffered().find(lpn);
-        let mut held = found.map_or(0, |entry| self.buffered().sectors(entry));
-        let missing = sectors & !held;
         let buffer = self.buffered();
+        let mut taken = buffer.take(lpn);
+        let missing = sectors & !taken.buffered;
         *(if missing == 0 { &mut buffer.counts.read_hits } else { &mut buffer.counts.read_misses }) += 1;
         let mut number = 0;
         // As SSDsim, which moves a page to the head of its list when a read finds any sector of it.
-        if let Some(entry) = found.filter(|_| sectors & held != 0) {
+        if let Some(entry) = taken.entry.filter(|_| sectors & taken.buffered != 0) {
             buffer.read(entry);
             number = buffer.number(entry);
         }
-        let leaving = buffer.leaving(lpn);
-        if self.options.prefill {
-            self.prefill(lpn, missing, leaving);
+        if missing & taken.leaving.sectors != 0 {
+            number = number.max(taken.leaving.number);
         }
-        if missing & leaving.sectors != 0 {
-            number = number.max(leaving.number);
+        if self.options.prefill && self.prefill(lpn, missing, &taken) {
+            taken = self.buffered().take(lpn);
         }
-        held |= leaving.sectors;
-        let on_flash = if leaving.is_all { 0 } else { self.buffered().on_flash(lpn) };
-        let from_flash = missing & !held & on_flash;
+        let held = taken.from_buffer();
+        let from_flash = sectors & taken.from_flash();
         if from_flash != 0 {
             self.add_to_run(id, lpn, from_flash.count_ones() * SECTOR_BYTES, run);
         } else {
             if C::TRACKED {
                 let asked = self.buffered().lanes_of(sectors);
-                self.list_sources(lpn);
-                self.content.check_in_buffer(lpn, asked, &self.sources);
+                self.with_shares(lpn, &taken, |content, shares| content.check_in_buffer(lpn, asked, shares));
             }
             if held & sectors == 0 && self.requests[id as usize].measured {
                 self.statistics.unmapped_reads += 1;
@@ -188,19 +184,22 @@ impl<C: Content> Engine<C> {
         (held & sectors != 0).then_some(number)
     }
 
-    /// A read asks for sectors that were never written: they were there from the start, as zeroes (SPEC 0.3 step 5).
-    fn prefill(&mut self, lpn: Lpn, missing: u64, leaving: Known) {
+    /// A read asks for sectors that were never written: they were there from the start, as zeroes (SPEC 0.3 step 5). Returns whether flash holds
+    /// more since.
+    fn prefill(&mut self, lpn: Lpn, missing: u64, taken: &Taken) -> bool {
         let on_flash = self.buffered().on_flash(lpn);
-        if missing & !on_flash == 0 || leaving.is_all {
-            return;
+        if missing & !on_flash == 0 || taken.leaving.is_all {
+            return false;
         }
         if on_flash == 0 {
             self.place_page(lpn);
         }
         // There is no page if there was no space for one.
-        if on_flash != 0 || self.flash.lookup(self.scheme.locate(lpn), Version::Current).is_some() {
+        let is_there = on_flash != 0 || self.flash.lookup(self.scheme.locate(lpn), Version::Current).is_some();
+        if is_there {
             self.buffered().is_on_flash(lpn);
         }
+        is_there
     }
 
     fn add_to_run(&mut self, id: u32, lpn: Lpn, bytes: u32, run: &mut Run) {
@@ -302,22 +301,35 @@ impl<C: Content> Engine<C> {
 
     // ---- contents ----
 
-    /// Where the buffer has the page, older first.
-    pub(crate) fn sources(&self, lpn: Lpn) -> impl Iterator<Item = InBuffer> + '_ {
+    /// Where the buffer has the page of which a read takes this, older first.
+    fn sources(&self, lpn: Lpn, taken: &Taken) -> impl Iterator<Item = InBuffer> + use<'_, C> {
         let buffer = self.buffer.as_deref().expect("only with a buffer");
         let leaving = buffer.departures(lpn).map(|departure| match departure.sectors {
             Some(_) => InBuffer::Leaving { operation: departure.operation, strip: departure.strip },
             None => InBuffer::Zeroes,
         });
         let lanes_of = |entry| buffer.lanes_of(buffer.sectors(entry));
-        leaving.chain(buffer.find(lpn).map(move |entry| InBuffer::Entry(InEntry { entry, lanes: lanes_of(entry) })))
+        leaving.chain(taken.entry.map(move |entry| InBuffer::Entry(InEntry { entry, lanes: lanes_of(entry) })))
     }
 
-    fn list_sources(&mut self, lpn: Lpn) {
+    /// Tells the contents what a read takes of a page.
+    fn with_shares(&mut self, lpn: Lpn, taken: &Taken, tell: impl FnOnce(&mut C, &Shares)) {
         let mut sources = std::mem::take(&mut self.sources);
         sources.clear();
-        sources.extend(self.sources(lpn));
+        sources.extend(self.sources(lpn, taken));
+        let buffer = self.buffer.as_deref().expect("only with a buffer");
+        let [from_buffer, from_flash] = [taken.from_buffer(), taken.from_flash()].map(|sectors| buffer.lanes_of(sectors));
+        tell(&mut self.content, &Shares { sources: &sources, from_buffer, from_flash });
         self.sources = sources;
+    }
+
+    /// What a read would get now of a page that the buffer has and of which flash delivers `content`.
+    pub(crate) fn read_now(&self, lpn: Lpn, content: u64, with: impl FnOnce(&C, u64, &Shares) -> u64) -> u64 {
+        let buffer = self.buffer.as_deref().expect("only with a buffer");
+        let taken = buffer.take(lpn);
+        let sources: Vec<InBuffer> = self.sources(lpn, &taken).collect();
+        let [from_buffer, from_flash] = [taken.from_buffer(), taken.from_flash()].map(|sectors| buffer.lanes_of(sectors));
+        with(&self.content, content, &Shares { sources: &sources, from_buffer, from_flash })
     }
 
     /// Lists what each of the pages that are being evicted by this operation leaves with.
@@ -333,13 +345,13 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    /// A read goes to flash for the rest of some pages: tells the contents what the buffer has of them at this moment.
+    /// A read goes to flash for the rest of some pages: tells the contents what it takes from the buffer at this moment.
     #[cold]
     pub(super) fn overlay_buffer(&mut self, id: u32) {
         let operation = *self.operation(id);
         for (strip, lpn) in bits::Bits(operation.strips).zip(operation.host_pages()) {
-            self.list_sources(lpn);
-            self.content.overlay_buffer(id, lpn, strip as u8, &self.sources);
+            let taken = self.buffered().take(lpn);
+            self.with_shares(lpn, &taken, |content, shares| content.overlay_buffer(id, lpn, strip as u8, shares));
         }
     }
 

@@ -42,11 +42,11 @@ pub trait Content: Observer + Clone + Send {
     fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>);
     /// Request `sequence` puts `lanes` of page `lpn` into an entry of the data buffer, in which nothing is yet if it `is_new`.
     fn buffered(&mut self, entry: u32, sequence: u64, lpn: Lpn, lanes: u64, is_new: bool);
-    /// The host gets the `asked` lanes of a page at this moment without flash: what the buffer has, each source laid over those before, and
-    /// zeroes beneath.
-    fn check_in_buffer(&mut self, lpn: Lpn, asked: u64, sources: &[InBuffer]);
-    /// What flash delivers to read operation `id` as its `strip`, page `lpn`, has laid over it what the buffer has now.
-    fn overlay_buffer(&mut self, id: u32, lpn: Lpn, strip: u8, sources: &[InBuffer]);
+    /// The host gets the `asked` lanes of a page at this moment without flash.
+    fn check_in_buffer(&mut self, lpn: Lpn, asked: u64, shares: &Shares);
+    /// Of what flash delivers to read operation `id` as its `strip`, page `lpn`, the host gets what its plan takes of flash, and the rest from the
+    /// buffer as it is now.
+    fn overlay_buffer(&mut self, id: u32, lpn: Lpn, strip: u8, shares: &Shares);
     /// A page of zeroes appears on flash (first touch of an unwritten page).
     fn placed_zero(&mut self, ppn: Ppn);
     /// The program `record` writes a translation page: `stamp` stands for what that says.
@@ -95,6 +95,18 @@ pub enum InBuffer {
     Entry(InEntry),
 }
 
+/// What a read takes of a page, as the engine plans it: lanes of what the buffer has, each source laid over those before, and lanes of what flash
+/// holds. All others are zeroes.
+#[derive(Clone, Copy, Debug)]
+pub struct Shares<'a> {
+    /// Where the buffer has the page, older first.
+    pub sources: &'a [InBuffer],
+    /// Lanes that the read takes from there.
+    pub from_buffer: u64,
+    /// Lanes that it takes from flash.
+    pub from_flash: u64,
+}
+
 /// How a request changes a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
@@ -128,8 +140,8 @@ impl Content for Untracked {
     fn ended(&mut self, _: u32, _: &Operation, _: bool) {}
     fn check_without_flash(&mut self, _: u32, _: &Operation, _: u32, _: Option<(u32, &Operation, u32)>) {}
     fn buffered(&mut self, _: u32, _: u64, _: Lpn, _: u64, _: bool) {}
-    fn check_in_buffer(&mut self, _: Lpn, _: u64, _: &[InBuffer]) {}
-    fn overlay_buffer(&mut self, _: u32, _: Lpn, _: u8, _: &[InBuffer]) {}
+    fn check_in_buffer(&mut self, _: Lpn, _: u64, _: &Shares) {}
+    fn overlay_buffer(&mut self, _: u32, _: Lpn, _: u8, _: &Shares) {}
     fn placed_zero(&mut self, _: Ppn) {}
     fn program_stamp(&mut self, _: u32, _: u64) {}
     fn check_stamp(&mut self, _: Ppn, _: u64) {}

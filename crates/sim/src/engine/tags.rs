@@ -6,7 +6,7 @@
 //! shows. An erased page is poisoned. Nothing here is computed from stripe state.
 
 use super::Engine;
-use super::content::{Content, FILL, InBuffer, InEntry, Submitted};
+use super::content::{Content, FILL, InBuffer, InEntry, Shares, Submitted};
 pub use super::layers::ZERO;
 use super::layers::{ALL, Layers, Pages};
 use crate::verify::{Checks, Verified};
@@ -18,6 +18,8 @@ use smallvec::{SmallVec, smallvec};
 
 /// Stored contents are masked, so that memory never written (zero) is an erased page, while a page of zeroes is a content.
 const MASK: u64 = 0x5DEE_CE66_D1CE_B00B;
+/// The request that wrote what another page holds: none.
+const NOBODY: u64 = u64::MAX - 2;
 /// What an erased page delivers: matches no content that was ever written.
 const POISON: u64 = 0xBAD0_BAD0_BAD0_BAD0;
 /// What one operation has been given so far.
@@ -85,8 +87,8 @@ pub struct Tags {
     newest: Pages,
     /// What the ended operations put into each host page.
     durable: Pages,
-    /// What the data buffer's entries hold.
-    entries: Vec<Layers>,
+    /// What the data buffer's entries hold, and of which host page.
+    entries: Vec<(u64, Layers)>,
     /// What NVRAM holds of parities, by their local page: a stripe has one parity.
     delayed: FxHashMap<u32, u64>,
     active: FxHashMap<u64, Page>,
@@ -147,10 +149,15 @@ impl Tags {
         }
     }
 
-    /// What a host page is, made of what flash holds of it and of what these sources hold.
-    pub fn with_buffer(&self, lpn: Lpn, sources: &[InBuffer]) -> u64 {
-        let (layers, lanes) = self.in_buffer(sources);
-        layers.content(lpn.0, ALL) ^ self.durable.get(lpn.0).content(lpn.0, !lanes)
+    /// What a read gets of a host page of which flash delivers `content`.
+    pub fn with_buffer(&self, lpn: Lpn, content: u64, shares: &Shares) -> u64 {
+        content ^ self.change_by_buffer(lpn, shares)
+    }
+
+    /// By what a read that takes these shares differs from what flash delivers.
+    fn change_by_buffer(&self, lpn: Lpn, shares: &Shares) -> u64 {
+        let (layers, _) = self.in_buffer(lpn, shares.sources);
+        taken_from(&layers, lpn, shares.from_buffer) ^ self.durable.get(lpn.0).content(lpn.0, !shares.from_flash)
     }
 
     /// Whether flash holds of a host page what the operations put there that have ended.
@@ -205,12 +212,16 @@ impl Tags {
         self.mismatches += u64::from(!seen && !self.unknown.contains_key(&lpn.0));
     }
 
-    fn entry(&self, InEntry { entry, lanes }: InEntry) -> Layers {
-        self.entries[entry as usize].clone().only(lanes)
+    /// What an entry holds of a page. What it holds of another one is nothing that anybody wrote.
+    fn entry(&self, lpn: Lpn, InEntry { entry, lanes }: InEntry) -> Layers {
+        match &self.entries[entry as usize] {
+            (page, layers) if *page == lpn.0 => layers.clone().only(lanes),
+            _ => Layers::of(NOBODY, lanes),
+        }
     }
 
     /// What the data buffer has of a page, later sources laid over earlier ones, and which lanes flash does not add to.
-    fn in_buffer(&self, sources: &[InBuffer]) -> (Layers, u64) {
+    fn in_buffer(&self, lpn: Lpn, sources: &[InBuffer]) -> (Layers, u64) {
         sources.iter().fold((Layers::default(), 0), |(mut layers, known), source| {
             let (upper, lanes) = match *source {
                 InBuffer::Leaving { operation, strip } => {
@@ -219,7 +230,7 @@ impl Tags {
                     (upper, lanes)
                 }
                 InBuffer::Zeroes => return (Layers::default(), ALL),
-                InBuffer::Entry(entry) => (self.entry(entry), entry.lanes),
+                InBuffer::Entry(entry) => (self.entry(lpn, entry), entry.lanes),
             };
             layers.lay(&upper);
             (layers, known | lanes)
@@ -267,6 +278,11 @@ impl Tags {
     pub fn in_nvram(&self, page: LocalPage) -> u64 {
         self.delayed.get(&page.0).copied().unwrap_or(ZERO)
     }
+}
+
+/// What a read gets that takes `lanes` of a page from these layers. What they do not hold is nothing that anybody wrote.
+fn taken_from(layers: &Layers, lpn: Lpn, lanes: u64) -> u64 {
+    layers.content(lpn.0, lanes) ^ Layers::of(NOBODY, lanes & !layers.lanes()).content(lpn.0, ALL)
 }
 
 /// How many strips of the operation are below `strip`.
@@ -363,8 +379,8 @@ impl Content for Tags {
                 }
             }
             OperationKind::Write if !entries.is_empty() => {
-                let parts = bits(operation.strips).zip(entries).map(|(strip, entry)| (strip as u8, self.entry(*entry)));
-                gathered.parts.extend(parts);
+                let strips = bits(operation.strips).zip(entries);
+                gathered.parts.extend(strips.map(|(strip, entry)| (strip as u8, self.entry(operation.host_page(strip), *entry))));
             }
             OperationKind::Write => {
                 for strip in bits(operation.beneath) {
@@ -481,24 +497,24 @@ impl Content for Tags {
         self.compare(id, operation, strip, content);
     }
 
-    fn buffered(&mut self, entry: u32, sequence: u64, _lpn: Lpn, lanes: u64, is_new: bool) {
-        let layers = grown(&mut self.entries, entry);
+    fn buffered(&mut self, entry: u32, sequence: u64, lpn: Lpn, lanes: u64, is_new: bool) {
+        let held = grown(&mut self.entries, entry);
         if is_new {
-            *layers = Layers::default();
+            *held = (lpn.0, Layers::default());
         }
-        layers.write(sequence, lanes);
+        held.1.write(sequence, lanes);
     }
 
-    fn check_in_buffer(&mut self, lpn: Lpn, asked: u64, sources: &[InBuffer]) {
-        let (layers, lanes) = self.in_buffer(sources);
+    fn check_in_buffer(&mut self, lpn: Lpn, asked: u64, shares: &Shares) {
+        let (layers, lanes) = self.in_buffer(lpn, shares.sources);
         // Lanes that nobody asked for are taken to be right.
         let rest = self.newest.get(lpn.0).content(lpn.0, !lanes & !asked);
-        self.count_read(lpn, self.explains(lpn, layers.content(lpn.0, ALL) ^ rest));
+        let taken = taken_from(&layers, lpn, shares.from_buffer & asked) ^ layers.content(lpn.0, !asked);
+        self.count_read(lpn, self.explains(lpn, taken ^ rest));
     }
 
-    fn overlay_buffer(&mut self, id: u32, lpn: Lpn, strip: u8, sources: &[InBuffer]) {
-        let (layers, lanes) = self.in_buffer(sources);
-        let change = self.durable.get(lpn.0).content(lpn.0, lanes) ^ layers.content(lpn.0, ALL);
+    fn overlay_buffer(&mut self, id: u32, lpn: Lpn, strip: u8, shares: &Shares) {
+        let change = self.change_by_buffer(lpn, shares);
         let overlays = &mut self.gathered[id as usize].overlays;
         overlays.retain(|(of, _)| *of != strip);
         overlays.push((strip, change));

@@ -4,7 +4,7 @@
 
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_sim::engine::Engine;
-use flashraid_sim::engine::content::{Content, FILL, InBuffer, InEntry, Submitted};
+use flashraid_sim::engine::content::{Content, FILL, InBuffer, InEntry, Shares, Submitted};
 use flashraid_vocabulary::{Delivery, HostOp, HostRequest, LocalPage, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ struct Gathered {
     below: BTreeMap<u32, u64>,
     /// What an eviction writes of each strip: lanes, and which of them.
     evicted: BTreeMap<u32, (u64, u64)>,
-    /// What the buffer lays over the pages of a read.
-    overlays: BTreeMap<u32, (u64, u64)>,
+    /// What a read takes of its pages: lanes from the buffer, and which of them, and which lanes of what flash delivers.
+    overlays: BTreeMap<u32, (u64, u64, u64)>,
     /// For each page of a read: what it must see, unless a write of the page was or became concurrent.
     expected: Vec<Option<(u64, u64)>>,
 }
@@ -131,8 +131,8 @@ impl Bytes {
         let lpn = lpn_of(operation, strip);
         let gathered = &self.gathered[id as usize];
         let expected = gathered.expected[(lpn - operation.first.0) as usize];
-        let (value, mask) = gathered.overlays.get(&strip).copied().unwrap_or_default();
-        let content = value & mask | content & !mask;
+        let (value, from_buffer, from_flash) = gathered.overlays.get(&strip).copied().unwrap_or((0, 0, u64::MAX));
+        let content = value & from_buffer | content & from_flash & !from_buffer;
         let Some((submissions, expected)) = expected else { return };
         if self.submissions[lpn as usize].0 == submissions {
             self.reads_checked += 1;
@@ -147,16 +147,20 @@ impl Bytes {
         self.entries[entry as usize]
     }
 
-    /// What the buffer has of a page, and which lanes; later sources laid over earlier ones.
-    fn in_buffer(&self, sources: &[InBuffer]) -> (u64, u64) {
-        sources.iter().fold((0, 0), |(below, known), source| {
+    /// What a read takes from the buffer of a page; later sources are laid over earlier ones.
+    fn in_buffer(&mut self, lpn: Lpn, shares: &Shares) -> u64 {
+        let (value, held) = shares.sources.iter().fold((0, 0), |(below, held), source| {
             let (value, mask) = match *source {
                 InBuffer::Leaving { operation, strip } => self.gathered[operation as usize].evicted[&strip.into()],
-                InBuffer::Zeroes => (0, u64::MAX),
+                InBuffer::Zeroes => return (0, 0),
                 InBuffer::Entry(entry) => self.entry(entry),
             };
-            (value & mask | below & !mask, known | mask)
-        })
+            (value & mask | below & !mask, held | mask)
+        });
+        if shares.from_buffer & !held != 0 {
+            self.wrong.push(format!("host page {} is read from a buffer that does not hold all of {:#018x}", lpn.0, shares.from_buffer));
+        }
+        value & shares.from_buffer
     }
 
     /// Compares every page with what the host asked for, and every row with the plain rule of `layout`. Only while nothing is in flight.
@@ -336,17 +340,17 @@ impl Content for Bytes {
         self.entries[entry as usize] = (value & mask | before & !mask, known | mask);
     }
 
-    fn check_in_buffer(&mut self, lpn: Lpn, asked: u64, sources: &[InBuffer]) {
-        let (value, mask) = self.in_buffer(sources);
+    fn check_in_buffer(&mut self, lpn: Lpn, asked: u64, shares: &Shares) {
+        let value = self.in_buffer(lpn, shares);
         self.reads_checked += 1;
-        let (content, expected) = (value & mask & asked, self.host[lpn.0 as usize] & asked);
+        let (content, expected) = (value & asked, self.host[lpn.0 as usize] & asked);
         if content != expected {
             self.wrong.push(format!("host page {} was read from the buffer as {content:#018x}, and holds {expected:#018x}", lpn.0));
         }
     }
 
-    fn overlay_buffer(&mut self, id: u32, _lpn: Lpn, strip: u8, sources: &[InBuffer]) {
-        let overlay = self.in_buffer(sources);
+    fn overlay_buffer(&mut self, id: u32, lpn: Lpn, strip: u8, shares: &Shares) {
+        let overlay = (self.in_buffer(lpn, shares), shares.from_buffer, shares.from_flash);
         self.gathered[id as usize].overlays.insert(u32::from(strip), overlay);
     }
 

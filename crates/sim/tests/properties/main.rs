@@ -200,15 +200,32 @@ fn check_case(
             check_counts(engine);
         },
     );
+    let same = drive_bytes(case, config, scheme, job, redundancy, filled, |_| {});
+    assert_eq!(times, same, "contents must not influence times");
+    times
+}
+
+/// Runs the case with bytes. `prepare` is given the engine before the first request.
+fn drive_bytes(
+    case: &Case,
+    config: &Config,
+    scheme: &dyn Fn() -> Box<dyn Scheme>,
+    job: &dyn Fn() -> Option<Box<dyn Job>>,
+    redundancy: Redundancy,
+    filled: u64,
+    prepare: impl Fn(&mut Engine<Bytes>),
+) -> Vec<CompletedRequest> {
+    let page_bytes = config.device.page_bytes;
+    let space_pages = config.space_bytes(&*scheme()) / u64::from(page_bytes);
+    let requests = case.requests(space_pages * u64::from(page_bytes), page_bytes.into());
     let rounded_bytes = if config.device.buffer_pages() > 0 { 512 } else { 1 };
-    let content = Bytes::new(config.device.ppn_limit(), space_pages, config.device.page_bytes).rounded_to(rounded_bytes);
+    let content = Bytes::new(config.device.ppn_limit(), space_pages, page_bytes).rounded_to(rounded_bytes);
     let mut naive = support::engine_with(config, scheme(), content);
     naive.fill(filled);
     job().into_iter().for_each(|job| naive.add_job(job));
     let submitting = |engine: &mut Engine<Bytes>, request: &HostRequest| engine.content.request = Some(*request);
-    let same = drive(&mut naive, &requests, case.drive, &|_| {}, submitting, |engine| Bytes::check_quiet(engine, redundancy));
-    assert_eq!(times, same, "contents must not influence times");
-    times
+    prepare(&mut naive);
+    drive(&mut naive, &requests, case.drive, &|_| {}, submitting, |engine| Bytes::check_quiet(engine, redundancy))
 }
 
 /// Registered schemes run through `Simulation` too, as far as it knows the way of driving.
@@ -318,6 +335,39 @@ fn buffered_raid5() {
 #[test]
 fn buffered_cr5m() {
     registered("buffered_cr5m", "cr5m", 25, buffered_cases("cr5m"));
+}
+
+/// Bytes and the naive array alone, without tags, find each deliberate fault of a buffer within so many cases.
+#[cfg(feature = "mutants")]
+#[test]
+fn bytes_convict_faults_of_a_buffer() {
+    use flashraid_sim::mutants::{BUFFER_FAULTS, BufferFault};
+    use proptest::strategy::ValueTree;
+
+    const MOST_CASES: u64 = 60;
+    let case_of = |number: u64, is_nvram: bool| {
+        let mut seed = [0; 32];
+        seed[..8].copy_from_slice(&number.to_le_bytes());
+        let mut runner = TestRunner::new_with_rng(Rules::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
+        let strategy = if is_nvram { nvram_cases("raid0").boxed() } else { buffered_cases("raid0").boxed() };
+        strategy.new_tree(&mut runner).expect("no filters").current()
+    };
+    let convicts = |case: &Case, fault: Option<BufferFault>| {
+        let config = case.config("raid0");
+        let space_pages = config.space_bytes(&*config.build_scheme().unwrap()) / u64::from(config.device.page_bytes);
+        let filled = (case.fill * space_pages as f64).floor() as u64;
+        let inject = |engine: &mut Engine<Bytes>| fault.into_iter().for_each(|fault| engine.inject_into_buffer(fault));
+        let run = || drive_bytes(case, &config, &|| config.build_scheme().unwrap(), &|| None, Redundancy::None, filled, inject);
+        catch_unwind(AssertUnwindSafe(run)).is_err()
+    };
+    for (is_nvram, faults) in [(false, &BUFFER_FAULTS[..BUFFER_FAULTS.len() - 2]), (true, &BUFFER_FAULTS[..])] {
+        for fault in faults {
+            let found = (0..MOST_CASES).find(|number| convicts(&case_of(*number, is_nvram), Some(*fault)));
+            let number = found.unwrap_or_else(|| panic!("{fault:?} is not found, NVRAM: {is_nvram}"));
+            assert!(!convicts(&case_of(number, is_nvram), None), "without {fault:?} case {number} is clean");
+            println!("{fault:?}, NVRAM: {is_nvram}: case {number}");
+        }
+    }
 }
 
 /// Behind a write buffer of a few pages in NVRAM, whose evictions nobody waits for.
