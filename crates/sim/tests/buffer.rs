@@ -294,7 +294,7 @@ fn a_drain_is_counted_apart() {
     for result in [&kept, &drained] {
         assert_eq!(result["flash_ops"]["programs"]["total"], 14);
         let expected = serde_json::json!({
-            "kind": "dram", "hits": 0, "misses": 10, "read_hits": 0, "read_misses": 0, "write_hits": 0, "write_misses": 10,
+            "kind": "dram", "hits": 0, "misses": 10, "hit_rate": 0.0, "read_hits": 0, "read_misses": 0, "write_hits": 0, "write_misses": 10,
             "evictions": 7, "pages_written_out": 7, "mean_victim_pages": 1.0, "failed_evictions": {"no_space": 0, "lost": 0}, "pages_buffered": 3,
         });
         assert_eq!(result["buffer"], expected);

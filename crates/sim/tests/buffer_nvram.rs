@@ -313,7 +313,7 @@ fn the_end_of_a_run_leaves_it_as_it_is_or_drains_it() {
     let (kept, drained) = (result("false"), result("true"));
     std::fs::remove_file(&path).unwrap();
     let expected = serde_json::json!({
-        "kind": "nvram", "hits": 0, "misses": 10, "read_hits": 0, "read_misses": 0, "write_hits": 0, "write_misses": 10,
+        "kind": "nvram", "hits": 0, "misses": 10, "hit_rate": 0.0, "read_hits": 0, "read_misses": 0, "write_hits": 0, "write_misses": 10,
         "evictions": 1, "pages_written_out": 4, "mean_victim_pages": 4.0, "failed_evictions": {"no_space": 0, "lost": 0}, "pages_buffered": 6,
     });
     assert_eq!((&kept["buffer"], &drained["buffer"]), (&expected, &expected));
