@@ -131,7 +131,8 @@ pub(super) const OPEN_LOOP: Effect =
 pub(super) const BEYOND: Effect =
     EVER.meets("no request lies beyond the logical space", |run| run.config.run.fit != Fit::Wrap || run.beyond);
 pub(super) const LONG_ENOUGH: Effect = EVER.meets("the trace has fewer requests", |run| run.requests >= run.config.run.verify_every);
-pub(super) const DRAINED: Effect = EVER.meets("nothing was left to drain", |run| run.drained);
+/// What is stored is checked once more after a drain.
+pub(super) const DRAINED: Effect = EVER.meets("nothing was left to drain", |run| run.drained || run.config.run.verify);
 pub(super) const RANDOM: Effect = EVER.meets("nothing in the run is random (precondition = none)", |run| {
     run.config.run.precondition.parse::<Precondition>().is_ok_and(|precondition| precondition != Precondition::None)
 });
