@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ._native import InputError
-from .outputs import read_table
+from .outputs import ENDINGS, TABLES, read_table
 
 if TYPE_CHECKING:
     import polars
@@ -94,9 +94,9 @@ class Result(Record):
         return self._fio_json
 
     def frame(self, output: str) -> "polars.DataFrame":
-        """The table that the run wrote as `latency_log` or `series`."""
-        if output not in self.files or output not in ("latency_log", "series"):
-            tables = [name for name in self.files if name in ("latency_log", "series")]
+        """The table that the run wrote as `latency_log`, `operation_log` or `series`."""
+        if output not in self.files or ENDINGS.get(output) != TABLES:
+            tables = [name for name in self.files if ENDINGS[name] == TABLES]
             raise InputError(f"{output}: allowed is a table that this run wrote ({', '.join(tables) or 'none'})")
         return read_table(self.files[output])
 

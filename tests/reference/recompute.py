@@ -19,6 +19,7 @@ import re
 import sys
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil, inf, isclose, sqrt
 from pathlib import Path
@@ -181,7 +182,8 @@ class Run:
     def unit(self, done: Operation) -> int:
         """Number of the array unit in `dies` of the result."""
         in_channel = done.chip if self.device["array_unit"] == "chip" else done.die * self.chips + done.chip
-        return done.channel * self.units_per_channel + in_channel
+        number: int = done.channel * self.units_per_channel + in_channel
+        return number
 
     @property
     def end(self) -> int:
@@ -224,7 +226,7 @@ def by_cause(counts: dict[str, int]) -> dict[str, int]:
     return {cause: counts.get(cause, 0) for cause in CAUSES} | {"total": sum(counts.values())}
 
 
-def moments(values: list[float]) -> tuple[float, float]:
+def moments(values: Sequence[float]) -> tuple[float, float]:
     """Mean and population standard deviation."""
     mean = sum(values) / max(1, len(values))
     return mean, sqrt(sum((value - mean) ** 2 for value in values) / max(1, len(values)))
@@ -267,7 +269,9 @@ def check_order(run: Run, complaints: list[str]) -> None:
             complaints.append(f"request {later.number} arrives at {later.arrival} ns, before request {former.number}")
     arrivals = {request.number: request.arrival for request in run.requests}
     for done in run.operations:
-        if not done.submitted <= done.start <= done.end or done.submitted < arrivals.get(done.request, 0):
+        if not done.submitted <= done.start <= done.end or done.submitted < arrivals.get(
+            done.request if done.request is not None else -1, 0
+        ):
             complaints.append(f"{done} is out of order")
 
 
@@ -363,12 +367,13 @@ def of_busy_times(
     run: Run, found: dict[str, Any], complaints: list[str]
 ) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
     """Busy times of buses and array units by cause, from the operations, and from the slices of the timeline."""
-    units = [defaultdict(int) for _ in range(run.units_per_channel * run.device["channels"])]
-    buses = [defaultdict(int) for _ in range(run.device["channels"])]
+    units: list[dict[str, int]] = [defaultdict(int) for _ in range(run.units_per_channel * run.device["channels"])]
+    buses: list[dict[str, int]] = [defaultdict(int) for _ in range(run.device["channels"])]
     command = {name: run.device[f"{name}_command_ns"] for name in ("read", "program", "erase")}
 
     def transfer_ns(size: int) -> int:
-        return -(-size * run.device["bus_ps_per_byte"] // 1000)
+        rounded_up: int = -(-size * run.device["bus_ps_per_byte"] // 1000)
+        return rounded_up
 
     for unit, works in groups(run).items():
         reached = 0
@@ -399,11 +404,11 @@ def of_busy_times(
         for track in range(1, 1 + run.device["channels"] * per_channel):
             sums: dict[str, int] = defaultdict(int)
             reached = 0
-            for first, last, cause in sorted(run.slices[track]):
-                if first < reached:
-                    complaints.append(f"track {track}: slices overlap at {first} ns")
-                reached = last
-                sums[cause] += max(0, min(last, end) - max(first, begin))
+            for slice_start, slice_end, cause in sorted(run.slices[track]):
+                if slice_start < reached:
+                    complaints.append(f"track {track}: slices overlap at {slice_start} ns")
+                reached = slice_end
+                sums[cause] += max(0, min(slice_end, end) - max(slice_start, begin))
             of_slices["channels" if (track - 1) % per_channel == 0 else "dies"].append(sums)
         if not run.has_warmup:
             for kind, own in [("channels", buses), ("dies", units)]:
@@ -416,7 +421,7 @@ def of_busy_times(
     for kind, busy in [("channels", buses), ("dies", units)]:
         for index, sums in enumerate(busy):
             found.update({f"{kind}/{index}/busy_ns/{cause}": ns for cause, ns in by_cause(sums).items()})
-    programs = [defaultdict(int) for _ in units]
+    programs: list[dict[str, int]] = [defaultdict(int) for _ in units]
     for done in run.operations:
         if done.action in ("program", "copy_back"):
             programs[run.unit(done)][done.cause] += 1
@@ -427,9 +432,9 @@ def of_busy_times(
 
 def of_bandwidth(run: Run, found: dict[str, Any]) -> None:
     """What was completed, over the time from the first measured arrival to the last completion."""
-    last = max((request.end for request in run.completed), default=None)
+    last = max((request.end for request in run.completed), default=0)
     first = min(request.arrival for request in run.requests) if run.completed else last
-    span = last - first if last is not None and first is not None else 0
+    span = last - first
     read = sum(request.size for request in run.completed if request.op == "read")
     written = sum(request.size for request in run.completed if request.op == "write")
     found["bandwidth/span_ns"] = span
@@ -507,7 +512,7 @@ def of_collections(run: Run, found: dict[str, Any], done: dict[str, dict[str, in
     found["collection/collections"] = Between(len(ended), len(ended) + extra)
     # A collection begins when its first work is submitted, unless it waits before that: for reads of its victim, or for
     # commits. It cannot begin before the former collection of its plane has ended.
-    least, most = 0, 0
+    least, most = 0.0, 0.0
     of_planes: dict[tuple[int, ...], list[Operation]] = defaultdict(list)
     for work in run.collections:
         of_planes[work.channel, work.chip, work.die, work.plane].append(work)
@@ -563,8 +568,9 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
             "copy_back": ["reads", "programs"],
             "erase": ["erases"],
         }[done.action]:
-            started[of][action] += 1
-        if done.kind != "collection":
+            if of is not None:
+                started[of][action] += 1
+        if done.kind != "collection" and done.member is not None:
             parity[done.member] += done.action == "program" and done.cause == "parity"
             if not done.failed:
                 latency[done.member].append(done.end - done.submitted)
@@ -662,9 +668,11 @@ def of_rebuilds(run: Run, found: dict[str, Any]) -> None:
         found[f"{own}/pages_xored"] = rebuild["pages"] - rebuild["pages_copied"]
         span = ended - started
         found[f"{own}/bytes_per_second"] = None if span == inf else ratio(rebuild["pages"] * run.page_bytes * 1e9, span)
-        served = latencies(
-            [request.end - request.arrival for request in run.completed if started <= request.arrival <= ended]
-        )
+        # Of those that came at the very instant of the failure, some were answered before it, at once.
+        arrived = min(fault["request"] for fault in run.result["faults"] if fault["at_ns"] == started)
+        within = [request for request in run.completed if started <= request.arrival <= ended]
+        within = [request for request in within if request.end > started or request.number >= arrived - 1]
+        served = latencies([request.end - request.arrival for request in within])
         found[f"{own}/requests"], found[f"{own}/mean_latency_ns"] = served["count"], served["mean"]
         found.update({f"{own}/latency_ns/{key}": value for key, value in served.items()})
 
@@ -739,10 +747,10 @@ def leaves(value: Any, path: str = "") -> dict[str, Any]:
 def agrees(told: Any, expected: Any) -> bool:
     if isinstance(expected, Between):
         slack = 1e-9 * max(1.0, abs(told or 0.0))
-        return told is not None and expected.least - slack <= told <= expected.most + slack
+        return told is not None and bool(expected.least - slack <= told <= expected.most + slack)
     if isinstance(told, float) or isinstance(expected, float):
         return told is not None and expected is not None and isclose(told, expected, rel_tol=1e-9, abs_tol=1e-12)
-    return told == expected
+    return bool(told == expected)
 
 
 def check(run: Run) -> list[str]:
