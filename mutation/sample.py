@@ -1,0 +1,307 @@
+"""Mutation testing: draws mutants of the engine, puts them into one build, and runs the tests against each.
+
+    sample.py SEED [SIZE]      draws, runs and appends the result to samples.toml
+    sample.py --survivors      runs the tests of today against all survivors of samples.toml that a test is said to kill
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+RECORD = HERE / "samples.toml"
+WORK = ROOT / "target" / "mutation"
+TREE = WORK / "tree"  # the copy with the mutants in it
+
+MUTATED = ["crates/redundancy/src", "crates/flash/src", "crates/sim/src/engine", "crates/sim/src/buffer"]
+PACKAGES = ["flashraid-redundancy", "flashraid-flash", "flashraid-sim"]
+# Their counts of kills are golden figures, which any change of behaviour moves: they say nothing about who notices a fault.
+LEFT_OUT = {"mutants"}
+HOOK = "::flashraid_vocabulary::mutation::chosen"
+# Fast code with all assertions; no shrinking of what fails.
+BUILD = {"CARGO_PROFILE_DEV_OPT_LEVEL": "2", "CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_INCREMENTAL": "1"}
+RUN = {"PROPTEST_MAX_SHRINK_ITERS": "0", "RUST_BACKTRACE": "0"}
+
+
+# ---- mutants ----
+
+
+def list_mutants():
+    """All mutants, in the order of files and lines."""
+    tracked = subprocess.check_output(["git", "ls-files", *MUTATED], cwd=ROOT, text=True).split()
+    files = [name for name in tracked if name.endswith(".rs")]
+    manifest = ["--manifest-path", str(HERE / "Cargo.toml"), "--target-dir", str(WORK / "list")]
+    return json.loads(subprocess.check_output(["cargo", "run", "-q", *manifest, "--", *files], cwd=ROOT))
+
+
+def order_of_draw(mutants, seed):
+    """All mutants equally likely; those that do not build are replaced by the next ones."""
+    return random.Random(seed).sample(mutants, len(mutants))
+
+
+def instrument(source, mutants):
+    """The text with the mutants beside the original, each under its number, and where each of them went."""
+    source, ranges = source.encode(), {}
+
+    def render(start, end, inside, offset):
+        text, position = b"", start
+        while inside:
+            first, *rest = inside
+            within = [mutant for mutant in rest if first["start"] <= mutant["start"] and mutant["end"] <= first["end"]]
+            if first["start"] == first["end"]:
+                within = []
+            text += source[position : first["start"]]
+            call = f"{HOOK}({first['number']})"
+            before = first["before"].replace("{CHOSEN}", call).encode()
+            at = offset + len(text)
+            inner = render(first["start"], first["end"], within, at + len(before))
+            changed = before + inner + first["after"].encode()
+            ranges[first["number"]] = (at, at + len(changed))
+            text += changed
+            position, inside = first["end"], [mutant for mutant in rest if mutant not in within]
+        return text + source[position:end]
+
+    ordered = sorted(mutants, key=lambda mutant: (mutant["start"], mutant["end"] != mutant["start"], -mutant["end"]))
+    return render(0, len(source), ordered, 0).decode(), ranges
+
+
+# ---- the build ----
+
+
+def write_tree(mutants):
+    """The tracked files as they are, with these mutants; what has not changed keeps its time. Where each mutant went, by file."""
+    files = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).splitlines()
+    ranges = {}
+    for name in files:
+        if not (ROOT / name).is_file():
+            continue
+        content = (ROOT / name).read_bytes()
+        inside = [mutant for mutant in mutants if mutant["file"] == name]
+        if inside:
+            text, ranges[name] = instrument(content.decode(), inside)
+            content = text.encode()
+        elif name == "crates/vocabulary/src/lib.rs":
+            content += b"pub mod mutation;\n"
+        write_changed(TREE / name, content)
+    write_changed(TREE / "crates/vocabulary/src/mutation.rs", (HERE / "hook.rs").read_bytes())
+    return ranges
+
+
+def write_changed(path, content):
+    if not path.exists() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def cargo(*arguments):
+    """Cargo's messages."""
+    packages = [word for package in PACKAGES for word in ("-p", package)]
+    command = ["cargo", *arguments, *packages, "--all-features", "--message-format=json", "--target-dir", str(WORK / "build")]
+    done = subprocess.run(command, cwd=TREE, env=os.environ | BUILD, capture_output=True, text=True)
+    messages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if not messages:
+        sys.exit(done.stderr)
+    return done.returncode, messages
+
+
+def that_do_not_build(mutants):
+    """Checks the tree with these mutants: the numbers of those that the compiler refuses."""
+    ranges = write_tree(mutants)
+    status, messages = cargo("check", "--keep-going")
+    refused, errors = set(), []
+    for message in messages:
+        if message["reason"] != "compiler-message" or message["message"]["level"] != "error":
+            continue
+        errors.append(message["message"]["rendered"])
+        for span in message["message"]["spans"]:
+            places = ranges.get(span["file_name"], {}).items()
+            around = [(end - start, number) for number, (start, end) in places if start <= span["byte_start"] < end]
+            if around and span["is_primary"]:
+                refused.add(min(around)[1])
+    if status and not refused:
+        sys.exit("\n".join(errors))
+    return refused
+
+
+def build(draw, size):
+    """The first `size` mutants of the draw that build, numbered, and the others that came before."""
+    draw = iter([mutant | {"number": number} for number, mutant in enumerate(draw)])
+    taken, refused = [], []
+    while True:
+        taken += [mutant for mutant, _ in zip(draw, range(size - len(taken)), strict=False)]
+        numbers = that_do_not_build(taken)
+        if not numbers:
+            break
+        refused += [mutant for mutant in taken if mutant["number"] in numbers]
+        taken = [mutant for mutant in taken if mutant["number"] not in numbers]
+    status, messages = cargo("test", "--no-run")
+    if status:
+        sys.exit("the tests do not build with these mutants")
+    suites = {}
+    for message in messages:
+        if message["reason"] == "compiler-artifact" and message["executable"] and message["profile"]["test"]:
+            crate = Path(message["manifest_path"]).parent
+            if message["target"]["name"] not in LEFT_OUT:
+                suites[f"{crate.name}/{message['target']['name']}"] = (message["executable"], crate)
+    return taken, refused, suites
+
+
+# ---- the runs ----
+
+
+class Run:
+    """A suite that runs until a test fails."""
+
+    def __init__(self, suite, variables, tests=(), threads=1, cpu_seconds=3600):
+        executable, crate = suite
+        command = [executable, f"--test-threads={threads}", "--exact", *tests]
+        environment = os.environ | RUN | {"CARGO_MANIFEST_DIR": str(crate)} | variables
+        options = {"cwd": crate, "env": environment, "text": True, "start_new_session": True}
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **options)
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
+        resource.prlimit(process.pid, resource.RLIMIT_AS, (8 << 30, 8 << 30))
+        late = threading.Timer(20 * cpu_seconds, lambda: os.killpg(process.pid, signal.SIGKILL))
+        late.start()
+        self.failed, running = None, ""
+        for line in process.stdout:
+            if found := re.match(r"test (\S+)", line):
+                running = found[1]
+            if re.match(r"test .* \.\.\. FAILED", line):
+                self.failed = running
+                os.killpg(process.pid, signal.SIGKILL)
+                break
+        _, status, usage = os.wait4(process.pid, 0)
+        late.cancel()
+        process.returncode = status
+        self.cpu_seconds = usage.ru_utime + usage.ru_stime
+        if status and not self.failed:
+            is_late = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
+            self.failed = f"{running} ({'does not end' if is_late else 'aborts'})"
+
+
+def reached_by(suites):
+    """Runs all suites without a mutant: the processor's seconds of each, and for each mutant the tests of each that come by."""
+    seconds, reached = {}, {}
+    for name, suite in suites.items():
+        path = WORK / "reached"
+        path.unlink(missing_ok=True)
+        run = Run(suite, {"FLASHRAID_REACHED": str(path)}, threads=2)
+        if run.failed:
+            sys.exit(f"without a mutant {name} fails: {run.failed}")
+        seconds[name] = run.cpu_seconds
+        for line in path.read_text().splitlines() if path.exists() else []:
+            number, _, test = line.partition(" ")
+            reached.setdefault(int(number), {}).setdefault(name, set()).add(test)
+        print(f"{name}: {run.cpu_seconds:.1f} s", flush=True)
+    return seconds, reached
+
+
+def killer(mutant, suites, seconds, reached):
+    """The first test that fails with the mutant; fast suites come first, and tests that do not come by the mutant are not run."""
+    by_suite = reached.get(mutant["number"], {})
+    for name in sorted(by_suite, key=lambda name: seconds[name]):
+        tests = by_suite[name]
+        named = sorted(tests) if all("main" != test != "" for test in tests) else []
+        run = Run(suites[name], {"FLASHRAID_MUTANT": str(mutant["number"])}, named, cpu_seconds=int(30 + 5 * seconds[name]))
+        if run.failed:
+            return f"{name} {run.failed}"
+    return None
+
+
+def run_all(mutants, suites, results):
+    """The killer of each mutant, or None; `results` is a file of those that an interrupted run has found."""
+    seconds, reached = reached_by(suites)
+    found = json.loads(results.read_text()) if results.exists() else {}
+
+    def run(mutant):
+        if mutant["id"] in found:
+            return
+        start = time.monotonic()
+        by = killer(mutant, suites, seconds, reached)
+        found[mutant["id"]] = by
+        if mutant["number"] not in reached:
+            by = "no test comes by"
+        results.write_text(json.dumps(found))
+        print(f"{len(found)}/{len(mutants)} {mutant['id']}: {by} ({time.monotonic() - start:.0f} s)", flush=True)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(run, mutants))
+    return found
+
+
+# ---- the record ----
+
+
+def text_of(sample):
+    """A sample as it stands in the record. (Strings of JSON are strings of TOML.)"""
+    quoted = json.dumps
+    lines = ["", "[[sample]]"]
+    lines += [f"{key} = {quoted(sample[key])}" for key in ("seed", "commit", "mutants", "size")]
+    lines += ["not_built = [", *[f"  {quoted(name)}," for name in sample["not_built"]], "]"]
+    lines += ["killed = [", *[f"  [{quoted(name)}, {quoted(by)}]," for name, by in sample["killed"]], "]"]
+    for mutant in sample["survivors"]:
+        lines += ["", "[[sample.survivor]]", f"mutant = {quoted(mutant['id'])}", f"line = {quoted(mutant['text'])}"]
+    return "\n".join(lines) + "\n"
+
+
+def draw_sample(seed, size):
+    if subprocess.check_output(["git", "status", "--porcelain", "crates"], cwd=ROOT):
+        sys.exit("crates/ differs from the commit, which would then say nothing about what was sampled: commit first")
+    commit = subprocess.check_output(["git", "rev-parse", "--short=10", "HEAD"], cwd=ROOT, text=True).strip()
+    record = tomllib.loads(RECORD.read_text()) if RECORD.exists() else {"sample": []}
+    if any(sample["seed"] == seed for sample in record["sample"]):
+        sys.exit(f"seed {seed} has been drawn: no sample is drawn twice")
+    mutants = list_mutants()
+    taken, refused, suites = build(order_of_draw(mutants, seed), size)
+    found = run_all(taken, suites, WORK / f"seed-{seed}-{size}-{commit}.json")
+    killed = [(mutant["id"], found[mutant["id"]]) for mutant in taken if found[mutant["id"]]]
+    survivors = [mutant for mutant in taken if not found[mutant["id"]]]
+    sample = {"seed": seed, "commit": commit, "mutants": len(mutants), "size": size, "killed": killed, "survivors": survivors}
+    with RECORD.open("a") as file:
+        file.write(text_of(sample | {"not_built": [mutant["id"] for mutant in refused]}))
+    print(f"{len(killed)} of {size} killed; {RECORD.relative_to(ROOT)} has the survivors")
+
+
+def run_survivors():
+    record = tomllib.loads(RECORD.read_text())
+    claimed = {survivor["mutant"]: survivor["killed_by"] for sample in record["sample"] for survivor in sample.get("survivor", []) if "killed_by" in survivor}
+    mutants = [mutant for mutant in list_mutants() if mutant["id"] in claimed]
+    gone = claimed.keys() - {mutant["id"] for mutant in mutants}
+    taken, refused, suites = build(mutants, len(mutants))
+    results = WORK / "survivors.json"
+    results.unlink(missing_ok=True)
+    found = run_all(taken, suites, results)
+    for name in sorted(gone):
+        print(f"is not in the sources any more: {name}")
+    alive = [mutant["id"] for mutant in taken if not found[mutant["id"]]] + [mutant["id"] for mutant in refused]
+    if alive:
+        sys.exit("\n".join(["not killed:", *alive]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("seed", type=int, nargs="?")
+    parser.add_argument("size", type=int, nargs="?", default=30)
+    parser.add_argument("--survivors", action="store_true", help="those of all samples that a test is said to kill")
+    arguments = parser.parse_args()
+    if (arguments.seed is None) != arguments.survivors:
+        parser.error("a seed, or --survivors")
+    WORK.mkdir(parents=True, exist_ok=True)
+    run_survivors() if arguments.survivors else draw_sample(arguments.seed, arguments.size)
+
+
+if __name__ == "__main__":
+    main()
