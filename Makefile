@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-PYTHON_SOURCES := python tests $(wildcard benches/*.py)
+PYTHON_SOURCES := python tests $(wildcard benches/*.py mutation/*.py)
 # What the long targets do instead with QUICK=1: all of it with little work, to see that it runs to its end. `make test` does that.
 PROVE := $(if $(QUICK),,FLASHRAID_PROVE=1)
 PROFILE := $(if $(QUICK),,--profile prove)
@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates devices profiles -name '*.rs' -o -name '*.toml')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test prove bench validate papers clean
+.PHONY: help demo test prove bench mutate validate papers clean
 
 ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 define MISSING
@@ -36,6 +36,7 @@ help:
 	@echo 'make test      every test and lint'
 	@echo 'make prove     the longer proofs'
 	@echo 'make bench     speed and memory'
+	@echo 'make mutate    SEED=n SAMPLE=30: deliberate changes of the engine, and which of them the tests notice'
 	@echo 'make validate  writes docs/validation.md: our figures beside published ones'
 	@echo 'make papers    writes docs/papers: the claims of papers beside our figures'
 	@echo 'make clean     removes what was built'
@@ -63,6 +64,9 @@ prove: .venv/built .venv/testing
 
 bench: .venv/built
 	$(PYTHON) benches/run.py $(if $(QUICK),--quick)
+
+mutate: .venv/installed
+	$(PYTHON) mutation/mutate.py $(or $(SEED),--survivors) $(SAMPLE)
 
 validate: .venv/built
 	$(PYTHON) tests/validation/validate.py $(if $(QUICK),--quick,--write)

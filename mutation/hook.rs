@@ -1,4 +1,4 @@
-//! Which mutant of this build runs: the number in `FLASHRAID_MUTANT`. `sample.py` adds this module to a copy of the vocabulary, which all
+//! Which mutant of this build runs: the number in `FLASHRAID_MUTANT`. `mutate.py` adds this module to a copy of the vocabulary, which all
 //! crates with mutants use.
 #![allow(missing_docs)]
 

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{
-    Arm, Attribute, BinOp, Block, Expr, ExprBinary, ExprMethodCall, ExprRange, ImplItemFn, ItemFn, ItemImpl, ItemMod, ItemTrait, Lit, Local,
-    Pat, RangeLimits, ReturnType, Signature, Stmt, TraitItemFn, Type, UnOp,
+    Arm, Attribute, BinOp, Block, Expr, ExprBinary, ExprMethodCall, ExprRange, ImplItemFn, ItemFn, ItemImpl, ItemMod, ItemTrait, Lit,
+    Local, Pat, RangeLimits, ReturnType, Signature, Stmt, TraitItemFn, Type, UnOp,
 };
 
 /// What stands in the texts for the question whether this mutant is chosen.
@@ -102,7 +102,9 @@ impl Finder<'_> {
             let change = if value.is_empty() { "does nothing".to_string() } else { format!("returns {value}") };
             self.insert(&change, signature.ident.span(), start, format!(" if {CHOSEN} {{ return {value}; }}"));
         }
-        if let (ReturnType::Default, Some(Stmt::Expr(last @ (Expr::Call(_) | Expr::MethodCall(_)), None))) = (&signature.output, block.stmts.last()) {
+        if let (ReturnType::Default, Some(Stmt::Expr(last @ (Expr::Call(_) | Expr::MethodCall(_)), None))) =
+            (&signature.output, block.stmts.last())
+        {
             self.delete(last, last.span().byte_range().end);
         }
         self.visit_block(block);
@@ -278,14 +280,11 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                 self.condition(&repeated.cond);
                 return self.visit_block(&repeated.body);
             }
-            Expr::Match(choice) => {
-                let last = choice.arms.last().map(|arm| &arm.pat);
-                if matches!(last, Some(Pat::Wild(_))) || matches!(last, Some(Pat::Ident(bound)) if bound.subpat.is_none()) {
-                    for arm in &choice.arms[..choice.arms.len() - 1] {
-                        if !matches!(arm.pat, Pat::Guard(_)) && arm.attrs.is_empty() {
-                            let span = arm.pat.span();
-                            self.insert("arm removed", span, span.byte_range().end, format!(" if !{CHOSEN}"));
-                        }
+            Expr::Match(choice) if choice.arms.last().is_some_and(|last| takes_all(&last.pat)) => {
+                for arm in &choice.arms[..choice.arms.len() - 1] {
+                    if !matches!(arm.pat, Pat::Guard(_)) && arm.attrs.is_empty() {
+                        let span = arm.pat.span();
+                        self.insert("arm removed", span, span.byte_range().end, format!(" if !{CHOSEN}"));
                     }
                 }
             }
@@ -347,6 +346,15 @@ fn calls_ahead(expr: &Expr) -> bool {
     }
 }
 
+/// Matches whatever comes. (A name in capitals is a variant or a constant.)
+fn takes_all(pat: &Pat) -> bool {
+    match pat {
+        Pat::Wild(_) => true,
+        Pat::Ident(bound) => bound.subpat.is_none() && bound.ident.to_string().starts_with(char::is_lowercase),
+        _ => false,
+    }
+}
+
 fn has_let(expr: &Expr) -> bool {
     match expr {
         Expr::Let(_) => true,
@@ -373,7 +381,16 @@ fn assigns(op: &BinOp) -> bool {
     use BinOp::*;
     matches!(
         op,
-        AddAssign(_) | SubAssign(_) | MulAssign(_) | DivAssign(_) | RemAssign(_) | BitXorAssign(_) | BitAndAssign(_) | BitOrAssign(_) | ShlAssign(_) | ShrAssign(_)
+        AddAssign(_)
+            | SubAssign(_)
+            | MulAssign(_)
+            | DivAssign(_)
+            | RemAssign(_)
+            | BitXorAssign(_)
+            | BitAndAssign(_)
+            | BitOrAssign(_)
+            | ShlAssign(_)
+            | ShrAssign(_)
     )
 }
 

@@ -38,3 +38,6 @@ fn module(file: &Path, name: &str) -> PathBuf {
     };
     folder.join(name).with_extension("rs")
 }
+
+#[cfg(test)]
+mod tests;
