@@ -291,8 +291,9 @@ def table(samples):
     ]
     for sample in samples:
         survivors = sample.get("survivor", [])
-        equivalent = sum("equivalent" in survivor for survivor in survivors)
-        fate = f"{len(survivors) - equivalent} killed since, {equivalent} equivalent" if survivors else "none"
+        fates = [("killed_by", "killed since"), ("equivalent", "equivalent"), ("open", "open")]
+        counts = [(sum(key in survivor for survivor in survivors), name) for key, name in fates]
+        fate = ", ".join(f"{count} {name}" for count, name in counts if count) or "none"
         killed, size = len(sample["killed"]), sample["size"]
         bound = f"{100 * lower_bound(killed, size):.1f} %"
         cells = [sample["seed"], sample["commit"], f"{sample['mutants']:,}", size, killed, bound, fate]

@@ -20,11 +20,11 @@ def samples():
     return tomllib.loads(mutate.RECORD.read_text())["sample"]
 
 
-def test_each_survivor_is_killed_or_equivalent(samples):
+def test_each_survivor_is_killed_equivalent_or_open(samples):
     for drawn in samples:
         assert len(drawn["killed"]) + len(drawn.get("survivor", [])) == drawn["size"]
         for survivor in drawn.get("survivor", []):
-            outcomes = [survivor[key] for key in ("killed_by", "equivalent") if survivor.get(key)]
+            outcomes = [survivor[key] for key in ("killed_by", "equivalent", "open") if survivor.get(key)]
             assert len(outcomes) == 1, survivor["mutant"]
     assert len({drawn["seed"] for drawn in samples}) == len(samples)
 

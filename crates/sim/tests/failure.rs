@@ -239,3 +239,49 @@ fn a_page_without_a_place_cannot_fail() {
     simulation.finish().unwrap();
     assert!(simulation.take_completed().iter().all(|request| request.ok));
 }
+
+/// Latencies under a rebuild are those of requests that were served; a request that fails for lost pages has none.
+#[test]
+fn a_request_that_fails_is_not_among_the_latencies_of_a_rebuild() {
+    let config = drive("raid5", &[]);
+    let mut engine = engine(&config, tags(&config));
+    engine.fill(engine.space_pages());
+    engine.fail(chip(0, 1));
+    engine.fail(chip(1, 1));
+    let lost: Vec<u64> = engine.lost_pages().map(|lpn| lpn.0).collect();
+    let kept = (0..engine.space_pages()).find(|page| !lost.contains(page)).expect("a page that is not lost");
+    engine.submit(&pages(HostOp::Read, lost[0], 1), true);
+    engine.submit(&pages(HostOp::Read, kept, 1), true);
+    engine.finish().unwrap();
+    assert_eq!(engine.completed.iter().filter(|completed| !completed.ok).count(), 1);
+    assert_eq!(engine.rebuilds()[0].latency.count, 1);
+}
+
+/// A rebuild restores both copies of each translation page, with nobody writing.
+#[test]
+fn translation_pages_of_a_dead_chip_are_rebuilt() {
+    let config = drive("raid5", &[("mapping", "dftl"), ("cmt_entries", "64"), ("blocks_per_plane", "32"), ("spare_chips", "1")]);
+    // Their chips are where translation pages happen to lie: some of these chips have some.
+    for (channel, number) in (0..4).flat_map(|channel| (0..4).map(move |number| (channel, number))) {
+        let mut engine = engine(&config, tags(&config));
+        engine.fill(engine.space_pages());
+        engine.fail(chip(channel, number));
+        engine.finish().unwrap();
+        assert_eq!(engine.lost_versions(), 0, "chip {channel}.{number}");
+        assert!(engine.rebuilds()[0].finished_ns.is_some(), "chip {channel}.{number}");
+    }
+}
+
+/// What a failure takes of any member is counted, the first one's too.
+#[test]
+fn versions_that_a_failure_takes_are_counted_on_each_member() {
+    for channel in 0..4 {
+        let config = drive("raid5", &[("rebuild", "none")]);
+        let mut engine = engine(&config, tags(&config));
+        engine.fill(engine.space_pages());
+        let live = live_on(&engine, channel, 0);
+        engine.fail(chip(channel, 0));
+        assert!(live > 50);
+        assert_eq!(engine.lost_versions(), live, "channel {channel}");
+    }
+}

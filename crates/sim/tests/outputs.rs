@@ -614,3 +614,28 @@ fn windows_beyond_the_end_and_intervals_too_fine_for_the_histogram_log_are_said(
     assert!(!asked(&[("series_interval", "3ms")]).contains("rounded to milliseconds"));
     assert!(asked(&[("series_interval", "250us")]).contains("intervals of 250000 ns: the log of histograms has their times"));
 }
+
+/// Of three reads at one instant, of pages on three channels, the first is alone and the others are two and three under way, which is one class of
+/// fio's; on its bus each is a command and, after the array, data.
+#[test]
+fn what_is_under_way_and_what_the_bus_does_for_a_read() {
+    let trace = std::env::temp_dir().join(format!("flashraid-outputs-{}-three-reads.csv", std::process::id()));
+    fs::write(&trace, "ts_us,op,offset,size,flags,latency_us\n10,R,0,4096,,\n10,R,4096,4096,,\n10,R,8192,4096,,\n").unwrap();
+    let run = replay("three-reads", &trace, small("raid0", &[]), &[("timeline_window", "..")], |_| true);
+    fs::remove_file(&trace).unwrap();
+    let levels = &run.fio["jobs"][0]["iodepth_level"];
+    let share = |name: &str| levels[name].as_f64().unwrap();
+    assert!((share("1") - 100.0 / 3.0).abs() < 0.01 && (share("2") - 200.0 / 3.0).abs() < 0.01, "{levels}");
+    let timeline = run.timeline();
+    let events = timeline["traceEvents"].as_array().unwrap();
+    let buses: Vec<(u64, &str)> = events
+        .iter()
+        .filter(|event| event["cat"] == "bus")
+        .map(|event| (event["tid"].as_u64().unwrap(), event["args"]["action"].as_str().unwrap()))
+        .collect();
+    let names = |bus: u64| buses.iter().filter(|(tid, _)| *tid == bus).map(|(_, name)| *name).collect::<Vec<_>>();
+    for (bus, _) in &buses {
+        assert_eq!(names(*bus), ["read_command", "data_out"]);
+    }
+    assert_eq!(buses.len(), 6);
+}

@@ -79,6 +79,18 @@ fn an_unwritten_translation_page_is_not_read() {
     assert_eq!(alone(&mut engine, HostOp::Read, 2, 1), READ);
 }
 
+/// What a first touch leaves on flash without time is on flash in the map too: a later lookup reads it there.
+#[test]
+fn a_first_touch_leaves_its_map_on_flash() {
+    let mut engine = engine(&dftl("raid0", "1", &[("unwritten", "prefill")]), Untracked);
+    for page in [0, 1] {
+        alone(&mut engine, HostOp::Read, page, 1);
+    }
+    let (reads, programs) = metadata(&engine);
+    assert_eq!(alone(&mut engine, HostOp::Read, 0, 1), 2 * READ);
+    assert_eq!(metadata(&engine), (reads + 1, programs));
+}
+
 /// All dirty entries of the victim's translation page are written at once.
 #[test]
 fn dirty_entries_are_written_together() {
