@@ -265,7 +265,7 @@ def text_of(sample):
     """A sample as it stands in the record. (Strings of JSON are strings of TOML.)"""
     quoted = json.dumps
     lines = ["", "[[sample]]"]
-    lines += [f"{key} = {quoted(sample[key])}" for key in ("seed", "commit", "mutants", "size")]
+    lines += [f"{key} = {quoted(sample[key])}" for key in ("seed", "commit", "mutants", "size", "without")]
     lines += ["not_built = [", *[f"  {quoted(name)}," for name in sample["not_built"]], "]"]
     lines += ["killed = [", *[f"  [{quoted(name)}, {quoted(by)}]," for name, by in sample["killed"]], "]"]
     for mutant in sample["survivors"]:
@@ -285,10 +285,8 @@ def lower_bound(killed, size):
 
 def table(samples):
     """The table of docs/faults.md."""
-    lines = [
-        "| seed | commit | mutants | drawn | killed | of all at least | survivors |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    heads = ["seed", "commit", "mutants", "drawn", "killed", "of all at least", "survivors", "not run"]
+    lines = [f"| {' | '.join(heads)} |", f"|{len(heads) * ' --- |'}"]
     for sample in samples:
         survivors = sample.get("survivor", [])
         fates = [("killed_by", "killed since"), ("equivalent", "equivalent"), ("open", "open")]
@@ -296,12 +294,13 @@ def table(samples):
         fate = ", ".join(f"{count} {name}" for count, name in counts if count) or "none"
         killed, size = len(sample["killed"]), sample["size"]
         bound = f"{100 * lower_bound(killed, size):.1f} %"
-        cells = [sample["seed"], sample["commit"], f"{sample['mutants']:,}", size, killed, bound, fate]
+        without = ", ".join(sample["without"])
+        cells = [sample["seed"], sample["commit"], f"{sample['mutants']:,}", size, killed, bound, fate, without]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines) + "\n"
 
 
-def draw_sample(seed, size):
+def draw_sample(seed, size, without):
     if subprocess.check_output(["git", "status", "--porcelain", "crates"], cwd=ROOT):
         sys.exit("crates/ differs from the commit, which would then say nothing about what was sampled: commit first")
     commit = subprocess.check_output(["git", "log", "-1", "--format=%h", "--", "crates"], cwd=ROOT, text=True).strip()
@@ -310,6 +309,7 @@ def draw_sample(seed, size):
         sys.exit(f"seed {seed} has been drawn: no sample is drawn twice")
     mutants = list_mutants()
     taken, refused, suites = build(order_of_draw(mutants, seed), size)
+    suites = {name: suite for name, suite in suites.items() if name not in without}
     found = run_all(taken, suites, WORK / f"seed-{seed}-{size}-{commit}.json")
     killed = [(mutant["id"], found[mutant["id"]]) for mutant in taken if found[mutant["id"]]]
     survivors = [mutant for mutant in taken if not found[mutant["id"]]]
@@ -352,11 +352,12 @@ def main():
     parser.add_argument("seed", type=int, nargs="?")
     parser.add_argument("size", type=int, nargs="?", default=30)
     parser.add_argument("--survivors", action="store_true", help="those of all samples that a test is said to kill")
+    parser.add_argument("--without", nargs="*", default=[], metavar="SUITE", help="suites for which there is no time")
     arguments = parser.parse_args()
     if (arguments.seed is None) != arguments.survivors:
         parser.error("a seed, or --survivors")
     WORK.mkdir(parents=True, exist_ok=True)
-    run_survivors() if arguments.survivors else draw_sample(arguments.seed, arguments.size)
+    run_survivors() if arguments.survivors else draw_sample(arguments.seed, arguments.size, arguments.without)
 
 
 if __name__ == "__main__":
