@@ -99,7 +99,11 @@ def write_tree(mutants):
         elif name == "crates/vocabulary/src/lib.rs":
             content += b"pub mod mutation;\n"
         write_changed(TREE / name, content)
-    write_changed(TREE / "crates/vocabulary/src/mutation.rs", (HERE / "hook.rs").read_bytes())
+    hook = "crates/vocabulary/src/mutation.rs"
+    write_changed(TREE / hook, (HERE / "hook.rs").read_bytes())
+    for path in (TREE / "crates").rglob("*"):
+        if path.is_file() and str(path.relative_to(TREE)) not in {hook, *files}:
+            path.unlink()
     return ranges
 
 
