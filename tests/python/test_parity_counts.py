@@ -53,7 +53,8 @@ def parameters(
         ours["update"] = theirs["update"] = update
     if scheme == "fpc":
         ours["cached_parity_free"] = cached_parity_free
-        theirs["fpc_cached_parity_free"] = "yes" if cached_parity_free else "no"
+        if update != "rcw":  # which never reads an old parity
+            theirs["fpc_cached_parity_free"] = "yes" if cached_parity_free else "no"
     if scheme in ("ppc", "ca-ppc"):
         ours["ppc_update"] = theirs["ppc_update"] = ppc_update
     if scheme == "ca-ppc":

@@ -9,8 +9,9 @@ use flashraid_redundancy::{Build, Protects, Scheme};
 use flashraid_vocabulary::{MemberPage, Version};
 use serde_json::Value;
 
-/// A parity cache with fewer entries is as good as none.
-const FEWEST_PARITIES: u64 = 4;
+/// A parity cache with fewer entries is as good as none. Under the profiles ppc-osdb and ppc-financial with 32 requests under way, at most 0.2 % of
+/// updates find their stripe's parity among 2 to 4 entries, 2 to 8 % among 8, and 18 to 27 % among 16.
+const FEWEST_PARITIES: u64 = 8;
 /// Pages are numbered with 30 bits.
 const MOST_PHYSICAL_PAGES: u128 = (1 << 30) - 1;
 /// Members, array units and planes of a unit are kept as bits of a word.
