@@ -114,6 +114,35 @@ impl Flash {
         self.faults.any && (self.blocks.blocks[self.block_of(ppn)].state == State::Retired || self.faults.unreadable.contains(&ppn.0))
     }
 
+    /// The pages that programs are being written to. Looks at all array units.
+    pub fn programs_in_service(&self) -> impl Iterator<Item = Ppn> {
+        let first = self.units.iter().map(|unit| unit.current).filter(|id| *id != NIL);
+        first.map(|id| self.records[id as usize]).filter(|record| record.work == Work::Program).map(|record| Ppn(record.ppn))
+    }
+
+    /// Whether a block is out of use in a part that lives. Looks at all planes.
+    pub fn has_retired_blocks(&self) -> bool {
+        self.faults.any && self.blocks.planes.iter().any(|plane| plane.in_use && !plane.dead && plane.retired > 0)
+    }
+
+    /// Channels (bits) of which a chip that holds data is dead, and those of which a mirror chip is; without those that others replace.
+    pub fn channels_with_dead_chips(&self) -> (u64, u64) {
+        let (mut data, mut mirrors) = (0, 0);
+        for (channel, chip) in if self.faults.any { self.dead_chips() } else { Vec::new() } {
+            let mut domains = self.planes_of(&Part::Chip { channel, chip }).into_iter().map(|plane| self.domain_of_plane(plane));
+            let is_mirror = domains.any(|domain| domain != NIL && self.holds_copies(domain));
+            *(if is_mirror { &mut mirrors } else { &mut data }) |= 1 << channel;
+        }
+        (data, mirrors)
+    }
+
+    /// Whether a spare chip is in use.
+    pub fn uses_spares(&self) -> bool {
+        let spares = self.settings.geometry.chips_per_channel..self.settings.chips_per_channel();
+        let mut planes = (0..self.data_planes()).filter(|plane| spares.contains(&self.chip_of_unit(self.unit_of_plane(*plane))));
+        self.faults.any && planes.any(|plane| self.blocks.planes[plane as usize].in_use)
+    }
+
     /// Whether the page stands for versions that found no place.
     pub fn is_unplaced_page(&self, ppn: Ppn) -> bool {
         ppn == self.faults.lost
@@ -381,6 +410,12 @@ impl Flash {
         }
     }
 
+    /// Whether a physical page lies on a mirror chip.
+    pub fn is_of_mirror(&self, ppn: Ppn) -> bool {
+        let domain = self.domain_of_plane(self.plane_of(ppn));
+        domain != NIL && self.holds_copies(domain)
+    }
+
     fn holds_copies(&self, domain: u32) -> bool {
         self.settings.mirror_chips > 0 && (self.members..2 * self.members).contains(&domain)
     }
@@ -584,9 +619,12 @@ impl Flash {
             self.faults.pages_gone[member as usize] -= blocks * self.pages_per_block;
         }
         let domain = &mut self.domains[domain_id as usize];
-        domain.units |= is;
-        if domain.channels.0 + 1 == domain.channels.1 {
-            domain.units &= !was;
+        // A mirror chip has no translation pages, and neither has the spare chip in its place.
+        if domain.units & was != 0 {
+            domain.units |= is;
+            if domain.channels.0 + 1 == domain.channels.1 {
+                domain.units &= !was;
+            }
         }
         if domain.plane == old {
             domain.plane = new;
@@ -608,6 +646,7 @@ impl Flash {
     pub(crate) fn check_faults(&self) -> Result<(), String> {
         let mut gone = vec![0; self.members as usize];
         let mut living = vec![0; self.domains.len()];
+        let mut units = vec![0; self.domains.len()];
         for (id, plane) in self.blocks.planes.iter().enumerate() {
             let first = self.blocks.index(id as u32, 0);
             let blocks = &self.blocks.blocks[first..first + plane.blocks as usize];
@@ -633,6 +672,7 @@ impl Flash {
                 continue;
             }
             living[domain as usize] += u32::from(!plane.dead && plane.blocks > 0);
+            units[domain as usize] |= if plane.blocks > 0 { self.units[self.unit_of_plane(id as u32) as usize].bit } else { 0 };
             if id < self.data_planes() as usize && !self.holds_copies(domain) {
                 let member = self.member_of_unit(self.unit_of_plane(id as u32)).expect("planes in use are of a member");
                 gone[member as usize] += plane.retired * self.pages_per_block;
@@ -647,6 +687,10 @@ impl Flash {
             return Err(format!("{gone:?} pages are gone, counted {:?}", self.faults.pages_gone));
         }
         for (id, domain) in self.domains.iter().enumerate() {
+            let is_in_use = units[id] != 0;
+            if is_in_use && domain.channels.0 + 1 == domain.channels.1 && domain.units != units[id] {
+                return Err(format!("domain {id} has planes in units {:b}: {domain:?}", units[id]));
+            }
             let waiting: i64 = domain.waiting.iter().map(|queue| self.queued_in(queue.head)).sum();
             if domain.living_planes != living[id] || domain.reserved < waiting || (living[id] == 0 && waiting > 0) {
                 return Err(format!("domain {id}, in which {waiting} programs wait and {} planes live: {domain:?}", living[id]));

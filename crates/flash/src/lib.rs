@@ -16,6 +16,7 @@ mod settings;
 mod topology;
 
 pub use collection::Collected;
+pub use collection::collector::Collecting;
 use collection::collector::Collection;
 pub use collection::merge::MergeKind;
 use collection::victims::Victims;
@@ -72,8 +73,8 @@ pub enum MapNews {
         /// Of which page.
         slot: u32,
     },
-    /// The plane's victim, from which pages were moved, is erased.
-    Erased {
+    /// The collection of the plane has ended: its victim, from which pages were moved, is erased, or it was cut short.
+    Ended {
         /// The plane.
         plane: u32,
     },

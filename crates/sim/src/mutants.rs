@@ -89,6 +89,12 @@ pub enum Fault {
     UseFailedRead,
     /// A fault of the data buffer, if the device has one.
     Buffer(BufferFault),
+    /// A flush waits for nothing that was written before it.
+    FlushAtOnce,
+    /// A flush is answered when what it writes is in the registers of dies.
+    FlushToRegisters,
+    /// DFTL: translation pages of which a copy is lost are not repaired.
+    SkipMapRepair,
 }
 
 /// One deliberate fault of a device with a data buffer.

@@ -212,7 +212,7 @@ impl Simulation {
 }
 
 /// Fills and preconditions. Returns the pages filled, and what the precondition reached.
-fn prepare<C: Content>(
+pub(crate) fn prepare<C: Content>(
     engine: &mut Engine<C>,
     config: &Config,
     go_on: &mut impl FnMut(u64) -> bool,

@@ -46,6 +46,22 @@ fn read(first: u64) -> HostRequest {
     pages(HostOp::Read, first, 1)
 }
 
+/// A device that answers with the data in the register does not answer a flush of the buffer in DRAM so: that promises that flash has them.
+#[test]
+fn a_flush_of_the_buffer_waits_for_the_ends_of_programs() {
+    for early in [("write_completes", "data_in"), ("parity_in_response", "false")] {
+        let config = config("tiny", "raid5", &[("channels", "3"), ("buffer_bytes", "16384"), ("buffer_ns", "0"), early]);
+        let mut engine = engine(&config, tags(&config));
+        engine.submit(&write(0, 1), true);
+        engine.submit(&flush(), true);
+        while engine.completed.len() < 2 {
+            assert!(engine.advance().unwrap());
+        }
+        assert_eq!(engine.flash.programs_in_service().next(), None, "with {early:?} a program goes on after the flush");
+        engine.finish().unwrap();
+    }
+}
+
 #[test]
 fn a_flush_waits_for_earlier_writes_alone_and_holds_up_nobody() {
     // One die: everything queues. Two writes, a flush, a third write and a read.

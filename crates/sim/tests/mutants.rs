@@ -141,7 +141,7 @@ fn each_fault_is_caught() {
 }
 
 /// Faults that torture must find, each under the schemes that can make it, and what they are.
-const TORTURED: [(Fault, &[&str], &str); 47] = [
+const TORTURED: [(Fault, &[&str], &str); 50] = [
     (Fault::EraseSemivalid, &["cr5m", "ppc"], "the collector erases a semivalid page"),
     (Fault::DropParityProgram, &["raid4", "raid5", "cr5m"], "the parity is not programmed"),
     (Fault::SkipPreRead, &["raid4", "raid5", "cr5m"], "a pre-read is not made"),
@@ -185,6 +185,9 @@ const TORTURED: [(Fault, &[&str], &str); 47] = [
         &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"],
         "an operation goes on without what a failed read should have delivered",
     ),
+    (Fault::FlushAtOnce, &["raid1", "raid5", "cr5m", "ppc"], "a flush waits for nothing that was written before it"),
+    (Fault::FlushToRegisters, &["raid1", "raid5", "sirf1"], "a flush is answered when what it writes is in the registers of dies"),
+    (Fault::SkipMapRepair, &["raid5", "ppc"], "of translation pages a lost copy is not made again"),
     (Fault::KeepUnplaced, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "what finds no place is not noted as lost"),
     (Fault::Buffer(BufferFault::SkipReadBeforeWrite), &["raid5"], "the read-before-write of an eviction is not made"),
     (Fault::Buffer(BufferFault::AlwaysCovers), &["raid5"], "every eviction counts as covering what flash holds"),
@@ -208,7 +211,7 @@ const TORTURED: [(Fault, &[&str], &str); 47] = [
 ];
 
 /// Kills within which torture must find each fault.
-const MOST_KILLS: u64 = 1_000;
+const MOST_KILLS: u64 = 10_000;
 
 /// How many kills it takes to find each fault is in the docs (`FLASHRAID_BLESS=1` writes them there).
 #[test]
@@ -219,6 +222,7 @@ fn torture_finds_each_fault() {
         for scheme in schemes {
             let settings = match fault {
                 Fault::WrongVersionInRmw | Fault::CurrentForBase if !scheme.ends_with("ppc") => vec![("update".into(), "rmw".into())],
+                Fault::SkipMapRepair => vec![("mapping".into(), "dftl".into())],
                 _ => Vec::new(),
             };
             let torture = Torture { scheme: (*scheme).into(), mutant: Some(fault), kills: MOST_KILLS, settings, ..Torture::default() };
@@ -226,6 +230,13 @@ fn torture_finds_each_fault() {
             match &report.schemes[0].violation {
                 Some(found) => {
                     println!("{fault:?}, {scheme}: kill {}: {}", found.kill, found.what);
+                    // What promises of flushes and translation pages are about, nothing else sees.
+                    let by = match fault {
+                        Fault::FlushAtOnce | Fault::FlushToRegisters => "before a flush",
+                        Fault::SkipMapRepair => "translation page",
+                        _ => "",
+                    };
+                    assert!(found.what.contains(by), "{fault:?}, {scheme}: {}", found.what);
                     kills.push(format!("{scheme}: {}", found.kill + 1));
                 }
                 None => missed.push(format!("{fault:?} under {scheme}")),

@@ -8,7 +8,7 @@ use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, Untracked};
 use flashraid_sim::engine::translation::TranslationCounts;
 use flashraid_sim::verify;
-use flashraid_vocabulary::{Action, Cause, HostOp, Lpn, MemberPage};
+use flashraid_vocabulary::{Action, Cause, Fault, HostOp, Lpn, MemberPage, Part};
 use flashraid_workload::SplitMix64;
 use support::{config, engine, pages, tags};
 
@@ -305,5 +305,44 @@ fn a_table_of_all_entries_is_page_mapping() {
         };
         assert_eq!(latencies(&mut on_flash), latencies(&mut in_ram), "{scheme}");
         assert_eq!(metadata(&on_flash).1, 0, "nothing had to be written");
+    }
+}
+
+/// A spare chip in the place of a mirror chip holds no translation pages: those of the member stay at the unit of its data chip.
+#[test]
+fn the_spare_of_a_mirror_chip_takes_no_translation_pages() {
+    let pairs = [("mapping", "dftl"), ("cmt_entries", "4"), ("chips_per_channel", "2"), ("spare_chips", "1"), ("array_unit", "chip")];
+    let config = config("tiny", "cr5m", &[&pairs[..], &[("blocks_per_plane", "40"), ("over_provisioning", "0.7")]].concat());
+    let mut engine = engine(&config, tags(&config));
+    engine.fill(engine.space_pages());
+    engine.fail(Fault::Loss(Part::Chip { channel: 1, chip: 1 }));
+    engine.finish().unwrap();
+    engine.flash.check().unwrap();
+    for page in 0..engine.space_pages() {
+        assert!(alone(&mut engine, HostOp::Write, page, 1) > 0);
+    }
+}
+
+/// A collection that a failure cuts short has moved pages: the map says so on flash all the same.
+#[test]
+fn moves_of_a_collection_that_is_cut_short_are_written() {
+    let pairs = [("mapping", "dftl"), ("cmt_entries", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.6"), ("spare_chips", "1")];
+    let config = config("tiny", "raid1", &[&pairs[..], &[("gc_threshold", "0.5"), ("page_bytes", "512")]].concat());
+    let mut engine = engine(&config, tags(&config));
+    engine.fill(engine.space_pages());
+    let (mut random, mut cut) = (SplitMix64::new(1), 0);
+    while cut < 60 {
+        let page = random.next_u64() % engine.space_pages();
+        engine.submit(&pages(HostOp::Write, page, 1), true);
+        for _ in 0..40 {
+            engine.advance().unwrap();
+        }
+        if engine.flash.collections_under_way().of_data {
+            let mut failing = engine.clone();
+            failing.fail(Fault::Loss(Part::Channel(0)));
+            failing.finish().unwrap();
+            assert_eq!(verify::stored(&failing).mismatches, 0, "cut {cut}");
+            cut += 1;
+        }
     }
 }

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 GAPS = ("p1", "p10", "p25", "p50", "p75", "p90", "p99", "p100")  # of more, which would make a row too long
 
 
-def show_torture(report: dict[str, Any]) -> None:
+def show_torture(report: dict[str, Any], seconds: float) -> None:
     """What was tried on each scheme, and what its kills found going on."""
     schemes = report["schemes"]
-    tried = _table("", ["scheme", "kills", "requests", "faults", "rebuilt", "pages checked"])
+    tried = _table("", ["scheme", "kills", "requests", "faults", "rebuilt", "pages checked", "pairs of states", "met"])
     for found in schemes:
         row = [
             found["kills"],
@@ -28,12 +28,20 @@ def show_torture(report: dict[str, Any]) -> None:
             sum(found["faults"].values()),
             found["rebuilt"],
             found["pages_checked"],
+            len(found["pairs"]),
+            sum(count > 0 for count in found["pairs"].values()),
         ]
         tried.add_row(found["scheme"], *(f"{count:,}" for count in row))
     states = _table("", ["kills that found", *(found["scheme"] for found in schemes)])
-    for state in schemes[0]["states"]:
-        states.add_row(state, *(f"{found['states'][state] / max(found['kills'], 1):.1%}" for found in schemes))
+    for state in dict.fromkeys(state for found in schemes for state in found["states"]):
+        shares = (found["states"].get(state, None) for found in schemes)
+        kills = (max(found["kills"], 1) for found in schemes)
+        states.add_row(
+            state, *("-" if count is None else f"{count / of:.1%}" for count, of in zip(shares, kills, strict=True))
+        )
     _print(tried, states)
+    kills_done = sum(found["kills"] for found in schemes)
+    print(f"{kills_done:,} kills in {seconds:.1f} s: {kills_done / max(seconds, 1e-9) * 60:,.0f} a minute")
 
 
 def show_trace_info(info: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from typing import Annotated, Any
 
 import typer
@@ -56,12 +57,14 @@ def torture(
                 progress.begin(name)
             return progress("kills", done, min(done / kills, 1.0))
 
+        start = time.monotonic()
         text, status = _native.torture(scheme, device, seed, kills, kill, rebuild, second, settings, go_on)
+        seconds = time.monotonic() - start
         progress.hide()
         target.write(text + "\n")
     report = json.loads(text)
     if json_target != "-":
-        show_torture(report)
+        show_torture(report, seconds)
     for found in report["schemes"]:
         if found["violation"]:
             _complain(found["scheme"], report["seed"], found["violation"])

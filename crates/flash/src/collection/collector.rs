@@ -38,6 +38,19 @@ impl Stage {
     }
 }
 
+/// Which collections run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collecting {
+    /// Of data pages, moved page by page.
+    pub of_data: bool,
+    /// Merges of log blocks.
+    pub merges: bool,
+    /// Of translation pages.
+    pub of_map: bool,
+    /// Of a cold block, for static wear levelling.
+    pub for_wear: bool,
+}
+
 /// The collection of one plane.
 #[derive(Clone, Copy, Debug)]
 pub struct Collection {
@@ -537,7 +550,7 @@ impl Flash {
         }
         self.change_space(plane, |blocks| blocks.erased(plane, victim));
         if self.reports_moves() {
-            self.map_news.push(MapNews::Erased { plane });
+            self.map_news.push(MapNews::Ended { plane });
         }
     }
 
@@ -545,6 +558,19 @@ impl Flash {
 
     pub(crate) fn is_collecting(&self, plane: u32) -> bool {
         self.collections[plane as usize].victim != NONE
+    }
+
+    /// Collections, by what they are: looks at all planes.
+    pub fn collections_under_way(&self) -> Collecting {
+        let mut collecting = Collecting::default();
+        let data_planes = self.units.len() as u32 * self.planes_per_unit;
+        for (plane, collection) in (0..).zip(&self.collections).filter(|(_, collection)| collection.victim != NONE) {
+            collecting.merges |= self.hybrid.is_some();
+            collecting.of_data |= self.hybrid.is_none() && plane < data_planes;
+            collecting.of_map |= plane >= data_planes;
+            collecting.for_wear |= collection.wear;
+        }
+        collecting
     }
 
     /// Checks that units are blocked by the collections that do, and no others.
@@ -570,6 +596,9 @@ impl Flash {
                 self.mark_units(plane, false);
             }
             self.change_space(plane, |blocks| blocks.planes[plane as usize].debt = false);
+            if self.reports_moves() {
+                self.map_news.push(MapNews::Ended { plane });
+            }
             self.questions.retain(|question| !matches!(question, Question::Semivalid(of, _) if *of == plane));
         }
     }

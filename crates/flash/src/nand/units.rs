@@ -55,7 +55,7 @@ pub struct Unit {
     /// Bound work by class and kind (reads, others); all in the first of a class under FIFO.
     pub(super) queues: [Queue; 2 * Priority::COUNT],
     /// Records in service: several for a multi-plane operation.
-    pub(super) current: u32,
+    pub(crate) current: u32,
     /// Bound records waiting.
     pub(crate) queued: u32,
     /// Planes in which a program of a plan finds a page, of each kind.

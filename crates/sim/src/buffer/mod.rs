@@ -410,6 +410,11 @@ impl Buffer {
 
     // ---- room ----
 
+    /// Whether pages wait for room.
+    pub fn is_short_of_room(&self) -> bool {
+        self.room.is_short()
+    }
+
     /// Operation `operation` writes pages out of which the one with this number was taken in last. Returns whether it has to wait for it.
     pub fn waits_for_admission(&mut self, number: u64, operation: u32) -> bool {
         let waits = !self.room.is_admitted(number);

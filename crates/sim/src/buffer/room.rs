@@ -61,6 +61,11 @@ impl Room {
         number <= self.admitted
     }
 
+    /// Whether a page waits for its admission.
+    pub fn is_short(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// Somebody waits for the admission of the page with this number, which is not admitted.
     pub fn wait(&mut self, number: u64, waiter: Waiter) {
         let id = match self.unused {

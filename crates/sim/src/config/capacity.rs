@@ -341,6 +341,30 @@ impl Device {
         (logical(low) > 0).then_some(low)
     }
 
+    /// The smallest and the greatest over-provisioning, in parts per million, with which a device as small as this one works: the logical pages fit, each
+    /// member can hold so many further versions (`held`), and at least a page of each plane is offered, of hybrid mapping a block. `None` if there is none.
+    pub(crate) fn over_provisioning_range_ppm(&self, placement: Placement, held: u32) -> Option<(u64, u64)> {
+        let pages = |ppm: u64| self.pages_per_member_at(ppm);
+        let fits = |ppm: u64| {
+            let (pages, blocks) = (pages(ppm), self.data_blocks_for(pages(ppm)));
+            let most = most_logical_pages(self.planes_per_member(), blocks, self.pages_per_block, self.gc_hard);
+            let has_room = self.mapping.is_hybrid() || u64::from(pages) + u64::from(held) <= most;
+            has_room && self.space_domain_of(placement, pages).logical_pages <= self.most_logical_pages_beside(placement, pages)
+        };
+        // Both are monotonous in it.
+        let first = |is_so: &dyn Fn(u64) -> bool| {
+            let (mut low, mut high) = (0, 1_000_000);
+            while low < high {
+                let middle = (low + high) / 2;
+                if is_so(middle) { high = middle } else { low = middle + 1 }
+            }
+            low
+        };
+        let least_pages = self.planes_per_member() * if self.mapping.is_hybrid() { self.pages_per_block } else { 1 };
+        let (least, too_much) = (first(&fits), first(&|ppm| pages(ppm) < least_pages));
+        (least < too_much).then(|| (least, too_much - 1))
+    }
+
     /// Bytes that the data buffer, of whichever kind, may take.
     pub(super) fn buffer_bytes_given(&self) -> u64 {
         match self.nvram_buffer_bytes.max(self.buffer_bytes) {

@@ -55,8 +55,8 @@ pub trait Content: Observer + Clone + Send {
     fn check_stamp(&mut self, ppn: Ppn, stamp: u64);
     /// A translation page appears on flash without time.
     fn placed_stamp(&mut self, ppn: Ppn, stamp: u64);
-    /// Host page `lpn` was filled before the workload starts, by an operation begun with sequence `FILL`.
-    fn filled(&mut self, lpn: Lpn);
+    /// Host page `lpn` was written before the workload starts, by an operation begun with this sequence: `FILL`, or below it for what overwrites the fill.
+    fn filled(&mut self, lpn: Lpn, sequence: u64);
     /// Asks the processor for the content of a physical page.
     fn fetch_page(&self, _ppn: Ppn) {}
     /// Asks the processor for what a host page should contain.
@@ -146,5 +146,5 @@ impl Content for Untracked {
     fn program_stamp(&mut self, _: u32, _: u64) {}
     fn check_stamp(&mut self, _: Ppn, _: u64) {}
     fn placed_stamp(&mut self, _: Ppn, _: u64) {}
-    fn filled(&mut self, _: Lpn) {}
+    fn filled(&mut self, _: Lpn, _: u64) {}
 }

@@ -117,6 +117,9 @@ impl<C: Content> Engine<C> {
         let now_ns = self.now_ns();
         let lost_before = self.lost_versions();
         self.flash.fail(&fault);
+        if self.translation.is_some() {
+            self.take_map_news(); // of collections that it has cut short
+        }
         let mut is_replaced = false;
         if fault == Fault::ParityCache {
             self.lose_parity_cache();

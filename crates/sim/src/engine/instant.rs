@@ -43,7 +43,7 @@ impl<C: Content> Engine<C> {
             }
             self.perform(operation, FILL, &mut wave);
             if C::TRACKED {
-                operation.host_pages().for_each(|lpn| self.content.filled(lpn));
+                operation.host_pages().for_each(|lpn| self.content.filled(lpn, FILL));
             }
             if let Some(buffer) = &mut self.buffer {
                 operation.host_pages().for_each(|lpn| buffer.is_on_flash(lpn));
@@ -135,7 +135,8 @@ impl<C: Content> Engine<C> {
             while overwritten < (start + round).min(most_overwrites) && !is_stopped {
                 // Multiply-shift maps 64 random bits to the range; its bias is below 2^-30 here.
                 let lpn = Lpn(((u128::from(random()) * u128::from(pages)) >> 64) as u64);
-                self.overwrite(lpn, &mut decisions, &mut wave);
+                // Contents differ from overwrite to overwrite, so that an old version is never taken for a newer one.
+                self.overwrite(lpn, FILL - 1 - overwritten, &mut decisions, &mut wave);
                 overwritten += 1;
                 is_stopped = overwritten % 65_536 == 0 && !go_on(overwritten);
             }
@@ -150,13 +151,13 @@ impl<C: Content> Engine<C> {
         Reached { overwritten_pages: overwritten, write_amplification: rounds.last().copied().unwrap_or(1.0), steady }
     }
 
-    fn overwrite(&mut self, lpn: Lpn, decisions: &mut Decisions, wave: &mut Wave) {
+    fn overwrite(&mut self, lpn: Lpn, sequence: u64, decisions: &mut Decisions, wave: &mut Wave) {
         let page_bytes = self.page_bytes;
         let extent = Extent { op: HostOp::Write, first: lpn, pages: 1, first_bytes: page_bytes, last_bytes: page_bytes, covered: false };
         decisions.operations.clear();
         self.scheme.decide(&extent, &EngineView(&self.flash), decisions);
         for operation in &decisions.operations {
-            self.perform_all(*operation, FILL, wave);
+            self.perform_all(*operation, sequence, wave);
         }
         // Merges without time cannot wait for commits: no page stays semivalid from one overwrite to the next.
         while self.flash.settings().log_blocks > 0
@@ -165,7 +166,7 @@ impl<C: Content> Engine<C> {
             self.perform_all(commit, FILL, wave);
         }
         if C::TRACKED {
-            self.content.filled(lpn);
+            self.content.filled(lpn, sequence);
         }
     }
 

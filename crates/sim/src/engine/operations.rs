@@ -11,7 +11,7 @@ use super::{Engine, EngineView, NIL, Serial};
 use flashraid_flash::accounting::{self, Slip};
 use flashraid_flash::{About, Completion, Progress, Question};
 use flashraid_redundancy::{Decisions, Failure, Job, Lock, Operation, OperationKind, Outcomes, Step};
-use flashraid_vocabulary::{Action, Cause, Change, MemberId, MemberPage, PageOperation, Ruling, StripeId, Version, Wave};
+use flashraid_vocabulary::{Action, Cause, Change, HostOp, MemberId, MemberPage, PageOperation, Ruling, StripeId, Version, Wave};
 use std::fmt;
 
 /// An operation in flight.
@@ -104,6 +104,11 @@ impl Slot {
 
     pub(super) fn stripe(&self) -> u32 {
         self.operation.stripe.0
+    }
+
+    /// Whether it runs under the lock of another operation.
+    pub(super) fn borrows_lock(&self) -> bool {
+        self.lender != NIL && self.started
     }
 }
 
@@ -678,8 +683,15 @@ impl<C: Content> Engine<C> {
         if slot.last && !slot.troubled { self.end(id) } else { self.step(id) }
     }
 
-    /// The host gets its answer while page operations that it does not wait for go on.
+    /// The host gets its answer while page operations that it does not wait for go on; that of a flush promises that they have ended.
     fn answer(&mut self, id: u32) {
+        let request = self.slots[id as usize].request;
+        let is_flush = request != NIL && self.requests[request as usize].op == HostOp::Flush;
+        #[cfg(feature = "mutants")]
+        let is_flush = is_flush && !self.has_fault(crate::mutants::Fault::FlushToRegisters);
+        if is_flush {
+            return;
+        }
         let slot = &mut self.slots[id as usize];
         slot.answered = true;
         let (request, operation) = (slot.request, slot.operation);

@@ -6,7 +6,7 @@
 //! shows. An erased page is poisoned. Nothing here is computed from stripe state.
 
 use super::Engine;
-use super::content::{Content, FILL, InBuffer, InEntry, Shares, Submitted};
+use super::content::{Content, InBuffer, InEntry, Shares, Submitted};
 pub use super::layers::ZERO;
 use super::layers::{ALL, Layers, Pages};
 use crate::verify::{Checks, Verified};
@@ -94,6 +94,8 @@ pub struct Tags {
     active: FxHashMap<u64, Page>,
     /// Pages of failed writes, and the number of the latest: old or new, nobody knows, until they are written whole again.
     unknown: FxHashMap<u64, u64>,
+    /// Pages of which a write has failed since `take_doubts`.
+    doubts: Vec<u64>,
     /// Host page reads that were compared.
     pub reads_checked: u64,
     /// Of these, those that returned something else than a version they may see.
@@ -114,6 +116,7 @@ impl Tags {
             delayed: FxHashMap::default(),
             active: FxHashMap::default(),
             unknown: FxHashMap::default(),
+            doubts: Vec::new(),
             reads_checked: 0,
             mismatches: 0,
         }
@@ -135,6 +138,16 @@ impl Tags {
     /// The physical page holds nothing any more, as if it were erased: what failed must never be used again.
     pub fn destroy(&mut self, ppn: Ppn) {
         self.flash[ppn.0 as usize] = 0;
+    }
+
+    /// Pages of which a write or discard has failed since this was last asked, some of them more than once.
+    pub fn take_doubts(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.doubts)
+    }
+
+    /// What a host page holds once everything submitted is done.
+    pub fn newest(&self, lpn: Lpn) -> u64 {
+        self.newest.content(lpn.0)
     }
 
     /// Whether the durable content of a host page is one that the host's requests explain: the newest acknowledged version, or
@@ -200,6 +213,9 @@ impl Tags {
 
     /// The write numbered `number` has failed.
     fn is_unknown(&mut self, lpn: Lpn, number: u64) {
+        if self.doubts.last() != Some(&lpn.0) {
+            self.doubts.push(lpn.0);
+        }
         let latest = self.unknown.entry(lpn.0).or_default();
         *latest = number.max(*latest);
         if let Some(page) = self.active.get_mut(&lpn.0) {
@@ -536,9 +552,9 @@ impl Content for Tags {
         self.flash[ppn.0 as usize] = stamp ^ MASK;
     }
 
-    fn filled(&mut self, lpn: Lpn) {
+    fn filled(&mut self, lpn: Lpn, sequence: u64) {
         for pages in [&mut self.newest, &mut self.durable] {
-            pages.set(lpn.0, Layers::of(FILL, ALL));
+            pages.set(lpn.0, Layers::of(sequence, ALL));
         }
     }
 

@@ -660,6 +660,10 @@ impl<C: Content> Engine<C> {
 
     /// Has each translation page of which one copy is lost repaired from the other (SPEC 6.2).
     pub(super) fn repair_translation_pages(&mut self) {
+        #[cfg(feature = "mutants")]
+        if self.has_fault(crate::mutants::Fault::SkipMapRepair) {
+            return;
+        }
         let Some(mut translation) = self.translation.take() else { return };
         for page in 0..translation.pages() {
             let lost = translation.copies(page).map(|copy| self.flash.is_lost(copy, Version::Current));
@@ -713,7 +717,7 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    /// Takes notice of what the collector moved. What is not cached is written when its victim is erased, all entries of a page at once.
+    /// Takes notice of what the collector moved. What is not cached is written when the collection has ended, all entries of a page at once.
     pub(super) fn take_map_news(&mut self) {
         let mut translation = self.translation.take().expect("only under DFTL");
         let mut all_news = std::mem::take(&mut translation.news);
@@ -724,7 +728,7 @@ impl<C: Content> Engine<C> {
         for news in all_news.drain(..) {
             match news {
                 MapNews::Moved { plane, version, slot } => translation.moved(plane, version, slot),
-                MapNews::Erased { plane } => {
+                MapNews::Ended { plane } => {
                     let mut pages = std::mem::take(&mut translation.grouped[plane as usize]);
                     for page in pages.drain(..) {
                         if translation.stale[page as usize] {

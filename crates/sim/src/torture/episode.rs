@@ -1,37 +1,38 @@
 //! One device, its requests, its failures, and the checks at each kill.
 
 use super::devices::Random;
+use super::flushes::Flushes;
 use super::oracle;
+use super::states::{Case, Known, STATES, exclude};
 use super::{SchemeReport, Torture};
 use crate::assemble;
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, find_scheme};
 use crate::engine::Engine;
-use crate::engine::moment::Moment;
 use crate::engine::tags::Tags;
+use crate::simulation::prepare;
 use crate::verify::{self, Fault as Finding, VERSIONS};
+use flashraid_flash::Flash;
 use flashraid_redundancy::Protects;
 use flashraid_vocabulary::{Cause, Fault, HostOp, HostRequest, LocalPage, Lpn, MemberId, MemberPage, Part, Ppn, Version};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Kills of an episode.
 pub const KILLS: u64 = 25;
 /// Events before a kill, at most, and for how many more it is put off until something wanted goes on.
 const MOST_EVENTS: u64 = 60;
-const MOST_PATIENCE: u64 = 6_000;
+const MOST_PATIENCE: u64 = 2_500;
 /// Events between two requests while a rebuild is to make progress.
 const IDLE_PACE: u64 = 30;
 /// Events within which a device comes to rest.
 const MOST_WORK: u64 = 300_000;
+/// Events between two attempts to bring about what is wanted.
+const PROVOCATION: u64 = 100;
+/// Once in how many episodes a second unit may fail before the first one is rebuilt: twice as often where it may take a copy and a base of a stripe.
+const SECONDS: u64 = 4;
 /// The number of the NVRAM among units that fail.
 const NVRAM: u32 = u32::MAX;
 /// Pages on which most requests concentrate.
 const HOT_PAGES: u64 = 24;
-
-/// What a kill may want to find going on.
-const WANTED: [&str; 8] =
-    ["update_half_done", "semivalid_page", "collection", "commit", "lock_queue", "rebuild_10", "rebuild_50", "rebuild_90"];
-/// How often each of these is wanted: what is rarer, more often. As often again nothing is.
-const WEIGHTS: [usize; 8] = [1, 1, 1, 6, 1, 7, 10, 14];
 
 /// What is wrong, and with which page.
 type Problem = (Option<u64>, String);
@@ -53,13 +54,27 @@ pub struct Episode {
     most_pages: u64,
     /// The unit that has failed, in part at least, and is not rebuilt.
     failed: Option<u32>,
+    /// Channels of which a data chip is dead, and those of which a mirror chip is.
+    dead_chips: (u64, u64),
     second: bool,
     /// A second unit has failed: data may be lost, and what is lost is known.
     exceeded: bool,
     submitted: u64,
     /// Kills that found nothing wrong.
     pub kills: u64,
-    states: BTreeMap<&'static str, u64>,
+    /// States that can be on this device, and pairs of them, as numbers in `STATES`.
+    states: Vec<usize>,
+    pairs: Vec<(usize, usize)>,
+    /// How many kills found each pair, and each state as a pair with itself.
+    found: BTreeMap<(usize, usize), u64>,
+    /// What requests are to be now, if something is wanted of them.
+    favoured: Option<Favour>,
+    flushes: Flushes,
+    /// Flushes submitted and not completed.
+    pending_flushes: BTreeSet<u64>,
+    drains: bool,
+    /// Before so many kills nothing fails.
+    calm: u64,
     faults: BTreeMap<&'static str, u64>,
     pages_checked: u64,
     pages_gone: u64,
@@ -71,22 +86,17 @@ fn unit_of(engine: &Engine<Tags>, protects: Protects, ppn: Ppn) -> Option<u32> {
     verify::failed_unit(&engine.flash, protects, ppn)
 }
 
-/// Within a tenth of all: the walk of a rebuild leaps over what is not damaged.
-fn is_near(share: f64, percent: f64) -> bool {
-    (share * 100.0 - percent).abs() <= 10.0
+/// The name of a pair of states in reports.
+fn pair_name(one: usize, other: usize) -> String {
+    format!("{} + {}", STATES[one].name, STATES[other].name)
 }
 
-fn holds(moment: &Moment, wanted: &str) -> bool {
-    match wanted {
-        "update_half_done" => moment.updates,
-        "semivalid_page" => moment.semivalid,
-        "collection" => moment.collects,
-        "commit" => moment.commits,
-        "lock_queue" => moment.waits_for_lock,
-        "rebuild_10" => moment.rebuilt.is_some_and(|share| is_near(share, 10.0)),
-        "rebuild_50" => moment.rebuilt.is_some_and(|share| is_near(share, 50.0)),
-        _ => moment.rebuilt.is_some_and(|share| is_near(share, 90.0)),
-    }
+/// Requests of one kind.
+#[derive(Clone, Copy, PartialEq)]
+enum Favour {
+    Flushes,
+    Trims,
+    PartsOfPages,
 }
 
 impl Episode {
@@ -95,7 +105,7 @@ impl Episode {
         let mut random = Random::of(torture.seed, number, 2);
         let mut engine = assemble::engine(&config, |space_pages| Tags::new(config.device.ppn_limit(), space_pages))?;
         let space = engine.space_pages();
-        engine.fill((config.run.fill * space as f64) as u64);
+        prepare(&mut engine, &config, &mut |_| true)?;
         #[cfg(feature = "mutants")]
         if let Some(fault) = torture.mutant {
             engine.inject(fault);
@@ -104,6 +114,15 @@ impl Episode {
         if protects == Protects::None {
             return Err(ConfigError(format!("{scheme} declares to survive nothing, so there is nothing to prove")));
         }
+        let second = torture.second || random.once_in(if config.device.mirror_chips > 0 { SECONDS / 2 } else { SECONDS });
+        let calm = random.of_list(&[0, 0, 2, 5, 10, KILLS]);
+        let case = Case { entry: find_scheme(scheme)?, config: &config, second };
+        let states: Vec<usize> = (0..STATES.len()).filter(|state| (STATES[*state].can_be)(&case)).collect();
+        let pairs: Vec<(usize, usize)> = states
+            .iter()
+            .flat_map(|one| states.iter().map(move |other| (*one, *other)))
+            .filter(|(one, other)| one < other && !exclude(&STATES[*one], &STATES[*other]))
+            .collect();
         Ok(Self {
             protects,
             controller_lives: torture.claims.is_none(),
@@ -114,11 +133,19 @@ impl Episode {
             most_pages: random.within(1, 2 * u64::from(engine.scheme().width()) + 1),
             random,
             failed: None,
-            second: torture.second,
+            dead_chips: (0, 0),
+            second,
             exceeded: false,
             submitted: 0,
             kills: 0,
-            states: WANTED.iter().map(|name| (*name, 0)).collect(),
+            found: states.iter().map(|state| (*state, *state)).chain(pairs.iter().copied()).map(|pair| (pair, 0)).collect(),
+            states,
+            pairs,
+            favoured: None,
+            flushes: Flushes::default(),
+            pending_flushes: BTreeSet::new(),
+            drains: config.run.drain,
+            calm,
             faults: BTreeMap::new(),
             pages_checked: 0,
             pages_gone: 0,
@@ -134,6 +161,8 @@ impl Episode {
 
     /// What was found.
     pub fn report(&self) -> SchemeReport {
+        let counts =
+            |alone: bool| self.found.iter().filter(move |((one, other), _)| (one == other) == alone).map(|(pair, kills)| (*pair, *kills));
         SchemeReport {
             episodes: 1,
             kills: self.kills,
@@ -142,7 +171,8 @@ impl Episode {
             pages_gone: self.pages_gone,
             rebuilds: self.engine.rebuilds().len() as u64,
             rebuilt: self.rebuilt,
-            states: self.states.clone(),
+            states: counts(true).map(|((state, _), kills)| (STATES[state].name, kills)).collect(),
+            pairs: counts(false).map(|((one, other), kills)| (pair_name(one, other), kills)).collect(),
             faults: self.faults.clone(),
             ..SchemeReport::default()
         }
@@ -152,13 +182,19 @@ impl Episode {
     pub fn run(&mut self, kills: u64) -> Result<(), Problem> {
         for _ in 0..kills {
             self.run_to_a_kill()?;
+            self.notice_rebuilt();
+            self.count_states();
             self.check()?;
             self.kills += 1;
+            if self.kills < self.calm {
+                continue;
+            }
             match self.random.below(20) {
-                0..6 => self.fail_something(),
-                6..8 => self.fail_an_operation(),
-                9 => self.fail_the_parity_cache(),
-                8 if self.second => self.fail_a_second_unit(),
+                0..5 => self.fail_something(None),
+                5..7 => self.fail_an_operation(),
+                7 => self.fail_the_parity_cache(),
+                8 if self.second && self.engine.flash.settings().mirror_chips > 0 => self.fail_mirror_and_base(),
+                8 | 9 if self.second => self.fail_a_second_unit(),
                 _ => {}
             }
         }
@@ -167,37 +203,99 @@ impl Episode {
 
     // ---- time ----
 
-    /// Goes on for some events, and then, mostly, until something wanted goes on.
+    /// Goes on for some events, and then, mostly, until one or two states hold that are wanted.
     fn run_to_a_kill(&mut self) -> Result<(), Problem> {
         for _ in 0..self.random.within(1, MOST_EVENTS) {
             self.event()?;
         }
-        let all: usize = WEIGHTS.iter().sum();
-        let mut choice = self.random.below(2 * all as u64) as usize;
-        let wanted = WANTED.iter().zip(WEIGHTS).find(|(_, weight)| {
-            let is_chosen = choice < *weight;
-            choice = choice.saturating_sub(*weight);
-            is_chosen
-        });
-        let Some((wanted, _)) = wanted else { return Ok(()) };
-        if wanted.starts_with("rebuild") && self.failed.is_none() {
-            self.fail_something();
-        }
+        let wanted = match self.random.below(10) {
+            0..3 => return Ok(()),
+            3..6 => vec![self.any_state()],
+            _ => self.any_pair(),
+        };
+        let rebuilds = wanted.iter().any(|state| STATES[*state].name.starts_with("rebuild"));
         let pace = self.pace;
-        if wanted.starts_with("rebuild") {
+        if rebuilds {
             // Some orders only make progress where the host leaves a member idle.
             self.pace = pace.max(IDLE_PACE);
         }
-        for _ in 0..MOST_PATIENCE {
-            let moment = self.engine.moment();
-            let is_over = wanted.starts_with("rebuild") && moment.rebuilt.is_none();
-            if holds(&moment, wanted) || is_over {
-                break;
+        for tick in 0..MOST_PATIENCE {
+            let known = self.known();
+            let mut missing = wanted.iter().filter(|state| !(STATES[**state].holds)(&known)).copied();
+            let Some(first) = missing.next() else { break };
+            if tick % PROVOCATION == 0 {
+                let next = missing.next();
+                [Some(first), next].into_iter().flatten().for_each(|state| self.provoke(STATES[state].name));
             }
             self.event()?;
         }
-        self.pace = pace;
+        (self.pace, self.favoured) = (pace, None);
         Ok(())
+    }
+
+    /// A state that can be, the rarer ones more often.
+    fn any_state(&mut self) -> usize {
+        let all: usize = self.states.iter().map(|state| STATES[*state].weight).sum();
+        let mut choice = self.random.below(all as u64) as usize;
+        let is_chosen = |state: &&usize| {
+            let weight = STATES[**state].weight;
+            let found = choice < weight;
+            choice = choice.saturating_sub(weight);
+            found
+        };
+        *self.states.iter().find(is_chosen).expect("less than all")
+    }
+
+    /// Two states that can be at once.
+    fn any_pair(&mut self) -> Vec<usize> {
+        let (one, other) = self.random.of_list(&self.pairs);
+        vec![one, other]
+    }
+
+    /// Does what may bring a state about.
+    fn provoke(&mut self, state: &str) {
+        match state {
+            "flush_waits" => self.favoured = Some(Favour::Flushes),
+            "trim" => self.favoured = Some(Favour::Trims),
+            "partial_write" => self.favoured = Some(Favour::PartsOfPages),
+            _ if self.kills < self.calm => {}
+            "degraded" | "rebuild_10" | "rebuild_50" | "rebuild_90" if self.failed.is_none() => self.fail_something(None),
+            "spare_in_use" if self.failed.is_none() => self.fail_something(Some("chip")),
+            "retired_block" if self.failed.is_none() => self.fail_something(Some("block")),
+            "parity_cache_lost" => self.fail_the_parity_cache(),
+            "second_failure" => {
+                if self.failed.is_none() {
+                    self.fail_something(None);
+                }
+                self.fail_a_second_unit();
+            }
+            "write_on_dead_part" => self.fail_under_a_program(),
+            "both_chips_dead" => self.fail_both_chips(),
+            "no_mirror_and_no_base" => self.fail_mirror_and_base(),
+            _ => {}
+        }
+    }
+
+    /// What is known of this moment.
+    fn known(&self) -> Known {
+        let flash = &self.engine.flash;
+        let (data, mirrors) = self.dead_chips;
+        Known {
+            moment: self.engine.moment(),
+            is_degraded: self.failed.is_some(),
+            has_lost_cache: self.failed == Some(NVRAM),
+            is_exceeded: self.exceeded,
+            has_retired: flash.has_retired_blocks(),
+            uses_spares: flash.uses_spares(),
+            has_lost_both: data & mirrors != 0,
+            lacks_both: self.exceeded && flash.settings().mirror_chips > 0 && self.lacks_copy_and_base(),
+        }
+    }
+
+    /// Whether a stripe has lost a copy and a base.
+    fn lacks_copy_and_base(&self) -> bool {
+        let mut rows = 0..self.engine.flash.settings().pages_per_member;
+        rows.any(|row| self.in_row(row, Version::Copy, true).is_some() && self.in_row(row, Version::Base, true).is_some())
     }
 
     /// Submits a request, or lets the device do one thing.
@@ -206,15 +304,29 @@ impl Episode {
         if submits || !self.engine.advance().map_err(|halted| (None, halted.to_string()))? {
             self.submit();
         }
-        self.engine.completed.clear();
+        self.take_completed();
         Ok(())
+    }
+
+    /// Takes notice of what has completed.
+    fn take_completed(&mut self) {
+        for completed in std::mem::take(&mut self.engine.completed) {
+            if self.pending_flushes.remove(&completed.sequence) && completed.ok {
+                self.flushes.completed(completed.sequence);
+            }
+        }
+        self.flushes.doubt(self.engine.content.take_doubts());
     }
 
     fn submit(&mut self) {
         let page_bytes = u64::from(self.engine.flash.geometry().page_bytes);
         let (space, sector) = (self.engine.space_pages() * page_bytes, page_bytes / 8);
         let kind = self.random.below(100);
+        let favoured = self.favoured.filter(|_| self.random.once_in(3));
         let op = match kind {
+            _ if favoured == Some(Favour::Flushes) => HostOp::Flush,
+            _ if favoured == Some(Favour::Trims) => HostOp::Trim,
+            _ if favoured == Some(Favour::PartsOfPages) => HostOp::Write,
             _ if kind < self.write_share => HostOp::Write,
             _ if kind.is_multiple_of(8) => HostOp::Flush,
             _ if kind % 8 < 3 => HostOp::Trim,
@@ -227,7 +339,7 @@ impl Episode {
             (self.hot_page + self.random.below(HOT_PAGES)) % self.engine.space_pages()
         };
         let pages = if self.random.once_in(20) { 4 * self.most_pages } else { self.most_pages };
-        let whole = self.random.once_in(2) || op == HostOp::Trim;
+        let whole = favoured != Some(Favour::PartsOfPages) && self.random.once_in(2) || op == HostOp::Trim;
         let (mut offset_bytes, mut size_bytes) = (page * page_bytes, self.random.within(1, pages) * page_bytes);
         if !whole {
             offset_bytes += self.random.below(8) * sector;
@@ -241,7 +353,15 @@ impl Episode {
             self.hot_page = self.random.below(self.engine.space_pages());
         }
         let arrival_ns = self.engine.now_ns();
-        self.engine.submit(&HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }, true);
+        let changes = matches!(op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes);
+        let pages =
+            || (offset_bytes / page_bytes..(offset_bytes + size_bytes).div_ceil(page_bytes)).take(if changes { usize::MAX } else { 0 });
+        self.flushes.before(&self.engine, pages());
+        let sequence = self.engine.submit(&HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }, true);
+        self.flushes.after(&self.engine, sequence, pages());
+        if op == HostOp::Flush {
+            self.pending_flushes.insert(sequence);
+        }
         self.submitted += 1;
     }
 
@@ -249,6 +369,7 @@ impl Episode {
 
     fn lose(&mut self, name: &'static str, part: Part) {
         self.engine.fail(Fault::Loss(part));
+        self.dead_chips = self.engine.flash.channels_with_dead_chips();
         let dead: Vec<Ppn> = self.engine.flash.pages_of(&part).collect();
         dead.into_iter().for_each(|ppn| self.engine.content.destroy(ppn));
         *self.faults.entry(name).or_default() += 1;
@@ -267,25 +388,91 @@ impl Episode {
         })
     }
 
-    /// A unit, or a part of one, fails, unless something else has failed that is not rebuilt.
-    fn fail_something(&mut self) {
+    /// A unit, or a part of one, fails, unless something else has failed that is not rebuilt. What part, if that is wanted.
+    fn fail_something(&mut self, wanted: Option<&str>) {
         self.notice_rebuilt();
-        let Some(ppn) = self.any_living_page() else { return };
+        if let Some(ppn) = self.any_living_page() {
+            self.fail_what_has(ppn, wanted);
+        }
+    }
+
+    /// What a physical page lies in fails, unless something else has failed that is not rebuilt.
+    fn fail_what_has(&mut self, ppn: Ppn, wanted: Option<&str>) {
         let unit = unit_of(&self.engine, self.protects, ppn);
         if self.exceeded || self.failed.is_some_and(|failed| Some(failed) != unit) || self.has_lost_elsewhere(unit) {
             return;
         }
         self.failed = unit;
-        let (name, part) = self.some_part_with(ppn);
+        let (name, part) = self.some_part_with(ppn, wanted);
         self.lose(name, part);
     }
 
+    /// What a program is being written to fails.
+    fn fail_under_a_program(&mut self) {
+        self.notice_rebuilt();
+        let programs: Vec<Ppn> = self.engine.flash.programs_in_service().filter(|ppn| !self.engine.flash.is_lost_page(*ppn)).collect();
+        if !programs.is_empty() {
+            let ppn = self.random.of_list(&programs);
+            self.fail_what_has(ppn, None);
+        }
+    }
+
+    /// The mirror chip of a channel fails, or a data chip of one that has lost its mirror chip.
+    fn fail_both_chips(&mut self) {
+        self.notice_rebuilt();
+        let (_, mirrors) = self.dead_chips;
+        let is_wanted = |flash: &Flash, ppn: Ppn| {
+            let channel = flash.channel_of_unit(flash.unit_of(ppn));
+            let is_copy = flash.is_of_mirror(ppn);
+            if mirrors == 0 { is_copy } else { mirrors >> channel & 1 == 1 && !is_copy }
+        };
+        let found = (0..20).find_map(|_| self.any_living_page().filter(|ppn| is_wanted(&self.engine.flash, *ppn)));
+        if let Some(ppn) = found {
+            self.fail_what_has(ppn, Some("chip"));
+        }
+    }
+
+    /// The chip of a copy fails, and as a second unit that of a base of its stripe.
+    fn fail_mirror_and_base(&mut self) {
+        self.notice_rebuilt();
+        if self.exceeded {
+            return;
+        }
+        let rows = self.engine.flash.settings().pages_per_member;
+        if self.failed.is_none() {
+            let mut copies = (0..rows).filter_map(|row| self.in_row(row, Version::Base, false).and(self.in_row(row, Version::Copy, false)));
+            if let Some(copy) = copies.next() {
+                self.fail_what_has(copy, Some("chip"));
+            }
+        }
+        let mut bases = (0..rows).filter_map(|row| self.in_row(row, Version::Copy, true).and(self.in_row(row, Version::Base, false)));
+        if let Some(base) = bases.next()
+            && self.failed.is_some_and(|failed| unit_of(&self.engine, self.protects, base) != Some(failed))
+        {
+            let (_, part) = self.some_part_with(base, Some("chip"));
+            self.lose("second", part);
+            self.exceeded = true;
+        }
+    }
+
+    /// Where a page of this row of the members has this version, lost or not.
+    fn in_row(&self, row: u32, version: Version, is_lost: bool) -> Option<Ppn> {
+        let flash = &self.engine.flash;
+        let mut pages = (0..flash.settings().members()).map(|member| MemberPage::new(member as u16, row));
+        pages.find_map(|page| flash.lookup(page, version).filter(|_| flash.is_lost(page, version) == is_lost))
+    }
+
     /// A page, or something larger that it is in, up to the unit of which a failure is survived.
-    fn some_part_with(&mut self, ppn: Ppn) -> (&'static str, Part) {
+    fn some_part_with(&mut self, ppn: Ppn, wanted: Option<&str>) -> (&'static str, Part) {
         let page = self.engine.flash.part_of(ppn);
         let Part::Page { channel, chip, die, plane, block, .. } = page else { unreachable!("where a page is") };
         let is_chip = self.engine.flash.settings().member_is_chip;
-        match (self.random.below(20), self.protects) {
+        let choice = match wanted {
+            Some("block") => 3,
+            Some("chip") => 10,
+            _ => self.random.below(20),
+        };
+        match (choice, self.protects) {
             (0..3, _) => ("page", page),
             // Hybrid mapping retires no blocks.
             (3..6, _) if self.engine.flash.settings().log_blocks > 0 => ("page", page),
@@ -317,7 +504,7 @@ impl Episode {
         let Some(failed) = self.failed.filter(|_| !self.exceeded) else { return };
         let Some(ppn) = self.any_living_page() else { return };
         if unit_of(&self.engine, self.protects, ppn) != Some(failed) {
-            let (_, part) = self.some_part_with(ppn);
+            let (_, part) = self.some_part_with(ppn, None);
             self.lose("second", part);
             self.exceeded = true;
         }
@@ -362,10 +549,6 @@ impl Episode {
     // ---- checks ----
 
     fn check(&mut self) -> Result<(), Problem> {
-        let moment = self.engine.moment();
-        for state in WANTED {
-            *self.states.get_mut(state).expect("all are there") += u64::from(holds(&moment, state));
-        }
         let mut problem: Option<Problem> = None;
         let mut gone = Vec::new();
         let mut complain = |lpn: Lpn, finding: Finding| match finding {
@@ -403,7 +586,34 @@ impl Episode {
         if self.random.once_in(4) {
             self.engine.flash.check().map_err(|what| (None, what))?;
         }
-        Ok(())
+        self.check_flushes()
+    }
+
+    /// Notes which states hold, and which pairs of them.
+    fn count_states(&mut self) {
+        let known = self.known();
+        let held: Vec<usize> = (0..STATES.len()).filter(|state| (STATES[*state].holds)(&known)).collect();
+        for (index, one) in held.iter().enumerate() {
+            for other in &held[index..] {
+                let what = || match one == other {
+                    true => STATES[*one].name.into(),
+                    false => pair_name(*one, *other),
+                };
+                let count = self.found.get_mut(&(*one, *other));
+                *count.unwrap_or_else(|| panic!("{} is met where it cannot be", what())) += 1;
+            }
+        }
+    }
+
+    /// What a completed flush has promised is on flash or in NVRAM.
+    fn check_flushes(&mut self) -> Result<(), Problem> {
+        self.flushes.doubt(self.engine.content.take_doubts());
+        match self.flushes.broken(&self.engine) {
+            Some(lpn) if !self.exceeded => {
+                Err((Some(lpn.0), "was submitted before a flush that has completed, and is neither on flash nor in NVRAM".into()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What is lost is exactly what must be.
@@ -449,7 +659,14 @@ impl Episode {
     /// Everything submitted ends, and the rebuild; then every page is read.
     fn end(&mut self) -> Result<(), Problem> {
         self.come_to_rest()?;
+        self.take_completed();
         self.check()?;
+        if self.drains {
+            self.engine.drain_buffer().map_err(|halted| (None, halted.to_string()))?;
+            self.engine.drain_scheme();
+            self.come_to_rest()?;
+            self.check()?;
+        }
         self.notice_rebuilt();
         let flash = &self.engine.flash;
         flash.check().map_err(|what| (None, what))?;
@@ -466,7 +683,24 @@ impl Episode {
                 "the rebuild has ended, and there is room for all of its stripe, of which something is still lost".into(),
             ));
         }
+        if let Some(page) = self.unrepaired_map().filter(|_| is_done) {
+            return Err((
+                None,
+                format!("the rebuild has ended, and there is room for a copy of translation page {page}, which is still lost"),
+            ));
+        }
         self.read_all()
+    }
+
+    /// A translation page of which a copy is lost, though the other one lives and there is room for it.
+    fn unrepaired_map(&self) -> Option<u32> {
+        let (translation, flash) = (self.engine.translation()?, &self.engine.flash);
+        (0..translation.pages()).find(|page| {
+            let Some((_, copies)) = translation.stored_at(*page) else { return false };
+            let lost = copies.map(|copy| flash.is_lost(copy, Version::Current));
+            let has_room = |copy: usize| lost[copy] && !lost[1 - copy] && flash.has_room(copies[copy]);
+            has_room(0) || has_room(1)
+        })
     }
 
     /// A host page of a stripe that has lost something, of whatever version, though there is room for all of it.

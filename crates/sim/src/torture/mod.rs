@@ -10,7 +10,9 @@
 
 mod devices;
 mod episode;
+mod flushes;
 mod oracle;
+mod states;
 mod threads;
 
 use crate::config::{Config, ConfigError, find_scheme, nearest};
@@ -124,6 +126,8 @@ pub struct SchemeReport {
     pub pages_gone: u64,
     /// How many kills found this going on.
     pub states: BTreeMap<&'static str, u64>,
+    /// How many kills found two states at once, of all pairs that can be.
+    pub pairs: BTreeMap<String, u64>,
     /// What was wrong, if anything was.
     pub violation: Option<Violation>,
 }
@@ -141,6 +145,7 @@ impl SchemeReport {
         for (counts, of_episode) in [(&mut self.faults, found.faults), (&mut self.states, found.states)] {
             of_episode.into_iter().for_each(|(name, count)| *counts.entry(name).or_default() += count);
         }
+        found.pairs.into_iter().for_each(|(name, count)| *self.pairs.entry(name).or_default() += count);
         self.violation = self.violation.take().or(found.violation);
     }
 }
@@ -231,7 +236,7 @@ impl Torture {
 
     /// What so many kills of one device find.
     fn episode(&self, scheme: &'static str, number: u64, kills: u64) -> Result<SchemeReport, ConfigError> {
-        let config = self.config(scheme, number)?;
+        let config = devices::draw(self, scheme, number)?;
         let mut episode = Episode::new(self, config, scheme, number)?;
         // A defect that ends the program is one to be shown like others.
         let outcome = catch_unwind(AssertUnwindSafe(|| episode.run(kills)));
@@ -249,9 +254,9 @@ impl Torture {
         Ok(report)
     }
 
-    /// The device of an episode.
-    fn config(&self, scheme: &str, number: u64) -> Result<Config, ConfigError> {
-        devices::draw(self, scheme, number)
+    /// The device on which a kill happens, and all its settings.
+    pub fn config(&self, scheme: &str, kill: u64) -> Result<Config, ConfigError> {
+        devices::draw(self, scheme, kill / KILLS)
     }
 
     /// The command that shows a kill again.

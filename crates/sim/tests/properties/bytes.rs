@@ -120,8 +120,8 @@ impl Bytes {
         }
         let gathered = &self.gathered[id as usize];
         let lpn = lpn_of(operation, strip);
-        if gathered.sequence == FILL {
-            return lanes(FILL, lpn);
+        if gathered.sequence > FILL / 2 {
+            return lanes(gathered.sequence, lpn); // before the workload
         }
         let (value, mask) = gathered.evicted.get(&strip).copied().unwrap_or_else(|| self.given[&(gathered.sequence, lpn)]);
         value & mask | gathered.below.get(&strip).copied().unwrap_or(0) & !mask
@@ -372,7 +372,7 @@ impl Content for Bytes {
         self.flash[ppn.0 as usize] = Some(stamp);
     }
 
-    fn filled(&mut self, lpn: Lpn) {
-        self.host[lpn.0 as usize] = lanes(FILL, lpn.0);
+    fn filled(&mut self, lpn: Lpn, sequence: u64) {
+        self.host[lpn.0 as usize] = lanes(sequence, lpn.0);
     }
 }

@@ -1,0 +1,143 @@
+//! What a kill may find going on: which states there are, on which devices each of them can be, and which exclude each other.
+
+use crate::config::{Config, Mapping, WearLeveling, WriteCompletes};
+use crate::engine::moment::Moment;
+use flashraid_redundancy::Entry;
+
+/// What an episode knows beside the moment of its engine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known {
+    /// What goes on in the engine.
+    pub moment: Moment,
+    /// Something has failed that is not rebuilt.
+    pub is_degraded: bool,
+    /// It is the parity cache.
+    pub has_lost_cache: bool,
+    /// A second unit has failed.
+    pub is_exceeded: bool,
+    /// A block is out of use.
+    pub has_retired: bool,
+    /// A spare chip has taken the place of a dead one.
+    pub uses_spares: bool,
+    /// A data chip and a mirror chip of one channel are dead.
+    pub has_lost_both: bool,
+    /// A stripe has lost a copy and a base.
+    pub lacks_both: bool,
+}
+
+/// The device of an episode, and what is to happen to it.
+#[derive(Clone, Copy)]
+pub struct Case<'a> {
+    /// The scheme.
+    pub entry: &'a Entry,
+    /// Everything else.
+    pub config: &'a Config,
+    /// Whether a second unit may fail.
+    pub second: bool,
+}
+
+impl Case<'_> {
+    fn has(&self, parameter: &str) -> bool {
+        self.entry.parameters.iter().any(|of_scheme| of_scheme.name == parameter)
+    }
+
+    fn says(&self, parameter: &str, value: &str) -> bool {
+        self.config.scheme.parameters.get(parameter).is_some_and(|given| given == value)
+    }
+
+    fn has_mirrors(&self) -> bool {
+        self.config.device.mirror_chips > 0
+    }
+
+    /// Pages are mapped one by one, and not in blocks.
+    fn moves_pages(&self) -> bool {
+        !self.config.device.mapping.is_hybrid()
+    }
+
+    fn is_dftl(&self) -> bool {
+        self.config.device.mapping == Mapping::Dftl
+    }
+
+    fn has_buffer(&self) -> bool {
+        self.config.device.buffer_pages() > 0
+    }
+
+    /// Parities are brought up to date later than data: from copies, in NVRAM, or in idle time.
+    fn delays_parities(&self) -> bool {
+        self.has_mirrors() || self.has("parity_cache_bytes") || self.entry.has_window
+    }
+
+    /// Old pages stay until their parity is up to date.
+    fn keeps_bases(&self) -> bool {
+        self.has_mirrors() || self.has("gc_semivalid") || self.entry.has_window
+    }
+
+    /// A buffer knows itself what has left it.
+    fn answers_early(&self) -> bool {
+        let Config { device, host, .. } = self.config;
+        let is_early = device.write_completes == WriteCompletes::DataIn || !host.parity_in_response;
+        !self.has_buffer() && (is_early || self.says("completes", "first_copy"))
+    }
+
+    fn rebuilds(&self) -> bool {
+        self.config.host.rebuild != "none"
+    }
+}
+
+/// A state in which a device may be.
+pub struct State {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// Whether it holds.
+    pub holds: fn(&Known) -> bool,
+    /// Whether it can hold on this device at all.
+    pub can_be: fn(&Case) -> bool,
+    /// How often it is waited for: what is rarer, more often.
+    pub weight: usize,
+}
+
+/// Within a tenth of all: the walk of a rebuild leaps over what is not damaged.
+fn is_near(known: &Known, percent: f64) -> bool {
+    known.moment.rebuilt.is_some_and(|share| (share * 100.0 - percent).abs() <= 10.0)
+}
+
+const fn state(name: &'static str, weight: usize, holds: fn(&Known) -> bool, can_be: fn(&Case) -> bool) -> State {
+    State { name, holds, can_be, weight }
+}
+
+/// Every state.
+pub const STATES: &[State] = &[
+    state("update_half_done", 1, |known| known.moment.updates, |_| true),
+    state("partial_write", 1, |known| known.moment.writes_part, |_| true),
+    state("trim", 1, |known| known.moment.trims, |_| true),
+    state("flush_waits", 1, |known| known.moment.flushes, |_| true),
+    state("lock_queue", 1, |known| known.moment.waits_for_lock, |_| true),
+    state("collection", 1, |known| known.moment.collects, |case| case.moves_pages()),
+    state("merge", 1, |known| known.moment.merges, |case| !case.moves_pages()),
+    state("wear_levelling", 3, |known| known.moment.levels_wear, |case| case.config.device.wear_leveling == WearLeveling::Static),
+    state("map_miss", 1, |known| known.moment.misses_map, |case| case.is_dftl()),
+    state("map_write", 1, |known| known.moment.writes_map, |case| case.is_dftl()),
+    state("map_collection", 2, |known| known.moment.collects_map, |case| case.is_dftl()),
+    state("eviction", 1, |known| known.moment.evicts, |case| case.has_buffer()),
+    state("nvram_full", 1, |known| known.moment.nvram_is_full, |case| case.config.device.nvram_buffer_bytes > 0),
+    state("answered_early", 4, |known| known.moment.answered_early, |case| case.answers_early()),
+    state("semivalid_page", 1, |known| known.moment.semivalid, |case| case.keeps_bases()),
+    state("commit", 4, |known| known.moment.commits, |case| case.delays_parities()),
+    state("borrowed_lock", 8, |known| known.moment.borrows_lock, |case| case.says("gc_semivalid", "commit")),
+    state("parity_cache_lost", 2, |known| known.has_lost_cache, |case| case.has("parity_cache_bytes")),
+    state("degraded", 1, |known| known.is_degraded, |_| true),
+    state("rebuild_10", 7, |known| is_near(known, 10.0), |case| case.rebuilds()),
+    state("rebuild_50", 8, |known| is_near(known, 50.0), |case| case.rebuilds()),
+    state("rebuild_90", 9, |known| is_near(known, 90.0), |case| case.rebuilds()),
+    state("write_on_dead_part", 4, |known| known.moment.programs_dead, |_| true),
+    state("retired_block", 2, |known| known.has_retired, |case| case.moves_pages()),
+    state("spare_in_use", 1, |known| known.uses_spares, |case| case.config.device.spare_chips > 0),
+    state("both_chips_dead", 3, |known| known.has_lost_both, |case| case.has_mirrors()),
+    state("second_failure", 1, |known| known.is_exceeded, |case| case.second),
+    state("no_mirror_and_no_base", 30, |known| known.lacks_both, |case| case.second && case.has_mirrors()),
+];
+
+/// Whether two states exclude each other on a device where each of them can be: a rebuild is in one place.
+pub fn exclude(one: &State, other: &State) -> bool {
+    one.name.starts_with("rebuild") && other.name.starts_with("rebuild")
+}
