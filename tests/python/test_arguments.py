@@ -169,7 +169,7 @@ def test_every_function_is_tried():
 
 
 @pytest.mark.parametrize("value", BAD, ids=name_of)
-@pytest.mark.parametrize("function", set(FUNCTIONS) - {"profiles"})
+@pytest.mark.parametrize("function", sorted(set(FUNCTIONS) - {"profiles"}))
 def test_arguments_of_functions(tmp_path, monkeypatch, function, value):
     monkeypatch.chdir(tmp_path)
     trace, good = write_trace(tmp_path, writes(5)), FUNCTIONS[function]

@@ -214,7 +214,9 @@ def _failures(found: Reproduction) -> Iterator[str]:
 
 
 def _moved(before: float, after: float) -> str:
-    return "holds" if after <= 0 else f"{(before - after) / before:.0%}"
+    if after <= 0:
+        return "holds"
+    return f"{(before - after) / before:.0%}" if before else "-"
 
 
 def command(paper: str, claim: Claim, change: Overlay) -> str:

@@ -98,7 +98,9 @@ class Runner:
     """Does runs, each once, and keeps what was measured of them."""
 
     def __init__(self, watch: Watch, most_requests: int | None = None) -> None:
-        """With `most_requests`, of each trace no more is replayed: everything runs, and no figure means anything."""
+        """With `most_requests`, of each trace no more is replayed, and runs that differ in values alone are done once:
+        whether all kinds of runs end, for figures that mean nothing.
+        """
         self._watch = watch
         self._most_requests = most_requests
         self._figures: dict[Run, dict[str, float]] = {}
@@ -110,6 +112,19 @@ class Runner:
         for run, names in wanted:
             if not self._figures.get(run, {}).keys() >= set(names):
                 missing.setdefault(run, {}).update(dict.fromkeys(names))
+        if self._most_requests is None:
+            self._do_all(missing)
+        else:
+            # One run stands for all that set the same keys of the same scheme, and of which the same is measured.
+            alike: dict[object, list[Run]] = {}
+            for run, names in missing.items():
+                kind = run.scheme, bool(run.profile), tuple(key for key, _ in run.settings), tuple(names)
+                alike.setdefault(kind, []).append(run)
+            self._do_all({first: missing[first] for first, *_ in alike.values()})
+            for first, *others in alike.values():
+                self._figures.update(dict.fromkeys(others, self._figures[first]))
+
+    def _do_all(self, missing: Mapping[Run, Mapping[str, None]]) -> None:
         with tempfile.TemporaryDirectory(prefix="flashraid-") as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
             futures: dict[Future[dict[str, float]], Run] = {}
             try:
