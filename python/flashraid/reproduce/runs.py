@@ -117,8 +117,8 @@ class Runner:
         else:
             # One run stands for all that set the same keys of the same scheme, and of which the same is measured.
             alike: dict[object, list[Run]] = {}
-            for run, names in missing.items():
-                kind = run.scheme, bool(run.profile), tuple(key for key, _ in run.settings), tuple(names)
+            for run, lacking in missing.items():
+                kind = run.scheme, bool(run.profile), tuple(key for key, _ in run.settings), tuple(lacking)
                 alike.setdefault(kind, []).append(run)
             self._do_all({first: missing[first] for first, *_ in alike.values()})
             for first, *others in alike.values():
