@@ -69,6 +69,8 @@ def wanted(result, row):
         if write in (tables.counts_by_name, tables.parts):
             shown = [each for each in value.to_dict().values() if each]
             yield from ((each, write) for each in shown if write is tables.counts_by_name or round(each, 3))
+        elif write is tables.sizes_by_name:
+            yield from ((each, tables.size) for each in value.to_dict().values())
         elif write is tables.collections:
             yield from [(value, tables.count)] if value > 1 else []
         elif write in SCALES:
