@@ -1,9 +1,13 @@
 //! Torture: a slice with a fixed seed of every scheme; `FLASHRAID_PROVE` runs the whole. Schemes that protect nothing are convicted.
 
+mod support;
+
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Protects, SCHEMES};
 use flashraid_sim::torture::{Report, Torture};
+use flashraid_vocabulary::HostOp;
 use std::collections::BTreeMap;
+use support::{engine, pages, small, tags};
 
 fn run(torture: &Torture) -> Report {
     torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"))
@@ -158,4 +162,16 @@ fn what_cannot_be_tortured_is_refused() {
     assert!(refusal(&unknown).starts_with("unknown scheme raid55; the nearest is raid5; there are "));
     let order = Torture { scheme: "raid5".into(), rebuild: "dro".into(), ..Torture::default() };
     assert_eq!(refusal(&order), "rebuild = dro: no such order; the nearest is dor; there are auto, none, sor, dor, mcr, copy");
+}
+
+/// One page with an old version that a parity covers is enough, and is told for as long as it is there.
+#[test]
+fn a_moment_knows_of_a_single_semivalid_page() {
+    let config = small("ppc", &[]);
+    let mut engine = engine(&config, tags(&config));
+    engine.fill(engine.space_pages());
+    assert!(!engine.moment().semivalid);
+    engine.submit(&pages(HostOp::Write, 5, 1), true);
+    engine.finish().unwrap();
+    assert!(engine.moment().semivalid);
 }

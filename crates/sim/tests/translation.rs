@@ -89,6 +89,9 @@ fn a_first_touch_leaves_its_map_on_flash() {
     let (reads, programs) = metadata(&engine);
     assert_eq!(alone(&mut engine, HostOp::Read, 0, 1), 2 * READ);
     assert_eq!(metadata(&engine), (reads + 1, programs));
+    // Nothing of member 2 was touched: none of its translation pages is there, so none is read.
+    assert_eq!(alone(&mut engine, HostOp::Write, 2, 1), PROGRAM);
+    assert_eq!(metadata(&engine), (reads + 1, programs));
 }
 
 /// All dirty entries of the victim's translation page are written at once.

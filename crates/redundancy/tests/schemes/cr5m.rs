@@ -338,6 +338,20 @@ fn counters_start_when_the_device_is_prepared() {
 }
 
 #[test]
+fn channels_that_want_relief_are_forgotten_when_the_device_is_prepared() {
+    let wanting = |is_prepared: bool| {
+        let mut host = with_credit(1, 8);
+        host.write(0, 1);
+        started(&mut host, 3); // stripe 1, whose strip is on channel 0, too
+        if is_prepared {
+            host.scheme.prepared();
+        }
+        host.scheme.background(&host.flash).is_some()
+    };
+    assert_eq!([wanting(false), wanting(true)], [true, false]);
+}
+
+#[test]
 fn every_host_caused_program_on_a_data_chip_counts() {
     // mw_limit 3 on 3 data chips: as many MWs may be under way on channel 0 as programs were counted there before, and one more.
     let counted = |before: &dyn Fn(&mut Host)| {
