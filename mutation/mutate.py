@@ -1,7 +1,7 @@
 """Mutation testing: draws mutants of the engine, puts them into one build, and runs the tests against each.
 
 mutate.py SEED [SIZE]      draws, runs and appends the result to samples.toml
-mutate.py --survivors      runs the tests of today against all survivors of samples.toml that a test is said to kill
+mutate.py --survivors      runs the tests of today against survivors of samples.toml that are open or killed since
 """
 
 import argparse
@@ -168,7 +168,8 @@ def build(draw, size):
         taken = [mutant for mutant in taken if mutant["number"] not in numbers]
     status, messages = cargo("test", "--no-run", "--lib", "--tests")
     if status:
-        sys.exit("the tests do not build with these mutants")
+        errors = [message["message"] for message in messages if message["reason"] == "compiler-message"]
+        sys.exit("\n".join(error["rendered"] for error in errors if error["level"] == "error"))
     suites = {}
     for message in messages:
         if message["reason"] == "compiler-artifact" and message["executable"] and message["profile"]["test"]:
@@ -330,23 +331,19 @@ def draw_sample(seed, size, without):
     print(f"{len(killed)} of {size} killed; {RECORD.relative_to(ROOT)} has the survivors")
 
 
-def run_survivors():
+def run_survivors(without):
     record = tomllib.loads(RECORD.read_text())
-    claimed = {
-        survivor["mutant"]: survivor["killed_by"]
-        for sample in record["sample"]
-        for survivor in sample.get("survivor", [])
-        if "killed_by" in survivor
-    }
-    mutants = [mutant for mutant in list_mutants() if mutant["id"] in claimed]
-    gone = claimed.keys() - {mutant["id"] for mutant in mutants}
-    taken, refused, suites = build(mutants, len(mutants))
+    survivors = [survivor for sample in record["sample"] for survivor in sample.get("survivor", [])]
+    claimed = {survivor["mutant"] for survivor in survivors if "killed_by" in survivor}
+    wanted = claimed | {survivor["mutant"] for survivor in survivors if "open" in survivor}
+    mutants = [mutant for mutant in list_mutants() if mutant["id"] in wanted]
+    taken, _, suites = build(mutants, len(mutants))
     results = WORK / "survivors.json"
     results.unlink(missing_ok=True)
-    found = run_all(taken, suites, results)
-    for name in sorted(gone):
+    found = run_all(taken, {name: suite for name, suite in suites.items() if name not in without}, results)
+    for name in sorted(wanted - found.keys()):
         print(f"is not in the sources any more: {name}")
-    alive = [mutant["id"] for mutant in taken if not found[mutant["id"]]] + [mutant["id"] for mutant in refused]
+    alive = [name for name in found if not found[name] and name in claimed]
     if alive:
         sys.exit("\n".join(["not killed:", *alive]))
 
@@ -355,13 +352,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("seed", type=int, nargs="?")
     parser.add_argument("size", type=int, nargs="?", default=30)
-    parser.add_argument("--survivors", action="store_true", help="those of all samples that a test is said to kill")
+    parser.add_argument(
+        "--survivors", action="store_true", help="those of all samples that are open or said to be killed"
+    )
     parser.add_argument("--without", nargs="*", default=[], metavar="SUITE", help="suites for which there is no time")
     arguments = parser.parse_args()
     if (arguments.seed is None) != arguments.survivors:
         parser.error("a seed, or --survivors")
     WORK.mkdir(parents=True, exist_ok=True)
-    run_survivors() if arguments.survivors else draw_sample(arguments.seed, arguments.size, arguments.without)
+    run_survivors(arguments.without) if arguments.survivors else draw_sample(
+        arguments.seed, arguments.size, arguments.without
+    )
 
 
 if __name__ == "__main__":
