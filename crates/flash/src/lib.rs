@@ -764,6 +764,7 @@ impl Flash {
         if self.hybrid.is_some() {
             self.check_hybrid()?;
         }
+        self.check_starved()?;
         self.check_faults()
     }
 }

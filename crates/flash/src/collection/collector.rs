@@ -94,10 +94,17 @@ impl Flash {
     /// program starts at most one).
     #[inline]
     pub(crate) fn collect_if_low(&mut self, plane: u32) {
-        let state = &self.blocks.planes[plane as usize];
-        if state.free_pages < state.gc_pages {
+        if self.is_low(plane) {
             self.start_collection(plane);
         }
+    }
+
+    /// Whether a program into the plane makes it collect: it is below the threshold, or this was its last block for host programs. (All
+    /// its garbage may be older than that block, and then nothing else tells that it is starved.)
+    #[inline]
+    fn is_low(&self, plane: u32) -> bool {
+        let state = &self.blocks.planes[plane as usize];
+        state.free_pages < state.gc_pages || state.free_blocks < self.settings.gc_hard
     }
 
     /// Starts a collection if host programs get no new block in this plane.
@@ -706,6 +713,23 @@ impl Flash {
             }
             _ => {}
         }
+        // While it ran, others may have become due.
+        self.collect_if_starved(plane);
+    }
+
+    /// Checks that no plane is starved which a collection would help, and none runs.
+    pub(crate) fn check_starved(&self) -> Result<(), String> {
+        let is_forgotten = |plane: &u32| {
+            let state = &self.blocks.planes[*plane as usize];
+            let is_due = state.in_use && !state.dead && self.blocks.host_pages(*plane) == 0 && !self.is_collecting(*plane);
+            is_due
+                && self.victims.pinned(*plane).is_empty()
+                && self.victims.best(*plane).is_some_and(|victim| self.can_move(*plane, victim))
+        };
+        match (0..self.planes()).find(|plane| self.hybrid.is_none() && is_forgotten(plane)) {
+            Some(plane) => Err(format!("plane {plane} is short of erased blocks, has garbage, and does not collect it: {:?}", self.blocks.planes[plane as usize])),
+            None => Ok(()),
+        }
     }
 
     /// Moves what lives in a doomed block of the plane, to retire it, if there is space that nobody else needs.
@@ -817,8 +841,7 @@ impl Flash {
     /// Collects one victim of the plane if it is below the threshold, as after a program into it.
     #[inline]
     pub fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
-        let state = &self.blocks.planes[plane as usize];
-        if state.free_pages < state.gc_pages || state.free_blocks < self.settings.gc_hard {
+        if self.is_low(plane) {
             self.collect_now(plane, observer);
         }
     }

@@ -397,6 +397,8 @@ impl<C: Content> Engine<C> {
     pub(super) fn fail_for_space(&mut self) {
         let domain = self.space_waiters.iter().position(|(head, _)| *head != NIL).expect("somebody waits for space");
         let id = self.space_waiters[domain].0;
+        // Planes of translation pages hold far less than they have room for, and what failed there has been taken out of the way before.
+        assert!(self.slots[id as usize].job != TRANSLATION, "translation pages find room: {:?}", self.slots[id as usize].operation);
         self.leave_space_queue(domain as u32);
         self.give_up(id, Failure::NoSpace);
         // The next in line may be content with what this one was promised.
