@@ -1,7 +1,7 @@
 //! Hybrid mapping (SPEC 6.3): each kind of merge by hand, FAST beside a small model, promises and merges under random work.
 
-use flashraid_flash::{Blocking, MergeKind, Placement, Settings};
-use flashraid_vocabulary::{Cause, Fault, Geometry, MemberId, MemberPage, Part, Version};
+use flashraid_flash::{Blocking, MergeKind, Placement, Question, Settings};
+use flashraid_vocabulary::{Cause, Fault, Geometry, MemberId, MemberPage, Part, Ruling, Version};
 use std::collections::VecDeque;
 use support::{Host, Random, settings};
 
@@ -184,6 +184,24 @@ fn semivalid_pages_are_committed_before_a_merge() {
     assert!(!host.write(page(4), Version::Current, false));
     host.finish();
     assert_eq!(done(&host), ([0, 0, 1], 4, 2));
+}
+
+/// Between a question and its answer one base may go and another come, at one time: then the merge asks about that one.
+#[test]
+fn a_merge_asks_again_when_other_pages_are_in_its_way() {
+    let mut host = Host::new(one_plane(8, 16, 1, false));
+    write(&mut host, [0, 1, 2, 3, 4]);
+    assert!(host.write(page(1), Version::Current, true));
+    host.finish();
+    assert!(!host.flash.reserve_page(page(4)));
+    host.flash.unmap(page(1), Version::Base);
+    host.flash.retire(page(2));
+    assert_eq!(host.flash.take_question(), Some(Question::Semivalid(0, page(2))));
+    host.flash.rule(0, page(2), Ruling::CommitFirst);
+    host.flash.unmap(page(2), Version::Base);
+    host.flash.committed(0);
+    assert_eq!(host.flash.take_question(), None);
+    assert_ne!(host.flash.next_event_ns(), u64::MAX, "pages are copied");
 }
 
 /// If commits count, the cheapest merge wins: here a full one of two pages, over a switch with two commits. Else the log block used longest ago.

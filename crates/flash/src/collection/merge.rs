@@ -45,8 +45,10 @@ pub(crate) struct Merge {
     begun: bool,
     /// A semivalid page cannot be committed now.
     refused: bool,
-    /// Semivalid pages when they were last asked about, and when that was.
-    asked: (u16, u64),
+    /// Bases of the plane that were released since it began.
+    released: u32,
+    /// How many these were when its semivalid pages were last asked about, and when that was.
+    asked: Option<(u32, u64)>,
 }
 
 impl Flash {
@@ -205,14 +207,14 @@ impl Flash {
     fn commit_or_go_on(&mut self, plane: u32) {
         let blocks = self.doomed_blocks(plane);
         let bases: u16 = blocks.iter().map(|block| self.blocks.blocks[self.blocks.index(plane, *block)].bases).sum();
-        let Merge { begun, refused, asked, .. } = *self.merge(plane);
+        let Merge { begun, refused, released, asked, .. } = *self.merge(plane);
         if bases == 0 {
             self.collections[plane as usize].stage = Stage::Moving;
             self.block_units(plane, true);
             return if begun { self.erase_next(plane) } else { self.start_copies(plane) };
         }
-        // Asking again at once would not help.
-        if refused || asked == (bases, self.now_ns) {
+        // Asking again at once would not help, unless other pages are in the way now.
+        if refused || asked == Some((released, self.now_ns)) {
             if !begun {
                 return self.leave_merge(plane);
             }
@@ -222,7 +224,7 @@ impl Flash {
         }
         let now_ns = self.now_ns;
         let merge = self.merge_mut(plane);
-        (merge.refused, merge.asked) = (false, (bases, now_ns));
+        (merge.refused, merge.asked) = (false, Some((released, now_ns)));
         let state = &mut self.collections[plane as usize];
         (state.stage, state.uncommitted) = (Stage::Committing, bases);
         for block in blocks.into_iter().rev() {
@@ -239,7 +241,11 @@ impl Flash {
     /// A base was released; a merge that could not get it committed goes on.
     pub(crate) fn base_of_merge_released(&mut self, plane: u32) {
         let Collection { victim, stage, uncommitted, .. } = self.collections[plane as usize];
-        if victim != NONE && stage == Stage::Committing && uncommitted == 0 && self.merge(plane).begun {
+        if victim == NONE {
+            return;
+        }
+        self.merge_mut(plane).released += 1;
+        if stage == Stage::Committing && uncommitted == 0 && self.merge(plane).begun {
             self.merge_mut(plane).refused = false;
             self.commit_or_go_on(plane);
         }
