@@ -1,9 +1,9 @@
 //! What flushes promise: a write that was submitted before a flush survives, once the flush has completed, the loss of everything but flash and NVRAM.
 
 use crate::engine::Engine;
-use crate::engine::tags::Tags;
+use crate::engine::tags::{Tags, ZERO};
 use flashraid_vocabulary::Lpn;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// What a page has held since what the latest flush promises of it: the number of the request that made it so, counted from 1, and its content.
 type Versions = VecDeque<(u64, u64)>;
@@ -12,8 +12,9 @@ type Versions = VecDeque<(u64, u64)>;
 #[derive(Default)]
 pub struct Flushes {
     pages: BTreeMap<u64, Versions>,
-    /// Pages of which a write has failed: what flash holds of them is promised by nobody, until it is what was submitted last.
-    doubted: BTreeSet<u64>,
+    /// Pages of which a write has failed, and the number of the request that changed them last: what flash holds of them is promised by nobody,
+    /// until it is known to be what was submitted last.
+    doubted: BTreeMap<u64, u64>,
     /// The newest flush that has completed: what was submitted before it is promised.
     flushed: u64,
 }
@@ -30,7 +31,7 @@ fn kept(engine: &Engine<Tags>, lpn: u64) -> u64 {
 impl Flushes {
     /// Before a request changes these pages.
     pub fn before(&mut self, engine: &Engine<Tags>, pages: impl Iterator<Item = u64>) {
-        for lpn in pages.filter(|lpn| !self.doubted.contains(lpn)) {
+        for lpn in pages.filter(|lpn| !self.doubted.contains_key(lpn)) {
             self.pages.entry(lpn).or_insert_with(|| VecDeque::from([(0, engine.content.newest(Lpn(lpn)))]));
         }
     }
@@ -40,6 +41,8 @@ impl Flushes {
         for lpn in pages {
             if let Some(versions) = self.pages.get_mut(&lpn) {
                 versions.push_back((sequence + 1, engine.content.newest(Lpn(lpn))));
+            } else if let Some(number) = self.doubted.get_mut(&lpn) {
+                *number = sequence + 1;
             }
         }
     }
@@ -52,15 +55,21 @@ impl Flushes {
     /// Writes of these pages have failed.
     pub fn doubt(&mut self, pages: Vec<u64>) {
         for lpn in pages {
-            self.pages.remove(&lpn);
-            self.doubted.insert(lpn);
+            let versions = self.pages.remove(&lpn);
+            let latest = versions.and_then(|versions| versions.back().map(|(number, _)| *number));
+            self.doubted.entry(lpn).or_insert(latest.unwrap_or_default());
         }
     }
 
     /// A page that is older on flash, or in NVRAM, than a flush has promised. Looks at all pages written that are not known to be there.
     pub fn broken(&mut self, engine: &Engine<Tags>) -> Option<Lpn> {
-        self.doubted.retain(|lpn| engine.content.is_in_doubt(Lpn(*lpn)) || kept(engine, *lpn) != engine.content.newest(Lpn(*lpn)));
         let (mut broken, flushed) = (None, self.flushed);
+        self.doubted.retain(|lpn, number| {
+            let (content, newest) = (kept(engine, *lpn), engine.content.newest(Lpn(*lpn)));
+            // A write has a content of its own. Zeroes may be those of an earlier discard, and a write between them still under way.
+            let is_newest = content == newest && (content != ZERO || *number <= flushed);
+            engine.content.is_in_doubt(Lpn(*lpn)) || !is_newest
+        });
         self.pages.retain(|lpn, versions| {
             while versions.get(1).is_some_and(|(number, _)| *number <= flushed) {
                 versions.pop_front();
@@ -72,5 +81,87 @@ impl Flushes {
             versions.len() > 1 || versions.front().is_some_and(|(_, newest)| *newest != content)
         });
         broken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use crate::assemble;
+    use flashraid_vocabulary::{HostOp, HostRequest};
+
+    /// Page 0 of a small device, zeroed, in a stripe with others. A discard of it takes its time, as the parity changes.
+    struct Page {
+        engine: Engine<Tags>,
+        flushes: Flushes,
+    }
+
+    impl Page {
+        fn new() -> Self {
+            let config = Config::assemble(Some("tiny"), Some("raid5"), None, &[]).expect("a preset");
+            let tags = |space_pages| Tags::new(config.device.ppn_limit(), space_pages);
+            let mut engine = assemble::engine(&config, tags).expect("a legal device");
+            engine.fill(64);
+            let mut page = Self { engine, flushes: Flushes::default() };
+            page.submit(HostOp::Trim);
+            page.engine.finish().expect("no stall");
+            assert_eq!((page.broken(), kept(&page.engine, 0)), (None, ZERO));
+            page
+        }
+
+        fn submit(&mut self, op: HostOp) -> u64 {
+            let size_bytes = if op == HostOp::Flush { 0 } else { 4096 };
+            let page = || if op == HostOp::Flush { 0..0 } else { 0..1 };
+            self.flushes.before(&self.engine, page());
+            let sequence = self.engine.submit(&HostRequest { arrival_ns: 0, offset_bytes: 0, size_bytes, op, stream: 0, source: 0 }, true);
+            self.flushes.after(&self.engine, sequence, page());
+            sequence
+        }
+
+        /// Lets the device work until flash holds something else of the page.
+        fn go_on(&mut self) {
+            let before = kept(&self.engine, 0);
+            while kept(&self.engine, 0) == before {
+                assert!(self.engine.advance().expect("no stall"), "nothing changes");
+            }
+        }
+
+        fn broken(&mut self) -> Option<Lpn> {
+            self.flushes.broken(&self.engine)
+        }
+    }
+
+    /// Flash holds zeroes, a write of the page is under way and a discard behind it, which makes zeroes again: they are not those on flash.
+    #[test]
+    fn zeroes_of_an_earlier_discard_end_no_doubt() {
+        let mut page = Page::new();
+        page.submit(HostOp::Write);
+        page.flushes.doubt(vec![0]); // as if that write had failed
+        page.submit(HostOp::Trim);
+        assert_eq!((page.broken(), kept(&page.engine, 0)), (None, ZERO));
+        page.go_on();
+        page.submit(HostOp::Trim);
+        assert_eq!(page.broken(), None, "flash holds the write, which nobody has promised to discard");
+        page.engine.finish().expect("no stall");
+        assert_eq!((page.broken(), page.flushes.doubted.len()), (None, 1));
+        let flush = page.submit(HostOp::Flush);
+        page.flushes.completed(flush);
+        assert_eq!((page.broken(), page.flushes.doubted.len()), (None, 0), "the flush knows of nothing under way");
+        // What a flush promises of the page counts again.
+        let write = page.submit(HostOp::Write);
+        page.flushes.completed(write + 1);
+        assert_eq!(page.broken(), Some(Lpn(0)), "the write has not ended");
+    }
+
+    /// What a write makes of a page is nothing that it ever was before.
+    #[test]
+    fn a_write_on_flash_ends_the_doubt() {
+        let mut page = Page::new();
+        page.submit(HostOp::Write);
+        page.flushes.doubt(vec![0]);
+        assert_eq!((page.broken(), page.flushes.doubted.len()), (None, 1));
+        page.go_on();
+        assert_eq!((page.broken(), page.flushes.doubted.len()), (None, 0));
     }
 }
