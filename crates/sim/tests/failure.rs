@@ -285,3 +285,55 @@ fn versions_that_a_failure_takes_are_counted_on_each_member() {
         assert_eq!(engine.lost_versions(), live, "channel {channel}");
     }
 }
+
+/// The copy of a translation page that finds no place where blocks have failed is made when there is room, with nobody writing.
+#[test]
+fn a_translation_page_without_a_place_is_repaired_when_there_is_room() {
+    let pairs =
+        [("mapping", "dftl"), ("cmt_entries", "4"), ("pages_per_block", "2"), ("blocks_per_plane", "24"), ("over_provisioning", "0.7")];
+    let small = [("page_bytes", "512"), ("planes_per_die", "1"), ("dies_per_chip", "1")];
+    let config = config("tiny", "raid1", &[&pairs[..], &small].concat());
+    let (blocks, translation_blocks) = (config.device.blocks_per_plane, config.device.translation_blocks());
+    let mut engine = engine(&config, tags(&config));
+    engine.fill(engine.space_pages());
+    let (mut random, mut lost) = (SplitMix64::new(1), 0);
+    for block in blocks - translation_blocks..blocks {
+        engine.fail(Fault::Loss(Part::Block { channel: 0, chip: 0, die: 0, plane: 0, block }));
+        for _ in 0..200 {
+            let page = random.next_u64() % engine.space_pages();
+            engine.submit(&request(HostOp::Write, page * 512, 512), true);
+            assert_done(&mut engine, &format!("block {block}"));
+            let translation = engine.translation().unwrap();
+            let copies = (0..translation.pages()).filter_map(|page| translation.stored_at(page)).flat_map(|(_, copies)| copies);
+            for copy in copies.filter(|copy| engine.flash.is_lost(*copy, Version::Current)) {
+                lost += 1;
+                assert!(!engine.flash.has_room(copy), "block {block}: there is room for {copy:?}");
+            }
+        }
+    }
+    assert!(lost > 0);
+}
+
+/// Programs alone fail, so that nothing is lost and no rebuild begins. What finds no place all the same is made when there is room.
+#[test]
+fn what_finds_no_place_is_repaired_where_nothing_but_programs_failed() {
+    let pairs = [("pages_per_block", "4"), ("blocks_per_plane", "16"), ("over_provisioning", "0.4")];
+    let config = config("tiny", "raid1", &[&pairs[..], &[("planes_per_die", "1"), ("dies_per_chip", "1")]].concat());
+    let mut engine = engine(&config, tags(&config));
+    engine.fill(engine.space_pages());
+    let (mut random, mut lost) = (SplitMix64::new(1), 0);
+    for failed in 0..config.device.blocks_per_plane {
+        engine.fail(Fault::Program(Part::Channel(0)));
+        for _ in 0..100 {
+            engine.submit(&random_request(&engine, &mut random), true);
+            assert_done(&mut engine, &format!("{failed} programs have failed"));
+            let slots = 0..config.device.pages_per_member() * u32::from(config.device.members());
+            let pages = slots.map(|slot| engine.flash.address(slot));
+            for page in pages.filter(|page| engine.flash.is_lost(*page, Version::Current)) {
+                lost += 1;
+                assert!(!engine.flash.has_room(page), "{failed} programs have failed: there is room for {page:?}");
+            }
+        }
+    }
+    assert!(lost > 0 && engine.rebuilds().is_empty());
+}

@@ -413,8 +413,14 @@ impl<C: Content> Engine<C> {
         if self.has_fault(crate::mutants::Fault::ForgetUnplaced) {
             return;
         }
-        if let Some(rebuild) = &mut self.failures.rebuild {
-            rebuild.unplaced(self.flash.programmed(record).0, &EngineView(&self.flash));
+        let address = self.flash.programmed(record).0;
+        if self.rebuild().is_none() {
+            return;
+        }
+        self.has_watchers = true;
+        match &mut self.translation {
+            Some(translation) if self.flash.settings().is_translation(address.page) => translation.unplaced(address),
+            _ => self.failures.rebuild.as_mut().expect("there is one").unplaced(address, &EngineView(&self.flash)),
         }
     }
 
@@ -507,13 +513,19 @@ impl<C: Content> Engine<C> {
 
     // ---- the rebuild ----
 
-    /// Starts the rebuild of what failed now, and took so many versions; one that runs goes round again.
-    fn start_rebuild(&mut self, now_ns: u64, fault: Fault, lost: u64) {
-        let Some(options) = self.failures.options else { return };
+    /// The rebuild, if what is lost is rebuilt at all.
+    fn rebuild(&mut self) -> Option<&mut Rebuild> {
+        let options = self.failures.options?;
         let stripes = self.scheme.stripes();
         #[cfg(feature = "mutants")]
         let stripes = stripes - u32::from(self.has_fault(crate::mutants::Fault::SkipLastStripe));
         let rebuild = self.failures.rebuild.get_or_insert_with(|| Box::new(Rebuild::new(options.order, options.window, stripes)));
+        Some(rebuild)
+    }
+
+    /// Starts the rebuild of what failed now, and took so many versions; one that runs goes round again.
+    fn start_rebuild(&mut self, now_ns: u64, fault: Fault, lost: u64) {
+        let Some(rebuild) = self.rebuild() else { return };
         rebuild.failed();
         self.repair_translation_pages();
         self.has_watchers = true;
@@ -536,6 +548,9 @@ impl<C: Content> Engine<C> {
 
     /// Starts what the rebuild has to do now, and notices its end.
     pub(super) fn go_on_rebuilding(&mut self) {
+        if self.translation.as_ref().is_some_and(|translation| translation.waits_for_room()) {
+            self.repair_unplaced_translation_pages();
+        }
         if self.repairs_translation_pages() {
             return;
         }
@@ -552,7 +567,8 @@ impl<C: Content> Engine<C> {
                 }
                 self.next_repair(&mut rebuild)
             };
-            let is_complete = rebuild.is_done() && !rebuild.waits_for_room();
+            let map_waits = self.translation.as_ref().is_some_and(|translation| translation.waits_for_room());
+            let is_complete = rebuild.is_done() && !rebuild.waits_for_room() && !map_waits;
             self.failures.rebuild = Some(rebuild);
             match operation {
                 Some(operation) => {

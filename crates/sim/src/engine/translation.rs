@@ -248,6 +248,8 @@ pub struct Translation {
     news: Vec<MapNews>,
     /// Repairs under way.
     repairs: u32,
+    /// Translation pages of which an operation has left a copy without a place, until there is room to repair it.
+    unplaced: Vec<u32>,
     stored: Option<Stored>,
     /// What was counted.
     pub counts: TranslationCounts,
@@ -289,6 +291,7 @@ impl Translation {
             waiting: Lists::new(),
             news: Vec::new(),
             repairs: 0,
+            unplaced: Vec::new(),
             stored: tracked.then(|| Stored {
                 entries: vec![0; entries as usize],
                 moved: FxHashSet::default(),
@@ -308,6 +311,25 @@ impl Translation {
         let (index, member) = (page / self.members, page % self.members);
         let copy = |member: u32, index: u32| MemberPage::new(member as u16, self.first_page + index);
         [copy(member, index), copy((member + self.to_twin) % self.members, self.pages + index)]
+    }
+
+    /// The copy of a translation page that is lost while the other one lives: 0 or 1.
+    fn lost_copy(&self, page: u32, flash: &Flash) -> Option<usize> {
+        let lost = self.copies(page).map(|copy| flash.is_lost(copy, Version::Current));
+        (lost[0] != lost[1]).then_some(usize::from(lost[1]))
+    }
+
+    /// The copy of a translation page at this address found no place.
+    pub(super) fn unplaced(&mut self, address: MemberPage) {
+        let page = self.page_at(address);
+        if !self.unplaced.contains(&page) {
+            self.unplaced.push(page);
+        }
+    }
+
+    /// Whether a copy of a translation page stays lost until there is room for it.
+    pub(super) fn waits_for_room(&self) -> bool {
+        !self.unplaced.is_empty()
     }
 
     /// Entries in a translation page.
@@ -660,21 +682,45 @@ impl<C: Content> Engine<C> {
 
     /// Has each translation page of which one copy is lost repaired from the other (SPEC 6.2).
     pub(super) fn repair_translation_pages(&mut self) {
+        let Some(mut translation) = self.translation.take() else { return };
+        translation.unplaced.clear();
+        for page in 0..translation.pages() {
+            if let Some(copy) = translation.lost_copy(page, &self.flash) {
+                self.repair_translation_page(&mut translation, page, copy);
+            }
+        }
+        self.translation = Some(translation);
+    }
+
+    /// The same for those of which an operation has left a copy without a place, where there is room for it by now.
+    #[cold]
+    pub(super) fn repair_unplaced_translation_pages(&mut self) {
+        let Some(translation) = &mut self.translation else { return };
+        for page in std::mem::take(&mut translation.unplaced) {
+            let mut translation = self.translation.take().expect("not lent");
+            // A write may have made both copies since, and a failure taken the other one too.
+            if let Some(copy) = translation.lost_copy(page, &self.flash) {
+                match self.flash.has_room(translation.copies(page)[copy]) {
+                    true => self.repair_translation_page(&mut translation, page, copy),
+                    false => translation.unplaced.push(page),
+                }
+            }
+            self.translation = Some(translation);
+            self.run_ready();
+        }
+    }
+
+    fn repair_translation_page(&mut self, translation: &mut Translation, page: u32, copy: usize) {
         #[cfg(feature = "mutants")]
         if self.has_fault(crate::mutants::Fault::SkipMapRepair) {
             return;
         }
-        let Some(mut translation) = self.translation.take() else { return };
-        for page in 0..translation.pages() {
-            let lost = translation.copies(page).map(|copy| self.flash.is_lost(copy, Version::Current));
-            if lost[0] != lost[1] && !(lost[1] && self.flash.makes(FlashFault::RepairFirstCopy)) {
-                let space = 1 << translation.copies(page)[usize::from(lost[1])].member.0;
-                let operation = translation.operation(page, Lock::Exclusive, space);
-                translation.repairs += 1;
-                self.admit_work(&mut translation, Operation { kind: OperationKind::Repair, ..operation }, NIL);
-            }
+        if copy == 1 && self.flash.makes(FlashFault::RepairFirstCopy) {
+            return;
         }
-        self.translation = Some(translation);
+        let operation = translation.operation(page, Lock::Exclusive, 1 << translation.copies(page)[copy].member.0);
+        translation.repairs += 1;
+        self.admit_work(translation, Operation { kind: OperationKind::Repair, ..operation }, NIL);
     }
 
     /// Whether repairs of translation pages are under way.

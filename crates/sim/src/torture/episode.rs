@@ -73,6 +73,8 @@ pub struct Episode {
     /// Flushes submitted and not completed.
     pending_flushes: BTreeSet<u64>,
     drains: bool,
+    /// Whether what is lost is rebuilt.
+    rebuilds: bool,
     /// Before so many kills nothing fails.
     calm: u64,
     faults: BTreeMap<&'static str, u64>,
@@ -145,6 +147,7 @@ impl Episode {
             flushes: Flushes::default(),
             pending_flushes: BTreeSet::new(),
             drains: config.run.drain,
+            rebuilds: config.rebuild_order().is_ok_and(|order| order.is_some()),
             calm,
             faults: BTreeMap::new(),
             pages_checked: 0,
@@ -670,7 +673,8 @@ impl Episode {
         self.notice_rebuilt();
         let flash = &self.engine.flash;
         flash.check().map_err(|what| (None, what))?;
-        let is_done = !self.engine.rebuilds().is_empty() && self.engine.rebuild_share().is_none() && !self.exceeded;
+        // Also where nothing but programs has failed, and no rebuild ever began: some may have found no place.
+        let is_done = self.rebuilds && self.engine.rebuild_share().is_none() && !self.exceeded;
         let (members, rows) = (flash.settings().members(), flash.settings().pages_per_member);
         let mut pages = (0..rows).flat_map(|page| (0..members).map(move |member| MemberPage::new(member as u16, page)));
         let is_left = |page: &MemberPage| flash.is_lost(*page, Version::Current) && flash.has_room(*page);
