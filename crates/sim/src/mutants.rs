@@ -77,8 +77,22 @@ pub enum Fault {
     KeepInDelayed,
     /// A commit leaves out what NVRAM holds.
     CommitWithoutDelayed,
+    /// A commit leaves out one of the pages that it has read.
+    CommitShort,
+    /// An update leaves out what NVRAM held of the parity before.
+    RestartDelayed,
+    /// A delayed parity stays as it was when pages of its stripe are trimmed.
+    ForgetTrimInDelayed,
+    /// NVRAM takes an update of a delayed parity over before its data are programmed.
+    DelayEarly,
+    /// A commit that finds no page for its parity (widening) lets go of the old versions, and leaves in NVRAM what is there.
+    WidenWithoutDelay,
+    /// A repair leaves out what NVRAM holds.
+    RepairWithoutDelayed,
     /// A commit lets go of the old versions when it starts, not when its parity is programmed.
     ReleaseBaseEarly,
+    /// A commit lets go of what NVRAM holds when it starts, not when its parity is programmed.
+    ReleaseDelayedEarly,
     /// With the parity cache lost, the parities on flash count as up to date.
     TrustOldParity,
     /// The rebuild never looks at the last stripe.
@@ -252,15 +266,19 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    /// Releases the old versions that a commit does not need any more before its parity is programmed.
-    pub(crate) fn release_early(&mut self, operation: &Operation, wave: &mut Wave) {
-        if self.has_fault(Fault::ReleaseBaseEarly) && operation.kind == OperationKind::Commit {
-            wave.changes.retain(|change| {
-                let Change::ReleaseBase(address) = change else { return true };
-                self.flash.unmap(*address, Version::Base);
-                false
-            });
-        }
+    /// Makes changes when the wave starts that are due at its end.
+    pub(crate) fn change_early(&mut self, id: u32, wave: &mut Wave) {
+        let operation = *self.operation(id);
+        let commits = operation.kind == OperationKind::Commit;
+        let is_early = |fault: Option<Fault>, change: &Change| match change {
+            Change::ReleaseBase(_) => commits && fault == Some(Fault::ReleaseBaseEarly),
+            Change::ReleaseDelayed(_) => commits && fault == Some(Fault::ReleaseDelayedEarly),
+            Change::Delay(..) => !commits && fault == Some(Fault::DelayEarly),
+            _ => false,
+        };
+        let fault = self.mutant.as_ref().map(|mutant| mutant.fault);
+        let early: Vec<Change> = wave.changes.extract_if(.., |change| is_early(fault, change)).collect();
+        early.into_iter().for_each(|change| self.apply(id, &operation, change));
     }
 
     /// Programs what was put off.
@@ -419,6 +437,23 @@ impl Mutant {
                 }
             }),
             Fault::CommitWithoutDelayed if operation.kind == OperationKind::Commit => {
+                wave.operations.iter_mut().for_each(|program| program.sources.delayed = false);
+            }
+            Fault::CommitShort if operation.kind == OperationKind::Commit => {
+                wave.operations.iter_mut().for_each(|program| program.sources.reads &= program.sources.reads.wrapping_sub(1));
+            }
+            Fault::RestartDelayed => wave.changes.iter_mut().for_each(|change| {
+                if let Change::Delay(_, sources) = change {
+                    sources.delayed = false;
+                }
+            }),
+            Fault::ForgetTrimInDelayed if operation.kind == OperationKind::Trim => {
+                wave.changes.retain(|change| !matches!(change, Change::Delay(..)));
+            }
+            Fault::WidenWithoutDelay if operation.kind == OperationKind::Commit => {
+                wave.changes.retain(|change| !matches!(change, Change::Delay(..)));
+            }
+            Fault::RepairWithoutDelayed if is_repair => {
                 wave.operations.iter_mut().for_each(|program| program.sources.delayed = false);
             }
             Fault::DropBase => wave.operations.iter_mut().for_each(|page_operation| page_operation.keep_base = false),

@@ -26,10 +26,12 @@ const MAP_ON_FLASH: [(&str, &str); 4] =
 /// Faults of the flash and of the map on it that verification must catch on any device that can make them.
 const MAP_FAULTS: [FlashFault; 3] = [FlashFault::ForgetChange, FlashFault::WriteWithoutRead, FlashFault::DropLateChange];
 
-fn needs_map_on_flash(fault: Option<Fault>) -> bool {
+/// Whether only a device with the map on flash can make this fault.
+fn is_of_map(fault: Fault) -> bool {
     match fault {
-        Some(Fault::StoreMapOnce | Fault::SwitchMapEarly | Fault::Flash(FlashFault::ForgetMoves)) => true,
-        Some(Fault::Flash(fault)) => MAP_FAULTS.contains(&fault),
+        Fault::StoreMapOnce | Fault::SwitchMapEarly | Fault::SkipMapRepair => true,
+        Fault::Flash(FlashFault::ForgetMoves | FlashFault::WriteFirstStale | FlashFault::RepairFirstCopy) => true,
+        Fault::Flash(fault) => MAP_FAULTS.contains(&fault),
         _ => false,
     }
 }
@@ -38,7 +40,7 @@ fn device(scheme: &str, fault: Option<Fault>) -> Config {
     let update = if matches!(fault, Some(Fault::WrongVersionInRmw | Fault::CurrentForBase)) { "rmw" } else { "fewest" };
     let mut settings =
         vec![("channels", "5"), ("pages_per_block", "8"), ("over_provisioning", "0.3"), ("gc_threshold", "0.3"), ("update", update)];
-    if needs_map_on_flash(fault) {
+    if fault.is_some_and(is_of_map) {
         settings.extend(MAP_ON_FLASH);
     } else {
         settings.push(("blocks_per_plane", "12"));
@@ -141,7 +143,7 @@ fn each_fault_is_caught() {
 }
 
 /// Faults that torture must find, each under the schemes that can make it, and what they are.
-const TORTURED: [(Fault, &[&str], &str); 50] = [
+const TORTURED: &[(Fault, &[&str], &str)] = &[
     (Fault::EraseSemivalid, &["cr5m", "ppc"], "the collector erases a semivalid page"),
     (Fault::DropParityProgram, &["raid4", "raid5", "cr5m"], "the parity is not programmed"),
     (Fault::SkipPreRead, &["raid4", "raid5", "cr5m"], "a pre-read is not made"),
@@ -176,6 +178,13 @@ const TORTURED: [(Fault, &[&str], &str); 50] = [
     (Fault::ForgetDelay, &["fpc", "ppc", "ca-ppc"], "a delayed parity stays as it was when a page is written"),
     (Fault::KeepInDelayed, &["fpc", "ppc", "ca-ppc"], "what an update supersedes is not taken out of the delayed parity"),
     (Fault::CommitWithoutDelayed, &["fpc", "ppc", "ca-ppc"], "a commit leaves out what NVRAM holds"),
+    (Fault::CommitShort, &["ppc", "ca-ppc", "cr5m"], "a commit leaves out a page that it has read"),
+    (Fault::RestartDelayed, &["fpc", "ppc", "ca-ppc"], "an update leaves out what NVRAM held of the parity"),
+    (Fault::ForgetTrimInDelayed, &["fpc", "ppc", "ca-ppc"], "a delayed parity stays as it was when a page is trimmed"),
+    (Fault::DelayEarly, &["fpc", "ppc", "ca-ppc"], "NVRAM takes an update over before its data are programmed"),
+    (Fault::WidenWithoutDelay, &["ppc", "ca-ppc"], "a commit without a page for its parity leaves NVRAM as it was"),
+    (Fault::RepairWithoutDelayed, &["fpc", "ppc", "ca-ppc"], "a repair leaves out what NVRAM holds"),
+    (Fault::ReleaseDelayedEarly, &["fpc", "ppc", "ca-ppc"], "a commit lets go of NVRAM before its parity is programmed"),
     (Fault::ReleaseBaseEarly, &["ppc", "ca-ppc"], "a commit lets go of old versions before its parity is programmed"),
     (Fault::TrustOldParity, &["fpc", "ppc", "ca-ppc"], "without the parity cache, parities on flash count as up to date"),
     (Fault::SkipLastStripe, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "the rebuild never looks at the last stripe"),
@@ -188,6 +197,16 @@ const TORTURED: [(Fault, &[&str], &str); 50] = [
     (Fault::FlushAtOnce, &["raid1", "raid5", "cr5m", "ppc"], "a flush waits for nothing that was written before it"),
     (Fault::FlushToRegisters, &["raid1", "raid5", "sirf1"], "a flush is answered when what it writes is in the registers of dies"),
     (Fault::SkipMapRepair, &["raid5", "ppc"], "of translation pages a lost copy is not made again"),
+    (Fault::Flash(FlashFault::RepairFirstCopy), &["raid5", "ppc"], "of translation pages only the first copy is made again"),
+    (Fault::Flash(FlashFault::WriteFirstStale), &["raid5", "ppc"], "of the translation pages that GC made stale one is written"),
+    (Fault::Flash(FlashFault::ForgetMoves), &["raid5", "cr5m", "ppc"], "the map on flash is not told what GC moved"),
+    (Fault::Flash(FlashFault::ForgetChange), &["raid5", "cr5m", "ppc"], "the map on flash is not told of trims and commits"),
+    (Fault::Flash(FlashFault::WriteWithoutRead), &["raid5", "cr5m", "ppc"], "a translation page loses the entries that are not cached"),
+    (Fault::Flash(FlashFault::DropLateChange), &["raid5", "cr5m", "ppc"], "an entry that changes while it is written leaves as clean"),
+    (Fault::StoreMapOnce, &["raid5", "ppc"], "a translation page is programmed on one member only"),
+    (Fault::SwitchMapEarly, &["raid5", "ppc"], "a translation page counts as written when its first copy is"),
+    (Fault::Flash(FlashFault::StaleMove), &["raid5", "cr5m", "ppc"], "GC names the copy of a page that was superseded while it moved"),
+    (Fault::Flash(FlashFault::EraseUnderRead), &["raid5", "cr5m", "ppc"], "GC erases a block under a read"),
     (Fault::KeepUnplaced, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "what finds no place is not noted as lost"),
     (Fault::Buffer(BufferFault::SkipReadBeforeWrite), &["raid5"], "the read-before-write of an eviction is not made"),
     (Fault::Buffer(BufferFault::AlwaysCovers), &["raid5"], "every eviction counts as covering what flash holds"),
@@ -217,12 +236,12 @@ const MOST_KILLS: u64 = 10_000;
 #[test]
 fn torture_finds_each_fault() {
     let (mut table, mut missed) = (String::from("| fault | scheme: kills |\n| --- | --- |\n"), Vec::new());
-    for (fault, schemes, what) in TORTURED {
+    for &(fault, schemes, what) in TORTURED {
         let mut kills = Vec::new();
         for scheme in schemes {
             let settings = match fault {
                 Fault::WrongVersionInRmw | Fault::CurrentForBase if !scheme.ends_with("ppc") => vec![("update".into(), "rmw".into())],
-                Fault::SkipMapRepair => vec![("mapping".into(), "dftl".into())],
+                fault if is_of_map(fault) => vec![("mapping".into(), "dftl".into())],
                 _ => Vec::new(),
             };
             let torture = Torture { scheme: (*scheme).into(), mutant: Some(fault), kills: MOST_KILLS, settings, ..Torture::default() };
@@ -233,7 +252,7 @@ fn torture_finds_each_fault() {
                     // What promises of flushes and translation pages are about, nothing else sees.
                     let by = match fault {
                         Fault::FlushAtOnce | Fault::FlushToRegisters => "before a flush",
-                        Fault::SkipMapRepair => "translation page",
+                        Fault::SkipMapRepair | Fault::Flash(FlashFault::RepairFirstCopy) => "translation page",
                         _ => "",
                     };
                     assert!(found.what.contains(by), "{fault:?}, {scheme}: {}", found.what);

@@ -727,7 +727,10 @@ impl Flash {
                 && self.victims.best(*plane).is_some_and(|victim| self.can_move(*plane, victim))
         };
         match (0..self.planes()).find(|plane| self.hybrid.is_none() && is_forgotten(plane)) {
-            Some(plane) => Err(format!("plane {plane} is short of erased blocks, has garbage, and does not collect it: {:?}", self.blocks.planes[plane as usize])),
+            Some(plane) => Err(format!(
+                "plane {plane} is short of erased blocks, has garbage, and does not collect it: {:?}",
+                self.blocks.planes[plane as usize]
+            )),
             None => Ok(()),
         }
     }

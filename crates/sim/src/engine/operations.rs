@@ -127,7 +127,7 @@ impl fmt::Display for Slot {
 
 impl<C: Content> Engine<C> {
     /// Applies a state change of an operation's plan.
-    pub(super) fn apply(&mut self, id: u32, operation: &Operation, change: Change) {
+    pub(crate) fn apply(&mut self, id: u32, operation: &Operation, change: Change) {
         match change {
             Change::Unmap(address) => self.flash.unmap(address, Version::Current),
             Change::ReleaseBase(address) => self.flash.unmap(address, Version::Base),
@@ -145,7 +145,7 @@ impl<C: Content> Engine<C> {
     }
 
     /// The operation in a slot.
-    pub(super) fn operation(&self, id: u32) -> &Operation {
+    pub(crate) fn operation(&self, id: u32) -> &Operation {
         &self.slots[id as usize].operation
     }
 
@@ -508,7 +508,7 @@ impl<C: Content> Engine<C> {
             return if let Step::Failed(failure) = step { self.give_up(id, failure) } else { self.take_lock(id) };
         }
         #[cfg(feature = "mutants")]
-        self.release_early(&self.slots[id as usize].operation.clone(), &mut wave);
+        self.change_early(id, &mut wave);
         let slot = &mut self.slots[id as usize];
         slot.last = step != Step::Wave;
         if !wave.changes.is_empty() {
