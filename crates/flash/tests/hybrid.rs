@@ -180,7 +180,9 @@ fn semivalid_pages_are_committed_before_a_merge() {
     host.end_commit();
     assert_eq!((host.asked[0], host.flash.counts[2][GC]), (3, 0));
     assert_eq!(host.flash.load(MemberId(0)).collections, 0, "put off: asking again at once does not help");
+    assert_eq!((host.flash.take_freed(), host.flash.check()), (None, Ok(())));
     host.flash.unmap(page(3), Version::Base);
+    assert_eq!(host.flash.take_freed(), Some(0), "nothing else would tell who waits that the merge may begin");
     assert!(!host.write(page(4), Version::Current, false));
     host.finish();
     assert_eq!(done(&host), ([0, 0, 1], 4, 2));

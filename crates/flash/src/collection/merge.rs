@@ -238,10 +238,14 @@ impl Flash {
         self.commit_or_go_on(plane);
     }
 
-    /// A base was released; a merge that could not get it committed goes on.
+    /// A base was released; a merge that could not get it committed goes on, and one that was put off may begin.
     pub(crate) fn base_of_merge_released(&mut self, plane: u32) {
         let Collection { victim, stage, uncommitted, .. } = self.collections[plane as usize];
         if victim == NONE {
+            let domain = self.domain_of_plane(plane);
+            if domain != NIL && self.hybrid().instances[domain as usize].starved {
+                self.wake(domain);
+            }
             return;
         }
         self.merge_mut(plane).released += 1;

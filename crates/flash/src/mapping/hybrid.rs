@@ -576,6 +576,13 @@ impl Flash {
             if state.dead {
                 continue;
             }
+            let logical = &hybrid.logical[domain * hybrid.per_instance as usize..][..hybrid.per_instance as usize];
+            let has_bases = (0..state.blocks as u16).any(|block| self.blocks.blocks[self.blocks.index(plane, block)].bases > 0);
+            // Nothing would tell whoever waits for a page to try again, though nothing is in the way of a merge.
+            let is_forgotten = instance.starved && !is_merging && !has_bases && logical.iter().all(|logical| logical.active == 0);
+            if is_forgotten && !self.freed.contains(&(domain as u32)) {
+                return fault("somebody waits for a page, and nothing is merged".into());
+            }
             let (mut data_blocks, mut held, mut pending) = (0, 0, 0);
             for (number, logical) in (0..).zip(&hybrid.logical[domain * hybrid.per_instance as usize..][..hybrid.per_instance as usize]) {
                 let number = domain as u32 * hybrid.per_instance + number;
