@@ -393,9 +393,10 @@ impl Translation {
         (0..self.entries).filter(is_forgotten).count() as u64
     }
 
-    /// Entries that GC changed, and that no translation page says and nobody is about to write. At rest there must be none.
+    /// Entries that GC changed, that no translation page says, and that nobody is about to write. Unless a collection runs there must be none.
     pub(crate) fn unwritten_moves(&self) -> u64 {
-        self.stored.as_ref().map_or(0, |stored| stored.moved.len() as u64)
+        let is_forgotten = |entry: &&u32| self.queued[self.page_of(**entry) as usize] == NIL;
+        self.stored.as_ref().map_or(0, |stored| stored.moved.iter().filter(is_forgotten).count() as u64)
     }
 
     fn operation(&self, page: u32, lock: Lock, space: u64) -> Operation {
