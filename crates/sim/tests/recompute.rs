@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{SCENARIOS, scenario};
+use support::{SCENARIOS, proving, scenario};
 
 /// Two thirds of the trace.
 const SHORTER: [(&str, &str); 1] = [("limit", "400")];
@@ -63,7 +63,7 @@ fn complaints(folders: &[PathBuf]) -> BTreeMap<PathBuf, Vec<String>> {
 /// golden result, and every seventh of the others, in turn.
 #[test]
 fn every_figure_is_what_the_logs_say() {
-    let (all, proves) = (folder("all"), std::env::var_os("FLASHRAID_PROVE").is_some());
+    let (all, proves) = (folder("all"), proving(true, false));
     let (mut folders, mut met) = (Vec::new(), BTreeSet::new());
     for (row, scheme) in SCHEMES.iter().enumerate() {
         for (column, (name, golden, pairs)) in SCENARIOS.iter().enumerate() {

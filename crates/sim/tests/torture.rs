@@ -7,14 +7,10 @@ use flashraid_redundancy::{Protects, SCHEMES};
 use flashraid_sim::torture::{Report, Torture};
 use flashraid_vocabulary::HostOp;
 use std::collections::BTreeMap;
-use support::{engine, pages, small, tags};
+use support::{engine, pages, proving, small, tags};
 
 fn run(torture: &Torture) -> Report {
     torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn proving(proof: u64, slice: u64) -> u64 {
-    if std::env::var_os("FLASHRAID_PROVE").is_some() { proof } else { slice }
 }
 
 /// A state is met in one of so many kills of a scheme at least, and two states at once so often in a million.
@@ -42,7 +38,7 @@ fn nothing_is_lost_within_tolerance() {
         for (state, count) in states {
             assert!(count * STATE_ONCE_IN >= kills, "{}: {state} in {count} of {kills}", entry.name);
         }
-        if std::env::var_os("FLASHRAID_PROVE").is_some() {
+        if proving(true, false) {
             let rare: Vec<_> = pairs.iter().filter(|(_, count)| **count * 1_000_000 < PAIR_PER_MILLION * kills).collect();
             assert!(rare.is_empty(), "{}: of {kills} kills too few found {rare:?}", entry.name);
         }
@@ -52,7 +48,7 @@ fn nothing_is_lost_within_tolerance() {
 /// Every day other devices: the seed is the number of the day, and is printed.
 #[test]
 fn nothing_is_lost_today() {
-    if std::env::var_os("FLASHRAID_PROVE").is_none() {
+    if proving(false, true) {
         return;
     }
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock that is right");
@@ -82,7 +78,7 @@ fn nothing_is_lost_with_log_blocks() {
 /// A second failure takes exactly what it must.
 #[test]
 fn a_second_failure_loses_what_it_must() {
-    let report = run(&Torture { second: true, kills: proving(10_000, 1_000), ..Torture::default() });
+    let report = run(&Torture { second: true, kills: proving(10_000, 500), ..Torture::default() });
     for found in &report.schemes {
         assert_eq!(found.violation, None, "{}", found.scheme);
         assert!(found.faults["second"] > 10 && found.pages_gone > 10, "{found:?}");

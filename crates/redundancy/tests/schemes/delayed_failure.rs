@@ -317,7 +317,8 @@ fn survives(host: &Host, width: u64, what: &str) {
 fn all_small_stripes() {
     let variants: [(&str, &[(&str, &str)]); 4] =
         [("ppc", &[]), ("ppc", &[("early_release", "yes"), ("ppc_update", "min")]), ("fpc", &[]), ("fpc", &[("update", "rmw")])];
-    for width in 2..=4u16 {
+    let widest = if std::env::var_os("FLASHRAID_PROVE").is_some() { 4 } else { 3 };
+    for width in 2..=widest {
         for (name, parameters) in variants {
             for (before, changed) in (0..1u64 << width).flat_map(|before| (0..1u64 << width).map(move |changed| (before, changed))) {
                 let healthy = state(name, parameters, width, before, changed);

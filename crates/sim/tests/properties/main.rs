@@ -14,28 +14,31 @@ use bytes::{Bytes, Redundancy};
 use case::{Case, Drive, buffered, buffered_cases, cases, dftl_cases, hybrid_cases, nvram, nvram_cases};
 use flashraid_redundancy::{Job, Scheme};
 use flashraid_sim::engine::content::Content;
+use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::engine::{CompletedRequest, Engine};
 use flashraid_sim::{Config, Simulation, Source, verify};
 use flashraid_vocabulary::{Action, Cause, HostRequest, Version};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config as Rules, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use support::proving;
 
 /// How many times as many cases a proof runs.
 const PROOF: u64 = 6;
+/// Pages that looks between two events may scan for each event, on average: nearly all of a case's time goes into them. How
+/// rarely that may be is what `tags_convict_faults` shows.
+const PROOF_PAGES_AN_EVENT: u64 = 120;
+const SLICE_PAGES_AN_EVENT: u64 = 15;
 
 /// Runs numbered cases: all (`FLASHRAID_PROVE`: more), or as many as `FLASHRAID_CASES` says, or the one that `FLASHRAID_CASE` names.
 fn for_cases(test: &str, count: u64, strategy: impl Strategy<Value = Case>, check: impl Fn(&Case)) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let numbers = match number("FLASHRAID_CASE") {
         Some(case) => case..case + 1,
-        None => 0..number("FLASHRAID_CASES").unwrap_or(if number("FLASHRAID_PROVE").is_some() { PROOF * count } else { count }),
+        None => 0..number("FLASHRAID_CASES").unwrap_or(proving(PROOF * count, count)),
     };
     for case in numbers {
-        let mut seed = [0; 32];
-        seed[..8].copy_from_slice(&case.to_le_bytes());
-        let rules = Rules { failure_persistence: None, max_shrink_iters: 400, ..Rules::default() };
-        let mut runner = TestRunner::new_with_rng(rules, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
+        let mut runner = runner_of(case);
         let tree = strategy.new_tree(&mut runner).expect("no filters");
         let outcome = runner.run_one(tree, |case| {
             let result = catch_unwind(AssertUnwindSafe(|| check(&case)));
@@ -53,17 +56,26 @@ fn for_cases(test: &str, count: u64, strategy: impl Strategy<Value = Case>, chec
     }
 }
 
+/// What draws the case of this number.
+fn runner_of(case: u64) -> TestRunner {
+    let mut seed = [0; 32];
+    seed[..8].copy_from_slice(&case.to_le_bytes());
+    let rules = Rules { failure_persistence: None, max_shrink_iters: 400, ..Rules::default() };
+    TestRunner::new_with_rng(rules, TestRng::from_seed(RngAlgorithm::ChaCha, &seed))
+}
+
 /// Looks at an engine now and then; more often if that is cheap.
 struct Watch<'a, C: Content> {
-    /// Pages that may be scanned before the next look.
+    /// Pages that may be scanned before the next look, and how many more with each event.
     credit: u64,
+    pages_an_event: u64,
     look: &'a dyn Fn(&Engine<C>),
 }
 
 impl<C: Content> Watch<'_, C> {
     fn event(&mut self, engine: &Engine<C>) {
         let pages = engine.flash.geometry().physical_pages();
-        self.credit += 120;
+        self.credit += self.pages_an_event;
         if self.credit >= pages {
             self.credit -= pages;
             (self.look)(engine);
@@ -80,7 +92,7 @@ fn drive<C: Content>(
     submitting: impl Fn(&mut Engine<C>, &HostRequest),
     quiet: impl Fn(&Engine<C>),
 ) -> Vec<CompletedRequest> {
-    let mut watch = Watch { credit: 0, look };
+    let mut watch = Watch { credit: 0, pages_an_event: proving(PROOF_PAGES_AN_EVENT, SLICE_PAGES_AN_EVENT), look };
     let end = |engine: &mut Engine<C>, watch: &mut Watch<C>| {
         while engine.advance().unwrap_or_else(|error| panic!("{error}")) {
             watch.event(engine);
@@ -172,37 +184,44 @@ fn check_case(
     job: &dyn Fn() -> Option<Box<dyn Job>>,
     redundancy: Redundancy,
 ) -> Vec<CompletedRequest> {
-    let mut tagged = support::engine_with(config, scheme(), support::tags(config));
-    let page_bytes = u64::from(config.device.page_bytes);
-    let space_pages = tagged.space_pages();
-    let requests = case.requests(space_pages * page_bytes, page_bytes);
+    let space_pages = config.space_bytes(&*scheme()) / u64::from(config.device.page_bytes);
     let mut filled = (case.fill * space_pages as f64).floor() as u64;
     if redundancy == Redundancy::Late {
         // The fill of a part of a stripe would be one late row more.
         filled -= filled % u64::from(scheme().width());
     }
+    let times = drive_tags(case, config, scheme, job, filled, |_| {});
+    let same = drive_bytes(case, config, scheme, job, redundancy, filled, |_| {});
+    assert_eq!(times, same, "contents must not influence times");
+    times
+}
+
+/// Runs the case with tags. `prepare` is given the engine before the first request.
+fn drive_tags(
+    case: &Case,
+    config: &Config,
+    scheme: &dyn Fn() -> Box<dyn Scheme>,
+    job: &dyn Fn() -> Option<Box<dyn Job>>,
+    filled: u64,
+    prepare: impl Fn(&mut Engine<Tags>),
+) -> Vec<CompletedRequest> {
+    let mut tagged = support::engine_with(config, scheme(), support::tags(config));
+    let page_bytes = u64::from(config.device.page_bytes);
+    let requests = case.requests(tagged.space_pages() * page_bytes, page_bytes);
     tagged.fill(filled);
     job().into_iter().for_each(|job| tagged.add_job(job));
+    prepare(&mut tagged);
     let look = |engine: &Engine<_>| {
         check_engine(engine);
         check_groups(engine);
         let found = verify::stored(engine);
         assert!(found.is_clean() && engine.content.mismatches == 0, "at {} ns: {found:?}", engine.now_ns());
     };
-    let times = drive(
-        &mut tagged,
-        &requests,
-        case.drive,
-        &look,
-        |_, _| {},
-        |engine| {
-            look(engine);
-            check_counts(engine);
-        },
-    );
-    let same = drive_bytes(case, config, scheme, job, redundancy, filled, |_| {});
-    assert_eq!(times, same, "contents must not influence times");
-    times
+    let quiet = |engine: &Engine<_>| {
+        look(engine);
+        check_counts(engine);
+    };
+    drive(&mut tagged, &requests, case.drive, &look, |_, _| {}, quiet)
 }
 
 /// Runs the case with bytes. `prepare` is given the engine before the first request.
@@ -346,11 +365,8 @@ fn bytes_convict_faults_of_a_buffer() {
 
     const MOST_CASES: u64 = 60;
     let case_of = |number: u64, is_nvram: bool| {
-        let mut seed = [0; 32];
-        seed[..8].copy_from_slice(&number.to_le_bytes());
-        let mut runner = TestRunner::new_with_rng(Rules::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
         let strategy = if is_nvram { nvram_cases("raid0").boxed() } else { buffered_cases("raid0").boxed() };
-        strategy.new_tree(&mut runner).expect("no filters").current()
+        strategy.new_tree(&mut runner_of(number)).expect("no filters").current()
     };
     let convicts = |case: &Case, fault: Option<BufferFault>| {
         let config = case.config("raid0");
@@ -367,6 +383,38 @@ fn bytes_convict_faults_of_a_buffer() {
             assert!(!convicts(&case_of(number, is_nvram), None), "without {fault:?} case {number} is clean");
             println!("{fault:?}, NVRAM: {is_nvram}: case {number}");
         }
+    }
+}
+
+/// Tags, and looks as rare as they are here, find each deliberate fault within so many cases, those that last only while something
+/// is in flight among them.
+#[cfg(feature = "mutants")]
+#[test]
+fn tags_convict_faults() {
+    use flashraid_flash::FlashFault;
+    use flashraid_sim::mutants::{FAULTS, Fault};
+    use proptest::strategy::ValueTree;
+
+    const MOST_CASES: u64 = 20;
+    for fault in FAULTS {
+        let (scheme, strategy) = match fault {
+            Fault::CurrentForBase | Fault::DropBase | Fault::StaleCopy => ("cr5m", cases("cr5m", 0.1).boxed()),
+            Fault::StoreMapOnce | Fault::SwitchMapEarly | Fault::Flash(FlashFault::ForgetMoves) => ("raid5", dftl_cases("raid5").boxed()),
+            _ => ("raid5", cases("raid5", 0.0).boxed()),
+        };
+        let convicts = |case: &Case, fault: Option<Fault>| {
+            let config = case.config(scheme);
+            let build = || config.build_scheme().unwrap();
+            let space_pages = config.space_bytes(&*build()) / u64::from(config.device.page_bytes);
+            let filled = (case.fill * space_pages as f64).floor() as u64;
+            let inject = |engine: &mut Engine<Tags>| fault.into_iter().for_each(|fault| engine.inject(fault));
+            catch_unwind(AssertUnwindSafe(|| drive_tags(case, &config, &build, &|| None, filled, inject))).is_err()
+        };
+        let case_of = |number: u64| strategy.new_tree(&mut runner_of(number)).expect("no filters").current();
+        let found = (0..MOST_CASES).find(|number| convicts(&case_of(*number), Some(fault)));
+        let number = found.unwrap_or_else(|| panic!("{fault:?} is not found"));
+        assert!(!convicts(&case_of(number), None), "without {fault:?} case {number} is clean");
+        println!("{fault:?}: case {number}");
     }
 }
 

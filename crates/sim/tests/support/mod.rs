@@ -12,6 +12,11 @@ use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
+/// How much a test does: a proof (`FLASHRAID_PROVE`, `make prove`), or the slice of it that `make test` has time for.
+pub fn proving<T>(proof: T, slice: T) -> T {
+    if std::env::var_os("FLASHRAID_PROVE").is_some() { proof } else { slice }
+}
+
 /// Settings over a preset.
 pub fn config(device: &str, scheme: &str, pairs: &[(&str, &str)]) -> Config {
     let pairs: Vec<_> = pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
