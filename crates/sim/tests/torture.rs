@@ -158,6 +158,14 @@ fn what_cannot_be_tortured_is_refused() {
     assert!(refusal(&unknown).starts_with("unknown scheme raid55; the nearest is raid5; there are "));
     let order = Torture { scheme: "raid5".into(), rebuild: "dro".into(), ..Torture::default() };
     assert_eq!(refusal(&order), "rebuild = dro: no such order; the nearest is dor; there are auto, none, sor, dor, mcr, copy");
+    let with = |key: &str, value: &str| {
+        let settings = vec![(key.to_string(), value.to_string())];
+        refusal(&Torture { scheme: "raid5".into(), rebuild: "sor".into(), settings, ..Torture::default() })
+    };
+    assert_eq!(with("speed", "2"), "speed = 2 has no effect: torture makes its own requests");
+    assert_eq!(with("run.verify", "false"), "run.verify = false has no effect: torture verifies, whatever it says");
+    assert_eq!(with("scheme.name", "raid1"), "--scheme raid5 and --set scheme.name=raid1 contradict each other: give one of them");
+    assert_eq!(with("host.rebuild", "dor"), "--rebuild sor and --set host.rebuild=dor contradict each other: give one of them");
 }
 
 /// One page with an old version that a parity covers is enough, and is told for as long as it is there.

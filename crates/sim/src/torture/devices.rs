@@ -52,8 +52,8 @@ impl Random {
 
 /// How a setting is drawn.
 enum Rule {
-    /// Not at all, for this reason, which is for who reads it here.
-    Never(#[expect(dead_code)] &'static str),
+    /// Not at all, for this reason: it has no effect.
+    Never(&'static str),
     /// Each of the words, or of `true` and `false`, is as likely.
     AnyWord,
     /// Each of these is as likely; what stands there twice, twice.
@@ -62,6 +62,25 @@ enum Rule {
     By(fn(&mut Drawing) -> Option<String>),
     /// When everything else is known.
     Last,
+}
+
+/// Refuses settings that torture cannot heed.
+pub fn check_asked(torture: &Torture) -> Result<(), ConfigError> {
+    for (key, value) in &torture.settings {
+        let (option, said) = match key.as_str() {
+            "scheme.name" => ("scheme", &torture.scheme),
+            "rebuild" | "host.rebuild" if torture.rebuild != "auto" => ("rebuild", &torture.rebuild),
+            _ => ("", value),
+        };
+        if said != value {
+            return Err(ConfigError(format!("--{option} {said} and --set {key}={value} contradict each other: give one of them")));
+        }
+        let bare = key.rsplit('.').next().expect("a part at least");
+        if let Some(Rule::Never(reason)) = rule(bare).filter(|_| option.is_empty()) {
+            return Err(ConfigError(format!("{key} = {value} has no effect: {reason}")));
+        }
+    }
+    Ok(())
 }
 
 /// The settings of an episode, as far as they are drawn.

@@ -168,6 +168,7 @@ pub struct Violation {
 impl Torture {
     /// Tortures. `progress` is called now and then with the kills done of a scheme; it stops everything by returning false.
     pub fn run(&self, progress: &mut dyn FnMut(&str, u64) -> bool) -> Result<Report, RunError> {
+        devices::check_asked(self)?;
         let schemes = self.schemes()?;
         let mut report = Report {
             version: env!("CARGO_PKG_VERSION"),
