@@ -390,6 +390,8 @@ impl Flash {
             self.unlist(plane, number);
             self.change_space(plane, |blocks| blocks.close(plane, number, State::Doomed));
             self.faults.doomed.push((plane, number));
+            // Its last pages for host programs may have gone with the block.
+            self.collect_if_starved(plane);
         }
     }
 

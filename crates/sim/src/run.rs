@@ -308,7 +308,14 @@ fn warnings_after(simulation: &Simulation, result: &serde_json::Value) -> Vec<St
 fn warnings_of_failures(result: &serde_json::Value) -> Vec<String> {
     let mut warnings = Vec::new();
     if let gone @ 1.. = result["losses"]["host_pages"].as_u64().unwrap_or(0) {
-        warnings.push(format!("{gone} host pages are lost: more has failed than the scheme survives"));
+        let what = if gone == 1 { "host page is" } else { "host pages are" };
+        let why = match result["window"].is_null() {
+            true => "more has failed than the scheme survives",
+            false => {
+                "they were written shortly before a part failed, and had no redundancy yet, or more has failed than the scheme survives"
+            }
+        };
+        warnings.push(format!("{gone} {what} lost: {why}"));
     }
     if let failed @ 1.. = result["requests"]["failed"]["lost"].as_u64().unwrap_or(0) {
         warnings.push(format!("{failed} requests failed because data are lost"));

@@ -99,12 +99,12 @@ impl Flash {
         }
     }
 
-    /// Whether a program into the plane makes it collect: it is below the threshold, or this was its last block for host programs. (All
-    /// its garbage may be older than that block, and then nothing else tells that it is starved.)
+    /// Whether a program into the plane makes it collect: it is below the threshold, or has no page left for host programs. (All its garbage
+    /// may be older than its last block, and then nothing else tells that it is starved.)
     #[inline]
     fn is_low(&self, plane: u32) -> bool {
         let state = &self.blocks.planes[plane as usize];
-        state.free_pages < state.gc_pages || state.free_blocks < self.settings.gc_hard
+        state.free_pages < state.gc_pages || self.blocks.host_pages(plane) == 0
     }
 
     /// Starts a collection if host programs get no new block in this plane.
@@ -844,7 +844,8 @@ impl Flash {
     /// Collects one victim of the plane if it is below the threshold, as after a program into it.
     #[inline]
     pub fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
-        if self.is_low(plane) {
+        let state = &self.blocks.planes[plane as usize];
+        if state.free_pages < state.gc_pages || state.free_blocks < self.settings.gc_hard {
             self.collect_now(plane, observer);
         }
     }
