@@ -501,7 +501,11 @@ impl Flash {
     pub fn place(&mut self, address: MemberPage, version: Version) -> Ppn {
         let domain = self.domain_of(address, version);
         self.domains[domain as usize].reserved -= 1;
-        self.place_in(domain, address, version, false).1
+        let (plane, ppn) = self.place_in(domain, address, version, false);
+        if self.blocks.host_pages(plane) == 0 {
+            self.collect_if_starved(plane);
+        }
+        ppn
     }
 
     /// Programs and commits a page at once; the domain has one that is not promised. Returns its plane and its number.
