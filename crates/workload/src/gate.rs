@@ -85,6 +85,22 @@ struct Device {
     /// Highest end of its requests.
     end_bytes: u64,
     requests: u64,
+    /// The same two of those delivered, counted only under a limit: more is read than is delivered.
+    delivered: Extent,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Extent {
+    end_bytes: u64,
+    requests: u64,
+}
+
+impl Device {
+    /// Its requests: those that were asked for, if they are limited.
+    fn extent(&self, is_limited: bool) -> Extent {
+        let read = Extent { end_bytes: self.end_bytes, requests: self.requests };
+        if is_limited && self.is_kept { self.delivered } else { read }
+    }
 }
 
 /// See the module.
@@ -94,7 +110,8 @@ pub(crate) struct Gate {
     traits: Traits,
     /// Tick of a coarse clock; 0 of a good one.
     tick_ns: u64,
-    /// Requests still wanted.
+    /// Requests still to be delivered. A limit counts deliveries, as only then is it known which requests come first, and how many
+    /// share a tick of a coarse clock.
     left: u64,
     admitted: u64,
     filtered: u64,
@@ -160,9 +177,14 @@ impl Gate {
         self.admitted
     }
 
-    /// Requests that may still be admitted.
+    /// Requests that may still be delivered.
     pub fn left(&self) -> u64 {
         self.left
+    }
+
+    /// Whether all requests that a limit allows are at hand, so that what follows can only be of use for their order.
+    pub fn has_enough(&self) -> bool {
+        (self.pending.len() - self.head) as u64 >= self.left
     }
 
     /// Requests left out by the device filter.
@@ -197,13 +219,13 @@ impl Gate {
 
     /// The devices met, in order of appearance.
     pub fn devices(&self) -> impl Iterator<Item = DeviceSummary> + '_ {
-        self.devices.iter().map(|device| DeviceSummary {
-            number: device.id,
-            name: device.name.clone(),
-            requests: device.requests,
-            is_kept: device.is_kept,
-            base_bytes: device.base_bytes,
-            end_bytes: device.end_bytes,
+        let is_limited = self.options.limit > 0;
+        // A device met only beyond the limit is not part of what was asked for.
+        let met = self.devices.iter().filter(move |device| !(is_limited && device.is_kept) || device.delivered.requests > 0);
+        met.map(move |device| {
+            let Extent { end_bytes, requests } = device.extent(is_limited);
+            let Device { id, name, is_kept, base_bytes, .. } = device;
+            DeviceSummary { number: *id, name: name.clone(), requests, is_kept: *is_kept, base_bytes: *base_bytes, end_bytes }
         })
     }
 
@@ -268,7 +290,6 @@ impl Gate {
         }
         let offset_bytes = request.offset_bytes + if request.op == HostOp::Flush { 0 } else { device.base_bytes };
         self.admitted += 1;
-        self.left -= 1;
         let is_late = self.pending.last().is_some_and(|last| request.arrival_ns < last.arrival_ns);
         self.pending.push(HostRequest { offset_bytes, ..*request });
         if is_late {
@@ -294,10 +315,23 @@ impl Gate {
     }
 
     /// Delivers at most `wanted` requests, in order of time, that no later record can come before. At the end of the file, all.
+    /// Never more than the limit leaves.
     pub fn deliver(&mut self, batch: &mut Vec<HostRequest>, wanted: usize, is_at_end: bool) -> Result<(), TraceError> {
+        let (before, wanted) = (batch.len(), wanted.min(usize::try_from(self.left).unwrap_or(usize::MAX)));
         if self.tick_ns > 0 {
-            return self.deliver_ticks(batch, wanted, is_at_end);
+            self.deliver_ticks(batch, wanted, is_at_end)?;
+        } else {
+            self.deliver_settled(batch, wanted, is_at_end)?;
         }
+        if self.options.limit > 0 {
+            self.left -= (batch.len() - before) as u64;
+            batch[before..].iter().for_each(|request| self.count_delivered(request));
+        }
+        Ok(())
+    }
+
+    /// Those of a good clock.
+    fn deliver_settled(&mut self, batch: &mut Vec<HostRequest>, wanted: usize, is_at_end: bool) -> Result<(), TraceError> {
         let held = if is_at_end { 0 } else { WINDOW };
         let count = (self.pending.len() - self.head).saturating_sub(held).min(wanted);
         for index in self.head..self.head + count {
@@ -308,7 +342,16 @@ impl Gate {
         self.drop_delivered(count)
     }
 
-    /// The same for a coarse clock: whole ticks, the requests of each spread over it evenly. More than `wanted` if a tick has more.
+    fn count_delivered(&mut self, request: &HostRequest) {
+        let device = &mut self.devices[self.device_of[&request.source]];
+        let base_bytes = if request.op == HostOp::Flush { 0 } else { device.base_bytes };
+        let end_bytes = request.offset_bytes + request.size_bytes - base_bytes;
+        let Extent { end_bytes: known, requests } = device.delivered;
+        device.delivered = Extent { end_bytes: known.max(end_bytes), requests: requests + 1 };
+    }
+
+    /// The same for a coarse clock: whole ticks, the requests of each spread over it evenly. More than `wanted` if a tick has more,
+    /// but for a limit, which cuts a tick after its requests have been spread.
     fn deliver_ticks(&mut self, batch: &mut Vec<HostRequest>, wanted: usize, is_at_end: bool) -> Result<(), TraceError> {
         let held = if is_at_end { 0 } else { WINDOW };
         let mut count = 0;
@@ -324,13 +367,14 @@ impl Gate {
                 break;
             }
             let start_ns = first.arrival_ns;
-            for index in 0..of_tick {
+            let of_tick_wanted = of_tick.min(usize::try_from(self.left).unwrap_or(usize::MAX) - count);
+            for index in 0..of_tick_wanted {
                 let request = self.pending[self.head + count + index];
                 let within_ns = (u128::from(self.tick_ns) * index as u128 / of_tick as u128) as u64;
                 let arrival_ns = self.arrival_ns(start_ns.saturating_add(within_ns));
                 batch.push(HostRequest { arrival_ns, ..request });
             }
-            count += of_tick;
+            count += of_tick_wanted;
         }
         self.drop_delivered(count)
     }
@@ -378,7 +422,7 @@ impl Gate {
             return Err(place.device_fault(format!("device {name} is new"), "a file that does not change while it is read"));
         }
         let index = self.devices.len();
-        self.devices.push(Device { id, name, is_kept, base_bytes: 0, end_bytes: 0, requests: 0 });
+        self.devices.push(Device { id, name, is_kept, base_bytes: 0, end_bytes: 0, requests: 0, delivered: Extent::default() });
         self.device_of.insert(id, index);
         let has_company = is_kept && self.devices.iter().filter(|device| device.is_kept).count() > 1;
         if has_company && self.options.layout == Layout::SideBySide {
@@ -404,12 +448,12 @@ impl Gate {
         for found in trace.gate().devices.iter().filter(|device| device.is_kept) {
             let known = self.devices.iter().position(|device| device.id == found.id);
             let index = known.unwrap_or_else(|| {
-                self.devices.push(Device { base_bytes: 0, end_bytes: 0, requests: 0, ..found.clone() });
+                self.devices.push(Device { base_bytes: 0, end_bytes: 0, requests: 0, delivered: Extent::default(), ..found.clone() });
                 self.device_of.insert(found.id, self.devices.len() - 1);
                 self.devices.len() - 1
             });
             self.devices[index].base_bytes = base_bytes;
-            base_bytes += found.end_bytes.next_multiple_of(BASE_BYTES);
+            base_bytes += found.extent(self.options.limit > 0).end_bytes.next_multiple_of(BASE_BYTES);
             if base_bytes > LARGEST {
                 let what = "the devices' address spaces together are longer than 2^63 bytes: choose some with --device-filter".to_owned();
                 return Err(TraceError::Unusable { path: self.path.clone(), what });

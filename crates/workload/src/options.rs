@@ -76,7 +76,7 @@ pub struct TraceOptions {
     pub action: BlockAction,
     /// Bytes that the number of an object counts in a trace of a cache. None: 4096, and only for objects of that size.
     pub object_bytes: Option<u64>,
-    /// Stop after this many requests; 0 reads all.
+    /// Stop after this many requests in the order of their times, which do not depend on it; 0 reads all.
     pub limit: u64,
 }
 

@@ -33,7 +33,8 @@ pub struct DeviceSummary {
     pub end_bytes: u64,
 }
 
-/// What is known of a trace once it has been read.
+/// What is known of a trace once it has been read. A limit counts requests in the order of their times, for which up to some thousand
+/// more are read (of a coarse clock, to the end of a tick); what is left out, late, ignored or skipped is counted over all that was read.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct TraceSummary {
     /// Name of the file, without its folders.
@@ -133,19 +134,22 @@ impl Trace {
             if count > 0 {
                 return Ok(count);
             }
-            if self.is_at_end {
+            if self.is_at_end || self.gate.left() == 0 {
                 return if self.delivered > 0 { Ok(0) } else { Err(self.empty()) };
             }
-            let wanted = self.gate.left().min(BATCH as u64) as usize;
-            let has_more = wanted > 0 && self.parser.parse(&mut self.input, &mut self.gate, wanted)?;
-            self.is_at_end = !has_more;
+            self.is_at_end = match self.parser.parse(&mut self.input, &mut self.gate, BATCH) {
+                Ok(has_more) => !has_more,
+                // Beyond the limit, a fault only ends the search for requests that were recorded late.
+                Err(_) if self.gate.has_enough() => true,
+                Err(error) => return Err(error),
+            };
         }
     }
 
     /// Share of the requests asked for that have been delivered, from 0 to 1, for a progress bar: exact with a limit that the trace
     /// reaches, else by the bytes read.
     pub fn share_read(&mut self) -> f64 {
-        let wanted = self.gate.admitted().saturating_add(self.gate.left());
+        let wanted = self.delivered.saturating_add(self.gate.left());
         self.input.share_read().max(self.delivered as f64 / wanted as f64)
     }
 

@@ -3,10 +3,12 @@
 mod support;
 
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{OnError, Synth, Trace, TraceOptions, formats, write_trace};
+use flashraid_workload::{Layout, OnError, Slice, SplitMix64, Synth, Trace, TraceOptions, convert, formats, trace_info, write_trace};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use support::{file, hex, in_repository, message, options, read, request, sample};
 
@@ -415,9 +417,54 @@ fn a_limit_is_a_prefix_and_the_hash_is_of_the_whole() {
         assert_eq!(requests, all[..all.len().min(limit as usize)], "limit {limit}");
         assert_eq!((summary.requests, summary.sha256), (requests.len() as u64, whole.sha256.clone()), "limit {limit}");
     }
-    // What lies beyond the limit is not parsed.
+    // A fault beyond the limit is none of what was asked for.
     let path = file("limited.ascii", b"0 0 8 8 0\nrubbish\n");
     assert_eq!(read(&path, &TraceOptions { limit: 1, ..options("ssdsim") }).unwrap().0.len(), 1);
+}
+
+/// Times are those of the whole trace, whatever part of it is asked for: of a coarse clock, spread over all requests of a tick, and
+/// of records out of order, in the order of their times.
+#[test]
+fn a_limit_changes_neither_times_nor_order() {
+    let mut random = SplitMix64::new(7);
+    let coarse: String =
+        (0..9000).map(|n| format!("{},{},8,{},{}\n", 100 + n / 3000 + u64::from(n % 7 == 0), n * 8, n % 2, n % 3)).collect();
+    let late: String =
+        (0..9000).map(|n: u64| format!("{} {} {} 8 1\n", (n + 4000).saturating_sub(random.next_u64() % 4000) * 10, n % 3, n * 8)).collect();
+    let few = "100,0,8,0,1\n100,8,8,0,1\n100,16,8,0,2\n100,24,8,0,1\n101,32,8,0,1\n";
+    for (number, (format, text)) in [("tencent", few), ("tencent", coarse.as_str()), ("ssdsim", late.as_str())].into_iter().enumerate() {
+        let path = file(&format!("unlimited-{number}"), text.as_bytes());
+        let apart = |limit| TraceOptions { limit, layout: Layout::Apart, ..options(format) };
+        let (all, _) = read(&path, &apart(0)).unwrap();
+        let (side_by_side, _) = read(&path, &options(format)).unwrap();
+        for limit in [1, 2, 3, 4, 5, 1000, 1024, 2571, 3500, 4096, 8999] {
+            let expected = &all[..all.len().min(limit as usize)];
+            let (requests, summary) = read(&path, &apart(limit)).unwrap();
+            assert!(requests == expected, "{format} {number}, limit {limit}");
+            // Nothing of what was read beyond it is told of the devices.
+            let mut of_devices: Vec<_> = summary.device_list.iter().map(|found| (found.number, found.requests, found.end_bytes)).collect();
+            of_devices.sort_unstable();
+            let mut expected_devices = BTreeMap::new();
+            for request in expected {
+                let (requests, end) = expected_devices.entry(request.source).or_insert((0, 0));
+                (*requests, *end) = (*requests + 1, (request.offset_bytes + request.size_bytes).max(*end));
+            }
+            let expected_devices: Vec<_> = expected_devices.into_iter().map(|(number, (requests, end))| (number, requests, end)).collect();
+            assert_eq!(of_devices, expected_devices, "{format} {number}, limit {limit}");
+
+            let info = trace_info(&path, &apart(limit), NonZeroU64::new(4096).unwrap()).unwrap();
+            assert_eq!(info.duration_ns, expected.last().unwrap().arrival_ns - expected[0].arrival_ns, "{format} {number}, limit {limit}");
+            let output = path.with_extension("csv");
+            let slice = Slice { limit, ..Slice::default() };
+            let own = formats::find("flashraid").unwrap();
+            convert(&path, &options(format), &slice, &output, own, &mut |_, _| true).unwrap();
+            let (converted, _) = read(&output, &TraceOptions { layout: Layout::Apart, ..options("flashraid") }).unwrap();
+            let times =
+                |requests: &[HostRequest]| requests.iter().map(|request| (request.arrival_ns, request.offset_bytes)).collect::<Vec<_>>();
+            assert!(times(&converted) == times(&side_by_side[..expected.len()]), "{format} {number}, limit {limit}");
+            fs::remove_file(&output).unwrap();
+        }
+    }
 }
 
 #[test]
