@@ -213,7 +213,7 @@ word! {
 word! {
     /// How much of a page crosses the bus.
     Transfer {
-        /// The sectors touched.
+        /// The sectors touched, of 512 bytes each.
         Touched = "touched",
         /// The whole page.
         Page = "page",

@@ -21,7 +21,9 @@ impl UpdateRule {
         values: Values::Words(&["fewest", "rmw", "rcw"]),
         needs: None,
         about: "How partial-stripe writes compute the parity: by whatever needs fewer pre-reads (a tie goes to rcw), \
-                or always by read-modify-write, or always by reconstruct write.",
+                or always by read-modify-write, or always by reconstruct write. Pre-reads are counted by the numbers of strips alone, as if \
+                all strips had been written and whole pages changed: a strip that was never written is read from nowhere and still \
+                counts, and the read of a page of which only a part is written does not count.",
     };
 
     /// The rule that the user asked for.

@@ -129,6 +129,16 @@ fn left_of(pages: u64, ppm: u64) -> u64 {
     pages * (1_000_000 - ppm) / 1_000_000
 }
 
+/// The first number of parts per million of which something is so that is so of all later ones, and of the whole.
+fn first_ppm(is_so: impl Fn(u64) -> bool) -> u64 {
+    let (mut low, mut high) = (0, 1_000_000);
+    while low < high {
+        let middle = (low + high) / 2;
+        if is_so(middle) { high = middle } else { low = middle + 1 }
+    }
+    low
+}
+
 impl Device {
     /// The counts of each level.
     pub fn geometry(&self) -> Geometry {
@@ -329,16 +339,14 @@ impl Device {
         most_logical_pages(self.space_domain(placement).planes, blocks, self.pages_per_block, self.gc_hard)
     }
 
-    /// The smallest over-provisioning, in parts per million, with which the logical pages fit and there is at least one a domain.
-    pub(crate) fn least_over_provisioning_ppm(&self, placement: Placement) -> Option<u64> {
+    /// The smallest over-provisioning, in parts per million, with which the logical pages fit, and the greatest with which there is at
+    /// least one a domain. `None` if the first leaves none.
+    pub(crate) fn over_provisioning_bounds_ppm(&self, placement: Placement) -> Option<(u64, u64)> {
         let logical = |ppm: u64| self.space_domain_of(placement, self.pages_per_member_at(ppm)).logical_pages;
         let most = |ppm: u64| self.most_logical_pages_beside(placement, self.pages_per_member_at(ppm));
-        let (mut low, mut high) = (0, 1_000_000); // `high` always fits: it maps nothing
-        while low < high {
-            let middle = (low + high) / 2;
-            if logical(middle) <= most(middle) { high = middle } else { low = middle + 1 }
-        }
-        (logical(low) > 0).then_some(low)
+        // Both hold of all over-provisioning, which maps nothing.
+        let (least, too_much) = (first_ppm(|ppm| logical(ppm) <= most(ppm)), first_ppm(|ppm| logical(ppm) == 0));
+        (least < too_much).then(|| (least, too_much - 1))
     }
 
     /// The smallest and the greatest over-provisioning, in parts per million, with which a device as small as this one works: the logical pages fit, each
@@ -351,17 +359,8 @@ impl Device {
             let has_room = self.mapping.is_hybrid() || u64::from(pages) + u64::from(held) <= most;
             has_room && self.space_domain_of(placement, pages).logical_pages <= self.most_logical_pages_beside(placement, pages)
         };
-        // Both are monotonous in it.
-        let first = |is_so: &dyn Fn(u64) -> bool| {
-            let (mut low, mut high) = (0, 1_000_000);
-            while low < high {
-                let middle = (low + high) / 2;
-                if is_so(middle) { high = middle } else { low = middle + 1 }
-            }
-            low
-        };
         let least_pages = self.planes_per_member() * if self.mapping.is_hybrid() { self.pages_per_block } else { 1 };
-        let (least, too_much) = (first(&fits), first(&|ppm| pages(ppm) < least_pages));
+        let (least, too_much) = (first_ppm(fits), first_ppm(|ppm| pages(ppm) < least_pages));
         (least < too_much).then(|| (least, too_much - 1))
     }
 

@@ -402,13 +402,14 @@ impl Device {
         }
         if placement == Placement::Blocks && most > 0 {
             let blocks = domain.logical_pages / u64::from(self.pages_per_block);
-            let advice = match self.least_over_provisioning_ppm(placement) {
-                Some(ppm) => format!("over_provisioning from {}", ppm as f64 / 1e6),
+            let advice = match self.over_provisioning_bounds_ppm(placement) {
+                Some((_, most)) if blocks == 0 => format!("over_provisioning up to {}", most as f64 / 1e6),
+                Some((least, _)) => format!("over_provisioning from {}", least as f64 / 1e6),
                 None => "a larger blocks_per_plane".into(),
             };
             if blocks == 0 {
                 return refuse(format!(
-                    "over_provisioning = {}: leaves none of the {} blocks of a plane for data: allowed is {advice}, as long as one is left",
+                    "over_provisioning = {}: leaves none of the {} blocks of a plane for data: allowed is {advice}",
                     self.over_provisioning, self.blocks_per_plane
                 ));
             }
@@ -421,8 +422,9 @@ impl Device {
                 self.blocks_per_plane
             ));
         }
-        let advice = match self.least_over_provisioning_ppm(placement) {
-            Some(ppm) => format!("allowed is over_provisioning from {}", ppm as f64 / 1e6),
+        let advice = match self.over_provisioning_bounds_ppm(placement) {
+            Some((_, most)) if domain.logical_pages == 0 => format!("allowed is over_provisioning up to {}", most as f64 / 1e6),
+            Some((least, _)) => format!("allowed is over_provisioning from {}", least as f64 / 1e6),
             None => "no over_provisioning helps: allowed is a smaller gc_hard or a larger blocks_per_plane".into(),
         };
         refuse(format!(
