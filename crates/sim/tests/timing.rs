@@ -216,6 +216,15 @@ fn parts_of_pages() {
         // A part of a written page needs the whole page: read, then programmed.
         assert_eq!(at_once(&config, &[part(HostOp::Write)]), [READ + PROGRAM]);
     }
+    // Sectors cross the bus: 100 bytes from 1000 on lie in sectors 1 and 2, and all but the first 3 bytes of a page in all of its sectors.
+    let config = on("ssd1", "raid0", &[]);
+    for op in [HostOp::Read, HostOp::Write] {
+        let array_ns = if op == HostOp::Read { 20_000 } else { 200_000 };
+        let took = |offset, size| run(&mut filled(&config, if op == HostOp::Read { 8 } else { 0 }), &[(0, request(op, offset, size))]);
+        assert_eq!(took(1000, 100), [175 + 1024 * 25 + array_ns], "{op:?}");
+        assert_eq!(took(511, 1), [175 + 512 * 25 + array_ns], "{op:?}");
+        assert_eq!(took(3, 4093), [175 + 4096 * 25 + array_ns], "{op:?}");
+    }
     // RCW beside an update read: three reads on three channels, then two programs. RMW reads the old page once for both ends.
     for (update, reads) in [("rcw", 3), ("rmw", 2)] {
         let mut engine = filled(&on("ssd1", "raid5", &[("update", update)]), 255);

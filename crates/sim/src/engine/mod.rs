@@ -17,7 +17,7 @@ pub mod recorder;
 pub mod tags;
 pub mod translation;
 
-use crate::buffer::{Buffer, BufferOptions, Victim};
+use crate::buffer::{Buffer, BufferOptions, SECTOR_BYTES, Victim};
 use crate::statistics::Statistics;
 use crate::time::LATEST_NS;
 use content::{Content, InBuffer, InEntry, Submitted};
@@ -506,11 +506,13 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    /// Cuts bytes into operations, in the order of the logical space; past its end it goes on at its start.
+    /// Cuts bytes, rounded outwards to sectors, into operations, in the order of the logical space; past its end it goes on at its start.
     fn cut(&mut self, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
         if offset_bytes >= end_bytes {
             return;
         }
+        let sector = u64::from(SECTOR_BYTES);
+        let (offset_bytes, end_bytes) = (offset_bytes & !(sector - 1), end_bytes.next_multiple_of(sector));
         let page = u64::from(self.page_bytes);
         let first = offset_bytes >> self.page_shift;
         let mut extent = Extent {
