@@ -235,8 +235,8 @@ CLAIM = '[[claim]]\nid = "c"\nwhere = ""\nstatement = ""\nkind = "trend"\nexperi
         ),
         ("", "papers/p/claims.toml: c: judge is missing"),
         ('judge = "rise"', "papers/p: claim c: judge rise: there is none; the nearest is rises;"),
-        ('judge = "rises"\npoints = ["q"]', "papers/p: claim c: points q: there is none; the nearest is p"),
-        ('judge = "rises"\nagainst = "y"', "papers/p: claim c: against y: there is none; the nearest is x"),
+        ('judge = "rises"\npoints = ["q"]', "papers/p: claim c: points q: there is none; there are p"),
+        ('judge = "rises"\nagainst = "y"', "papers/p: claim c: against y: there is none; there are x"),
         ('judge = "rises"\n' + CLAIM + 'judge = "falls"', "papers/p: claim c stands there twice"),
         ("judge = ", "papers/p/claims.toml: Invalid value"),
     ],
@@ -257,6 +257,7 @@ def test_data_with_an_error_is_refused_with_its_place(tmp_path, claims, message)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["reproduce", "nonsense"], "paper nonsense: there is none; there are cr5m, ppc, sirf1"),
         (["reproduce", "cr5"], "paper cr5: there is none; the nearest is cr5m; there are cr5m, ppc, sirf1"),
         (["reproduce", "cr5m.figure9b"], "experiment of cr5m figure9b: there is none; the nearest is figure9;"),
         (["reproduce", "cr5m.figure10b", "--set", "x"], "--set x: allowed is KEY=VALUE"),

@@ -206,7 +206,7 @@ def test_unequal_spare_space_and_a_run_without_collection_are_said(command, tmp_
 def test_what_a_window_exposes_stands_beside_the_promise(command, tmp_path):
     trace = write_trace(tmp_path, writes(100, gap_us=500))
     shown = command("compare", trace, "--device", "tiny", "--schemes", "raid5,fra", "--fill", "0.5").stdout
-    assert re.search(r"^ *but for pages, at most +- +[1-9]\d*$", shown, re.MULTILINE)
+    assert re.search(r"^ *exposed pages, at most +- +[1-9]\d*$", shown, re.MULTILINE)
     schemes = {each["name"]: each for each in json.loads(command("schemes", "--json", "-").stdout)}
     assert schemes["raid5"]["window"] is None
     assert "lost with their member" in schemes["fra"]["window"]

@@ -1,5 +1,6 @@
 """The tables of results. Each figure is one of the JSON: a row names where it stands there, and how it is written."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -50,9 +51,16 @@ def thousandths(value: float) -> str:
     return f"{value:,.3f}"
 
 
+def rounded(value: float, decimals: int) -> str:
+    """A number with so many decimals, or as many as show two digits of one that they would hide."""
+    if 0 < value < 10**-decimals:
+        decimals = 1 - math.floor(math.log10(value))
+    return f"{value:,.{decimals}f}"
+
+
 def whole(value: float) -> str:
-    """A number without decimals."""
-    return f"{value:,.0f}"
+    """A number without decimals, unless it is below 1."""
+    return rounded(value, 0)
 
 
 def microseconds(value: float) -> str:
@@ -67,7 +75,7 @@ def seconds(value: float) -> str:
 
 def megabytes(value: float) -> str:
     """Bytes in MB, as rates are given."""
-    return f"{value / 1e6:,.1f}"
+    return rounded(value / 1e6, 1)
 
 
 def counts_by_name(value: Record) -> str:
@@ -268,9 +276,9 @@ def _comparison_rows() -> Iterator[tuple[Row, bool]]:
     yield one("DRAM of mapping tables", "capacity.table_bytes", size), False
     yield one("NVRAM", "capacity.nvram_bytes", size), False
     yield one("survives the loss of", "survives.text", text), False
-    yield one("  but for pages, mean", "window.mean_pages", hundredths), False
-    yield one("  but for pages, at most", "window.peak_pages", count), False
-    yield one("  but for a time of, s", "window.exposed_ns", seconds), False
+    yield one("  exposed pages, mean", "window.mean_pages", hundredths), False
+    yield one("  exposed pages, at most", "window.peak_pages", count), False
+    yield one("  time with exposed pages, s", "window.exposed_ns", seconds), False
     yield one("offered load", "workload.offered_load", hundredths), True
     for kind in ("read", "write"):
         for key, name in {"mean": "mean", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}.items():

@@ -59,7 +59,8 @@ def show_trace_info(info: dict[str, Any]) -> None:
         "mean size: all, read, write", ", ".join("-" if size is None else format_bytes(size) for size in sizes)
     )
     table.add_row("duration", f"{of.duration_ns / 1e9:,.3f} s")
-    table.add_row("requests/s", _number(of.requests_per_second, 1))
+    rate = of.requests_per_second
+    table.add_row("requests/s", "-" if rate is None else results.rounded(rate, 1))
     gaps = (of.interarrival_mean_ns, of.interarrival_p50_ns, of.interarrival_p99_ns)
     table.add_row("inter-arrival mean, p50, p99", ", ".join("-" if gap is None else f"{_us(gap)} us" for gap in gaps))
     table.add_row(

@@ -239,7 +239,7 @@ def _unique(keys: Sequence[str], what: str) -> None:
 def _known(what: str, name: str, known: Iterable[str]) -> str:
     known = list(known)
     if name not in known:
-        near = difflib.get_close_matches(name, known, 1, 0.0)
+        near = difflib.get_close_matches(name, known, 1)
         hint = f"; the nearest is {near[0]}" if near else ""
         raise InputError(f"{what} {name}: there is none{hint}; there are {', '.join(known)}")
     return name
