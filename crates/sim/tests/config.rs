@@ -328,6 +328,9 @@ fn space_and_fill_are_checked_against_the_capacity() {
 #[test]
 fn names_that_do_not_exist_come_with_the_nearest() {
     assert_eq!(refusal(&[("gc_treshold", "0.1")]), "unknown key gc_treshold; the nearest is gc_threshold in table device");
+    assert_eq!(refusal(&[("trace", "x")]), "unknown key trace: docs/configuration.md lists all");
+    assert!(refusal(&[("seed", "18446744073709551616")]).ends_with("allowed is a whole number from 0 to 9223372036854775807"));
+    assert!(refusal(&[("seed", "x")]).ends_with("allowed is a whole number from 0"));
     assert_eq!(refusal(&[("run.sped", "2")]), "unknown key sped; the nearest is speed in table run");
     assert_eq!(refusal(&[("host.seed", "2")]), "host.seed: seed belongs to table run");
     assert_eq!(on("tiny", "raid5", &[("device.update", "rmw")]).unwrap_err(), "device.update: update belongs to table scheme");
@@ -357,6 +360,7 @@ fn a_name_is_offered_only_if_it_is_near() {
     assert_eq!(refusal(&[("zz.seed", "1")]), "zz.seed: unknown table zz; there are device, scheme, host, run");
     assert_eq!(refusal(&[("threshold", "1")]), "unknown key threshold; the nearest is gc_threshold in table device");
     assert!(on("qqq", "raid0", &[]).unwrap_err().starts_with("unknown device qqq; presets are ssd1, "));
+    assert!(on("tiny", "", &[]).unwrap_err().starts_with("unknown scheme without a name; there are raid0, "));
     assert!(on("tiny", "erasure", &[]).unwrap_err().starts_with("unknown scheme erasure; there are raid0, "));
     assert_eq!(on("tiny", "raid5", &[("rebuild", "quickly")]).unwrap_err(), "rebuild = quickly: allowed is auto, none, sor, dor");
     assert!(refusal(&[("fail", "fire@1s")]).starts_with("fail = fire@1s: unknown fire; there are member:M, "));
@@ -617,7 +621,11 @@ fn a_device_too_full_is_refused_with_the_cure() {
     let config = with(&[("over_provisioning", "0.492188")]).unwrap();
     assert_eq!(config.device.pages_per_member(), 64);
     assert!(with(&[("over_provisioning", "0.492187")]).is_err(), "one page too many");
-    assert!(with(&[("over_provisioning", "0.9999999")]).unwrap_err().contains("would hold 0 logical pages"));
+    // Too little is left below one of 128 pages: 1 / 128 is 0.0078125.
+    let error = with(&[("over_provisioning", "0.9999999")]).unwrap_err();
+    assert!(error.contains("would hold 0 logical pages") && error.ends_with("; allowed is over_provisioning up to 0.992187"), "{error}");
+    assert_eq!(with(&[("over_provisioning", "0.992187")]).unwrap().device.pages_per_member(), 1);
+    assert!(with(&[("over_provisioning", "0.992188")]).unwrap_err().ends_with("up to 0.992187"));
     let text = with(&[("gc_hard", "6")]).unwrap_err();
     assert!(text.ends_with("no over_provisioning helps: allowed is a smaller gc_hard or a larger blocks_per_plane"), "{text}");
     assert!(with(&[("over_provisioning", "0.5"), ("gc_threshold", "0.99")]).is_ok(), "gc_threshold is never looked at");

@@ -54,6 +54,7 @@ fn what_is_wrong_is_said_in_a_line() {
          `arrivals`, `diurnal`, `streams`, `twin`; the nearest is seed"
     );
     assert!(of_text("value.toml", &TEXT.replace("3000", "0")).starts_with("FILE: requests = 0: allowed is at least 1"));
+    assert!(message(Path::new("profile:nonsense")).starts_with("unknown profile nonsense; there are adaptive-ali_0"));
     assert!(message(Path::new("profile:cr5m-unform")).starts_with("unknown profile cr5m-unform; the nearest is cr5m-uniform"));
     assert!(of_text("nul.toml", "\u{0}").starts_with("FILE:1:"));
     let path = file("bytes.toml", b"\xff");

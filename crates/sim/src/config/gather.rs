@@ -242,7 +242,8 @@ impl Device {
 pub(crate) fn find_scheme(name: &str) -> Result<&'static Entry, ConfigError> {
     flashraid_redundancy::find(name).ok_or_else(|| {
         let near = nearest(name, SCHEMES.iter().map(|entry| entry.name));
-        ConfigError(format!("unknown scheme {name}{near}; there are {}", scheme_names()))
+        let shown = if name.is_empty() { "without a name" } else { name };
+        ConfigError(format!("unknown scheme {shown}{near}; there are {}", scheme_names()))
     })
 }
 
@@ -515,7 +516,8 @@ fn read_key(settings: &[Setting], key: &Key) -> Result<Json, ConfigError> {
         (None, Some(default)) => (Given::bare(default), ""),
         (None, None) => return Err(ConfigError(format!("{}.{} is missing", key.table, key.name))),
     };
-    key.read(&given).ok_or_else(|| ConfigError(format!("{place}{} = {}: allowed is {}", key.name, given.shown(), key.allowed())))
+    key.read(&given)
+        .ok_or_else(|| ConfigError(format!("{place}{} = {}: allowed is {}", key.name, given.shown(), key.allowed_instead(&given))))
 }
 
 /// All keys of the device that are missing are named at once. `described` is the file that was to give them; a preset gives all.

@@ -47,6 +47,16 @@ impl Key {
     pub fn allowed(&self) -> String {
         self.kind.allowed() + units::also(self.unit)
     }
+
+    /// The same for a value that is not; of a number that is too large, with the upper bound, however far away that is.
+    pub(super) fn allowed_instead(&self, given: &Given) -> String {
+        match self.kind {
+            Kind::Whole { min, max: max @ super::MOST } if given.text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                format!("a whole number from {min} to {max}{}", units::also(self.unit))
+            }
+            _ => self.allowed(),
+        }
+    }
 }
 
 /// Which values a key takes.
@@ -174,14 +184,15 @@ pub(crate) fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>)
     near(given, names).map_or_else(String::new, |name| format!("; the nearest is {name}"))
 }
 
-/// The name that may have been meant: of those in which at most a third of the letters are wrong (half, if the first is right), or that contain what
-/// was given or are contained in it, the nearest; the first of equals.
+/// The name that may have been meant: of those in which at most a third of the letters are wrong (half, if they are two at most and
+/// the first is right), or that contain what was given or are contained in it, the nearest; the first of equals.
 pub(crate) fn near<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |name: &str| strsim::damerau_levenshtein(given, name);
     let is_near = |name: &&str| {
         let is_part = given.len().min(name.len()) >= 4 && (name.contains(given) || given.contains(name));
-        let wrong = if name.chars().next() == given.chars().next() { 2 } else { 3 } * distance(name);
-        is_part || wrong <= name.chars().count().max(given.chars().count())
+        let (wrong, letters) = (distance(name), name.chars().count().max(given.chars().count()));
+        let has_slip = name.chars().next() == given.chars().next() && wrong <= 2 && 2 * wrong <= letters;
+        is_part || has_slip || 3 * wrong <= letters
     };
     names.into_iter().filter(is_near).min_by_key(|name| distance(name))
 }

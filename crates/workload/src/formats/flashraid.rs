@@ -92,6 +92,16 @@ pub(super) fn why_not(header: &[u8]) -> String {
     format!("flashraid's own has {ALLOWED}: {}", columns_of(header).err().unwrap_or_default())
 }
 
+/// What stands between the columns of a header that is ours but for the commas.
+fn other_separator(header: &[u8]) -> Option<&'static str> {
+    let with_commas = |separator| header.iter().map(|byte| if *byte == separator { b',' } else { *byte }).collect::<Vec<_>>();
+    let found = [(b';', "';'"), (b'\t', "a tab"), (b'|', "'|'"), (b' ', "a blank")];
+    found
+        .into_iter()
+        .find(|(separator, _)| header.contains(separator) && !header.contains(&b',') && columns_of(&with_commas(*separator)).is_ok())
+        .map(|found| found.1)
+}
+
 struct Csv {
     unit: TimeUnit,
     /// The columns, if they are not all in the order of `COLUMNS`.
@@ -105,6 +115,9 @@ impl LineFormat<b','> for Csv {
     fn header(&mut self, line: &[u8]) -> Result<(), Box<Fault>> {
         if line.eq_ignore_ascii_case(COLUMNS.as_bytes()) {
             return Ok(());
+        }
+        if let Some(separator) = other_separator(line) {
+            return Err(Fault::malformed(1, format!("the header has {separator} between its columns"), ALLOWED));
         }
         if !is_like_header(line) {
             return Err(no_header_line(COLUMNS));

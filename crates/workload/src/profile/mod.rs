@@ -96,12 +96,12 @@ pub enum ProfileError {
         reason: String,
     },
     /// There is no such profile.
-    #[error("unknown profile {name}; the nearest is {nearest}; there are {known} (or give a TOML file)")]
+    #[error("unknown profile {name}{nearest}; there are {known} (or give a TOML file)")]
     Unknown {
         /// The name.
         name: String,
-        /// The one most like it.
-        nearest: &'static str,
+        /// `; the nearest is NAME`, if one is near.
+        nearest: String,
         /// All.
         known: String,
     },
@@ -233,12 +233,17 @@ fn with_nearest(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted[..] {
         [unknown, ref known @ ..] if message.starts_with("unknown ") && !known.is_empty() => {
-            format!("{message}; the nearest is {}", nearest(unknown, known.iter().copied()))
+            message.to_owned() + &nearest(unknown, known.iter().copied())
         }
         _ => message.to_owned(),
     }
 }
 
-fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> &'a str {
-    names.max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b))).unwrap_or_default()
+/// How like two names must be (Jaro-Winkler, up to 1) for the one to be offered for the other.
+const NEAR: f64 = 0.8;
+
+/// `; the nearest is NAME`, of the names that are near; empty if none is.
+fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let near = names.map(|known| (strsim::jaro_winkler(name, known), known)).filter(|(likeness, _)| *likeness >= NEAR);
+    near.max_by(|a, b| a.0.total_cmp(&b.0)).map_or_else(String::new, |(_, known)| format!("; the nearest is {known}"))
 }
