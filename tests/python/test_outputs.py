@@ -232,3 +232,56 @@ def test_every_column_is_explained(tmp_path):
                 r"^(member|bus)\d+_", lambda found: {"member": "memberM_", "bus": "busC_"}[found[1]], column
             )
             assert f"`{general}`" in text, column
+
+
+def test_outputs_and_averages_begin_with_the_first_arrival(tmp_path):
+    def found(start_us):
+        path = tmp_path / f"at-{start_us}.csv"
+        rows = [f"{start_us + index * 1000},W,{index * 12288},4096" for index in range(200)]
+        path.write_text("\n".join(["ts_us,op,offset,size", *rows]) + "\n")
+        files = {"series": tmp_path / f"s-{start_us}.csv", "timeline": tmp_path / f"t-{start_us}.json"}
+        result = fr.run(
+            path, device="tiny", scheme="fra", fill=0.5, engine=False, fio=True, series_interval="3ms", **files
+        )
+        fio = json.loads(result.fio_json)
+        del fio["jobs"][0]["job options"], fio["jobs"][0]["jobname"]
+        timeline = json.loads(files["timeline"].read_text())
+        events = [event | {"ts": round(event["ts"] - start_us, 3)} for event in timeline["traceEvents"] if "ts" in event]
+        window = [timeline["otherData"][f"window_{end}_ns"] - start_us * 1000 for end in ("start", "end")]
+        series = result.frame("series").with_columns(polars.col("start_ns") - start_us * 1000)
+        members = [member["busy_fraction"] for member in result.to_dict()["members"]]
+        return series, window, events, result.to_dict()["window"], members, fio["jobs"], fio["disk_util"][0]["util"]
+
+    # The second is a time of day in 2026: 1.79e15 us are a whole number of intervals of 3 ms.
+    early, late = found(0), found(1_790_000_001_000_000 // 3000 * 3000)
+    assert early[0].equals(late[0])
+    assert early[1] == late[1] == [0, 100_000_000]
+    assert len(early[2]) == len(late[2]) > 100
+    assert early[3:] == late[3:]
+    assert early[3]["mean_pages"] > 0.1
+    assert early[6] > 10
+
+
+def test_a_series_begins_in_the_interval_of_the_first_arrival_or_of_a_failure_before(tmp_path):
+    path = tmp_path / "late.csv"
+    path.write_text("ts_us,op,offset,size\n5000250,W,0,4096\n5000900,W,4096,4096\n")
+    settings = {"device": "tiny", "scheme": "raid1", "fill": 0.5, "series": tmp_path / "s.csv"}
+    result = fr.run(path, **settings)
+    series = result.frame("series")
+    assert series["start_ns"].to_list() == [5_000_000_000]
+    assert series["write_requests"].sum() == 2
+    result = fr.run(path, fail="block:0.0.0.0.1@0.25s", **settings)
+    series = result.frame("series")
+    assert series["start_ns"][0] == 200_000_000
+    assert series["flash_programs_recovery"].sum() == result.to_dict()["flash_ops"]["programs"]["rebuild"] > 0
+    # The repair before the first arrival is in no average.
+    assert all(member["busy_fraction"] <= 1 for member in result.to_dict()["members"])
+
+
+def test_a_series_of_too_many_rows_is_refused_before_they_are_written(command):
+    (command.folder / "gap.csv").write_text("ts_us,op,offset,size\n0,W,0,4096\n604800000000,W,4096,4096\n")
+    line = ["run", "gap.csv", "--device", "tiny", "--scheme", "raid0", "--quiet", "--series", "s.csv"]
+    done = command(*line, "--series-interval", "1us", status=2)
+    assert done.stderr.startswith("error: --series-interval = 1000ns: up to 604800000000000 ns"), done.stderr
+    assert "more than 10000000 rows, allowed is a longer interval" in done.stderr
+    assert names(command.folder) == ["gap.csv"]

@@ -582,10 +582,14 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
     dies = 1 if device["array_unit"] == "chip" else device["dies_per_chip"]
     units_of_member = dies * (1 if device["member"] == "chip" else chips)
     blocked = mean_blocked(run, members)
+    averaged_from = min((request.arrival for request in run.requests), default=run.begin)
     for member in range(members):
         own = f"members/{member}"
         found.update({f"{own}/{action}": started[member][action] for action in ("reads", "programs", "erases")})
-        found[f"{own}/busy_fraction"] = ratio(busy[member], units_of_member * (done_end - run.begin))
+        # Averages begin with the first arrival; what is at work before that is in no average.
+        averaged = ratio(busy[member], units_of_member * (done_end - averaged_from))
+        is_whole = all(done.start >= averaged_from for done in run.operations) or run.has_warmup
+        found[f"{own}/busy_fraction"] = averaged if is_whole or averaged is None else Between(0, averaged)
         found[f"{own}/mean_blocked"] = blocked[member]
         if run.has_warmup:
             # Page operations that were queued or under way when measuring began count, and are in no log.

@@ -691,7 +691,10 @@ impl Replay {
             }
         }
         if self.is_measuring {
-            measured.arrived(&request, engine.idle_ns());
+            measured.arrived(&request, engine);
+            if let Some(writers) = &mut self.writers {
+                writers.arrived(engine);
+            }
         }
         #[cfg(feature = "mutants")]
         let is_last_of_warmup = self.warmup == Warmup::Requests(self.submitted + 1) && accounting::makes(Slip::WarmupMeasured);

@@ -117,7 +117,7 @@ impl Simulation {
     pub fn submit(&mut self, request: &HostRequest) -> Result<u64, RunError> {
         self.check_request(request)?;
         self.advance_until(request.arrival_ns)?;
-        self.measured.arrived(request, with_engine!(&self.engine, engine => engine.idle_ns()));
+        with_engine!(&self.engine, engine => self.measured.arrived(request, engine));
         self.submitted += 1;
         with_engine!(&mut self.engine, engine => self.injector.arrives(engine, self.submitted));
         Ok(with_engine!(&mut self.engine, engine => engine.submit(request, true)))

@@ -27,7 +27,7 @@ pub struct Outputs {
     pub hdr_log: Option<PathBuf>,
     /// Timeline as Chrome trace events.
     pub timeline: Option<PathBuf>,
-    /// Simulated time that the timeline shows; `None` for its first 100 ms from when measuring begins.
+    /// Simulated time that the timeline shows; `None` for 100 ms from the first measured arrival.
     pub timeline_window: Option<Range<u64>>,
     /// The result in the form of fio's JSON too.
     pub fio: bool,
@@ -87,7 +87,7 @@ impl Outputs {
         *self == Self { series_interval_ns: self.series_interval_ns, ..Self::default() }
     }
 
-    /// The time that a timeline shows if measuring begins at `start_ns`.
+    /// The time that a timeline shows if the first measured request arrives at `start_ns`.
     pub(super) fn window(&self, start_ns: u64) -> Range<u64> {
         self.timeline_window.clone().unwrap_or(start_ns..start_ns + DEFAULT_WINDOW_NS)
     }

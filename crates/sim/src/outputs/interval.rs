@@ -1,5 +1,5 @@
-//! Intervals of simulated time: what completed in each. They begin when measuring begins, and each takes its start in and leaves
-//! its end out; the last one ends with the run.
+//! Intervals of simulated time: what completed in each. They are counted from when measuring begins; the first is that in which anything
+//! happens. Each takes its start in and leaves its end out; the last one ends with the run.
 
 use crate::engine::recorder::RequestRecord;
 use crate::statistics::{KINDS, Latency, kind};
@@ -8,6 +8,9 @@ use flashraid_vocabulary::HostOp;
 /// After so many intervals their length doubles, and again after as many more: even 292 years have an end, and a week at 100 ms is
 /// a million rows.
 pub const INTERVALS_OF_A_LENGTH: u64 = 500_000;
+
+/// Most rows of a series, some 150 bytes each.
+pub const MOST_INTERVALS: u64 = 10_000_000;
 
 /// The interval under way.
 pub(super) struct Interval {
@@ -31,6 +34,24 @@ impl Interval {
     /// When it ends if the run does not end before.
     pub(super) fn end_ns(&self) -> u64 {
         self.start_ns + self.length_ns
+    }
+
+    /// Leaves out the intervals before the one that contains `time_ns`, as nothing happens in them.
+    pub(super) fn skip_to(&mut self, time_ns: u64) {
+        self.start_ns += (time_ns - self.start_ns) / self.length_ns * self.length_ns;
+    }
+
+    /// How many intervals lie before the one that contains `time_ns`, or at least `MOST_INTERVALS`.
+    pub(super) fn number_at(&self, time_ns: u64) -> u64 {
+        let (mut number, mut left_ns, mut length_ns) = (self.number, time_ns - self.start_ns, self.length_ns);
+        while number < MOST_INTERVALS {
+            let of_a_length = INTERVALS_OF_A_LENGTH - number % INTERVALS_OF_A_LENGTH;
+            match left_ns.checked_sub(of_a_length.saturating_mul(length_ns)) {
+                None => return number + left_ns / length_ns,
+                Some(more_ns) => (number, left_ns, length_ns) = (number + of_a_length, more_ns, 2 * length_ns),
+            }
+        }
+        number
     }
 
     pub(super) fn add(&mut self, request: &RequestRecord) {

@@ -18,7 +18,7 @@ pub use asked::Outputs;
 pub use interval::INTERVALS_OF_A_LENGTH;
 pub use timeline::MOST_EVENTS;
 
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::engine::recorder::DEPTHS;
@@ -27,7 +27,7 @@ use crate::run::RunError;
 use crate::simulation::{Simulation, with_engine};
 use fio::{Job, Rates};
 use hdr_log::{HdrLog, TICK_NS as HDR_TICK_NS};
-use interval::Interval;
+use interval::{Interval, MOST_INTERVALS};
 use latency_log::LatencyLog;
 use operation_log::OperationLog;
 use serde_json::{Value, json};
@@ -50,6 +50,10 @@ pub(crate) struct Writers {
     /// The interval under way. It sets the pace of writing even if nobody asked for intervals.
     interval: Interval,
     is_measuring: bool,
+    /// Whether a measured request has arrived: samples of fio, and the window of the timeline if none was asked for, begin there.
+    has_arrivals: bool,
+    /// Whether anything has happened since measuring began: intervals begin there.
+    has_begun: bool,
     has_longer_intervals: bool,
 }
 
@@ -63,7 +67,7 @@ impl Writers {
             path.as_deref().map(create).transpose()
         }
         with_engine!(&mut simulation.engine, engine => {
-            let writers = Self {
+            let mut writers = Self {
                 latency_log: create(&asked.latency_log, LatencyLog::create)?,
                 operation_log: create(&asked.operation_log, OperationLog::create)?,
                 series: create(&asked.series, |path| Series::create(path, engine))?,
@@ -72,12 +76,17 @@ impl Writers {
                 rates: asked.fio.then(|| Rates::new(0)),
                 interval: Interval::new(asked.series_interval_ns),
                 is_measuring: false,
+                has_arrivals: false,
+                has_begun: false,
                 has_longer_intervals: false,
                 asked: asked.clone(),
             };
             engine.record(writers.latency_log.is_some() || writers.timeline.is_some());
             // A window of its own may begin before measuring does.
-            engine.record_moments(asked.timeline_window.clone().unwrap_or(0..0));
+            if let (Some(window), Some(timeline)) = (&asked.timeline_window, &mut writers.timeline) {
+                timeline.window = window.clone();
+                engine.record_moments(window.clone());
+            }
             Ok(Some(writers))
         })
     }
@@ -90,9 +99,27 @@ impl Writers {
         if let Some(series) = &mut self.series {
             series.begin(engine, now_ns);
         }
+        if let Some(rates) = &mut self.rates {
+            *rates = Rates::new(now_ns);
+        }
         if self.operation_log.is_some() {
             engine.flash.record_done(true);
         }
+    }
+
+    /// A measured request arrives now.
+    #[inline]
+    pub(crate) fn arrived<C: Content>(&mut self, engine: &mut Engine<C>) {
+        if !self.has_arrivals {
+            self.begin_arrivals(engine);
+        }
+    }
+
+    /// The first measured request arrives now.
+    #[cold]
+    fn begin_arrivals<C: Content>(&mut self, engine: &mut Engine<C>) {
+        let now_ns = engine.now_ns();
+        (self.has_arrivals, self.has_begun) = (true, true);
         if let Some(rates) = &mut self.rates {
             *rates = Rates::new(now_ns);
         }
@@ -105,6 +132,7 @@ impl Writers {
     /// Moves the clock as `Engine::advance_until` does, writing on the way. Recording changes nothing: what happens between two
     /// stops of the clock does not depend on them.
     pub(crate) fn advance_until<C: Content>(&mut self, engine: &mut Engine<C>, time_ns: u64) -> Result<(), RunError> {
+        self.begin_intervals(engine, time_ns)?;
         while self.is_measuring && self.interval.end_ns() <= time_ns {
             engine.advance_until(self.interval.end_ns() - 1)?;
             self.end_interval(engine)?;
@@ -115,13 +143,33 @@ impl Writers {
 
     /// Processes the next event as `Engine::advance` does, writing before.
     pub(crate) fn advance<C: Content>(&mut self, engine: &mut Engine<C>) -> Result<bool, RunError> {
-        while self.is_measuring && engine.next_event_ns().is_some_and(|time_ns| self.interval.end_ns() <= time_ns) {
-            self.end_interval(engine)?;
+        if let Some(time_ns) = engine.next_event_ns() {
+            self.begin_intervals(engine, time_ns)?;
+            while self.is_measuring && self.interval.end_ns() <= time_ns {
+                self.end_interval(engine)?;
+            }
         }
         if engine.recorder.as_ref().is_some_and(|recorder| recorder.waiting() >= MOST_WAITING) {
             self.write(engine)?;
         }
         Ok(engine.advance()?)
+    }
+
+    /// Time is about to move to `time_ns`. Until anything happens, intervals are skipped; from then on they must not be too many.
+    fn begin_intervals<C: Content>(&mut self, engine: &Engine<C>, time_ns: u64) -> Result<(), RunError> {
+        if !self.is_measuring {
+            return Ok(());
+        }
+        self.has_begun |= engine.next_event_ns().is_some_and(|event_ns| event_ns <= time_ns);
+        if !self.has_begun {
+            self.interval.skip_to(time_ns);
+        } else if self.series.is_some() && self.interval.end_ns() <= time_ns && self.interval.number_at(time_ns) >= MOST_INTERVALS {
+            return Err(RunError::Config(ConfigError(format!(
+                "series_interval = {}ns: up to {time_ns} ns the series would have more than {MOST_INTERVALS} rows, allowed is a longer interval",
+                self.asked.series_interval_ns
+            ))));
+        }
+        Ok(())
     }
 
     /// The interval under way ends; every event before its end is processed.
@@ -172,7 +220,7 @@ impl Writers {
         recorder.moments.clear();
         let window_end_ns = timeline.window.end;
         let is_over = engine.now_ns() >= window_end_ns && !engine.flash.is_at_work_since_before(window_end_ns);
-        if self.is_measuring && (is_over || timeline.truncated_ns.is_some()) {
+        if self.has_arrivals && (is_over || timeline.truncated_ns.is_some()) {
             engine.stop_moments(self.latency_log.is_some());
         }
         Ok(())

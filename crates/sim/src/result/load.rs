@@ -23,7 +23,8 @@ impl Simulation {
     pub fn offered_load(&self) -> Option<Load> {
         with_engine!(&self.engine, engine => {
             let (now, start) = (Snapshot::of(engine), &self.measured.start);
-            let span_ns = self.measured.last_arrival_ns - self.measured.first_arrival.map_or(self.measured.last_arrival_ns, |(first_ns, _)| first_ns);
+            let last_ns = self.measured.last_arrival_ns;
+            let span_ns = last_ns - self.measured.first_arrival.as_ref().map_or(last_ns, |first| first.now_ns);
             let cell = engine.flash.settings().cell;
             let cell_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|operation| cell.cell_ns(operation, 0, 0));
             let buses = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);

@@ -29,6 +29,8 @@ pub struct Snapshot {
     pub(super) collected: Collected,
     pub(super) idle_ns: u64,
     pub(super) translation: Option<TranslationCounts>,
+    /// Sum over time of the pages that the scheme's window exposed.
+    pub(super) exposed_page_ns: u128,
 }
 
 impl Snapshot {
@@ -50,6 +52,7 @@ impl Snapshot {
             collected: flash.collected,
             idle_ns: engine.idle_ns(),
             translation: engine.translation().map(|translation| translation.counts),
+            exposed_page_ns: engine.exposure().map_or(0, |exposure| exposure.page_ns(now_ns)),
         }
     }
 }
@@ -85,8 +88,8 @@ pub struct Measured {
     pub(super) by_op: [u64; 4],
     pub(super) bytes_read: u64,
     pub(super) bytes_written: u64,
-    /// When the first request arrived, and the idle time until then.
-    pub(super) first_arrival: Option<(u64, u64)>,
+    /// Counters when the first request arrived, which may be long after `start`: averages over time begin there.
+    pub(super) first_arrival: Option<Box<Snapshot>>,
     pub(super) last_arrival_ns: u64,
     /// Sum of arrivals, counted from `start`.
     pub(super) arrivals_ns: u128,
@@ -99,9 +102,9 @@ impl From<Snapshot> for Measured {
 }
 
 impl Measured {
-    /// Counts a request that is about to be submitted, after so much idle time.
+    /// Counts a request that arrives now and is about to be submitted.
     #[inline]
-    pub(crate) fn arrived(&mut self, request: &HostRequest, idle_ns: u64) {
+    pub(crate) fn arrived<C: Content>(&mut self, request: &HostRequest, engine: &Engine<C>) {
         self.requests += 1;
         let kind = match request.op {
             HostOp::Read => {
@@ -116,9 +119,16 @@ impl Measured {
             HostOp::Flush => 3,
         };
         self.by_op[kind] += 1;
-        self.first_arrival.get_or_insert((request.arrival_ns, idle_ns));
+        if self.first_arrival.is_none() {
+            self.first_arrival = Some(Snapshot::of(engine).into());
+        }
         self.last_arrival_ns = request.arrival_ns;
         self.arrivals_ns += u128::from(request.arrival_ns - self.start.now_ns);
+    }
+
+    /// Counters at the moment from which on averages over time are taken: the first arrival, or if there was none, when measuring began.
+    pub(super) fn averaged_from(&self) -> &Snapshot {
+        self.first_arrival.as_deref().unwrap_or(&self.start)
     }
 
     /// Requests counted.

@@ -98,7 +98,7 @@ impl Simulation {
             "config": self.config,
             "protects": engine.scheme().protects().name(),
             "survives": self.config.survival(engine.scheme()),
-            "window": engine.exposure().map(|exposure| report_exposure(exposure, now.now_ns, duration_ns)),
+            "window": engine.exposure().map(|exposure| report_exposure(exposure, &now, measured.averaged_from())),
             "placement": Placed::of(engine.flash.settings().placement, engine.flash.settings().members()),
             "simulated_ns": duration_ns,
             "workload": {
@@ -175,7 +175,7 @@ impl Simulation {
             },
         });
         let more = object.as_object_mut().expect("an object");
-        self.report_resources(engine, &now, duration_ns, more);
+        self.report_resources(engine, &now, more);
         if let Some(reached) = self.preconditioned {
             more.insert(
                 "precondition".into(),
@@ -212,7 +212,8 @@ impl Simulation {
         let (last_ns, last_idle_ns) = engine.last_completion();
         #[cfg(feature = "mutants")]
         let last_ns = if accounting::makes(Slip::BandwidthToEnd) { engine.now_ns() } else { last_ns };
-        let (first_ns, first_idle_ns) = self.measured.first_arrival.filter(|_| completed > 0).unwrap_or((last_ns, last_idle_ns));
+        let first = self.measured.first_arrival.as_ref().filter(|_| completed > 0);
+        let (first_ns, first_idle_ns) = first.map_or((last_ns, last_idle_ns), |first| (first.now_ns, first.idle_ns));
         let span_ns = last_ns - first_ns;
         let busy_ns = span_ns - (last_idle_ns - first_idle_ns);
         let per_second = |amount: u64, time_ns: u64| ratio(amount as f64 * 1e9, time_ns as f64);

@@ -1,5 +1,6 @@
 //! Parts of the result, each made of the counters of one thing.
 
+use super::measured::Snapshot;
 use crate::buffer::{self, Buffer};
 use crate::engine::translation::TranslationCounts;
 use crate::engine::{Exposure, RebuildRecord};
@@ -90,12 +91,13 @@ pub(super) fn report_rebuild(rebuild: &RebuildRecord, page_bytes: u64) -> Value 
     })
 }
 
-/// What the window of the scheme exposed in the `duration_ns` until now.
-pub(super) fn report_exposure(exposure: &Exposure, now_ns: u64, duration_ns: u64) -> Value {
+/// What the window of the scheme exposed until now, with the mean from `averaged_from` on.
+pub(super) fn report_exposure(exposure: &Exposure, now: &Snapshot, averaged_from: &Snapshot) -> Value {
+    let page_ns = now.exposed_page_ns - averaged_from.exposed_page_ns;
     json!({
-        "mean_pages": ratio(exposure.page_ns(now_ns) as f64, duration_ns as f64),
+        "mean_pages": ratio(page_ns as f64, (now.now_ns - averaged_from.now_ns) as f64),
         "peak_pages": exposure.peak_pages,
-        "exposed_ns": exposure.exposed_ns(now_ns),
+        "exposed_ns": exposure.exposed_ns(now.now_ns),
         "pages": exposure.pages,
     })
 }

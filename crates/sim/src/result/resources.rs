@@ -21,14 +21,9 @@ pub(super) fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
 
 impl Simulation {
     /// Members, channels, dies and wear.
-    pub(super) fn report_resources<C: Content>(
-        &self,
-        engine: &Engine<C>,
-        now: &Snapshot,
-        duration_ns: u64,
-        object: &mut Map<String, Value>,
-    ) {
-        let (flash, start) = (&engine.flash, &self.measured.start);
+    pub(super) fn report_resources<C: Content>(&self, engine: &Engine<C>, now: &Snapshot, object: &mut Map<String, Value>) {
+        let (flash, start, averaged_from) = (&engine.flash, &self.measured.start, self.measured.averaged_from());
+        let averaged_ns = now.now_ns - averaged_from.now_ns;
         let members = flash.settings().members();
         let completed = (now.completed - start.completed) as f64;
         let blocked: Vec<f64> =
@@ -49,7 +44,7 @@ impl Simulation {
                     "reads": sum(0),
                     "programs": sum(1),
                     "erases": sum(2),
-                    "busy_fraction": ratio((busy_ns(now) - busy_ns(start)) as f64, in_use as f64 * duration_ns as f64),
+                    "busy_fraction": ratio((busy_ns(now) - busy_ns(averaged_from)) as f64, in_use as f64 * averaged_ns as f64),
                     "mean_blocked": blocked[member as usize],
                     "p99_9_ns": engine.statistics.members[member as usize].quantile_ns(0.999),
                     "free_blocks": flash.free_blocks(member),
