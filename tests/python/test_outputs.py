@@ -246,7 +246,9 @@ def test_outputs_and_averages_begin_with_the_first_arrival(tmp_path):
         fio = json.loads(result.fio_json)
         del fio["jobs"][0]["job options"], fio["jobs"][0]["jobname"]
         timeline = json.loads(files["timeline"].read_text())
-        events = [event | {"ts": round(event["ts"] - start_us, 3)} for event in timeline["traceEvents"] if "ts" in event]
+        events = [
+            event | {"ts": round(event["ts"] - start_us, 3)} for event in timeline["traceEvents"] if "ts" in event
+        ]
         window = [timeline["otherData"][f"window_{end}_ns"] - start_us * 1000 for end in ("start", "end")]
         series = result.frame("series").with_columns(polars.col("start_ns") - start_us * 1000)
         members = [member["busy_fraction"] for member in result.to_dict()["members"]]

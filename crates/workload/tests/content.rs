@@ -95,7 +95,7 @@ fn headers_that_are_close() {
         let found = refused("own.csv", format!("{header}\n0,R,0,4096,5\n").as_bytes());
         let without_commas = header.contains(';');
         if without_commas {
-            assert_eq!(found, format!("FILE:1:1: no header line; expected {COLUMNS}"));
+            assert_eq!(found, format!("FILE:1:1: the header has ';' between its columns; expected {needs}"));
         } else {
             assert_eq!(found, format!("FILE:1:1: the header is '{header}': {why}; expected {needs}"));
         }
