@@ -8,6 +8,8 @@ use flashraid_sim::engine::content::{Content, FILL, InBuffer, InEntry, Shares, S
 use flashraid_vocabulary::{Delivery, HostOp, HostRequest, LocalPage, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
 use std::collections::BTreeMap;
 
+/// What the engine rounds requests to, see `flashraid_sim::buffer`.
+const SECTOR_BYTES: u64 = flashraid_sim::buffer::SECTOR_BYTES as u64;
 /// Lanes of a page.
 pub const LANES: u64 = 8;
 
@@ -43,8 +45,6 @@ pub struct Bytes {
     /// What NVRAM holds of parities, by local page.
     pub delayed: BTreeMap<u32, u64>,
     page_bytes: u64,
-    /// Requests are rounded outwards to so many bytes.
-    rounded_bytes: u64,
     /// Reads compared.
     pub reads_checked: u64,
     /// What was wrong.
@@ -87,23 +87,18 @@ impl Bytes {
             request: None,
             delayed: BTreeMap::new(),
             page_bytes: u64::from(page_bytes),
-            rounded_bytes: 1,
             reads_checked: 0,
             wrong: Vec::new(),
         }
     }
 
-    /// Behind a data buffer, which knows whole sectors only.
-    pub fn rounded_to(self, rounded_bytes: u64) -> Self {
-        Self { rounded_bytes, ..self }
-    }
-
-    /// Lanes (as a mask of bytes) that the request under submission touches in the `page`-th page from its first on.
+    /// Lanes (as a mask of bytes) that the request under submission, rounded outwards to sectors, touches in the `page`-th page from
+    /// its first on.
     fn touched(&self, request: &HostRequest, page: u64) -> u64 {
         let lane_bytes = self.page_bytes / LANES;
         let start = (request.offset_bytes / self.page_bytes + page) * self.page_bytes;
-        let offset = request.offset_bytes / self.rounded_bytes * self.rounded_bytes;
-        let end = (request.offset_bytes + request.size_bytes).next_multiple_of(self.rounded_bytes);
+        let offset = request.offset_bytes / SECTOR_BYTES * SECTOR_BYTES;
+        let end = (request.offset_bytes + request.size_bytes).next_multiple_of(SECTOR_BYTES);
         let is_touched = |lane: &u64| (start + lane * lane_bytes) >= offset && (start + (lane + 1) * lane_bytes) <= end;
         (0..LANES).filter(is_touched).fold(0, |mask, lane| mask | 0xFF << (8 * lane))
     }

@@ -72,7 +72,7 @@ type Shape = (u32, u32, u32, u32, u32, u32, u32);
 
 fn shape() -> impl Strategy<Value = Shape> {
     let blocks = prop_oneof![4 => 8..=12u32, 1 => 13..=64u32];
-    (2..=6u32, 1..=2u32, 1..=2u32, 1..=2u32, blocks, 4..=16u32, prop_oneof![Just(4096u32), Just(512u32)])
+    (2..=6u32, 1..=2u32, 1..=2u32, 1..=2u32, blocks, 4..=16u32, prop_oneof![3 => Just(4096u32), 1 => Just(512u32)])
 }
 
 fn word(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {

@@ -237,8 +237,7 @@ fn drive_bytes(
     let page_bytes = config.device.page_bytes;
     let space_pages = config.space_bytes(&*scheme()) / u64::from(page_bytes);
     let requests = case.requests(space_pages * u64::from(page_bytes), page_bytes.into());
-    let rounded_bytes = if config.device.buffer_pages() > 0 { 512 } else { 1 };
-    let content = Bytes::new(config.device.ppn_limit(), space_pages, page_bytes).rounded_to(rounded_bytes);
+    let content = Bytes::new(config.device.ppn_limit(), space_pages, page_bytes);
     let mut naive = support::engine_with(config, scheme(), content);
     naive.fill(filled);
     job().into_iter().for_each(|job| naive.add_job(job));
