@@ -462,6 +462,14 @@ def of_amplification(run: Run, found: dict[str, Any], done: dict[str, dict[str, 
     # Programs of the warm-up: those of its requests, and those that waited when measuring began. The logs cannot tell
     # in which order things happened in that very instant.
     first = min(run.requests).number if run.requests else inf
+    # What was programmed for writes that failed stands apart, but for repetitions.
+    failed_writes = {request.number for request in run.requests if request.op == "write" and request.failure}
+    failed: dict[str, int] = defaultdict(int)
+    for operation in run.planned:
+        if operation.action == "program" and operation.cause != "retry" and operation.request in failed_writes:
+            failed[operation.cause] += 1
+    found["write_amplification_by/failed"] = ratio(sum(failed.values()), pages_written)
+    programs = defaultdict(int, {cause: count - failed[cause] for cause, count in programs.items()})
     sure: dict[str, int] = defaultdict(int)
     at_most: dict[str, int] = defaultdict(int)
     for operation in run.planned if run.has_warmup else []:
@@ -487,7 +495,7 @@ def of_amplification(run: Run, found: dict[str, Any], done: dict[str, dict[str, 
         ("parity_programs", "programs", "parity"),
         ("commit_programs", "programs", "commit"),
     ]:
-        found[f"per_data_page/{key}"] = ratio(done[action][cause], programs["host"])
+        found[f"per_data_page/{key}"] = ratio(done[action][cause], done["programs"]["host"])
     if (drain := run.result.get("drain")) is not None:
         drained = sum(count for cause, count in drain["flash_ops"]["programs"].items() if cause != "total")
         found["write_amplification_by/drain"] = ratio(drained, pages_written)

@@ -131,6 +131,8 @@ pub struct Parameter {
     pub values: Values,
     /// What it needs to have effect in any run: in words, and whether it is so. `None`: it has, whatever else is chosen.
     pub needs: Option<(&'static str, Condition)>,
+    /// Whether it says what becomes of pages that garbage collection meets: without any it has no effect.
+    pub only_in_gc: bool,
     /// One sentence.
     pub about: &'static str,
 }
@@ -269,10 +271,23 @@ mod tests {
 
     #[test]
     fn values_are_read_within_their_bounds() {
-        let words = Parameter { name: "w", unit: "", values: Values::Words(&["a", "b"]), needs: None, about: "" };
-        let number = Parameter { name: "n", unit: "", values: Values::Whole { least: 1, most: 64, default: 2 }, needs: None, about: "" };
-        let limit =
-            Parameter { name: "l", unit: "", values: Values::Decimal { least: 0, most: 1_000_000, default: 1100 }, needs: None, about: "" };
+        let words = Parameter { name: "w", unit: "", values: Values::Words(&["a", "b"]), needs: None, only_in_gc: false, about: "" };
+        let number = Parameter {
+            name: "n",
+            unit: "",
+            values: Values::Whole { least: 1, most: 64, default: 2 },
+            needs: None,
+            only_in_gc: false,
+            about: "",
+        };
+        let limit = Parameter {
+            name: "l",
+            unit: "",
+            values: Values::Decimal { least: 0, most: 1_000_000, default: 1100 },
+            needs: None,
+            only_in_gc: false,
+            about: "",
+        };
         let build = |given: &[(&str, &str)]| Build {
             members: 1,
             pages_per_member: 1,

@@ -337,7 +337,7 @@ table! {
         /// Bus time of the command and address of an erase.
         erase_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), ERASED;
         /// The unit of placement, failure and health: what plays the disk of the redundancy group.
-        member: Member = Some("channel"), "", Kind::Word(Member::WORDS), EVER;
+        member: Member = Some("channel"), "", Kind::Word(Member::WORDS), WITH_CHIPS;
         /// Which planes one FTL instance owns. More than a member only where the scheme stays safe with strips on any member of it.
         ftl: Ftl = Some("auto"), "", Kind::Word(Ftl::WORDS), WITH_CHOICE_OF_MEMBER;
         /// How logical pages are mapped to physical ones, and where the map is kept.
@@ -352,13 +352,13 @@ table! {
         static_order: String = Some("WDP"), "",
             Kind::Text { allowed: "the letters W, D and P in any order, each once", valid: is_order }, IN_STATIC_ORDER;
         /// What executes one array operation at a time.
-        array_unit: ArrayUnit = Some("die"), "", Kind::Word(ArrayUnit::WORDS), EVER;
+        array_unit: ArrayUnit = Some("die"), "", Kind::Word(ArrayUnit::WORDS), WITH_DIES;
         /// Order inside a service class on one array unit.
         scheduling: Scheduling = Some("read_first"), "", Kind::Word(Scheduling::WORDS), EVER;
         /// When a program counts as ended for the host.
         write_completes: WriteCompletes = Some("program_end"), "", Kind::Word(WriteCompletes::WORDS), EVER;
         /// How much of a page crosses the bus.
-        transfer: Transfer = Some("touched"), "", Kind::Word(Transfer::WORDS), EVER;
+        transfer: Transfer = Some("touched"), "", Kind::Word(Transfer::WORDS), PARTS_TOUCHED;
         /// Whether one array operation may program or read a page in several planes of a die.
         multi_plane: bool = Some("false"), "", Kind::Flag, WITH_PLANES;
         /// Whether collection copies pages inside a plane without moving data over the bus.
@@ -467,9 +467,9 @@ table! {
         /// The logical space; 0 for the user capacity.
         space_bytes: u64 = Some("0"), "bytes", whole(0, MOST), EVER;
         /// Share of the logical space written before the first request, in whole stripes.
-        fill: f64 = Some("0"), "share", Kind::Real { allowed: "0 to 1", valid: |share| (0.0..=1.0).contains(&share) }, EVER;
+        fill: f64 = Some("0"), "share", Kind::Real { allowed: "0 to 1", valid: |share| (0.0..=1.0).contains(&share) }, FILLED;
         /// Bytes of the logical space written before the first request (instead of `fill`); 0 for none.
-        fill_bytes: u64 = Some("0"), "bytes", whole(0, MOST), EVER;
+        fill_bytes: u64 = Some("0"), "bytes", whole(0, MOST), FILLED;
         /// After the fill: `none`, or `random:X`, which overwrites at random until collection is steady, at most X times the space; `steady` is
         /// `random:20`.
         precondition: String = Some("none"), "",

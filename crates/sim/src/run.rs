@@ -214,6 +214,8 @@ fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, r
         read_unwritten: unwritten || source.warmup_requests > 0,
         drained: drained("pages") || drained("commits") || result["drain"]["flash_ops"]["programs"]["total"] != 0,
         requests,
+        filled: simulation.filled_pages > 0,
+        cut_pages: source.unaligned > 0,
         filtered: source.filtered > 0,
         skipped: source.skipped + source.left_out > 0,
         beyond: source.wrapped + source.left_out > 0,

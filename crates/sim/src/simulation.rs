@@ -1,7 +1,7 @@
 //! A device that is simulated: the engine with or without contents, and what its result needs to know.
 
 use crate::assemble;
-use crate::config::{Config, ConfigError, Precondition, Target};
+use crate::config::{Config, ConfigError, Precondition, Survival, Target};
 use crate::engine::content::{Content, Untracked};
 use crate::engine::tags::Tags;
 use crate::engine::{CompletedRequest, Engine, Halted, Reached};
@@ -38,6 +38,8 @@ pub(crate) use with_engine;
 pub struct Simulation {
     pub(crate) config: Config,
     pub(crate) engine: AnyEngine,
+    /// What the scheme survives on this device while nothing has failed.
+    pub(crate) survival: Survival,
     pub(crate) fill_seconds: f64,
     pub(crate) filled_pages: u64,
     pub(crate) preconditioned: Option<Reached>,
@@ -70,6 +72,7 @@ impl Simulation {
             is_prepared = go_on(pages);
             is_prepared
         };
+        let survival = with_engine!(&engine, engine => config.survival(engine.scheme()));
         let (filled_pages, preconditioned) = with_engine!(&mut engine, engine => prepare(engine, &config, &mut go_on)?);
         let fill_seconds = began.elapsed().as_secs_f64();
         let start = with_engine!(&engine, engine => Snapshot::of(engine));
@@ -79,6 +82,7 @@ impl Simulation {
             submitted: 0,
             config,
             engine,
+            survival,
             fill_seconds,
             filled_pages,
             preconditioned,

@@ -153,6 +153,8 @@ pub struct Statistics {
     pub parity_programs: Vec<u64>,
     /// Programs of the measured time that belong to requests of the warm-up.
     pub warmup_programs: [u64; Cause::COUNT],
+    /// Programs for measured writes that failed; no repetitions.
+    pub failed_programs: [u64; Cause::COUNT],
     /// Page operations of plans, by action (read, program) and cause: must equal what the NAND started.
     pub planned: [[u64; Cause::COUNT]; 2],
 }
@@ -171,6 +173,7 @@ impl Statistics {
             prefilled_pages: 0,
             parity_programs: vec![0; members],
             warmup_programs: [0; Cause::COUNT],
+            failed_programs: [0; Cause::COUNT],
             planned: [[0; Cause::COUNT]; 2],
         }
     }
@@ -203,6 +206,12 @@ impl Statistics {
             HostOp::Write => self.bytes_written += size_bytes,
             _ => {}
         }
+    }
+
+    /// A measured write that failed has ended: nothing more is programmed for it.
+    #[cold]
+    pub fn write_failed(&mut self, programs: &[u32; Cause::COUNT]) {
+        self.failed_programs.iter_mut().zip(programs).for_each(|(sum, count)| *sum += u64::from(*count));
     }
 
     /// A page operation of a plan was submitted.

@@ -44,12 +44,15 @@ const BASES: &[(&str, &str, &str)] = &[
     ("trace.csv", "ca-ppc", "fill=0.9 parity_cache_bytes=32768"),
     ("trace.csv", "ppc", "fill=0.8 mapping=bast log_blocks=4 blocks_per_plane=20 over_provisioning=0.5"),
     ("trace.csv", "fra", "fill=0.9"),
+    ("trace.csv", "ppc", "parity_cache_bytes=16384"),
+    ("trace.csv", "raid5", "chips_per_channel=1 planes_per_die=2"),
     ("example.blktrace.txt", "raid0", ""),
     ("example.lcs", "raid0", "op=write object_bytes=512"),
     ("example.oracleGeneral.bin", "raid0", "op=write object_bytes=512"),
     ("example.msr.csv", "raid0", ""),
     ("example.msr.csv", "raid0", "space_bytes=512KiB fill=1"),
     ("broken.csv", "raid0", "on_error=skip"),
+    ("broken.csv", "raid0", "on_error=skip page_bytes=2KiB"),
 ];
 
 /// Values to try of a key.
@@ -89,8 +92,8 @@ fn values(key: &str, kind: Option<&Kind>) -> Vec<String> {
         "speed" => &["3"],
         "queue_depth" => &["0", "2"],
         "space_bytes" => &["1MiB"],
-        "fill" => &["0", "50%"],
-        "fill_bytes" => &["512KiB"],
+        "fill" => &["0", "50%", "0.0000001"],
+        "fill_bytes" => &["512KiB", "1"],
         "precondition" => &["none", "random:0.2"],
         "warmup" => &["50"],
         "verify_every" => &["40", "5000"],
@@ -156,7 +159,8 @@ fn settings_have_effect_where_they_say() {
     let parameters = || SCHEMES.iter().flat_map(|entry| entry.parameters);
     let all: BTreeSet<_> = keys().map(named).chain(parameters().map(|parameter| parameter.name)).collect();
     let conditional_keys = keys().filter(|key| key.effect.needs.is_some() || key.effect.meets.is_some()).map(named);
-    let conditional_parameters = parameters().filter(|parameter| parameter.needs.is_some()).map(|parameter| parameter.name);
+    let conditional_parameters =
+        parameters().filter(|parameter| parameter.needs.is_some() || parameter.only_in_gc).map(|parameter| parameter.name);
     let conditional: BTreeSet<_> = conditional_keys.chain(conditional_parameters).collect();
     let (mut differing, mut idle, mut wrong) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for (trace, scheme, more) in BASES {

@@ -99,6 +99,35 @@ fn a_rebuild_after_the_last_request_changes_neither_load_nor_write_amplification
     }
 }
 
+/// Of every fifth write one page of four is on a channel that is dead: three are programmed, and the write fails. Its bytes are not written, so
+/// neither are its programs part of what it took to write the others.
+#[test]
+fn programs_of_writes_that_failed_stand_apart() {
+    let requests: Vec<_> = (0..100)
+        .map(|number| (2_000 * (number + 1), if number % 5 == 0 { write(4 * number, 4) } else { write(4 * number + 1, 1) }))
+        .collect();
+    let (result, _) = replayed("failed-writes", &requests, "raid0", &[("fill", "0.5"), ("fail", "channel:0@1ms")]);
+    assert_eq!(result["requests"]["failed"]["no_space"], 20);
+    assert_eq!(number(&result["flash_ops"]["programs"]["host"]), 80.0 + 60.0);
+    assert_eq!(number(&result["write_amplification"]), 1.0);
+    assert_eq!(number(&result["pages_per_host_page"]), 1.0);
+    is_near(&result["write_amplification_by"]["failed"], 60.0 / 80.0);
+}
+
+/// What a device survives is said of it as it was built, under every scheme, whatever is dead or still to be made up at the end.
+#[test]
+fn what_a_device_survives_is_said_as_it_was_built() {
+    for scheme in ["raid5", "fra", "ppc", "sirf1"] {
+        let survives = |name: &str, fail: &str| {
+            let (result, _) =
+                replayed(&format!("survives-{scheme}-{name}"), &gentle(), scheme, &[("fill", "0.5"), ("fail", fail), ("rebuild", "none")]);
+            result["survives"].clone()
+        };
+        assert_eq!(survives("late", "chip:1.0@100%"), survives("early", "chip:1.0@10%,chip:2.0@20%"), "{scheme}");
+        assert_eq!(survives("early", "chip:1.0@10%")["channel"], true, "{scheme}");
+    }
+}
+
 /// What fra makes up in idle time is no load either, as it leaves whenever a request comes; but it is amplification.
 #[test]
 fn parities_in_idle_time_are_redundancy_and_no_load() {

@@ -60,7 +60,8 @@ def flashraid(
     """Simulate redundancy (RAID) inside flash storage.
 
     Exit status: 0 done; 1 verification found a violation; 2 bad usage, configuration or input; 3 requests failed
-    for lack of space or were left unfinished; 130 interrupted (Ctrl-C, SIGTERM or SIGHUP).
+    for lack of space or were left unfinished (requests that failed because failures took their data leave it at 0,
+    with a warning); 130 interrupted (Ctrl-C, SIGTERM or SIGHUP).
     """
     if context.invoked_subcommand is not None:
         return 0

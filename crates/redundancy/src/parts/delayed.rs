@@ -49,6 +49,7 @@ pub const PARITY_CACHE_BYTES: Parameter = Parameter {
     unit: "bytes",
     values: Values::Whole { least: 512, most: u32::MAX, default: 32_768 },
     needs: None,
+    only_in_gc: false,
     about: "NVRAM for delayed parities, in bytes: one page for each stripe whose parity is delayed; the rest of an entry is neglected.",
 };
 

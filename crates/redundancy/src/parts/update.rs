@@ -20,6 +20,7 @@ impl UpdateRule {
         unit: "",
         values: Values::Words(&["fewest", "rmw", "rcw"]),
         needs: None,
+        only_in_gc: false,
         about: "How partial-stripe writes compute the parity: by whatever needs fewer pre-reads (a tie goes to rcw), \
                 or always by read-modify-write, or always by reconstruct write. Pre-reads are counted by the numbers of strips alone, as if \
                 all strips had been written and whole pages changed: a strip that was never written is read from nowhere and still \

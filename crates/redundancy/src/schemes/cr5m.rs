@@ -55,6 +55,7 @@ const MW_LIMIT: Parameter = Parameter {
     unit: "",
     values: Values::Decimal { least: 0, most: 1_000_000, default: 1_100 },
     needs: None,
+    only_in_gc: false,
     about: "Mirrored writes of a channel are allowed while they are at most this many times the mean number of host-caused programs \
             of its data chips; 0 is CR5.",
 };
@@ -64,6 +65,7 @@ const CONSOLIDATE: Parameter = Parameter {
     unit: "",
     values: Values::Words(&["last_strip", "never"]),
     needs: Some(("mw_limit above 0", |build| build.thousandths(&MW_LIMIT) != Ok(0))),
+    only_in_gc: false,
     about: "When a write recomputes the parity of a mirrored stripe on its own account: if it changes the last strips that are not \
             mirrored, or never.",
 };

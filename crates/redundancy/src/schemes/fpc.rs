@@ -33,6 +33,7 @@ const CACHED_PARITY_FREE: Parameter = Parameter {
     unit: "",
     values: Values::Words(&["no", "yes"]),
     needs: Some(("update = fewest or rmw", |build| build.choice(&UpdateRule::PARAMETER) != Ok("rcw"))),
+    only_in_gc: false,
     about: "Whether a read-modify-write reads no old parity if the cache has it; else flash is read all the same, as in the paper.",
 };
 

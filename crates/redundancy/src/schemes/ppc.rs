@@ -59,6 +59,7 @@ const ALPHA: Parameter = Parameter {
     unit: "",
     values: Values::Decimal { least: 0, most: Replacement::LRU.alpha, default: 0 },
     needs: None,
+    only_in_gc: false,
     about: "Weight of recency against commit cost in the choice of the cache's victim, both from 0 to 1: 0 is cost alone, 1 is LRU (ppc).",
 };
 
@@ -67,6 +68,7 @@ const SPARES_RECENT: Parameter = Parameter {
     unit: "",
     values: Values::Words(&["half", "none"]),
     needs: None,
+    only_in_gc: false,
     about: "Which entries are no victims of the cache, as their updates may be under way: those of the last updates, half as many as there are entries, \
             or none.",
 };
@@ -76,6 +78,7 @@ const PPC_UPDATE: Parameter = Parameter {
     unit: "",
     values: Values::Words(&["paper", "min"]),
     needs: None,
+    only_in_gc: false,
     about: "Which pages an update reads: the old versions of associated strips that change, or, if fewer, those that do not change.",
 };
 
@@ -84,6 +87,7 @@ const EARLY_RELEASE: Parameter = Parameter {
     unit: "",
     values: Values::Words(&["no", "yes"]),
     needs: None,
+    only_in_gc: false,
     about: "Whether old versions become garbage as soon as all strips are associated, or at the commit.",
 };
 
@@ -92,6 +96,7 @@ const GC_SEMIVALID: Parameter = Parameter {
     unit: "",
     values: Values::Words(&["commit", "move"]),
     needs: None,
+    only_in_gc: true,
     about: "What a collection does about semivalid pages of its victim: commit their stripes, or move them like valid pages.",
 };
 

@@ -24,6 +24,7 @@ const GROUPS: Parameter = Parameter {
     unit: "",
     values: Values::Whole { least: 1, most: 64, default: 2 },
     needs: None,
+    only_in_gc: false,
     about: "Mirror groups into which the channels are divided, with a copy of each page in each; 1 is an SSD without mirror.",
 };
 
@@ -32,6 +33,7 @@ const READ: Parameter = Parameter {
     unit: "",
     values: Values::Words(&["round_robin", "least_busy"]),
     needs: Some(("groups from 2", has_mirror)),
+    only_in_gc: false,
     about: "Which copy a page read takes: that of the group whose turn it is, or the one at which fewer operations are queued \
             (at its array unit, then on its channel; a tie goes by turn).",
 };
@@ -41,6 +43,7 @@ const COMPLETES: Parameter = Parameter {
     unit: "",
     values: Values::Words(&["all_copies", "first_copy"]),
     needs: Some(("groups from 2", has_mirror)),
+    only_in_gc: false,
     about: "When a write is answered: with every copy programmed, or with the first. The latter is for sensitivity studies only: until \
             the others follow, a failure may take an answered write.",
 };

@@ -53,6 +53,10 @@ pub struct Happened<'a> {
     pub drained: bool,
     /// Requests delivered by the trace.
     pub requests: u64,
+    /// The fill placed a page.
+    pub filled: bool,
+    /// A request covered a part of a page.
+    pub cut_pages: bool,
     /// Requests of other devices were left out.
     pub filtered: bool,
     /// Lines, records or requests were left out.
@@ -93,6 +97,11 @@ pub(super) const WITH_CHOICE_OF_MEMBER: Effect =
             }
     });
 pub(super) const WITH_PLANES: Effect = EVER.needs("several planes in each array unit", |config| config.device.planes_per_unit() > 1);
+pub(super) const WITH_CHIPS: Effect = EVER.needs("several chips on each channel", |config| config.device.chips_per_channel > 1);
+pub(super) const WITH_DIES: Effect = EVER.needs("several dies in each chip", |config| config.device.dies_per_chip > 1);
+pub(super) const PARTS_TOUCHED: Effect = EVER.meets("every request was of whole pages", |run| run.cut_pages);
+pub(super) const FILLED: Effect =
+    EVER.meets("it comes to less than a page", |run| run.filled || (run.config.run.fill == 0.0 && run.config.run.fill_bytes == 0));
 pub(super) const COLLECTED: Effect = EVER.meets("nothing was collected", |run| run.collected);
 pub(super) const ERASED: Effect = EVER.meets("no block was erased", |run| run.erased);
 pub(super) const LEVELLED: Effect = COLLECTED.needs("wear_leveling = static", |config| config.device.wear_leveling == WearLeveling::Static);

@@ -1,6 +1,6 @@
 //! Gathers settings from their sources, later ones over earlier, and checks each against its key; and keeps which of them were asked for.
 
-use super::effect::{Happened, Meeting};
+use super::effect::{COLLECTED, Happened, Meeting};
 use super::key::Given;
 use super::units;
 use super::{Config, ConfigError, Device, Host, Key, Run, SchemeChoice, TABLES, Table, key::near, nearest};
@@ -117,7 +117,8 @@ impl Asked {
             let read = |settings: &[Setting]| read_parameter(settings, parameter).ok().map(|(_, value)| value);
             let setting = wished(&settings, SchemeChoice::TABLE.name, parameter.name, read)?;
             let lacks = parameter.needs.filter(|(_, holds)| !holds(&config.build()));
-            Some(Wish::of(setting, lacks.map(|(words, _)| words), None))
+            let meets = parameter.only_in_gc.then_some(COLLECTED.meets).flatten();
+            Some(Wish::of(setting, lacks.map(|(words, _)| words), meets))
         });
         let wishes = of_keys.chain(of_parameters).collect();
         Ok(Self { config, wishes })

@@ -317,6 +317,11 @@ impl<C: Content> Engine<C> {
             Action::Program => {
                 // Nobody will ever make a page for it.
                 self.statistics.never_started(about.cause, about.member);
+                if let Some(request) =
+                    self.requests.get_mut(slot.request() as usize).filter(|request| request.measured && about.cause != Cause::Retry)
+                {
+                    request.programs[about.cause as usize] -= 1;
+                }
                 self.is_unplaced(id, record);
             }
         }

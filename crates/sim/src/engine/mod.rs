@@ -29,7 +29,7 @@ use flashraid_flash::Flash;
 use flashraid_flash::accounting::{self, Slip};
 use flashraid_redundancy::{Decisions, Extent, Failure, Job, Scheme};
 use flashraid_vocabulary::memory::{prefetch, reserved};
-use flashraid_vocabulary::{Change, HostOp, HostRequest, Lpn, MemberId, MemberPage, Version, View, Wave};
+use flashraid_vocabulary::{Cause, Change, HostOp, HostRequest, Lpn, MemberId, MemberPage, Version, View, Wave};
 pub use instant::Reached;
 use locks::Locks;
 use operations::Slot;
@@ -133,6 +133,8 @@ struct Request {
     op: HostOp,
     failed: Option<Failure>,
     measured: bool,
+    /// Programs for it that started or will, by cause; no repetitions.
+    programs: [u32; Cause::COUNT],
     /// Operations that the host still waits for; one more while the request is being cut.
     unanswered: u32,
     /// Operations that have not ended.
@@ -160,8 +162,6 @@ pub struct Engine<C: Content> {
     idle_ns: u64,
     /// When a measured request was last completed, and `idle_ns` then.
     last_completion: (u64, u64),
-    /// Requests in flight that are not measured.
-    unmeasured: u64,
     requests: Vec<Request>,
     free_requests: u32,
     outstanding: u64,
@@ -305,7 +305,6 @@ impl<C: Content> Engine<C> {
             exposure: exposure::of(&*scheme),
             idle_ns: 0,
             last_completion: (0, 0),
-            unmeasured: 0,
             scheme,
             flash,
             content,
@@ -411,7 +410,6 @@ impl<C: Content> Engine<C> {
         let sequence = self.submitted;
         self.submitted += 1;
         self.outstanding += 1;
-        self.unmeasured += u64::from(!measured);
         let end = request.offset_bytes + request.size_bytes;
         // A flush of a buffer in DRAM writes.
         let is_write = matches!(request.op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes)
@@ -424,6 +422,7 @@ impl<C: Content> Engine<C> {
             op: request.op,
             failed: None,
             measured,
+            programs: [0; Cause::COUNT],
             unanswered: 1,
             unfinished: 1,
             write_index: u64::MAX,
@@ -719,7 +718,9 @@ impl<C: Content> Engine<C> {
             return;
         }
         let write_index = request.write_index;
-        self.unmeasured -= u64::from(!request.measured);
+        if request.failed.is_some() && request.measured && request.op == HostOp::Write {
+            self.statistics.write_failed(&request.programs);
+        }
         request.next = self.free_requests;
         self.free_requests = id;
         if write_index == u64::MAX {
@@ -833,14 +834,7 @@ impl<C: Content> Engine<C> {
     /// Nothing is under way: lets somebody go on, or fail, who waits for space that will not come. Returns whether there was anybody.
     #[cold]
     fn goes_on_without_progress(&mut self) -> bool {
-        if self.goes_on_without_space() {
-            return true;
-        }
-        let waits = self.waiting_for_space > 0;
-        if waits {
-            self.fail_for_space();
-        }
-        waits
+        self.goes_on_without_space() || (self.waiting_for_space > 0 && self.fail_for_space())
     }
 
     /// Runs until everything submitted has completed and ended.

@@ -357,7 +357,7 @@ impl<C: Content> Engine<C> {
                 return;
             }
             if head == id {
-                self.leave_space_queue(domain);
+                self.leave_space_queue(domain, NIL);
             }
             let slot = &mut self.slots[id as usize];
             slot.unpromised &= !(1 << member);
@@ -369,11 +369,20 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    fn leave_space_queue(&mut self, domain: u32) {
-        let queue = &mut self.space_waiters[domain as usize];
-        let slot = &mut self.slots[queue.0 as usize];
+    /// The operation behind `former`, or the first one if that is `NIL`, waits no longer.
+    fn leave_space_queue(&mut self, domain: u32, former: u32) {
+        let (head, tail) = self.space_waiters[domain as usize];
+        let id = if former == NIL { head } else { self.slots[former as usize].next };
+        let slot = &mut self.slots[id as usize];
         slot.waits_for_space = false;
-        queue.0 = slot.next;
+        let next = slot.next;
+        match former {
+            NIL => self.space_waiters[domain as usize].0 = next,
+            former => self.slots[former as usize].next = next,
+        }
+        if tail == id {
+            self.space_waiters[domain as usize].1 = former;
+        }
         self.waiting_for_space -= 1;
     }
 
@@ -393,17 +402,29 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    /// Nothing is under way that could free space: the longest waiting operation of the first domain fails.
-    pub(super) fn fail_for_space(&mut self) {
-        let domain = self.space_waiters.iter().position(|(head, _)| *head != NIL).expect("somebody waits for space");
-        let id = self.space_waiters[domain].0;
+    /// Nothing is under way that could free space: the longest waiting operation of the first domain fails. One under whose lock a commit is
+    /// to run stays until that has run or failed. Returns whether there was one.
+    pub(super) fn fail_for_space(&mut self) -> bool {
+        let Some((domain, former, id)) = self.first_to_fail() else { return false };
         // Planes of translation pages hold far less than they have room for, and what failed there has been taken out of the way before.
         assert!(self.slots[id as usize].job != TRANSLATION, "translation pages find room: {:?}", self.slots[id as usize].operation);
-        self.leave_space_queue(domain as u32);
+        self.leave_space_queue(domain, former);
         self.give_up(id, Failure::NoSpace);
         // The next in line may be content with what this one was promised.
-        self.wake_space_waiters(domain as u32);
+        self.wake_space_waiters(domain);
         self.run_ready();
+        true
+    }
+
+    /// Who waits for space and lends no lock: the domain, who waits there before it (or `NIL`), and the operation.
+    fn first_to_fail(&self) -> Option<(u32, u32, u32)> {
+        (0..).zip(&self.space_waiters).find_map(|(domain, (head, _))| {
+            let (mut former, mut id) = (NIL, *head);
+            while id != NIL && self.slots[id as usize].borrower != NIL {
+                (former, id) = (id, self.slots[id as usize].next);
+            }
+            (id != NIL).then_some((domain, former, id))
+        })
     }
 
     /// The operation fails, and its request with it. Nothing changes.
@@ -594,8 +615,10 @@ impl<C: Content> Engine<C> {
                 slot.reads += 1;
             }
             Action::Program => {
-                if self.unmeasured > 0 && slot.request != NIL && !self.requests[slot.request as usize].measured {
-                    self.statistics.warmup_programs[page_operation.cause as usize] += 1;
+                match self.requests.get_mut(slot.request as usize) {
+                    Some(request) if request.measured => request.programs[page_operation.cause as usize] += 1,
+                    Some(_) => self.statistics.warmup_programs[page_operation.cause as usize] += 1,
+                    None => {}
                 }
                 let promised = if page_operation.version == Version::Copy { &mut slot.promised_copies } else { &mut slot.promised };
                 let bit = 1u64 << page_operation.address.member.0;
@@ -713,6 +736,7 @@ impl<C: Content> Engine<C> {
     /// The state change, in one instant.
     fn end(&mut self, id: u32) {
         let slot = &mut self.slots[id as usize];
+        debug_assert!(slot.borrower == NIL, "an operation ends under whose lock another one is to run: {:?}", slot.operation);
         let operation = slot.operation;
         let (request, answered, failed, promised, job) = (slot.request, slot.answered, slot.failed, slot.promised, slot.job);
         let mut record = std::mem::replace(&mut slot.programs, NIL);

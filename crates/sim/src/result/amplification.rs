@@ -1,7 +1,9 @@
 //! Write amplification: bytes programmed for each byte that the host wrote, and what for. Programs that the host's writes of the measured
-//! time did not ask for stand apart: those of failures, of migrations and of the warm-up.
+//! time did not ask for stand apart: those of failures, of migrations and of the warm-up. So do those for writes that failed, as their bytes
+//! are not written.
 
 use super::parts::ratio;
+use crate::statistics::Statistics;
 use flashraid_flash::Counts;
 use flashraid_vocabulary::{Action, Cause};
 use serde_json::{Map, Value};
@@ -26,19 +28,26 @@ pub(crate) fn is_apart(cause: Cause) -> bool {
 /// Programs by the part of write amplification to which they belong.
 #[derive(Clone, Debug)]
 pub(super) struct Programs {
-    /// Of the measured requests, by cause.
+    /// Of the measured requests that did not fail, by cause.
     own: [u64; Cause::COUNT],
     /// Of requests of the warm-up.
     warmup: u64,
+    /// Of measured writes that failed.
+    failed: u64,
 }
 
 impl Programs {
-    /// Parts `counts`, of which `warmup` belong to the warm-up.
-    pub(super) fn of(counts: &Counts, warmup: &[u64; Cause::COUNT]) -> Self {
+    /// Parts `counts`.
+    pub(super) fn of(counts: &Counts, statistics: &Statistics) -> Self {
         let programs = &counts[Action::Program as usize];
         // In a run that was stopped, programs of the warm-up may not have started.
-        let of_warmup: [u64; Cause::COUNT] = std::array::from_fn(|cause| warmup[cause].min(programs[cause]));
-        Self { own: std::array::from_fn(|cause| programs[cause] - of_warmup[cause]), warmup: of_warmup.iter().sum() }
+        let warmup: [u64; Cause::COUNT] = std::array::from_fn(|cause| statistics.warmup_programs[cause].min(programs[cause]));
+        let failed = &statistics.failed_programs;
+        Self {
+            own: std::array::from_fn(|cause| programs[cause] - warmup[cause] - failed[cause]),
+            warmup: warmup.iter().sum(),
+            failed: failed.iter().sum(),
+        }
     }
 
     fn sum(&self, causes: &[Cause]) -> u64 {
@@ -60,6 +69,7 @@ impl Programs {
         let parts = PARTS.iter().chain(&APART).map(|(name, causes)| ((*name).into(), ratio(self.sum(causes) as f64, pages_written)));
         let mut object: Map<String, Value> = parts.collect();
         object.insert("warmup".into(), ratio(self.warmup as f64, pages_written));
+        object.insert("failed".into(), ratio(self.failed as f64, pages_written));
         object.into()
     }
 }

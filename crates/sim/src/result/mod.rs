@@ -80,7 +80,7 @@ impl Simulation {
         times::check(engine, &now, measured)?;
         let counts = now.counts_since(start);
         let page_bytes = u64::from(self.config.device.page_bytes);
-        let programs = Programs::of(&counts, &statistics.warmup_programs);
+        let programs = Programs::of(&counts, statistics);
         let pages_written = statistics.bytes_written as f64 / page_bytes as f64;
         let duration_ns = now.now_ns - start.now_ns;
         let data_pages = counts[Action::Program as usize][Cause::Host as usize] as f64;
@@ -97,7 +97,7 @@ impl Simulation {
             "partial": is_partial,
             "config": self.config,
             "protects": engine.scheme().protects().name(),
-            "survives": self.config.survival(engine.scheme()),
+            "survives": self.survival,
             "window": engine.exposure().map(|exposure| report_exposure(exposure, &now, measured.averaged_from())),
             "placement": Placed::of(engine.flash.settings().placement, engine.flash.settings().members()),
             "simulated_ns": duration_ns,
