@@ -140,6 +140,8 @@ fn stored_map(engine: &Engine<Tags>, found: &mut Verified, exposed: &mut dyn FnM
         }
     }
     found.mismatches += translation.forgotten(flash, |page| engine.writes_translation_page(page));
+    // What GC does to the map is taken notice of in the same instant.
+    found.mismatches += u64::from(flash.has_map_news());
     // What GC moved is written once its victim is erased, and no collection goes on for ever.
     if engine.next_event_ns().is_none() {
         found.mismatches += translation.unwritten_moves();

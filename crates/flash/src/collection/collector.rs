@@ -365,15 +365,21 @@ impl Flash {
         }
     }
 
-    /// Whether a domain gained space or the collector has a question.
+    /// Whether a domain gained space, or the collector has a question or did something to the map.
     #[inline]
     pub fn has_news(&self) -> bool {
-        !self.freed.is_empty() || !self.questions.is_empty()
+        !self.freed.is_empty() || !self.questions.is_empty() || self.has_map_news()
     }
 
     /// Whether somebody stores the map, and must hear of moves.
     fn reports_moves(&self) -> bool {
         self.settings.translation_blocks > 0 && !self.without_time
+    }
+
+    /// Whether the collector did anything to the map that nobody has taken over.
+    #[inline]
+    pub fn has_map_news(&self) -> bool {
+        !self.map_news.is_empty()
     }
 
     /// Takes over what the collector did to the map, in order, and leaves an empty list.

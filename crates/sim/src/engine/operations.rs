@@ -324,6 +324,11 @@ impl<C: Content> Engine<C> {
             let ruling = self.distort_ruling(ruling);
             self.flash.rule(plane, address, ruling);
         }
+        // An answer may have let a collection move on, or end.
+        if self.flash.has_map_news() {
+            any = true;
+            self.take_map_news();
+        }
         any
     }
 
