@@ -528,6 +528,12 @@ def of_collections(run: Run, found: dict[str, Any], done: dict[str, dict[str, in
     for read in run.planned:
         if read.action == "read":
             read_ends[read.channel, read.chip, read.die, read.plane, read.block].add(read.end)
+    # A collection that a failure in its plane cut short left its victim; of the later one that collected it nothing but
+    # the erase is sure.
+    failures: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for done in run.operations:
+        if done.failed:
+            failures[done.channel, done.chip, done.die, done.plane].append(done.end)
     commits = run.result["scheme"] in ("ppc", "ca-ppc")
     for plane, works in of_planes.items():
         # Work on a block that is retired in the end is of no collection that ends. (A copy does not say from where.)
@@ -539,9 +545,10 @@ def of_collections(run: Run, found: dict[str, Any], done: dict[str, dict[str, in
             if work.action != "erase":
                 continue
             began = min(first.pop(victim), first.pop(-1, inf) if run.device["copyback"] else inf)
+            is_cut = any(began <= end <= work.submitted for end in failures[plane])
             waited = commits or (began == work.submitted and began in read_ends[*plane, work.block])
             if not work.failed:
-                least += work.end - began
+                least += work.end - (work.submitted if is_cut else began)
                 most += work.end - (former if waited else began)
             first.clear()
             former = work.end
