@@ -531,9 +531,9 @@ def of_collections(run: Run, found: dict[str, Any], done: dict[str, dict[str, in
     # A collection that a failure in its plane cut short left its victim; of the later one that collected it nothing but
     # the erase is sure.
     failures: dict[tuple[int, ...], list[int]] = defaultdict(list)
-    for done in run.operations:
-        if done.failed:
-            failures[done.channel, done.chip, done.die, done.plane].append(done.end)
+    for operation in run.operations:
+        if operation.failed:
+            failures[operation.channel, operation.chip, operation.die, operation.plane].append(operation.end)
     commits = run.result["scheme"] in ("ppc", "ca-ppc")
     for plane, works in of_planes.items():
         # Work on a block that is retired in the end is of no collection that ends. (A copy does not say from where.)
