@@ -67,8 +67,8 @@ class Result(Record):
     """What one run gave: the JSON result, its members as attributes (`result.latency.read.p99_9`, in nanoseconds).
 
     `json` is the text that the command writes, `warnings` what is likely to surprise in it, `status` the command's exit
-    status: 0 done, 1 verification found a violation, 3 requests failed for lack of space or were left unfinished (those that failed
-    because failures took their data leave it at 0), 130 stopped before the end.
+    status: 0 done, 1 verification found a violation, 3 requests failed for lack of space or were left unfinished (those
+    that failed because failures took their data leave it at 0), 130 stopped before the end.
     `files` names what was written beside the result, by output (`latency_log`, `series`, `hdr_log`, `timeline`).
     """
 

@@ -120,7 +120,8 @@ def list_text(values: Iterable[object]) -> str:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, list | tuple):
+    # A list of something else than texts is none that any key takes, and the engine says what that one does.
+    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
         return list_text(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -198,3 +198,10 @@ def test_every_setting(tmp_path, monkeypatch, key):
         if key == KEYS[0][0]:
             for value in BAD:
                 refused_or_fine(fr.run, trace, **{"device": "tiny", "scheme": "raid5", name: value})
+
+
+def test_a_list_is_no_number(tmp_path):
+    trace = write_trace(tmp_path, writes(3))
+    for key, allowed in [("fill", "allowed is 0 to 1"), ("queue_depth", "allowed is a whole number")]:
+        with pytest.raises(fr.InputError, match=rf"^{key} = \[1\]: {allowed}"):
+            fr.run(trace, scheme="raid5", device="tiny", **{key: [1]})

@@ -135,6 +135,9 @@ def test_torture_on_the_command_line(command):
     assert command("torture", "--scheme", "raid0", status=2).stderr == (
         "error: raid0 declares to survive nothing, so there is nothing to prove\n"
     )
+    for kills, allowed in [("0", "allowed is 1 or more"), ("many", "allowed is a whole number")]:
+        refused = command("torture", "--kills", kills, status=2).stderr
+        assert refused == f"error: invalid value for '--kills': {allowed}\n"
     report = json.loads(command("torture", "--scheme", "raid5", "--kills", "100", "--quiet", "--json", "-").stdout)
     (found,) = report["schemes"]
     assert (found["scheme"], found["kills"], found["violation"]) == ("raid5", 100, None)

@@ -1,5 +1,6 @@
 """The command `flashraid`: data to standard output, progress and messages to standard error."""
 
+import re
 import signal
 import sys
 
@@ -13,6 +14,15 @@ def main() -> None:
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, signal.default_int_handler)  # ends the command as Ctrl-C does, leaving nothing behind
     sys.exit(run(sys.argv[1:]))
+
+
+# What the validator of options says of numbers, in the words of all other messages.
+ALLOWED = (
+    ("Input should be a valid integer.*", "allowed is a whole number"),
+    ("Input should be a valid number.*", "allowed is a number"),
+    (r"Input should be greater than or equal to (\S+)", r"allowed is \1 or more"),
+    (r"Input should be less than or equal to (\S+)", r"allowed is at most \1"),
+)
 
 
 def run(arguments: list[str]) -> int:
@@ -65,6 +75,8 @@ def _usage(error: Exception) -> str:
     if near := getattr(error, "possibilities", None):
         return f"no such option {getattr(error, 'option_name', '')}; the nearest is {near[0]}"
     text = " ".join(error.format_message().split())  # type: ignore[attr-defined]
+    for validator, ours in ALLOWED:
+        text = re.sub(validator, ours, text)
     return text.rstrip(".")[:1].lower() + text.rstrip(".")[1:]
 
 
