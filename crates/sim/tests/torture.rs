@@ -81,7 +81,7 @@ fn a_second_failure_loses_what_it_must() {
     let report = run(&Torture { second: true, kills: proving(10_000, 500), ..Torture::default() });
     for found in &report.schemes {
         assert_eq!(found.violation, None, "{}", found.scheme);
-        assert!(found.faults["second"] > 10 && found.pages_gone > 10, "{found:?}");
+        assert!(found.faults["second"] > 10 && found.pages_gone >= proving(100, 1), "{}: {} pages", found.scheme, found.pages_gone);
     }
 }
 

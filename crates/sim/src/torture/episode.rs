@@ -123,7 +123,7 @@ impl Episode {
         let pairs: Vec<(usize, usize)> = states
             .iter()
             .flat_map(|one| states.iter().map(move |other| (*one, *other)))
-            .filter(|(one, other)| one < other && !exclude(&STATES[*one], &STATES[*other]))
+            .filter(|(one, other)| one < other && !exclude(&STATES[*one], &STATES[*other], &case))
             .collect();
         Ok(Self {
             protects,
@@ -416,7 +416,10 @@ impl Episode {
         let programs: Vec<Ppn> = self.engine.flash.programs_in_service().filter(|ppn| !self.engine.flash.is_lost_page(*ppn)).collect();
         if !programs.is_empty() {
             let ppn = self.random.of_list(&programs);
-            self.fail_what_has(ppn, None);
+            match self.failed {
+                Some(NVRAM) if self.second => self.fail_as_second(ppn),
+                _ => self.fail_what_has(ppn, None),
+            }
         }
     }
 
@@ -504,9 +507,17 @@ impl Episode {
     /// A second unit fails, while the first one is not rebuilt. What this must cost is known to the oracle.
     fn fail_a_second_unit(&mut self) {
         self.notice_rebuilt();
-        let Some(failed) = self.failed.filter(|_| !self.exceeded) else { return };
-        let Some(ppn) = self.any_living_page() else { return };
-        if unit_of(&self.engine, self.protects, ppn) != Some(failed) {
+        if self.failed.is_some()
+            && !self.exceeded
+            && let Some(ppn) = self.any_living_page()
+        {
+            self.fail_as_second(ppn);
+        }
+    }
+
+    /// What a physical page lies in fails as a second unit.
+    fn fail_as_second(&mut self, ppn: Ppn) {
+        if !self.exceeded && unit_of(&self.engine, self.protects, ppn) != self.failed {
             let (_, part) = self.some_part_with(ppn, None);
             self.lose("second", part);
             self.exceeded = true;

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Mapping, WearLeveling, WriteCompletes};
 use crate::engine::moment::Moment;
-use flashraid_redundancy::Entry;
+use flashraid_redundancy::{Entry, Redundancy};
 
 /// What an episode knows beside the moment of its engine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,6 +79,11 @@ impl Case<'_> {
         !self.has_buffer() && (is_early || self.says("completes", "first_copy"))
     }
 
+    /// A trim of copies changes nothing but the map.
+    fn has_trims_that_take_time(&self) -> bool {
+        self.is_dftl() || self.entry.redundancy != Redundancy::Copies
+    }
+
     fn rebuilds(&self) -> bool {
         self.config.host.rebuild != "none"
     }
@@ -109,7 +114,7 @@ const fn state(name: &'static str, weight: usize, holds: fn(&Known) -> bool, can
 pub const STATES: &[State] = &[
     state("update_half_done", 1, |known| known.moment.updates, |_| true),
     state("partial_write", 1, |known| known.moment.writes_part, |_| true),
-    state("trim", 1, |known| known.moment.trims, |_| true),
+    state("trim", 1, |known| known.moment.trims, |case| case.has_trims_that_take_time()),
     state("flush_waits", 1, |known| known.moment.flushes, |_| true),
     state("lock_queue", 1, |known| known.moment.waits_for_lock, |_| true),
     state("collection", 1, |known| known.moment.collects, |case| case.moves_pages()),
@@ -137,7 +142,9 @@ pub const STATES: &[State] = &[
     state("no_mirror_and_no_base", 30, |known| known.lacks_both, |case| case.second && case.has_mirrors()),
 ];
 
-/// Whether two states exclude each other on a device where each of them can be: a rebuild is in one place.
-pub fn exclude(one: &State, other: &State) -> bool {
-    one.name.starts_with("rebuild") && other.name.starts_with("rebuild")
+/// Whether two states exclude each other on a device where each of them can be: a rebuild is in one place, and while the parity cache is lost
+/// no part may fail but as a second unit.
+pub fn exclude(one: &State, other: &State, case: &Case) -> bool {
+    let are = |name: &str, of_other: &str| one.name.starts_with(name) && other.name.starts_with(of_other);
+    are("rebuild", "rebuild") || (are("parity_cache_lost", "write_on_dead_part") && !case.second)
 }
