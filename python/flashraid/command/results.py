@@ -288,7 +288,7 @@ def _comparison_rows() -> Iterator[tuple[Row, bool]]:
     yield one("written, MB/s", "bandwidth.write_bytes_per_second", megabytes), True
     yield one("programs per host page", "pages_per_host_page", thousandths), False
     yield one("write amplification", "write_amplification", thousandths), False
-    for part in ("redundancy", "gc", "rebuild"):
+    for part in ("redundancy", "gc", "rebuild", "failed"):
         yield one(f"  {part}", f"write_amplification_by.{part}", thousandths), False
     yield one("effective over-provisioning", "capacity.effective_over_provisioning", percent), False
     yield one("collections", "collection.collections", count), False
