@@ -123,7 +123,7 @@ impl Episode {
         let pairs: Vec<(usize, usize)> = states
             .iter()
             .flat_map(|one| states.iter().map(move |other| (*one, *other)))
-            .filter(|(one, other)| one < other && !exclude(&STATES[*one], &STATES[*other], &case))
+            .filter(|(one, other)| one < other && !exclude(&STATES[*one], &STATES[*other]))
             .collect();
         Ok(Self {
             protects,

@@ -142,9 +142,7 @@ pub const STATES: &[State] = &[
     state("no_mirror_and_no_base", 30, |known| known.lacks_both, |case| case.second && case.has_mirrors()),
 ];
 
-/// Whether two states exclude each other on a device where each of them can be: a rebuild is in one place, and while the parity cache is lost
-/// no part may fail but as a second unit.
-pub fn exclude(one: &State, other: &State, case: &Case) -> bool {
-    let are = |name: &str, of_other: &str| one.name.starts_with(name) && other.name.starts_with(of_other);
-    are("rebuild", "rebuild") || (are("parity_cache_lost", "write_on_dead_part") && !case.second)
+/// Whether two states exclude each other on a device where each of them can be: a rebuild is in one place.
+pub fn exclude(one: &State, other: &State) -> bool {
+    one.name.starts_with("rebuild") && other.name.starts_with("rebuild")
 }
