@@ -62,7 +62,7 @@ impl Injector {
                     let why = "a share of the trace needs a trace that can be read twice: allowed is a time, or request:N";
                     return Err(ConfigError(format!("fail = {what}@{when}: {why}")));
                 };
-                fault.trigger = Trigger::Request(((share * requests as f64).ceil() as u64).max(1));
+                fault.trigger = Trigger::Request(request_of(share, requests));
             }
         }
         injector.look_ahead();
@@ -163,6 +163,31 @@ fn resolve<C: Content>(engine: &Engine<C>, target: Target) -> Option<Fault> {
                 return None;
             }
             Some(Fault::Loss(engine.flash.part_of(ppn)))
+        }
+    }
+}
+
+/// The first request with which this share of so many has arrived. Shares are taken to a millionth of a percent: as products of binary fractions
+/// 7 % of 100 would be a little more than 7.
+fn request_of(share: f64, requests: u64) -> u64 {
+    const WHOLE: u128 = 100_000_000;
+    let share = (share * WHOLE as f64).round() as u128;
+    (u128::from(requests) * share).div_ceil(WHOLE).max(1) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::request_of;
+
+    #[test]
+    fn a_share_has_arrived_with_the_request_that_completes_it() {
+        let cases = [(0.4, 3, 2), (0.1, 3, 1), (0.5, 1, 1), (1e-6, 10, 1), (1.0, 7, 7), (0.34, 3, 2), (0.29, 100, 29), (0.5, 1001, 501)];
+        for (share, requests, expected) in cases {
+            assert_eq!(request_of(share, requests), expected, "{share} of {requests}");
+        }
+        for percent in 1..=100 {
+            assert_eq!(request_of(percent as f64 / 100.0, 100), percent);
+            assert_eq!(request_of(percent as f64 / 100.0, 1_000_000_000_000), percent * 10_000_000_000);
         }
     }
 }

@@ -215,6 +215,19 @@ fn the_series_sums_to_the_result() {
     }
 }
 
+/// Also of requests that fail, in whichever intervals.
+#[test]
+fn the_series_sums_to_the_result_where_requests_fail() {
+    let fail = "member:0@request:60,member:1@request:200";
+    for scheme in ["raid0", "raid5"] {
+        let run = whole(&format!("series-failed-{scheme}"), scheme, &[("fail", fail), ("rebuild", "none")]);
+        let failed: Vec<u64> = run.table("series.csv").iter().map(|row| number(&row["failed_requests"])).collect();
+        let value = |pointer: &str| run.result.pointer(pointer).unwrap().as_u64().unwrap();
+        assert_eq!(failed.iter().sum::<u64>(), value("/requests/failed/no_space") + value("/requests/failed/lost"), "{scheme}");
+        assert!(failed.iter().filter(|count| **count > 0).count() > 3, "{scheme}: {failed:?}");
+    }
+}
+
 /// Intervals follow each other, shares are shares, and each member's and bus's busy time is the result's.
 fn check_intervals(rows: &[BTreeMap<String, String>], result: &Value) {
     let real = |row: &BTreeMap<String, String>, name: &str| row[name].parse::<f64>().unwrap();
@@ -311,6 +324,22 @@ fn the_histogram_log_reads_back_as_the_result() {
 }
 
 /// Base64, as the log has it.
+/// The last interval ends with the run, in the series and in the histogram log, which has whole milliseconds.
+#[test]
+fn the_last_interval_ends_with_the_run() {
+    let run = replay("last-interval", &golden_trace(), small("raid5", &[]), &[("series_interval", "400ms")], |_| true);
+    let end_ns = run.result["simulated_ns"].as_u64().unwrap();
+    let ends: Vec<u64> = run.table("series.csv").iter().map(|row| number(&row["start_ns"]) + number(&row["length_ns"])).collect();
+    assert_eq!(ends, [400_000_000, end_ns]);
+    let text = run.text("latency.hlog");
+    let intervals = IntervalLogIterator::new(text.as_bytes()).filter_map(|entry| match entry.unwrap() {
+        LogEntry::Interval(interval) => Some((interval.start_timestamp() + interval.duration()).as_nanos() as u64),
+        _ => None,
+    });
+    let last_ns = intervals.max().unwrap();
+    assert!((400_000_000..800_000_000).contains(&end_ns) && last_ns.abs_diff(end_ns) <= 1_000_000, "{last_ns}, expected {end_ns}");
+}
+
 fn decoded(text: &str) -> Vec<u8> {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let value = |digit: u8| DIGITS.iter().position(|each| *each == digit).unwrap() as u32;

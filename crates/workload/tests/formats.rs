@@ -457,6 +457,11 @@ fn a_limit_changes_neither_times_nor_order() {
             }
             let expected_devices: Vec<_> = expected_devices.into_iter().map(|(number, (requests, end))| (number, requests, end)).collect();
             assert_eq!(of_devices, expected_devices, "{format} {number}, limit {limit}");
+            // Nor is it where the devices lie one behind the other.
+            let (_, laid_out) = read(&path, &TraceOptions { limit, ..options(format) }).unwrap();
+            let mut of_devices: Vec<_> = laid_out.device_list.iter().map(|found| (found.number, found.requests, found.end_bytes)).collect();
+            of_devices.sort_unstable();
+            assert_eq!(of_devices, expected_devices, "{format} {number}, limit {limit}");
 
             let info = trace_info(&path, &apart(limit), NonZeroU64::new(4096).unwrap()).unwrap();
             assert_eq!(info.duration_ns, expected.last().unwrap().arrival_ns - expected[0].arrival_ns, "{format} {number}, limit {limit}");
@@ -537,4 +542,11 @@ fn very_late_requests_are_counted() {
     let (requests, far) = read(&file("far.ascii", format!("{lines}7 0 8 8 1\n").as_bytes()), &options("ssdsim")).unwrap();
     assert_eq!((far.out_of_order, far.displaced), (1, 1));
     assert_eq!(requests.iter().find(|request| request.op == HostOp::Read).unwrap().arrival_ns, 1903);
+    // The same where the trace's first time becomes 0.
+    let displaced = [0, 1_000_000_000_000_000_u64].map(|origin_ns| {
+        let times = (0..6000).map(|index| 1000 * index).chain([7, 8, 9]);
+        let lines: String = times.map(|time| format!("{} 1 p 0 8 W 8 0 x\n", origin_ns + time)).collect();
+        read(&file(&format!("late-{origin_ns}.fiu"), lines.as_bytes()), &options("fiu")).unwrap().1.displaced
+    });
+    assert_eq!(displaced, [3, 3]);
 }

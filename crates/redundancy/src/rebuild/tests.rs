@@ -316,6 +316,22 @@ fn what_waits_for_room_and_is_repaired_by_others_is_forgotten() {
     assert!(run.finish().is_empty() && run.rebuild.is_done() && !run.rebuild.waits_for_room());
 }
 
+/// What waits for room holds up nothing that fails later and has room.
+#[test]
+fn a_later_failure_is_repaired_while_others_wait_for_room() {
+    let mut scheme = Damaged::new(&[(1, Compute)]);
+    scheme.on_member_1 = [5].into();
+    let mut run = Run::new("dor", 8, scheme);
+    run.room = Room([0, 9]);
+    assert!(run.finish().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_room());
+    run.scheme.damage[5] = Compute;
+    run.rebuild.failed();
+    assert_eq!(run.finish(), [5]);
+    assert!(run.rebuild.is_done() && run.rebuild.waits_for_room());
+    run.room = Room([1, 9]);
+    assert_eq!(run.finish(), [1]);
+}
+
 #[test]
 fn pages_without_a_place_are_repaired_when_there_is_room() {
     let mut run = Run::new("dor", 8, Damaged::new(&[(5, Compute)]));
