@@ -114,6 +114,21 @@ fn programs_of_writes_that_failed_stand_apart() {
     is_near(&result["write_amplification_by"]["failed"], 60.0 / 80.0);
 }
 
+/// A rebuild that was over before the first request is no work of the measured time: members were as busy as without it.
+#[test]
+fn members_are_busy_from_the_first_arrival_on() {
+    let late: Vec<_> = gentle().into_iter().map(|(at_us, request)| (at_us + 20_000_000, request)).collect();
+    let busy = |name: &str, more: &[(&str, &str)]| -> Vec<f64> {
+        let (result, _) = replayed(name, &late, "raid5", &[&[("fill", "0.5"), ("spare_chips", "1")], more].concat());
+        result["members"].as_array().unwrap().iter().map(|member| number(&member["busy_fraction"])).collect()
+    };
+    let (rebuilt, without) = (busy("rebuilt-early", &[("fail", "chip:0.0@0s")]), busy("not-rebuilt", &[]));
+    assert!(without.iter().all(|busy| (0.01..1.0).contains(busy)), "{without:?}");
+    for (rebuilt, without) in rebuilt.iter().zip(&without) {
+        assert!((rebuilt - without).abs() < 1e-9, "{rebuilt}, without a rebuild {without}");
+    }
+}
+
 /// What a device survives is said of it as it was built, under every scheme, whatever is dead or still to be made up at the end.
 #[test]
 fn what_a_device_survives_is_said_as_it_was_built() {

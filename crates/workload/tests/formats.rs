@@ -544,9 +544,9 @@ fn very_late_requests_are_counted() {
     assert_eq!(requests.iter().find(|request| request.op == HostOp::Read).unwrap().arrival_ns, 1903);
     // The same where the trace's first time becomes 0.
     let displaced = [0, 1_000_000_000_000_000_u64].map(|origin_ns| {
-        let times = (0..6000).map(|index| 1000 * index).chain([7, 8, 9]);
+        let times = (0..30_000).map(|index| if index > 10_000 && index % 3 > 0 { index % 1000 } else { 1000 * index });
         let lines: String = times.map(|time| format!("{} 1 p 0 8 W 8 0 x\n", origin_ns + time)).collect();
         read(&file(&format!("late-{origin_ns}.fiu"), lines.as_bytes()), &options("fiu")).unwrap().1.displaced
     });
-    assert_eq!(displaced, [3, 3]);
+    assert!(displaced[0] == displaced[1] && displaced[0] > 10_000, "{displaced:?}");
 }
