@@ -271,23 +271,10 @@ mod tests {
 
     #[test]
     fn values_are_read_within_their_bounds() {
-        let words = Parameter { name: "w", unit: "", values: Values::Words(&["a", "b"]), needs: None, only_in_gc: false, about: "" };
-        let number = Parameter {
-            name: "n",
-            unit: "",
-            values: Values::Whole { least: 1, most: 64, default: 2 },
-            needs: None,
-            only_in_gc: false,
-            about: "",
-        };
-        let limit = Parameter {
-            name: "l",
-            unit: "",
-            values: Values::Decimal { least: 0, most: 1_000_000, default: 1100 },
-            needs: None,
-            only_in_gc: false,
-            about: "",
-        };
+        let parameter = |name, values| Parameter { name, unit: "", values, needs: None, only_in_gc: false, about: "" };
+        let words = parameter("w", Values::Words(&["a", "b"]));
+        let number = parameter("n", Values::Whole { least: 1, most: 64, default: 2 });
+        let limit = parameter("l", Values::Decimal { least: 0, most: 1_000_000, default: 1100 });
         let build = |given: &[(&str, &str)]| Build {
             members: 1,
             pages_per_member: 1,
