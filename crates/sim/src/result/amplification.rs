@@ -40,9 +40,11 @@ impl Programs {
     /// Parts `counts`.
     pub(super) fn of(counts: &Counts, statistics: &Statistics) -> Self {
         let programs = &counts[Action::Program as usize];
-        // In a run that was stopped, programs of the warm-up may not have started.
-        let warmup: [u64; Cause::COUNT] = std::array::from_fn(|cause| statistics.warmup_programs[cause].min(programs[cause]));
+        // Programs of the warm-up may not have started: in a run that was stopped, or where parts have failed. Those of a write that failed and has
+        // ended have.
         let failed = &statistics.failed_programs;
+        let warmup: [u64; Cause::COUNT] =
+            std::array::from_fn(|cause| statistics.warmup_programs[cause].min(programs[cause] - failed[cause]));
         Self {
             own: std::array::from_fn(|cause| programs[cause] - warmup[cause] - failed[cause]),
             warmup: warmup.iter().sum(),
