@@ -206,22 +206,25 @@ fn a_merge_asks_again_when_other_pages_are_in_its_way() {
     assert_ne!(host.flash.next_event_ns(), u64::MAX, "pages are copied");
 }
 
-/// If commits count, the cheapest merge wins: here a full one of two pages, over a switch with two commits. Else the log block used longest ago.
+/// If commits count, the cheapest merge wins: two copies, or else a switch with two commits, before a full merge of three. Otherwise the log block
+/// used longest ago.
 #[test]
 fn merges_weigh_copies_and_commits() {
-    let victims = [false, true].map(|commit_aware| {
+    for (commit_aware, pages, asked, expected) in [
+        (false, 2, [2, 0], ([1, 0, 0], 0, 1)),
+        // Logical block 1: two commits that read 2 and 1 pages and program one: 230 ns, and no copy of its log block. Block 0: copies of 110 ns.
+        (true, 2, [0, 1], ([0, 0, 1], 2, 2)),
+        (true, 3, [2, 1], ([1, 0, 0], 0, 1)),
+    ] {
         let mut host = Host::new(Settings { commit_aware, ..one_plane(10, 16, 2, false) });
-        write(&mut host, [4, 5, 6, 7, 0, 1, 8]);
+        write(&mut host, (4..8).chain(0..pages).chain([8]));
         for (number, keep_base) in [(4, false), (5, true), (6, false), (7, true), (1, false), (0, false)] {
             assert!(host.write(page(number), Version::Current, keep_base));
             host.finish();
         }
         write(&mut host, [8]);
-        assert_eq!(host.asked, [2 * u32::from(!commit_aware), u32::from(commit_aware)]);
-        done(&host)
-    });
-    // Logical block 1: two commits that read 2 and 1 pages and program one: 230 ns. Block 0: two copies of 110 ns.
-    assert_eq!(victims, [([1, 0, 0], 0, 1), ([0, 0, 1], 2, 2)]);
+        assert_eq!((host.asked, done(&host)), (asked, expected), "{commit_aware} {pages}");
+    }
 }
 
 /// FAST as a list of what is where: data blocks, a sequential log block, random log blocks oldest first.

@@ -5,7 +5,7 @@ mod support;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::{Config, Outputs, Simulation, run, verify};
-use flashraid_vocabulary::{Action, Cause, HostOp, Lpn};
+use flashraid_vocabulary::{Action, Cause, Fault, HostOp, Lpn, MemberId, Part};
 use support::{config, engine, pages, request, tags};
 
 const ANSWER_NS: u64 = 1000;
@@ -231,6 +231,42 @@ fn a_trim_drops_what_is_buffered_and_follows_what_leaves() {
     time_of(&mut engine, HostOp::Write, 9 * PAGE, 2 * PAGE);
     time_of(&mut engine, HostOp::Trim, 0, space);
     assert_eq!(engine.buffer().unwrap().count(), 0);
+}
+
+/// One member is dead, and what is left of another one fills up: at last it has no page for a parity, and the trim that needs one fails. What it would
+/// have unmapped is read from flash, and no zeroes.
+#[test]
+fn a_trim_that_fails_leaves_what_flash_holds() {
+    let mut engine = buffered("raid5", &[("rebuild", "none"), ("blocks_per_plane", "16"), ("over_provisioning", "0.2")]);
+    engine.fill(engine.space_pages());
+    let (dead, full) = (MemberId(0), MemberId(1));
+    engine.fail(Fault::Loss(Part::Channel(dead.0.into())));
+    engine.fail(Fault::Loss(Part::Plane { channel: full.0.into(), chip: 0, die: 0, plane: 1 }));
+    let members = |engine: &Engine<Tags>, lpn| {
+        let parity = engine.scheme().parity_of(Lpn(lpn)).expect("its parity");
+        (engine.scheme().locate(Lpn(lpn)).member, parity.member)
+    };
+    for lpn in 0..engine.space_pages() {
+        if members(&engine, lpn).0 == full {
+            engine.submit(&request(HostOp::Write, lpn * PAGE, PAGE), true);
+        }
+    }
+    engine.finish().unwrap();
+    let failed = engine.statistics.failed_no_space;
+    assert!(failed > 0, "{full:?} is full");
+    let failing = (0..engine.space_pages()).find(|lpn| {
+        let (data, parity) = members(&engine, *lpn);
+        if data != dead && parity == full {
+            engine.submit(&request(HostOp::Trim, lpn * PAGE, PAGE), true);
+            engine.finish().unwrap();
+        }
+        engine.statistics.failed_no_space > failed
+    });
+    let lpn = failing.expect("a trim that fails");
+    let reads = counted(&engine, Action::Read, Cause::Host);
+    engine.submit(&request(HostOp::Read, lpn * PAGE, PAGE), true);
+    engine.finish().unwrap();
+    assert_eq!((engine.statistics.unmapped_reads, counted(&engine, Action::Read, Cause::Host) - reads), (0, 1));
 }
 
 #[test]

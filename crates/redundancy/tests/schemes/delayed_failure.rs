@@ -191,6 +191,13 @@ fn what_finds_no_place() {
         assert_eq!((course.end, host.flash.held(Version::Delayed)), (end, u64::from(end != Step::Done)));
         assert_eq!(host.check_degraded(), 0);
     }
+    // The collector moves the base instead: its commit fails, and NVRAM keeps what it has.
+    let mut host = host("2", "");
+    host.flash.dead.insert(MemberId(4));
+    let course = host.collect(MemberPage::new(2, 0), true).unwrap();
+    let held = [Version::Delayed, Version::Base].map(|version| host.flash.held(version));
+    assert_eq!((course.end, held), (Step::Failed(Failure::NoSpace), [1, 1]));
+    assert_eq!(host.check_degraded(), 0);
 }
 
 /// Member 1 dies while strips 2 and 3 are programmed, and member 3 has no page: of PPC one line gives back strip 1, the other strip 3.
