@@ -429,10 +429,7 @@ impl Flash {
             let (Fault::Program(part) | Fault::Erase(part)) = fault else { return false };
             let is_kind = matches!(fault, Fault::Erase(_)) == (work == Work::Erase);
             let is_there = match *part {
-                Part::Block { block, .. } => place.block == block,
-                Part::Page { block, page, .. } => {
-                    (place.block, place.page) == (block, page) || (work == Work::Erase && place.block == block)
-                }
+                Part::Block { block, .. } | Part::Page { block, .. } => place.block == block,
                 _ => true,
             };
             is_kind && is_there && self.is_in_plane_of(part, &place)

@@ -48,6 +48,7 @@ pub enum Fault {
     /// member for good.
     Loss(Part),
     /// The next program that ends in the part fails: it is repeated elsewhere, and its block, once its live pages are moved, is retired.
+    /// Here and below, a page stands for its block.
     Program(Part),
     /// The next erase that ends in the part fails: the block is retired.
     Erase(Part),
