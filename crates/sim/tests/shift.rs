@@ -51,6 +51,7 @@ fn run(config: &Config, fault: &str, start_ns: u64) -> (Vec<(u64, u64, bool)>, V
     submit(&mut simulation, before, start_ns);
     if !fault.is_empty() {
         simulation.fail(fault).expect("a part of the device");
+        simulation.verify().expect("contents are tracked");
     }
     submit(&mut simulation, after, start_ns);
     simulation.finish().expect("the end");
@@ -64,7 +65,8 @@ fn run(config: &Config, fault: &str, start_ns: u64) -> (Vec<(u64, u64, bool)>, V
     (times, result, simulation.now_ns() - start_ns)
 }
 
-/// Counts the absolute times of a result from the first request on: `simulated_ns`, and when parts failed and rebuilds began and ended.
+/// Counts the absolute times of a result from the first request on: `simulated_ns`, and when parts failed, rebuilds began and ended, and checks
+/// found something wrong.
 /// Everything else is the same whenever it happens.
 fn move_back(result: &mut Value, start_ns: u64) {
     let back = |time_ns: &mut Value| {
@@ -73,6 +75,7 @@ fn move_back(result: &mut Value, start_ns: u64) {
         }
     };
     back(&mut result["simulated_ns"]);
+    ["first_failed_ns", "last_failed_ns"].into_iter().for_each(|key| back(&mut result["verify"][key]));
     for fault in result["faults"].as_array_mut().expect("a list") {
         back(&mut fault["at_ns"]);
     }
