@@ -1,7 +1,7 @@
 //! What fails, stays lost and is retired, what goes on, and what takes its place.
 
 use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Progress, Settings};
-use flashraid_vocabulary::{Action, Cause, Fault, MemberId, MemberPage, NoObserver, Part, Ppn, Version};
+use flashraid_vocabulary::{Action, Cause, Fault, Geometry, MemberId, MemberPage, NoObserver, Part, Ppn, Version};
 use support::{Host, Random, operation, settings};
 
 mod support;
@@ -226,6 +226,36 @@ fn a_failed_program_retires_its_block() {
     assert_eq!((host.failed[1], host.repeated), (1, 1), "each fault happens once");
     assert_eq!(host.lost(0), (0, 100), "nothing is lost");
     assert_eq!(host.flash.pages_gone(MemberId(0)), 4, "one block is retired");
+}
+
+/// While space is plenty and nothing is collected, a block of its own is opened for what is moved out of a block with a failed program.
+#[test]
+fn a_block_is_retired_where_nothing_is_collected() {
+    let geometry = Geometry {
+        channels: 1,
+        chips_per_channel: 1,
+        dies_per_chip: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 16,
+        pages_per_block: 4,
+        page_bytes: 4096,
+    };
+    let mut host = Host::new(Settings { geometry, pages_per_member: 16, ..settings(Placement::Member) });
+    let mut write = |page| {
+        assert!(host.write(MemberPage::new(0, page), Version::Current, false));
+        host.finish();
+    };
+    (0..3).for_each(&mut write);
+    host.fail(Fault::Program(Part::Channel(0)));
+    assert!(host.write(MemberPage::new(0, 3), Version::Current, false));
+    host.finish();
+    let gc = Cause::Gc as usize;
+    assert_eq!(
+        (host.repeated, host.flash.counts[Action::Program as usize][gc]),
+        (1, 3),
+        "the page itself, and those that had been written"
+    );
+    assert_eq!((host.lost(0), host.flash.pages_gone(MemberId(0))), ((0, 4), 4));
 }
 
 /// A failed erase retires the block, whose live pages were moved.
