@@ -10,7 +10,7 @@ use flashraid_sim::engine::translation::TranslationCounts;
 use flashraid_sim::verify;
 use flashraid_vocabulary::{Action, Cause, Fault, HostOp, Lpn, MemberPage, Part};
 use flashraid_workload::SplitMix64;
-use support::{config, engine, pages, tags};
+use support::{config, engine, pages, request, tags};
 
 /// On ssd1 (`timing.rs`).
 const READ: u64 = 122_575;
@@ -348,4 +348,23 @@ fn moves_of_a_collection_that_is_cut_short_are_written() {
             cut += 1;
         }
     }
+}
+
+/// A copy may be released while a read of it waits for its entry: what is read then is the page itself, which the copy equalled.
+#[test]
+fn a_read_waits_for_the_entry_of_a_copy_that_is_released() {
+    let more = [("over_provisioning", "0.5"), ("update", "rmw"), ("mw_limit", "1000")];
+    let config = config("tiny", "cr5m", &[&[("mapping", "dftl"), ("cmt_entries", "4"), ("chips_per_channel", "2")], &more[..]].concat());
+    let mut engine = engine(&config, tags(&config));
+    engine.fill(engine.space_pages());
+    let mut random = SplitMix64::new(1);
+    let mut below = |bound: u64| random.next_u64() % bound;
+    for _ in 0..3000 {
+        let op = [HostOp::Write, HostOp::Read, HostOp::Read][below(3) as usize];
+        engine.submit(&request(op, below(160) * 512, (1 + below(24)) * 512), true);
+        engine.advance_until(engine.now_ns() + below(200_000)).unwrap();
+    }
+    engine.finish().unwrap();
+    assert_eq!(engine.content.mismatches, 0);
+    assert!(verify::stored(&engine).is_clean());
 }
