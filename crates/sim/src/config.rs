@@ -372,7 +372,7 @@ table! {
         /// What stands still for the host while a collection moves pages.
         gc_blocks: GcBlocks = Some("chip"), "", Kind::Word(GcBlocks::WORDS), COLLECTED;
         /// Which block is collected; of hybrid mapping, which log block is merged.
-        gc_policy: GcPolicy = Some("auto"), "", Kind::Word(GcPolicy::WORDS), WITH_COMMITS;
+        gc_policy: GcPolicy = Some("auto"), "", Kind::Word(GcPolicy::WORDS), WITH_BASES_IN_PLACE;
         /// Wear levelling.
         wear_leveling: WearLeveling = Some("dynamic"), "", Kind::Word(WearLeveling::WORDS), COLLECTED;
         /// Static wear levelling: difference of erase counts in a plane above which cold blocks are moved.

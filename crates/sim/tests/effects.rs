@@ -117,6 +117,11 @@ fn named(key: &Key) -> &'static str {
     if key.name == "name" { "device.name" } else { key.name }
 }
 
+/// The key without its table.
+fn bare(key: &str) -> &str {
+    key.rsplit('.').next().unwrap()
+}
+
 /// A run's result without what repeats settings, and the keys of which its warnings say that they had no effect.
 fn outcome(trace: &Path, asked: Asked) -> (Value, BTreeSet<String>) {
     match run(trace, asked, &Outputs::default(), false, &mut |_| true) {
@@ -144,6 +149,57 @@ fn asked(scheme: &str, settings: &[Pairs]) -> Result<Asked, String> {
     Asked::gather(Some("tiny"), Some(scheme), None, &settings.concat()).map_err(|error| error.to_string())
 }
 
+/// Keys but for the scheme's name.
+fn keys() -> impl Iterator<Item = &'static Key> {
+    TABLES.iter().flat_map(|table| table.keys).filter(|key| (key.table, key.name) != ("scheme", "name"))
+}
+
+/// Each key, and each parameter of the scheme, with each value to try.
+fn tries(scheme: &str) -> impl Iterator<Item = (&'static str, String)> {
+    let entry = SCHEMES.iter().find(|entry| entry.name == scheme).unwrap();
+    let parameters = entry.parameters.iter().map(|parameter| {
+        let values = match parameter.values {
+            flashraid_redundancy::Values::Words(words) => words.iter().map(|word| word.to_string()).collect(),
+            _ => values(parameter.name, None),
+        };
+        (parameter.name, values)
+    });
+    let of_keys = keys().map(|key| (named(key), values(key.name, Some(&key.kind))));
+    of_keys.chain(parameters).flat_map(|(key, values)| values.into_iter().map(move |value| (key, value)))
+}
+
+/// Of every scheme on every mapping that it allows, a drive full of work: what is said to have no effect there has none.
+#[test]
+fn what_has_no_effect_changes_nothing() {
+    let trace = root().join("tests/golden/trace.csv");
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for scheme in SCHEMES.iter().map(|entry| entry.name) {
+        for mapping in [
+            "mapping=page fill=0.9",
+            "mapping=dftl fill=0.8 cmt_entries=20 blocks_per_plane=20 over_provisioning=0.5",
+            "mapping=bast fill=0.8 log_blocks=4 blocks_per_plane=20 over_provisioning=0.5",
+            "mapping=fast fill=0.8 log_blocks=8 blocks_per_plane=20 over_provisioning=0.5",
+        ] {
+            let base = [pairs(SMALL), pairs(mapping)];
+            let Ok(unchanged) = asked(scheme, &base) else { continue };
+            let (expected, _) = outcome(&trace, unchanged);
+            for (key, value) in tries(scheme) {
+                let changed = [base[0].clone(), base[1].clone(), vec![(key.into(), value.clone())]];
+                let Ok(asked) = asked(scheme, &changed) else { continue };
+                if base.concat().iter().any(|(other, _)| other == key) || !asked.idle().any(|idle| bare(key) == idle.key) {
+                    continue;
+                }
+                tried += 1;
+                if without_drain(&outcome(&trace, asked).0) != without_drain(&expected) {
+                    wrong.push(format!("{key} = {value} has an effect under {scheme}, {mapping}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(tried > 400, "{tried}");
+}
+
 #[test]
 fn settings_have_effect_where_they_say() {
     let folder = std::env::temp_dir().join(format!("flashraid-effects-{}", std::process::id()));
@@ -155,7 +211,6 @@ fn settings_have_effect_where_they_say() {
         "broken.csv" => folder.join(name),
         _ => root().join("samples/formats").join(name),
     };
-    let keys = || TABLES.iter().flat_map(|table| table.keys).filter(|key| (key.table, key.name) != ("scheme", "name"));
     let parameters = || SCHEMES.iter().flat_map(|entry| entry.parameters);
     let all: BTreeSet<_> = keys().map(named).chain(parameters().map(|parameter| parameter.name)).collect();
     let conditional_keys = keys().filter(|key| key.effect.needs.is_some() || key.effect.meets.is_some()).map(named);
@@ -166,22 +221,13 @@ fn settings_have_effect_where_they_say() {
     for (trace, scheme, more) in BASES {
         let base = [pairs(SMALL), pairs(more)];
         let (expected, _) = outcome(&path(trace), asked(scheme, &base).unwrap_or_else(|error| panic!("{scheme} {more}: {error}")));
-        let keys = keys().map(|key| (named(key), values(key.name, Some(&key.kind))));
-        let entry = SCHEMES.iter().find(|entry| entry.name == *scheme).unwrap();
-        let parameters = entry.parameters.iter().map(|parameter| {
-            let values = match parameter.values {
-                flashraid_redundancy::Values::Words(words) => words.iter().map(|word| word.to_string()).collect(),
-                _ => values(parameter.name, None),
-            };
-            (parameter.name, values)
-        });
-        for (key, value) in keys.chain(parameters).flat_map(|(key, values)| values.into_iter().map(move |value| (key, value))) {
+        for (key, value) in tries(scheme) {
             if differing.contains(key) && !conditional.contains(key) {
                 continue; // there is nothing left to be shown
             }
             let changed = [base[0].clone(), base[1].clone(), vec![(key.into(), value.clone())]];
             let Ok(asked) = asked(scheme, &changed) else { continue };
-            let name = key.rsplit('.').next().unwrap();
+            let name = bare(key);
             let lacks = asked.idle().any(|idle| idle.key == name);
             let (found, missed) = outcome(&path(trace), asked);
             if lacks || missed.contains(name) {

@@ -90,7 +90,8 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
         data_chips: u64::from(build.data_chips),
         mirror_chips: u64::from(build.mirror_chips),
         pages_per_chip: u64::from(build.pages_per_chip),
-        most_bases: build.pages_held - build.pages_per_member,
+        // Members that do not even hold their own pages are refused for that.
+        most_bases: build.pages_held.saturating_sub(build.pages_per_member),
         most_copies: build.copies_held,
         channels: vec![Channel::default(); usize::from(build.members)],
         wanting: 0,
