@@ -70,6 +70,13 @@ NOT_RECOMPUTED = {
     "drain/pages drain/commits drain/simulated_ns drain/flash_ops/*": "a drain comes after all outputs have ended",
     "engine*": "what the machine needed",
 }
+# What an operation of the log counts as.
+COUNTED_AS = {
+    "read": ["reads"],
+    "program": ["programs"],
+    "copy_back": ["reads", "programs"],
+    "erase": ["erases"],
+}
 LISTED = re.compile("|".join(fnmatch.translate(pattern) for patterns in NOT_RECOMPUTED for pattern in patterns.split()))
 
 
@@ -240,12 +247,7 @@ def counts(run: Run) -> dict[str, dict[str, int]]:
         "erases": defaultdict(int),
     }
     for done in run.operations:
-        for action in {
-            "read": ["reads"],
-            "program": ["programs"],
-            "copy_back": ["reads", "programs"],
-            "erase": ["erases"],
-        }[done.action]:
+        for action in COUNTED_AS[done.action]:
             found[action][done.cause] += 1
     return found
 
@@ -577,12 +579,7 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
     latency: list[list[int]] = [[] for _ in range(members)]
     for done in run.operations:
         of = member_of(done.channel, done.chip)
-        for action in {
-            "read": ["reads"],
-            "program": ["programs"],
-            "copy_back": ["reads", "programs"],
-            "erase": ["erases"],
-        }[done.action]:
+        for action in COUNTED_AS[done.action]:
             if of is not None:
                 started[of][action] += 1
         if done.kind != "collection" and done.member is not None:
