@@ -336,7 +336,8 @@ impl<C: Content> Engine<C> {
 
     /// Promises a page for each program, member by member, then starts. Where none is left the operation waits, and keeps what it
     /// was promised so far. That cannot block the collector, which has its own reserve; and as all operations ask in the order
-    /// of members, two of them never wait for each other's pages.
+    /// of members, which is that of their space domains, and only the first that waits for a domain is promised pages of it, two of
+    /// them never wait for each other's pages.
     pub(super) fn promise_and_start(&mut self, id: u32) {
         while self.slots[id as usize].unpromised != 0 {
             let member = self.slots[id as usize].unpromised.trailing_zeros();
@@ -361,17 +362,24 @@ impl<C: Content> Engine<C> {
                 }
                 return;
             }
-            if head == id {
-                self.leave_space_queue(domain, NIL);
-            }
             let slot = &mut self.slots[id as usize];
             slot.unpromised &= !(1 << member);
             slot.promised |= u64::from(is_promised) << member;
+            if head == id && !self.wants_more_of(id, domain) {
+                self.leave_space_queue(domain, NIL);
+            }
         }
         // A commit may run before it, under its lock.
         if self.slots[id as usize].unmet == 0 {
             self.start(id);
         }
+    }
+
+    /// Whether the next page that the operation needs is of this domain, too: members may share one.
+    fn wants_more_of(&self, id: u32, domain: u32) -> bool {
+        let Slot { unpromised, operation, .. } = &self.slots[id as usize];
+        let next = MemberPage { member: MemberId(unpromised.trailing_zeros() as u16), page: operation.page };
+        *unpromised != 0 && self.flash.domain_of(next, Version::Current) == domain
     }
 
     /// The operation behind `former`, or the first one if that is `NIL`, waits no longer.

@@ -18,13 +18,13 @@ use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::engine::{CompletedRequest, Engine};
 use flashraid_sim::{Config, Simulation, Source, verify};
 use flashraid_vocabulary::{Action, Cause, HostRequest, Version};
-use proptest::strategy::Strategy;
+use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config as Rules, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use support::proving;
 
 /// How many times as many cases a proof runs.
-const PROOF: u64 = 6;
+const PROOF: u64 = 3;
 /// Pages that looks between two events may scan for each event, on average: nearly all of a case's time goes into them. How
 /// rarely that may be is what `tags_convict_faults` shows.
 const PROOF_PAGES_AN_EVENT: u64 = 120;
@@ -54,6 +54,11 @@ fn for_cases(test: &str, count: u64, strategy: impl Strategy<Value = Case>, chec
             );
         }
     }
+}
+
+/// The case of this number.
+fn case_of(number: u64, strategy: &impl Strategy<Value = Case>) -> Case {
+    strategy.new_tree(&mut runner_of(number)).expect("no filters").current()
 }
 
 /// What draws the case of this number.
@@ -360,7 +365,6 @@ fn buffered_cr5m() {
 #[test]
 fn bytes_convict_faults_of_a_buffer() {
     use flashraid_sim::mutants::{BUFFER_FAULTS, BufferFault};
-    use proptest::strategy::ValueTree;
 
     const MOST_CASES: u64 = 60;
     let case_of = |number: u64, is_nvram: bool| {
@@ -392,7 +396,6 @@ fn bytes_convict_faults_of_a_buffer() {
 fn tags_convict_faults() {
     use flashraid_flash::FlashFault;
     use flashraid_sim::mutants::{FAULTS, Fault};
-    use proptest::strategy::ValueTree;
 
     const MOST_CASES: u64 = 20;
     for fault in FAULTS {
