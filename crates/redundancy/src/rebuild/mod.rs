@@ -91,8 +91,8 @@ pub struct Rebuild {
     wanted: VecDeque<StripeId>,
     /// Full places for which stripes wait that this round has passed over: a page for each.
     passed_over: Vec<MemberPage>,
-    /// Full places for which stripes wait that earlier rounds have passed over. If there are any, all others are repaired, and
-    /// the walk goes on only while there is room in one of them.
+    /// Full places for which stripes wait that earlier rounds have passed over, and those of pages that lost their place since. If there are any,
+    /// all else is repaired, and the walk goes on only while there is room in one of them.
     waits_for: Vec<MemberPage>,
     /// There is none.
     rests: bool,
@@ -129,13 +129,18 @@ impl Rebuild {
 
     /// An operation has left this page without a place, and so lost (`Outcomes::unplaced`): it is repaired when there is room.
     pub fn unplaced(&mut self, page: MemberPage, view: &dyn View) {
-        if self.runs {
-            // This round may have passed its stripe.
-            self.again = true;
-            note_full(&mut self.passed_over, page, view);
-        } else {
+        if !self.runs {
             (self.runs, self.left) = (true, self.stripes);
             self.waits_for.push(page);
+            return;
+        }
+        // This round may have passed its stripe.
+        self.again = true;
+        if self.waits_for.is_empty() {
+            note_full(&mut self.passed_over, page, view);
+        } else {
+            // The walk goes on for it, too; at once, if there is room by now.
+            note(&mut self.waits_for, page, view);
         }
     }
 
@@ -206,10 +211,17 @@ impl Rebuild {
     }
 }
 
-/// Notes where a page waits for room, once for all that wait there.
+/// Notes where a page waits for room, if there is none.
 fn note_full(full: &mut Vec<MemberPage>, page: MemberPage, view: &dyn View) {
-    if !view.has_room(page) && !full.iter().any(|other| view.space_of(*other) == view.space_of(page)) {
-        full.push(page);
+    if !view.has_room(page) {
+        note(full, page, view);
+    }
+}
+
+/// Notes where a page is to find room, once for all pages of that place.
+fn note(places: &mut Vec<MemberPage>, page: MemberPage, view: &dyn View) {
+    if !places.iter().any(|other| view.space_of(*other) == view.space_of(page)) {
+        places.push(page);
     }
 }
 

@@ -356,6 +356,21 @@ fn pages_without_a_place_are_repaired_when_there_is_room() {
     assert_eq!(run.finish(), [2]);
 }
 
+/// Also where there is room again when the page is known to be lost.
+#[test]
+fn a_page_without_a_place_is_repaired_while_others_wait_for_room() {
+    let mut run = Run::new("dor", 8, Damaged::new(&[(1, Compute)]));
+    run.scheme.on_member_1.insert(4);
+    run.room = Room([0, 9]);
+    assert!(run.finish().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_room());
+    run.scheme.damage[4] = Compute;
+    run.rebuild.unplaced(MemberPage::new(1, 4), &run.room);
+    assert_eq!(run.finish(), [4]);
+    assert!(run.rebuild.is_done() && run.rebuild.waits_for_room());
+    run.room = Room([1, 9]);
+    assert_eq!(run.finish(), [1]);
+}
+
 #[test]
 fn progress_counts_the_rounds_of_the_order() {
     let mut run = Run::new("dor", 1, Damaged::new(&[(4, Compute), (9, Compute)]));
