@@ -10,6 +10,10 @@ from .result import Record, Result
 from .settings import Path, check_texts, device_and_config, given, pairs, texts
 from .sizes import check_columns, check_numbers
 
+# Settings about how a trace is read and replayed.
+READING = {"format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes"}
+REPLAY = {"limit", "speed", "queue_depth", "fit", "warmup"}
+
 
 class Completion(NamedTuple):
     """A completed request."""
@@ -36,6 +40,9 @@ class Simulation:
         """Builds the device and fills and preconditions it as the settings say. The arguments are those of `run`."""
         device, config = device_and_config(device, config)
         check_texts(**given(scheme=scheme))
+        for key, value in settings.items():
+            if key.rpartition(".")[2] in READING | REPLAY:
+                raise InputError(f"{key} = {value}: it is about a trace, and a Simulation replays none")
         self._native = _native.Simulation(device, scheme, config, pairs(settings, scheme))
 
     def submit(self, op: str, offset: int, size: int, at_ns: int | None = None) -> int:

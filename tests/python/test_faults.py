@@ -62,6 +62,23 @@ def test_events(tmp_path):
     assert plain.warnings[-1] == "fail = page:lpn=1@commit: did not happen before the run ended"
 
 
+@pytest.mark.parametrize("percent", [0, 50, 100])
+def test_when_a_rebuild_has_come_so_far(tmp_path, percent):
+    """Of a drive that is hardly filled it passes most stripes in one instant."""
+    trace = write_trace(tmp_path, writes(300, gap_us=500))
+    fail = ["chip:1.0@10ms", f"page:lpn=1@rebuild:{percent}%"]
+    result = fr.run(trace, device="tiny", scheme="raid5", fill=0.05, spare_chips=1, rebuild="sor", fail=fail)
+    (chip, page), (rebuild,) = result.faults, result.rebuild
+    assert chip.at_ns < page.at_ns <= rebuild.ended_ns if percent else page.at_ns >= chip.at_ns
+    assert not any("did not happen" in text for text in result.warnings)
+
+
+def test_nothing_is_rebuilt(trace):
+    what = r"fail = page:lpn=1@rebuild:10%: nothing is rebuilt \(rebuild = none\): allowed is another moment"
+    with pytest.raises(fr.InputError, match=what):
+        fr.run(trace, device="tiny", scheme="raid5", rebuild="none", fail=["chip:1.0@1ms", "page:lpn=1@rebuild:10%"])
+
+
 def test_in_a_file_and_again_from_the_result(trace, tmp_path):
     config = tmp_path / "faults.toml"
     config.write_text('[run]\nfill = 0.5\nfail = ["page:lpn=1@50%", "page:lpn=2@request:7"]\n')

@@ -84,6 +84,13 @@ def test_warnings_are_python_warnings():
     assert "offered load" in result.warnings[0]
 
 
+def test_what_a_warm_up_leaves_under_way_is_warned_of(tmp_path):
+    for gap_us, queue_depth, is_warned in [(20, 0, True), (2000, 0, False), (20, 8, False)]:
+        trace = write_trace(tmp_path, writes(200, gap_us=gap_us))
+        result = fr.run(trace, device="tiny", scheme="ppc", warmup=100, queue_depth=queue_depth)
+        assert any("requests of the warm-up were under way" in text for text in result.warnings) == is_warned
+
+
 def test_errors_are_one_family():
     assert issubclass(fr.InputError, fr.FlashraidError)
     assert issubclass(fr.DefectError, fr.FlashraidError)
@@ -205,6 +212,12 @@ def test_simulation_refuses_what_cannot_be():
         sim.verify()
     with pytest.raises(fr.InputError, match="unknown key"):
         fr.Simulation(device="tiny", scheme="raid5", fil=1)
+
+
+@pytest.mark.parametrize("setting", [{"limit": 3}, {"queue_depth": 4}, {"speed": 2}, {"warmup": "1s"}, {"fit": "wrap"}])
+def test_simulation_refuses_what_is_about_a_trace(setting):
+    with pytest.raises(fr.InputError, match="it is about a trace, and a Simulation replays none"):
+        fr.Simulation(device="tiny", scheme="raid5", **setting)
 
 
 def test_simulation_is_the_engine_of_run(tmp_path):

@@ -118,7 +118,7 @@ impl Injector {
                 Trigger::Share(_) => false,
                 Trigger::Collection => collected > self.before[0],
                 Trigger::Commit => committed > self.before[1],
-                Trigger::Rebuild(share) => engine.rebuild_share().is_some_and(|passed| passed >= share),
+                Trigger::Rebuild(share) => passed(engine).is_some_and(|passed| passed >= share),
             };
             if is_due {
                 let Injection { what, target, when, .. } = self.pending.remove(next);
@@ -151,6 +151,11 @@ impl Injector {
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.pending.iter().map(|fault| format!("fail = {}@{}: did not happen before the run ended", fault.what, fault.when))
     }
+}
+
+/// The share of the stripes that a rebuild has passed: all, when it has ended.
+fn passed<C: Content>(engine: &Engine<C>) -> Option<f64> {
+    engine.rebuild_share().or_else(|| engine.rebuilds().last().map(|_| 1.0))
 }
 
 /// The fault that a target comes to now; none if it is a host page that is not written, or that failures have left without a page.

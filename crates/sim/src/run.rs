@@ -282,6 +282,14 @@ fn warnings_after(simulation: &Simulation, result: &serde_json::Value) -> Vec<St
         };
         warnings.push(format!("{what}, and latencies measure how long the trace is rather than the device"));
     }
+    // In a closed loop there are always some.
+    let backlog = simulation.measured.backlog;
+    if is_open_loop && backlog * 10 > simulation.measured.requests() {
+        warnings.push(format!(
+            "measuring began while {backlog} requests of the warm-up were under way: collections, evictions and commits to which they lead \
+             later count as those of the measured requests"
+        ));
+    }
     warnings.extend(warnings_of_failures(result));
     warnings.extend(warnings_of_space(result));
     if result["precondition"]["steady"] == false {
@@ -634,6 +642,7 @@ impl Replay {
         self.source.warmup_requests = self.submitted;
         engine.begin_measuring();
         *measured = Measured::from(Snapshot::of(engine));
+        measured.backlog = engine.outstanding();
         if let Some(writers) = &mut self.writers {
             writers.begin(engine);
         }

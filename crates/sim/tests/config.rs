@@ -669,6 +669,11 @@ fn hybrid_mapping_needs_log_blocks_and_one_for_merges() {
     assert_eq!(derived(&[("mapping", "fast"), ("over_provisioning", "0.039306")]).pages_per_member, 3935 * 64, "the most");
     let refusal = |scheme: &str, pairs: &[(&str, &str)]| one_line(on("ppc-4p1", scheme, pairs).unwrap_err());
     assert_eq!(
+        one_line(on("tiny", "raid5", &[("mapping", "bast")]).unwrap_err()),
+        "over_provisioning = 0.1: 57 logical blocks, 80 log blocks and one for merges make 138, and a plane has 64: allowed is a larger \
+         blocks_per_plane, or fewer log_blocks"
+    );
+    assert_eq!(
         refusal("raid5", &[("mapping", "bast"), ("over_provisioning", "0.0390")]),
         "over_provisioning = 0.039: 3936 logical blocks, 160 log blocks and one for merges make 4097, and a plane has 4096: allowed is \
          over_provisioning from 0.039063, or fewer log_blocks"

@@ -102,7 +102,8 @@ pub enum TraceError {
         lacks: String,
     },
     /// The file's name fits several formats.
-    #[error("{}: its name fits several trace formats; expected --format {}", path.display(), candidates.join(" or "))]
+    #[error("{}: its name fits several trace formats, and no header tells which (flashraid's own is ts_us,op,offset,size); expected --format {}",
+        path.display(), candidates.join(" or "))]
     Ambiguous {
         /// The file.
         path: PathBuf,

@@ -478,7 +478,9 @@ fn recognition_is_by_header_or_name() {
         match (opened.map(|trace| trace.format().name).map_err(|error| error.to_string()), expected) {
             (Ok(format), Ok(expected)) => assert_eq!(format, expected, "{name}"),
             (Err(error), Err(candidates)) => {
-                let end = format!("{name}: its name fits several trace formats; expected --format {candidates}");
+                let end = format!(
+                    "{name}: its name fits several trace formats, and no header tells which (flashraid's own is ts_us,op,offset,size); expected --format {candidates}"
+                );
                 assert!(error.ends_with(&end), "{error}");
             }
             (opened, _) => panic!("{name}: {opened:?}"),

@@ -322,7 +322,7 @@ fn recognition_is_by_header_or_name() {
             (Err(error), Err("")) => assert!(error.contains("neither its first line nor its name tells"), "{name}: {error}"),
             (Err(error), Err(candidates)) => {
                 assert!(
-                    error.ends_with(&format!("its name fits several trace formats; expected --format {candidates}")),
+                    error.ends_with(&format!("its name fits several trace formats, and no header tells which (flashraid's own is ts_us,op,offset,size); expected --format {candidates}")),
                     "{name}: {error}"
                 );
             }

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 PERCENTILES = {"p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "p99_99": "p99.99"}
 ACTIONS = ("reads", "programs", "erases")
+# Of `write_amplification_by`: its parts, and what stands apart from it.
+PARTS = ("host", "redundancy", "gc", "metadata")
+APART = ("rebuild", "retry", "migration", "warmup", "failed", "drain")
 
 
 # ---- how a value of the JSON is written ----
@@ -89,11 +92,13 @@ def sizes_by_name(value: Record) -> str:
 
 
 def parts(value: Record) -> str:
-    """The parts of a quotient that are not 0."""
-    found = (
-        f"{name} {value[name]:,.3f}" for name in value if value[name] is not None and f"{value[name]:.3f}" != "0.000"
+    """The parts of write amplification that are not 0, and behind them what stands apart from it."""
+    written = [name for name in value if value[name] is not None and f"{value[name]:.3f}" != "0.000"]
+    own, apart = (
+        ", ".join(f"{name} {value[name]:,.3f}" for name in written if (name in APART) is is_apart)
+        for is_apart in (False, True)
     )
-    return ", ".join(found) or "nothing"
+    return (own or "nothing") + (f"; apart from it {apart}" if apart else "")
 
 
 def collections(value: int) -> str:
@@ -288,8 +293,10 @@ def _comparison_rows() -> Iterator[tuple[Row, bool]]:
     yield one("written, MB/s", "bandwidth.write_bytes_per_second", megabytes), True
     yield one("programs per host page", "pages_per_host_page", thousandths), False
     yield one("write amplification", "write_amplification", thousandths), False
-    for part in ("redundancy", "gc", "rebuild", "failed"):
+    for part in PARTS:
         yield one(f"  {part}", f"write_amplification_by.{part}", thousandths), False
+    for part in APART:
+        yield one(f"apart from it: {part}", f"write_amplification_by.{part}", thousandths), False
     yield one("effective over-provisioning", "capacity.effective_over_provisioning", percent), False
     yield one("collections", "collection.collections", count), False
     yield one("pre-reads", "flash_ops.reads.pre_read", count), False

@@ -400,7 +400,7 @@ impl Device {
         if (1..=most).contains(&domain.logical_pages) {
             return Ok(());
         }
-        if placement == Placement::Blocks && most > 0 {
+        if placement == Placement::Blocks {
             let blocks = domain.logical_pages / u64::from(self.pages_per_block);
             let advice = match self.over_provisioning_bounds_ppm(placement) {
                 Some((_, most)) if blocks == 0 => format!("over_provisioning up to {}", most as f64 / 1e6),

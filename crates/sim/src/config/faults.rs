@@ -183,7 +183,12 @@ impl Config {
 
     pub(super) fn check_faults(&self, space_pages: u64) -> Result<(), ConfigError> {
         self.faults()?.iter().try_for_each(|fault| {
-            let checked = self.check_target(fault.target, space_pages);
+            let checked = match fault.trigger {
+                Trigger::Rebuild(_) if self.rebuild_order()?.is_none() => {
+                    Err(format!("nothing is rebuilt (rebuild = {}): allowed is another moment", self.host.rebuild))
+                }
+                _ => self.check_target(fault.target, space_pages),
+            };
             checked.map_err(|why| ConfigError(format!("fail = {}@{}: {why}", fault.what, fault.when)))
         })
     }

@@ -93,11 +93,23 @@ pub struct Measured {
     pub(super) last_arrival_ns: u64,
     /// Sum of arrivals, counted from `start`.
     pub(super) arrivals_ns: u128,
+    /// Requests of the warm-up that were under way when measuring began.
+    pub(crate) backlog: u64,
 }
 
 impl From<Snapshot> for Measured {
     fn from(start: Snapshot) -> Self {
-        Self { start, requests: 0, by_op: [0; 4], bytes_read: 0, bytes_written: 0, first_arrival: None, last_arrival_ns: 0, arrivals_ns: 0 }
+        Self {
+            start,
+            requests: 0,
+            by_op: [0; 4],
+            bytes_read: 0,
+            bytes_written: 0,
+            first_arrival: None,
+            last_arrival_ns: 0,
+            arrivals_ns: 0,
+            backlog: 0,
+        }
     }
 }
 
