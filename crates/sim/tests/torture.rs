@@ -24,7 +24,7 @@ fn nothing_is_lost_within_tolerance() {
         let (mut states, mut pairs, mut kills): (BTreeMap<_, u64>, BTreeMap<_, u64>, u64) = Default::default();
         for order in ORDERS.iter().filter(|order| (order.suits)(entry).is_ok()) {
             let torture =
-                Torture { scheme: entry.name.into(), rebuild: order.name.into(), kills: proving(40_000, 1_000), ..Torture::default() };
+                Torture { scheme: entry.name.into(), rebuild: order.name.into(), kills: proving(20_000, 1_000), ..Torture::default() };
             let report = run(&torture);
             let [found] = report.schemes.as_slice() else { panic!("one scheme") };
             assert_eq!(found.violation, None, "{} {}", entry.name, order.name);
