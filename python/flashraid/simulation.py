@@ -40,10 +40,11 @@ class Simulation:
         """Builds the device and fills and preconditions it as the settings say. The arguments are those of `run`."""
         device, config = device_and_config(device, config)
         check_texts(**given(scheme=scheme))
-        for key, value in settings.items():
+        own = pairs(settings, scheme)
+        for key, value in own:
             if key.rpartition(".")[2] in READING | REPLAY:
                 raise InputError(f"{key} = {value}: it is about a trace, and a Simulation replays none")
-        self._native = _native.Simulation(device, scheme, config, pairs(settings, scheme))
+        self._native = _native.Simulation(device, scheme, config, own)
 
     def submit(self, op: str, offset: int, size: int, at_ns: int | None = None) -> int:
         """Submits a request for `size` bytes at byte `offset` and returns its id, counted from 0.

@@ -68,7 +68,7 @@ def test_when_a_rebuild_has_come_so_far(tmp_path, percent):
     trace = write_trace(tmp_path, writes(300, gap_us=500))
     fail = ["chip:1.0@10ms", f"page:lpn=1@rebuild:{percent}%"]
     result = fr.run(trace, device="tiny", scheme="raid5", fill=0.05, spare_chips=1, rebuild="sor", fail=fail)
-    (chip, page), (rebuild,) = result.faults, result.rebuild
+    (chip, page), rebuild = result.faults, result.rebuild[0]
     assert chip.at_ns < page.at_ns <= rebuild.ended_ns if percent else page.at_ns >= chip.at_ns
     assert not any("did not happen" in text for text in result.warnings)
 

@@ -282,9 +282,9 @@ fn warnings_after(simulation: &Simulation, result: &serde_json::Value) -> Vec<St
         };
         warnings.push(format!("{what}, and latencies measure how long the trace is rather than the device"));
     }
-    // In a closed loop there are always some.
+    // In a closed loop there are always some, and a few change nothing.
     let backlog = simulation.measured.backlog;
-    if is_open_loop && backlog * 10 > simulation.measured.requests() {
+    if is_open_loop && backlog >= 10 && backlog * 10 > simulation.measured.requests() {
         warnings.push(format!(
             "measuring began while {backlog} requests of the warm-up were under way: collections, evictions and commits to which they lead \
              later count as those of the measured requests"
