@@ -34,14 +34,14 @@ def pairs(settings: Mapping[str, object], scheme: str | None = None) -> Pairs:
 
 def refuse_contradictions(named: Iterable[Said], others: Iterable[Said]) -> None:
     """Refuses settings that have one value as an option or argument of their own, and another as `KEY=VALUE`."""
-    last = {_bare(key): (value, text) for key, value, text in others}
+    last = {bare(key): (value, text) for key, value, text in others}
     for key, value, text in named:
-        other, called = last.get(_bare(key), (value, ""))
+        other, called = last.get(bare(key), (value, ""))
         if not _native.same_value(key, value, other):
             raise InputError(f"{text} and {called} contradict each other: give one of them")
 
 
-def _bare(key: str) -> str:
+def bare(key: str) -> str:
     """The key without its table, which only names need."""
     return key if key.endswith(".name") else key.rpartition(".")[2]
 
@@ -134,7 +134,7 @@ def configuration(device: str | None, scheme: str, config: str | None, settings:
 def with_effect(device: str, scheme: str, settings: Pairs) -> Pairs:
     """Of settings laid over each other for many runs, those that can have effect in this one."""
     idle = {each["key"] for each in configuration(device, scheme, None, settings)["idle"]}
-    return [(key, value) for key, value in settings if _bare(key) not in idle]
+    return [(key, value) for key, value in settings if bare(key) not in idle]
 
 
 def for_each(device: str | None, schemes: Sequence[str], config: str | None, settings: Pairs) -> list[Share]:
@@ -166,14 +166,14 @@ def for_each(device: str | None, schemes: Sequence[str], config: str | None, set
 def _shares(own_of: list[Pairs], idle: list[dict[str, str]]) -> list[Share]:
     """Each scheme's settings without those that have no effect under it, with why not; refused if that is so of all."""
     counting = {
-        _bare(key) for own, without in zip(own_of, idle, strict=True) for key, _ in own if _bare(key) not in without
+        bare(key) for own, without in zip(own_of, idle, strict=True) for key, _ in own if bare(key) not in without
     }
     for without in idle:
         for key, text in without.items():
             if key not in counting:
                 raise InputError(text)
     return [
-        Share([(key, value) for key, value in own if _bare(key) not in without], list(without.values()))
+        Share([(key, value) for key, value in own if bare(key) not in without], list(without.values()))
         for own, without in zip(own_of, idle, strict=True)
     ]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from . import _native
 from ._native import InputError
 from .result import Record, Result
-from .settings import Path, check_texts, device_and_config, given, pairs, texts
+from .settings import Path, bare, check_texts, device_and_config, given, pairs, texts
 from .sizes import check_columns, check_numbers
 
 # Settings about how a trace is read and replayed.
@@ -42,7 +42,7 @@ class Simulation:
         check_texts(**given(scheme=scheme))
         own = pairs(settings, scheme)
         for key, value in own:
-            if key.rpartition(".")[2] in READING | REPLAY:
+            if bare(key) in READING | REPLAY:
                 raise InputError(f"{key} = {value}: it is about a trace, and a Simulation replays none")
         self._native = _native.Simulation(device, scheme, config, own)
 

@@ -70,6 +70,7 @@ NOT_RECOMPUTED = {
     "drain/pages drain/commits drain/simulated_ns drain/flash_ops/*": "a drain comes after all outputs have ended",
     "engine*": "what the machine needed",
 }
+LISTED = re.compile("|".join(fnmatch.translate(pattern) for patterns in NOT_RECOMPUTED for pattern in patterns.split()))
 # What an operation of the log counts as.
 COUNTED_AS = {
     "read": ["reads"],
@@ -77,7 +78,6 @@ COUNTED_AS = {
     "copy_back": ["reads", "programs"],
     "erase": ["erases"],
 }
-LISTED = re.compile("|".join(fnmatch.translate(pattern) for patterns in NOT_RECOMPUTED for pattern in patterns.split()))
 
 
 class Between(NamedTuple):
