@@ -1,5 +1,6 @@
 """Devices, traces and the installed command, for all tests of the package."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from flashraid import _native
+
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "samples" / "pgbench-transactions.csv.gz"
 COMMAND = Path(sys.executable).with_name("flashraid")
 PROVE = os.environ.get("FLASHRAID_PROVE") == "1"
 HEADER = "ts_us,op,offset,size,flags,latency_us\n"
 PAGE = 4096
+# Every scheme of the registry.
+SCHEMES = [scheme["name"] for scheme in json.loads(_native.schemes(None))]
 
 DEVICE = {
     "name": '"small"',

@@ -5,24 +5,28 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, SCHEMES
 
 import flashraid as fr
-from flashraid import _native
 from reference import recompute
 
 SCRIPT = ROOT / "tests" / "reference" / "recompute.py"
 TRACE = ROOT / "tests" / "golden" / "trace.csv"
-SETTINGS = {"device": "tiny", "blocks_per_plane": 12, "pages_per_block": 8, "over_provisioning": 0.3, "fill": 0.9}
-SCHEMES = [scheme["name"] for scheme in json.loads(_native.schemes(None))]
+SETTINGS = {
+    "device": "tiny",
+    "blocks_per_plane": 12,
+    "pages_per_block": 8,
+    "over_provisioning": 0.3,
+    "fill": 0.9,
+    "chips_per_channel": 3,
+}
 
 
 def run(folder, scheme, form, **settings):
     """The paths of a result and its logs."""
-    chips = {"chips_per_channel": 3} if scheme == "cr5m" else {}
     names = {"latency_log": f"requests.{form}", "operation_log": f"operations.{form}", "timeline": "timeline.json"}
     paths = {key: folder / name for key, name in names.items()}
-    result = fr.run(TRACE, scheme=scheme, fit="wrap", **SETTINGS | chips | settings, **paths, timeline_window="..")
+    result = fr.run(TRACE, scheme=scheme, fit="wrap", **SETTINGS | settings, **paths, timeline_window="..")
     (folder / "result.json").write_text(json.dumps(result.to_dict()))
     return [folder / "result.json", *paths.values()]
 

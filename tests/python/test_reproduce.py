@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from conftest import PROVE, ROOT
+from conftest import ROOT
 
 import flashraid as fr
 from flashraid.reproduce import changes, judgements, page, papers
@@ -312,13 +312,12 @@ def test_a_page_is_what_its_figures_and_claims_come_to(name):
 
 @pytest.mark.parametrize("name", papers.names())
 def test_figures_of_a_page_are_measured_again(name):
-    """Those of the quick experiments, or under prove all."""
+    """Those of the quick experiments; `make papers` measures all and writes the pages."""
     paper = papers.find(name)
     for experiment in list(paper.experiments.values()):
-        if not (PROVE or experiment.is_quick) or missing_traces(experiment):
+        if not experiment.is_quick or missing_traces(experiment):
             paper = paper.without(experiment.name)
-    if not PROVE:
-        paper = replace(paper, explanations=())
+    paper = replace(paper, explanations=())
     if not paper.experiments:
         pytest.skip("its quick experiments need traces that are not there")
     _, measured = measure(paper)

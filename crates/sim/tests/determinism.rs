@@ -1,7 +1,8 @@
 //! Same input, same output, bit for bit: in two runs, in a clone, with contents and without, in debug and in release.
 //!
-//! `tests/golden` at the top of the repository holds a trace and its results. Here they are compared by a build with debug assertions;
-//! the Python tests compare the same files by a release build. `FLASHRAID_BLESS=1` writes them anew.
+//! `tests/golden` at the top of the repository holds a trace, the settings of runs over it (`cases.json`) and their results, but for what
+//! only repeats settings. Here they are compared by a build with debug assertions, in `tests/python/test_golden.py` by a release build.
+//! `FLASHRAID_BLESS=1` writes them anew.
 
 mod support;
 
@@ -9,8 +10,10 @@ use flashraid_redundancy::{SCHEMES, find};
 use flashraid_sim::{Config, Outputs, Simulation, Source, run, text};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use support::{SCENARIOS, scenario};
+use support::{Golden, accepted, goldens};
 
 /// A small drive at work, verified.
 fn verified(scheme: &str, pairs: &[(&str, &str)]) -> Config {
@@ -57,105 +60,134 @@ fn write_trace(path: &Path) {
     std::fs::write(path, lines).unwrap();
 }
 
-fn replay(scheme: &str) -> String {
-    let finished = run(&golden("trace.csv"), verified(scheme, &[]), &Outputs::default(), false, &mut |_| true).unwrap();
-    assert_eq!(finished.status, 0);
-    finished.json
+/// A run over the trace of the goldens.
+fn replay(config: Config, with_cost: bool) -> flashraid_sim::Finished {
+    run(&golden("trace.csv"), config, &Outputs::default(), with_cost, &mut |_| true).unwrap()
 }
 
-/// Every scheme as it is, and schemes in what scenarios make of them.
-fn goldens() -> Vec<(String, Config)> {
-    let buffered = [("buffer_bytes", "131072"), ("unwritten", "prefill"), ("drain", "true")];
-    let dftl = [("mapping", "dftl"), ("cmt_entries", "20"), ("blocks_per_plane", "20"), ("over_provisioning", "0.4")];
-    let former = [("sirf1-buffer".into(), verified("sirf1", &buffered)), ("raid5-dftl".into(), verified("raid5", &dftl))];
-    let others = SCENARIOS.iter().filter(|(name, ..)| !["plain", "dftl"].contains(name)); // they are there
-    let in_scenarios = others.map(|(name, scheme, pairs)| {
-        let config = scenario(scheme, pairs, &[("verify", "true")]).unwrap_or_else(|| panic!("{scheme} takes {name}"));
-        (format!("{name}-{scheme}"), config)
-    });
-    let plain = SCHEMES.iter().map(|entry| (entry.name.into(), verified(entry.name, &[])));
-    plain.chain(former).chain(in_scenarios).collect()
+fn object(json: &str) -> Map<String, Value> {
+    serde_json::from_str(json).unwrap()
+}
+
+/// A result without what a release or a new setting changes.
+fn without_settings(json: &str) -> String {
+    let mut result = object(json);
+    ["version", "config"].iter().for_each(|key| assert!(result.shift_remove(*key).is_some()));
+    text(&result.into())
 }
 
 #[test]
 fn results_are_those_of_every_build() {
     let is_blessing = std::env::var_os("FLASHRAID_BLESS").is_some();
-    if is_blessing {
-        write_trace(&golden("trace.csv"));
-    }
-    for (name, config) in goldens() {
-        let has_window = find(&config.scheme.name).is_some_and(|entry| entry.has_window);
-        let finished = run(&golden("trace.csv"), config, &Outputs::default(), false, &mut |_| true).unwrap();
+    let cases: Map<_, _> = goldens()
+        .into_iter()
+        .map(|Golden { name, pairs }| (name, pairs.into_iter().map(|(key, value)| (key, Value::from(value))).collect()))
+        .collect();
+    assert_eq!(cases.len(), goldens().len(), "each has a name of its own");
+    let mut expected = vec![(golden("cases.json"), text(&Value::from(cases)))];
+    for case in goldens() {
+        let has_window = find(&case.config().scheme.name).is_some_and(|entry| entry.has_window);
+        let finished = replay(case.config(), false);
         // Of a scheme that makes redundancy up later verification says what a failure would take; where blocks fail, there may be no space for a request.
-        assert!(matches!(finished.status, 0 | 3) || (finished.status == 1 && has_window), "{name}: {}", finished.status);
-        let (json, path) = (finished.json, golden(&format!("{name}.json")));
-        if is_blessing {
-            std::fs::write(&path, &json).unwrap();
-        }
-        let expected = std::fs::read_to_string(&path).unwrap();
-        assert!(json == expected, "{name}: the result differs from {}; FLASHRAID_BLESS=1 writes it anew", path.display());
+        assert!(matches!(finished.status, 0 | 3) || (finished.status == 1 && has_window), "{}: {}", case.name, finished.status);
+        expected.push((golden(&format!("{}.json", case.name)), without_settings(&finished.json)));
     }
+    if is_blessing {
+        let old = std::fs::read_dir(golden("")).unwrap().map(|entry| entry.unwrap().path());
+        old.filter(|path| path.extension().is_some_and(|end| end == "json")).for_each(|path| std::fs::remove_file(path).unwrap());
+        write_trace(&golden("trace.csv"));
+        expected.iter().for_each(|(path, text)| std::fs::write(path, text).unwrap());
+    }
+    for (path, text) in expected {
+        let held = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(held == text, "{} differs; FLASHRAID_BLESS=1 writes it anew", path.display());
+    }
+}
+
+/// The goldens are a net only if much happens in them.
+#[test]
+fn every_scheme_fails_and_is_rebuilt_in_goldens() {
+    let mut mappings = BTreeSet::new();
+    for entry in SCHEMES {
+        let failing: Vec<_> = goldens()
+            .into_iter()
+            .filter(|case| case.name.starts_with(&format!("{}-", entry.name)) && case.name.ends_with("failing"))
+            .collect();
+        assert_eq!(failing.len(), 2, "{}: on page mapping and on another", entry.name);
+        for case in failing {
+            let result = object(&replay(case.config(), false).json);
+            let done = |cause: &str| result["flash_ops"]["programs"][cause].as_u64().unwrap();
+            assert!(done("gc") > 0, "{}: no page was moved", case.name);
+            assert_eq!(done("rebuild") > 0, entry.redundancy != flashraid_redundancy::Redundancy::None, "{}: the rebuild", case.name);
+            mappings.insert(result["config"]["device"]["mapping"].to_string());
+        }
+    }
+    assert_eq!(mappings.len(), 4, "{mappings:?}");
 }
 
 #[test]
 fn equal_runs_give_equal_results() {
-    assert_eq!(replay("raid5"), replay("raid5"));
+    let first = replay(verified("raid5", &[]), false).json;
+    assert_eq!(first, replay(verified("raid5", &[]), false).json);
     // What the machine needed comes last and is the only addition.
-    let with_cost = run(&golden("trace.csv"), verified("raid5", &[]), &Outputs::default(), true, &mut |_| true).unwrap().json;
-    let mut with_cost: serde_json::Value = serde_json::from_str(&with_cost).unwrap();
-    assert!(with_cost.as_object_mut().unwrap().remove("engine").is_some());
-    assert_eq!(text(&with_cost), replay("raid5"));
+    let mut with_cost = object(&replay(verified("raid5", &[]), true).json);
+    assert!(with_cost.remove("engine").is_some());
+    assert_eq!(text(&with_cost.into()), first);
 }
 
 #[test]
 fn a_result_can_be_run_again_from_its_own_configuration() {
-    let path = golden("raid5.json");
-    let config = Config::assemble(None, None, Some(&path), &[]).unwrap();
-    let again = run(&golden("trace.csv"), config, &Outputs::default(), false, &mut |_| true).unwrap().json;
-    assert_eq!(again, std::fs::read_to_string(&path).unwrap());
-}
-
-#[test]
-fn a_clone_goes_on_as_the_original_does() {
-    let cases = [
-        ("raid0", "false", "buffer_bytes", "0"),
-        ("raid1", "true", "buffer_bytes", "0"),
-        ("sirf1", "true", "buffer_bytes", "65536"),
-        ("raid5", "false", "buffer_bytes", "65536"),
-        ("raid5", "true", "buffer_bytes", "0"),
-        ("raid5", "true", "nvram_buffer_bytes", "65536"),
-    ];
-    for (scheme, verify, key, buffer) in cases {
-        let pairs = [("verify", verify), (key, buffer)];
-        let mut original = Simulation::new(verified(scheme, &pairs), |_| true).unwrap();
-        let (space, requests) = (original.space_bytes(), requests(400));
-        let fitting = |request: &&HostRequest| request.offset_bytes + request.size_bytes <= space;
-        let (first, second) = requests.split_at(200);
-        let submit = |simulation: &mut Simulation, requests: &[HostRequest]| {
-            requests.iter().filter(fitting).for_each(|request| {
-                simulation.submit(request).unwrap();
-            });
-        };
-        submit(&mut original, first);
-        assert!(original.outstanding() > 0, "it is cloned with requests in flight");
-        let mut clone = original.clone();
-        let end = |simulation: &mut Simulation| {
-            submit(simulation, second);
-            simulation.finish().unwrap();
-            simulation.verify();
-            (simulation.take_completed(), text(&simulation.result(&Source::default(), false, None).unwrap()))
-        };
-        // One after the other: nothing is shared between them.
-        let expected = end(&mut original);
-        assert!(end(&mut clone) == expected, "{scheme}, verify = {verify}, {key} = {buffer}");
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("again.json");
+    for case in goldens() {
+        let first = replay(case.config(), false).json;
+        std::fs::write(&path, &first).unwrap();
+        let again = replay(Config::assemble(None, None, Some(&path), &[]).unwrap(), false).json;
+        assert_eq!(again, first, "{}", case.name);
     }
 }
 
 #[test]
+fn a_clone_goes_on_as_the_original_does() {
+    let buffers = [("buffer_bytes", "0"), ("buffer_bytes", "65536"), ("nvram_buffer_bytes", "65536")];
+    for (row, entry) in SCHEMES.iter().enumerate() {
+        for (column, buffer) in buffers.into_iter().enumerate() {
+            // Each buffer with contents and without, over the schemes.
+            let verify = ["true", "false"][(row + column) % 2];
+            let pairs = support::merged(entry.name, &[("scheme.name", entry.name), ("verify", verify), buffer]);
+            let Some(config) = accepted(&pairs) else { continue };
+            let mut original = Simulation::new(config, |_| true).unwrap();
+            let (space, requests) = (original.space_bytes(), requests(400));
+            let fitting = |request: &&HostRequest| request.offset_bytes + request.size_bytes <= space;
+            let (first, second) = requests.split_at(200);
+            let submit = |simulation: &mut Simulation, requests: &[HostRequest]| {
+                requests.iter().filter(fitting).for_each(|request| {
+                    simulation.submit(request).unwrap();
+                });
+            };
+            submit(&mut original, first);
+            assert!(original.outstanding() > 0, "it is cloned with requests in flight");
+            let mut clone = original.clone();
+            let end = |simulation: &mut Simulation| {
+                submit(simulation, second);
+                simulation.finish().unwrap();
+                simulation.verify();
+                (simulation.take_completed(), text(&simulation.result(&Source::default(), false, None).unwrap()))
+            };
+            // One after the other: nothing is shared between them.
+            let expected = end(&mut original);
+            assert!(end(&mut clone) == expected, "{}, {pairs:?}", entry.name);
+        }
+    }
+}
+
+/// Also while parts fail and members are rebuilt: what a page holds decides what a test says of it, never what becomes of it.
+#[test]
 fn contents_change_no_times() {
-    for scheme in ["raid0", "raid1", "raid4", "raid5", "sirf1", "cr5m"] {
+    for case in goldens() {
         let completed = |verify| {
-            let mut simulation = Simulation::new(verified(scheme, &[("verify", verify)]), |_| true).unwrap();
+            let mut config = case.config();
+            config.run.verify = verify;
+            let mut simulation = Simulation::new(config, |_| true).unwrap();
             let space = simulation.space_bytes();
             for request in requests(600).iter().filter(|request| request.offset_bytes + request.size_bytes <= space) {
                 simulation.submit(request).unwrap();
@@ -163,6 +195,6 @@ fn contents_change_no_times() {
             simulation.finish().unwrap();
             simulation.take_completed()
         };
-        assert_eq!(completed("true"), completed("false"), "{scheme}");
+        assert_eq!(completed(true), completed(false), "{}", case.name);
     }
 }

@@ -2,6 +2,7 @@
 
 mod support;
 
+use flashraid_redundancy::SCHEMES;
 use flashraid_sim::{Config, Outputs, Stage, run};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
@@ -12,10 +13,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use support::{config, proving, small};
 
-const SCHEMES: [&str; 6] = ["raid0", "raid1", "raid4", "raid5", "sirf1", "cr5m"];
-/// Schemes under which a variant is tried: all, or every second one in turn.
+/// Schemes under which a variant is tried: all, or every fourth one in turn.
 fn schemes_of(variant: usize) -> impl Iterator<Item = &'static str> {
-    SCHEMES.into_iter().enumerate().filter(move |(row, _)| proving(true, (row + variant).is_multiple_of(2))).map(|(_, scheme)| scheme)
+    SCHEMES.iter().enumerate().filter(move |(row, _)| proving(true, (row + variant).is_multiple_of(4))).map(|(_, entry)| entry.name)
 }
 
 const KINDS: [&str; 4] = ["read", "write", "trim", "flush"];
@@ -109,7 +109,7 @@ fn variants() -> Vec<Vec<(&'static str, &'static str)>> {
 #[test]
 fn outputs_change_no_result() {
     for (index, pairs) in variants().iter().enumerate() {
-        for scheme in SCHEMES {
+        for scheme in SCHEMES.iter().map(|entry| entry.name) {
             let with = whole(&format!("same-{index}-{scheme}"), scheme, pairs);
             let without = run(&golden_trace(), small(scheme, pairs), &Outputs::default(), false, &mut |_| true).unwrap();
             assert!(with.json == without.json && with.status == without.status, "{scheme} {pairs:?}");
@@ -158,6 +158,8 @@ fn the_latency_log_has_the_requests_of_the_result() {
                     ("raid1" | "sirf1", "write") => &["mirrored"],
                     ("raid1" | "sirf1", _) => &["none", "mirrored"],
                     ("cr5m", _) => &["none", "full_stripe", "rmw", "rcw", "mirrored", "mixed"],
+                    ("fpc" | "ppc" | "ca-ppc" | "fra", "write") => &["full_stripe", "deferred", "mixed"],
+                    ("fpc" | "ppc" | "ca-ppc" | "fra", _) => &["none", "full_stripe", "deferred", "mixed"],
                     (_, "write") => &["full_stripe", "rmw", "rcw", "mixed"],
                     _ => &["none", "full_stripe", "rmw", "rcw", "mixed"],
                 };
@@ -188,7 +190,7 @@ fn check_starts(run: &Run, rows: &[BTreeMap<String, String>]) {
 #[test]
 fn the_series_sums_to_the_result() {
     for (index, pairs) in variants().iter().enumerate() {
-        for scheme in SCHEMES {
+        for scheme in SCHEMES.iter().map(|entry| entry.name) {
             let run = whole(&format!("series-{index}-{scheme}"), scheme, pairs);
             let (rows, result) = (run.table("series.csv"), &run.result);
             let sum = |name: &str| rows.iter().map(|row| number(&row[name])).sum::<u64>();
@@ -296,7 +298,7 @@ fn an_interval_has_what_happened_in_it() {
 
 #[test]
 fn the_histogram_log_reads_back_as_the_result() {
-    for scheme in SCHEMES {
+    for scheme in SCHEMES.iter().map(|entry| entry.name) {
         let run = whole(&format!("hdr-{scheme}"), scheme, &[]);
         let text = run.text("latency.hlog");
         let mut of_kind: BTreeMap<String, Histogram<u64>> = BTreeMap::new();

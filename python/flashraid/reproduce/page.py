@@ -16,7 +16,7 @@ HEAD = """\
 
 Written by `make papers` with flashraid {version}; do not edit. What is run, claimed and explained stands in
 [papers/{name}](../../papers/{name}), the figures in [{name}.json]({name}.json). `make test` measures the quick
-experiments again and compares them and this page, `make prove` all.
+experiments again and compares them and this page.
 """
 FAILURES = """\
 A mechanism is named by an experiment that changes one thing. It counts if it moves the deciding figure at least half

@@ -18,7 +18,7 @@ use crate::{
     Build, CommitCause, Damage, Decisions, Entry, Extent, Failure, Group, GuardCounts, Lost, Method, Operation, OperationKind, Outcomes,
     ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step,
 };
-use flashraid_vocabulary::{Change, Guardian, HostOp, Lpn, MemberPage, Ruling, StripeId, Version, View, Wave, prefetch};
+use flashraid_vocabulary::{Change, Guardian, HostOp, Lpn, MemberPage, Ruling, StripeId, Version, View, Wave, memory, prefetch};
 use std::collections::VecDeque;
 
 /// FRA.
@@ -43,7 +43,7 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
         // Its rule is never asked: parities are made of the whole stripe.
         inner: ParityScheme::new(layout, build.page_bytes, UpdateRule::Rcw),
         stripes: vec![Notes::default(); layout.stripes as usize],
-        queue: VecDeque::new(),
+        queue: memory::reserved(layout.stripes as usize).into(),
         counts: GuardCounts::default(),
         committed: 0,
     }))

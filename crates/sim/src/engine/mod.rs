@@ -45,7 +45,7 @@ const STARTED: usize = 8;
 /// Requests in flight, and operations, for which there is room without growing.
 const ROOM: usize = 1 << 20;
 
-/// Operations that hardly ever become ready at one instant.
+/// Operations that hardly ever become ready at one instant, and writes that hardly ever come while one is not finished.
 const MOST_AT_ONCE: usize = 1 << 12;
 
 /// "None" in linked lists of slots and requests.
@@ -317,7 +317,7 @@ impl<C: Content> Engine<C> {
             free_slots: NIL,
             locks: Locks::default(),
             waiting_for_space: 0,
-            write_window: VecDeque::new(),
+            write_window: VecDeque::with_capacity(MOST_AT_ONCE),
             first_write: 0,
             flushes: VecDeque::new(),
             in_controller: Default::default(),

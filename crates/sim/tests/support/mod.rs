@@ -3,7 +3,7 @@
 #![allow(dead_code)] // each test file uses its part
 
 use flashraid_flash::{Flash, Placement};
-use flashraid_redundancy::Scheme;
+use flashraid_redundancy::{Redundancy, SCHEMES, Scheme, find};
 use flashraid_sim::Config;
 use flashraid_sim::assemble::{options, settings};
 use flashraid_sim::config::Device;
@@ -38,7 +38,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
         ("fill", "0.9"),
         ("fit", "wrap"),
     ];
-    if scheme == "cr5m" {
+    if find(scheme).is_some_and(|entry| entry.mirror_chips > 0) {
         all.push(("chips_per_channel", "3"));
     }
     all
@@ -71,8 +71,8 @@ pub const SCENARIOS: [Scenario; 22] = [
     ("lost", "raid5", &[("rebuild", "none"), ("fail", "chip:0.0@request:120,chip:1.0@request:240")]),
     ("wear", "cr5m", &[("wear_spread", "1")]),
     ("warmup", "raid1", &[("warmup", "150"), ("fail", "program:1@request:360")]),
-    ("dram", "raid4", &[("buffer_bytes", "131072"), ("unwritten", "prefill"), ("drain", "true")]),
-    ("nvram", "raid5", &[("nvram_buffer_bytes", "65536"), ("drain", "true")]),
+    ("dram", "raid4", BUFFERS[0]),
+    ("nvram", "raid5", BUFFERS[1]),
     ("data-in", "ppc", &[("write_completes", "data_in"), ("parity_in_response", "false"), ("copyback", "true"), ("drain", "true")]),
     ("planes", "no-pc", &[("multi_plane", "true"), ("planes_per_die", "2"), ("scheduling", "fifo")]),
     ("chips", "raid0", &[("chips_per_channel", "4"), ("dies_per_chip", "2"), ("array_unit", "chip"), ("gc_blocks", "none")]),
@@ -90,28 +90,92 @@ pub const SCENARIOS: [Scenario; 22] = [
             ("fail", "block:1.0.0.1.3@request:180"),
         ],
     ),
-    (
-        "bast",
-        "raid5",
-        &[("mapping", "bast"), ("log_blocks", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4"), ("wear_leveling", "dynamic")],
-    ),
-    (
-        "fast",
-        "ca-ppc",
-        &[("mapping", "fast"), ("log_blocks", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4"), ("wear_leveling", "dynamic")],
-    ),
+    ("bast", "raid5", &[("mapping", "bast"), ("log_blocks", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4")]),
+    ("fast", "ca-ppc", &[("mapping", "fast"), ("log_blocks", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4")]),
 ];
 
 /// A scheme in a scenario on the drive of the golden results; `None` if the configuration is refused.
 pub fn scenario(scheme: &str, pairs: &[(&str, &str)], more: &[(&str, &str)]) -> Option<Config> {
-    let mut all = [&small_pairs(scheme), pairs, more].concat();
-    if pairs.contains(&("wear_leveling", "dynamic")) {
-        all.retain(|(key, _)| *key != "wear_spread");
+    accepted(&merged(scheme, &[pairs, more, &[("scheme.name", scheme)]].concat()))
+}
+
+/// Settings of the drive of the golden results with these over them, each key once.
+pub fn merged(scheme: &str, pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for (key, value) in small_pairs(scheme).iter().chain(pairs) {
+        all.retain(|(other, _)| other != key);
+        all.push((key.to_string(), value.to_string()));
     }
-    // The last of several settings of a key counts.
-    let pairs: Vec<_> = all.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let config = Config::assemble(Some("tiny"), Some(scheme), None, &pairs).ok()?;
+    let is = |key, value| all.iter().any(|pair| *pair == (String::from(key), String::from(value)));
+    // Hybrid mappings move nothing for wear's sake.
+    if is("mapping", "bast") || is("mapping", "fast") {
+        all.retain(|(key, _)| !["wear_leveling", "wear_spread"].contains(&key.as_str()));
+    }
+    all
+}
+
+/// The configuration, unless it is refused.
+pub fn accepted(pairs: &[(String, String)]) -> Option<Config> {
+    let config = Config::assemble(Some("tiny"), None, None, pairs).ok()?;
     flashraid_sim::Simulation::new(config.clone(), |_| true).ok().map(|_| config)
+}
+
+/// A golden result: its name, and the settings of its run over the trace beside it. The drive is `tiny`.
+pub struct Golden {
+    /// The file in `tests/golden`, without its ending.
+    pub name: String,
+    /// Every setting, the scheme's name too.
+    pub pairs: Vec<(String, String)>,
+}
+
+impl Golden {
+    /// The configuration.
+    pub fn config(&self) -> Config {
+        Config::assemble(Some("tiny"), None, None, &self.pairs).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+}
+
+/// A chip fails, which is rebuilt where there is a spare one and something to rebuild it from, and later a page.
+const PARTS_FAIL: (&str, &str) = ("fail", "chip:1.0@request:180,page:lpn=7@request:540");
+/// A program and an erase fail first; hybrid mappings retire no blocks.
+const BLOCKS_FAIL_TOO: (&str, &str) = ("fail", "program:1@request:60,erase:2@request:120,chip:1.0@request:180,page:lpn=7@request:540");
+
+/// Mappings but `page`, and what a small drive needs for them.
+const OTHER_MAPPINGS: [&[(&str, &str)]; 3] = [
+    &[("mapping", "dftl"), ("cmt_entries", "20"), ("blocks_per_plane", "20"), ("over_provisioning", "0.4")],
+    &[("mapping", "bast"), ("log_blocks", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4")],
+    &[("mapping", "fast"), ("log_blocks", "8"), ("blocks_per_plane", "24"), ("over_provisioning", "0.4")],
+];
+
+/// Data buffers, one in DRAM and one in NVRAM.
+const BUFFERS: [&[(&str, &str)]; 2] =
+    [&[("buffer_bytes", "131072"), ("unwritten", "prefill"), ("drain", "true")], &[("nvram_buffer_bytes", "65536"), ("drain", "true")]];
+
+/// Every scheme of the registry: alone; under a buffer; with failures on page mapping; with failures on another mapping that it allows, in
+/// turn. Then the scenarios. A new scheme is among them by being in the registry.
+pub fn goldens() -> Vec<Golden> {
+    let golden = |name: String, scheme: &str, pairs: &[(&str, &str)]| {
+        let all = merged(scheme, &[pairs, &[("verify", "true"), ("scheme.name", scheme)]].concat());
+        accepted(&all).map(|_| Golden { name, pairs: all })
+    };
+    let mut all = Vec::new();
+    for (row, entry) in SCHEMES.iter().enumerate() {
+        let spare = (entry.redundancy != Redundancy::None).then_some(("spare_chips", "1"));
+        let failing = |mapping: &[_], fail| {
+            let name = mapping.first().map_or(String::new(), |(_, word)| format!("-{word}"));
+            golden(format!("{}{name}-failing", entry.name), entry.name, &[mapping, spare.as_slice(), &[fail]].concat())
+        };
+        all.extend(golden(entry.name.into(), entry.name, &[]));
+        let buffer = BUFFERS[row % BUFFERS.len()];
+        all.extend(golden(format!("{}-buffered", entry.name), entry.name, buffer));
+        all.extend(failing(&[], BLOCKS_FAIL_TOO));
+        let mut others = (0..OTHER_MAPPINGS.len()).map(|turn| OTHER_MAPPINGS[(row + turn) % OTHER_MAPPINGS.len()]);
+        all.extend(others.find_map(|mapping| failing(mapping, BLOCKS_FAIL_TOO).or_else(|| failing(mapping, PARTS_FAIL))));
+    }
+    for (name, scheme, pairs) in SCENARIOS.iter().filter(|(name, ..)| !["plain", "dram", "nvram"].contains(name)) {
+        all.extend(golden(format!("{scheme}-{name}"), scheme, pairs));
+    }
+    all
 }
 
 /// The least over-provisioning with which the device is legal under this placement: its highest fill.
