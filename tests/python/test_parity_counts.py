@@ -134,7 +134,7 @@ def test_traces(tmp_path, trace, scheme):
     if isinstance(trace, Path) and not trace.exists():
         pytest.skip("it lies beside the repository")
     is_large = isinstance(trace, Path) and trace.is_relative_to(SHARED)
-    requests, end = trace_requests(trace, 10_000 if PROVE else 300 if is_large else 1_500)
+    requests, end = trace_requests(trace, 2_500 if PROVE else 300 if is_large else 1_500)
     choices = [(4, 16), (4, 64, 32, 300, "none", "min", "rmw", True), (7, 16)]
     for width, buffered, *chosen in choices[: 1 if is_large and not PROVE else None]:
         ours, theirs = parameters(scheme, *chosen)

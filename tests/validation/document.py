@@ -24,8 +24,8 @@ HEAD = """\
 
 Written by `make validate` with flashraid {version}; do not edit. Each figure is of one run, or of 20 seeds, of the
 engine on a generated workload, and beside it what a formula or another simulator gives for the same. The runs are
-deterministic: `make test` measures the quick cases again and compares them and this text, `make prove` all cases (the
-long ones are marked *).
+deterministic: `make test` measures the quick cases again and compares them and this text, `make prove` measures
+the long ones, marked *, and compares them with what they should be.
 
 {passed} of {required} required figures are within their tolerance; {reported} more are reported only.
 

@@ -24,7 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use support::proving;
 
 /// How many times as many cases a proof runs.
-const PROOF: u64 = 3;
+const PROOF: u64 = 2;
 /// Pages that looks between two events may scan for each event, on average: nearly all of a case's time goes into them. How
 /// rarely that may be is what `tags_convict_faults` shows.
 const PROOF_PAGES_AN_EVENT: u64 = 120;
