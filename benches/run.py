@@ -64,7 +64,7 @@ class Effort:
     requests: int = 1_000_000
     instruction_limits: tuple[int, int] = (50_000, 150_000)
     shrink: int = 1  # workloads and planes are so many times smaller
-    cargo: tuple[str, ...] = ("-q", "--release", "-p", "flashraid-sim", "-p", "flashraid-workload")
+    cargo: tuple[str, ...] = ("-q", "--profile", "release", "-p", "flashraid-sim", "-p", "flashraid-workload")
     programs: Path = ROOT / "target" / "release" / "examples"
     words: tuple[str, ...] = ()  # told to the programs
 
