@@ -159,7 +159,8 @@ fn the_latency_log_has_the_requests_of_the_result() {
                     ("raid1" | "sirf1", _) => &["none", "mirrored"],
                     ("cr5m", _) => &["none", "full_stripe", "rmw", "rcw", "mirrored", "mixed"],
                     ("fpc" | "ppc" | "ca-ppc" | "fra", "write") => &["full_stripe", "deferred", "mixed"],
-                    ("fpc" | "ppc" | "ca-ppc" | "fra", _) => &["none", "full_stripe", "deferred", "mixed"],
+                    ("fpc" | "ppc" | "ca-ppc", _) => &["none", "full_stripe", "rmw", "rcw", "deferred", "mixed"],
+                    ("fra", _) => &["none", "full_stripe", "deferred", "mixed"],
                     (_, "write") => &["full_stripe", "rmw", "rcw", "mixed"],
                     _ => &["none", "full_stripe", "rmw", "rcw", "mixed"],
                 };
