@@ -42,7 +42,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-const REQUESTS: u64 = 60_000;
+const REQUESTS: u64 = 100_000;
 
 /// Random requests of one to eight pages, of which up to 16 are outstanding.
 fn replay(engine: &mut Engine<Untracked>, random: &mut SplitMix64) {
