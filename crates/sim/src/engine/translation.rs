@@ -521,13 +521,20 @@ impl Translation {
         }
     }
 
-    /// The collector moved a version of a page.
-    fn moved(&mut self, plane: u32, version: Version, slot: u32) {
+    /// The collector moved a version of a page, which an operation may have released since, in the same instant.
+    fn moved(&mut self, plane: u32, version: Version, slot: u32, flash: &Flash) {
         let entry = match version {
             Version::Current => slot,
             // What is kept for parities that NVRAM holds is known to NVRAM too (SPEC 6.2).
             _ if !self.mirrors.is_in_use() => return,
-            Version::Base | Version::Copy => self.mirrors.entry(slot).expect("who has a base or a copy has an entry for it"),
+            Version::Base | Version::Copy => match self.mirrors.entry(slot) {
+                Some(entry) => entry,
+                None => {
+                    // That operation has changed the entry, and given it back.
+                    assert!(flash.lookup(flash.address(slot), version).is_none(), "who has a base or a copy has an entry for it");
+                    return;
+                }
+            },
             Version::Delayed => unreachable!("never on flash"),
         };
         let page = self.page_of(entry);
@@ -774,7 +781,7 @@ impl<C: Content> Engine<C> {
         }
         for news in all_news.drain(..) {
             match news {
-                MapNews::Moved { plane, version, slot } => translation.moved(plane, version, slot),
+                MapNews::Moved { plane, version, slot } => translation.moved(plane, version, slot, &self.flash),
                 MapNews::Ended { plane } => {
                     let mut pages = std::mem::take(&mut translation.grouped[plane as usize]);
                     for page in pages.drain(..) {
