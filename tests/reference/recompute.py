@@ -65,7 +65,7 @@ NOT_RECOMPUTED = {
     "faults*": "what was injected, as the run was told",
     "rebuild/*/failed* rebuild/*/pages_lost rebuild/*/pages_copied": "what failed, and how pages were brought back: "
     "decided, and checked page by page by torture",
-    "window*": "redundancy page by page over time, which no log has (crates/sim/tests/results.rs)",
+    "window*": "needs each scheme's rule of what a failure takes: crates/sim/tests/results.rs tries every failure",
     "verify*": "found by the oracle, and checked by deliberate faults (crates/sim/tests/mutants.rs)",
     "drain/pages drain/commits drain/simulated_ns drain/flash_ops/*": "a drain comes after all outputs have ended",
     "engine*": "what the machine needed",
