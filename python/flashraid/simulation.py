@@ -11,8 +11,10 @@ from .settings import Path, bare, check_texts, device_and_config, given, pairs, 
 from .sizes import check_columns, check_numbers
 
 # Settings about how a trace is read and replayed.
-READING = {"format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes"}
-REPLAY = {"limit", "speed", "queue_depth", "fit", "warmup"}
+ABOUT_TRACES = {
+    "format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes",
+    "limit", "speed", "queue_depth", "fit", "warmup",
+}  # fmt: skip
 
 
 class Completion(NamedTuple):
@@ -42,7 +44,7 @@ class Simulation:
         check_texts(**given(scheme=scheme))
         own = pairs(settings, scheme)
         for key, value in own:
-            if bare(key) in READING | REPLAY:
+            if bare(key) in ABOUT_TRACES:
                 raise InputError(f"{key} = {value}: it is about a trace, and a Simulation replays none")
         self._native = _native.Simulation(device, scheme, config, own)
 

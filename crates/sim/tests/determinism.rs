@@ -79,13 +79,12 @@ fn without_settings(json: &str) -> String {
 #[test]
 fn results_are_those_of_every_build() {
     let is_blessing = std::env::var_os("FLASHRAID_BLESS").is_some();
-    let cases: Map<_, _> = goldens()
-        .into_iter()
-        .map(|Golden { name, pairs }| (name, pairs.into_iter().map(|(key, value)| (key, Value::from(value))).collect()))
-        .collect();
-    assert_eq!(cases.len(), goldens().len(), "each has a name of its own");
+    let goldens = goldens();
+    let settings = |case: &Golden| case.pairs.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect();
+    let cases: Map<_, _> = goldens.iter().map(|case| (case.name.clone(), settings(case))).collect();
+    assert_eq!(cases.len(), goldens.len(), "each has a name of its own");
     let mut expected = vec![(golden("cases.json"), text(&Value::from(cases)))];
-    for case in goldens() {
+    for case in goldens {
         let has_window = find(&case.config().scheme.name).is_some_and(|entry| entry.has_window);
         let finished = replay(case.config(), false);
         // Of a scheme that makes redundancy up later verification says what a failure would take; where blocks fail, there may be no space for a request.
@@ -107,12 +106,10 @@ fn results_are_those_of_every_build() {
 /// The goldens are a net only if much happens in them.
 #[test]
 fn every_scheme_fails_and_is_rebuilt_in_goldens() {
-    let mut mappings = BTreeSet::new();
+    let (goldens, mut mappings) = (goldens(), BTreeSet::new());
     for entry in SCHEMES {
-        let failing: Vec<_> = goldens()
-            .into_iter()
-            .filter(|case| case.name.starts_with(&format!("{}-", entry.name)) && case.name.ends_with("failing"))
-            .collect();
+        let is_failing = |case: &&Golden| case.name.starts_with(&format!("{}-", entry.name)) && case.name.ends_with("failing");
+        let failing: Vec<_> = goldens.iter().filter(is_failing).collect();
         assert_eq!(failing.len(), 2, "{}: on page mapping and on another", entry.name);
         for case in failing {
             let result = object(&replay(case.config(), false).json);
