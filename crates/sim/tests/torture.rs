@@ -132,7 +132,7 @@ fn a_kill_is_replayed_from_its_number() {
 
 /// Violations that long runs found, as long as the same devices are drawn: a commit under the lock of an operation that failed for space; what GC
 /// did to the map after an answer of the scheme, which nobody took notice of until the next event; a page without a place that the rebuild did not
-/// look for, as it waited for room elsewhere; and a base that GC had moved and a trim released in one instant, whose entry of the map was gone.
+/// look for, as it waited for room elsewhere; and a base that GC had given up and a trim released in one instant, whose entry of the map was gone.
 #[test]
 fn what_was_once_a_violation_is_none() {
     let violations =

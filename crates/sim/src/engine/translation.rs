@@ -521,7 +521,7 @@ impl Translation {
         }
     }
 
-    /// The collector moved a version of a page, which an operation may have released since, in the same instant.
+    /// The collector moved a version of a page, or gave it up.
     fn moved(&mut self, plane: u32, version: Version, slot: u32, flash: &Flash) {
         let entry = match version {
             Version::Current => slot,
@@ -530,7 +530,8 @@ impl Translation {
             Version::Base | Version::Copy => match self.mirrors.entry(slot) {
                 Some(entry) => entry,
                 None => {
-                    // That operation has changed the entry, and given it back.
+                    // An operation that ends releases its pages one after another. Releasing one may start a collection, which
+                    // gives up the next one if that cannot be read; then the operation releases that, too, and its entry.
                     assert!(flash.lookup(flash.address(slot), version).is_none(), "who has a base or a copy has an entry for it");
                     return;
                 }
