@@ -229,6 +229,9 @@ pub enum Step {
     Wave,
     /// Run this wave; if nothing fails the operation ends with it (saves a call). If something fails, call again.
     Last,
+    /// Let so many nanoseconds pass, in which the operation keeps what it holds, then call again: for what takes time and no flash. The wave is
+    /// empty.
+    Pause(u64),
     /// The operation ends now. The wave holds no page operation, perhaps changes.
     Done,
     /// Only for trims, repairs and the like decided by what is written: nothing to do, and nothing changes. The wave is empty.
@@ -238,6 +241,18 @@ pub enum Step {
     Lock,
     /// The request fails, as data that it needs are lost, or as nothing is left to put its data. Nothing changes. The wave is empty.
     Failed(Failure),
+}
+
+/// Answer of `idle`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "lives for a moment, and holds an operation as a rule")]
+pub enum IdleWork {
+    /// Start this.
+    Start(Operation),
+    /// Nothing yet: ask again after so many nanoseconds, besides after every event. The latest such answer counts.
+    After(u64),
+    /// Nothing.
+    None,
 }
 
 /// Why a request fails.
@@ -501,9 +516,9 @@ pub trait Scheme: Guardian + Send {
         false
     }
 
-    /// The next operation that the scheme wants to run now, in time that nobody else uses; asked until it has none.
-    fn idle(&mut self, _view: &dyn View) -> Option<Operation> {
-        None
+    /// What the scheme wants to run now, in time that nobody else uses; asked until it wants nothing.
+    fn idle(&mut self, _view: &dyn View) -> IdleWork {
+        IdleWork::None
     }
 
     /// NVRAM has lost every delayed parity. What follows for pages on flash goes into `changes`: of a scheme that delays parities, all

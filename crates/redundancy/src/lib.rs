@@ -11,7 +11,7 @@ pub mod schemes;
 pub mod testing;
 
 pub use contract::{
-    CommitCause, Commits, Damage, Decisions, Extent, Failure, Group, GuardCounts, Job, Lock, Lost, Method, Operation, OperationKind,
-    Outcomes, ParityUpdates, Scheme, Step,
+    CommitCause, Commits, Damage, Decisions, Extent, Failure, Group, GuardCounts, IdleWork, Job, Lock, Lost, Method, Operation,
+    OperationKind, Outcomes, ParityUpdates, Scheme, Step,
 };
 pub use registry::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, SCHEMES, Values, find};

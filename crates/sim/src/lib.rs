@@ -5,6 +5,7 @@
 
 pub mod assemble;
 pub mod buffer;
+mod clock;
 pub mod config;
 pub mod engine;
 mod inject;

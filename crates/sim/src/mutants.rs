@@ -241,7 +241,7 @@ impl<C: Content> Engine<C> {
 
     /// The next repair; none any more if it counts as done.
     pub(crate) fn next_repair(&self, rebuild: &mut Rebuild) -> Option<Operation> {
-        let view = EngineView(&self.flash);
+        let view = EngineView(&self.flash, self.clock.now_ns());
         match &self.mutant {
             Some(mutant) if matches!(mutant.fault, Fault::RebuildOnlyCurrent | Fault::RebuildOnlyData) => {
                 rebuild.next(self.scheme(), &Blinkered { view, mutant })

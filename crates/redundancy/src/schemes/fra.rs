@@ -15,8 +15,8 @@ use crate::parts::layout::{Layout, LeftAsymmetric, Role};
 use crate::parts::parity::{Losses, ParityScheme, Stripe, waits_for_reads};
 use crate::parts::update::UpdateRule;
 use crate::{
-    Build, CommitCause, Damage, Decisions, Entry, Extent, Failure, Group, GuardCounts, Lost, Method, Operation, OperationKind, Outcomes,
-    ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step,
+    Build, CommitCause, Damage, Decisions, Entry, Extent, Failure, Group, GuardCounts, IdleWork, Lost, Method, Operation, OperationKind,
+    Outcomes, ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step,
 };
 use flashraid_vocabulary::{Change, Guardian, HostOp, Lpn, MemberPage, Ruling, StripeId, Version, View, Wave, memory, prefetch};
 use std::collections::VecDeque;
@@ -379,22 +379,22 @@ impl Scheme for Fra {
         true
     }
 
-    fn idle(&mut self, view: &dyn View) -> Option<Operation> {
-        loop {
-            let stripe = *self.queue.front()?;
+    fn idle(&mut self, view: &dyn View) -> IdleWork {
+        while let Some(&stripe) = self.queue.front() {
             let row = self.inner.layout().row(stripe);
             let is_out_of_date = self.stripes[stripe.0 as usize].changed != 0;
             if is_out_of_date && !(view.has_failures() && self.whole_stripe(stripe, view).lost.current != 0) {
                 let pages = Bits(self.inner.all_strips()).map(|strip| row.data(strip));
                 if !view.has_room(row.parity()) || !pages.chain([row.parity()]).all(|page| view.is_idle(page.member)) {
-                    return None;
+                    return IdleWork::None;
                 }
                 self.dequeue();
-                return Some(Operation { commit: CommitCause::Idle, ..self.inner.commit(stripe) });
+                return IdleWork::Start(Operation { commit: CommitCause::Idle, ..self.inner.commit(stripe) });
             }
             self.queue.pop_front();
             self.notes(stripe).is_queued = false;
         }
+        IdleWork::None
     }
 
     fn guard(&self) -> Option<GuardCounts> {

@@ -383,6 +383,8 @@ impl Flash {
                         break answer;
                     }
                 }
+                // There is no time here that could pass.
+                Step::Pause(_) => assert!(wave.operations.is_empty()),
                 Step::Done => {
                     assert!(wave.operations.is_empty());
                     break answer;

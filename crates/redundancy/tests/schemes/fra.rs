@@ -6,7 +6,7 @@ use crate::content::{STRIPES, request, submit};
 use crate::flash::Course;
 use crate::host::{Host, scheme};
 use crate::waves::{background_waves, waves};
-use flashraid_redundancy::{CommitCause, Commits, Damage, Failure, Step};
+use flashraid_redundancy::{CommitCause, Commits, Damage, Failure, IdleWork, Step};
 use flashraid_vocabulary::{Lpn, MemberId, MemberPage, Ruling, StripeId, Version};
 use proptest::prelude::*;
 
@@ -20,7 +20,11 @@ fn filled() -> Host {
 }
 
 fn idle(host: &mut Host) -> Vec<Course> {
-    std::iter::from_fn(|| host.scheme.idle(&host.flash).map(|commit| host.run(commit))).collect()
+    let mut done = Vec::new();
+    while let IdleWork::Start(commit) = host.scheme.idle(&host.flash) {
+        done.push(host.run(commit));
+    }
+    done
 }
 
 /// SPEC 4.6: data alone, then the parity of the whole stripe in idle time, the oldest stripe first.

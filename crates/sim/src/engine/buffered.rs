@@ -9,6 +9,7 @@
 use super::content::{Content, InBuffer, InEntry, Shares, Submitted};
 use super::{Engine, Halted, NIL};
 use crate::buffer::{Buffer, Departure, SECTOR_BYTES, Taken, Victim};
+use crate::clock::NEVER;
 use flashraid_redundancy::parts::bits;
 use flashraid_redundancy::{Extent, Failure, Group, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, HostRequest, Lpn, Version};
@@ -55,7 +56,7 @@ impl<C: Content> Engine<C> {
         if let Some(number) = latest {
             self.requests[id as usize].unanswered += 1;
             self.requests[id as usize].unfinished += 1;
-            let now_ns = self.flash.now_ns();
+            let now_ns = self.clock.now_ns();
             self.buffered().answer_later(now_ns, id, number);
         }
     }
@@ -224,7 +225,7 @@ impl<C: Content> Engine<C> {
 
     /// Whole pages are discarded: what is buffered of them goes at once.
     pub(super) fn discard_buffered(&mut self, mut first: u64, end: u64) {
-        let (space, now_ns) = (self.options.space_pages, self.flash.now_ns());
+        let (space, now_ns) = (self.options.space_pages, self.clock.now_ns());
         let buffer = self.buffer.as_deref_mut().expect("only with a buffer");
         while first < end {
             let lap_end = end.min((first / space + 1) * space);
@@ -275,7 +276,7 @@ impl<C: Content> Engine<C> {
     /// An operation that has departed has ended: flash has what left with it, or it has failed.
     #[cold]
     pub(super) fn arrives(&mut self, id: u32, operation: &Operation, failed: bool) {
-        let now_ns = self.flash.now_ns();
+        let now_ns = self.clock.now_ns();
         let buffer = self.buffer.as_deref_mut().expect("only with a buffer");
         for lpn in operation.host_pages() {
             buffer.arrive(lpn, id);
@@ -362,28 +363,25 @@ impl<C: Content> Engine<C> {
     pub(super) fn advance_to_answers(&mut self, time_ns: u64) -> Result<(), Halted> {
         let makes_room = !self.flushes_to_flash();
         loop {
-            let answer_ns = self.next_answer_ns();
-            if makes_room && self.flash.next_event_ns() <= answer_ns.min(time_ns) {
-                self.process_event();
-            } else if answer_ns <= time_ns {
-                self.advance()?;
-            } else {
+            let others_ns = if makes_room { self.flash.next_event_ns().min(self.clock.next_timer_ns()) } else { NEVER };
+            if others_ns.min(self.next_answer_ns()) > time_ns {
                 return Ok(());
             }
+            self.advance()?;
         }
     }
 
-    /// When the buffer answers next, if there is a buffer; `u64::MAX` for never.
+    /// When the buffer answers next, if there is a buffer; `NEVER` if it has nothing to answer.
     #[inline]
     pub(super) fn next_answer_ns(&self) -> u64 {
-        self.buffer.as_ref().map_or(u64::MAX, |buffer| buffer.next_answer_ns())
+        self.buffer.as_ref().map_or(NEVER, |buffer| buffer.next_answer_ns())
     }
 
     /// The buffer answers: after everything that the flash does until then.
     #[cold]
     pub(super) fn answer_from_buffer(&mut self) {
         if let Some((time_ns, id)) = self.buffered().take_answer() {
-            self.flash.set_now(time_ns);
+            self.set_now(time_ns);
             self.answered(id);
             self.ended_part(id);
         }

@@ -77,7 +77,7 @@ impl<C: Content> Engine<C> {
     #[inline]
     pub(super) fn note_exposed(&mut self, stripe: StripeId) {
         if let Some(exposure) = &mut self.exposure {
-            exposure.set(stripe, self.scheme.exposed(stripe, &EngineView(&self.flash)), self.flash.now_ns());
+            exposure.set(stripe, self.scheme.exposed(stripe, &EngineView(&self.flash, self.clock.now_ns())), self.clock.now_ns());
         }
     }
 

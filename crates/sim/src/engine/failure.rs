@@ -10,6 +10,7 @@
 
 use super::content::Content;
 use super::{Engine, EngineView, NIL};
+use crate::clock::NEVER;
 use crate::statistics::Latency;
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
@@ -145,7 +146,7 @@ impl<C: Content> Engine<C> {
     /// NVRAM has lost all delayed parities. Operations that hold their stripe, and may have read or planned with one of them, start anew.
     fn lose_parity_cache(&mut self) {
         let mut changes = Vec::new();
-        self.scheme.parity_cache_lost(&EngineView(&self.flash), &mut changes);
+        self.scheme.parity_cache_lost(&EngineView(&self.flash, self.clock.now_ns()), &mut changes);
         #[cfg(feature = "mutants")]
         self.distort_parity_cache_lost(&mut changes);
         let nobody = Operation::background(OperationKind::Job, StripeId(0), LocalPage(0), Lpn(0), 0);
@@ -228,7 +229,7 @@ impl<C: Content> Engine<C> {
         if self.failures.waiting > 0 {
             // What let their repairs start was no event.
             self.go_on_rebuilding();
-            if self.flash.next_event_ns() != u64::MAX {
+            if self.flash.next_event_ns() != NEVER || self.clock.has_pauses() {
                 return true;
             }
         }
@@ -339,7 +340,7 @@ impl<C: Content> Engine<C> {
         if let Some(request) = self.requests.get_mut(self.slots[id as usize].request() as usize)
             && accounting::makes(Slip::RepeatedRequestAnew)
         {
-            request.arrival_ns = self.flash.now_ns();
+            request.arrival_ns = self.clock.now_ns();
         }
         if self.flash.repeat(record) {
             self.statistics.planned(Action::Program, Cause::Retry, about.member);
@@ -425,7 +426,7 @@ impl<C: Content> Engine<C> {
         self.has_watchers = true;
         match &mut self.translation {
             Some(translation) if self.flash.settings().is_translation(address.page) => translation.unplaced(address),
-            _ => self.failures.rebuild.as_mut().expect("there is one").unplaced(address, &EngineView(&self.flash)),
+            _ => self.failures.rebuild.as_mut().expect("there is one").unplaced(address, &EngineView(&self.flash, self.clock.now_ns())),
         }
     }
 
@@ -563,7 +564,7 @@ impl<C: Content> Engine<C> {
         for _ in 0..1000 + 8 * self.scheme.stripes() {
             let Some(mut rebuild) = self.failures.rebuild.take() else { return };
             #[cfg(not(feature = "mutants"))]
-            let operation = rebuild.next(&*self.scheme, &EngineView(&self.flash));
+            let operation = rebuild.next(&*self.scheme, &EngineView(&self.flash, self.clock.now_ns()));
             #[cfg(feature = "mutants")]
             let operation = {
                 if self.has_fault(crate::mutants::Fault::EndRebuildEarly) && rebuild.progress() >= 0.5 {

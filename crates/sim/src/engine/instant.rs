@@ -66,7 +66,7 @@ impl<C: Content> Engine<C> {
         let mut reads = 0;
         loop {
             wave.clear();
-            let step = self.scheme.step(&mut operation, Outcomes::default(), &EngineView(&self.flash), wave);
+            let step = self.scheme.step(&mut operation, Outcomes::default(), &EngineView(&self.flash, self.clock.now_ns()), wave);
             for page_operation in &wave.operations {
                 let address = page_operation.address;
                 match page_operation.action {
@@ -91,7 +91,8 @@ impl<C: Content> Engine<C> {
                     }
                 }
             }
-            if step != Step::Wave {
+            // Nor does a pause take time.
+            if !matches!(step, Step::Wave | Step::Pause(_)) {
                 break;
             }
         }
@@ -105,7 +106,7 @@ impl<C: Content> Engine<C> {
     fn perform_all(&mut self, operation: Operation, sequence: u64, wave: &mut Wave) {
         self.perform(operation, sequence, wave);
         if wave.background {
-            while let Some(operation) = self.scheme.background(&EngineView(&self.flash)) {
+            while let Some(operation) = self.scheme.background(&EngineView(&self.flash, self.clock.now_ns())) {
                 self.perform(operation, u64::MAX, wave);
             }
         }
@@ -155,7 +156,7 @@ impl<C: Content> Engine<C> {
         let page_bytes = self.page_bytes;
         let extent = Extent { op: HostOp::Write, first: lpn, pages: 1, first_bytes: page_bytes, last_bytes: page_bytes, covered: false };
         decisions.operations.clear();
-        self.scheme.decide(&extent, &EngineView(&self.flash), decisions);
+        self.scheme.decide(&extent, &EngineView(&self.flash, self.clock.now_ns()), decisions);
         for operation in &decisions.operations {
             self.perform_all(*operation, sequence, wave);
         }

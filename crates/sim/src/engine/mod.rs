@@ -18,6 +18,7 @@ pub mod tags;
 pub mod translation;
 
 use crate::buffer::{Buffer, BufferOptions, SECTOR_BYTES, Victim};
+use crate::clock::{Clock, Due, NEVER};
 use crate::statistics::Statistics;
 use crate::time::LATEST_NS;
 use content::{Content, InBuffer, InEntry, Submitted};
@@ -150,6 +151,7 @@ struct Request {
 #[derive(Clone)]
 pub struct Engine<C: Content> {
     options: Options,
+    pub(crate) clock: Clock,
     scheme: Box<dyn Scheme>,
     /// The flash; public for reports.
     pub flash: Flash,
@@ -218,12 +220,12 @@ pub struct Engine<C: Content> {
     pub(crate) mutant: Option<crate::mutants::Mutant>,
 }
 
-/// What schemes may look at.
-pub(crate) struct EngineView<'a>(pub(crate) &'a Flash);
+/// What schemes may look at, and the time.
+pub(crate) struct EngineView<'a>(pub(crate) &'a Flash, pub(crate) u64);
 
 impl View for EngineView<'_> {
     fn now_ns(&self) -> u64 {
-        self.0.now_ns()
+        self.1
     }
     #[inline]
     fn is_written(&self, address: MemberPage, version: Version) -> bool {
@@ -300,6 +302,7 @@ impl<C: Content> Engine<C> {
             recorder: None,
             translation: options.dftl.map(|dftl| Translation::new(&flash, dftl, C::TRACKED).into()),
             options,
+            clock: Clock::default(),
             jobs: Vec::new(),
             has_watchers: scheme.works_when_idle(),
             exposure: exposure::of(&*scheme),
@@ -389,7 +392,7 @@ impl<C: Content> Engine<C> {
 
     /// Simulated time.
     pub fn now_ns(&self) -> u64 {
-        self.flash.now_ns()
+        self.clock.now_ns()
     }
 
     /// Requests submitted and not completed.
@@ -399,7 +402,14 @@ impl<C: Content> Engine<C> {
 
     /// Time of the next event, if anything is under way.
     pub fn next_event_ns(&self) -> Option<u64> {
-        Some(self.flash.next_event_ns().min(self.next_answer_ns())).filter(|time| *time != u64::MAX)
+        Some(self.flash.next_event_ns().min(self.clock.next_timer_ns()).min(self.next_answer_ns())).filter(|time| *time != NEVER)
+    }
+
+    /// Moves the time, and says so to media.
+    #[inline]
+    fn set_now(&mut self, now_ns: u64) {
+        self.clock.advance_to(now_ns);
+        self.flash.set_now(now_ns);
     }
 
     // ---- requests ----
@@ -660,7 +670,7 @@ impl<C: Content> Engine<C> {
     fn decide_by<T>(&mut self, id: u32, decide: impl FnOnce(&mut dyn Scheme, &EngineView<'_>, &mut Decisions) -> T) -> T {
         let mut decisions = std::mem::take(&mut self.decisions);
         decisions.operations.clear();
-        let decided = decide(&mut *self.scheme, &EngineView(&self.flash), &mut decisions);
+        let decided = decide(&mut *self.scheme, &EngineView(&self.flash, self.clock.now_ns()), &mut decisions);
         #[cfg(feature = "mutants")]
         if self.buffer.as_ref().is_some_and(|buffer| buffer.mutant == Some(crate::mutants::BufferFault::Overtake)) {
             decisions.operations.iter_mut().for_each(|operation| operation.lock = flashraid_redundancy::Lock::None);
@@ -677,7 +687,7 @@ impl<C: Content> Engine<C> {
         if request.unanswered > 0 {
             return;
         }
-        let now_ns = self.flash.now_ns();
+        let now_ns = self.clock.now_ns();
         let request = self.requests[id as usize];
         self.outstanding -= 1;
         self.flash.request_completed();
@@ -783,37 +793,69 @@ impl<C: Content> Engine<C> {
         if self.buffer.is_some() {
             self.advance_to_answers(time_ns)?;
         }
-        while self.flash.next_event_ns() <= time_ns {
-            self.process_event();
+        loop {
+            while self.flash.next_event_ns() <= time_ns.min(self.clock.next_timer_ns()) {
+                self.process_event();
+            }
+            if self.clock.next_timer_ns() > time_ns {
+                break;
+            }
+            self.timer_is_due();
         }
-        if self.flash.next_event_ns() == u64::MAX {
+        if self.flash.next_event_ns() == NEVER && !self.clock.has_pauses() {
             if (self.waiting_for_space > 0 || self.flash.has_failures()) && self.goes_on_without_progress() {
                 return self.advance_until(time_ns);
             }
-            if self.next_answer_ns() == u64::MAX {
-                self.idle_ns += time_ns - self.flash.now_ns();
-                #[cfg(feature = "mutants")]
-                if accounting::makes(Slip::IdleHalved) {
-                    self.idle_ns -= (time_ns - self.flash.now_ns()) / 2;
-                }
+            self.note_idle(time_ns);
+        }
+        self.set_now(time_ns);
+        Ok(())
+    }
+
+    /// Nothing is under way on media from now until `end_ns`.
+    fn note_idle(&mut self, end_ns: u64) {
+        if self.next_answer_ns() == NEVER {
+            self.idle_ns += end_ns - self.clock.now_ns();
+            #[cfg(feature = "mutants")]
+            if accounting::makes(Slip::IdleHalved) {
+                self.idle_ns -= (end_ns - self.clock.now_ns()) / 2;
             }
         }
-        self.flash.set_now(time_ns);
-        Ok(())
     }
 
     /// Processes the next event. Returns whether there was one; without one, requests that wait for space fail.
     pub fn advance(&mut self) -> Result<bool, Halted> {
-        let (event_ns, answer_ns) = (self.flash.next_event_ns(), self.next_answer_ns());
-        if event_ns.min(answer_ns) > LATEST_NS {
+        let (event_ns, timer_ns, answer_ns) = (self.flash.next_event_ns(), self.clock.next_timer_ns(), self.next_answer_ns());
+        let first_ns = event_ns.min(timer_ns).min(answer_ns);
+        if first_ns > LATEST_NS {
             return self.advance_without_event();
         }
-        if answer_ns < event_ns {
-            self.answer_from_buffer();
-        } else {
+        if event_ns == first_ns {
             self.process_event();
+        } else if timer_ns == first_ns {
+            self.timer_is_due();
+        } else {
+            self.answer_from_buffer();
         }
         Ok(true)
+    }
+
+    /// The next timer is due, before any event.
+    #[cold]
+    fn timer_is_due(&mut self) {
+        if self.flash.next_event_ns() == NEVER && !self.clock.has_pauses() {
+            self.note_idle(self.clock.next_timer_ns());
+        }
+        let due = self.clock.take_due();
+        self.flash.set_now(self.clock.now_ns());
+        match due {
+            Due::Operation(id) => self.go_on(id),
+            Due::Idle => {}
+        }
+        self.run_ready();
+        if self.has_watchers {
+            self.tell_watchers();
+        }
     }
 
     /// No event is to come, or none in time.
@@ -845,6 +887,7 @@ impl<C: Content> Engine<C> {
 
     #[inline]
     fn process_event(&mut self) {
+        self.clock.advance_to(self.flash.next_event_ns());
         self.flash.advance(&mut self.content);
         if self.recorder.is_some() {
             self.note_slices();

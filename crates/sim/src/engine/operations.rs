@@ -10,7 +10,7 @@ use super::{Engine, EngineView, NIL, Serial};
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
 use flashraid_flash::{About, Completion, Progress, Question};
-use flashraid_redundancy::{Decisions, Failure, Job, Lock, Operation, OperationKind, Outcomes, Step};
+use flashraid_redundancy::{Decisions, Failure, IdleWork, Job, Lock, Operation, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::{Action, Cause, Change, HostOp, MemberId, MemberPage, PageOperation, Ruling, StripeId, Version, Wave};
 use std::fmt;
 
@@ -518,7 +518,7 @@ impl<C: Content> Engine<C> {
         let slot = &mut self.slots[id as usize];
         let outcomes = std::mem::take(&mut slot.outcomes);
         slot.troubled = false;
-        let view = EngineView(&self.flash);
+        let view = EngineView(&self.flash, self.clock.now_ns());
         let step = match slot.job {
             NO_JOB => self.scheme.step(&mut slot.operation, outcomes, &view, &mut wave),
             REBUILD => {
@@ -537,9 +537,13 @@ impl<C: Content> Engine<C> {
             mutant.distort(&slot.operation, &self.flash, &mut wave);
         }
         debug_assert!(wave.operations.len() <= 64);
-        if let Step::Lock | Step::Failed(_) = step {
+        if let Step::Lock | Step::Failed(_) | Step::Pause(_) = step {
             self.wave = wave;
-            return if let Step::Failed(failure) = step { self.give_up(id, failure) } else { self.take_lock(id) };
+            return match step {
+                Step::Failed(failure) => self.give_up(id, failure),
+                Step::Pause(pause_ns) => self.clock.pause(id, pause_ns),
+                _ => self.take_lock(id),
+            };
         }
         #[cfg(feature = "mutants")]
         self.change_early(id, &mut wave);
@@ -672,7 +676,7 @@ impl<C: Content> Engine<C> {
         let since_ns = about.submitted_ns;
         #[cfg(feature = "mutants")]
         let since_ns = if accounting::makes(Slip::MemberLatencyFromStart) { self.flash.began_ns(about.ppn) } else { since_ns };
-        self.statistics.page_operation_ended(about.member, self.flash.now_ns() - since_ns);
+        self.statistics.page_operation_ended(about.member, self.clock.now_ns() - since_ns);
         let slot = &mut self.slots[about.owner as usize];
         slot.outstanding -= 1;
         match about.action {
@@ -930,7 +934,7 @@ impl<C: Content> Engine<C> {
     /// Admits what the scheme wants to do in the background.
     #[cold]
     fn start_background(&mut self) {
-        while let Some(operation) = self.scheme.background(&EngineView(&self.flash)) {
+        while let Some(operation) = self.scheme.background(&EngineView(&self.flash, self.clock.now_ns())) {
             self.admit_after(operation, NO_JOB, NIL);
         }
     }
@@ -938,8 +942,12 @@ impl<C: Content> Engine<C> {
     /// Starts what the scheme does while nobody else works.
     #[cold]
     pub(super) fn offer_idle_time(&mut self) {
-        while let Some(operation) = self.scheme.idle(&EngineView(&self.flash)) {
-            self.admit_after(operation, NO_JOB, NIL);
+        loop {
+            match self.scheme.idle(&EngineView(&self.flash, self.clock.now_ns())) {
+                IdleWork::Start(operation) => drop(self.admit_after(operation, NO_JOB, NIL)),
+                IdleWork::After(delay_ns) => return self.clock.ask_when_idle(delay_ns),
+                IdleWork::None => return,
+            }
             self.run_ready();
         }
     }
@@ -955,7 +963,7 @@ impl<C: Content> Engine<C> {
     /// Starts what the jobs have to do now.
     pub(super) fn offer_jobs(&mut self) {
         for job in 0..self.jobs.len() {
-            while let Some(operation) = self.jobs[job].next(&*self.scheme, &EngineView(&self.flash)) {
+            while let Some(operation) = self.jobs[job].next(&*self.scheme, &EngineView(&self.flash, self.clock.now_ns())) {
                 self.admit_after(operation, job as u16, NIL);
                 self.run_ready();
             }

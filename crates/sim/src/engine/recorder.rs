@@ -269,7 +269,7 @@ impl<C: Content> Engine<C> {
     #[cold]
     pub(super) fn note_queues(&mut self) {
         let Some(recorder) = &mut self.recorder else { return };
-        let time_ns = self.flash.now_ns();
+        let time_ns = self.clock.now_ns();
         if !recorder.window.contains(&time_ns) {
             return;
         }
@@ -300,7 +300,7 @@ impl<C: Content> Engine<C> {
     pub(super) fn record_request(&mut self, id: u32) {
         let request = self.requests[id as usize];
         let Some(recorder) = &mut self.recorder else { return };
-        let end_ns = self.flash.now_ns();
+        let end_ns = self.clock.now_ns();
         let note = *recorder.note(id, request.sequence);
         let stripe = (request.op != HostOp::Flush).then(|| self.scheme.stripe_of(Lpn(request.offset_bytes >> self.page_shift)).0);
         recorder.requests.push(RequestRecord {

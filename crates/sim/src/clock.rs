@@ -1,0 +1,143 @@
+//! The clock of a simulation, and its timers.
+//!
+//! Media report when they have events, and buffers when they answer; the engine processes the earliest. At one instant media come first, then
+//! timers, pauses of operations in the order in which they began, then answers: a timer finds what has ended by then.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// "No time".
+pub const NEVER: u64 = u64::MAX;
+
+/// What a timer was set for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// The pause of an operation is over.
+    Operation(u32),
+    /// The scheme is to be asked for work in idle time.
+    Idle,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    now_ns: u64,
+    /// When the first timer is due.
+    next_ns: u64,
+    /// Operations that pause: until when, which pause it was, and which operation.
+    pauses: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    pauses_begun: u64,
+    /// When the scheme is to be asked.
+    idle_ns: u64,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self { now_ns: 0, next_ns: NEVER, pauses: BinaryHeap::new(), pauses_begun: 0, idle_ns: NEVER }
+    }
+}
+
+impl Clock {
+    /// Simulated time.
+    #[inline]
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Moves the time; no timer may be due before.
+    #[inline]
+    pub fn advance_to(&mut self, now_ns: u64) {
+        debug_assert!(
+            now_ns >= self.now_ns && now_ns <= self.next_ns,
+            "from {} to {now_ns}, a timer is due at {}",
+            self.now_ns,
+            self.next_ns
+        );
+        self.now_ns = now_ns;
+    }
+
+    /// When the next timer is due, `NEVER` if there is none.
+    #[inline]
+    pub fn next_timer_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// Whether an operation pauses.
+    pub fn has_pauses(&self) -> bool {
+        !self.pauses.is_empty()
+    }
+
+    /// The operation pauses for so long.
+    pub fn pause(&mut self, operation: u32, pause_ns: u64) {
+        self.pauses.push(Reverse((self.now_ns.saturating_add(pause_ns).min(NEVER - 1), self.pauses_begun, operation)));
+        self.pauses_begun += 1;
+        self.find_next();
+    }
+
+    /// The scheme is to be asked after so long, and not at the time of an earlier wish.
+    pub fn ask_when_idle(&mut self, delay_ns: u64) {
+        self.idle_ns = self.now_ns.saturating_add(delay_ns);
+        self.find_next();
+    }
+
+    fn find_next(&mut self) {
+        self.next_ns = self.pauses.peek().map_or(NEVER, |Reverse((end_ns, ..))| *end_ns).min(self.idle_ns);
+    }
+
+    /// Takes the timer that is due next, and moves the time there. There must be one.
+    pub fn take_due(&mut self) -> Due {
+        self.now_ns = self.next_ns;
+        let due = match self.pauses.peek() {
+            Some(&Reverse((end_ns, _, operation))) if end_ns == self.next_ns => {
+                self.pauses.pop();
+                Due::Operation(operation)
+            }
+            _ => {
+                self.idle_ns = NEVER;
+                Due::Idle
+            }
+        };
+        self.find_next();
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(clock: &mut Clock) -> Vec<(u64, Due)> {
+        let next = || (clock.next_timer_ns() != NEVER).then(|| clock.take_due()).map(|due| (clock.now_ns(), due));
+        std::iter::from_fn(next).collect()
+    }
+
+    #[test]
+    fn pauses_end_in_order_of_time_and_then_of_their_beginnings() {
+        let mut clock = Clock::default();
+        clock.advance_to(100);
+        for (operation, pause_ns) in [(1, 20), (2, 10), (3, 20), (4, 0)] {
+            clock.pause(operation, pause_ns);
+        }
+        assert!(clock.has_pauses());
+        let expected = [(100, 4), (110, 2), (120, 1), (120, 3)].map(|(time_ns, id)| (time_ns, Due::Operation(id)));
+        assert_eq!(taken(&mut clock), expected);
+        assert!(!clock.has_pauses());
+    }
+
+    #[test]
+    fn the_latest_wish_counts_and_comes_after_pauses() {
+        let mut clock = Clock::default();
+        clock.ask_when_idle(10);
+        clock.ask_when_idle(30);
+        clock.pause(7, 30);
+        assert_eq!(taken(&mut clock), [(30, Due::Operation(7)), (30, Due::Idle)]);
+    }
+
+    #[test]
+    fn a_pause_without_end_is_too_late_and_not_forgotten() {
+        let mut clock = Clock::default();
+        clock.advance_to(5);
+        clock.pause(1, u64::MAX);
+        assert_eq!(clock.next_timer_ns(), NEVER - 1);
+    }
+}
