@@ -25,7 +25,7 @@ pub(crate) struct Faults {
     /// Programs and erases that are to fail.
     armed: Vec<Fault>,
     /// Pages of each member's data chips that are gone.
-    pages_gone: Vec<u32>,
+    pub(crate) pages_gone: Vec<u32>,
     /// Members whose mirror chips take no copies until they are rebuilt.
     pub(crate) no_copies: Vec<bool>,
 }
@@ -170,17 +170,6 @@ impl Flash {
         self.faults.any && self.lookup(address, version).is_some_and(|ppn| self.is_lost_page(ppn))
     }
 
-    /// Whether a page is free now for a program of the current version of this page, and not promised.
-    pub fn has_room(&self, address: MemberPage) -> bool {
-        let domain = &self.domains[self.domain_of(address, Version::Current) as usize];
-        domain.free_pages > domain.reserved
-    }
-
-    /// Whether the member has mirror chips that live.
-    pub fn has_mirror(&self, member: MemberId) -> bool {
-        self.settings.mirror_chips > 0 && self.domain_is_alive(self.members + u32::from(member.0))
-    }
-
     /// Whether anything of the domain lives, full or not.
     pub fn domain_is_alive(&self, domain: u32) -> bool {
         self.domains[domain as usize].living_planes > 0
@@ -214,17 +203,6 @@ impl Flash {
         let versions = [Version::Current, Version::Base, Version::Copy];
         let lost = |page: u32| versions.iter().filter(|version| self.is_lost(MemberPage::new(member.0, page), **version)).count() as u64;
         (0..pages).map(lost).sum()
-    }
-
-    /// Whether no page operation of a plan waits in the member.
-    pub fn has_nothing_queued(&self, member: MemberId) -> bool {
-        let load = self.load(member);
-        load.reads + load.programs == 0
-    }
-
-    /// Pages of the member's data chips that failures took and no spare chip replaces.
-    pub fn pages_gone(&self, member: MemberId) -> u32 {
-        self.faults.pages_gone[usize::from(member.0)]
     }
 
     /// Numbers of the planes that the part is, or lies in: also of the translation planes, which are other blocks of the same planes.

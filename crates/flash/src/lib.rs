@@ -14,6 +14,7 @@ mod mutants;
 pub mod nand;
 mod settings;
 mod topology;
+mod view;
 
 pub use collection::Collected;
 pub use collection::collector::Collecting;
@@ -267,14 +268,22 @@ impl Flash {
 
     // ---- free space ----
 
-    /// Promises a page of the domain to an operation, if there is one: of hybrid mapping the part that is the same for all pages (`reserve_page`).
+    /// Promises a page to a program of this version, if there is one; else starts what makes room.
     #[inline]
-    pub fn reserve(&mut self, domain: u32) -> bool {
+    pub fn reserve(&mut self, address: MemberPage, version: Version) -> bool {
+        let domain = self.domain_of(address, version);
+        if self.hybrid.is_some() && !self.promise(self.slot(address)) {
+            return false;
+        }
         self.domains[domain as usize].reserve()
     }
 
-    /// Gives a promised page back.
-    pub fn release(&mut self, domain: u32) {
+    /// Gives back what `reserve` has promised.
+    pub fn release(&mut self, address: MemberPage, version: Version) {
+        if self.hybrid.is_some() {
+            self.break_promise(self.slot(address));
+        }
+        let domain = self.domain_of(address, version);
         self.domains[domain as usize].reserved -= 1;
         self.freed.push(domain);
     }
@@ -571,55 +580,6 @@ impl Flash {
     #[inline]
     pub fn held(&self, member: MemberId) -> Held {
         self.held[usize::from(member.0)]
-    }
-
-    /// Page operations queued or in service at the unit that holds this version; 0 if it is not written.
-    pub fn load_at(&self, address: MemberPage, version: Version) -> u32 {
-        let Some(ppn) = self.lookup(address, version) else { return 0 };
-        let unit = &self.units[self.unit_of(ppn) as usize];
-        unit.queued + u32::from(!unit.is_idle())
-    }
-
-    /// For how long the unit that holds this version is busy: until what it does now next changes its state, and for a page read, with
-    /// its transfer, for each page operation queued at it (programs that any unit may take wait elsewhere). 0 if it is not written.
-    pub fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
-        let Some(ppn) = self.lookup(address, version) else { return 0 };
-        let id = self.unit_of(ppn);
-        let read_ns = self.settings.read_command_ns + self.settings.cell.read_ns + self.page_transfer_ns();
-        let left_ns = match self.events.of(id as usize) {
-            nand::events::NEVER => 0,
-            time_ns => time_ns - self.now_ns,
-        };
-        left_ns + u64::from(self.units[id as usize].queued) * read_ns
-    }
-
-    /// Whether the member has mirror chips on which nothing is in service or queued, and a page free that is not promised.
-    pub fn takes_copy(&self, member: MemberId) -> bool {
-        if self.settings.mirror_chips == 0 {
-            return false;
-        }
-        let domain = &self.domains[(self.members + u32::from(member.0)) as usize];
-        if self.faults.no_copies[usize::from(member.0)] {
-            return false;
-        }
-        let channel = &self.channels[domain.channels.0 as usize];
-        domain.free_pages > domain.reserved
-            && domain.waiting_mask == 0
-            && channel.is_idle(domain.units)
-            && nand::units::each(domain.units).all(|number| self.units[(channel.first_unit + number) as usize].queued == 0)
-    }
-
-    /// Page operations queued or in service at the units of the channel that holds the current version; 0 if the page has none.
-    pub fn channel_load_at(&self, address: MemberPage) -> u32 {
-        let Some(ppn) = self.lookup(address, Version::Current) else { return 0 };
-        let channel = &self.channels[self.channel_of_unit(self.unit_of(ppn)) as usize];
-        channel.queued + self.units_per_channel - channel.idle_units()
-    }
-
-    /// Whether the member has nothing queued, in service or being collected.
-    pub fn is_idle(&self, member: MemberId) -> bool {
-        let load = self.load(member);
-        load.reads + load.programs + load.in_service + load.collections == 0
     }
 
     /// Erased blocks of a member, without those of its translation planes.

@@ -1,7 +1,7 @@
 //! Collections that commit semivalid pages instead of moving them (SPEC 4.4): which block they choose, and their two phases.
 
 use flashraid_flash::{Blocking, Collected, Placement, Settings};
-use flashraid_vocabulary::{Cause, Fault, Geometry, MemberPage, Part, Version};
+use flashraid_vocabulary::{Cause, Fault, Geometry, MemberPage, Part, Version, View};
 use support::{Host, settings};
 
 mod support;

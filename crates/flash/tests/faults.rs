@@ -1,7 +1,7 @@
 //! What fails, stays lost and is retired, what goes on, and what takes its place.
 
 use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Progress, Settings};
-use flashraid_vocabulary::{Action, Cause, Fault, Geometry, MemberId, MemberPage, NoObserver, Part, Ppn, Version};
+use flashraid_vocabulary::{Action, Cause, Fault, Geometry, MemberId, MemberPage, NoObserver, Part, Ppn, Version, View};
 use support::{Host, Random, operation, settings};
 
 mod support;
@@ -305,7 +305,7 @@ fn stuck_programs_fail() {
     // 9 of 12 planes hold 252 pages; 150 stay written. What is lost keeps no page, so only what lives may fill the rest.
     host.fail(Fault::Loss(chip(0, 0)));
     host.fail(Fault::Loss(chip(0, 1)));
-    let promised = (0..).take_while(|_| host.flash.reserve(0)).count();
+    let promised = (0..).take_while(|_| host.flash.reserve(MemberPage::new(0, 0), Version::Current)).count();
     for page in 0..promised as u32 {
         host.flash.submit(&operation(Action::Program, MemberPage::new(0, page), Version::Current, false), page << 2).unwrap();
         host.writing.insert((host.flash.slot(MemberPage::new(0, page)), 0), true);

@@ -195,7 +195,7 @@ fn a_merge_asks_again_when_other_pages_are_in_its_way() {
     write(&mut host, [0, 1, 2, 3, 4]);
     assert!(host.write(page(1), Version::Current, true));
     host.finish();
-    assert!(!host.flash.reserve_page(page(4)));
+    assert!(!host.flash.reserve(page(4), Version::Current));
     host.flash.unmap(page(1), Version::Base);
     host.flash.retire(page(2));
     assert_eq!(host.flash.take_question(), Some(Question::Semivalid(0, page(2))));
@@ -390,9 +390,9 @@ fn random_work_leaves_everything_consistent() {
             let address = MemberPage::new(member, run);
             match random.below(20) {
                 0..8 => refused += u32::from(!host.write(address, Version::Current, random.below(6) == 0)),
-                8 if host.flash.reserve_page(address) => {
+                8 if host.flash.reserve(address, Version::Current) => {
                     host.settle();
-                    host.flash.release_page(address);
+                    host.flash.release(address, Version::Current);
                     host.settle();
                 }
                 9..11 => _ = host.read(address, Version::Current),

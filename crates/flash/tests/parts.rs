@@ -4,7 +4,7 @@ use flashraid_flash::collection::victims::Victims;
 use flashraid_flash::mapping::blocks::{Block, Blocks, State, Stream};
 use flashraid_flash::mapping::maps::Maps;
 use flashraid_flash::{Flash, Placement, Settings};
-use flashraid_vocabulary::{Geometry, MemberPage, Ppn, Version};
+use flashraid_vocabulary::{Geometry, MemberPage, Ppn, Version, View};
 use support::Random;
 
 mod support;
@@ -242,11 +242,13 @@ fn domains_are_planes_members_or_groups() {
         // All of a domain's pages but the reserve, one block a plane, can be promised; not one more.
         let pages = 48 * (8 - 1) * 4 / domains;
         for domain in 0..domains as u32 {
-            assert!((0..pages).all(|_| flash.reserve(domain)));
-            assert!(!flash.reserve(domain));
-            flash.release(domain);
+            let page = MemberPage::new((domain * u32::from(members) / domains as u32) as u16, 5);
+            let reserves = |flash: &mut Flash| flash.reserve(page, Version::Current);
+            assert!((0..pages).all(|_| reserves(&mut flash)));
+            assert!(!reserves(&mut flash));
+            flash.release(page, Version::Current);
             assert_eq!(flash.take_freed(), Some(domain));
-            assert!(flash.reserve(domain) && !flash.reserve(domain));
+            assert!(reserves(&mut flash) && !reserves(&mut flash));
         }
         // Each array unit belongs to one member, all members to as many.
         let of_member = |member| (0..24).filter(|unit| flash.member_of_unit(*unit) == Some(member)).count();
@@ -274,7 +276,7 @@ fn placed_pages_are_spread_evenly() {
             for page in 0..48 {
                 for member in 0..members {
                     let address = MemberPage::new(member, page);
-                    assert!(flash.reserve(flash.domain_of(address, Version::Current)));
+                    assert!(flash.reserve(address, Version::Current));
                     let ppn = flash.place(address, Version::Current);
                     assert_eq!(flash.lookup(address, Version::Current), Some(ppn));
                     of_plane[(ppn.0 / (4 * 13)) as usize] += 1; // 8 blocks and a gap of 5, of 4 pages
@@ -297,7 +299,7 @@ fn copies_and_nothing_else_lie_on_mirror_chips() {
             let address = MemberPage::new(member, page);
             for version in [Version::Current, Version::Copy] {
                 assert!(flash.takes_copy(address.member));
-                assert!(flash.reserve(flash.domain_of(address, version)));
+                assert!(flash.reserve(address, version));
                 let unit = {
                     let ppn = flash.place(address, version);
                     flash.unit_of(ppn)
@@ -309,7 +311,7 @@ fn copies_and_nothing_else_lie_on_mirror_chips() {
         }
         flash.check().unwrap();
         // 4 planes a chip, 7 of 8 blocks of 4 pages outside the reserve.
-        let pages = (0..).take_while(|_| flash.reserve(5)).count() as u32;
+        let pages = (0..).take_while(|_| flash.reserve(MemberPage::new(1, 0), Version::Copy)).count() as u32;
         assert_eq!(pages, mirror_chips * 4 * 7 * 4 - 16);
         assert!(!flash.takes_copy(MemberPage::new(1, 0).member) && flash.takes_copy(MemberPage::new(2, 0).member));
     }
@@ -340,7 +342,7 @@ fn translation_pages_have_space_of_their_own() {
             assert_ne!(domain, data);
             let used = (0..pages).map(|page| {
                 let address = MemberPage::new(member, first + page);
-                assert!(flash.reserve(domain));
+                assert!(flash.reserve(address, Version::Current));
                 let ppn = flash.place(address, Version::Current);
                 assert_eq!(flash.lookup(address, Version::Current), Some(ppn));
                 assert_eq!(flash.address(flash.slot(address)), address);
@@ -351,12 +353,12 @@ fn translation_pages_have_space_of_their_own() {
             });
             assert!(used.collect::<std::collections::BTreeSet<_>>().len() > 1, "they are spread over the units of the member");
             // 3 blocks of 4 pages in each plane, one of them in the reserve.
-            let left = (0..).take_while(|_| flash.reserve(domain)).count() as u32;
+            let page = MemberPage::new(member, first);
+            let left = (0..).take_while(|_| flash.reserve(page, Version::Current)).count() as u32;
             assert_eq!(left, planes * 2 * 4 - pages, "{placement:?} {member_is_chip} {mirror_chips}");
-            (0..left).for_each(|_| flash.release(domain));
+            (0..left).for_each(|_| flash.release(page, Version::Current));
         }
         // 5 blocks are left for data, 4 of them outside the reserve; without placement in time nothing else was taken.
-        let data = flash.domain_of(MemberPage::new(0, 0), Version::Current);
         let planes = if placement == Placement::Static {
             1
         } else if matches!(placement, Placement::Groups(_)) {
@@ -364,7 +366,11 @@ fn translation_pages_have_space_of_their_own() {
         } else {
             planes
         };
-        assert_eq!((0..).take_while(|_| flash.reserve(data)).count() as u32, planes * 4 * 4, "{placement:?}");
+        assert_eq!(
+            (0..).take_while(|_| flash.reserve(MemberPage::new(0, 0), Version::Current)).count() as u32,
+            planes * 4 * 4,
+            "{placement:?}"
+        );
         flash.check().unwrap();
         assert_eq!(flash.erase_counts().count() as u64, GEOMETRY.physical_pages() / 4, "every block is of one kind");
     }

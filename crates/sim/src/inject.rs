@@ -46,7 +46,7 @@ pub(crate) struct Injector {
 
 /// Page operations started or planned for collections, and for commits.
 fn work<C: Content>(engine: &Engine<C>) -> [u64; 2] {
-    let collected = engine.flash.counts.iter().map(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize]).sum();
+    let collected = engine.media.counts.iter().map(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize]).sum();
     let committed = [Action::Read, Action::Program].map(|action| engine.statistics.planned[action as usize][Cause::Commit as usize]);
     [collected, committed.iter().sum()]
 }
@@ -163,11 +163,11 @@ fn resolve<C: Content>(engine: &Engine<C>, target: Target) -> Option<Fault> {
     match target {
         Target::Fault(fault) => Some(fault),
         Target::PageOf(lpn) => {
-            let ppn = engine.flash.lookup(engine.scheme().locate(lpn), Version::Current)?;
-            if engine.flash.is_unplaced_page(ppn) {
+            let ppn = engine.media.lookup(engine.scheme().locate(lpn), Version::Current)?;
+            if engine.media.is_unplaced_page(ppn) {
                 return None;
             }
-            Some(Fault::Loss(engine.flash.part_of(ppn)))
+            Some(Fault::Loss(engine.media.part_of(ppn)))
         }
     }
 }

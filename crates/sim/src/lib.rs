@@ -10,6 +10,7 @@ pub mod config;
 pub mod engine;
 mod inject;
 pub mod listing;
+pub mod media;
 #[cfg(feature = "mutants")]
 pub mod mutants;
 pub mod outputs;

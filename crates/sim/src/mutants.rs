@@ -3,9 +3,9 @@
 //! Some are made by the flash and the map on it (`flashraid_flash::FlashFault`), some by the data buffer (`crate::buffer`); the others distort what a scheme decides
 //! or the waves that it plans, before the engine executes them.
 
+use crate::engine::Engine;
 use crate::engine::content::Content;
-use crate::engine::{Engine, EngineView};
-use flashraid_flash::{Flash, FlashFault};
+use crate::media::{FlashFault, Media};
 use flashraid_redundancy::rebuild::Rebuild;
 use flashraid_redundancy::{Job, Lock, Method, Operation, OperationKind};
 use flashraid_vocabulary::{
@@ -208,11 +208,11 @@ pub struct Mutant {
     lacking: BTreeSet<StripeId>,
 }
 
-impl<C: Content> Engine<C> {
+impl<C: Content, M: Media> Engine<C, M> {
     /// From now on the engine makes this fault whenever it can.
     pub fn inject(&mut self, fault: Fault) {
         match fault {
-            Fault::Flash(fault) => self.flash.mutant = Some(fault),
+            Fault::Flash(fault) => self.media.make(fault),
             Fault::Buffer(fault) if self.buffer.is_some() => self.inject_into_buffer(fault),
             Fault::Buffer(_) => {}
             _ => {
@@ -241,12 +241,12 @@ impl<C: Content> Engine<C> {
 
     /// The next repair; none any more if it counts as done.
     pub(crate) fn next_repair(&self, rebuild: &mut Rebuild) -> Option<Operation> {
-        let view = EngineView(&self.flash, self.clock.now_ns());
+        let view = &self.media;
         match &self.mutant {
             Some(mutant) if matches!(mutant.fault, Fault::RebuildOnlyCurrent | Fault::RebuildOnlyData) => {
                 rebuild.next(self.scheme(), &Blinkered { view, mutant })
             }
-            _ => rebuild.next(self.scheme(), &view),
+            _ => rebuild.next(self.scheme(), view),
         }
     }
 
@@ -290,7 +290,7 @@ impl<C: Content> Engine<C> {
     /// Whether what an operation programmed is forgotten at its end.
     pub(crate) fn forgets(&self, operation: &Operation, record: u32) -> bool {
         self.has_fault(Fault::KeepDeadMapping) && operation.kind == OperationKind::Repair
-            || self.has_fault(Fault::KeepUnplaced) && self.flash.is_unplaced(record)
+            || self.has_fault(Fault::KeepUnplaced) && self.media.is_unplaced(record)
     }
 
     /// From now on the data buffer, which there must be, makes this fault whenever it can.
@@ -304,7 +304,7 @@ impl<C: Content> Engine<C> {
 
 /// What the rebuild sees that overlooks some of what is lost.
 struct Blinkered<'a> {
-    view: EngineView<'a>,
+    view: &'a dyn View,
     mutant: &'a Mutant,
 }
 
@@ -375,8 +375,8 @@ impl Mutant {
     }
 
     /// Spoils the wave that `operation` is about to run.
-    pub(crate) fn distort(&mut self, operation: &Operation, flash: &Flash, wave: &mut Wave) {
-        let is_readable = |page: MemberPage, version: Version| flash.lookup(page, version).is_some() && !flash.is_lost(page, version);
+    pub(crate) fn distort(&mut self, operation: &Operation, media: &impl Media, wave: &mut Wave) {
+        let is_readable = |page: MemberPage, version: Version| media.lookup(page, version).is_some() && !media.is_lost(page, version);
         let is_repair = operation.kind == OperationKind::Repair;
         match self.fault {
             Fault::ForgetMirror if operation.kind == OperationKind::Write => {
@@ -391,7 +391,7 @@ impl Mutant {
                 let other = |page: MemberPage| MemberPage { page: LocalPage(page.page.0 ^ 1), ..page };
                 let reads = || wave.operations.iter().filter(|read| read.action == Action::Read);
                 if reads().all(|read| {
-                    other(read.address).page.0 < flash.settings().pages_per_member && is_readable(other(read.address), read.version)
+                    other(read.address).page.0 < media.shape().pages_per_member && is_readable(other(read.address), read.version)
                 }) {
                     let reads = wave.operations.iter_mut().filter(|read| read.action == Action::Read);
                     reads.for_each(|read| read.address = other(read.address));

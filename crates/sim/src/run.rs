@@ -197,9 +197,9 @@ pub fn run(
 
 /// What a run met of what settings are for. Counts that start anew after a warm-up say nothing if there was one.
 fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, result: &serde_json::Value) -> Happened<'a> {
-    let erased = with_engine!(&simulation.engine, engine => engine.flash.erase_counts().any(|erases| erases > 0));
+    let erased = with_engine!(&simulation.engine, engine => engine.media.erase_counts().any(|erases| erases > 0));
     let moved = with_engine!(&simulation.engine, engine => {
-        engine.flash.counts.iter().any(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize] > 0) || engine.flash.victims_collected_now() > 0
+        engine.media.counts.iter().any(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize] > 0) || engine.media.victims_collected_now() > 0
     });
     let evicted = with_engine!(&simulation.engine, engine => engine.buffer().is_some_and(|buffer| buffer.counts.evictions > 0));
     let drained = |key: &str| result["drain"][key].as_u64().is_some_and(|count| count > 0);
@@ -386,7 +386,7 @@ fn warnings_of_verification(simulation: &Simulation, result: &serde_json::Value)
 }
 
 fn cost(simulation: &Simulation, wall_seconds: f64) -> EngineCost {
-    let operations: u64 = with_engine!(&simulation.engine, engine => engine.flash.counts.iter().flatten().sum());
+    let operations: u64 = with_engine!(&simulation.engine, engine => engine.media.counts.iter().flatten().sum());
     EngineCost {
         wall_seconds,
         fill_seconds: simulation.fill_seconds,

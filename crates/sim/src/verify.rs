@@ -121,7 +121,7 @@ pub(crate) fn failed_unit(flash: &Flash, protects: Protects, ppn: Ppn) -> Option
 /// forgotten of what they do not say yet.
 fn stored_map(engine: &Engine<Tags>, found: &mut Verified, exposed: &mut dyn FnMut(u32)) {
     let Some(translation) = engine.translation() else { return };
-    let (flash, protects) = (&engine.flash, engine.scheme().protects());
+    let (flash, protects) = (&engine.media, engine.scheme().protects());
     for page in 0..translation.pages() {
         let Some((version, copies)) = translation.stored_at(page) else { continue };
         let stamp = stamp(page, version);
@@ -215,7 +215,7 @@ fn examine_with_map(
     complain: &mut dyn FnMut(Lpn, Fault),
     exposed: &mut dyn FnMut(u32),
 ) -> Verified {
-    let (flash, has_failures) = (&engine.flash, engine.flash.has_failures());
+    let (flash, has_failures) = (&engine.media, engine.media.has_failures());
     let protects = engine.scheme().protects();
     let mut found = Verified::default();
     stored_map(engine, &mut found, exposed);
@@ -261,7 +261,7 @@ fn examine_page(
     found: &mut Verified,
     complain: &mut dyn FnMut(Lpn, Fault),
 ) {
-    let (scheme, flash, tags) = (engine.scheme(), &engine.flash, &engine.content);
+    let (scheme, flash, tags) = (engine.scheme(), &engine.media, &engine.content);
     let content = |address: MemberPage, version: Version| match version {
         Version::Delayed => tags.in_nvram(address.page),
         _ => flash.lookup(address, version).map_or(ZERO, |ppn| tags.page(ppn)),

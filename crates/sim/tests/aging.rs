@@ -10,7 +10,7 @@ use support::{engine, small, tags};
 
 /// Pages whose old version is kept, as a parity covers it.
 fn bases<C: Content>(engine: &Engine<C>) -> usize {
-    let flash = &engine.flash;
+    let flash = &engine.media;
     let slots = flash.settings().pages_per_member * flash.settings().members();
     (0..slots).filter(|slot| flash.lookup(flash.address(*slot), Version::Base).is_some()).count()
 }

@@ -67,9 +67,9 @@ fn allocations(config: &Config) -> u64 {
     let mut random = SplitMix64::new(1);
     // Tables and lists grow to their longest: the rarest of them late.
     (0..3).for_each(|_| replay(&mut engine, &mut random));
-    let before = (ALLOCATIONS.get(), engine.flash.counts[Action::Program as usize][Cause::Gc as usize]);
+    let before = (ALLOCATIONS.get(), engine.media.counts[Action::Program as usize][Cause::Gc as usize]);
     replay(&mut engine, &mut random);
-    let moves = engine.flash.counts[Action::Program as usize][Cause::Gc as usize] - before.1;
+    let moves = engine.media.counts[Action::Program as usize][Cause::Gc as usize] - before.1;
     assert!(moves > REQUESTS / 10, "only {moves} pages were moved");
     ALLOCATIONS.get() - before.0
 }

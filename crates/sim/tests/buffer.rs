@@ -54,7 +54,7 @@ fn a_page_finds_its_place_in_the_time_of_the_dram() {
     assert_eq!(time_of(&mut engine, HostOp::Read, 0, 2 * PAGE), ANSWER_NS);
     let counts = engine.buffer().unwrap().counts;
     assert_eq!((counts.write_misses, counts.write_hits, counts.read_hits, counts.evictions), (2, 1, 2, 0));
-    assert_eq!(engine.flash.counts, [[0; Cause::COUNT]; 3], "flash does nothing");
+    assert_eq!(engine.media.counts, [[0; Cause::COUNT]; 3], "flash does nothing");
     let mut slower = buffered("raid0", &[("buffer_ns", "70")]);
     assert_eq!(time_of(&mut slower, HostOp::Write, 0, PAGE), 70);
 }

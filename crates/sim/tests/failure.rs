@@ -8,7 +8,7 @@ use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::verify;
 use flashraid_sim::{Config, Simulation};
-use flashraid_vocabulary::{Action, Cause, Fault, HostOp, HostRequest, Part, Version};
+use flashraid_vocabulary::{Action, Cause, Fault, HostOp, HostRequest, Part, Version, View};
 use flashraid_workload::SplitMix64;
 use support::{config, engine, pages, request, tags};
 
@@ -24,12 +24,12 @@ fn drive(scheme: &str, pairs: &[(&str, &str)]) -> Config {
 }
 
 fn count(engine: &Engine<impl Content>, action: Action, cause: Cause) -> u64 {
-    engine.flash.counts[action as usize][cause as usize]
+    engine.media.counts[action as usize][cause as usize]
 }
 
 /// Versions of pages on a chip.
 fn live_on(engine: &Engine<Tags>, channel: u32, chip: u32) -> u64 {
-    let flash = &engine.flash;
+    let flash = &engine.media;
     let settings = flash.settings();
     let slots = settings.pages_per_member * settings.members();
     let is_there = |slot: &u32| {
@@ -60,7 +60,7 @@ fn an_idle_rebuild_costs_what_the_closed_form_says() {
         assert_eq!(record.finished_ns, Some(engine.now_ns()), "{scheme} {rebuild}");
         assert!(engine.faults()[0].is_replaced);
         assert!(verify::stored(&engine).is_clean(), "{scheme}: as redundant as before");
-        engine.flash.check().unwrap();
+        engine.media.check().unwrap();
     }
 }
 
@@ -90,7 +90,7 @@ fn nothing_is_lost_while_requests_go_on() {
                 if round == 150 {
                     engine.fail(chip((random.next_u64() % 4) as u32, 0));
                 }
-                engine.flash.check().unwrap_or_else(|error| panic!("{scheme}, seed {seed}: {error}"));
+                engine.media.check().unwrap_or_else(|error| panic!("{scheme}, seed {seed}: {error}"));
                 assert_eq!(engine.lost_pages().count(), 0, "{scheme}, seed {seed}, round {round}");
             }
             engine.finish().unwrap();
@@ -164,7 +164,7 @@ fn random_request(engine: &Engine<Tags>, random: &mut SplitMix64) -> HostRequest
 fn assert_done(engine: &mut Engine<Tags>, what: &str) {
     engine.finish().unwrap_or_else(|stalled| panic!("{what}: {stalled}"));
     assert_eq!((engine.outstanding(), engine.content.mismatches), (0, 0), "{what}");
-    engine.flash.check().unwrap_or_else(|error| panic!("{what}: {error}"));
+    engine.media.check().unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(verify::stored(engine).mismatches, 0, "{what}");
 }
 
@@ -305,9 +305,9 @@ fn a_translation_page_without_a_place_is_repaired_when_there_is_room() {
             assert_done(&mut engine, &format!("block {block}"));
             let translation = engine.translation().unwrap();
             let copies = (0..translation.pages()).filter_map(|page| translation.stored_at(page)).flat_map(|(_, copies)| copies);
-            for copy in copies.filter(|copy| engine.flash.is_lost(*copy, Version::Current)) {
+            for copy in copies.filter(|copy| engine.media.is_lost(*copy, Version::Current)) {
                 lost += 1;
-                assert!(!engine.flash.has_room(copy), "block {block}: there is room for {copy:?}");
+                assert!(!engine.media.has_room(copy), "block {block}: there is room for {copy:?}");
             }
         }
     }
@@ -328,10 +328,10 @@ fn what_finds_no_place_is_repaired_where_nothing_but_programs_failed() {
             engine.submit(&random_request(&engine, &mut random), true);
             assert_done(&mut engine, &format!("{failed} programs have failed"));
             let slots = 0..config.device.pages_per_member() * u32::from(config.device.members());
-            let pages = slots.map(|slot| engine.flash.address(slot));
-            for page in pages.filter(|page| engine.flash.is_lost(*page, Version::Current)) {
+            let pages = slots.map(|slot| engine.media.address(slot));
+            for page in pages.filter(|page| engine.media.is_lost(*page, Version::Current)) {
                 lost += 1;
-                assert!(!engine.flash.has_room(page), "{failed} programs have failed: there is room for {page:?}");
+                assert!(!engine.media.has_room(page), "{failed} programs have failed: there is room for {page:?}");
             }
         }
     }

@@ -37,7 +37,7 @@ fn overwrite<C: Content>(engine: &mut Engine<C>, writes: u64) {
         engine.submit(&pages(HostOp::Write, first, 1 + random.next_u64() % 2), true);
     }
     engine.finish().unwrap();
-    engine.flash.check().unwrap();
+    engine.media.check().unwrap();
     assert!(engine.completed.iter().all(|completed| completed.ok));
 }
 
@@ -54,7 +54,7 @@ fn merges_commit_what_they_erase() {
             // Of such small drives the parity's chip mostly has no page at hand.
             let widened = widened.commits;
             assert!(merged > 20 && merged + widened > 200, "{mapping} {policy}: {merged} commits for merges, {widened} widened");
-            let merges = engine.flash.collected.merges;
+            let merges = engine.media.collected.merges;
             assert!(merges[MergeKind::Full as usize] > 100, "{merges:?}");
         }
     }
@@ -67,11 +67,11 @@ fn merges_account_for_what_the_flash_does() {
         let config = small(scheme, &[]);
         let mut engine = engine(&config, tags(&config));
         overwrite(&mut engine, 2000);
-        let [switch, partial, full] = engine.flash.collected.merges;
-        let [reads, copies, erases] = [0, 1, 2].map(|action: usize| engine.flash.counts[action][Cause::Gc as usize]);
+        let [switch, partial, full] = engine.media.collected.merges;
+        let [reads, copies, erases] = [0, 1, 2].map(|action: usize| engine.media.counts[action][Cause::Gc as usize]);
         assert_eq!((reads, erases), (copies, switch + partial + 2 * full), "{scheme}");
         assert!(copies <= 16 * full + 15 * partial, "{scheme}");
-        assert_eq!(engine.flash.collected.collections, switch + partial + full, "{scheme}: one logical block each under BAST");
+        assert_eq!(engine.media.collected.collections, switch + partial + full, "{scheme}: one logical block each under BAST");
     }
 }
 
@@ -86,8 +86,8 @@ fn drives_are_aged_without_time() {
         let space = engine.space_pages();
         let reached = engine.precondition(space, 4 * space, || random.next_u64(), |_| true);
         assert!(reached.write_amplification > 2.0, "{reached:?}");
-        engine.flash.check().unwrap();
+        engine.media.check().unwrap();
         assert!(verify::stored(&engine).is_clean());
-        assert!(engine.flash.collected.collections == 0 && engine.now_ns() == 0);
+        assert!(engine.media.collected.collections == 0 && engine.now_ns() == 0);
     }
 }

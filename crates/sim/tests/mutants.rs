@@ -88,7 +88,7 @@ fn complaint(engine: &Engine<Tags>) -> Option<String> {
     if found.pages_lost > 0 {
         return Some(format!("{} pages that the survivors do not give", found.pages_lost));
     }
-    engine.flash.check().err()
+    engine.media.check().err()
 }
 
 /// Runs until verification complains; returns after how many requests, and what it says.
@@ -133,7 +133,7 @@ fn caught_on(config: &Config, seed: u64, fault: Option<impl Fn(&mut Engine<Tags>
         }
     }
     engine.finish().unwrap();
-    assert!(fault.is_some() || engine.flash.counts[Action::Program as usize][Cause::Gc as usize] > 100, "there was no collection");
+    assert!(fault.is_some() || engine.media.counts[Action::Program as usize][Cause::Gc as usize] > 100, "there was no collection");
     complaint(&engine).map(|complaint| (most_requests, complaint))
 }
 

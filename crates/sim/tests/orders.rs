@@ -136,7 +136,7 @@ fn dies_of_one_space_take_turns() {
     for program in 1..=20u64 {
         engine.submit(&write(at(0)), true);
         engine.finish().unwrap();
-        let flash = &engine.flash;
+        let flash = &engine.media;
         let dies = (0..flash.units().len()).filter(|unit| flash.member_of_unit(*unit as u32) == Some(0));
         let of_dies: Vec<u64> = dies.map(|unit| flash.units()[unit].operations[1].iter().sum()).collect();
         let (least, most) = (program / 8, program.div_ceil(8));

@@ -34,7 +34,7 @@ fn counts<C: Content>(engine: &Engine<C>) -> TranslationCounts {
 
 /// Reads and programs of translation pages.
 fn metadata<C: Content>(engine: &Engine<C>) -> (u64, u64) {
-    let of = |action: Action| engine.flash.counts[action as usize][Cause::Metadata as usize];
+    let of = |action: Action| engine.media.counts[action as usize][Cause::Metadata as usize];
     (of(Action::Read), of(Action::Program))
 }
 
@@ -272,7 +272,7 @@ fn counts_are_those_of_a_model_without_time() {
             assert_eq!((reads + found.in_hand, programs), (model.reads, model.programs), "{scheme} {capacity}");
             assert!(scheme == "raid5" || found.in_hand == 0);
         }
-        assert_eq!(engine.flash.counts[2].iter().sum::<u64>(), 0, "no collection");
+        assert_eq!(engine.media.counts[2].iter().sum::<u64>(), 0, "no collection");
         assert!(model.counts.dirty_evictions > 50 && model.counts.hits > 0, "{:?}", model.counts);
     }
 }
@@ -320,7 +320,7 @@ fn the_spare_of_a_mirror_chip_takes_no_translation_pages() {
     engine.fill(engine.space_pages());
     engine.fail(Fault::Loss(Part::Chip { channel: 1, chip: 1 }));
     engine.finish().unwrap();
-    engine.flash.check().unwrap();
+    engine.media.check().unwrap();
     for page in 0..engine.space_pages() {
         assert!(alone(&mut engine, HostOp::Write, page, 1) > 0);
     }
@@ -340,7 +340,7 @@ fn moves_of_a_collection_that_is_cut_short_are_written() {
         for _ in 0..40 {
             engine.advance().unwrap();
         }
-        if engine.flash.collections_under_way().of_data {
+        if engine.media.collections_under_way().of_data {
             let mut failing = engine.clone();
             failing.fail(Fault::Loss(Part::Channel(0)));
             failing.finish().unwrap();

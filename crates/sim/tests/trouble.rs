@@ -108,7 +108,7 @@ fn out_of_space_fails_requests_and_nothing_else() {
             let op = [HostOp::Write, HostOp::Read, HostOp::Flush][(random.next_u64() % 3) as usize];
             submit(&mut engine, op, if op == HostOp::Flush { 0 } else { first }, if op == HostOp::Flush { 0 } else { count });
             engine.advance_until(engine.now_ns() + random.next_u64() % 300_000).unwrap();
-            engine.flash.check().unwrap();
+            engine.media.check().unwrap();
         }
         engine.finish().unwrap();
         let failed = engine.completed.iter().filter(|completed| !completed.ok).count() as u64;
@@ -122,7 +122,7 @@ fn out_of_space_fails_requests_and_nothing_else() {
         // Those that failed changed nothing: what is stored is still explained, and recoverable.
         assert_eq!(engine.content.mismatches, 0, "{scheme}");
         assert!(verify::stored(&engine).is_clean(), "{scheme}: {:?}", verify::stored(&engine));
-        engine.flash.check().unwrap();
+        engine.media.check().unwrap();
         // A discard makes room, and then writes succeed again.
         engine.completed.clear();
         engine.submit(&pages(HostOp::Trim, 0, space / 2 / 12 * 12), true);
@@ -132,7 +132,7 @@ fn out_of_space_fails_requests_and_nothing_else() {
         let last = engine.completed.last().unwrap();
         assert!(last.ok, "{scheme}: a discard frees space");
         assert!(verify::stored(&engine).is_clean(), "{scheme}");
-        engine.flash.check().unwrap();
+        engine.media.check().unwrap();
     }
 }
 
@@ -146,11 +146,11 @@ fn all_planes_of_a_channel_may_collect_at_once() {
     let space = engine.space_pages();
     engine.fill(space);
     engine.submit(&pages(HostOp::Trim, 0, space), true);
-    assert!(engine.flash.load(MemberId(0)).collections > 256, "{} collections", engine.flash.load(MemberId(0)).collections);
+    assert!(engine.media.load(MemberId(0)).collections > 256, "{} collections", engine.media.load(MemberId(0)).collections);
     engine.submit(&pages(HostOp::Write, 0, 64), true);
     engine.finish().unwrap();
     assert!(engine.completed.iter().all(|completed| completed.ok));
-    engine.flash.check().unwrap();
+    engine.media.check().unwrap();
 }
 
 /// After a precondition, planes that it left without a free block are collected: requests find space at once.

@@ -227,24 +227,6 @@ impl Flash {
 
     // ---- promises ----
 
-    /// Promises a page for a program of the current version of this page, if there is one; else starts what makes room.
-    #[inline]
-    pub fn reserve_page(&mut self, address: MemberPage) -> bool {
-        let domain = self.domain_of(address, Version::Current);
-        if self.hybrid.is_some() && !self.promise(self.slot(address)) {
-            return false;
-        }
-        self.reserve(domain)
-    }
-
-    /// Gives back what `reserve_page` has promised.
-    pub fn release_page(&mut self, address: MemberPage) {
-        if self.hybrid.is_some() {
-            self.break_promise(self.slot(address));
-        }
-        self.release(self.domain_of(address, Version::Current));
-    }
-
     /// Where a page may go now.
     fn place_for(&self, Spot { domain, logical, offset }: Spot) -> Option<Place> {
         let hybrid = self.hybrid();

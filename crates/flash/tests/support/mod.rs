@@ -122,11 +122,7 @@ impl Host {
         if self.writing.contains_key(&key) {
             return false;
         }
-        let is_promised = match version {
-            Version::Current => self.flash.reserve_page(address),
-            _ => self.flash.reserve(self.flash.domain_of(address, version)),
-        };
-        if !is_promised {
+        if !self.flash.reserve(address, version) {
             self.settle(); // room may be made
             return false;
         }

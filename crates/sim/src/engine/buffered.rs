@@ -10,6 +10,7 @@ use super::content::{Content, InBuffer, InEntry, Shares, Submitted};
 use super::{Engine, Halted, NIL};
 use crate::buffer::{Buffer, Departure, SECTOR_BYTES, Taken, Victim};
 use crate::clock::NEVER;
+use crate::media::Media;
 use flashraid_redundancy::parts::bits;
 use flashraid_redundancy::{Extent, Failure, Group, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, HostRequest, Lpn, Version};
@@ -22,7 +23,7 @@ fn victim_of(victims: &[Victim], lpn: Lpn) -> &Victim {
     &victims[victims.binary_search_by_key(&lpn.0, |victim| victim.lpn.0).expect("a page that leaves")]
 }
 
-impl<C: Content> Engine<C> {
+impl<C: Content, M: Media> Engine<C, M> {
     fn buffered(&mut self) -> &mut Buffer {
         self.buffer.as_deref_mut().expect("only with a buffer")
     }
@@ -106,12 +107,12 @@ impl<C: Content> Engine<C> {
                 group.beneath |= if buffer.covers(victim) { 0 } else { page };
             }
             self.evicting = victims;
-            let page_bytes = self.page_bytes;
+            let page_bytes = self.shape.page_bytes;
             self.decide_by(NIL, |scheme, view, decisions| scheme.decide_group(&group, page_bytes, view, decisions));
         } else {
             let covered = buffer.covers(&victim);
             if let Some(lpn) = buffer.upcoming() {
-                self.flash.prefetch_map(self.scheme.locate(lpn));
+                self.media.prefetch_map(self.scheme.locate(lpn));
             }
             self.evicting = victims;
             let bytes = victim.sectors.count_ones() * SECTOR_BYTES;
@@ -196,7 +197,7 @@ impl<C: Content> Engine<C> {
             self.place_page(lpn);
         }
         // There is no page if there was no space for one.
-        let is_there = on_flash != 0 || self.flash.lookup(self.scheme.locate(lpn), Version::Current).is_some();
+        let is_there = on_flash != 0 || self.media.lookup(self.scheme.locate(lpn), Version::Current).is_some();
         if is_there {
             self.buffered().is_on_flash(lpn);
         }
@@ -206,7 +207,7 @@ impl<C: Content> Engine<C> {
     fn add_to_run(&mut self, id: u32, lpn: Lpn, bytes: u32, run: &mut Run) {
         if let Some(run) = run
             && lpn.0 == run.first.0 + run.pages
-            && (run.pages == 1 || run.last_bytes == self.page_bytes)
+            && (run.pages == 1 || run.last_bytes == self.shape.page_bytes)
         {
             run.pages += 1;
             run.last_bytes = bytes;
@@ -303,7 +304,7 @@ impl<C: Content> Engine<C> {
     // ---- contents ----
 
     /// Where the buffer has the page of which a read takes this, older first.
-    fn sources(&self, lpn: Lpn, taken: &Taken) -> impl Iterator<Item = InBuffer> + use<'_, C> {
+    fn sources(&self, lpn: Lpn, taken: &Taken) -> impl Iterator<Item = InBuffer> + use<'_, C, M> {
         let buffer = self.buffer.as_deref().expect("only with a buffer");
         let leaving = buffer.departures(lpn).map(|departure| match departure.sectors {
             Some(_) => InBuffer::Leaving { operation: departure.operation, strip: departure.strip },
@@ -363,7 +364,7 @@ impl<C: Content> Engine<C> {
     pub(super) fn advance_to_answers(&mut self, time_ns: u64) -> Result<(), Halted> {
         let makes_room = !self.flushes_to_flash();
         loop {
-            let others_ns = if makes_room { self.flash.next_event_ns().min(self.clock.next_timer_ns()) } else { NEVER };
+            let others_ns = if makes_room { self.media.next_event_ns().min(self.clock.next_timer_ns()) } else { NEVER };
             if others_ns.min(self.next_answer_ns()) > time_ns {
                 return Ok(());
             }

@@ -1,8 +1,9 @@
 //! Pages that the loss of a unit would take although the scheme declares to survive it: the window of schemes that make redundancy up later
 //! (`Scheme::exposed`). Counted stripe by stripe as operations end, and weighted with the time.
 
+use super::Engine;
 use super::content::Content;
-use super::{Engine, EngineView};
+use crate::media::Media;
 use flashraid_redundancy::Scheme;
 use flashraid_vocabulary::StripeId;
 
@@ -58,7 +59,7 @@ impl Exposure {
     }
 }
 
-impl<C: Content> Engine<C> {
+impl<C: Content, M: Media> Engine<C, M> {
     /// Pages that the scheme's window exposes; `None` if it has none.
     pub fn exposure(&self) -> Option<&Exposure> {
         self.exposure.as_deref()
@@ -67,7 +68,7 @@ impl<C: Content> Engine<C> {
     /// Measuring begins: what was counted so far counts no more.
     pub(crate) fn begin_measuring(&mut self) {
         let now_ns = self.now_ns();
-        self.statistics.begin(&self.flash.counts);
+        self.statistics.begin(&self.media.counts());
         if let Some(exposure) = &mut self.exposure {
             exposure.begin(now_ns);
         }
@@ -77,7 +78,7 @@ impl<C: Content> Engine<C> {
     #[inline]
     pub(super) fn note_exposed(&mut self, stripe: StripeId) {
         if let Some(exposure) = &mut self.exposure {
-            exposure.set(stripe, self.scheme.exposed(stripe, &EngineView(&self.flash, self.clock.now_ns())), self.clock.now_ns());
+            exposure.set(stripe, self.scheme.exposed(stripe, &self.media), self.clock.now_ns());
         }
     }
 

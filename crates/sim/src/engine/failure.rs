@@ -9,12 +9,12 @@
 //! that could make some: then the domain counts as exhausted, and operations do without, until the collector gives it a page.
 
 use super::content::Content;
-use super::{Engine, EngineView, NIL};
+use super::{Engine, NIL};
 use crate::clock::NEVER;
-use crate::statistics::Latency;
 #[cfg(feature = "mutants")]
-use flashraid_flash::accounting::{self, Slip};
-use flashraid_flash::{About, Flash};
+use crate::media::accounting::{self, Slip};
+use crate::media::{About, Media, Shape};
+use crate::statistics::Latency;
 use flashraid_redundancy::rebuild::{Order, Rebuild};
 use flashraid_redundancy::{Job, Lock, Method, Operation, OperationKind, Outcomes};
 use flashraid_vocabulary::{Action, Cause, Change, Delivery, Fault, LocalPage, Lpn, MemberId, PageOperation, StripeId, Version, Wave};
@@ -94,14 +94,14 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    pub(super) fn new(options: Option<RebuildOptions>, flash: &Flash) -> Self {
-        let members = flash.settings().members() as usize;
+    pub(super) fn new(options: Option<RebuildOptions>, shape: &Shape) -> Self {
+        let members = shape.members as usize;
         Self {
             options,
             rebuild: None,
             faults: Vec::new(),
             records: Vec::new(),
-            exhausted: vec![false; flash.domains()],
+            exhausted: vec![false; shape.domains as usize],
             deliveries: FxHashMap::default(),
             fetches: vec![VecDeque::new(); members],
             waiting: 0,
@@ -110,14 +110,14 @@ impl Failures {
     }
 }
 
-impl<C: Content> Engine<C> {
+impl<C: Content, M: Media> Engine<C, M> {
     // ---- faults ----
 
     /// Something fails now. The part must exist on the device.
     pub fn fail(&mut self, fault: Fault) {
         let now_ns = self.now_ns();
         let lost_before = self.lost_versions();
-        self.flash.fail(&fault);
+        self.media.fail(&fault);
         if self.translation.is_some() {
             self.take_map_news(); // of collections that it has cut short
         }
@@ -126,7 +126,7 @@ impl<C: Content> Engine<C> {
             self.lose_parity_cache();
         }
         if let Fault::Loss(_) | Fault::ParityCache = fault {
-            is_replaced = self.replace_chips();
+            is_replaced = self.media.replace_dead();
             self.start_rebuild(now_ns, fault, self.lost_versions() - lost_before);
         }
         let pages_lost = self.lost_pages().count() as u64;
@@ -134,7 +134,7 @@ impl<C: Content> Engine<C> {
         self.note_all_exposed();
         // Programs that can never start, and those who wait for pages that are gone.
         self.take_failed();
-        for domain in 0..self.flash.domains() as u32 {
+        for domain in 0..self.shape.domains {
             if self.is_hopeless(domain) {
                 self.wake_space_waiters(domain);
             }
@@ -146,7 +146,7 @@ impl<C: Content> Engine<C> {
     /// NVRAM has lost all delayed parities. Operations that hold their stripe, and may have read or planned with one of them, start anew.
     fn lose_parity_cache(&mut self) {
         let mut changes = Vec::new();
-        self.scheme.parity_cache_lost(&EngineView(&self.flash, self.clock.now_ns()), &mut changes);
+        self.scheme.parity_cache_lost(&self.media, &mut changes);
         #[cfg(feature = "mutants")]
         self.distort_parity_cache_lost(&mut changes);
         let nobody = Operation::background(OperationKind::Job, StripeId(0), LocalPage(0), Lpn(0), 0);
@@ -167,19 +167,13 @@ impl<C: Content> Engine<C> {
 
     /// Versions of pages, translation pages included, that are lost now. Looks at all of them.
     pub fn lost_versions(&self) -> u64 {
-        (0..self.flash.settings().members()).map(|member| self.flash.lost_versions(MemberId(member as u16))).sum()
+        self.media.lost_versions()
     }
 
     /// Programs that could not even start have failed.
     #[cold]
     fn take_failed(&mut self) {
         self.take_completions();
-    }
-
-    /// Puts spare chips in the place of chips of which nothing lives. Returns whether there was one for each, and any at all.
-    fn replace_chips(&mut self) -> bool {
-        let dead = self.flash.dead_chips();
-        !dead.is_empty() && dead.into_iter().fold(true, |all, (channel, chip)| self.flash.replace(channel, chip) && all)
     }
 
     /// What failed so far.
@@ -200,9 +194,9 @@ impl<C: Content> Engine<C> {
 
     /// Host pages that nothing brings back, as things are now: lost, and beyond what the scheme can recover.
     pub fn lost_pages(&self) -> impl Iterator<Item = Lpn> {
-        let lost = |address, version| self.flash.is_lost(address, version);
+        let lost = |address, version| self.media.is_lost(address, version);
         let mut sources = Vec::new();
-        let pages = if self.flash.has_failures() { self.options.space_pages } else { 0 };
+        let pages = if self.media.has_failures() { self.options.space_pages } else { 0 };
         (0..pages)
             .map(Lpn)
             .filter(move |lpn| lost(self.scheme.locate(*lpn), Version::Current) && !self.scheme.recover(*lpn, &lost, &mut sources))
@@ -212,7 +206,7 @@ impl<C: Content> Engine<C> {
 
     /// Whether nobody should wait for a page of the domain.
     pub(super) fn is_hopeless(&self, domain: u32) -> bool {
-        self.flash.has_failures() && (self.failures.exhausted[domain as usize] || !self.flash.domain_is_alive(domain))
+        self.media.has_failures() && (self.failures.exhausted[domain as usize] || !self.media.domain_is_alive(domain))
     }
 
     /// The domain has gained a page.
@@ -223,24 +217,24 @@ impl<C: Content> Engine<C> {
     /// Nothing is under way. Returns whether somebody goes on who waited for pages that failures have taken.
     #[cold]
     pub(super) fn goes_on_without_space(&mut self) -> bool {
-        if !self.flash.has_failures() {
+        if !self.media.has_failures() {
             return false;
         }
         if self.failures.waiting > 0 {
             // What let their repairs start was no event.
             self.go_on_rebuilding();
-            if self.flash.next_event_ns() != NEVER || self.clock.has_pauses() {
+            if self.media.next_event_ns() != NEVER || self.clock.has_pauses() {
                 return true;
             }
         }
-        if self.flash.fail_stuck() {
+        if self.media.fail_stuck() {
             self.take_failed();
             self.run_ready();
             self.tell_watchers();
             return true;
         }
-        let waits = |domain: &u32| self.space_waiters[*domain as usize].0 != NIL && self.flash.domain_has_losses(*domain);
-        let Some(domain) = (0..self.flash.domains() as u32).find(waits) else { return false };
+        let waits = |domain: &u32| self.space_waiters[*domain as usize].0 != NIL && self.media.domain_has_losses(*domain);
+        let Some(domain) = (0..self.shape.domains).find(waits) else { return false };
         self.failures.exhausted[domain as usize] = true;
         self.wake_space_waiters(domain);
         self.run_ready();
@@ -257,8 +251,8 @@ impl<C: Content> Engine<C> {
         let bit = 1u64 << address.member.0;
         match action {
             Action::Read => {
-                let is_released = version == Version::Base && self.flash.lookup(address, version).is_none();
-                let is_gone = is_released || self.flash.is_lost(address, version);
+                let is_released = version == Version::Base && self.media.lookup(address, version).is_none();
+                let is_gone = is_released || self.media.is_lost(address, version);
                 let slot = &mut self.slots[id as usize];
                 slot.outcomes.read_failed |= is_gone;
                 slot.troubled |= is_gone;
@@ -268,17 +262,14 @@ impl<C: Content> Engine<C> {
                 let slot = &mut self.slots[id as usize];
                 let promised = if version == Version::Copy { &mut slot.promised_copies } else { &mut slot.promised };
                 if *promised & bit != 0 {
-                    let domain = self.flash.domain_of(address, version);
-                    if self.flash.domain_is_alive(domain) {
+                    let domain = self.media.domain_of(address, version);
+                    if self.media.domain_is_alive(domain) {
                         return false;
                     }
                     *promised &= !bit;
-                    match version {
-                        Version::Copy => self.flash.release(domain),
-                        _ => self.flash.release_page(address),
-                    }
+                    self.media.release(address, version);
                 }
-                let record = self.flash.unplaced(page_operation, id);
+                let record = self.media.unplaced(page_operation, id);
                 self.is_unplaced(id, record);
                 true
             }
@@ -293,25 +284,25 @@ impl<C: Content> Engine<C> {
         let has_begun = about.ppn.0 != NIL;
         let slot = &mut self.slots[id as usize];
         slot.outstanding -= 1;
-        if !(about.action == Action::Program && self.reports_data_in && has_begun) {
+        if !(about.action == Action::Program && self.shape.reports_data_in && has_begun) {
             slot.waits -= u8::from(about.host_waits);
         }
         match about.action {
             #[cfg(feature = "mutants")]
             Action::Read if self.mutant.as_ref().is_some_and(|mutant| mutant.reads_what_is_dead()) => {
                 self.content.delivered(id, &slot.operation, record, about.ppn);
-                self.flash.forget(record);
+                self.media.forget(record);
                 self.fetched(id, about.member);
             }
             #[cfg(feature = "mutants")]
             Action::Read if self.mutant.as_ref().is_some_and(|mutant| mutant.uses_failed_reads()) => {
-                self.flash.forget(record);
+                self.media.forget(record);
                 self.fetched(id, about.member);
             }
             Action::Read => {
                 slot.outcomes.read_failed = true;
                 slot.troubled = true;
-                self.flash.forget(record);
+                self.media.forget(record);
                 self.fetched(id, about.member);
             }
             Action::Program if has_begun => self.program_again(id, record),
@@ -333,16 +324,16 @@ impl<C: Content> Engine<C> {
         #[cfg(feature = "mutants")]
         if self.has_fault(crate::mutants::Fault::ForgetRetry) {
             let former = std::mem::replace(&mut self.slots[id as usize].programs, record);
-            return self.flash.set_next_in_list(record, former);
+            return self.media.set_next_in_list(record, former);
         }
-        let about = self.flash.about(record);
+        let about = self.media.about(record);
         #[cfg(feature = "mutants")]
         if let Some(request) = self.requests.get_mut(self.slots[id as usize].request() as usize)
             && accounting::makes(Slip::RepeatedRequestAnew)
         {
             request.arrival_ns = self.clock.now_ns();
         }
-        if self.flash.repeat(record) {
+        if self.media.repeat(record) {
             self.statistics.planned(Action::Program, Cause::Retry, about.member);
             let slot = &mut self.slots[id as usize];
             slot.outstanding += 1;
@@ -354,16 +345,16 @@ impl<C: Content> Engine<C> {
 
     /// The program `record` finds no page.
     fn is_unplaced(&mut self, id: u32, record: u32) {
-        let (address, version) = self.flash.programmed(record);
+        let (address, version) = self.media.programmed(record);
         let slot = &mut self.slots[id as usize];
         slot.troubled = true;
         if version == Version::Copy {
             slot.outcomes.unplaced_copies |= 1 << address.member.0;
-            self.flash.abort(record);
+            self.media.abort(record);
         } else {
             slot.outcomes.unplaced |= 1 << address.member.0;
-            self.flash.leave_unplaced(record);
-            self.flash.set_next_in_list(record, slot.programs);
+            self.media.leave_unplaced(record);
+            self.media.set_next_in_list(record, slot.programs);
             slot.programs = record;
         }
     }
@@ -377,12 +368,12 @@ impl<C: Content> Engine<C> {
         }
         let mut record = std::mem::replace(&mut self.slots[id as usize].programs, NIL);
         while record != NIL {
-            let next = self.flash.next_in_list(record);
-            if self.flash.has_lost_its_page(record) {
+            let next = self.media.next_in_list(record);
+            if self.media.has_lost_its_page(record) {
                 self.program_again(id, record);
             } else {
                 let slot = &mut self.slots[id as usize];
-                self.flash.set_next_in_list(record, slot.programs);
+                self.media.set_next_in_list(record, slot.programs);
                 slot.programs = record;
             }
             record = next;
@@ -419,14 +410,14 @@ impl<C: Content> Engine<C> {
         if self.has_fault(crate::mutants::Fault::ForgetUnplaced) {
             return;
         }
-        let address = self.flash.programmed(record).0;
+        let address = self.media.programmed(record).0;
         if self.rebuild().is_none() {
             return;
         }
         self.has_watchers = true;
         match &mut self.translation {
-            Some(translation) if self.flash.settings().is_translation(address.page) => translation.unplaced(address),
-            _ => self.failures.rebuild.as_mut().expect("there is one").unplaced(address, &EngineView(&self.flash, self.clock.now_ns())),
+            Some(translation) if self.shape.is_translation(address) => translation.unplaced(address),
+            _ => self.failures.rebuild.as_mut().expect("there is one").unplaced(address, &self.media),
         }
     }
 
@@ -438,8 +429,8 @@ impl<C: Content> Engine<C> {
             self.changes[changes as usize].clear();
         }
         while record != NIL {
-            let next = self.flash.next_in_list(record);
-            self.flash.abort(record);
+            let next = self.media.next_in_list(record);
+            self.media.abort(record);
             record = next;
         }
         self.failures.deliveries.remove(&id);
@@ -483,7 +474,7 @@ impl<C: Content> Engine<C> {
             return has_failed;
         }
         for member in 0..self.failures.fetches.len() {
-            while self.failures.fetching[member] == NIL && self.flash.has_nothing_queued(MemberId(member as u16)) {
+            while self.failures.fetching[member] == NIL && self.media.queued(MemberId(member as u16)) == (0, 0) {
                 let Some(fetch) = self.failures.fetches[member].pop_front() else { break };
                 self.failures.waiting -= 1;
                 has_failed |= !self.submit_fetch(member, fetch);
@@ -499,7 +490,7 @@ impl<C: Content> Engine<C> {
             self.go_on(id);
             return false;
         }
-        let record = self.flash.submit(&page_operation, id).expect("its stripe is locked");
+        let record = self.media.submit(&page_operation, id).expect("its stripe is locked");
         self.statistics.planned(page_operation.action, page_operation.cause, page_operation.address.member);
         if C::TRACKED {
             self.content.read_submitted(record, read, page_operation.strip);
@@ -564,7 +555,7 @@ impl<C: Content> Engine<C> {
         for _ in 0..1000 + 8 * self.scheme.stripes() {
             let Some(mut rebuild) = self.failures.rebuild.take() else { return };
             #[cfg(not(feature = "mutants"))]
-            let operation = rebuild.next(&*self.scheme, &EngineView(&self.flash, self.clock.now_ns()));
+            let operation = rebuild.next(&*self.scheme, &self.media);
             #[cfg(feature = "mutants")]
             let operation = {
                 if self.has_fault(crate::mutants::Fault::EndRebuildEarly) && rebuild.progress() >= 0.5 {
@@ -601,8 +592,8 @@ impl<C: Content> Engine<C> {
         let record = self.failures.records.last_mut().expect("there is one");
         record.ended_ns = Some(now_ns);
         record.finished_ns = is_whole.then_some(now_ns);
-        for member in 0..self.flash.settings().members() {
-            self.flash.resume_copies(MemberId(member as u16));
+        for member in 0..self.shape.members {
+            self.media.resume_copies(MemberId(member as u16));
         }
     }
 

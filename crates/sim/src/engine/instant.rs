@@ -1,8 +1,9 @@
 //! Work without time: the fill, the precondition, and pages placed at their first touch. Plans and placement are those of the
 //! timed engine; only the clock stands still, and collection runs to its end where it starts.
 
+use super::Engine;
 use super::content::{Content, FILL};
-use super::{Engine, EngineView};
+use crate::media::Media;
 use flashraid_redundancy::{Decisions, Extent, Operation, Outcomes, Step};
 use flashraid_vocabulary::{Action, HostOp, Lpn, PageOperation, Version, Wave};
 
@@ -23,12 +24,12 @@ const WINDOW: usize = 5;
 const RANGE: f64 = 0.20;
 const SLOPE: f64 = 0.10;
 
-impl<C: Content> Engine<C> {
+impl<C: Content, M: Media> Engine<C, M> {
     /// Writes the first `pages` pages of the logical space, stripe by stripe with their parity, where an idle device would have
     /// put them. Costs nothing: neither time nor counts.
     pub fn fill(&mut self, pages: u64) {
         debug_assert!(pages <= self.options.space_pages);
-        self.flash.set_without_time(true);
+        self.media.set_without_time(true);
         let mut wave = std::mem::take(&mut self.wave);
         let mut filled = 0;
         for index in 0.. {
@@ -51,7 +52,7 @@ impl<C: Content> Engine<C> {
             filled += count;
         }
         self.wave = wave;
-        self.flash.set_without_time(false);
+        self.media.set_without_time(false);
         self.forget_counts();
     }
 
@@ -66,12 +67,12 @@ impl<C: Content> Engine<C> {
         let mut reads = 0;
         loop {
             wave.clear();
-            let step = self.scheme.step(&mut operation, Outcomes::default(), &EngineView(&self.flash, self.clock.now_ns()), wave);
+            let step = self.scheme.step(&mut operation, Outcomes::default(), &self.media, wave);
             for page_operation in &wave.operations {
                 let address = page_operation.address;
                 match page_operation.action {
                     Action::Read => {
-                        let ppn = self.flash.lookup(address, page_operation.version).expect("schemes read what is written");
+                        let ppn = self.media.lookup(address, page_operation.version).expect("schemes read what is written");
                         if tracked {
                             self.content.read_submitted(SLOT, reads, page_operation.strip);
                             self.content.delivered(SLOT, &operation, SLOT, ppn);
@@ -83,11 +84,11 @@ impl<C: Content> Engine<C> {
                             self.content.program(SLOT, &operation, page_operation.sources, SLOT);
                         }
                         let PageOperation { version, keep_base, .. } = *page_operation;
-                        let (plane, ppn) = self.flash.place_now(address, version, keep_base, &mut self.content);
+                        let (plane, ppn) = self.media.place_now(address, version, keep_base, &mut self.content);
                         if tracked {
                             self.content.programmed(SLOT, ppn);
                         }
-                        self.flash.collect_low_now(plane, &mut self.content);
+                        self.media.collect_low_now(plane, &mut self.content);
                     }
                 }
             }
@@ -106,7 +107,7 @@ impl<C: Content> Engine<C> {
     fn perform_all(&mut self, operation: Operation, sequence: u64, wave: &mut Wave) {
         self.perform(operation, sequence, wave);
         if wave.background {
-            while let Some(operation) = self.scheme.background(&EngineView(&self.flash, self.clock.now_ns())) {
+            while let Some(operation) = self.scheme.background(&self.media) {
                 self.perform(operation, u64::MAX, wave);
             }
         }
@@ -122,7 +123,7 @@ impl<C: Content> Engine<C> {
         mut random: impl FnMut() -> u64,
         mut go_on: impl FnMut(u64) -> bool,
     ) -> Reached {
-        self.flash.set_without_time(true);
+        self.media.set_without_time(true);
         let mut wave = std::mem::take(&mut self.wave);
         let mut decisions = Decisions::default();
         let round = (pages / 4).max(1);
@@ -131,7 +132,7 @@ impl<C: Content> Engine<C> {
         let mut steady = false;
         let mut is_stopped = false;
         while overwritten < most_overwrites && !steady && !is_stopped {
-            let (programs_before, victims_before) = (self.flash.pages_programmed_now(), self.flash.victims_collected_now());
+            let before = self.media.untimed();
             let start = overwritten;
             while overwritten < (start + round).min(most_overwrites) && !is_stopped {
                 // Multiply-shift maps 64 random bits to the range; its bias is below 2^-30 here.
@@ -141,27 +142,27 @@ impl<C: Content> Engine<C> {
                 overwritten += 1;
                 is_stopped = overwritten % 65_536 == 0 && !go_on(overwritten);
             }
-            let programs = self.flash.pages_programmed_now() - programs_before;
-            rounds.push(programs as f64 / (overwritten - start) as f64);
+            let now = self.media.untimed();
+            rounds.push((now.programs - before.programs) as f64 / (overwritten - start) as f64);
             // Before collection has begun the rounds are all alike, and say nothing.
-            steady = self.flash.victims_collected_now() > victims_before && is_steady(&rounds);
+            steady = now.victims > before.victims && is_steady(&rounds);
         }
         self.wave = wave;
-        self.flash.set_without_time(false);
+        self.media.set_without_time(false);
         self.forget_counts();
         Reached { overwritten_pages: overwritten, write_amplification: rounds.last().copied().unwrap_or(1.0), steady }
     }
 
     fn overwrite(&mut self, lpn: Lpn, sequence: u64, decisions: &mut Decisions, wave: &mut Wave) {
-        let page_bytes = self.page_bytes;
+        let page_bytes = self.shape.page_bytes;
         let extent = Extent { op: HostOp::Write, first: lpn, pages: 1, first_bytes: page_bytes, last_bytes: page_bytes, covered: false };
         decisions.operations.clear();
-        self.scheme.decide(&extent, &EngineView(&self.flash, self.clock.now_ns()), decisions);
+        self.scheme.decide(&extent, &self.media, decisions);
         for operation in &decisions.operations {
             self.perform_all(*operation, sequence, wave);
         }
         // Merges without time cannot wait for commits: no page stays semivalid from one overwrite to the next.
-        while self.flash.settings().log_blocks > 0
+        while self.shape.has_log_blocks
             && let Some(commit) = self.scheme.drain()
         {
             self.perform_all(commit, FILL, wave);
@@ -173,21 +174,21 @@ impl<C: Content> Engine<C> {
 
     /// The workload starts with clean counts.
     fn forget_counts(&mut self) {
-        self.flash.set_without_time(true);
-        self.flash.relieve_now(&mut self.content);
+        self.media.set_without_time(true);
+        self.media.relieve_now(&mut self.content);
         self.place_translation_pages();
-        self.flash.set_without_time(false);
+        self.media.set_without_time(false);
         self.scheme.prepared();
         self.begin_exposure();
-        self.statistics = crate::statistics::Statistics::new(self.flash.settings().members() as usize);
-        while self.flash.take_freed().is_some() {}
+        self.statistics = crate::statistics::Statistics::new(self.shape.members as usize);
+        while self.media.take_freed().is_some() {}
     }
 
     /// Before a read: its unwritten pages appear, with what their stripe's redundancy has of them, as pages of zeroes. They change
     /// no parity, as zero is what an unwritten strip counts for.
     pub(super) fn place_unwritten(&mut self, id: u32) {
         for lpn in self.operation(id).host_pages() {
-            if self.flash.lookup(self.scheme.locate(lpn), Version::Current).is_none() {
+            if self.media.lookup(self.scheme.locate(lpn), Version::Current).is_none() {
                 self.place_page(lpn);
             }
         }
@@ -199,15 +200,15 @@ impl<C: Content> Engine<C> {
         pages.clear();
         self.scheme.redundancy_of(lpn, &mut pages);
         pages.push(self.scheme.locate(lpn));
-        pages.retain(|&address| self.flash.lookup(address, Version::Current).is_none());
+        pages.retain(|&address| self.media.lookup(address, Version::Current).is_none());
         self.add_translation_pages(&mut pages);
         // All or none: a page without its redundancy would be lost by the next failure.
-        let promised = pages.iter().take_while(|&&address| self.flash.reserve_page(address)).count();
+        let promised = pages.iter().take_while(|&&address| self.media.reserve(address, Version::Current)).count();
         if promised < pages.len() {
-            pages[..promised].iter().for_each(|&address| self.flash.release_page(address));
+            pages[..promised].iter().for_each(|&address| self.media.release(address, Version::Current));
         } else {
             for &address in &pages {
-                let ppn = self.flash.place(address, Version::Current);
+                let ppn = self.media.place(address, Version::Current);
                 match self.note_placed(address) {
                     Some(stamp) => self.content.placed_stamp(ppn, stamp),
                     None => {

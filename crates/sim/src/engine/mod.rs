@@ -19,18 +19,18 @@ pub mod translation;
 
 use crate::buffer::{Buffer, BufferOptions, SECTOR_BYTES, Victim};
 use crate::clock::{Clock, Due, NEVER};
+#[cfg(feature = "mutants")]
+use crate::media::accounting::{self, Slip};
+use crate::media::{Flash, Media, Shape};
 use crate::statistics::Statistics;
 use crate::time::LATEST_NS;
 use content::{Content, InBuffer, InEntry, Submitted};
 pub use exposure::Exposure;
 use failure::Failures;
 pub use failure::{FaultRecord, RebuildOptions, RebuildRecord};
-use flashraid_flash::Flash;
-#[cfg(feature = "mutants")]
-use flashraid_flash::accounting::{self, Slip};
 use flashraid_redundancy::{Decisions, Extent, Failure, Job, Scheme};
 use flashraid_vocabulary::memory::{prefetch, reserved};
-use flashraid_vocabulary::{Cause, Change, HostOp, HostRequest, Lpn, MemberId, MemberPage, Version, View, Wave};
+use flashraid_vocabulary::{Cause, Change, HostOp, HostRequest, Lpn, MemberPage, View, Wave};
 pub use instant::Reached;
 use locks::Locks;
 use operations::Slot;
@@ -149,12 +149,14 @@ struct Request {
 
 /// See the module.
 #[derive(Clone)]
-pub struct Engine<C: Content> {
+pub struct Engine<C: Content, M: Media = Flash> {
     options: Options,
     pub(crate) clock: Clock,
     scheme: Box<dyn Scheme>,
-    /// The flash; public for reports.
-    pub flash: Flash,
+    /// What holds the pages; public for reports.
+    pub media: M,
+    /// What never changes about it.
+    shape: Shape,
     /// The contents; public for checks.
     pub content: C,
     jobs: Vec<Box<dyn Job>>,
@@ -197,8 +199,6 @@ pub struct Engine<C: Content> {
     /// What of the map RAM holds, under DFTL.
     translation: Option<Box<Translation>>,
     failures: Failures,
-    reports_data_in: bool,
-    page_bytes: u32,
     page_shift: u32,
     pages_per_row: u64,
     /// What the scheme's window exposes, if it has one.
@@ -220,87 +220,25 @@ pub struct Engine<C: Content> {
     pub(crate) mutant: Option<crate::mutants::Mutant>,
 }
 
-/// What schemes may look at, and the time.
-pub(crate) struct EngineView<'a>(pub(crate) &'a Flash, pub(crate) u64);
-
-impl View for EngineView<'_> {
-    fn now_ns(&self) -> u64 {
-        self.1
-    }
-    #[inline]
-    fn is_written(&self, address: MemberPage, version: Version) -> bool {
-        self.0.lookup(address, version).is_some()
-    }
-    fn queued(&self, member: MemberId) -> (u32, u32) {
-        let load = self.0.load(member);
-        (load.reads, load.programs)
-    }
-    fn load_at(&self, address: MemberPage, version: Version) -> u32 {
-        self.0.load_at(address, version)
-    }
-    fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
-        self.0.busy_ns_at(address, version)
-    }
-    fn channel_load_at(&self, address: MemberPage) -> u32 {
-        self.0.channel_load_at(address)
-    }
-    fn is_idle(&self, member: MemberId) -> bool {
-        self.0.is_idle(member)
-    }
-    #[inline]
-    fn has_failures(&self) -> bool {
-        self.0.has_failures()
-    }
-    fn is_lost(&self, address: MemberPage, version: Version) -> bool {
-        self.0.is_lost(address, version)
-    }
-    fn has_room(&self, address: MemberPage) -> bool {
-        self.0.has_room(address)
-    }
-    fn space_of(&self, address: MemberPage) -> u32 {
-        self.0.domain_of(address, Version::Current)
-    }
-    fn has_mirror(&self, member: MemberId) -> bool {
-        self.0.has_mirror(member)
-    }
-    fn pages_gone(&self, member: MemberId) -> u32 {
-        self.0.pages_gone(member)
-    }
-    fn takes_copy(&self, member: MemberId) -> bool {
-        self.0.takes_copy(member)
-    }
-    fn bases(&self, member: MemberId) -> u32 {
-        self.0.held(member).bases
-    }
-    fn copies(&self, member: MemberId) -> u32 {
-        self.0.held(member).copies
-    }
-}
-
-impl<C: Content> Engine<C> {
+impl<C: Content, M: Media> Engine<C, M> {
     /// An engine over an erased or prepared device.
-    pub fn new(scheme: Box<dyn Scheme>, flash: Flash, content: C, options: Options) -> Self {
-        let members = flash.settings().members();
-        let rows = u64::from(flash.settings().pages_per_member);
+    pub fn new(scheme: Box<dyn Scheme>, media: M, content: C, options: Options) -> Self {
+        let shape = media.shape();
         Self {
             pages_per_row: u64::from(scheme.width()),
-            space_waiters: vec![(NIL, NIL); flash.domains()],
-            writes_in_chunk: vec![0; (rows >> 10) as usize + 1],
-            answers_early: flash.settings().report_data_in || !options.parity_in_response,
-            buffer: options
-                .buffer
-                .map(|buffer| Buffer::new(buffer, options.space_pages, flash.geometry().page_bytes, scheme.width()).into()),
+            space_waiters: vec![(NIL, NIL); shape.domains as usize],
+            writes_in_chunk: vec![0; (shape.pages_per_member >> 10) as usize + 1],
+            answers_early: shape.reports_data_in || !options.parity_in_response,
+            buffer: options.buffer.map(|buffer| Buffer::new(buffer, options.space_pages, shape.page_bytes, scheme.width()).into()),
             evicting: Vec::new(),
             sources: Vec::new(),
             leaving_with: Vec::new(),
             startable: reserved(MOST_AT_ONCE),
-            reports_data_in: flash.settings().report_data_in,
-            failures: Failures::new(options.rebuild, &flash),
-            page_bytes: flash.geometry().page_bytes,
-            page_shift: flash.geometry().page_bytes.trailing_zeros(),
-            statistics: Statistics::new(members as usize),
+            failures: Failures::new(options.rebuild, &shape),
+            page_shift: shape.page_bytes.trailing_zeros(),
+            statistics: Statistics::new(shape.members as usize),
             recorder: None,
-            translation: options.dftl.map(|dftl| Translation::new(&flash, dftl, C::TRACKED).into()),
+            translation: options.dftl.map(|dftl| Translation::new(&shape, dftl, C::TRACKED).into()),
             options,
             clock: Clock::default(),
             jobs: Vec::new(),
@@ -309,7 +247,8 @@ impl<C: Content> Engine<C> {
             idle_ns: 0,
             last_completion: (0, 0),
             scheme,
-            flash,
+            media,
+            shape,
             content,
             requests: reserved(ROOM),
             free_requests: NIL,
@@ -402,14 +341,14 @@ impl<C: Content> Engine<C> {
 
     /// Time of the next event, if anything is under way.
     pub fn next_event_ns(&self) -> Option<u64> {
-        Some(self.flash.next_event_ns().min(self.clock.next_timer_ns()).min(self.next_answer_ns())).filter(|time| *time != NEVER)
+        Some(self.media.next_event_ns().min(self.clock.next_timer_ns()).min(self.next_answer_ns())).filter(|time| *time != NEVER)
     }
 
     /// Moves the time, and says so to media.
     #[inline]
     fn set_now(&mut self, now_ns: u64) {
         self.clock.advance_to(now_ns);
-        self.flash.set_now(now_ns);
+        self.media.set_now(now_ns);
     }
 
     // ---- requests ----
@@ -466,7 +405,7 @@ impl<C: Content> Engine<C> {
         self.answered(id);
         self.ended_part(id);
         self.run_ready();
-        if self.flash.has_failures() {
+        if self.media.has_failures() {
             self.go_on_rebuilding();
         }
         if self.recorder.is_some() {
@@ -478,7 +417,7 @@ impl<C: Content> Engine<C> {
     /// Pages that so many bytes reach into.
     #[inline]
     fn pages_up(&self, bytes: u64) -> u64 {
-        (bytes + u64::from(self.page_bytes) - 1) >> self.page_shift
+        (bytes + u64::from(self.shape.page_bytes) - 1) >> self.page_shift
     }
 
     fn new_request(&mut self, request: Request) -> u32 {
@@ -522,7 +461,7 @@ impl<C: Content> Engine<C> {
         }
         let sector = u64::from(SECTOR_BYTES);
         let (offset_bytes, end_bytes) = (offset_bytes & !(sector - 1), end_bytes.next_multiple_of(sector));
-        let page = u64::from(self.page_bytes);
+        let page = u64::from(self.shape.page_bytes);
         let first = offset_bytes >> self.page_shift;
         let mut extent = Extent {
             op,
@@ -535,11 +474,11 @@ impl<C: Content> Engine<C> {
         let mut start = (offset_bytes & (page - 1)) as u32;
         while extent.pages > self.options.space_pages - extent.first.0 {
             let pages = self.options.space_pages - extent.first.0;
-            let mut lap = Extent { pages, last_bytes: self.page_bytes, ..extent };
+            let mut lap = Extent { pages, last_bytes: self.shape.page_bytes, ..extent };
             self.cut_lap(id, &mut lap, std::mem::take(&mut start));
             extent.pages -= pages;
             extent.first = Lpn(0);
-            extent.first_bytes = if extent.pages == 1 { extent.last_bytes } else { self.page_bytes };
+            extent.first_bytes = if extent.pages == 1 { extent.last_bytes } else { self.shape.page_bytes };
         }
         self.cut_lap(id, &mut extent, start);
     }
@@ -563,7 +502,7 @@ impl<C: Content> Engine<C> {
                 return;
             }
             extent.first.0 += taken;
-            extent.first_bytes = if extent.pages == 1 { extent.last_bytes } else { self.page_bytes };
+            extent.first_bytes = if extent.pages == 1 { extent.last_bytes } else { self.shape.page_bytes };
         }
     }
 
@@ -579,7 +518,7 @@ impl<C: Content> Engine<C> {
             return;
         }
         if C::TRACKED {
-            let bytes = self.page_bytes;
+            let bytes = self.shape.page_bytes;
             let extent = Extent {
                 op: HostOp::Trim,
                 first: self.wrapped(first),
@@ -607,8 +546,8 @@ impl<C: Content> Engine<C> {
                 op: HostOp::Trim,
                 first: Lpn(first - lap),
                 pages: lap_end.min(lap + (u64::from(row) + 1) * self.pages_per_row) - first,
-                first_bytes: self.page_bytes,
-                last_bytes: self.page_bytes,
+                first_bytes: self.shape.page_bytes,
+                last_bytes: self.shape.page_bytes,
                 covered: false,
             };
             first += self.decide(id, &extent);
@@ -617,14 +556,14 @@ impl<C: Content> Engine<C> {
 
     /// The first row from `row` on, before `end`, in which a page is mapped or a write may be in flight.
     fn next_row(&self, row: u64, end: u32) -> u32 {
-        let members = self.flash.settings().members();
+        let members = self.shape.members;
         let mut row = row as u32;
         while row < end {
             if self.writes_in_chunk[(row >> 10) as usize] > 0 {
                 return row;
             }
             let chunk_end = (((row >> 10) + 1) << 10).min(end);
-            match self.flash.next_mapped(row * members, chunk_end * members) {
+            match self.media.next_mapped(row * members, chunk_end * members) {
                 Some(slot) => return slot / members,
                 None => row = chunk_end,
             }
@@ -639,11 +578,11 @@ impl<C: Content> Engine<C> {
             let bytes = match page {
                 0 => extent.first_bytes,
                 last if last + 1 == extent.pages => extent.last_bytes,
-                _ => self.page_bytes,
+                _ => self.shape.page_bytes,
             };
             let change = match extent.op {
                 HostOp::Trim => Submitted::Zero,
-                _ if bytes < self.page_bytes => Submitted::Part(self.lanes(if page == 0 { start } else { 0 }, bytes)),
+                _ if bytes < self.shape.page_bytes => Submitted::Part(self.lanes(if page == 0 { start } else { 0 }, bytes)),
                 _ => Submitted::Whole,
             };
             self.content.submitted(sequence, self.wrapped(extent.first.0 + page), change);
@@ -652,7 +591,7 @@ impl<C: Content> Engine<C> {
 
     /// The lanes that a part of a page reaches into; never all of them, as a part is no whole page.
     fn lanes(&self, start: u32, bytes: u32) -> u64 {
-        let lane = |byte: u32| (u64::from(byte) * 64 / u64::from(self.page_bytes)) as u32;
+        let lane = |byte: u32| (u64::from(byte) * 64 / u64::from(self.shape.page_bytes)) as u32;
         let (first, last) = (lane(start), lane(start + bytes - 1));
         let lanes = u64::MAX >> (63 - (last - first)) << first;
         if lanes == u64::MAX { lanes >> 1 } else { lanes }
@@ -667,10 +606,10 @@ impl<C: Content> Engine<C> {
 
     /// Lets the scheme decide something and admits its operations, on behalf of a request or of nobody.
     #[inline(always)]
-    fn decide_by<T>(&mut self, id: u32, decide: impl FnOnce(&mut dyn Scheme, &EngineView<'_>, &mut Decisions) -> T) -> T {
+    fn decide_by<T>(&mut self, id: u32, decide: impl FnOnce(&mut dyn Scheme, &dyn View, &mut Decisions) -> T) -> T {
         let mut decisions = std::mem::take(&mut self.decisions);
         decisions.operations.clear();
-        let decided = decide(&mut *self.scheme, &EngineView(&self.flash, self.clock.now_ns()), &mut decisions);
+        let decided = decide(&mut *self.scheme, &self.media, &mut decisions);
         #[cfg(feature = "mutants")]
         if self.buffer.as_ref().is_some_and(|buffer| buffer.mutant == Some(crate::mutants::BufferFault::Overtake)) {
             decisions.operations.iter_mut().for_each(|operation| operation.lock = flashraid_redundancy::Lock::None);
@@ -690,7 +629,7 @@ impl<C: Content> Engine<C> {
         let now_ns = self.clock.now_ns();
         let request = self.requests[id as usize];
         self.outstanding -= 1;
-        self.flash.request_completed();
+        self.media.request_completed();
         if request.measured {
             if request.failed.is_none() {
                 self.last_completion = (now_ns, self.idle_ns);
@@ -699,7 +638,7 @@ impl<C: Content> Engine<C> {
             if self.recorder.is_some() {
                 self.record_request(id);
             }
-            if self.flash.has_failures() && request.failed.is_none() {
+            if self.media.has_failures() && request.failed.is_none() {
                 self.note_under_rebuild(request.arrival_ns, now_ns - request.arrival_ns);
             }
         }
@@ -758,7 +697,7 @@ impl<C: Content> Engine<C> {
     pub fn prefetch_map(&self, offset_bytes: u64) {
         let page = offset_bytes >> self.page_shift;
         if page < self.options.space_pages {
-            self.flash.prefetch_map(self.scheme.locate(Lpn(page)));
+            self.media.prefetch_map(self.scheme.locate(Lpn(page)));
             self.scheme.prefetch(Lpn(page));
             self.content.fetch_expected(Lpn(page));
             if let Some(buffer) = &self.buffer {
@@ -776,12 +715,12 @@ impl<C: Content> Engine<C> {
             self.locks.prefetch(self.scheme.stripe_of(Lpn(page)).0);
         }
         for page in page..end {
-            self.flash.prefetch_block(self.flash.slot(self.scheme.locate(Lpn(page))));
+            self.media.prefetch_block(self.media.entry(self.scheme.locate(Lpn(page))));
         }
         if page < end
             && let Some(parity) = self.scheme.parity_of(Lpn(page))
         {
-            self.flash.prefetch_block(self.flash.slot(parity));
+            self.media.prefetch_block(self.media.entry(parity));
         }
     }
 
@@ -794,7 +733,7 @@ impl<C: Content> Engine<C> {
             self.advance_to_answers(time_ns)?;
         }
         loop {
-            while self.flash.next_event_ns() <= time_ns.min(self.clock.next_timer_ns()) {
+            while self.media.next_event_ns() <= time_ns.min(self.clock.next_timer_ns()) {
                 self.process_event();
             }
             if self.clock.next_timer_ns() > time_ns {
@@ -802,8 +741,8 @@ impl<C: Content> Engine<C> {
             }
             self.timer_is_due();
         }
-        if self.flash.next_event_ns() == NEVER && !self.clock.has_pauses() {
-            if (self.waiting_for_space > 0 || self.flash.has_failures()) && self.goes_on_without_progress() {
+        if self.media.next_event_ns() == NEVER && !self.clock.has_pauses() {
+            if (self.waiting_for_space > 0 || self.media.has_failures()) && self.goes_on_without_progress() {
                 return self.advance_until(time_ns);
             }
             self.note_idle(time_ns);
@@ -825,7 +764,7 @@ impl<C: Content> Engine<C> {
 
     /// Processes the next event. Returns whether there was one; without one, requests that wait for space fail.
     pub fn advance(&mut self) -> Result<bool, Halted> {
-        let (event_ns, timer_ns, answer_ns) = (self.flash.next_event_ns(), self.clock.next_timer_ns(), self.next_answer_ns());
+        let (event_ns, timer_ns, answer_ns) = (self.media.next_event_ns(), self.clock.next_timer_ns(), self.next_answer_ns());
         let first_ns = event_ns.min(timer_ns).min(answer_ns);
         if first_ns > LATEST_NS {
             return self.advance_without_event();
@@ -843,11 +782,11 @@ impl<C: Content> Engine<C> {
     /// The next timer is due, before any event.
     #[cold]
     fn timer_is_due(&mut self) {
-        if self.flash.next_event_ns() == NEVER && !self.clock.has_pauses() {
+        if self.media.next_event_ns() == NEVER && !self.clock.has_pauses() {
             self.note_idle(self.clock.next_timer_ns());
         }
         let due = self.clock.take_due();
-        self.flash.set_now(self.clock.now_ns());
+        self.media.set_now(self.clock.now_ns());
         match due {
             Due::Operation(id) => self.go_on(id),
             Due::Idle => {}
@@ -887,11 +826,10 @@ impl<C: Content> Engine<C> {
 
     #[inline]
     fn process_event(&mut self) {
-        self.clock.advance_to(self.flash.next_event_ns());
-        self.flash.advance(&mut self.content);
+        self.clock.advance_to(self.media.next_event_ns());
+        self.media.advance(&mut self.content);
         if self.recorder.is_some() {
-            self.note_slices();
-            self.note_done();
+            self.note_recorded();
         }
         self.fetch_started();
         if self.translation.is_some() {
@@ -908,11 +846,11 @@ impl<C: Content> Engine<C> {
     #[inline(always)]
     fn take_completions(&mut self) {
         let mut next = 0;
-        while let Some(&completion) = self.flash.completions().get(next) {
+        while let Some(&completion) = self.media.completions().get(next) {
             next += 1;
             self.progress(completion);
         }
-        self.flash.forget_completions();
+        self.media.forget_completions();
     }
 
     /// An event was processed.
@@ -932,7 +870,7 @@ impl<C: Content> Engine<C> {
     #[inline]
     fn fetch_started(&mut self) {
         const STEP: usize = STARTED / 4;
-        while let Some((id, ppn, page_slot)) = self.flash.take_started() {
+        while let Some((id, ppn, page_slot)) = self.media.take_started() {
             self.content.fetch_page(ppn);
             prefetch(&self.slots, id as usize);
             let now = self.next_started;
@@ -942,16 +880,16 @@ impl<C: Content> Engine<C> {
             if let Some(slot) = self.slots.get(earlier(1).0 as usize) {
                 prefetch(&self.requests, slot.request() as usize);
                 self.locks.prefetch(slot.stripe());
-                self.flash.prefetch_record(slot.programs());
+                self.media.prefetch_record(slot.programs());
             }
             if let Some(program) = self.slots.get(earlier(2).0 as usize).map(Slot::programs).filter(|program| *program != NIL) {
-                self.flash.prefetch_commit(program);
+                self.media.prefetch_commit(program);
             }
             let (id, page_slot) = earlier(3);
             if let Some(slot) = self.slots.get(id as usize) {
-                self.flash.prefetch_block(page_slot);
+                self.media.prefetch_block(page_slot);
                 if slot.programs() != NIL {
-                    self.flash.prefetch_block(self.flash.prefetch_commit(slot.programs()));
+                    self.media.prefetch_block(self.media.prefetch_commit(slot.programs()));
                 }
             }
         }

@@ -51,7 +51,7 @@ pub struct Moment {
 impl<C: Content> Engine<C> {
     /// What is going on now. Looks at every operation in flight.
     pub fn moment(&self) -> Moment {
-        let collecting = self.flash.collections_under_way();
+        let collecting = self.media.collections_under_way();
         let mut moment = Moment {
             rebuilt: self.rebuild_share(),
             collects: collecting.of_data,
@@ -63,7 +63,7 @@ impl<C: Content> Engine<C> {
             nvram_is_full: self.buffer.as_ref().is_some_and(|buffer| buffer.is_short_of_room()),
             flushes: !self.flushes.is_empty(),
             answered_early: !self.in_controller.is_empty(),
-            programs_dead: self.flash.has_failures() && self.flash.programs_in_service().any(|ppn| self.flash.is_lost_page(ppn)),
+            programs_dead: self.media.has_failures() && self.media.programs_in_service().any(|ppn| self.media.is_lost_page(ppn)),
             ..Moment::default()
         };
         for (id, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.is_alive()) {
@@ -77,8 +77,8 @@ impl<C: Content> Engine<C> {
             moment.misses_map |= is_of_scheme && self.is_held(id as u32);
             moment.writes_map |= !is_of_scheme && slot.operation.space != 0 && slot.started;
         }
-        for member in (0..self.flash.settings().members()).map(|member| MemberId(member as u16)) {
-            moment.semivalid |= self.flash.held(member).bases > 0;
+        for member in (0..self.shape.members).map(|member| MemberId(member as u16)) {
+            moment.semivalid |= self.media.held(member).bases > 0;
         }
         moment
     }

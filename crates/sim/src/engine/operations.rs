@@ -6,10 +6,10 @@
 
 use super::content::Content;
 use super::failure::REBUILD;
-use super::{Engine, EngineView, NIL, Serial};
+use super::{Engine, NIL, Serial};
 #[cfg(feature = "mutants")]
-use flashraid_flash::accounting::{self, Slip};
-use flashraid_flash::{About, Completion, Progress, Question};
+use crate::media::accounting::{self, Slip};
+use crate::media::{About, Completion, Media, Progress, Question};
 use flashraid_redundancy::{Decisions, Failure, IdleWork, Job, Lock, Operation, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::{Action, Cause, Change, HostOp, MemberId, MemberPage, PageOperation, Ruling, StripeId, Version, Wave};
 use std::fmt;
@@ -125,15 +125,15 @@ impl fmt::Display for Slot {
     }
 }
 
-impl<C: Content> Engine<C> {
+impl<C: Content, M: Media> Engine<C, M> {
     /// Applies a state change of an operation's plan.
     pub(crate) fn apply(&mut self, id: u32, operation: &Operation, change: Change) {
         match change {
-            Change::Unmap(address) => self.flash.unmap(address, Version::Current),
-            Change::ReleaseBase(address) => self.flash.unmap(address, Version::Base),
-            Change::ReleaseCopy(address) => self.flash.unmap(address, Version::Copy),
-            Change::Lose(address) => self.flash.lose(address),
-            Change::Retire(address) => self.flash.retire(address),
+            Change::Unmap(address) => self.media.unmap(address, Version::Current),
+            Change::ReleaseBase(address) => self.media.unmap(address, Version::Base),
+            Change::ReleaseCopy(address) => self.media.unmap(address, Version::Copy),
+            Change::Lose(address) => self.media.lose(address),
+            Change::Retire(address) => self.media.retire(address),
             Change::Delay(_, sources) => self.content.delayed(id, operation, sources),
             Change::ReleaseDelayed(address) => self.content.delayed_no_more(address.page),
         }
@@ -274,7 +274,7 @@ impl<C: Content> Engine<C> {
     /// Starts operations whose conditions are met, in the order in which they were met.
     #[inline(always)]
     pub(super) fn run_ready(&mut self) {
-        if !self.ready.is_empty() || self.flash.has_news() {
+        if !self.ready.is_empty() || self.media.has_news() {
             self.run_all_ready();
         }
     }
@@ -297,18 +297,18 @@ impl<C: Content> Engine<C> {
     /// Serves what the flash layer wants to know or has to tell. Returns whether there was anything.
     fn answer_flash(&mut self) -> bool {
         let mut any = false;
-        while let Some(domain) = self.flash.take_freed() {
-            if self.flash.has_failures() {
+        while let Some(domain) = self.media.take_freed() {
+            if self.media.has_failures() {
                 self.gained_space(domain);
             }
             any |= self.wake_space_waiters(domain);
         }
-        while let Some(question) = self.flash.take_question() {
+        while let Some(question) = self.media.take_question() {
             any = true;
             let (plane, address) = match question {
                 Question::Semivalid(plane, address) => (plane, address),
                 Question::Victim(plane) => {
-                    self.flash.choose_victim(plane, &|address| self.scheme.commit_cost(address));
+                    self.media.choose_victim(plane, &|address| self.scheme.commit_cost(address));
                     continue;
                 }
             };
@@ -322,14 +322,10 @@ impl<C: Content> Engine<C> {
             }
             #[cfg(feature = "mutants")]
             let ruling = self.distort_ruling(ruling);
-            self.flash.rule(plane, address, ruling);
+            self.media.rule(plane, address, ruling);
         }
         // An answer may have let a collection move on, or end.
-        if self.flash.has_map_news() {
-            any = true;
-            self.take_map_news();
-        }
-        any
+        any | (self.translation.is_some() && self.take_map_news())
     }
 
     // ---- space ----
@@ -343,10 +339,10 @@ impl<C: Content> Engine<C> {
             let member = self.slots[id as usize].unpromised.trailing_zeros();
             let page = self.slots[id as usize].operation.page;
             let address = MemberPage { member: MemberId(member as u16), page };
-            let domain = self.flash.domain_of(address, Version::Current);
+            let domain = self.media.domain_of(address, Version::Current);
             let (head, tail) = self.space_waiters[domain as usize];
             let is_next = head == NIL || head == id;
-            let is_promised = is_next && self.flash.reserve_page(address);
+            let is_promised = is_next && self.media.reserve(address, Version::Current);
             if !is_promised && !self.is_hopeless(domain) {
                 if head != id {
                     match head {
@@ -379,7 +375,7 @@ impl<C: Content> Engine<C> {
     fn wants_more_of(&self, id: u32, domain: u32) -> bool {
         let Slot { unpromised, operation, .. } = &self.slots[id as usize];
         let next = MemberPage { member: MemberId(unpromised.trailing_zeros() as u16), page: operation.page };
-        *unpromised != 0 && self.flash.domain_of(next, Version::Current) == domain
+        *unpromised != 0 && self.media.domain_of(next, Version::Current) == domain
     }
 
     /// The operation behind `former`, or the first one if that is `NIL`, waits no longer.
@@ -518,23 +514,23 @@ impl<C: Content> Engine<C> {
         let slot = &mut self.slots[id as usize];
         let outcomes = std::mem::take(&mut slot.outcomes);
         slot.troubled = false;
-        let view = EngineView(&self.flash, self.clock.now_ns());
+        let view = &self.media;
         let step = match slot.job {
-            NO_JOB => self.scheme.step(&mut slot.operation, outcomes, &view, &mut wave),
+            NO_JOB => self.scheme.step(&mut slot.operation, outcomes, view, &mut wave),
             REBUILD => {
                 let rebuild = self.failures.rebuild.as_mut().expect("whose work it is");
-                rebuild.step(&mut *self.scheme, &mut slot.operation, outcomes, &view, &mut wave)
+                rebuild.step(&mut *self.scheme, &mut slot.operation, outcomes, view, &mut wave)
             }
             TRANSLATION => {
                 let translation = self.translation.as_mut().expect("whose work it is");
-                translation.step(id, &mut slot.operation, outcomes, &self.flash, &mut wave)
+                translation.step(id, &mut slot.operation, outcomes, &self.media, &mut wave)
             }
-            job => self.jobs[job as usize].step(&mut *self.scheme, &mut slot.operation, outcomes, &view, &mut wave),
+            job => self.jobs[job as usize].step(&mut *self.scheme, &mut slot.operation, outcomes, view, &mut wave),
         };
         debug_assert!(step != Step::Wave || !wave.operations.is_empty(), "a wave that is not the last must do something");
         #[cfg(feature = "mutants")]
         if let Some(mutant) = &mut self.mutant {
-            mutant.distort(&slot.operation, &self.flash, &mut wave);
+            mutant.distort(&slot.operation, &self.media, &mut wave);
         }
         debug_assert!(wave.operations.len() <= 64);
         if let Step::Lock | Step::Failed(_) | Step::Pause(_) = step {
@@ -552,7 +548,7 @@ impl<C: Content> Engine<C> {
         if !wave.changes.is_empty() {
             self.keep_changes(id, &wave.changes);
         }
-        if self.flash.settings().mirror_chips > 0 {
+        if self.shape.has_mirrors {
             self.promise_copies(id, &wave);
         }
         let slot = &self.slots[id as usize];
@@ -596,8 +592,8 @@ impl<C: Content> Engine<C> {
     fn promise_copies(&mut self, id: u32, wave: &Wave) {
         let is_copy = |done: &&PageOperation| done.action == Action::Program && done.version == Version::Copy;
         for copy in wave.operations.iter().filter(is_copy) {
-            let is_promised = self.flash.reserve(self.flash.domain_of(copy.address, Version::Copy));
-            assert!(is_promised || self.flash.has_failures(), "schemes make copies where there is a page: {copy:?}");
+            let is_promised = self.media.reserve(copy.address, Version::Copy);
+            assert!(is_promised || self.media.has_failures(), "schemes make copies where there is a page: {copy:?}");
             self.slots[id as usize].promised_copies |= u64::from(is_promised) << copy.address.member.0;
         }
     }
@@ -614,12 +610,12 @@ impl<C: Content> Engine<C> {
     }
 
     fn submit_page_operation(&mut self, id: u32, page_operation: &PageOperation) {
-        if self.flash.has_failures() && self.fails_at_once(id, page_operation) {
+        if self.media.has_failures() && self.fails_at_once(id, page_operation) {
             return;
         }
         #[cfg(feature = "mutants")]
         self.program_late();
-        let record = self.flash.submit(page_operation, id).expect("schemes read what is written");
+        let record = self.media.submit(page_operation, id).expect("schemes read what is written");
         let slot = &mut self.slots[id as usize];
         slot.outstanding += 1;
         slot.waits += u8::from(page_operation.host_waits);
@@ -655,13 +651,13 @@ impl<C: Content> Engine<C> {
     #[inline(always)]
     pub(super) fn progress(&mut self, completion: Completion) {
         let Completion { record, progress } = completion;
-        let about = self.flash.about(record);
+        let about = self.media.about(record);
         let id = about.owner;
         if progress == Progress::Failed {
             self.page_operation_failed(record, &about);
             return self.go_on(id);
         }
-        let reported_before = about.action == Action::Program && self.reports_data_in;
+        let reported_before = about.action == Action::Program && self.shape.reports_data_in;
         if progress == Progress::DataIn || !reported_before {
             self.slots[id as usize].waits -= u8::from(about.host_waits);
         }
@@ -675,7 +671,7 @@ impl<C: Content> Engine<C> {
     fn page_operation_ended(&mut self, record: u32, about: &About) {
         let since_ns = about.submitted_ns;
         #[cfg(feature = "mutants")]
-        let since_ns = if accounting::makes(Slip::MemberLatencyFromStart) { self.flash.began_ns(about.ppn) } else { since_ns };
+        let since_ns = if accounting::makes(Slip::MemberLatencyFromStart) { self.media.began_ns(about.ppn) } else { since_ns };
         self.statistics.page_operation_ended(about.member, self.clock.now_ns() - since_ns);
         let slot = &mut self.slots[about.owner as usize];
         slot.outstanding -= 1;
@@ -688,7 +684,7 @@ impl<C: Content> Engine<C> {
                         self.translation_page_read(about.owner);
                     }
                 }
-                self.flash.forget(record);
+                self.media.forget(record);
                 if self.slots[about.owner as usize].job == REBUILD {
                     self.fetched(about.owner, about.member);
                 }
@@ -702,7 +698,7 @@ impl<C: Content> Engine<C> {
                     self.content.programmed(record, about.ppn);
                 }
                 let slot = &mut self.slots[about.owner as usize];
-                self.flash.set_next_in_list(record, slot.programs);
+                self.media.set_next_in_list(record, slot.programs);
                 slot.programs = record;
                 #[cfg(feature = "mutants")]
                 self.switch_map_early(about.owner);
@@ -718,7 +714,7 @@ impl<C: Content> Engine<C> {
             self.answer(id);
         }
         let slot = &self.slots[id as usize];
-        if slot.outstanding > 0 || (self.flash.has_failures() && !self.settle_wave(id)) {
+        if slot.outstanding > 0 || (self.media.has_failures() && !self.settle_wave(id)) {
             return;
         }
         let slot = &self.slots[id as usize];
@@ -760,18 +756,18 @@ impl<C: Content> Engine<C> {
         let changes = std::mem::replace(&mut slot.changes, NIL);
         let mut programs = 0;
         while record != NIL {
-            let next = self.flash.next_in_list(record);
+            let next = self.media.next_in_list(record);
             #[cfg(feature = "mutants")]
             if self.forgets(&operation, record) {
-                self.flash.abort(std::mem::replace(&mut record, next));
+                self.media.abort(std::mem::replace(&mut record, next));
                 continue;
             }
-            if self.flash.has_failures() && self.flash.is_unplaced(record) {
+            if self.media.has_failures() && self.media.is_unplaced(record) {
                 self.ended_unplaced(record);
             } else {
                 programs += 1;
             }
-            self.flash.commit(record);
+            self.media.commit(record);
             record = next;
         }
         if changes != NIL {
@@ -849,7 +845,7 @@ impl<C: Content> Engine<C> {
         while promised != 0 {
             let member = promised.trailing_zeros();
             promised &= promised - 1;
-            self.flash.release_page(MemberPage { member: MemberId(member as u16), page: operation.page });
+            self.media.release(MemberPage { member: MemberId(member as u16), page: operation.page }, Version::Current);
         }
     }
 
@@ -901,10 +897,10 @@ impl<C: Content> Engine<C> {
             if page_operation.version == Version::Base {
                 return true;
             }
-            if self.flash.lookup(page_operation.address, page_operation.version).is_none() {
+            if self.media.lookup(page_operation.address, page_operation.version).is_none() {
                 page_operation.version = Version::Current;
             }
-            let is_mapped = self.flash.lookup(page_operation.address, page_operation.version).is_some();
+            let is_mapped = self.media.lookup(page_operation.address, page_operation.version).is_some();
             if C::TRACKED && !is_mapped {
                 self.content.check_without_flash(id, &operation, u32::from(page_operation.strip), None);
             }
@@ -934,7 +930,7 @@ impl<C: Content> Engine<C> {
     /// Admits what the scheme wants to do in the background.
     #[cold]
     fn start_background(&mut self) {
-        while let Some(operation) = self.scheme.background(&EngineView(&self.flash, self.clock.now_ns())) {
+        while let Some(operation) = self.scheme.background(&self.media) {
             self.admit_after(operation, NO_JOB, NIL);
         }
     }
@@ -943,7 +939,7 @@ impl<C: Content> Engine<C> {
     #[cold]
     pub(super) fn offer_idle_time(&mut self) {
         loop {
-            match self.scheme.idle(&EngineView(&self.flash, self.clock.now_ns())) {
+            match self.scheme.idle(&self.media) {
                 IdleWork::Start(operation) => drop(self.admit_after(operation, NO_JOB, NIL)),
                 IdleWork::After(delay_ns) => return self.clock.ask_when_idle(delay_ns),
                 IdleWork::None => return,
@@ -963,7 +959,7 @@ impl<C: Content> Engine<C> {
     /// Starts what the jobs have to do now.
     pub(super) fn offer_jobs(&mut self) {
         for job in 0..self.jobs.len() {
-            while let Some(operation) = self.jobs[job].next(&*self.scheme, &EngineView(&self.flash, self.clock.now_ns())) {
+            while let Some(operation) = self.jobs[job].next(&*self.scheme, &self.media) {
                 self.admit_after(operation, job as u16, NIL);
                 self.run_ready();
             }
@@ -1010,7 +1006,7 @@ impl<C: Content> Engine<C> {
             }
             self.condition_met(lender);
         }
-        self.flash.committed(plane);
+        self.media.committed(plane);
     }
 
     /// Operation `id` runs under the lock of operation `holder`, which has not started and does not until then.
@@ -1039,8 +1035,8 @@ impl<C: Content> Engine<C> {
             let member = wanted.trailing_zeros();
             wanted &= wanted - 1;
             let address = MemberPage { member: MemberId(member as u16), page: operation.page };
-            let domain = self.flash.domain_of(address, Version::Current);
-            if self.space_waiters[domain as usize].0 != NIL || !self.flash.reserve_page(address) {
+            let domain = self.media.domain_of(address, Version::Current);
+            if self.space_waiters[domain as usize].0 != NIL || !self.media.reserve(address, Version::Current) {
                 self.give_back(operation, promised);
                 return false;
             }

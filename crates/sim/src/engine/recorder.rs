@@ -4,7 +4,7 @@
 use super::content::Content;
 use super::operations::TRANSLATION;
 use super::{Engine, NIL};
-use flashraid_flash::{Activity, Done, Slice, Track};
+use crate::media::{Activity, Done, Media, Slice, Track};
 use flashraid_redundancy::{Failure, Method, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, Lpn, MemberId};
 use std::ops::Range;
@@ -156,11 +156,11 @@ impl Recorder {
     }
 }
 
-impl<C: Content> Engine<C> {
+impl<C: Content, M: Media> Engine<C, M> {
     /// Begins recording. `slices` says whether it matters when page operations start: for first starts, and for a timeline.
     pub fn record(&mut self, slices: bool) {
-        let members = self.flash.settings().members() as usize;
-        self.flash.record_slices(slices);
+        let members = self.shape.members as usize;
+        self.media.record_slices(slices);
         self.has_watchers = true;
         self.recorder = Some(Box::new(Recorder {
             requests: Vec::new(),
@@ -171,7 +171,7 @@ impl<C: Content> Engine<C> {
             notes: Vec::new(),
             is_open: false,
             queued: vec![(0, 0); members],
-            blocks_of_units: vec![0; self.flash.units().len()],
+            blocks_of_units: vec![0; self.shape.units as usize],
             blocks: vec![0; members],
         }));
     }
@@ -186,14 +186,14 @@ impl<C: Content> Engine<C> {
     /// Keeps no more moments. `slices` as in `record`.
     pub fn stop_moments(&mut self, slices: bool) {
         self.record_moments(0..0);
-        self.flash.record_slices(slices);
+        self.media.record_slices(slices);
     }
 
     /// Ends recording.
     pub(crate) fn stop_recording(&mut self) {
         self.recorder = None;
-        self.flash.record_slices(false);
-        self.flash.record_done(false);
+        self.media.record_slices(false);
+        self.media.record_done(false);
     }
 
     /// The request was submitted at this moment.
@@ -215,11 +215,12 @@ impl<C: Content> Engine<C> {
         note.methods.0 |= Methods::of(&operation).0;
     }
 
-    /// Takes over what the flash recorded, while operations that end now are still there.
+    /// Takes over what media recorded, while the operations that planned it are still there.
     #[cold]
-    pub(super) fn note_slices(&mut self) {
+    pub(super) fn note_recorded(&mut self) {
         let Some(recorder) = &mut self.recorder else { return };
-        for slice in self.flash.slices() {
+        let (slices, all_done) = self.media.recorded();
+        for slice in slices {
             let request = slice.operation.map(|id| self.slots[id as usize].request()).filter(|request| *request != NIL);
             let sequence = request.map(|request| self.requests[request as usize].sequence);
             if let (Track::Bus(_), Some(request), Some(sequence)) = (slice.track, request, sequence) {
@@ -236,24 +237,17 @@ impl<C: Content> Engine<C> {
                 _ => continue,
             };
             if recorder.is_open && time_ns < recorder.window.end {
-                let blocks = self.flash.free_blocks_of_unit(slice.unit);
+                let blocks = self.media.free_blocks_of_unit(slice.unit);
                 let former = std::mem::replace(&mut recorder.blocks_of_units[slice.unit as usize], blocks);
                 if blocks != former {
-                    let member = self.flash.member_of_unit(slice.unit).expect("units that work are of a member");
+                    let member = self.media.member_of_unit(slice.unit).expect("units that work are of a member");
                     let all = &mut recorder.blocks[member as usize];
                     *all = *all + blocks - former;
                     recorder.moments.push(Moment::FreeBlocks { time_ns, member, blocks: *all });
                 }
             }
         }
-        self.flash.forget_slices();
-    }
-
-    /// Takes over the page operations that ended, while the operations that planned them are still there.
-    #[cold]
-    pub(super) fn note_done(&mut self) {
-        let Some(recorder) = &mut self.recorder else { return };
-        for done in self.flash.done() {
+        for done in all_done {
             let slot = done.operation.map(|id| &self.slots[id as usize]);
             let request = slot.map(|slot| slot.request()).filter(|request| *request != NIL);
             recorder.done.push(DoneRecord {
@@ -262,7 +256,7 @@ impl<C: Content> Engine<C> {
                 request: request.map(|request| self.requests[request as usize].sequence),
             });
         }
-        self.flash.forget_done();
+        self.media.forget_recorded();
     }
 
     /// Notes queues that changed at this moment.
@@ -277,8 +271,8 @@ impl<C: Content> Engine<C> {
             recorder.is_open = true;
             recorder.queued.fill((u32::MAX, u32::MAX)); // all are news
             for (unit, blocks) in recorder.blocks_of_units.iter_mut().enumerate() {
-                if let Some(member) = self.flash.member_of_unit(unit as u32) {
-                    *blocks = self.flash.free_blocks_of_unit(unit as u32);
+                if let Some(member) = self.media.member_of_unit(unit as u32) {
+                    *blocks = self.media.free_blocks_of_unit(unit as u32);
                     recorder.blocks[member as usize] += *blocks;
                 }
             }
@@ -286,8 +280,7 @@ impl<C: Content> Engine<C> {
             recorder.moments.extend(all.map(|(member, blocks)| Moment::FreeBlocks { time_ns, member: member as u32, blocks: *blocks }));
         }
         for (member, former) in recorder.queued.iter_mut().enumerate() {
-            let load = self.flash.load(MemberId(member as u16));
-            let now = (load.reads, load.programs);
+            let now = self.media.queued(MemberId(member as u16));
             if now != *former {
                 *former = now;
                 recorder.moments.push(Moment::Queued { time_ns, member: member as u32, reads: now.0, programs: now.1 });

@@ -14,8 +14,8 @@
 use super::content::Content;
 use super::operations::TRANSLATION;
 use super::{Dftl, Engine, NIL, ROOM};
+use crate::media::{FlashFault, MapNews, Media, Shape};
 use flashraid_flash::mapping::cache::{CachedMap, Lookup, Victim};
-use flashraid_flash::{Flash, FlashFault, MapNews};
 use flashraid_redundancy::{Lock, Operation, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::memory::{reserved, zeroed};
 use flashraid_vocabulary::{Action, Cause, Change, Lpn, MemberPage, PageOperation, Priority, Sources, StripeId, Version, Wave};
@@ -198,8 +198,8 @@ impl MirrorTable {
     }
 
     /// What the map says of an entry: a number to compare; 0 for nothing.
-    fn value(&self, flash: &Flash, entry: u32) -> u64 {
-        let ppn = |slot: u32, version| flash.lookup(flash.address(slot), version).map_or(0, |ppn| u64::from(ppn.0) + 1);
+    fn value(&self, media: &impl Media, entry: u32) -> u64 {
+        let ppn = |slot: u32, version| media.lookup(media.page(slot), version).map_or(0, |ppn| u64::from(ppn.0) + 1);
         match self.slots.get((entry.wrapping_sub(self.first * self.members)) as usize) {
             Some(0) => 0,
             Some(slot) => ppn(slot - 1, Version::Copy) << 32 | ppn(slot - 1, Version::Base),
@@ -228,6 +228,7 @@ pub struct Translation {
     pages: u32,
     /// Local page of a member's first translation page.
     first_page: u32,
+    page_bytes: u32,
     /// By translation page: the version on flash (0 is none), and the newest that was programmed or is being programmed.
     on_flash: Vec<u32>,
     newest: Vec<u32>,
@@ -257,14 +258,13 @@ pub struct Translation {
 
 impl Translation {
     /// Nothing cached, nothing on flash. `tracked` says whether it is checked what translation pages say.
-    pub fn new(flash: &Flash, dftl: Dftl, tracked: bool) -> Self {
-        let settings = flash.settings();
-        let members = settings.members();
+    pub fn new(shape: &Shape, dftl: Dftl, tracked: bool) -> Self {
+        let members = shape.members;
         let shift = dftl.entries_per_page.trailing_zeros();
-        let pages = settings.translation_pages / 2;
-        let mirrors = MirrorTable::new(members, settings.pages_per_member, dftl);
+        let pages = shape.translation_pages / 2;
+        let mirrors = MirrorTable::new(members, shape.pages_per_member, dftl);
         let entries = match dftl.mirror_entries {
-            0 => settings.pages_per_member * members,
+            0 => shape.pages_per_member * members,
             mirror_entries => (mirrors.first + mirror_entries) * members,
         };
         let all_pages = (pages * members) as usize;
@@ -272,17 +272,18 @@ impl Translation {
             table: CachedMap::new(dftl.cmt_entries, entries as usize, all_pages),
             mirrors,
             members,
-            to_twin: if settings.member_is_chip && settings.geometry.channels > 1 { settings.geometry.chips_per_channel } else { 1 },
+            to_twin: shape.to_twin,
             entries,
             shift,
             pages,
-            first_page: settings.pages_per_member,
+            first_page: shape.pages_per_member,
+            page_bytes: shape.page_bytes,
             on_flash: vec![0; all_pages],
             newest: vec![0; all_pages],
             queued: vec![NIL; all_pages],
             loading: vec![NIL; all_pages],
             stale: vec![false; all_pages],
-            grouped: (0..flash.planes()).map(|_| Vec::with_capacity(flash.geometry().pages_per_block as usize)).collect(),
+            grouped: (0..shape.planes).map(|_| Vec::with_capacity(shape.pages_per_block as usize)).collect(),
             held: reserved(ROOM),
             waves: Lists::new(),
             work: reserved(ROOM),
@@ -314,8 +315,8 @@ impl Translation {
     }
 
     /// The copy of a translation page that is lost while the other one lives: 0 or 1.
-    fn lost_copy(&self, page: u32, flash: &Flash) -> Option<usize> {
-        let lost = self.copies(page).map(|copy| flash.is_lost(copy, Version::Current));
+    fn lost_copy(&self, page: u32, media: &impl Media) -> Option<usize> {
+        let lost = self.copies(page).map(|copy| media.is_lost(copy, Version::Current));
         (lost[0] != lost[1]).then_some(usize::from(lost[1]))
     }
 
@@ -382,10 +383,10 @@ impl Translation {
 
     /// Entries of which translation pages say something else than the map does, although neither the table nor the list of moved entries
     /// knows better. `is_busy` tells which translation pages are being written.
-    pub(crate) fn forgotten(&self, flash: &Flash, is_busy: impl Fn(u32) -> bool) -> u64 {
+    pub(crate) fn forgotten(&self, media: &impl Media, is_busy: impl Fn(u32) -> bool) -> u64 {
         let Some(stored) = &self.stored else { return 0 };
         let is_forgotten = |entry: &u32| {
-            stored.entries[*entry as usize] != self.mirrors.value(flash, *entry)
+            stored.entries[*entry as usize] != self.mirrors.value(media, *entry)
                 && !self.table.is_dirty(*entry)
                 && !stored.moved.contains(entry)
                 && !is_busy(self.page_of(*entry))
@@ -406,13 +407,13 @@ impl Translation {
 
     /// Plans a translation operation: one without space reads its page; the others read it, if it is on flash, and program both copies, or
     /// the one that is lost. (If both are lost, a controller would have to scan the headers of all pages; no time is taken for that.)
-    pub(super) fn step(&mut self, id: u32, operation: &mut Operation, outcomes: Outcomes, flash: &Flash, wave: &mut Wave) -> Step {
+    pub(super) fn step(&mut self, id: u32, operation: &mut Operation, outcomes: Outcomes, media: &impl Media, wave: &mut Wave) -> Step {
         if outcomes.unplaced != 0 {
             return Step::Done; // the copy that found no page is lost
         }
         let page = operation.stripe.0 & !LOCK;
         let copies = self.copies(page);
-        let page_bytes = flash.geometry().page_bytes;
+        let page_bytes = self.page_bytes;
         let page_operation = |action: Action, address: MemberPage| PageOperation {
             action,
             version: Version::Current,
@@ -431,7 +432,7 @@ impl Translation {
         // Of a page that is being written the controller still has the new version.
         let in_hand = is_load && self.newest[page as usize] > self.on_flash[page as usize];
         self.counts.in_hand += u64::from(in_hand && self.on_flash[page as usize] > 0);
-        let lost = copies.map(|copy| flash.is_lost(copy, Version::Current));
+        let lost = copies.map(|copy| media.is_lost(copy, Version::Current));
         let is_repair = operation.kind == OperationKind::Repair;
         if is_repair && first_step && (lost == [false; 2] || lost == [true; 2]) {
             return Step::Nothing;
@@ -440,8 +441,8 @@ impl Translation {
         if first_step {
             self.work[id as usize].knows_page = !must_read;
         }
-        if first_step && must_read && !(flash.makes(FlashFault::WriteWithoutRead) && !is_load && !is_repair) {
-            let [own, twin] = copies.map(|copy| flash.load_at(copy, Version::Current));
+        if first_step && must_read && !(media.makes(FlashFault::WriteWithoutRead) && !is_load && !is_repair) {
+            let [own, twin] = copies.map(|copy| media.load_at(copy, Version::Current));
             let is_twin = if lost == [false; 2] { twin < own } else { lost[0] };
             wave.operations.push(page_operation(Action::Read, copies[usize::from(is_twin)]));
             self.work[id as usize].version = self.on_flash[page as usize];
@@ -455,13 +456,13 @@ impl Translation {
             wave.operations.push(PageOperation { cause: Cause::Rebuild, ..page_operation(Action::Program, lost_one) });
             return Step::Last;
         }
-        self.gather(id, page, flash);
+        self.gather(id, page, media);
         wave.operations.extend(copies.map(|copy| page_operation(Action::Program, copy)));
         Step::Last
     }
 
     /// All that is newer than the translation page goes into it.
-    fn gather(&mut self, id: u32, page: u32, flash: &Flash) {
+    fn gather(&mut self, id: u32, page: u32, media: &impl Media) {
         self.queued[page as usize] = NIL;
         self.stale[page as usize] = false;
         self.newest[page as usize] += 1;
@@ -471,21 +472,21 @@ impl Translation {
         let mirrors = &self.mirrors;
         self.table.clean(page, |entry| {
             appeared.remove(&entry);
-            work.written.push((entry, mirrors.value(flash, entry)));
+            work.written.push((entry, mirrors.value(media, entry)));
         });
         let (members, shift) = (self.members, self.shift);
         moved.retain(|entry| {
             let is_here = ((*entry / members) >> shift) * members + *entry % members == page;
             if is_here {
                 appeared.remove(entry);
-                work.written.push((*entry, mirrors.value(flash, *entry)));
+                work.written.push((*entry, mirrors.value(media, *entry)));
             }
             !is_here
         });
     }
 
     /// A translation operation has ended. Appends the operations that need wait no more to `ready`.
-    fn ended(&mut self, id: u32, operation: &Operation, flash: &Flash, ready: &mut Vec<u32>) {
+    fn ended(&mut self, id: u32, operation: &Operation, media: &impl Media, ready: &mut Vec<u32>) {
         let page = operation.stripe.0 & !LOCK;
         let work = &mut self.work[id as usize];
         if operation.kind == OperationKind::Repair {
@@ -505,7 +506,7 @@ impl Translation {
             return;
         }
         self.on_flash[page as usize] = work.version;
-        if flash.makes(FlashFault::DropLateChange) {
+        if media.makes(FlashFault::DropLateChange) {
             self.table.clean(page, |_| {});
         }
         while let Some(entry) = self.victims.pop(&mut work.victims) {
@@ -522,7 +523,7 @@ impl Translation {
     }
 
     /// The collector moved a version of a page, or gave it up.
-    fn moved(&mut self, plane: u32, version: Version, slot: u32, flash: &Flash) {
+    fn moved(&mut self, plane: u32, version: Version, slot: u32, media: &impl Media) {
         let entry = match version {
             Version::Current => slot,
             // What is kept for parities that NVRAM holds is known to NVRAM too (SPEC 6.2).
@@ -532,7 +533,7 @@ impl Translation {
                 None => {
                     // An operation that ends releases its pages one after another. Releasing one may start a collection, which
                     // gives up the next one if that cannot be read; then the operation releases that, too, and its entry.
-                    assert!(flash.lookup(flash.address(slot), version).is_none(), "who has a base or a copy has an entry for it");
+                    assert!(media.lookup(media.page(slot), version).is_none(), "who has a base or a copy has an entry for it");
                     return;
                 }
             },
@@ -580,7 +581,7 @@ fn page_of_change(change: &Change) -> Option<MemberPage> {
     }
 }
 
-impl<C: Content> Engine<C> {
+impl<C: Content, M: Media> Engine<C, M> {
     /// Sees to it that the entries of all pages of a wave are cached, and pins them. If some have to be loaded first, keeps the wave and returns
     /// false; the operation is among `ready` when they are there.
     pub(super) fn translate(&mut self, id: u32, wave: &mut Wave) -> bool {
@@ -591,7 +592,7 @@ impl<C: Content> Engine<C> {
         debug_assert!(translation.held[id as usize].missing == 0);
         for page_operation in &wave.operations {
             let is_change = page_operation.action == Action::Program;
-            let slot = self.flash.slot(page_operation.address);
+            let slot = self.media.entry(page_operation.address);
             self.need(&mut translation, id, slot, is_change);
             if page_operation.version != Version::Current && translation.mirrors.is_in_use() {
                 let entry = translation.mirrors.entry_or_new(slot);
@@ -603,8 +604,8 @@ impl<C: Content> Engine<C> {
             if matches!(change, Change::ReleaseBase(_)) && !translation.mirrors.is_in_use() {
                 continue;
             }
-            let slot = self.flash.slot(page);
-            self.need(&mut translation, id, slot, !self.flash.makes(FlashFault::ForgetChange));
+            let slot = self.media.entry(page);
+            self.need(&mut translation, id, slot, !self.media.makes(FlashFault::ForgetChange));
             if let (Some(entry), Change::ReleaseBase(_) | Change::ReleaseCopy(_)) = (translation.mirrors.entry(slot), change) {
                 self.need(&mut translation, id, entry, true);
             }
@@ -694,7 +695,7 @@ impl<C: Content> Engine<C> {
         let Some(mut translation) = self.translation.take() else { return };
         translation.unplaced.clear();
         for page in 0..translation.pages() {
-            if let Some(copy) = translation.lost_copy(page, &self.flash) {
+            if let Some(copy) = translation.lost_copy(page, &self.media) {
                 self.repair_translation_page(&mut translation, page, copy);
             }
         }
@@ -708,8 +709,8 @@ impl<C: Content> Engine<C> {
         for page in std::mem::take(&mut translation.unplaced) {
             let mut translation = self.translation.take().expect("not lent");
             // A write may have made both copies since, and a failure taken the other one too.
-            if let Some(copy) = translation.lost_copy(page, &self.flash) {
-                match self.flash.has_room(translation.copies(page)[copy]) {
+            if let Some(copy) = translation.lost_copy(page, &self.media) {
+                match self.media.has_room(translation.copies(page)[copy]) {
                     true => self.repair_translation_page(&mut translation, page, copy),
                     false => translation.unplaced.push(page),
                 }
@@ -724,7 +725,7 @@ impl<C: Content> Engine<C> {
         if self.has_fault(crate::mutants::Fault::SkipMapRepair) {
             return;
         }
-        if copy == 1 && self.flash.makes(FlashFault::RepairFirstCopy) {
+        if copy == 1 && self.media.makes(FlashFault::RepairFirstCopy) {
             return;
         }
         let operation = translation.operation(page, Lock::Exclusive, 1 << translation.copies(page)[copy].member.0);
@@ -756,7 +757,7 @@ impl<C: Content> Engine<C> {
     pub(super) fn settle_translation(&mut self, id: u32, operation: &Operation, is_translation: bool, failed: bool) {
         let translation = self.translation.as_mut().expect("only under DFTL");
         if is_translation {
-            translation.ended(id, operation, &self.flash, &mut self.ready);
+            translation.ended(id, operation, &self.media, &mut self.ready);
             return;
         }
         let Some(held) = translation.held.get_mut(id as usize) else { return };
@@ -764,7 +765,7 @@ impl<C: Content> Engine<C> {
         while let Some((entry, is_change)) = translation.pins.pop(&mut pins) {
             if is_change && !failed {
                 translation.table.set_dirty(entry, translation.page_of(entry));
-                if translation.mirrors.entry(entry).is_some() && self.flash.lookup(self.flash.address(entry), Version::Copy).is_none() {
+                if translation.mirrors.entry(entry).is_some() && self.media.lookup(self.media.page(entry), Version::Copy).is_none() {
                     translation.mirrors.release(entry);
                 }
             }
@@ -772,24 +773,26 @@ impl<C: Content> Engine<C> {
         }
     }
 
-    /// Takes notice of what the collector moved. What is not cached is written when the collection has ended, all entries of a page at once.
-    pub(super) fn take_map_news(&mut self) {
+    /// Takes notice of what the collector moved, and returns whether it did anything. What is not cached is written when the collection has ended,
+    /// all entries of a page at once.
+    pub(super) fn take_map_news(&mut self) -> bool {
         let mut translation = self.translation.take().expect("only under DFTL");
         let mut all_news = std::mem::take(&mut translation.news);
-        self.flash.swap_map_news(&mut all_news);
-        if self.flash.makes(FlashFault::ForgetMoves) {
+        self.media.swap_map_news(&mut all_news);
+        if self.media.makes(FlashFault::ForgetMoves) {
             all_news.clear();
         }
+        let any = !all_news.is_empty();
         for news in all_news.drain(..) {
             match news {
-                MapNews::Moved { plane, version, slot } => translation.moved(plane, version, slot, &self.flash),
+                MapNews::Moved { plane, version, slot } => translation.moved(plane, version, slot, &self.media),
                 MapNews::Ended { plane } => {
                     let mut pages = std::mem::take(&mut translation.grouped[plane as usize]);
                     for page in pages.drain(..) {
                         if translation.stale[page as usize] {
                             self.write_translation_page(&mut translation, page);
                         }
-                        if self.flash.makes(FlashFault::WriteFirstStale) {
+                        if self.media.makes(FlashFault::WriteFirstStale) {
                             break;
                         }
                     }
@@ -799,6 +802,7 @@ impl<C: Content> Engine<C> {
         }
         translation.news = all_news;
         self.translation = Some(translation);
+        any
     }
 
     /// The content that a program of a translation operation writes, or that its read must find.
@@ -827,24 +831,24 @@ impl<C: Content> Engine<C> {
     pub(super) fn place_translation_pages(&mut self) {
         let Some(mut translation) = self.translation.take() else { return };
         for slot in 0..translation.mirrors.of_slot.len() as u32 {
-            if self.flash.lookup(self.flash.address(slot), Version::Copy).is_some() {
+            if self.media.lookup(self.media.page(slot), Version::Copy).is_some() {
                 translation.mirrors.entry_or_new(slot);
             }
         }
         for page in 0..translation.pages() {
-            let is_mapped = |entry: u32| translation.mirrors.value(&self.flash, entry) != 0;
+            let is_mapped = |entry: u32| translation.mirrors.value(&self.media, entry) != 0;
             if translation.on_flash[page as usize] == 0 && translation.entries_of(page).any(is_mapped) {
                 translation.placed(page);
                 for copy in translation.copies(page) {
-                    let (plane, ppn) = self.flash.place_now(copy, Version::Current, false, &mut self.content);
+                    let (plane, ppn) = self.media.place_now(copy, Version::Current, false, &mut self.content);
                     self.content.placed_stamp(ppn, stamp(page, 1));
-                    self.flash.collect_low_now(plane, &mut self.content);
+                    self.media.collect_low_now(plane, &mut self.content);
                 }
             }
         }
         if let Some(stored) = &mut translation.stored {
             let mirrors = &translation.mirrors;
-            (0..).zip(&mut stored.entries).for_each(|(entry, says)| *says = mirrors.value(&self.flash, entry));
+            (0..).zip(&mut stored.entries).for_each(|(entry, says)| *says = mirrors.value(&self.media, entry));
         }
         self.translation = Some(translation);
     }
@@ -853,7 +857,7 @@ impl<C: Content> Engine<C> {
     pub(super) fn add_translation_pages(&self, pages: &mut Vec<MemberPage>) {
         let Some(translation) = &self.translation else { return };
         for index in 0..pages.len() {
-            let page = translation.page_of(self.flash.slot(pages[index]));
+            let page = translation.page_of(self.media.entry(pages[index]));
             let is_there = translation.on_flash[page as usize] > 0 || self.writes_translation_page(page);
             let copies = translation.copies(page);
             if !is_there && !pages.contains(&copies[0]) {
@@ -866,10 +870,10 @@ impl<C: Content> Engine<C> {
     /// content of that.
     pub(super) fn note_placed(&mut self, address: MemberPage) -> Option<u64> {
         let translation = self.translation.as_mut()?;
-        if !self.flash.settings().is_translation(address.page) {
-            let entry = self.flash.slot(address);
+        if !self.shape.is_translation(address) {
+            let entry = self.media.entry(address);
             if let Some(stored) = &mut translation.stored {
-                stored.entries[entry as usize] = translation.mirrors.value(&self.flash, entry);
+                stored.entries[entry as usize] = translation.mirrors.value(&self.media, entry);
                 stored.appeared.insert(entry);
             }
             return None;

@@ -103,7 +103,7 @@ impl Writers {
             *rates = Rates::new(now_ns);
         }
         if self.operation_log.is_some() {
-            engine.flash.record_done(true);
+            engine.media.record_done(true);
         }
     }
 
@@ -210,7 +210,7 @@ impl Writers {
         }
         recorder.requests.clear();
         if let Some(log) = &mut self.operation_log {
-            recorder.done.iter().try_for_each(|done| log.add(done, &engine.flash))?;
+            recorder.done.iter().try_for_each(|done| log.add(done, &engine.media))?;
             recorder.done.clear();
         }
         let Some(timeline) = &mut self.timeline else { return Ok(()) };
@@ -219,7 +219,7 @@ impl Writers {
         }
         recorder.moments.clear();
         let window_end_ns = timeline.window.end;
-        let is_over = engine.now_ns() >= window_end_ns && !engine.flash.is_at_work_since_before(window_end_ns);
+        let is_over = engine.now_ns() >= window_end_ns && !engine.media.is_at_work_since_before(window_end_ns);
         if self.has_arrivals && (is_over || timeline.truncated_ns.is_some()) {
             engine.stop_moments(self.latency_log.is_some());
         }

@@ -34,7 +34,7 @@ struct Totals {
 
 impl Totals {
     fn of<C: Content>(engine: &Engine<C>, time_ns: u64) -> Self {
-        let flash = &engine.flash;
+        let flash = &engine.media;
         let sum = |by_cause: [u64; Cause::COUNT]| by_cause.iter().sum();
         Self {
             counts: flash.counts,
@@ -52,7 +52,7 @@ pub(super) struct Series {
 impl Series {
     pub(super) fn create<C: Content>(path: &Path, engine: &Engine<C>) -> Result<Self, RunError> {
         let mut sink = Sink::create("series", path)?;
-        let header = header(engine.flash.settings().members(), engine.flash.channels().len());
+        let header = header(engine.media.settings().members(), engine.media.channels().len());
         sink.text.extend_from_slice(header.join(",").as_bytes());
         sink.text.push(b'\n');
         Ok(Self { sink, former: None })
@@ -86,16 +86,16 @@ impl Series {
         }
         row.number(count(ERASE, &Cause::ALL));
         let counted: Vec<Cause> = Cause::ALL.into_iter().filter(|cause| !is_apart(*cause)).collect();
-        let programmed_bytes = count(Action::Program as usize, &counted) * u64::from(engine.flash.geometry().page_bytes);
+        let programmed_bytes = count(Action::Program as usize, &counted) * u64::from(engine.media.geometry().page_bytes);
         row.share(programmed_bytes.into(), interval.bytes_written.into());
         let bus = difference(&now.bus_busy_ns, &former.bus_busy_ns);
         let unit = difference(&now.unit_busy_ns, &former.unit_busy_ns);
-        let units = (0..unit.len()).filter(|unit| engine.flash.is_in_use(*unit as u32)).count();
+        let units = (0..unit.len()).filter(|unit| engine.media.is_in_use(*unit as u32)).count();
         for (busy_ns, count) in [(&bus, bus.len()), (&unit, units)] {
             row.share(busy_ns.iter().map(|busy_ns| u128::from(*busy_ns)).sum(), u128::from(length_ns) * count as u128);
             row.share(busy_ns.iter().copied().max().unwrap_or(0).into(), length_ns.into());
         }
-        let flash = &engine.flash;
+        let flash = &engine.media;
         let members = flash.settings().members() as usize;
         let mut blocks = vec![(0, u32::MAX); members];
         let mut busy_ns = vec![(0, 0); members];

@@ -35,11 +35,11 @@ pub(super) struct Timeline {
 
 impl Timeline {
     pub(super) fn create<C: Content>(path: &Path, engine: &Engine<C>) -> Result<Self, RunError> {
-        let units_per_channel = (engine.flash.units().len() / engine.flash.channels().len()) as u32;
+        let units_per_channel = (engine.media.units().len() / engine.media.channels().len()) as u32;
         let mut timeline =
             Self { sink: Sink::create("timeline", path)?, window: 0..0, units_per_channel, events: 0, names: 0, truncated_ns: None };
         timeline.sink.text.extend_from_slice(b"{\"traceEvents\":[");
-        timeline.name_tracks(&engine.flash);
+        timeline.name_tracks(&engine.media);
         timeline.names = timeline.events;
         Ok(timeline)
     }

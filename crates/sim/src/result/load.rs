@@ -25,7 +25,7 @@ impl Simulation {
             let (now, start) = (Snapshot::of(engine), &self.measured.start);
             let last_ns = self.measured.last_arrival_ns;
             let span_ns = last_ns - self.measured.first_arrival.as_ref().map_or(last_ns, |first| first.now_ns);
-            let cell = engine.flash.settings().cell;
+            let cell = engine.media.settings().cell;
             let cell_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|operation| cell.cell_ns(operation, 0, 0));
             let buses = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
             let commits_are_idle_work = engine.scheme().works_when_idle();
@@ -38,7 +38,7 @@ impl Simulation {
                 (0..Cause::COUNT).filter(is_of_requests).map(|cause| now[cause] - start[cause]).sum()
             };
             let buses = buses.map(|(now, start)| sum(now, start) as f64);
-            let is_used = |unit: &usize| engine.flash.member_of_unit(*unit as u32).is_some();
+            let is_used = |unit: &usize| engine.media.member_of_unit(*unit as u32).is_some();
             let units = (0..now.units.len()).filter(is_used).map(|unit| (now.units[unit], start.units[unit]));
             let units = units.map(|(now, start)| (0..ACTIONS).map(|action| u128::from(sum(&now[action], &start[action])) * u128::from(cell_ns[action])).sum::<u128>() as f64);
             let mean = moments(buses.clone()).0.max(moments(units.clone()).0);

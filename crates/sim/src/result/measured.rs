@@ -35,7 +35,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn of<C: Content>(engine: &Engine<C>) -> Self {
-        let (flash, now_ns) = (&engine.flash, engine.now_ns());
+        let (flash, now_ns) = (&engine.media, engine.now_ns());
         Self {
             now_ns,
             counts: flash.counts,

@@ -86,7 +86,7 @@ impl Simulation {
         let data_pages = counts[Action::Program as usize][Cause::Host as usize] as f64;
         let per_page = |action: Action, cause: Cause| ratio(counts[action as usize][cause as usize] as f64, data_pages);
         let (parity, load) = (now.parity, self.offered_load());
-        let space = engine.flash.space();
+        let space = engine.media.space();
         let price = Price::of(&self.config.device, engine.scheme());
         let mut object = json!({
             "schema": SCHEMA,
@@ -99,7 +99,7 @@ impl Simulation {
             "protects": engine.scheme().protects().name(),
             "survives": self.survival,
             "window": engine.exposure().map(|exposure| report_exposure(exposure, &now, measured.averaged_from())),
-            "placement": Placed::of(engine.flash.settings().placement, engine.flash.settings().members()),
+            "placement": Placed::of(engine.media.settings().placement, engine.media.settings().members()),
             "simulated_ns": duration_ns,
             "workload": {
                 "name": source.name,
@@ -128,11 +128,11 @@ impl Simulation {
                 "warmup_requests": source.warmup_requests,
             },
             "capacity": {
-                "raw_bytes": engine.flash.geometry().raw_bytes(),
+                "raw_bytes": engine.media.geometry().raw_bytes(),
                 "user_bytes": engine.scheme().user_pages() * page_bytes,
                 "space_bytes": engine.space_pages() * page_bytes,
                 "filled_bytes": self.filled_pages * page_bytes,
-                "placed_pages": engine.flash.pages_programmed_now(),
+                "placed_pages": engine.media.pages_programmed_now(),
                 "live_pages": space.live_pages,
                 "effective_over_provisioning": ratio((space.pages - space.live_pages) as f64, space.pages as f64),
                 "redundancy_bytes": price.redundancy_bytes,
@@ -160,7 +160,7 @@ impl Simulation {
                 "parity_programs": per_page(Action::Program, Cause::Parity),
                 "commit_programs": per_page(Action::Program, Cause::Commit),
             },
-            "collection": report_collection(&now.collected, &start.collected, &counts, engine.flash.settings().cell),
+            "collection": report_collection(&now.collected, &start.collected, &counts, engine.media.settings().cell),
             "write_amplification": ratio(programs.counted() as f64, pages_written),
             "write_amplification_by": programs.report(pages_written),
             "pages_per_host_page": ratio(programs.counted() as f64, programs.data() as f64),
@@ -193,7 +193,7 @@ impl Simulation {
             more.insert("mapping".into(), report_mapping(now, start, translation.pages()));
         }
         if let (Some(now), Some(start)) = (&now.guard, &start.guard) {
-            more.insert("guard".into(), report_guard(now, start, engine.flash.settings().cell));
+            more.insert("guard".into(), report_guard(now, start, engine.media.settings().cell));
         }
         more.insert("faults".into(), json!(self.injector.injected));
         more.insert("rebuild".into(), engine.rebuilds().iter().map(|rebuild| report_rebuild(rebuild, page_bytes)).collect());

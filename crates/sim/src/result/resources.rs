@@ -22,7 +22,7 @@ pub(super) fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
 impl Simulation {
     /// Members, channels, dies and wear.
     pub(super) fn report_resources<C: Content>(&self, engine: &Engine<C>, now: &Snapshot, object: &mut Map<String, Value>) {
-        let (flash, start, averaged_from) = (&engine.flash, &self.measured.start, self.measured.averaged_from());
+        let (flash, start, averaged_from) = (&engine.media, &self.measured.start, self.measured.averaged_from());
         let averaged_ns = now.now_ns - averaged_from.now_ns;
         let members = flash.settings().members();
         let completed = (now.completed - start.completed) as f64;

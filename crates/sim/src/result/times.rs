@@ -40,7 +40,7 @@ pub(super) fn check<C: Content>(engine: &Engine<C>, now: &Snapshot, measured: &M
     let sums = |start: &[[u64; Cause::COUNT]], now: &[[u64; Cause::COUNT]]| -> Vec<(u64, u64)> {
         start.iter().zip(now).map(|(start, now)| (start.iter().sum(), now.iter().sum())).collect()
     };
-    let (transfers_ns, arrays_ns) = work_ns(&engine.flash, now, start);
+    let (transfers_ns, arrays_ns) = work_ns(&engine.media, now, start);
     // Answers that were due when measuring began are among those given since, and those due now among the outstanding.
     let answers = now.completed - start.completed + engine.outstanding();
     let answers_ns = u128::from(answers) * engine.buffer().map_or(0, |buffer| u128::from(buffer.answer_ns()));
@@ -272,7 +272,7 @@ mod tests {
             let config = Config::assemble(Some("tiny"), Some("raid5"), None, &[]).expect("legal settings");
             let mut simulation = Simulation::new(config, |_| true).expect("a legal device");
             let AnyEngine::Plain(engine) = &mut simulation.engine else { unreachable!("nothing is verified") };
-            engine.flash.mutant = fault;
+            engine.media.mutant = fault;
             for page in 0..4 {
                 let request =
                     HostRequest { arrival_ns: 0, offset_bytes: page * 4096, size_bytes: 4096, op: HostOp::Write, stream: 0, source: 0 };

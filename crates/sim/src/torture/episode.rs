@@ -13,7 +13,7 @@ use crate::simulation::prepare;
 use crate::verify::{self, Fault as Finding, VERSIONS};
 use flashraid_flash::Flash;
 use flashraid_redundancy::Protects;
-use flashraid_vocabulary::{Cause, Fault, HostOp, HostRequest, LocalPage, Lpn, MemberId, MemberPage, Part, Ppn, Version};
+use flashraid_vocabulary::{Cause, Fault, HostOp, HostRequest, LocalPage, Lpn, MemberId, MemberPage, Part, Ppn, Version, View};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kills of an episode.
@@ -85,7 +85,7 @@ pub struct Episode {
 
 /// The number of the unit of which one failure is survived, on which a physical page lies.
 fn unit_of(engine: &Engine<Tags>, protects: Protects, ppn: Ppn) -> Option<u32> {
-    verify::failed_unit(&engine.flash, protects, ppn)
+    verify::failed_unit(&engine.media, protects, ppn)
 }
 
 /// The name of a pair of states in reports.
@@ -196,7 +196,7 @@ impl Episode {
                 0..5 => self.fail_something(None),
                 5..7 => self.fail_an_operation(),
                 7 => self.fail_the_parity_cache(),
-                8 if self.second && self.engine.flash.settings().mirror_chips > 0 => self.fail_mirror_and_base(),
+                8 if self.second && self.engine.media.settings().mirror_chips > 0 => self.fail_mirror_and_base(),
                 8 | 9 if self.second => self.fail_a_second_unit(),
                 _ => {}
             }
@@ -281,7 +281,7 @@ impl Episode {
 
     /// What is known of this moment.
     fn known(&self) -> Known {
-        let flash = &self.engine.flash;
+        let flash = &self.engine.media;
         let (data, mirrors) = self.dead_chips;
         Known {
             moment: self.engine.moment(),
@@ -297,7 +297,7 @@ impl Episode {
 
     /// Whether a stripe has lost a copy and a base.
     fn lacks_copy_and_base(&self) -> bool {
-        let mut rows = 0..self.engine.flash.settings().pages_per_member;
+        let mut rows = 0..self.engine.media.settings().pages_per_member;
         rows.any(|row| self.in_row(row, Version::Copy, true).is_some() && self.in_row(row, Version::Base, true).is_some())
     }
 
@@ -322,7 +322,7 @@ impl Episode {
     }
 
     fn submit(&mut self) {
-        let page_bytes = u64::from(self.engine.flash.geometry().page_bytes);
+        let page_bytes = u64::from(self.engine.media.geometry().page_bytes);
         let (space, sector) = (self.engine.space_pages() * page_bytes, page_bytes / 8);
         let kind = self.random.below(100);
         let favoured = self.favoured.filter(|_| self.random.once_in(3));
@@ -372,21 +372,21 @@ impl Episode {
 
     fn lose(&mut self, name: &'static str, part: Part) {
         self.engine.fail(Fault::Loss(part));
-        self.dead_chips = self.engine.flash.channels_with_dead_chips();
-        let dead: Vec<Ppn> = self.engine.flash.pages_of(&part).collect();
+        self.dead_chips = self.engine.media.channels_with_dead_chips();
+        let dead: Vec<Ppn> = self.engine.media.pages_of(&part).collect();
         dead.into_iter().for_each(|ppn| self.engine.content.destroy(ppn));
         *self.faults.entry(name).or_default() += 1;
     }
 
     /// A physical page that some version of some page names, and that can be read.
     fn any_living_page(&mut self) -> Option<Ppn> {
-        let settings = self.engine.flash.settings();
+        let settings = self.engine.media.settings();
         let (members, pages) = (settings.members(), settings.pages_per_member);
         (0..20).find_map(|_| {
             let member = MemberId(self.random.below(members.into()) as u16);
             let address = MemberPage { member, page: LocalPage(self.random.below(pages.into()) as u32) };
             let version = self.random.of_list(&VERSIONS);
-            let flash = &self.engine.flash;
+            let flash = &self.engine.media;
             flash.lookup(address, version).filter(|_| !flash.is_lost(address, version))
         })
     }
@@ -413,7 +413,7 @@ impl Episode {
     /// What a program is being written to fails.
     fn fail_under_a_program(&mut self) {
         self.notice_rebuilt();
-        let programs: Vec<Ppn> = self.engine.flash.programs_in_service().filter(|ppn| !self.engine.flash.is_lost_page(*ppn)).collect();
+        let programs: Vec<Ppn> = self.engine.media.programs_in_service().filter(|ppn| !self.engine.media.is_lost_page(*ppn)).collect();
         if !programs.is_empty() {
             let ppn = self.random.of_list(&programs);
             match self.failed {
@@ -432,7 +432,7 @@ impl Episode {
             let is_copy = flash.is_of_mirror(ppn);
             if mirrors == 0 { is_copy } else { mirrors >> channel & 1 == 1 && !is_copy }
         };
-        let found = (0..20).find_map(|_| self.any_living_page().filter(|ppn| is_wanted(&self.engine.flash, *ppn)));
+        let found = (0..20).find_map(|_| self.any_living_page().filter(|ppn| is_wanted(&self.engine.media, *ppn)));
         if let Some(ppn) = found {
             self.fail_what_has(ppn, Some("chip"));
         }
@@ -444,7 +444,7 @@ impl Episode {
         if self.exceeded {
             return;
         }
-        let rows = self.engine.flash.settings().pages_per_member;
+        let rows = self.engine.media.settings().pages_per_member;
         if self.failed.is_none() {
             let mut copies = (0..rows).filter_map(|row| self.in_row(row, Version::Base, false).and(self.in_row(row, Version::Copy, false)));
             if let Some(copy) = copies.next() {
@@ -463,16 +463,16 @@ impl Episode {
 
     /// Where a page of this row of the members has this version, lost or not.
     fn in_row(&self, row: u32, version: Version, is_lost: bool) -> Option<Ppn> {
-        let flash = &self.engine.flash;
+        let flash = &self.engine.media;
         let mut pages = (0..flash.settings().members()).map(|member| MemberPage::new(member as u16, row));
         pages.find_map(|page| flash.lookup(page, version).filter(|_| flash.is_lost(page, version) == is_lost))
     }
 
     /// A page, or something larger that it is in, up to the unit of which a failure is survived.
     fn some_part_with(&mut self, ppn: Ppn, wanted: Option<&str>) -> (&'static str, Part) {
-        let page = self.engine.flash.part_of(ppn);
+        let page = self.engine.media.part_of(ppn);
         let Part::Page { channel, chip, die, plane, block, .. } = page else { unreachable!("where a page is") };
-        let is_chip = self.engine.flash.settings().member_is_chip;
+        let is_chip = self.engine.media.settings().member_is_chip;
         let choice = match wanted {
             Some("block") => 3,
             Some("chip") => 10,
@@ -481,7 +481,7 @@ impl Episode {
         match (choice, self.protects) {
             (0..3, _) => ("page", page),
             // Hybrid mapping retires no blocks.
-            (3..6, _) if self.engine.flash.settings().log_blocks > 0 => ("page", page),
+            (3..6, _) if self.engine.media.settings().log_blocks > 0 => ("page", page),
             (3..6, _) => ("block", Part::Block { channel, chip, die, plane, block }),
             (6..8, _) => ("plane", Part::Plane { channel, chip, die, plane }),
             (8..10, _) => ("die", Part::Die { channel, chip, die }),
@@ -526,11 +526,11 @@ impl Episode {
 
     /// A program or an erase fails, which loses nothing.
     fn fail_an_operation(&mut self) {
-        if self.engine.flash.settings().log_blocks > 0 {
+        if self.engine.media.settings().log_blocks > 0 {
             return;
         }
         let Some(ppn) = self.any_living_page() else { return };
-        let Part::Page { channel, chip, die, plane, .. } = self.engine.flash.part_of(ppn) else { unreachable!("where a page is") };
+        let Part::Page { channel, chip, die, plane, .. } = self.engine.media.part_of(ppn) else { unreachable!("where a page is") };
         let part = if self.random.once_in(2) { Part::Channel(channel) } else { Part::Plane { channel, chip, die, plane } };
         let (name, fault) = if self.random.once_in(3) { ("erase", Fault::Erase(part)) } else { ("program", Fault::Program(part)) };
         self.engine.fail(fault);
@@ -539,14 +539,14 @@ impl Episode {
 
     /// Pages that are lost, in whatever version.
     fn lost_versions(&self) -> u64 {
-        let members = self.engine.flash.settings().members();
-        (0..members).map(|member| self.engine.flash.lost_versions(MemberId(member as u16))).sum()
+        let members = self.engine.media.settings().members();
+        (0..members).map(|member| self.engine.media.lost_versions(MemberId(member as u16))).sum()
     }
 
     /// Whether something is lost that does not lie on this unit: a member that has lost blocks for good may have no room for what is
     /// written now, so that this is lost though nothing else has failed.
     fn has_lost_elsewhere(&self, unit: Option<u32>) -> bool {
-        let flash = &self.engine.flash;
+        let flash = &self.engine.media;
         let slots = flash.settings().pages_per_member * flash.settings().members();
         let mut versions = (0..slots).flat_map(|slot| VERSIONS.map(|version| (flash.address(slot), version)));
         versions.any(|(page, version)| flash.is_lost(page, version) && verify::unit_of_version(flash, self.protects, page, version) != unit)
@@ -594,11 +594,11 @@ impl Episode {
         } else if self.engine.statistics.failed_lost + evictions.failed_lost > 0 {
             return Err((None, "a request failed as if data were lost, and none are".into()));
         }
-        if self.engine.statistics.failed_no_space + evictions.failed_no_space > 0 && !self.engine.flash.has_failures() {
+        if self.engine.statistics.failed_no_space + evictions.failed_no_space > 0 && !self.engine.media.has_failures() {
             return Err((None, "a request failed for lack of space on a device that has it".into()));
         }
         if self.random.once_in(4) {
-            self.engine.flash.check().map_err(|what| (None, what))?;
+            self.engine.media.check().map_err(|what| (None, what))?;
         }
         self.check_flushes()
     }
@@ -649,10 +649,10 @@ impl Episode {
 
     /// Lets everything end that goes on.
     fn come_to_rest(&mut self) -> Result<(), Problem> {
-        let mut before = self.engine.flash.counts;
+        let mut before = self.engine.media.counts;
         for event in 0..MOST_WORK {
             if event == MOST_WORK / 2 {
-                before = self.engine.flash.counts;
+                before = self.engine.media.counts;
             }
             if !self.engine.advance().map_err(|halted| (None, halted.to_string()))? {
                 return Ok(());
@@ -661,7 +661,7 @@ impl Episode {
         let mut what = format!("does not come to rest: of {MOST_WORK} events after the last request the later half are");
         for (action, name) in ["reads", "programs", "erases"].into_iter().enumerate() {
             for cause in Cause::ALL {
-                let count = self.engine.flash.counts[action][cause as usize] - before[action][cause as usize];
+                let count = self.engine.media.counts[action][cause as usize] - before[action][cause as usize];
                 if count > 0 {
                     what += &format!(" {count} {name} ({})", cause.name());
                 }
@@ -682,7 +682,7 @@ impl Episode {
             self.check()?;
         }
         self.notice_rebuilt();
-        let flash = &self.engine.flash;
+        let flash = &self.engine.media;
         flash.check().map_err(|what| (None, what))?;
         // Also where nothing but programs has failed, and no rebuild ever began: some may have found no place.
         let is_done = self.rebuilds && self.engine.rebuild_share().is_none() && !self.exceeded;
@@ -709,7 +709,7 @@ impl Episode {
 
     /// A translation page of which a copy is lost, though the other one lives and there is room for it.
     fn unrepaired_map(&self) -> Option<u32> {
-        let (translation, flash) = (self.engine.translation()?, &self.engine.flash);
+        let (translation, flash) = (self.engine.translation()?, &self.engine.media);
         (0..translation.pages()).find(|page| {
             let Some((_, copies)) = translation.stored_at(*page) else { return false };
             let lost = copies.map(|copy| flash.is_lost(copy, Version::Current));
@@ -720,7 +720,7 @@ impl Episode {
 
     /// A host page of a stripe that has lost something, of whatever version, though there is room for all of it.
     fn unrepaired(&self) -> Option<Lpn> {
-        let (engine, flash) = (&self.engine, &self.engine.flash);
+        let (engine, flash) = (&self.engine, &self.engine.media);
         let (mut pages, mut first) = (Vec::new(), 0);
         while first < engine.space_pages() {
             let end = verify::end_of_stripe(engine, first);
@@ -737,10 +737,10 @@ impl Episode {
 
     /// Reads every page, one by one: exactly the lost ones fail.
     fn read_all(&mut self) -> Result<(), Problem> {
-        let page_bytes = u64::from(self.engine.flash.geometry().page_bytes);
+        let page_bytes = u64::from(self.engine.media.geometry().page_bytes);
         for page in 0..self.engine.space_pages() {
             let (address, holds) = (self.engine.scheme().locate(Lpn(page)), self.engine.holds(Lpn(page)));
-            let is_lost = self.engine.flash.is_lost(address, Version::Current) && self.engine.lost_pages().any(|lpn| lpn.0 == page);
+            let is_lost = self.engine.media.is_lost(address, Version::Current) && self.engine.lost_pages().any(|lpn| lpn.0 == page);
             let request = HostRequest {
                 arrival_ns: self.engine.now_ns(),
                 offset_bytes: page * page_bytes,

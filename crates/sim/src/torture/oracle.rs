@@ -26,7 +26,7 @@ impl Span {
 
 /// The pages that must be lost, in order; and those that cannot be read now of which contents do not tell.
 pub fn lost_pages(engine: &Engine<Tags>) -> (Vec<Lpn>, Vec<Lpn>) {
-    let (flash, tags) = (&engine.flash, &engine.content);
+    let (flash, tags) = (&engine.media, &engine.content);
     let (mut lost, mut vague, mut pages) = (Vec::new(), Vec::new(), Vec::new());
     let mut first = 0;
     while first < engine.space_pages() {

@@ -160,7 +160,7 @@ impl Bytes {
 
     /// Compares every page with what the host asked for, and every row with the plain rule of `layout`. Only while nothing is in flight.
     pub fn check_quiet(engine: &Engine<Self>, layout: Redundancy) {
-        let (bytes, flash) = (&engine.content, &engine.flash);
+        let (bytes, flash) = (&engine.content, &engine.media);
         assert!(bytes.wrong.is_empty(), "{}", bytes.wrong[0]);
         let content = |address: MemberPage, version| {
             flash

@@ -79,7 +79,7 @@ struct Watch<'a, C: Content> {
 
 impl<C: Content> Watch<'_, C> {
     fn event(&mut self, engine: &Engine<C>) {
-        let pages = engine.flash.geometry().physical_pages();
+        let pages = engine.media.geometry().physical_pages();
         self.credit += self.pages_an_event;
         if self.credit >= pages {
             self.credit -= pages;
@@ -142,13 +142,13 @@ fn every_request_completed(completed: &[CompletedRequest], requests: usize) {
 }
 
 fn check_engine<C: Content>(engine: &Engine<C>) {
-    engine.flash.check().unwrap_or_else(|error| panic!("at {} ns: {error}", engine.now_ns()));
+    engine.media.check().unwrap_or_else(|error| panic!("at {} ns: {error}", engine.now_ns()));
 }
 
 /// What a scheme places in mirror groups, and what the collector moves, never leaves its group (SPEC 2.4).
 fn check_groups<C: Content>(engine: &Engine<C>) {
     let Some(groups) = engine.scheme().mirror_groups() else { return };
-    let (flash, members) = (&engine.flash, engine.flash.settings().members());
+    let (flash, members) = (&engine.media, engine.media.settings().members());
     let channels = flash.geometry().channels / groups;
     let mut next = 0;
     while let Some(slot) = flash.next_mapped(next, flash.settings().pages_per_member * members) {
@@ -164,10 +164,10 @@ fn check_groups<C: Content>(engine: &Engine<C>) {
 fn check_counts<C: Content>(engine: &Engine<C>) {
     for (action, planned) in engine.statistics.planned.iter().enumerate() {
         for cause in Cause::ALL.into_iter().filter(|cause| !matches!(cause, Cause::Gc | Cause::Wear)) {
-            assert_eq!(planned[cause as usize], engine.flash.counts[action][cause as usize], "{}", cause.name());
+            assert_eq!(planned[cause as usize], engine.media.counts[action][cause as usize], "{}", cause.name());
         }
     }
-    let flash = &engine.flash;
+    let flash = &engine.media;
     for (action, cause) in (0..3).flat_map(|action| Cause::ALL.map(|cause| (action, cause))) {
         let by_unit: u64 = flash.units().iter().map(|unit| unit.operations[action][cause as usize]).sum();
         assert_eq!(by_unit, flash.counts[action][cause as usize], "{action} {}", cause.name());

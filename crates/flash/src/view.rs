@@ -1,0 +1,97 @@
+//! What schemes may look at.
+
+use crate::nand::events::NEVER;
+use crate::{Flash, nand};
+use flashraid_vocabulary::{MemberId, MemberPage, Version, View};
+
+impl View for Flash {
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    #[inline]
+    fn is_written(&self, address: MemberPage, version: Version) -> bool {
+        self.lookup(address, version).is_some()
+    }
+
+    fn queued(&self, member: MemberId) -> (u32, u32) {
+        let load = self.load(member);
+        (load.reads, load.programs)
+    }
+
+    fn load_at(&self, address: MemberPage, version: Version) -> u32 {
+        let Some(ppn) = self.lookup(address, version) else { return 0 };
+        let unit = &self.units[self.unit_of(ppn) as usize];
+        unit.queued + u32::from(!unit.is_idle())
+    }
+
+    /// Until what the unit does now next changes its state, and for a page read, with its transfer, for each page operation queued at it
+    /// (programs that any unit may take wait elsewhere).
+    fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
+        let Some(ppn) = self.lookup(address, version) else { return 0 };
+        let id = self.unit_of(ppn);
+        let read_ns = self.settings.read_command_ns + self.settings.cell.read_ns + self.page_transfer_ns();
+        let left_ns = match self.events.of(id as usize) {
+            NEVER => 0,
+            time_ns => time_ns - self.now_ns,
+        };
+        left_ns + u64::from(self.units[id as usize].queued) * read_ns
+    }
+
+    fn channel_load_at(&self, address: MemberPage) -> u32 {
+        let Some(ppn) = self.lookup(address, Version::Current) else { return 0 };
+        let channel = &self.channels[self.channel_of_unit(self.unit_of(ppn)) as usize];
+        channel.queued + self.units_per_channel - channel.idle_units()
+    }
+
+    fn is_idle(&self, member: MemberId) -> bool {
+        let load = self.load(member);
+        load.reads + load.programs + load.in_service + load.collections == 0
+    }
+
+    #[inline]
+    fn has_failures(&self) -> bool {
+        Flash::has_failures(self)
+    }
+
+    fn is_lost(&self, address: MemberPage, version: Version) -> bool {
+        Flash::is_lost(self, address, version)
+    }
+
+    fn has_room(&self, address: MemberPage) -> bool {
+        let domain = &self.domains[self.domain_of(address, Version::Current) as usize];
+        domain.free_pages > domain.reserved
+    }
+
+    fn space_of(&self, address: MemberPage) -> u32 {
+        self.domain_of(address, Version::Current)
+    }
+
+    fn has_mirror(&self, member: MemberId) -> bool {
+        self.settings.mirror_chips > 0 && self.domain_is_alive(self.members + u32::from(member.0))
+    }
+
+    fn pages_gone(&self, member: MemberId) -> u32 {
+        self.faults.pages_gone[usize::from(member.0)]
+    }
+
+    fn takes_copy(&self, member: MemberId) -> bool {
+        if self.settings.mirror_chips == 0 || self.faults.no_copies[usize::from(member.0)] {
+            return false;
+        }
+        let domain = &self.domains[(self.members + u32::from(member.0)) as usize];
+        let channel = &self.channels[domain.channels.0 as usize];
+        domain.free_pages > domain.reserved
+            && domain.waiting_mask == 0
+            && channel.is_idle(domain.units)
+            && nand::units::each(domain.units).all(|number| self.units[(channel.first_unit + number) as usize].queued == 0)
+    }
+
+    fn bases(&self, member: MemberId) -> u32 {
+        self.held(member).bases
+    }
+
+    fn copies(&self, member: MemberId) -> u32 {
+        self.held(member).copies
+    }
+}
