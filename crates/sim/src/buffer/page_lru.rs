@@ -1,8 +1,8 @@
 //! Pages in the order of their last use, each with the sectors that it holds (the buffer of SSDsim, SPEC 2.2): the least recently used page
 //! is the next victim. Every step costs the same however large the buffer is.
 
-use super::Victim;
 use super::table::{self, Linked, Links, NIL, Order, Table};
+use super::victim::Victim;
 use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::reserved;
 

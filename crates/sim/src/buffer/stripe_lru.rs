@@ -3,20 +3,12 @@
 //! however large the buffer is; only where a discard takes some pages of a group, `largest_group` looks for the group's place among
 //! those of its new size.
 
-use super::Victim;
+use super::options::VictimRule;
 use super::table::{self, Linked, Links, NIL, Order, Table};
+use super::victim::Victim;
 use flashraid_redundancy::parts::bits::{Bits, lowest};
 use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::reserved;
-
-/// Which group leaves next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VictimRule {
-    /// The one whose last write is the oldest.
-    OldestWrite,
-    /// The one with most pages; among them the one whose last write is the oldest.
-    LargestGroup,
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Group {

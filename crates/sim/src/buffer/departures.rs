@@ -1,0 +1,65 @@
+//! Pages and trims on their way to flash, and what the buffer knows of a page because of them.
+
+use rustc_hash::FxHashMap;
+
+/// A page or a trim on its way to flash.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// The slot of its operation.
+    pub operation: u32,
+    /// Which of the operation's strips it is.
+    pub strip: u8,
+    /// Sectors that it writes; `None` for a trim, beneath which nothing counts any more.
+    pub sectors: Option<u64>,
+    /// With which number NVRAM took the page in.
+    pub number: u64,
+}
+
+/// Pages that leave, by page in the order in which they were decided, which is the order in which they end: they queue at one lock.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Departures {
+    /// Each with the next later one of the same page.
+    pub(super) list: Vec<(Departure, u32)>,
+    pub(super) unused: Vec<u32>,
+    /// First and last departure of each page that has one.
+    pub(super) pages: FxHashMap<u32, (u32, u32)>,
+}
+
+/// What the buffer knows of a page: sectors that it holds, and whether all others are zero, as a trim is under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Sectors in the buffer.
+    pub sectors: u64,
+    /// Whether flash has nothing that counts.
+    pub is_all: bool,
+    /// The greatest number with which NVRAM took them in.
+    pub number: u64,
+}
+
+/// What a read takes of a page from where, as things are: sectors of its entry, beneath it those on their way out, beneath these what flash holds.
+/// All others are zeroes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Its entry, if it is buffered.
+    pub entry: Option<u32>,
+    /// Sectors of the entry.
+    pub buffered: u64,
+    /// What pages that leave hold of it.
+    pub leaving: Known,
+    /// Sectors that flash holds, if they count.
+    pub on_flash: u64,
+}
+
+impl Taken {
+    /// Sectors that come from the buffer.
+    #[inline]
+    pub fn from_buffer(&self) -> u64 {
+        self.buffered | self.leaving.sectors
+    }
+
+    /// Sectors that come from flash.
+    #[inline]
+    pub fn from_flash(&self) -> u64 {
+        self.on_flash & !self.from_buffer()
+    }
+}

@@ -1,0 +1,123 @@
+//! What leaves the buffer: readable until its operation has ended.
+
+use super::departures::{Departure, Departures, Known, Taken};
+use super::state::Buffer;
+use super::table::NIL;
+#[cfg(feature = "mutants")]
+use crate::mutants::BufferFault;
+use flashraid_vocabulary::Lpn;
+
+impl Buffer {
+    /// The operation has taken its place in the queue of the page's lock.
+    pub fn depart(&mut self, lpn: Lpn, departure: Departure) {
+        let Departures { list, unused, pages } = &mut self.departures;
+        let id = match unused.pop() {
+            Some(id) => {
+                list[id as usize] = (departure, NIL);
+                id
+            }
+            None => {
+                list.push((departure, NIL));
+                list.len() as u32 - 1
+            }
+        };
+        let (_, last) = pages.entry(lpn.0 as u32).and_modify(|of| list[of.1 as usize].1 = id).or_insert((id, id));
+        *last = id;
+    }
+
+    /// The first operation of the page that departed has ended.
+    pub fn arrive(&mut self, lpn: Lpn, operation: u32) {
+        let Departures { list, unused, pages } = &mut self.departures;
+        let of = pages.get_mut(&(lpn.0 as u32)).expect("a page that leaves");
+        let first = of.0;
+        let in_order = list[first as usize].0.operation == operation;
+        #[cfg(feature = "mutants")]
+        let in_order = in_order || self.mutant == Some(BufferFault::Overtake);
+        debug_assert!(in_order, "operations on a page end in order");
+        unused.push(first);
+        match list[first as usize].1 {
+            NIL => drop(pages.remove(&(lpn.0 as u32))),
+            next => of.0 = next,
+        }
+    }
+
+    /// The departures of a page in order.
+    pub fn departures(&self, lpn: Lpn) -> impl Iterator<Item = &Departure> + '_ {
+        let mut next = match self.departures.pages.get(&(lpn.0 as u32)) {
+            Some(of) => of.0,
+            None => NIL,
+        };
+        #[cfg(feature = "mutants")]
+        if self.mutant == Some(BufferFault::ReadBeneath) {
+            next = NIL;
+        }
+        std::iter::from_fn(move || {
+            let (departure, following) = self.departures.list.get(next as usize)?;
+            next = *following;
+            Some(departure)
+        })
+    }
+
+    /// What pages that leave hold of a page.
+    #[inline]
+    pub fn leaving(&self, lpn: Lpn) -> Known {
+        if self.departures.pages.is_empty() {
+            return Known::default(); // nearly always
+        }
+        self.departures(lpn).fold(Known::default(), |known, departure| match departure.sectors {
+            Some(sectors) => Known { sectors: known.sectors | sectors, number: known.number.max(departure.number), ..known },
+            None => Known { sectors: 0, is_all: true, number: 0 },
+        })
+    }
+
+    /// From where a read takes the page.
+    #[inline]
+    pub fn take(&self, lpn: Lpn) -> Taken {
+        let entry = self.find(lpn);
+        let (buffered, leaving) = (entry.map_or(0, |entry| self.sectors(entry)), self.leaving(lpn));
+        let taken = Taken { entry, buffered, leaving, on_flash: if leaving.is_all { 0 } else { self.on_flash(lpn) } };
+        #[cfg(feature = "mutants")]
+        let taken = self.distort(lpn, taken);
+        taken
+    }
+
+    /// What a read takes by a deliberate fault.
+    #[cfg(feature = "mutants")]
+    fn distort(&self, lpn: Lpn, mut taken: Taken) -> Taken {
+        let on_flash = self.on_flash(lpn);
+        match self.mutant {
+            Some(BufferFault::FlashForLeaving) => (taken.leaving, taken.on_flash) = (Known::default(), on_flash),
+            Some(BufferFault::FlashForPart) if taken.buffered != self.all_sectors() => taken.buffered &= !on_flash,
+            Some(BufferFault::FlashForFirstSector) => taken.buffered &= !(on_flash & 1),
+            Some(BufferFault::NeighbourOnMiss) if taken.entry.is_none() => {
+                taken.entry = self.find(Lpn(lpn.0 ^ 1));
+                taken.buffered = taken.entry.map_or(0, |entry| self.sectors(entry));
+            }
+            Some(BufferFault::OnlyLastDeparture) => {
+                let last = self.departures(lpn).last().and_then(|departure| departure.sectors);
+                taken.leaving.sectors = last.unwrap_or_default();
+            }
+            Some(BufferFault::OnlyFirstDeparture) => {
+                let first = self.departures(lpn).next().and_then(|departure| departure.sectors);
+                taken.leaving.sectors = first.unwrap_or_default();
+            }
+            Some(BufferFault::ZeroesForFlash) if taken.from_buffer() != 0 => taken.on_flash = 0,
+            Some(BufferFault::KeepBeneathTrim) if taken.leaving.is_all => {
+                let kept = self.departures(lpn).filter_map(|departure| departure.sectors);
+                taken.leaving.sectors = kept.fold(0, |sectors, of| sectors | of);
+            }
+            _ => {}
+        }
+        taken
+    }
+
+    /// Whether anything is on its way to flash.
+    pub fn is_leaving(&self) -> bool {
+        !self.departures.pages.is_empty()
+    }
+
+    /// Whether it has something of the page that flash has not.
+    pub fn holds(&self, lpn: Lpn) -> bool {
+        self.find(lpn).is_some() || self.departures.pages.contains_key(&(lpn.0 as u32))
+    }
+}

@@ -1,0 +1,35 @@
+//! What a data buffer is made of.
+
+/// Bytes of a sector: the unit in which a buffer knows parts of pages.
+pub const SECTOR_BYTES: u32 = 512;
+/// Largest page of a buffered device: its sectors are bits of a word.
+pub const MOST_PAGE_BYTES: u32 = 64 * SECTOR_BYTES;
+
+/// Of which kind a buffer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The controller's DRAM.
+    Dram,
+    /// NVRAM; which pages leave first.
+    Nvram(VictimRule),
+}
+
+/// Which group leaves next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VictimRule {
+    /// The one whose last write is the oldest.
+    OldestWrite,
+    /// The one with most pages; among them the one whose last write is the oldest.
+    LargestGroup,
+}
+
+/// What a buffer is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferOptions {
+    /// Its kind.
+    pub kind: Kind,
+    /// Pages that it holds.
+    pub pages: u64,
+    /// Time in which it answers.
+    pub answer_ns: u64,
+}

@@ -1,0 +1,434 @@
+//! The data buffer itself: buffered pages, room, sectors on flash, answers.
+
+use super::departures::Departures;
+use super::on_flash::OnFlash;
+use super::options::{BufferOptions, Kind, MOST_PAGE_BYTES, SECTOR_BYTES};
+use super::page_lru::PageLru;
+use super::room::{Room, Waiter};
+use super::stripe_lru::StripeLru;
+use super::victim::Victim;
+#[cfg(feature = "mutants")]
+use crate::mutants::BufferFault;
+use flashraid_vocabulary::Lpn;
+use flashraid_vocabulary::memory::reserved;
+use std::collections::VecDeque;
+
+/// Requests and operations that hardly ever go on at one instant.
+const MOST_WOKEN: usize = 1 << 12;
+
+/// What a buffer has done so far, in host pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Reads that found all their sectors of the page buffered.
+    pub read_hits: u64,
+    /// Other reads.
+    pub read_misses: u64,
+    /// Writes of a buffered page.
+    pub write_hits: u64,
+    /// Writes that took in a page.
+    pub write_misses: u64,
+    /// Times that something had to leave: a page of the DRAM, all pages of a stripe of NVRAM.
+    pub evictions: u64,
+    /// Pages that left so.
+    pub pages_written_out: u64,
+    /// Writes of pages that left NVRAM, whose request was answered long ago, that failed for lack of space: what they held is gone.
+    pub failed_no_space: u64,
+    /// The same, that failed because flash had lost data that they needed.
+    pub failed_lost: u64,
+}
+
+/// The buffered pages, in the order in which they leave.
+#[derive(Clone, Debug)]
+enum Pages {
+    Dram(PageLru),
+    Nvram(StripeLru),
+}
+
+/// See `buffer`.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    pages: Pages,
+    /// What was done so far.
+    pub counts: Counts,
+    on_flash: OnFlash,
+    pub(super) departures: Departures,
+    room: Room,
+    /// Requests with a page that finds its place: when it is answered, and the request.
+    answers: VecDeque<(u64, u32)>,
+    answer_ns: u64,
+    /// Lent: numbers of discarded pages, and who goes on.
+    numbers: Vec<u64>,
+    woken: Vec<Waiter>,
+    /// A deliberate fault, only for tests of the checkers.
+    #[cfg(feature = "mutants")]
+    pub(crate) mutant: Option<BufferFault>,
+}
+
+impl Buffer {
+    /// Room for pages (at least one) of `page_bytes` (at most `MOST_PAGE_BYTES`) out of `space_pages`, in stripes of `width`.
+    pub fn new(options: BufferOptions, space_pages: u64, page_bytes: u32, width: u32) -> Self {
+        let BufferOptions { kind, pages, answer_ns } = options;
+        debug_assert!(pages > 0 && page_bytes <= MOST_PAGE_BYTES);
+        let shift = (page_bytes / SECTOR_BYTES).trailing_zeros();
+        // Pages are numbered with 30 bits.
+        let capacity = pages.min(space_pages) as u32;
+        let (pages, room) = match kind {
+            Kind::Dram => (Pages::Dram(PageLru::new(capacity)), u64::MAX),
+            Kind::Nvram(rule) => (Pages::Nvram(StripeLru::new(capacity, width, rule)), pages),
+        };
+        Self {
+            pages,
+            counts: Counts::default(),
+            on_flash: OnFlash::new(space_pages, shift),
+            departures: Departures::default(),
+            room: Room::new(room),
+            answers: VecDeque::new(),
+            answer_ns,
+            numbers: Vec::new(),
+            woken: reserved(MOST_WOKEN),
+            #[cfg(feature = "mutants")]
+            mutant: None,
+        }
+    }
+
+    /// Whether what it has taken is safe whatever happens to the controller, so that nobody has to wait until flash has it.
+    #[inline]
+    pub fn survives_power_loss(&self) -> bool {
+        matches!(self.pages, Pages::Nvram(_))
+    }
+
+    /// The word for its kind in results.
+    pub fn kind(&self) -> &'static str {
+        if self.survives_power_loss() { "nvram" } else { "dram" }
+    }
+
+    // ---- buffered pages ----
+
+    /// Pages buffered.
+    pub fn count(&self) -> usize {
+        match &self.pages {
+            Pages::Dram(pages) => pages.count(),
+            Pages::Nvram(pages) => pages.count(),
+        }
+    }
+
+    /// Whether there is no room for another page before one has left.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        match &self.pages {
+            Pages::Dram(pages) => pages.is_full(),
+            Pages::Nvram(pages) => pages.is_full(),
+        }
+    }
+
+    /// Asks the processor for what finding the page needs, and, where it will probably leave soon, for what is known of it on flash.
+    #[inline]
+    pub fn prefetch(&self, lpn: Lpn) {
+        match &self.pages {
+            Pages::Dram(pages) => pages.prefetch(lpn),
+            Pages::Nvram(pages) => {
+                pages.prefetch(lpn);
+                self.on_flash.prefetch(lpn);
+            }
+        }
+    }
+
+    /// The entry of a page.
+    #[inline]
+    pub fn find(&self, lpn: Lpn) -> Option<u32> {
+        match &self.pages {
+            Pages::Dram(pages) => pages.find(lpn),
+            Pages::Nvram(pages) => pages.find(lpn),
+        }
+    }
+
+    /// Sectors that an entry holds.
+    #[inline]
+    pub fn sectors(&self, entry: u32) -> u64 {
+        match &self.pages {
+            Pages::Dram(pages) => pages.sectors(entry),
+            Pages::Nvram(pages) => pages.sectors(entry),
+        }
+    }
+
+    /// With which number NVRAM took in the page of an entry; 0 in DRAM.
+    #[inline]
+    pub fn number(&self, entry: u32) -> u64 {
+        match &self.pages {
+            Pages::Dram(_) => 0,
+            Pages::Nvram(pages) => pages.number(entry),
+        }
+    }
+
+    /// A read finds something in an entry.
+    #[inline]
+    pub fn read(&mut self, entry: u32) {
+        if let Pages::Dram(pages) = &mut self.pages {
+            pages.touch(entry);
+        }
+    }
+
+    /// Adds sectors to a buffered page: the latest use of it, and write of its stripe.
+    #[inline]
+    pub fn merge(&mut self, entry: u32, sectors: u64) {
+        #[cfg(feature = "mutants")]
+        let sectors = if self.mutant == Some(BufferFault::LoseMerge) { 0 } else { sectors };
+        match &mut self.pages {
+            Pages::Dram(pages) => pages.merge(entry, sectors),
+            Pages::Nvram(pages) => pages.merge(entry, sectors),
+        }
+    }
+
+    /// Takes in a page that is not there; there must be room. Returns its entry.
+    #[inline]
+    pub fn insert(&mut self, lpn: Lpn, sectors: u64) -> u32 {
+        match &mut self.pages {
+            Pages::Dram(pages) => pages.insert(lpn, sectors),
+            Pages::Nvram(pages) => pages.insert(lpn, sectors, self.room.take_in()),
+        }
+    }
+
+    /// Takes out what leaves next: nothing if nothing is buffered.
+    pub fn evict(&mut self, victims: &mut Vec<Victim>) {
+        match &mut self.pages {
+            Pages::Dram(pages) => victims.extend(pages.take_oldest()),
+            Pages::Nvram(pages) => pages.take_group(victims),
+        }
+        #[cfg(feature = "mutants")]
+        if self.mutant == Some(BufferFault::LosePage) && victims.len() > 1 {
+            victims.pop();
+        }
+        self.counts.evictions += u64::from(!victims.is_empty());
+        self.counts.pages_written_out += victims.len() as u64;
+    }
+
+    /// The page leaves. Returns whether its sectors cover all that flash holds of it.
+    #[inline]
+    pub fn covers(&mut self, victim: &Victim) -> bool {
+        let covers = self.on_flash.get(victim.lpn) & !victim.sectors == 0;
+        #[cfg(feature = "mutants")]
+        if let Some(covers) = self.distort_covers(victim) {
+            return covers;
+        }
+        #[cfg(feature = "mutants")]
+        let covers = covers || self.mutant == Some(BufferFault::AlwaysCovers);
+        self.on_flash.add(victim.lpn, victim.sectors);
+        covers
+    }
+
+    /// Whether an eviction covers what flash holds, and what flash is taken to hold then, by a deliberate fault; `None` without one.
+    #[cfg(feature = "mutants")]
+    fn distort_covers(&mut self, victim: &Victim) -> Option<bool> {
+        let on_flash = self.on_flash.get(victim.lpn);
+        match self.mutant? {
+            BufferFault::CoversByCount => {
+                self.on_flash.add(victim.lpn, victim.sectors);
+                Some(victim.sectors.count_ones() >= on_flash.count_ones())
+            }
+            BufferFault::ForgetMark => Some(on_flash & !victim.sectors == 0),
+            BufferFault::MarkShort => {
+                self.on_flash.add(victim.lpn, victim.sectors & victim.sectors >> 1);
+                Some(on_flash & !victim.sectors == 0)
+            }
+            _ => None,
+        }
+    }
+
+    /// A page that will probably leave some evictions from now; what is known of it here is fetched.
+    #[inline]
+    pub fn upcoming(&mut self) -> Option<Lpn> {
+        let Pages::Dram(pages) = &mut self.pages else { return None };
+        let lpn = pages.upcoming()?;
+        pages.prefetch(lpn);
+        self.on_flash.prefetch(lpn);
+        Some(lpn)
+    }
+
+    /// Takes out every page from `first` on, before `end`. Operations that may start now are appended to `startable`.
+    pub fn discard(&mut self, first: u64, end: u64, now_ns: u64, startable: &mut Vec<u32>) {
+        #[cfg(feature = "mutants")]
+        if self.mutant == Some(BufferFault::ForgetTrim) {
+            return;
+        }
+        match &mut self.pages {
+            Pages::Dram(pages) => pages.remove_range(first, end),
+            Pages::Nvram(pages) => {
+                pages.remove_range(first, end, &mut self.numbers);
+                for number in self.numbers.drain(..) {
+                    self.room.discard(number, &mut self.woken);
+                }
+                self.wake(now_ns, startable);
+            }
+        }
+    }
+
+    // ---- room ----
+
+    /// Whether pages wait for room.
+    pub fn is_short_of_room(&self) -> bool {
+        self.room.is_short()
+    }
+
+    /// Operation `operation` writes pages out of which the one with this number was taken in last. Returns whether it has to wait for it.
+    pub fn waits_for_admission(&mut self, number: u64, operation: u32) -> bool {
+        let waits = !self.room.is_admitted(number);
+        if waits {
+            self.room.wait(number, Waiter::Operation(operation));
+        }
+        waits
+    }
+
+    /// A page has left, and gives its slot back. Operations that may start now are appended to `startable`.
+    pub fn give_back(&mut self, _lpn: Lpn, now_ns: u64, startable: &mut Vec<u32>) {
+        #[cfg(feature = "mutants")]
+        if self.mutant == Some(BufferFault::ForgetRewritten) {
+            self.discard(_lpn.0, _lpn.0 + 1, now_ns, startable);
+        }
+        if self.survives_power_loss() {
+            self.room.give_back(&mut self.woken);
+            self.wake(now_ns, startable);
+        }
+    }
+
+    fn wake(&mut self, now_ns: u64, startable: &mut Vec<u32>) {
+        for waiter in self.woken.drain(..) {
+            match waiter {
+                Waiter::Request(request) => self.answers.push_back((now_ns + self.answer_ns, request)),
+                Waiter::Operation(operation) => startable.push(operation),
+            }
+        }
+    }
+
+    // ---- sectors ----
+
+    /// Sectors of a page, as a power of two.
+    #[inline]
+    pub fn sector_shift(&self) -> u32 {
+        self.on_flash.shift
+    }
+
+    /// Every sector of a page.
+    #[inline]
+    pub fn all_sectors(&self) -> u64 {
+        u64::MAX >> (64 - (1 << self.on_flash.shift))
+    }
+
+    /// The 64ths of a page that sectors are.
+    pub fn lanes_of(&self, sectors: u64) -> u64 {
+        let lanes = 64 >> self.on_flash.shift;
+        let set = (0..1 << self.on_flash.shift).filter(|sector| sectors >> sector & 1 == 1);
+        set.fold(0, |all, sector| all | (u64::MAX >> (64 - lanes)) << (sector * lanes))
+    }
+
+    /// Sectors of the page that flash will hold once everything decided is done.
+    #[inline]
+    pub fn on_flash(&self, lpn: Lpn) -> u64 {
+        self.on_flash.get(lpn)
+    }
+
+    /// Flash holds all of the page.
+    pub fn is_on_flash(&mut self, lpn: Lpn) {
+        self.on_flash.add(lpn, self.all_sectors());
+    }
+
+    /// Flash holds nothing of the page any more.
+    pub fn is_off_flash(&mut self, lpn: Lpn) {
+        self.on_flash.clear(lpn);
+    }
+
+    // ---- answers ----
+
+    /// The request needs pages of which the one with this number was taken in last: it is answered some time after that one has its place.
+    #[inline]
+    pub fn answer_later(&mut self, now_ns: u64, request: u32, number: u64) {
+        if self.room.is_admitted(number) {
+            self.answers.push_back((now_ns + self.answer_ns, request));
+        } else {
+            self.room.wait(number, Waiter::Request(request));
+        }
+    }
+
+    /// Time in which it answers.
+    pub fn answer_ns(&self) -> u64 {
+        self.answer_ns
+    }
+
+    /// When the next answer is due; `u64::MAX` for never.
+    #[inline]
+    pub fn next_answer_ns(&self) -> u64 {
+        self.answers.front().map_or(u64::MAX, |answer| answer.0)
+    }
+
+    /// Takes the next answer: when, and which request.
+    pub fn take_answer(&mut self) -> Option<(u64, u32)> {
+        self.answers.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::departures::{Departure, Known};
+    use super::*;
+
+    fn dram(pages: u64, space_pages: u64, page_bytes: u32) -> Buffer {
+        Buffer::new(BufferOptions { kind: Kind::Dram, pages, answer_ns: 0 }, space_pages, page_bytes, 1)
+    }
+
+    #[test]
+    fn sectors_on_flash_of_each_page_size() {
+        for page_bytes in [512, 1024, 4096, 32_768] {
+            let mut buffer = dram(4, 100, page_bytes);
+            let all = buffer.all_sectors();
+            assert_eq!(all.count_ones(), page_bytes / 512);
+            buffer.is_on_flash(Lpn(41));
+            buffer.is_on_flash(Lpn(99));
+            let held: Vec<u64> = [40, 41, 42, 98, 99].map(|page| buffer.on_flash(Lpn(page))).into();
+            assert_eq!(held, [0, all, 0, 0, all]);
+            buffer.is_off_flash(Lpn(41));
+            assert_eq!((buffer.on_flash(Lpn(41)), buffer.on_flash(Lpn(99))), (0, all));
+        }
+    }
+
+    #[test]
+    fn an_eviction_covers_what_flash_holds_or_not() {
+        let mut buffer = dram(1, 10, 4096);
+        let mut evict = |sectors| {
+            buffer.insert(Lpn(3), sectors);
+            let mut victims = Vec::new();
+            buffer.evict(&mut victims);
+            assert_eq!(victims, [Victim { entry: 0, lpn: Lpn(3), sectors, number: 0 }]);
+            buffer.covers(&victims[0])
+        };
+        assert!(evict(0b0011), "nothing is there");
+        assert!(evict(0b0111), "all that is there goes");
+        assert!(!evict(0b0110), "a sector stays");
+        assert!(!evict(0b1000));
+        assert!(evict(0b1111));
+        assert_eq!((buffer.counts.evictions, buffer.counts.pages_written_out), (5, 5));
+        buffer.is_off_flash(Lpn(3));
+        assert!(buffer.covers(&Victim { entry: 0, lpn: Lpn(3), sectors: 1, number: 0 }), "nothing is left");
+    }
+
+    #[test]
+    fn pages_that_leave_are_known_until_their_operations_end() {
+        let mut buffer = dram(1, 10, 4096);
+        let of = |operation, sectors| Departure { operation, strip: 0, sectors, number: 0 };
+        let known = |sectors, is_all| Known { sectors, is_all, number: 0 };
+        buffer.depart(Lpn(3), of(7, Some(0b01)));
+        buffer.depart(Lpn(4), of(8, Some(0b11)));
+        buffer.depart(Lpn(3), of(9, Some(0b10)));
+        assert_eq!(buffer.leaving(Lpn(3)), known(0b11, false));
+        buffer.depart(Lpn(3), of(10, None));
+        assert_eq!(buffer.leaving(Lpn(3)), known(0, true), "a trim hides what came before");
+        buffer.depart(Lpn(3), of(11, Some(0b100)));
+        assert_eq!(buffer.leaving(Lpn(3)), known(0b100, true));
+        assert_eq!(buffer.departures(Lpn(3)).map(|departure| departure.operation).collect::<Vec<_>>(), [7, 9, 10, 11]);
+        for operation in [7, 9, 10] {
+            assert!(buffer.leaving(Lpn(3)).is_all);
+            buffer.arrive(Lpn(3), operation);
+        }
+        assert_eq!(buffer.leaving(Lpn(3)), known(0b100, false));
+        buffer.arrive(Lpn(3), 11);
+        assert!(!buffer.holds(Lpn(3)) && buffer.holds(Lpn(4)));
+    }
+}
