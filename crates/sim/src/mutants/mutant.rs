@@ -1,0 +1,145 @@
+//! A deliberate fault at work on the waves that a scheme plans.
+
+use super::Fault;
+use crate::media::Media;
+use flashraid_redundancy::{Method, Operation, OperationKind};
+use flashraid_vocabulary::{Action, Cause, Change, LocalPage, MemberPage, PageOperation, Ppn, StripeId, Version, Wave};
+use std::collections::BTreeSet;
+
+/// A fault at work.
+#[derive(Clone, Debug)]
+pub struct Mutant {
+    pub(super) fault: Fault,
+    /// Programs (record, page) of repairs of which the content is still to come.
+    pub(super) late: Vec<(u32, Ppn)>,
+    /// Pages that are kept for the sake of others.
+    pub(super) redundancy: BTreeSet<(u32, u16)>,
+    /// Stripes whose operation lost a pre-read and has not programmed its parity yet.
+    pub(super) lacking: BTreeSet<StripeId>,
+}
+
+impl Mutant {
+    /// Whether reads that fail deliver something all the same.
+    pub(crate) fn reads_what_is_dead(&self) -> bool {
+        self.fault == Fault::ReadWhatIsDead
+    }
+
+    /// Whether an operation goes on without what a failed read should have delivered.
+    pub(crate) fn uses_failed_reads(&self) -> bool {
+        self.fault == Fault::UseFailedRead
+    }
+
+    /// Spoils the wave that `operation` is about to run.
+    pub(crate) fn distort(&mut self, operation: &Operation, media: &impl Media, wave: &mut Wave) {
+        let is_readable = |page: MemberPage, version: Version| media.lookup(page, version).is_some() && !media.is_lost(page, version);
+        let is_repair = operation.kind == OperationKind::Repair;
+        match self.fault {
+            Fault::ForgetMirror if operation.kind == OperationKind::Write => {
+                wave.changes.retain(|change| !matches!(change, Change::ReleaseCopy(_)));
+            }
+            Fault::KeepBase => wave.changes.retain(|change| !matches!(change, Change::ReleaseBase(_))),
+            Fault::RepairFromStale if is_repair => {
+                let reads = wave.operations.iter_mut().filter(|read| read.action == Action::Read && read.version == Version::Current);
+                reads.filter(|read| is_readable(read.address, Version::Base)).for_each(|read| read.version = Version::Base);
+            }
+            Fault::RepairFromOtherStripe if is_repair => {
+                let other = |page: MemberPage| MemberPage { page: LocalPage(page.page.0 ^ 1), ..page };
+                let reads = || wave.operations.iter().filter(|read| read.action == Action::Read);
+                if reads().all(|read| {
+                    other(read.address).page.0 < media.shape().pages_per_member && is_readable(other(read.address), read.version)
+                }) {
+                    let reads = wave.operations.iter_mut().filter(|read| read.action == Action::Read);
+                    reads.for_each(|read| read.address = other(read.address));
+                }
+            }
+            Fault::WrongVersionInRmw if operation.method == Method::Rmw && operation.kind == OperationKind::Write => {
+                if let Some(parity) = parity_program(wave)
+                    && parity.sources.reads.count_ones() > 1
+                {
+                    // Reads and strips are in the same order: the first read is of the lowest strip.
+                    parity.sources.reads &= parity.sources.reads - 1;
+                    parity.sources.host &= parity.sources.host - 1;
+                }
+            }
+            Fault::SkipPreRead => self.skip_pre_read(operation, wave),
+            Fault::SwapSources => {
+                let mut programs = wave.operations.iter_mut().filter(|page_operation| page_operation.action == Action::Program);
+                if let (Some(first), Some(second)) = (programs.next(), programs.next()) {
+                    std::mem::swap(&mut first.sources, &mut second.sources);
+                }
+            }
+            Fault::DropParityProgram => wave.operations.retain(|page_operation| page_operation.cause != Cause::Parity),
+            Fault::StoreMapOnce if is_map_program(wave) => {
+                wave.operations.pop();
+            }
+            Fault::ForgetTrimInParity if operation.kind == OperationKind::Trim => {
+                wave.operations.retain(|page_operation| page_operation.action != Action::Program);
+            }
+            Fault::SkipUpdateRead => wave.operations.retain(|page_operation| page_operation.cause != Cause::UpdateRead),
+            Fault::AcknowledgeEarly => {
+                if let Some(last) = wave.operations.iter_mut().rfind(|page_operation| page_operation.action == Action::Program) {
+                    last.host_waits = false;
+                }
+            }
+            Fault::CurrentForBase => {
+                let bases = wave.operations.iter_mut().filter(|page_operation| page_operation.version == Version::Base);
+                bases.for_each(|read| read.version = Version::Current);
+            }
+            Fault::ForgetDelay => wave.changes.retain(|change| !matches!(change, Change::Delay(..))),
+            Fault::KeepInDelayed => wave.changes.iter_mut().for_each(|change| {
+                if let Change::Delay(_, sources) = change {
+                    sources.reads = 0;
+                }
+            }),
+            Fault::CommitWithoutDelayed if operation.kind == OperationKind::Commit => {
+                wave.operations.iter_mut().for_each(|program| program.sources.delayed = false);
+            }
+            Fault::CommitShort if operation.kind == OperationKind::Commit => {
+                wave.operations.iter_mut().for_each(|program| program.sources.reads &= program.sources.reads.wrapping_sub(1));
+            }
+            Fault::RestartDelayed => wave.changes.iter_mut().for_each(|change| {
+                if let Change::Delay(_, sources) = change {
+                    sources.delayed = false;
+                }
+            }),
+            Fault::ForgetTrimInDelayed if operation.kind == OperationKind::Trim => {
+                wave.changes.retain(|change| !matches!(change, Change::Delay(..)));
+            }
+            Fault::WidenWithoutDelay if operation.kind == OperationKind::Commit => {
+                wave.changes.retain(|change| !matches!(change, Change::Delay(..)));
+            }
+            Fault::RepairWithoutDelayed if is_repair => {
+                wave.operations.iter_mut().for_each(|program| program.sources.delayed = false);
+            }
+            Fault::DropBase => wave.operations.iter_mut().for_each(|page_operation| page_operation.keep_base = false),
+            Fault::StaleCopy => {
+                let newly_mirrored: Vec<_> =
+                    wave.operations.iter().filter(|program| program.keep_base).map(|program| program.address).collect();
+                let is_copy = |operation: &PageOperation| operation.action == Action::Program && operation.version == Version::Copy;
+                wave.operations.retain(|operation| !is_copy(operation) || newly_mirrored.contains(&operation.address));
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the last pre-read out of a wave, and out of the sources of the parity in the wave after it.
+    fn skip_pre_read(&mut self, operation: &Operation, wave: &mut Wave) {
+        let is_pre_read = |last: &PageOperation| last.cause == Cause::PreRead && last.strip == PageOperation::NO_STRIP;
+        if wave.operations.last().is_some_and(is_pre_read) {
+            wave.operations.pop();
+            self.lacking.insert(operation.stripe);
+        } else if let Some(parity) = parity_program(wave)
+            && self.lacking.remove(&operation.stripe)
+        {
+            parity.sources.reads &= !(1 << (63 - parity.sources.reads.leading_zeros()));
+        }
+    }
+}
+
+fn is_map_program(wave: &Wave) -> bool {
+    wave.operations.iter().any(|page_operation| page_operation.cause == Cause::Metadata && page_operation.action == Action::Program)
+}
+
+fn parity_program(wave: &mut Wave) -> Option<&mut PageOperation> {
+    wave.operations.iter_mut().find(|page_operation| page_operation.cause == Cause::Parity)
+}
