@@ -8,7 +8,7 @@ use crate::outputs::{Outputs, Writers};
 use crate::result::{EngineCost, Inconsistent, Measured, Snapshot, Source, text};
 use crate::simulation::{Simulation, with_engine};
 use crate::time::{LATEST_NS, Speed};
-use crate::verify::Checks;
+use crate::verify::{Checked, Checks};
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
 use flashraid_vocabulary::{Cause, HostOp, HostRequest};
@@ -459,7 +459,7 @@ impl Replay {
     }
 
     /// Replays everything. Returns whether the end was reached.
-    fn all<C: Content>(
+    fn all<C: Checked>(
         &mut self,
         engine: &mut Engine<C>,
         measured: &mut Measured,
@@ -532,7 +532,7 @@ impl Replay {
     }
 
     /// Replays the first of these requests at the places of its extents, in one or several pieces.
-    fn compacted<C: Content>(
+    fn compacted<C: Checked>(
         &mut self,
         engine: &mut Engine<C>,
         measured: &mut Measured,
@@ -672,7 +672,7 @@ impl Replay {
     }
 
     #[inline]
-    fn host_request<C: Content>(
+    fn host_request<C: Checked>(
         &mut self,
         engine: &mut Engine<C>,
         measured: &mut Measured,

@@ -9,7 +9,7 @@ use crate::inject::Injector;
 use crate::result::{Measured, Snapshot};
 use crate::run::RunError;
 use crate::time::LATEST_NS;
-use crate::verify::{Checks, Verified};
+use crate::verify::{Checked, Checks, Verified};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
 use serde_json::Value;
@@ -211,7 +211,7 @@ impl Simulation {
 
     /// Checks everything stored, if contents are tracked, and adds it to what the result reports.
     pub fn verify(&mut self) -> Option<Verified> {
-        with_engine!(&self.engine, engine => Content::check_stored(engine, &mut self.checks))
+        with_engine!(&self.engine, engine => Checked::check_stored(engine, &mut self.checks))
     }
 }
 

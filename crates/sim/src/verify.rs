@@ -1,6 +1,7 @@
 //! The check of everything that is stored: each host page against the oracle, and each declared failure tried on paper.
 
 use crate::engine::Engine;
+use crate::engine::content::{Content, Untracked};
 use crate::engine::tags::{Tags, ZERO};
 use crate::engine::translation::stamp;
 use flashraid_flash::{Flash, Placement};
@@ -103,6 +104,24 @@ impl Verified {
     /// Whether nothing was wrong.
     pub fn is_clean(&self) -> bool {
         self.mismatches == 0 && self.pages_lost == 0
+    }
+}
+
+/// Contents of which it is known, or not, what should be stored.
+pub(crate) trait Checked: Content {
+    /// Checks everything stored, if it is known what it should be, and adds what was found to `checks`.
+    fn check_stored(engine: &Engine<Self>, checks: &mut Checks) -> Option<Verified>;
+}
+
+impl Checked for Untracked {
+    fn check_stored(_: &Engine<Self>, _: &mut Checks) -> Option<Verified> {
+        None
+    }
+}
+
+impl Checked for Tags {
+    fn check_stored(engine: &Engine<Self>, checks: &mut Checks) -> Option<Verified> {
+        Some(checks.check(engine))
     }
 }
 

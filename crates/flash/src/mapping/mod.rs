@@ -1,7 +1,6 @@
 //! Which physical page holds which version of which logical page, and where free space is.
 
 pub mod blocks;
-pub mod cache;
 pub(crate) mod hybrid;
 pub mod maps;
 pub mod space;

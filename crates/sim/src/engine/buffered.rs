@@ -7,7 +7,9 @@
 //! answered. Reads take from the buffer what is there, pages on their way out included, and the rest from flash, page by page.
 
 use super::content::{Content, InBuffer, InEntry, Shares, Submitted};
-use super::{Engine, Halted, NIL};
+use super::slot::NIL;
+use super::state::Engine;
+use super::time::Halted;
 use crate::buffer::{Buffer, Departure, SECTOR_BYTES, Taken, Victim};
 use crate::clock::NEVER;
 use crate::media::Media;

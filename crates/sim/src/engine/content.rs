@@ -1,8 +1,6 @@
 //! What pages contain: a parameter of the engine. Without tracking it costs nothing; with tags every page version has a 64-bit
 //! content that flows through the plan (DESIGN idea 6).
 
-use super::Engine;
-use crate::verify::{Checks, Verified};
 use flashraid_redundancy::Operation;
 use flashraid_vocabulary::{Delivery, LocalPage, Lpn, Observer, Ppn, Sources};
 
@@ -61,10 +59,6 @@ pub trait Content: Observer + Clone + Send {
     fn fetch_page(&self, _ppn: Ppn) {}
     /// Asks the processor for what a host page should contain.
     fn fetch_expected(&self, _lpn: Lpn) {}
-    /// Checks everything stored, if it is known what it should be, and adds what was found to `checks`.
-    fn check_stored(_engine: &Engine<Self>, _checks: &mut Checks) -> Option<Verified> {
-        None
-    }
 }
 
 /// The sequence of operations that fill the device before the workload starts.

@@ -1,9 +1,6 @@
 //! Pages that the loss of a unit would take although the scheme declares to survive it: the window of schemes that make redundancy up later
-//! (`Scheme::exposed`). Counted stripe by stripe as operations end, and weighted with the time.
+//! (`Scheme::exposed`). Counted stripe by stripe as operations end, and weighted with the time (`window`).
 
-use super::Engine;
-use super::content::Content;
-use crate::media::Media;
 use flashraid_redundancy::Scheme;
 use flashraid_vocabulary::StripeId;
 
@@ -24,7 +21,7 @@ pub struct Exposure {
 
 impl Exposure {
     /// Nothing is exposed on a device of so many stripes.
-    pub(super) fn new(stripes: u32) -> Self {
+    fn new(stripes: u32) -> Self {
         Self { of_stripe: vec![0; stripes as usize], pages: 0, peak_pages: 0, exposed_ns: 0, page_ns: 0, since_ns: 0 }
     }
 
@@ -33,7 +30,7 @@ impl Exposure {
         self.since_ns = now_ns;
     }
 
-    fn set(&mut self, stripe: StripeId, pages: u32, now_ns: u64) {
+    pub(super) fn set(&mut self, stripe: StripeId, pages: u32, now_ns: u64) {
         // At most 63 data strips.
         let before = std::mem::replace(&mut self.of_stripe[stripe.0 as usize], pages as u8);
         if u32::from(before) != pages {
@@ -44,7 +41,7 @@ impl Exposure {
     }
 
     /// Measuring begins.
-    fn begin(&mut self, now_ns: u64) {
+    pub(super) fn begin(&mut self, now_ns: u64) {
         (self.peak_pages, self.exposed_ns, self.page_ns, self.since_ns) = (self.pages, 0, 0, now_ns);
     }
 
@@ -56,46 +53,6 @@ impl Exposure {
     /// Sum over time of the pages exposed, until now.
     pub fn page_ns(&self, now_ns: u64) -> u128 {
         self.page_ns + u128::from(self.pages) * u128::from(now_ns - self.since_ns)
-    }
-}
-
-impl<C: Content, M: Media> Engine<C, M> {
-    /// Pages that the scheme's window exposes; `None` if it has none.
-    pub fn exposure(&self) -> Option<&Exposure> {
-        self.exposure.as_deref()
-    }
-
-    /// Measuring begins: what was counted so far counts no more.
-    pub(crate) fn begin_measuring(&mut self) {
-        let now_ns = self.now_ns();
-        self.statistics.begin(&self.media.counts());
-        if let Some(exposure) = &mut self.exposure {
-            exposure.begin(now_ns);
-        }
-    }
-
-    /// Something has changed in the stripe.
-    #[inline]
-    pub(super) fn note_exposed(&mut self, stripe: StripeId) {
-        if let Some(exposure) = &mut self.exposure {
-            exposure.set(stripe, self.scheme.exposed(stripe, &self.media), self.clock.now_ns());
-        }
-    }
-
-    /// Something may have changed in any stripe.
-    pub(super) fn note_all_exposed(&mut self) {
-        if self.exposure.is_some() {
-            (0..self.scheme.stripes()).map(StripeId).for_each(|stripe| self.note_exposed(stripe));
-        }
-    }
-
-    /// The device is ready for its first request.
-    pub(super) fn begin_exposure(&mut self) {
-        self.note_all_exposed();
-        let now_ns = self.now_ns();
-        if let Some(exposure) = &mut self.exposure {
-            exposure.begin(now_ns);
-        }
     }
 }
 

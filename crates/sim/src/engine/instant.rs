@@ -1,8 +1,8 @@
 //! Work without time: the fill, the precondition, and pages placed at their first touch. Plans and placement are those of the
 //! timed engine; only the clock stands still, and collection runs to its end where it starts.
 
-use super::Engine;
 use super::content::{Content, FILL};
+use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::{Decisions, Extent, Operation, Outcomes, Step};
 use flashraid_vocabulary::{Action, HostOp, Lpn, PageOperation, Version, Wave};

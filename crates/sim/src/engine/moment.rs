@@ -1,7 +1,8 @@
 //! What is going on at an instant: for whoever stops the clock there.
 
 use super::content::Content;
-use super::{Engine, NIL};
+use super::slot::NIL;
+use super::state::Engine;
 use flashraid_redundancy::OperationKind;
 use flashraid_vocabulary::MemberId;
 

@@ -56,7 +56,7 @@ const EMPTY: Segment = Segment { newest: NIL, oldest: NIL, len: 0 };
 
 /// What became of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lookup {
+pub(super) enum Lookup {
     /// The entry is there.
     Hit,
     /// It will be: it was inserted for somebody else and is not `loaded` yet.
@@ -67,7 +67,7 @@ pub enum Lookup {
 
 /// Who leaves to make room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Victim {
+pub(super) enum Victim {
     /// A clean entry has left.
     Clean,
     /// This dirty entry leaves once its translation page is written (`written`).
@@ -77,7 +77,7 @@ pub enum Victim {
 /// See the module. Keys are dense numbers of map entries; those of a translation page are neighbours only in the sense of `page_of`, which
 /// the caller gives.
 #[derive(Clone, Debug)]
-pub struct CachedMap {
+pub(super) struct CachedMap {
     capacity: u32,
     most_protected: u32,
     /// Place of each key in `entries`, plus one; 0 if it is not cached.
@@ -94,7 +94,7 @@ pub struct CachedMap {
 
 impl CachedMap {
     /// An empty table for `capacity` entries of `keys`, which lie in `pages` translation pages.
-    pub fn new(capacity: u32, keys: usize, pages: usize) -> Self {
+    pub(super) fn new(capacity: u32, keys: usize, pages: usize) -> Self {
         Self {
             capacity,
             most_protected: (u64::from(capacity) * PROTECTED_PERCENT / 100) as u32,
@@ -110,13 +110,8 @@ impl CachedMap {
     }
 
     /// Entries in the table.
-    pub fn len(&self) -> u32 {
+    pub(super) fn len(&self) -> u32 {
         self.len
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     fn place(&self, key: u32) -> Option<u32> {
@@ -124,17 +119,17 @@ impl CachedMap {
     }
 
     /// Whether the entry is cached.
-    pub fn contains(&self, key: u32) -> bool {
+    pub(super) fn contains(&self, key: u32) -> bool {
         self.place(key).is_some()
     }
 
     /// Whether the entry is cached and newer than what its translation page says.
-    pub fn is_dirty(&self, key: u32) -> bool {
+    pub(super) fn is_dirty(&self, key: u32) -> bool {
         self.place(key).is_some_and(|place| self.entries[place as usize].dirty)
     }
 
     /// Looks an entry up and pins it, if it is there.
-    pub fn pin(&mut self, key: u32) -> Lookup {
+    pub(super) fn pin(&mut self, key: u32) -> Lookup {
         let Some(place) = self.place(key) else { return Lookup::Miss };
         self.unlink(place);
         let entry = &mut self.entries[place as usize];
@@ -145,7 +140,7 @@ impl CachedMap {
 
     /// Makes room for one entry. `None` if there is room already, or if all entries are pinned or leaving: then the table exceeds its
     /// capacity for the moment. To be asked until it answers `None`.
-    pub fn make_room(&mut self) -> Option<Victim> {
+    pub(super) fn make_room(&mut self) -> Option<Victim> {
         if self.len - self.leaving < self.capacity {
             return None;
         }
@@ -162,7 +157,7 @@ impl CachedMap {
     }
 
     /// Puts an entry that is not there into the table, pinned, and to be `loaded`.
-    pub fn insert(&mut self, key: u32) {
+    pub(super) fn insert(&mut self, key: u32) {
         debug_assert!(!self.contains(key));
         let entry = Entry {
             key,
@@ -192,13 +187,13 @@ impl CachedMap {
     }
 
     /// A pinned entry has been read.
-    pub fn loaded(&mut self, key: u32) {
+    pub(super) fn loaded(&mut self, key: u32) {
         let place = self.place(key).expect("pinned entries are cached");
         self.entries[place as usize].is_loading = false;
     }
 
     /// One user of a pinned entry lets go.
-    pub fn unpin(&mut self, key: u32) {
+    pub(super) fn unpin(&mut self, key: u32) {
         let place = self.place(key).expect("pinned entries are cached");
         let entry = &mut self.entries[place as usize];
         entry.pins -= 1;
@@ -218,7 +213,7 @@ impl CachedMap {
     }
 
     /// Notes that a cached entry, of translation page `page`, is newer than what the page says.
-    pub fn set_dirty(&mut self, key: u32, page: u32) {
+    pub(super) fn set_dirty(&mut self, key: u32, page: u32) {
         let place = self.place(key).expect("only cached entries get dirty");
         if self.entries[place as usize].dirty {
             return;
@@ -233,7 +228,7 @@ impl CachedMap {
 
     /// All dirty entries of a translation page are about to be written: they are clean from now on. Those that wait to leave do so when
     /// this has happened (`left`). Calls `each` with their keys.
-    pub fn clean(&mut self, page: u32, mut each: impl FnMut(u32)) {
+    pub(super) fn clean(&mut self, page: u32, mut each: impl FnMut(u32)) {
         let mut place = std::mem::replace(&mut self.dirty[page as usize], NIL);
         while place != NIL {
             let entry = &mut self.entries[place as usize];
@@ -244,7 +239,7 @@ impl CachedMap {
     }
 
     /// The translation page of a dirty victim is written: it leaves, unless it was used or changed since.
-    pub fn written(&mut self, key: u32) {
+    pub(super) fn written(&mut self, key: u32) {
         let Some(place) = self.place(key) else { return };
         let Entry { state, dirty, .. } = self.entries[place as usize];
         if state != State::Leaving {

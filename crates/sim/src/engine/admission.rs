@@ -1,0 +1,208 @@
+//! Operations get their places, in order: from the decision to the start.
+//!
+//! An operation starts when the operations that it requires have ended, its stripe is its own, and each page that it will program
+//! is promised (`space`). It holds its place in its stripe's queue from the decision on, and waits for space only when it is at the head:
+//! collection, which makes space, takes no stripe lock, so it never waits for an operation that waits (DESIGN idea 10).
+
+use super::content::Content;
+use super::options::Serial;
+use super::slot::{NIL, NO_JOB, Slot, TRANSLATION};
+use super::state::Engine;
+use crate::media::Media;
+use flashraid_redundancy::{Decisions, Lock, Operation, OperationKind, Outcomes};
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// Gives the operations of a decision their places, in order, and starts those that can start. They belong to a request or, as what leaves
+    /// NVRAM, to nobody.
+    pub(super) fn admit(&mut self, request: u32, decisions: &Decisions) {
+        // The list is borrowed from where it is not in use now.
+        let mut ids = std::mem::take(&mut self.granted);
+        debug_assert!(ids.is_empty());
+        for operation in &decisions.operations {
+            let is_host = matches!(operation.kind, OperationKind::Read | OperationKind::Write | OperationKind::Trim);
+            let owner = if is_host { request } else { NIL };
+            let id = self.new_slot(*operation, owner, NO_JOB);
+            ids.push(id);
+            if owner != NIL {
+                self.requests[request as usize].unanswered += 1;
+                self.requests[request as usize].unfinished += 1;
+                self.follow(request, id);
+            }
+            if let Some(required) = operation.requires {
+                self.start_after(id, ids[usize::from(required)]);
+            }
+            self.queue_for_lock(id);
+            if self.buffer.is_some() && self.departs(id) {
+                self.slots[id as usize].unmet += 1;
+            }
+        }
+        for id in ids.drain(..) {
+            if self.slots[id as usize].unmet == 0 {
+                self.ready.push(id);
+            }
+        }
+        self.granted = ids;
+        self.run_ready();
+    }
+
+    /// Admits an operation that no request asked for. It starts when operation `former` has ended, if there is one.
+    pub(super) fn admit_after(&mut self, operation: Operation, job: u16, former: u32) -> u32 {
+        let id = self.new_slot(operation, NIL, job);
+        if former != NIL {
+            self.start_after(id, former);
+        }
+        self.queue_for_lock(id);
+        if self.slots[id as usize].unmet == 0 {
+            self.ready.push(id);
+        }
+        id
+    }
+
+    pub(super) fn new_slot(&mut self, operation: Operation, request: u32, job: u16) -> u32 {
+        let slot = Slot {
+            operation,
+            request,
+            job,
+            alive: true,
+            started: false,
+            last: false,
+            answered: false,
+            failed: false,
+            counted: matches!(operation.kind, OperationKind::Write | OperationKind::Job) && job != TRANSLATION,
+            departs: false,
+            unmet: 0,
+            outstanding: 0,
+            waits: 0,
+            unpromised: operation.space,
+            promised: 0,
+            promised_copies: 0,
+            outcomes: Outcomes::default(),
+            troubled: false,
+            reads: 0,
+            programs: NIL,
+            next: NIL,
+            dependents: NIL,
+            next_dependent: NIL,
+            successor: NIL,
+            waits_for_space: false,
+            plane: NIL,
+            lender: NIL,
+            borrower: NIL,
+            changes: NIL,
+        };
+        let counted = slot.counted;
+        let id = match self.free_slots {
+            NIL => {
+                self.slots.push(slot);
+                self.slots.len() as u32 - 1
+            }
+            free => {
+                let old = &mut self.slots[free as usize];
+                self.free_slots = old.next;
+                *old = slot;
+                free
+            }
+        };
+        if counted {
+            self.writes_in_chunk[(operation.page.0 >> 10) as usize] += 1;
+        }
+        if C::TRACKED {
+            // What leaves NVRAM belongs to no request: it leaves because of the latest.
+            let sequence = if request == NIL { self.submitted.wrapping_sub(1) } else { self.requests[request as usize].sequence };
+            self.list_evicted(&operation);
+            self.content.begin(id, &operation, sequence, &self.leaving_with);
+        }
+        id
+    }
+
+    /// The operation in a slot.
+    pub(crate) fn operation(&self, id: u32) -> &Operation {
+        &self.slots[id as usize].operation
+    }
+
+    /// The operation takes something out of the data buffer, or trims.
+    pub(super) fn leaves(&mut self, id: u32) {
+        self.slots[id as usize].departs = true;
+    }
+
+    /// Makes the operation wait for the former one of its request as `Serial` says.
+    fn follow(&mut self, request: u32, id: u32) {
+        let former = std::mem::replace(&mut self.requests[request as usize].last_operation, id);
+        // A former one that ended at once (a trim of nothing) may have left its very slot to this one.
+        if former == NIL || former == id || self.options.serial == Serial::Off {
+            return;
+        }
+        let slot = &mut self.slots[former as usize];
+        let same = slot.alive && slot.request == request;
+        if same && (!slot.started || self.options.serial == Serial::Strict) {
+            slot.successor = id;
+            self.slots[id as usize].unmet += 1;
+        }
+    }
+
+    /// Operation `id` starts when operation `former` has ended.
+    pub(super) fn start_after(&mut self, id: u32, former: u32) {
+        let next = std::mem::replace(&mut self.slots[former as usize].dependents, id);
+        self.slots[id as usize].next_dependent = next;
+        self.slots[id as usize].unmet += 1;
+    }
+
+    pub(super) fn start_successor(&mut self, id: u32) {
+        let successor = std::mem::replace(&mut self.slots[id as usize].successor, NIL);
+        if successor != NIL {
+            self.condition_met(successor);
+        }
+    }
+
+    fn queue_for_lock(&mut self, id: u32) {
+        let operation = &self.slots[id as usize].operation;
+        let granted = match operation.lock {
+            Lock::None => true,
+            lock => self.locks.request(operation.stripe.0, lock == Lock::Exclusive, id),
+        };
+        self.slots[id as usize].unmet += u16::from(!granted);
+    }
+
+    /// An operation without a lock needs its stripe, shared: it starts when it has it.
+    pub(super) fn take_lock(&mut self, id: u32) {
+        let slot = &mut self.slots[id as usize];
+        debug_assert!(slot.operation.lock == Lock::None);
+        (slot.operation.lock, slot.started) = (Lock::Shared, false);
+        if self.locks.request(slot.operation.stripe.0, false, id) {
+            self.start(id);
+        } else {
+            self.slots[id as usize].unmet += 1;
+        }
+    }
+
+    pub(super) fn condition_met(&mut self, id: u32) {
+        let slot = &mut self.slots[id as usize];
+        slot.unmet -= 1;
+        if slot.unmet == 0 && !slot.waits_for_space {
+            self.ready.push(id);
+        }
+    }
+
+    /// Starts operations whose conditions are met, in the order in which they were met.
+    #[inline(always)]
+    pub(super) fn run_ready(&mut self) {
+        if !self.ready.is_empty() || self.media.has_news() {
+            self.run_all_ready();
+        }
+    }
+
+    #[inline(never)]
+    fn run_all_ready(&mut self) {
+        let mut next = 0;
+        loop {
+            while let Some(&id) = self.ready.get(next) {
+                next += 1;
+                self.promise_and_start(id);
+            }
+            if !self.answer_flash() && next == self.ready.len() {
+                break;
+            }
+        }
+        self.ready.clear();
+    }
+}

@@ -1,0 +1,98 @@
+//! Answers to GC: which victim it takes, what becomes of a semivalid page, and the commits that it waits for.
+
+use super::content::Content;
+use super::slot::{NIL, NO_JOB};
+use super::state::Engine;
+use crate::media::{Media, Question};
+use flashraid_redundancy::Lock;
+use flashraid_vocabulary::{MemberPage, Ruling, StripeId};
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// Serves what the flash layer wants to know or has to tell. Returns whether there was anything.
+    pub(super) fn answer_flash(&mut self) -> bool {
+        let mut any = false;
+        while let Some(domain) = self.media.take_freed() {
+            if self.media.has_failures() {
+                self.gained_space(domain);
+            }
+            any |= self.wake_space_waiters(domain);
+        }
+        while let Some(question) = self.media.take_question() {
+            any = true;
+            let (plane, address) = match question {
+                Question::Semivalid(plane, address) => (plane, address),
+                Question::Victim(plane) => {
+                    self.media.choose_victim(plane, &|address| self.scheme.commit_cost(address));
+                    continue;
+                }
+            };
+            let ruling = match self.scheme.rule(address) {
+                Ruling::CommitFirst if !self.commit_for_collection(plane, address) => Ruling::Move,
+                ruling => ruling,
+            };
+            if ruling == Ruling::Free {
+                self.scheme.base_erased(address);
+                self.note_exposed(StripeId(address.page.0));
+            }
+            #[cfg(feature = "mutants")]
+            let ruling = self.distort_ruling(ruling);
+            self.media.rule(plane, address, ruling);
+        }
+        // An answer may have let a collection move on, or end.
+        any | (self.translation.is_some() && self.take_map_news())
+    }
+
+    /// Starts the commit that the collection of a plane waits for, before whoever waits for its stripe. Returns whether the scheme has one.
+    ///
+    /// It waits for nobody who may wait for what the collection is to make: it is promised its pages at once or does without, and an
+    /// operation that has the stripe but has not started, as it waits for space, starts after it.
+    fn commit_for_collection(&mut self, plane: u32, address: MemberPage) -> bool {
+        let Some(with_room) = self.scheme.commit_for_collection(address, true) else { return false };
+        let operation = match self.promise_at_once(&with_room) {
+            true => with_room,
+            false => match self.scheme.commit_for_collection(address, false) {
+                Some(without_room) => without_room,
+                None => return false,
+            },
+        };
+        let id = self.new_slot(operation, NIL, NO_JOB);
+        let slot = &mut self.slots[id as usize];
+        (slot.promised, slot.unpromised, slot.plane) = (operation.space, 0, plane);
+        let stripe = operation.stripe.0;
+        match self.locks.exclusive_holder(stripe) {
+            Some(holder) if !self.slots[holder as usize].started => self.go_before(holder, id),
+            _ if self.locks.is_locked(stripe) => {
+                self.locks.queue_first(stripe, id);
+                self.slots[id as usize].unmet += 1;
+            }
+            _ => drop(self.locks.request(stripe, true, id)),
+        }
+        if self.slots[id as usize].unmet == 0 {
+            self.ready.push(id);
+        }
+        true
+    }
+
+    /// The collection of the plane goes on, and so does the operation whose lock the commit ran under.
+    #[cold]
+    pub(super) fn commit_for_collection_ended(&mut self, id: u32, plane: u32, lender: u32) {
+        if lender != NIL {
+            if self.slots[lender as usize].borrower == id {
+                self.slots[lender as usize].borrower = NIL;
+            }
+            self.condition_met(lender);
+        }
+        self.media.committed(plane);
+    }
+
+    /// Operation `id` runs under the lock of operation `holder`, which has not started and does not until then.
+    fn go_before(&mut self, holder: u32, id: u32) {
+        let former = std::mem::replace(&mut self.slots[holder as usize].borrower, id);
+        self.slots[holder as usize].unmet += 1;
+        let slot = &mut self.slots[id as usize];
+        (slot.operation.lock, slot.lender) = (Lock::None, holder);
+        if former != NIL {
+            self.start_after(id, former);
+        }
+    }
+}

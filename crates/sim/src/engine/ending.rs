@@ -1,0 +1,158 @@
+//! How an operation ends: its answer, and its state change in one instant; or it fails, and changes nothing.
+
+use super::content::Content;
+use super::slot::{NIL, REBUILD, TRANSLATION};
+use super::state::Engine;
+use crate::media::Media;
+use flashraid_redundancy::{Failure, Lock, Operation, OperationKind};
+use flashraid_vocabulary::{Change, HostOp, Version};
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// The host gets its answer while page operations that it does not wait for go on; that of a flush promises that they have ended.
+    pub(super) fn answer(&mut self, id: u32) {
+        let request = self.slots[id as usize].request;
+        let is_flush = request != NIL && self.requests[request as usize].op == HostOp::Flush;
+        #[cfg(feature = "mutants")]
+        let is_flush = is_flush && !self.has_fault(crate::mutants::Fault::FlushToRegisters);
+        if is_flush {
+            return;
+        }
+        let slot = &mut self.slots[id as usize];
+        slot.answered = true;
+        let (request, operation) = (slot.request, slot.operation);
+        if request == NIL {
+            return;
+        }
+        // The data buffer knows what leaves it.
+        if operation.kind != OperationKind::Read && self.buffer.is_none() {
+            self.answers_early |= operation.lag > 0;
+            for lpn in operation.host_pages() {
+                self.in_controller.insert(lpn.0, id);
+            }
+        }
+        self.answered(request);
+    }
+
+    /// The state change, in one instant.
+    pub(super) fn end(&mut self, id: u32) {
+        let slot = &mut self.slots[id as usize];
+        debug_assert!(slot.borrower == NIL, "an operation ends under whose lock another one is to run: {:?}", slot.operation);
+        let operation = slot.operation;
+        let (request, answered, failed, promised, job) = (slot.request, slot.answered, slot.failed, slot.promised, slot.job);
+        let mut record = std::mem::replace(&mut slot.programs, NIL);
+        let changes = std::mem::replace(&mut slot.changes, NIL);
+        let mut programs = 0;
+        while record != NIL {
+            let next = self.media.next_in_list(record);
+            #[cfg(feature = "mutants")]
+            if self.forgets(&operation, record) {
+                self.media.abort(std::mem::replace(&mut record, next));
+                continue;
+            }
+            if self.media.has_failures() && self.media.is_unplaced(record) {
+                self.ended_unplaced(record);
+            } else {
+                programs += 1;
+            }
+            self.media.commit(record);
+            record = next;
+        }
+        if changes != NIL {
+            let mut list = std::mem::take(&mut self.changes[changes as usize]);
+            for change in list.drain(..) {
+                self.apply(id, &operation, change);
+            }
+            self.changes[changes as usize] = list;
+            self.free_changes.push(changes);
+        }
+        self.give_back(&operation, promised);
+        if self.translation.is_some() {
+            self.settle_translation(id, &operation, job == TRANSLATION, failed);
+        }
+        if C::TRACKED {
+            self.content.ended(id, &operation, failed);
+        }
+        if self.slots[id as usize].departs {
+            self.arrives(id, &operation, failed);
+        }
+        if operation.kind != OperationKind::Job && job != TRANSLATION {
+            match failed {
+                false => self.scheme.ended(&operation),
+                true => self.scheme.failed(&operation),
+            }
+            self.note_exposed(operation.stripe);
+        }
+        if operation.kind == OperationKind::Repair {
+            self.repair_ended(&operation, programs, job == REBUILD);
+        } else if operation.lock == Lock::Shared {
+            self.reconstructed(operation.stripe);
+        }
+        if self.slots[id as usize].counted {
+            self.writes_in_chunk[(operation.page.0 >> 10) as usize] -= 1;
+        }
+        if operation.lock != Lock::None {
+            self.locks.release(operation.stripe.0, &mut self.granted);
+            for index in 0..self.granted.len() {
+                self.condition_met(self.granted[index]);
+            }
+            self.granted.clear();
+        }
+        let slot = &self.slots[id as usize];
+        let (plane, lender) = (slot.plane, slot.lender);
+        if plane != NIL {
+            self.commit_for_collection_ended(id, plane, lender);
+        }
+        self.start_successor(id);
+        let mut dependent = std::mem::replace(&mut self.slots[id as usize].dependents, NIL);
+        while dependent != NIL {
+            let next = self.slots[dependent as usize].next_dependent;
+            self.condition_met(dependent);
+            dependent = next;
+        }
+        if answered && operation.kind != OperationKind::Read && request != NIL {
+            for lpn in operation.host_pages() {
+                if self.in_controller.get(&lpn.0) == Some(&id) {
+                    self.in_controller.remove(&lpn.0);
+                }
+            }
+        }
+        self.slots[id as usize].alive = false;
+        self.slots[id as usize].next = self.free_slots;
+        self.free_slots = id;
+        if request != NIL {
+            if !answered {
+                self.answered(request);
+            }
+            self.ended_part(request);
+        }
+    }
+
+    /// Applies a state change of an operation's plan.
+    pub(crate) fn apply(&mut self, id: u32, operation: &Operation, change: Change) {
+        match change {
+            Change::Unmap(address) => self.media.unmap(address, Version::Current),
+            Change::ReleaseBase(address) => self.media.unmap(address, Version::Base),
+            Change::ReleaseCopy(address) => self.media.unmap(address, Version::Copy),
+            Change::Lose(address) => self.media.lose(address),
+            Change::Retire(address) => self.media.retire(address),
+            Change::Delay(_, sources) => self.content.delayed(id, operation, sources),
+            Change::ReleaseDelayed(address) => self.content.delayed_no_more(address.page),
+        }
+    }
+
+    /// The operation fails, and its request with it. Nothing changes.
+    pub(super) fn give_up(&mut self, id: u32, failure: Failure) {
+        self.drop_work(id);
+        let slot = &mut self.slots[id as usize];
+        slot.failed = true;
+        let (request, departs) = (slot.request, slot.departs);
+        if request != NIL {
+            let failed = &mut self.requests[request as usize].failed;
+            *failed = (*failed).max(Some(failure));
+        } else if departs {
+            self.eviction_failed(failure);
+        }
+        self.start_successor(id);
+        self.end(id);
+    }
+}

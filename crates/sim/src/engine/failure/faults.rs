@@ -1,0 +1,141 @@
+//! Something fails, and what is lost then; space that will not come.
+
+use super::records::{FaultRecord, RebuildRecord};
+use crate::clock::NEVER;
+use crate::engine::content::Content;
+use crate::engine::slot::NIL;
+use crate::engine::state::Engine;
+use crate::media::Media;
+use flashraid_redundancy::{Lock, Operation, OperationKind};
+use flashraid_vocabulary::{Change, Fault, LocalPage, Lpn, StripeId, Version};
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// Something fails now. The part must exist on the device.
+    pub fn fail(&mut self, fault: Fault) {
+        let now_ns = self.now_ns();
+        let lost_before = self.lost_versions();
+        self.media.fail(&fault);
+        if self.translation.is_some() {
+            self.take_map_news(); // of collections that it has cut short
+        }
+        let mut is_replaced = false;
+        if fault == Fault::ParityCache {
+            self.lose_parity_cache();
+        }
+        if let Fault::Loss(_) | Fault::ParityCache = fault {
+            is_replaced = self.media.replace_dead();
+            self.start_rebuild(now_ns, fault, self.lost_versions() - lost_before);
+        }
+        let pages_lost = self.lost_pages().count() as u64;
+        self.failures.faults.push(FaultRecord { at_ns: now_ns, fault, is_replaced, pages_lost });
+        self.note_all_exposed();
+        // Programs that can never start, and those who wait for pages that are gone.
+        self.take_failed();
+        for domain in 0..self.shape.domains {
+            if self.is_hopeless(domain) {
+                self.wake_space_waiters(domain);
+            }
+        }
+        self.run_ready();
+        self.tell_watchers();
+    }
+
+    /// NVRAM has lost all delayed parities. Operations that hold their stripe, and may have read or planned with one of them, start anew.
+    fn lose_parity_cache(&mut self) {
+        let mut changes = Vec::new();
+        self.scheme.parity_cache_lost(&self.media, &mut changes);
+        #[cfg(feature = "mutants")]
+        self.distort_parity_cache_lost(&mut changes);
+        let nobody = Operation::background(OperationKind::Job, StripeId(0), LocalPage(0), Lpn(0), 0);
+        for change in changes {
+            self.apply(NIL, &nobody, change);
+            if let Change::Lose(address) = change {
+                // Nothing is written to a map on flash for it: the controller knows it of all stripes (SPEC 6.2).
+                self.note_placed(address);
+            }
+        }
+        // Commits for collections may run under the locks of others.
+        let may_use_it = |operation: &Operation| operation.lock != Lock::None || operation.kind == OperationKind::Commit;
+        for slot in self.slots.iter_mut().filter(|slot| slot.is_of_scheme() && slot.started && may_use_it(&slot.operation)) {
+            slot.outcomes.read_failed = true;
+            slot.troubled = true;
+        }
+    }
+
+    /// Programs that could not even start have failed.
+    #[cold]
+    fn take_failed(&mut self) {
+        self.take_completions();
+    }
+
+    /// What failed so far.
+    pub fn faults(&self) -> &[FaultRecord] {
+        &self.failures.faults
+    }
+
+    /// Rebuilds, in the order in which they began.
+    pub fn rebuilds(&self) -> &[RebuildRecord] {
+        &self.failures.records
+    }
+
+    /// How much of the running rebuild is done: the share of stripes that it has passed, from 0 to 1. `None` if none runs.
+    pub fn rebuild_share(&self) -> Option<f64> {
+        let is_running = self.failures.records.last().is_some_and(|record| record.ended_ns.is_none());
+        self.failures.rebuild.as_ref().filter(|_| is_running).map(|rebuild| rebuild.progress())
+    }
+
+    /// Versions of pages, translation pages included, that are lost now. Looks at all of them.
+    pub fn lost_versions(&self) -> u64 {
+        self.media.lost_versions()
+    }
+
+    /// Host pages that nothing brings back, as things are now: lost, and beyond what the scheme can recover.
+    pub fn lost_pages(&self) -> impl Iterator<Item = Lpn> {
+        let lost = |address, version| self.media.is_lost(address, version);
+        let mut sources = Vec::new();
+        let pages = if self.media.has_failures() { self.options.space_pages } else { 0 };
+        (0..pages)
+            .map(Lpn)
+            .filter(move |lpn| lost(self.scheme.locate(*lpn), Version::Current) && !self.scheme.recover(*lpn, &lost, &mut sources))
+    }
+
+    // ---- space that will not come ----
+
+    /// Whether nobody should wait for a page of the domain.
+    pub(in crate::engine) fn is_hopeless(&self, domain: u32) -> bool {
+        self.media.has_failures() && (self.failures.exhausted[domain as usize] || !self.media.domain_is_alive(domain))
+    }
+
+    /// The domain has gained a page.
+    pub(in crate::engine) fn gained_space(&mut self, domain: u32) {
+        self.failures.exhausted[domain as usize] = false;
+    }
+
+    /// Nothing is under way. Returns whether somebody goes on who waited for pages that failures have taken.
+    #[cold]
+    pub(in crate::engine) fn goes_on_without_space(&mut self) -> bool {
+        if !self.media.has_failures() {
+            return false;
+        }
+        if self.failures.waiting > 0 {
+            // What let their repairs start was no event.
+            self.go_on_rebuilding();
+            if self.media.next_event_ns() != NEVER || self.clock.has_pauses() {
+                return true;
+            }
+        }
+        if self.media.fail_stuck() {
+            self.take_failed();
+            self.run_ready();
+            self.tell_watchers();
+            return true;
+        }
+        let waits = |domain: &u32| self.space_waiters[*domain as usize].0 != NIL && self.media.domain_has_losses(*domain);
+        let Some(domain) = (0..self.shape.domains).find(waits) else { return false };
+        self.failures.exhausted[domain as usize] = true;
+        self.wake_space_waiters(domain);
+        self.run_ready();
+        self.tell_watchers();
+        true
+    }
+}

@@ -1,0 +1,193 @@
+//! The rebuild, and its reads that wait for an idle member.
+
+use super::records::{Fetch, RebuildRecord};
+use crate::engine::content::Content;
+use crate::engine::slot::{NIL, REBUILD};
+use crate::engine::state::Engine;
+use crate::media::Media;
+#[cfg(feature = "mutants")]
+use crate::media::accounting::{self, Slip};
+use crate::statistics::Latency;
+use flashraid_redundancy::rebuild::Rebuild;
+use flashraid_redundancy::{Job, Operation};
+use flashraid_vocabulary::{Fault, MemberId, PageOperation, StripeId};
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// The rebuild, if what is lost is rebuilt at all.
+    pub(super) fn rebuild(&mut self) -> Option<&mut Rebuild> {
+        let options = self.failures.options?;
+        let stripes = self.scheme.stripes();
+        #[cfg(feature = "mutants")]
+        let stripes = stripes - u32::from(self.has_fault(crate::mutants::Fault::SkipLastStripe));
+        let rebuild = self.failures.rebuild.get_or_insert_with(|| Box::new(Rebuild::new(options.order, options.window, stripes)));
+        Some(rebuild)
+    }
+
+    /// Starts the rebuild of what failed now, and took so many versions; one that runs goes round again.
+    pub(super) fn start_rebuild(&mut self, now_ns: u64, fault: Fault, lost: u64) {
+        let Some(rebuild) = self.rebuild() else { return };
+        rebuild.failed();
+        self.repair_translation_pages();
+        self.has_watchers = true;
+        match self.failures.records.last_mut() {
+            Some(record) if record.ended_ns.is_none() => {
+                record.faults.push((now_ns, fault));
+                record.pages_lost += lost;
+            }
+            _ => self.failures.records.push(RebuildRecord {
+                faults: vec![(now_ns, fault)],
+                ended_ns: None,
+                finished_ns: None,
+                pages: 0,
+                pages_copied: 0,
+                pages_lost: lost,
+                latency: Latency::default(),
+            }),
+        }
+    }
+
+    /// Starts what the rebuild has to do now, and notices its end.
+    pub(in crate::engine) fn go_on_rebuilding(&mut self) {
+        if self.translation.as_ref().is_some_and(|translation| translation.waits_for_room()) {
+            self.repair_unplaced_translation_pages();
+        }
+        if self.repairs_translation_pages() {
+            return;
+        }
+        // Each turn but the last has repairs end at this very instant: many times as many as there are stripes are a scheme's defect.
+        for _ in 0..1000 + 8 * self.scheme.stripes() {
+            let Some(mut rebuild) = self.failures.rebuild.take() else { return };
+            #[cfg(not(feature = "mutants"))]
+            let operation = rebuild.next(&*self.scheme, &self.media);
+            #[cfg(feature = "mutants")]
+            let operation = {
+                if self.has_fault(crate::mutants::Fault::EndRebuildEarly) && rebuild.progress() >= 0.5 {
+                    self.failures.rebuild = Some(rebuild);
+                    return self.rebuilt();
+                }
+                self.next_repair(&mut rebuild)
+            };
+            let map_waits = self.translation.as_ref().is_some_and(|translation| translation.waits_for_room());
+            let is_complete = rebuild.is_done() && !rebuild.waits_for_room() && !map_waits;
+            self.failures.rebuild = Some(rebuild);
+            match operation {
+                Some(operation) => {
+                    #[cfg(feature = "mutants")]
+                    let operation = self.distort_repair(operation);
+                    self.admit_after(operation, REBUILD, NIL);
+                }
+                // A fetch that fails at once may end its repair, for which the next one and others wait.
+                None if self.offer_fetches() => {}
+                None if is_complete => return self.rebuilt(),
+                None => return,
+            }
+            self.run_ready();
+        }
+        panic!("at {} ns the rebuild starts repairs without end", self.now_ns());
+    }
+
+    /// The rebuild found nothing left to do, and nothing waits for room.
+    fn rebuilt(&mut self) {
+        if self.failures.records.last().is_none_or(|record| record.ended_ns.is_some()) {
+            return;
+        }
+        let (now_ns, is_whole) = (self.now_ns(), self.lost_versions() == 0);
+        let record = self.failures.records.last_mut().expect("there is one");
+        record.ended_ns = Some(now_ns);
+        record.finished_ns = is_whole.then_some(now_ns);
+        for member in 0..self.shape.members {
+            self.media.resume_copies(MemberId(member as u16));
+        }
+    }
+
+    /// A repair has ended, with so many programs.
+    pub(in crate::engine) fn repair_ended(&mut self, operation: &Operation, programs: u32, is_of_scheme: bool) {
+        if is_of_scheme && let Some(rebuild) = &mut self.failures.rebuild {
+            rebuild.ended(operation, programs);
+        }
+        if let Some(record) = self.failures.records.last_mut() {
+            record.pages += u64::from(programs);
+            #[cfg(feature = "mutants")]
+            if accounting::makes(Slip::RepairsTwice) {
+                record.pages += u64::from(programs);
+            }
+            // A translation page is copied; a repair that failed has copied nothing.
+            record.pages_copied += u64::from(if is_of_scheme { programs.min(operation.copied.into()) } else { programs });
+        }
+    }
+
+    /// A read that reconstructed something has ended: with piggy-backing its stripe is repaired next.
+    pub(in crate::engine) fn reconstructed(&mut self, stripe: StripeId) {
+        if self.failures.options.is_some_and(|options| options.piggyback)
+            && let Some(rebuild) = &mut self.failures.rebuild
+        {
+            rebuild.wanted(stripe);
+        }
+    }
+
+    /// A measured request has completed that arrived then.
+    pub(in crate::engine) fn note_under_rebuild(&mut self, arrival_ns: u64, latency_ns: u64) {
+        // A rebuild may have begun since that of its arrival ended.
+        let ran =
+            |record: &&mut RebuildRecord| record.faults[0].0 <= arrival_ns && record.ended_ns.is_none_or(|ended_ns| arrival_ns <= ended_ns);
+        #[cfg(feature = "mutants")]
+        let ran =
+            |record: &&mut RebuildRecord| ran(record) || (record.faults[0].0 <= arrival_ns && accounting::makes(Slip::RebuildWithoutEnd));
+        self.failures.records.iter_mut().filter(ran).for_each(|record| record.latency.record(latency_ns));
+    }
+
+    // ---- reads that wait for an idle member ----
+
+    /// Queues the reads of a paced wave at their members.
+    pub(in crate::engine) fn queue_fetches(&mut self, id: u32, page_operations: &[PageOperation]) {
+        for page_operation in page_operations {
+            let slot = &mut self.slots[id as usize];
+            let fetch = Fetch { id, read: slot.reads, page_operation: *page_operation };
+            slot.reads += 1;
+            slot.outstanding += 1;
+            self.failures.fetches[usize::from(page_operation.address.member.0)].push_back(fetch);
+            self.failures.waiting += 1;
+        }
+    }
+
+    /// Sends out the next read of each member that has nothing queued, and whose last one has ended. Returns whether one failed at once.
+    fn offer_fetches(&mut self) -> bool {
+        let mut has_failed = false;
+        if self.failures.waiting == 0 {
+            return has_failed;
+        }
+        for member in 0..self.failures.fetches.len() {
+            while self.failures.fetching[member] == NIL && self.media.queued(MemberId(member as u16)) == (0, 0) {
+                let Some(fetch) = self.failures.fetches[member].pop_front() else { break };
+                self.failures.waiting -= 1;
+                has_failed |= !self.submit_fetch(member, fetch);
+            }
+        }
+        has_failed
+    }
+
+    /// Returns false if the read fails at once.
+    fn submit_fetch(&mut self, member: usize, Fetch { id, read, page_operation }: Fetch) -> bool {
+        if self.fails_at_once(id, &page_operation) {
+            self.slots[id as usize].outstanding -= 1;
+            self.go_on(id);
+            return false;
+        }
+        let record = self.media.submit(&page_operation, id).expect("its stripe is locked");
+        self.statistics.planned(page_operation.action, page_operation.cause, page_operation.address.member);
+        if C::TRACKED {
+            self.content.read_submitted(record, read, page_operation.strip);
+        }
+        self.failures.fetching[member] = id;
+        true
+    }
+
+    /// A read of operation `id` on the member has ended.
+    #[inline]
+    pub(in crate::engine) fn fetched(&mut self, id: u32, member: MemberId) {
+        let fetching = &mut self.failures.fetching[usize::from(member.0)];
+        if *fetching == id {
+            *fetching = NIL;
+        }
+    }
+}

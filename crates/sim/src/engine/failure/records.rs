@@ -1,0 +1,95 @@
+//! What is said of failures and rebuilds, and what the engine keeps of them.
+
+use crate::engine::slot::NIL;
+use crate::media::Shape;
+use crate::statistics::Latency;
+use flashraid_redundancy::rebuild::{Order, Rebuild};
+use flashraid_vocabulary::{Delivery, Fault, PageOperation};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// How what failed is rebuilt.
+#[derive(Clone, Copy, Debug)]
+pub struct RebuildOptions {
+    /// In which order.
+    pub order: &'static Order,
+    /// Repairs at once.
+    pub window: u32,
+    /// A stripe of which a read reconstructs something is repaired next.
+    pub piggyback: bool,
+}
+
+/// A rebuild, from the first failure that it answers.
+#[derive(Clone, Debug)]
+pub struct RebuildRecord {
+    /// What failed, and when.
+    pub faults: Vec<(u64, Fault)>,
+    /// When it came to its end: nothing was left that it could bring back.
+    pub ended_ns: Option<u64>,
+    /// The same, if everything was as redundant as before then.
+    pub finished_ns: Option<u64>,
+    /// Pages programmed.
+    pub pages: u64,
+    /// Of these, copied from one other page.
+    pub pages_copied: u64,
+    /// Versions of pages that were lost by the failures.
+    pub pages_lost: u64,
+    /// Requests that arrived between the first failure and the end.
+    pub latency: Latency,
+}
+
+/// What failed at one instant.
+#[derive(Clone, Debug)]
+pub struct FaultRecord {
+    /// When.
+    pub at_ns: u64,
+    /// What.
+    pub fault: Fault,
+    /// Whether spare chips took the place of all the chips that it took.
+    pub is_replaced: bool,
+    /// Host pages that nothing can bring back since then.
+    pub pages_lost: u64,
+}
+
+/// A read that waits for its member to be idle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fetch {
+    pub(super) id: u32,
+    pub(super) read: u8,
+    pub(super) page_operation: PageOperation,
+}
+
+/// What the engine keeps of failures.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Failures {
+    pub(super) options: Option<RebuildOptions>,
+    pub(in crate::engine) rebuild: Option<Box<Rebuild>>,
+    pub(super) faults: Vec<FaultRecord>,
+    pub(super) records: Vec<RebuildRecord>,
+    /// Space domains in which nobody waits for a page, as none will come.
+    pub(super) exhausted: Vec<bool>,
+    /// Strips that the reads of an operation's wave will make up, by operation.
+    pub(super) deliveries: FxHashMap<u32, Vec<Delivery>>,
+    /// Reads that wait, by member.
+    pub(super) fetches: Vec<VecDeque<Fetch>>,
+    pub(super) waiting: u64,
+    /// Members (bits) whose read is under way, and its operation.
+    pub(super) fetching: Vec<u32>,
+}
+
+impl Failures {
+    pub(in crate::engine) fn new(options: Option<RebuildOptions>, shape: &Shape) -> Self {
+        let members = shape.members as usize;
+        Self {
+            options,
+            rebuild: None,
+            faults: Vec::new(),
+            records: Vec::new(),
+            exhausted: vec![false; shape.domains as usize],
+            deliveries: FxHashMap::default(),
+            fetches: vec![VecDeque::new(); members],
+            waiting: 0,
+            fetching: vec![NIL; members],
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What becomes of page operations that fail, and of their operations.
+
+use crate::engine::content::Content;
+use crate::engine::slot::NIL;
+use crate::engine::state::Engine;
+#[cfg(feature = "mutants")]
+use crate::media::accounting::{self, Slip};
+use crate::media::{About, Media};
+use flashraid_redundancy::{Method, Operation, OperationKind, Outcomes};
+use flashraid_vocabulary::{Action, Cause, Delivery, PageOperation, Version, Wave};
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// A page operation that cannot even be submitted: a read of what is lost, or of a base that is gone since it was planned;
+    /// a program without a page, or whose domain has died since its page was promised. Returns whether it is one.
+    pub(in crate::engine) fn fails_at_once(&mut self, id: u32, page_operation: &PageOperation) -> bool {
+        let PageOperation { address, version, action, .. } = *page_operation;
+        let bit = 1u64 << address.member.0;
+        match action {
+            Action::Read => {
+                let is_released = version == Version::Base && self.media.lookup(address, version).is_none();
+                let is_gone = is_released || self.media.is_lost(address, version);
+                let slot = &mut self.slots[id as usize];
+                slot.outcomes.read_failed |= is_gone;
+                slot.troubled |= is_gone;
+                is_gone
+            }
+            Action::Program => {
+                let slot = &mut self.slots[id as usize];
+                let promised = if version == Version::Copy { &mut slot.promised_copies } else { &mut slot.promised };
+                if *promised & bit != 0 {
+                    let domain = self.media.domain_of(address, version);
+                    if self.media.domain_is_alive(domain) {
+                        return false;
+                    }
+                    *promised &= !bit;
+                    self.media.release(address, version);
+                }
+                let record = self.media.unplaced(page_operation, id);
+                self.is_unplaced(id, record);
+                true
+            }
+        }
+    }
+
+    /// A page operation has failed.
+    #[cold]
+    pub(in crate::engine) fn page_operation_failed(&mut self, record: u32, about: &About) {
+        let id = about.owner;
+        // A program that has begun under a device that reports it has told of its data.
+        let has_begun = about.ppn.0 != NIL;
+        let slot = &mut self.slots[id as usize];
+        slot.outstanding -= 1;
+        if !(about.action == Action::Program && self.shape.reports_data_in && has_begun) {
+            slot.waits -= u8::from(about.host_waits);
+        }
+        match about.action {
+            #[cfg(feature = "mutants")]
+            Action::Read if self.mutant.as_ref().is_some_and(|mutant| mutant.reads_what_is_dead()) => {
+                self.content.delivered(id, &slot.operation, record, about.ppn);
+                self.media.forget(record);
+                self.fetched(id, about.member);
+            }
+            #[cfg(feature = "mutants")]
+            Action::Read if self.mutant.as_ref().is_some_and(|mutant| mutant.uses_failed_reads()) => {
+                self.media.forget(record);
+                self.fetched(id, about.member);
+            }
+            Action::Read => {
+                slot.outcomes.read_failed = true;
+                slot.troubled = true;
+                self.media.forget(record);
+                self.fetched(id, about.member);
+            }
+            Action::Program if has_begun => self.program_again(id, record),
+            Action::Program => {
+                // Nobody will ever make a page for it.
+                self.statistics.never_started(about.cause, about.member);
+                if let Some(request) =
+                    self.requests.get_mut(slot.request() as usize).filter(|request| request.measured && about.cause != Cause::Retry)
+                {
+                    request.programs[about.cause as usize] -= 1;
+                }
+                self.is_unplaced(id, record);
+            }
+        }
+    }
+
+    /// Repeats a program whose page is gone.
+    fn program_again(&mut self, id: u32, record: u32) {
+        #[cfg(feature = "mutants")]
+        if self.has_fault(crate::mutants::Fault::ForgetRetry) {
+            let former = std::mem::replace(&mut self.slots[id as usize].programs, record);
+            return self.media.set_next_in_list(record, former);
+        }
+        let about = self.media.about(record);
+        #[cfg(feature = "mutants")]
+        if let Some(request) = self.requests.get_mut(self.slots[id as usize].request() as usize)
+            && accounting::makes(Slip::RepeatedRequestAnew)
+        {
+            request.arrival_ns = self.clock.now_ns();
+        }
+        if self.media.repeat(record) {
+            self.statistics.planned(Action::Program, Cause::Retry, about.member);
+            let slot = &mut self.slots[id as usize];
+            slot.outstanding += 1;
+            slot.waits += u8::from(about.host_waits);
+        } else {
+            self.is_unplaced(id, record);
+        }
+    }
+
+    /// The program `record` finds no page.
+    fn is_unplaced(&mut self, id: u32, record: u32) {
+        let (address, version) = self.media.programmed(record);
+        let slot = &mut self.slots[id as usize];
+        slot.troubled = true;
+        if version == Version::Copy {
+            slot.outcomes.unplaced_copies |= 1 << address.member.0;
+            self.media.abort(record);
+        } else {
+            slot.outcomes.unplaced |= 1 << address.member.0;
+            self.media.leave_unplaced(record);
+            self.media.set_next_in_list(record, slot.programs);
+            slot.programs = record;
+        }
+    }
+
+    /// A wave has ended. Returns whether its operation can go on: every program that ended still has its page, and no read failed.
+    #[cold]
+    pub(in crate::engine) fn settle_wave(&mut self, id: u32) -> bool {
+        if self.slots[id as usize].outcomes.read_failed {
+            self.start_over(id);
+            return false;
+        }
+        let mut record = std::mem::replace(&mut self.slots[id as usize].programs, NIL);
+        while record != NIL {
+            let next = self.media.next_in_list(record);
+            if self.media.has_lost_its_page(record) {
+                self.program_again(id, record);
+            } else {
+                let slot = &mut self.slots[id as usize];
+                self.media.set_next_in_list(record, slot.programs);
+                slot.programs = record;
+            }
+            record = next;
+        }
+        if self.slots[id as usize].outstanding > 0 {
+            return false;
+        }
+        for delivery in self.failures.deliveries.remove(&id).unwrap_or_default() {
+            let operation = self.slots[id as usize].operation;
+            self.content.assembled(id, &operation, &delivery);
+        }
+        true
+    }
+
+    /// A read has failed: the operation starts anew, from what is there now.
+    pub(in crate::engine) fn start_over(&mut self, id: u32) {
+        self.drop_work(id);
+        let slot = &mut self.slots[id as usize];
+        slot.outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
+        slot.unpromised = slot.operation.space & !slot.promised;
+        (slot.reads, slot.last, slot.started) = (0, false, false);
+        let Operation { step, reads, update_reads, copied, method, .. } = &mut slot.operation;
+        (*step, *reads, *update_reads, *copied, *method) = (0, 0, 0, 0, Method::None);
+        if C::TRACKED {
+            let operation = slot.operation;
+            self.content.restarted(id, &operation);
+        }
+        self.promise_and_start(id);
+    }
+
+    /// Forgets what the operation has programmed and would change.
+    pub(in crate::engine) fn drop_work(&mut self, id: u32) {
+        let slot = &mut self.slots[id as usize];
+        let (mut record, changes) = (std::mem::replace(&mut slot.programs, NIL), slot.changes);
+        if changes != NIL {
+            self.changes[changes as usize].clear();
+        }
+        while record != NIL {
+            let next = self.media.next_in_list(record);
+            self.media.abort(record);
+            record = next;
+        }
+        self.failures.deliveries.remove(&id);
+    }
+
+    /// An operation ends although a program found no page: it is to be made when there is room.
+    pub(in crate::engine) fn ended_unplaced(&mut self, record: u32) {
+        #[cfg(feature = "mutants")]
+        if self.has_fault(crate::mutants::Fault::ForgetUnplaced) {
+            return;
+        }
+        let address = self.media.programmed(record).0;
+        if self.rebuild().is_none() {
+            return;
+        }
+        self.has_watchers = true;
+        match &mut self.translation {
+            Some(translation) if self.shape.is_translation(address) => translation.unplaced(address),
+            _ => self.failures.rebuild.as_mut().expect("there is one").unplaced(address, &self.media),
+        }
+    }
+
+    /// Notes which strips a wave's reads will make up. Returns them.
+    #[inline]
+    pub(in crate::engine) fn note_deliveries(&mut self, id: u32, wave: &Wave) -> u64 {
+        if wave.deliveries.is_empty() {
+            return 0;
+        }
+        if C::TRACKED {
+            let operation = self.slots[id as usize].operation;
+            // The programs of this very wave may be made of what NVRAM alone delivers.
+            let is_known = |delivery: &&Delivery| delivery.reads == 0 && operation.kind != OperationKind::Read;
+            let (at_once, later): (Vec<_>, Vec<_>) = wave.deliveries.iter().partition(is_known);
+            at_once.into_iter().for_each(|delivery: Delivery| self.content.assembled(id, &operation, &delivery));
+            self.failures.deliveries.insert(id, later);
+        }
+        wave.deliveries.iter().fold(0, |strips, delivery| strips | 1 << delivery.strip)
+    }
+}

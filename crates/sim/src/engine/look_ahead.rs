@@ -1,0 +1,73 @@
+//! Look-ahead: the processor is asked for memory before it is needed.
+
+use super::content::Content;
+use super::slot::{NIL, Slot};
+use super::state::{Engine, STARTED};
+use crate::media::Media;
+use flashraid_vocabulary::Lpn;
+use flashraid_vocabulary::memory::prefetch;
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// Asks the processor for the map entries that a request to this address will need.
+    #[inline]
+    pub fn prefetch_map(&self, offset_bytes: u64) {
+        let page = offset_bytes >> self.page_shift;
+        if page < self.options.space_pages {
+            self.media.prefetch_map(self.scheme.locate(Lpn(page)));
+            self.scheme.prefetch(Lpn(page));
+            self.content.fetch_expected(Lpn(page));
+            if let Some(buffer) = &self.buffer {
+                buffer.prefetch(Lpn(page));
+            }
+        }
+    }
+
+    /// Asks the processor for the lock and the blocks of the first pages; their map entries should be there already.
+    #[inline]
+    pub fn prefetch_blocks(&self, offset_bytes: u64, size_bytes: u64) {
+        let page = offset_bytes >> self.page_shift;
+        let end = self.pages_up(offset_bytes + size_bytes).min(page + 4).min(self.options.space_pages);
+        if page < end {
+            self.locks.prefetch(self.scheme.stripe_of(Lpn(page)).0);
+        }
+        for page in page..end {
+            self.media.prefetch_block(self.media.entry(self.scheme.locate(Lpn(page))));
+        }
+        if page < end
+            && let Some(parity) = self.scheme.parity_of(Lpn(page))
+        {
+            self.media.prefetch_block(self.media.entry(parity));
+        }
+    }
+
+    /// Asks the processor for what the ends of the page operations just started will touch, which under overload was last used
+    /// long ago. Each step needs what a former one fetched, so they are some starts apart: the operation; its request, its lock
+    /// and a program of it that has ended; what that program's commit needs; the blocks that commits will supersede.
+    #[inline]
+    pub(super) fn fetch_started(&mut self) {
+        const STEP: usize = STARTED / 4;
+        while let Some((id, ppn, page_slot)) = self.media.take_started() {
+            self.content.fetch_page(ppn);
+            prefetch(&self.slots, id as usize);
+            let now = self.next_started;
+            self.started[now] = (id, page_slot);
+            self.next_started = (now + 1) % STARTED;
+            let earlier = |steps: usize| self.started[(now + STARTED - steps * STEP) % STARTED];
+            if let Some(slot) = self.slots.get(earlier(1).0 as usize) {
+                prefetch(&self.requests, slot.request() as usize);
+                self.locks.prefetch(slot.stripe());
+                self.media.prefetch_record(slot.programs());
+            }
+            if let Some(program) = self.slots.get(earlier(2).0 as usize).map(Slot::programs).filter(|program| *program != NIL) {
+                self.media.prefetch_commit(program);
+            }
+            let (id, page_slot) = earlier(3);
+            if let Some(slot) = self.slots.get(id as usize) {
+                self.media.prefetch_block(page_slot);
+                if slot.programs() != NIL {
+                    self.media.prefetch_block(self.media.prefetch_commit(slot.programs()));
+                }
+            }
+        }
+    }
+}

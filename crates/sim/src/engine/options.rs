@@ -1,0 +1,45 @@
+//! What the engine is told beside scheme and flash.
+
+use super::failure::RebuildOptions;
+use crate::buffer::BufferOptions;
+
+/// How the sub-requests (operations) of one request follow each other (SPEC 0.3 step 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Serial {
+    /// All start at once.
+    Off,
+    /// The next starts when the former's page operations are queued.
+    Queued,
+    /// The next starts when the former has ended.
+    Strict,
+}
+
+/// What the engine is told beside scheme and flash.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Pages of the logical space; addresses are below it.
+    pub space_pages: u64,
+    /// How sub-requests follow each other.
+    pub serial: Serial,
+    /// The host waits for parity programs too.
+    pub parity_in_response: bool,
+    /// Reads of unwritten pages find a page that was placed as the fill would have placed it.
+    pub prefill: bool,
+    /// The map is on flash, where the flash layer was given room for it.
+    pub dftl: Option<Dftl>,
+    /// The data buffer, if there is one.
+    pub buffer: Option<BufferOptions>,
+    /// How what failed is rebuilt; `None` if it never is.
+    pub rebuild: Option<RebuildOptions>,
+}
+
+/// Sizes of DFTL.
+#[derive(Clone, Copy, Debug)]
+pub struct Dftl {
+    /// Map entries that RAM holds.
+    pub cmt_entries: u32,
+    /// Map entries in each translation page; a power of two.
+    pub entries_per_page: u32,
+    /// Entries of the mirror table of each member: one for each page of its mirror chips.
+    pub mirror_entries: u32,
+}

@@ -1,0 +1,38 @@
+//! A host request: in flight, and completed.
+
+use flashraid_redundancy::Failure;
+use flashraid_vocabulary::{Cause, HostOp};
+
+/// A host request in flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) sequence: u64,
+    pub(super) arrival_ns: u64,
+    pub(super) offset_bytes: u64,
+    pub(super) size_bytes: u64,
+    pub(super) op: HostOp,
+    pub(super) failed: Option<Failure>,
+    pub(super) measured: bool,
+    /// Programs for it that started or will, by cause; no repetitions.
+    pub(super) programs: [u32; Cause::COUNT],
+    /// Operations that the host still waits for; one more while the request is being cut.
+    pub(super) unanswered: u32,
+    /// Operations that have not ended.
+    pub(super) unfinished: u32,
+    /// Position among writes, for flushes.
+    pub(super) write_index: u64,
+    /// The operation cut last, for `Serial`.
+    pub(super) last_operation: u32,
+    pub(super) next: u32,
+}
+
+/// A request whose last wanted page operation has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompletedRequest {
+    /// Number of the request, counted from 0 in order of submission.
+    pub sequence: u64,
+    /// When.
+    pub completed_ns: u64,
+    /// False if it failed: for lack of space, or because data are lost.
+    pub ok: bool,
+}

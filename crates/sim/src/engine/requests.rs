@@ -1,0 +1,176 @@
+//! Requests: taken, served and answered; and flushes, which wait for what was written before them.
+
+use super::content::Content;
+use super::request::{CompletedRequest, Request};
+use super::slot::NIL;
+use super::state::Engine;
+use crate::media::Media;
+use flashraid_vocabulary::{Cause, HostOp, HostRequest};
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// Submits a request at the current time. Its bytes must lie in the logical space, or wrap round at its end. Returns
+    /// its number. `measured` says whether its latency counts.
+    pub fn submit(&mut self, request: &HostRequest, measured: bool) -> u64 {
+        let sequence = self.submitted;
+        self.submitted += 1;
+        self.outstanding += 1;
+        let end = request.offset_bytes + request.size_bytes;
+        // A flush of a buffer in DRAM writes.
+        let is_write = matches!(request.op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes)
+            || (request.op == HostOp::Flush && self.flushes_to_flash());
+        let id = self.new_request(Request {
+            sequence,
+            arrival_ns: self.now_ns(),
+            offset_bytes: request.offset_bytes,
+            size_bytes: request.size_bytes,
+            op: request.op,
+            failed: None,
+            measured,
+            programs: [0; Cause::COUNT],
+            unanswered: 1,
+            unfinished: 1,
+            write_index: u64::MAX,
+            last_operation: NIL,
+            next: NIL,
+        });
+        if is_write {
+            self.requests[id as usize].write_index = self.first_write + self.write_window.len() as u64;
+            self.write_window.push_back(false);
+        }
+        match request.op {
+            HostOp::Flush => {
+                if self.flushes_to_flash() {
+                    self.evict_all(id);
+                }
+                let target = self.requests[id as usize].write_index.min(self.first_write + self.write_window.len() as u64);
+                #[cfg(feature = "mutants")]
+                let target = if self.has_fault(crate::mutants::Fault::FlushAtOnce) { self.first_write } else { target };
+                if target > self.first_write {
+                    self.flushes.push_back((target, id));
+                    if self.recorder.is_some() {
+                        self.note_submitted_request(measured);
+                    }
+                    return sequence;
+                }
+            }
+            HostOp::Read | HostOp::Write => self.serve(id, request.op, request.offset_bytes, end),
+            HostOp::Trim => self.cut_trim(id, self.pages_up(request.offset_bytes), end >> self.page_shift),
+            HostOp::WriteZeroes => self.write_zeroes(id, request.offset_bytes, end),
+        }
+        self.answered(id);
+        self.ended_part(id);
+        self.run_ready();
+        if self.media.has_failures() {
+            self.go_on_rebuilding();
+        }
+        if self.recorder.is_some() {
+            self.note_submitted_request(measured);
+        }
+        sequence
+    }
+
+    fn new_request(&mut self, request: Request) -> u32 {
+        match self.free_requests {
+            NIL => {
+                self.requests.push(request);
+                self.requests.len() as u32 - 1
+            }
+            free => {
+                self.free_requests = self.requests[free as usize].next;
+                self.requests[free as usize] = request;
+                free
+            }
+        }
+    }
+
+    /// Serves a read or write of bytes: through the data buffer, if there is one.
+    #[inline]
+    fn serve(&mut self, id: u32, op: HostOp, offset_bytes: u64, end_bytes: u64) {
+        if self.buffer.is_some() {
+            self.serve_buffered(id, op, offset_bytes, end_bytes);
+        } else {
+            self.cut(id, op, offset_bytes, end_bytes);
+        }
+    }
+
+    /// Whole pages become unwritten; parts of pages are written.
+    #[cold]
+    fn write_zeroes(&mut self, id: u32, offset_bytes: u64, end_bytes: u64) {
+        let (first, last) = (self.pages_up(offset_bytes), end_bytes >> self.page_shift);
+        let (head, tail) = ((first << self.page_shift).min(end_bytes), last << self.page_shift);
+        self.serve(id, HostOp::Write, offset_bytes, head);
+        self.cut_trim(id, first, last);
+        self.serve(id, HostOp::Write, tail.max(head), end_bytes);
+    }
+
+    /// One thing that the host waits for is there.
+    pub(super) fn answered(&mut self, id: u32) {
+        let request = &mut self.requests[id as usize];
+        request.unanswered -= 1;
+        if request.unanswered > 0 {
+            return;
+        }
+        let now_ns = self.clock.now_ns();
+        let request = self.requests[id as usize];
+        self.outstanding -= 1;
+        self.media.request_completed();
+        if request.measured {
+            if request.failed.is_none() {
+                self.last_completion = (now_ns, self.idle_ns);
+            }
+            self.statistics.completed(request.op, now_ns - request.arrival_ns, request.size_bytes, request.failed);
+            if self.recorder.is_some() {
+                self.record_request(id);
+            }
+            if self.media.has_failures() && request.failed.is_none() {
+                self.note_under_rebuild(request.arrival_ns, now_ns - request.arrival_ns);
+            }
+        }
+        if C::TRACKED {
+            self.acknowledge(&request);
+        }
+        self.completed.push(CompletedRequest { sequence: request.sequence, completed_ns: now_ns, ok: request.failed.is_none() });
+    }
+
+    /// Tells the contents; they know which of the pages the request changed.
+    fn acknowledge(&mut self, request: &Request) {
+        if matches!(request.op, HostOp::Read | HostOp::Flush) {
+            return;
+        }
+        for page in request.offset_bytes >> self.page_shift..self.pages_up(request.offset_bytes + request.size_bytes) {
+            let lpn = self.wrapped(page);
+            self.content.acknowledged(request.sequence, lpn, request.failed.is_some());
+        }
+    }
+
+    /// One part of the request has ended; with the last one it is durable, and its record is free.
+    pub(super) fn ended_part(&mut self, id: u32) {
+        let request = &mut self.requests[id as usize];
+        request.unfinished -= 1;
+        if request.unfinished > 0 {
+            return;
+        }
+        let write_index = request.write_index;
+        if request.failed.is_some() && request.measured && request.op == HostOp::Write {
+            self.statistics.write_failed(&request.programs);
+        }
+        request.next = self.free_requests;
+        self.free_requests = id;
+        if write_index == u64::MAX {
+            return;
+        }
+        self.write_window[(write_index - self.first_write) as usize] = true;
+        while self.write_window.front() == Some(&true) {
+            self.write_window.pop_front();
+            self.first_write += 1;
+        }
+        while let Some(&(target, flush)) = self.flushes.front() {
+            if target > self.first_write {
+                break;
+            }
+            self.flushes.pop_front();
+            self.answered(flush);
+            self.ended_part(flush);
+        }
+    }
+}

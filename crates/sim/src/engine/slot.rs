@@ -1,0 +1,123 @@
+//! An operation in flight: data alone, worked on by the files that `engine` lists.
+
+use flashraid_redundancy::{Operation, OperationKind, Outcomes};
+use std::fmt;
+
+/// "None" in linked lists of slots and requests.
+pub(super) const NIL: u32 = u32::MAX;
+
+/// Requests in flight, and operations, for which there is room without growing.
+pub(super) const ROOM: usize = 1 << 20;
+
+/// No job.
+pub(super) const NO_JOB: u16 = u16::MAX;
+/// The engine's own work on translation pages.
+pub(super) const TRANSLATION: u16 = u16::MAX - 1;
+/// The job number of the rebuild.
+pub(super) const REBUILD: u16 = u16::MAX - 2;
+
+/// An operation in flight.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub(super) operation: Operation,
+    /// The request it belongs to, `NIL` for background work.
+    pub(super) request: u32,
+    /// The job it belongs to, `NO_JOB` for none.
+    pub(super) job: u16,
+    pub(super) alive: bool,
+    pub(super) started: bool,
+    /// `step` has said that the wave under way is the last.
+    pub(super) last: bool,
+    pub(super) answered: bool,
+    pub(super) failed: bool,
+    /// Whether it counts in `writes_in_chunk`.
+    pub(super) counted: bool,
+    /// Whether it takes something out of the data buffer, or trims.
+    pub(super) departs: bool,
+    /// Conditions for its start that are not met yet: required operations, former sub-request, lock.
+    pub(super) unmet: u16,
+    /// Page operations under way.
+    pub(super) outstanding: u8,
+    /// Of these, those that the host waits for.
+    pub(super) waits: u8,
+    /// Members (bits) for which a page is still to be promised.
+    pub(super) unpromised: u64,
+    /// Members (bits) for which a page is promised and not used.
+    pub(super) promised: u64,
+    /// The same for copies.
+    pub(super) promised_copies: u64,
+    /// What went wrong with the wave.
+    pub(super) outcomes: Outcomes,
+    /// Whether anything did.
+    pub(super) troubled: bool,
+    /// Reads submitted so far.
+    pub(super) reads: u8,
+    /// Programs that have ended: list through their records.
+    pub(super) programs: u32,
+    /// Next operation in a space domain's queue; next free slot.
+    pub(super) next: u32,
+    /// Operations that require this one: list through `next_dependent`.
+    pub(super) dependents: u32,
+    pub(super) next_dependent: u32,
+    /// The next sub-request of the same request, if it waits for this one.
+    pub(super) successor: u32,
+    /// Whether it is in a space domain's queue.
+    pub(super) waits_for_space: bool,
+    /// A commit for a collection: the plane that waits for it, `NIL` for others.
+    pub(super) plane: u32,
+    /// A commit that runs under the lock of another operation: that one, `NIL` for others.
+    pub(super) lender: u32,
+    /// The last operation that runs under its lock before it starts, `NIL` for none.
+    pub(super) borrower: u32,
+    /// Changes to apply at the end: position in the engine's lists of changes, `NIL` for none.
+    pub(super) changes: u32,
+}
+
+impl Slot {
+    pub(super) fn is_alive(&self) -> bool {
+        self.alive
+    }
+
+    /// Whether it is in use for an operation on a stripe, not on a translation page.
+    pub(super) fn is_of_scheme(&self) -> bool {
+        self.alive && self.job != TRANSLATION
+    }
+
+    pub(super) fn request(&self) -> u32 {
+        self.request
+    }
+
+    pub(super) fn programs(&self) -> u32 {
+        self.programs
+    }
+
+    pub(super) fn job(&self) -> u16 {
+        self.job
+    }
+
+    pub(super) fn kind(&self) -> OperationKind {
+        self.operation.kind
+    }
+
+    pub(super) fn stripe(&self) -> u32 {
+        self.operation.stripe.0
+    }
+
+    /// Whether it runs under the lock of another operation.
+    pub(super) fn borrows_lock(&self) -> bool {
+        self.lender != NIL && self.started
+    }
+}
+
+impl fmt::Display for Slot {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Operation { kind, stripe, step, .. } = self.operation;
+        write!(formatter, "{kind:?} of stripe {}, ", stripe.0)?;
+        match (self.started, self.unmet, self.unpromised) {
+            (true, ..) => write!(formatter, "step {step}, {} page operations under way", self.outstanding),
+            (false, 0, 0) => write!(formatter, "about to start"),
+            (false, 0, _) => write!(formatter, "waits for space"),
+            (false, unmet, _) => write!(formatter, "waits for {unmet} condition(s)"),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Space: a page is promised for each program before its operation starts, and operations wait for pages in the queues of their domains.
+
+use super::content::Content;
+use super::slot::{NIL, Slot, TRANSLATION};
+use super::state::Engine;
+use crate::media::Media;
+use flashraid_redundancy::{Failure, Operation};
+use flashraid_vocabulary::{Action, MemberId, MemberPage, PageOperation, Version, Wave};
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// Promises a page for each program, member by member, then starts. Where none is left the operation waits, and keeps what it
+    /// was promised so far. That cannot block the collector, which has its own reserve; and as all operations ask in the order
+    /// of members, which is that of their space domains, and only the first that waits for a domain is promised pages of it, two of
+    /// them never wait for each other's pages.
+    pub(super) fn promise_and_start(&mut self, id: u32) {
+        while self.slots[id as usize].unpromised != 0 {
+            let member = self.slots[id as usize].unpromised.trailing_zeros();
+            let page = self.slots[id as usize].operation.page;
+            let address = MemberPage { member: MemberId(member as u16), page };
+            let domain = self.media.domain_of(address, Version::Current);
+            let (head, tail) = self.space_waiters[domain as usize];
+            let is_next = head == NIL || head == id;
+            let is_promised = is_next && self.media.reserve(address, Version::Current);
+            if !is_promised && !self.is_hopeless(domain) {
+                if head != id {
+                    match head {
+                        NIL => self.space_waiters[domain as usize] = (id, id),
+                        _ => {
+                            self.slots[tail as usize].next = id;
+                            self.space_waiters[domain as usize].1 = id;
+                        }
+                    }
+                    let slot = &mut self.slots[id as usize];
+                    (slot.next, slot.waits_for_space) = (NIL, true);
+                    self.waiting_for_space += 1;
+                }
+                return;
+            }
+            let slot = &mut self.slots[id as usize];
+            slot.unpromised &= !(1 << member);
+            slot.promised |= u64::from(is_promised) << member;
+            if head == id && !self.wants_more_of(id, domain) {
+                self.leave_space_queue(domain, NIL);
+            }
+        }
+        // A commit may run before it, under its lock.
+        if self.slots[id as usize].unmet == 0 {
+            self.start(id);
+        }
+    }
+
+    /// Whether the next page that the operation needs is of this domain, too: members may share one.
+    fn wants_more_of(&self, id: u32, domain: u32) -> bool {
+        let Slot { unpromised, operation, .. } = &self.slots[id as usize];
+        let next = MemberPage { member: MemberId(unpromised.trailing_zeros() as u16), page: operation.page };
+        *unpromised != 0 && self.media.domain_of(next, Version::Current) == domain
+    }
+
+    /// The operation behind `former`, or the first one if that is `NIL`, waits no longer.
+    fn leave_space_queue(&mut self, domain: u32, former: u32) {
+        let (head, tail) = self.space_waiters[domain as usize];
+        let id = if former == NIL { head } else { self.slots[former as usize].next };
+        let slot = &mut self.slots[id as usize];
+        slot.waits_for_space = false;
+        let next = slot.next;
+        match former {
+            NIL => self.space_waiters[domain as usize].0 = next,
+            former => self.slots[former as usize].next = next,
+        }
+        if tail == id {
+            self.space_waiters[domain as usize].1 = former;
+        }
+        self.waiting_for_space -= 1;
+    }
+
+    /// Lets operations that wait for this domain try again, in order, until one has to go on waiting.
+    pub(super) fn wake_space_waiters(&mut self, domain: u32) -> bool {
+        let mut any = false;
+        loop {
+            let (head, _) = self.space_waiters[domain as usize];
+            if head == NIL {
+                return any;
+            }
+            self.promise_and_start(head);
+            if self.space_waiters[domain as usize].0 == head {
+                return any;
+            }
+            any = true;
+        }
+    }
+
+    /// Nothing is under way that could free space: the longest waiting operation of the first domain fails. One under whose lock a commit is
+    /// to run stays until that has run or failed. Returns whether there was one.
+    pub(super) fn fail_for_space(&mut self) -> bool {
+        let Some((domain, former, id)) = self.first_to_fail() else { return false };
+        // Planes of translation pages hold far less than they have room for, and what failed there has been taken out of the way before.
+        assert!(self.slots[id as usize].job != TRANSLATION, "translation pages find room: {:?}", self.slots[id as usize].operation);
+        self.leave_space_queue(domain, former);
+        self.give_up(id, Failure::NoSpace);
+        // The next in line may be content with what this one was promised.
+        self.wake_space_waiters(domain);
+        self.run_ready();
+        true
+    }
+
+    /// Who waits for space and lends no lock: the domain, who waits there before it (or `NIL`), and the operation.
+    fn first_to_fail(&self) -> Option<(u32, u32, u32)> {
+        (0..).zip(&self.space_waiters).find_map(|(domain, (head, _))| {
+            let (mut former, mut id) = (NIL, *head);
+            while id != NIL && self.slots[id as usize].borrower != NIL {
+                (former, id) = (id, self.slots[id as usize].next);
+            }
+            (id != NIL).then_some((domain, former, id))
+        })
+    }
+
+    /// Promises all pages of the operation or none.
+    pub(super) fn promise_at_once(&mut self, operation: &Operation) -> bool {
+        let mut promised = 0u64;
+        let mut wanted = operation.space;
+        while wanted != 0 {
+            let member = wanted.trailing_zeros();
+            wanted &= wanted - 1;
+            let address = MemberPage { member: MemberId(member as u16), page: operation.page };
+            let domain = self.media.domain_of(address, Version::Current);
+            if self.space_waiters[domain as usize].0 != NIL || !self.media.reserve(address, Version::Current) {
+                self.give_back(operation, promised);
+                return false;
+            }
+            promised |= 1 << member;
+        }
+        true
+    }
+
+    /// Promises a page for each copy that the wave makes: at once, as the plan has just seen that there is one, and the wave may have to
+    /// wait for its translation.
+    pub(super) fn promise_copies(&mut self, id: u32, wave: &Wave) {
+        let is_copy = |done: &&PageOperation| done.action == Action::Program && done.version == Version::Copy;
+        for copy in wave.operations.iter().filter(is_copy) {
+            let is_promised = self.media.reserve(copy.address, Version::Copy);
+            assert!(is_promised || self.media.has_failures(), "schemes make copies where there is a page: {copy:?}");
+            self.slots[id as usize].promised_copies |= u64::from(is_promised) << copy.address.member.0;
+        }
+    }
+
+    /// Gives back promised pages that were not used.
+    pub(super) fn give_back(&mut self, operation: &Operation, mut promised: u64) {
+        while promised != 0 {
+            let member = promised.trailing_zeros();
+            promised &= promised - 1;
+            self.media.release(MemberPage { member: MemberId(member as u16), page: operation.page }, Version::Current);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The engine: what it holds, how it is made, and what it says of itself.
+
+use super::content::{Content, InBuffer, InEntry};
+use super::exposure::{self, Exposure};
+use super::failure::Failures;
+use super::locks::Locks;
+use super::options::Options;
+use super::recorder::Recorder;
+use super::request::{CompletedRequest, Request};
+use super::slot::{NIL, ROOM, Slot};
+use super::translation::Translation;
+use crate::buffer::{Buffer, Victim};
+use crate::clock::Clock;
+use crate::media::{Flash, Media, Shape};
+use crate::statistics::Statistics;
+use flashraid_redundancy::{Decisions, Job, Scheme};
+use flashraid_vocabulary::memory::reserved;
+use flashraid_vocabulary::{Change, Lpn, MemberPage, Wave};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Page operations started last that are remembered for fetching ahead: about as many as a device has array units.
+pub(super) const STARTED: usize = 8;
+
+/// Operations that hardly ever become ready at one instant, and writes that hardly ever come while one is not finished.
+const MOST_AT_ONCE: usize = 1 << 12;
+
+/// See `engine`.
+#[derive(Clone)]
+pub struct Engine<C: Content, M: Media = Flash> {
+    pub(super) options: Options,
+    pub(crate) clock: Clock,
+    pub(super) scheme: Box<dyn Scheme>,
+    /// What holds the pages; public for reports.
+    pub media: M,
+    /// What never changes about it.
+    pub(super) shape: Shape,
+    /// The contents; public for checks.
+    pub content: C,
+    pub(super) jobs: Vec<Box<dyn Job>>,
+    /// Whether there are jobs or a recorder, or the scheme wants to know when nobody else works.
+    pub(super) has_watchers: bool,
+    /// Time in which nothing was under way.
+    pub(super) idle_ns: u64,
+    /// When a measured request was last completed, and `idle_ns` then.
+    pub(super) last_completion: (u64, u64),
+    pub(super) requests: Vec<Request>,
+    pub(super) free_requests: u32,
+    pub(super) outstanding: u64,
+    pub(super) submitted: u64,
+    /// Completions since the caller last emptied it, in order.
+    pub completed: Vec<CompletedRequest>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) free_slots: u32,
+    pub(super) locks: Locks,
+    /// For each space domain, operations that wait for a page: (head, tail).
+    pub(super) space_waiters: Vec<(u32, u32)>,
+    pub(super) waiting_for_space: u64,
+    /// Write operations in flight for each 1024 rows, so that large discards may skip rows safely.
+    pub(super) writes_in_chunk: Vec<u32>,
+    /// Writes, trims and zeroings in order of submission: has each finished? And the position of the first.
+    pub(super) write_window: VecDeque<bool>,
+    pub(super) first_write: u64,
+    pub(super) flushes: VecDeque<(u64, u32)>,
+    /// Answered writes that have not ended, by page: only where a write may be answered before it ends.
+    pub(super) in_controller: FxHashMap<u64, u32>,
+    pub(super) answers_early: bool,
+    /// The data buffer, if there is one.
+    pub(crate) buffer: Option<Box<Buffer>>,
+    /// The pages that are being evicted, in ascending order: operations that write them are being decided.
+    pub(super) evicting: Vec<Victim>,
+    /// Lent for `Content` to list where the buffer has a page, and what pages leave it with.
+    pub(super) sources: Vec<InBuffer>,
+    pub(super) leaving_with: Vec<InEntry>,
+    /// Lent for the buffer to list operations whose pages are admitted.
+    pub(super) startable: Vec<u32>,
+    /// What of the map RAM holds, under DFTL.
+    pub(super) translation: Option<Box<Translation>>,
+    pub(super) failures: Failures,
+    pub(super) page_shift: u32,
+    pub(super) pages_per_row: u64,
+    /// What the scheme's window exposes, if it has one.
+    pub(super) exposure: Option<Box<Exposure>>,
+    /// What was counted.
+    pub statistics: Statistics,
+    /// What is kept for outputs beside the result, if anything.
+    pub recorder: Option<Box<Recorder>>,
+    pub(super) wave: Wave,
+    pub(super) decisions: Decisions,
+    pub(super) granted: Vec<u32>,
+    pub(super) ready: Vec<u32>,
+    pub(super) started: [(u32, u32); STARTED],
+    pub(super) next_started: usize,
+    pub(super) changes: Vec<Vec<Change>>,
+    pub(super) free_changes: Vec<u32>,
+    pub(super) pages: Vec<MemberPage>,
+    #[cfg(feature = "mutants")]
+    pub(crate) mutant: Option<crate::mutants::Mutant>,
+}
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// An engine over an erased or prepared device.
+    pub fn new(scheme: Box<dyn Scheme>, media: M, content: C, options: Options) -> Self {
+        let shape = media.shape();
+        Self {
+            pages_per_row: u64::from(scheme.width()),
+            space_waiters: vec![(NIL, NIL); shape.domains as usize],
+            writes_in_chunk: vec![0; (shape.pages_per_member >> 10) as usize + 1],
+            answers_early: shape.reports_data_in || !options.parity_in_response,
+            buffer: options.buffer.map(|buffer| Buffer::new(buffer, options.space_pages, shape.page_bytes, scheme.width()).into()),
+            evicting: Vec::new(),
+            sources: Vec::new(),
+            leaving_with: Vec::new(),
+            startable: reserved(MOST_AT_ONCE),
+            failures: Failures::new(options.rebuild, &shape),
+            page_shift: shape.page_bytes.trailing_zeros(),
+            statistics: Statistics::new(shape.members as usize),
+            recorder: None,
+            translation: options.dftl.map(|dftl| Translation::new(&shape, dftl, C::TRACKED).into()),
+            options,
+            clock: Clock::default(),
+            jobs: Vec::new(),
+            has_watchers: scheme.works_when_idle(),
+            exposure: exposure::of(&*scheme),
+            idle_ns: 0,
+            last_completion: (0, 0),
+            scheme,
+            media,
+            shape,
+            content,
+            requests: reserved(ROOM),
+            free_requests: NIL,
+            outstanding: 0,
+            submitted: 0,
+            completed: Vec::new(),
+            slots: reserved(ROOM),
+            free_slots: NIL,
+            locks: Locks::default(),
+            waiting_for_space: 0,
+            write_window: VecDeque::with_capacity(MOST_AT_ONCE),
+            first_write: 0,
+            flushes: VecDeque::new(),
+            in_controller: Default::default(),
+            wave: Wave::default(),
+            decisions: Decisions::default(),
+            granted: reserved(MOST_AT_ONCE),
+            ready: reserved(MOST_AT_ONCE),
+            started: [(NIL, 0); STARTED],
+            next_started: 0,
+            changes: Vec::new(),
+            free_changes: Vec::new(),
+            pages: Vec::new(),
+            #[cfg(feature = "mutants")]
+            mutant: None,
+        }
+    }
+
+    /// What of the map RAM holds, under DFTL.
+    pub fn translation(&self) -> Option<&Translation> {
+        self.translation.as_deref()
+    }
+
+    /// The scheme, for reports and recovery.
+    pub fn scheme(&self) -> &dyn Scheme {
+        &*self.scheme
+    }
+
+    /// Pages of the logical space.
+    pub fn space_pages(&self) -> u64 {
+        self.options.space_pages
+    }
+
+    /// Whether the controller or its data buffer holds a version of the page that is acknowledged and not on flash yet.
+    pub fn holds(&self, lpn: Lpn) -> bool {
+        self.in_controller.contains_key(&lpn.0) || self.buffer.as_ref().is_some_and(|buffer| buffer.holds(lpn))
+    }
+
+    /// Whether the data buffer does that, and keeps it when the controller loses power.
+    pub fn holds_safely(&self, lpn: Lpn) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| buffer.survives_power_loss() && buffer.holds(lpn))
+    }
+
+    /// The data buffer, for reports.
+    pub fn buffer(&self) -> Option<&Buffer> {
+        self.buffer.as_deref()
+    }
+
+    /// Simulated time in which nothing was under way: no request, and no work on flash.
+    pub fn idle_ns(&self) -> u64 {
+        self.idle_ns
+    }
+
+    /// When a measured request was last completed (not failed), and the idle time until then.
+    pub fn last_completion(&self) -> (u64, u64) {
+        self.last_completion
+    }
+
+    /// Simulated time.
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    /// Requests submitted and not completed.
+    pub fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+}

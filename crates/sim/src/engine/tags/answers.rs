@@ -1,0 +1,268 @@
+//! What the engine tells of contents, and what it asks.
+
+use super::layers::{ALL, Layers, ZERO};
+use super::state::{Gathered, MASK, POISON, Submission, Tags, bits, rank, taken_from};
+use crate::engine::content::{Content, InEntry, Shares, Submitted};
+use flashraid_redundancy::{Operation, OperationKind};
+use flashraid_vocabulary::memory::prefetch;
+use flashraid_vocabulary::{Delivery, LocalPage, Lpn, Observer, PageOperation, Ppn, Sources};
+
+impl Observer for Tags {
+    fn moved(&mut self, from: Ppn, to: Ppn) {
+        self.flash[to.0 as usize] = self.page(from) ^ MASK;
+    }
+
+    fn erased(&mut self, first: Ppn, pages: u32) {
+        self.flash[first.0 as usize..][..pages as usize].fill(0);
+    }
+}
+
+impl Content for Tags {
+    const TRACKED: bool = true;
+
+    fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted) {
+        self.active(lpn); // keeps what was there before
+        let (layers, lanes) = match change {
+            Submitted::Whole => (Layers::of(sequence, ALL), ALL),
+            Submitted::Part(lanes) => {
+                let mut layers = self.newest.get(lpn.0);
+                layers.write(sequence, lanes);
+                (layers, lanes)
+            }
+            Submitted::Zero => (Layers::default(), ALL),
+        };
+        let content = layers.content(lpn.0, ALL);
+        self.newest.set(lpn.0, layers);
+        // A request may touch a page twice (a logical space smaller than the request): the later touch counts.
+        let page = self.active(lpn);
+        page.versions.push(Submission { number: sequence + 1, content, lanes });
+        page.users += 1;
+    }
+
+    fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool) {
+        let Some(page) = self.active.get_mut(&lpn.0) else { return };
+        let index = page.versions.partition_point(|version| version.number <= sequence + 1) - 1;
+        let Submission { number, lanes, .. } = page.versions[index];
+        if number != sequence + 1 {
+            return;
+        }
+        page.floor = page.floor.max(sequence + 1);
+        let Submission { number: before, content: beneath, .. } = page.versions[index - 1];
+        if failed {
+            self.is_unknown(lpn, number);
+        } else if let Some(failed) = self.unknown.get(&lpn.0).copied() {
+            // What is beneath a part is known if it was zeroed since.
+            let known_from = if lanes == ALL { number } else { before };
+            if failed < known_from && (lanes == ALL || beneath == ZERO) {
+                self.unknown.remove(&lpn.0);
+            }
+        }
+        self.leave(lpn);
+    }
+
+    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, entries: &[InEntry]) {
+        let mut gathered = std::mem::take(grown(&mut self.gathered, id));
+        gathered.sequence = sequence;
+        gathered.reads.clear();
+        gathered.below.clear();
+        gathered.answered_below.clear();
+        gathered.parts.clear();
+        gathered.floors.clear();
+        gathered.overlays.clear();
+        gathered.compared = 0;
+        gathered.vague = match self.unknown.is_empty() {
+            true => 0,
+            false => bits(operation.strips)
+                .filter(|strip| self.unknown.contains_key(&operation.host_page(*strip).0))
+                .fold(0, |all, strip| all | 1 << strip),
+        };
+        match operation.kind {
+            OperationKind::Read => {
+                for lpn in operation.host_pages() {
+                    let page = self.active(lpn);
+                    page.users += 1;
+                    gathered.floors.push(page.floor);
+                }
+            }
+            OperationKind::Write if !entries.is_empty() => {
+                let strips = bits(operation.strips).zip(entries);
+                gathered.parts.extend(strips.map(|(strip, entry)| (strip as u8, self.entry(operation.host_page(strip), *entry))));
+            }
+            OperationKind::Write => {
+                for strip in bits(operation.beneath) {
+                    // What was submitted last is what this operation is to write.
+                    let lanes = self.active[&operation.host_page(strip).0].versions.last().expect("never empty").lanes;
+                    gathered.parts.push((strip as u8, Layers::of(sequence, lanes)));
+                }
+            }
+            OperationKind::Trim | OperationKind::Commit | OperationKind::Repair | OperationKind::Job => {}
+        }
+        self.gathered[id as usize] = gathered;
+    }
+
+    fn read_submitted(&mut self, record: u32, read: u8, strip: u8) {
+        *grown(&mut self.reads, record) = (read, strip);
+    }
+
+    fn delivered(&mut self, id: u32, operation: &Operation, record: u32, ppn: Ppn) {
+        let content = self.page(ppn);
+        let (read, strip) = self.reads[record as usize];
+        let gathered = &mut self.gathered[id as usize];
+        if gathered.reads.len() <= usize::from(read) {
+            gathered.reads.resize(usize::from(read) + 1, POISON);
+        }
+        gathered.reads[usize::from(read)] = content;
+        if strip == PageOperation::NO_STRIP {
+            return;
+        }
+        if operation.kind == OperationKind::Read {
+            self.compare(id, operation, u32::from(strip), content);
+        } else {
+            gathered.below.push((strip, content));
+        }
+    }
+
+    fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32) {
+        *grown(&mut self.programs, record) = self.content_of(id, operation, sources);
+    }
+
+    fn delayed(&mut self, id: u32, operation: &Operation, sources: Sources) {
+        let content = self.content_of(id, operation, sources);
+        self.delayed.insert(operation.page.0, content);
+    }
+
+    fn delayed_no_more(&mut self, page: LocalPage) {
+        self.delayed.remove(&page.0);
+    }
+
+    fn programmed(&mut self, record: u32, ppn: Ppn) {
+        self.flash[ppn.0 as usize] = self.programs[record as usize] ^ MASK;
+    }
+
+    fn assembled(&mut self, id: u32, operation: &Operation, &Delivery { strip, reads, delayed }: &Delivery) {
+        let delivered = &self.gathered[id as usize].reads;
+        let in_nvram = if delayed { self.in_nvram(operation.page) } else { ZERO };
+        let content = bits(reads).fold(in_nvram, |sum, read| sum ^ delivered.get(read as usize).copied().unwrap_or(POISON));
+        if operation.kind == OperationKind::Read {
+            self.compare(id, operation, u32::from(strip), content);
+        } else {
+            self.gathered[id as usize].below.push((strip, content));
+        }
+    }
+
+    fn restarted(&mut self, id: u32, operation: &Operation) {
+        let gathered = &mut self.gathered[id as usize];
+        gathered.reads.clear();
+        let below = std::mem::take(&mut gathered.below);
+        if operation.kind != OperationKind::Read {
+            gathered.answered_below.extend(below);
+            return;
+        }
+        let compared = std::mem::take(&mut gathered.compared);
+        for strip in bits(operation.strips) {
+            let page = self.active(operation.host_page(strip));
+            page.users += u32::from(compared >> strip & 1 == 1);
+            let floor = page.floor;
+            self.gathered[id as usize].floors[rank(operation, strip) as usize] = floor;
+        }
+    }
+
+    fn ended(&mut self, id: u32, operation: &Operation, failed: bool) {
+        if operation.kind == OperationKind::Read && failed {
+            let compared = self.gathered[id as usize].compared;
+            bits(operation.strips & !compared).for_each(|strip| self.leave(operation.host_page(strip)));
+        }
+        for strip in bits(operation.strips) {
+            let lpn = operation.host_page(strip);
+            match operation.kind {
+                // It may be one of a page that left the data buffer, and long acknowledged.
+                OperationKind::Write | OperationKind::Trim if failed => self.is_unknown(lpn, self.gathered[id as usize].sequence + 1),
+                OperationKind::Write => {
+                    let given = self.given(id, strip);
+                    // What covers all that flash holds leaves nothing of it, also where a discard that failed was believed.
+                    if given.lanes() == ALL || operation.beneath >> strip & 1 == 0 {
+                        self.durable.set(lpn.0, given);
+                    } else {
+                        let mut layers = self.durable.get(lpn.0);
+                        layers.lay(&given);
+                        self.durable.set(lpn.0, layers);
+                    }
+                }
+                OperationKind::Trim => self.durable.set(lpn.0, Layers::default()),
+                OperationKind::Read | OperationKind::Commit | OperationKind::Repair | OperationKind::Job => {}
+            }
+        }
+    }
+
+    fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>) {
+        let content = writer.map_or(ZERO, |(writer, write, strip)| {
+            let Gathered { below, answered_below, .. } = &self.gathered[writer as usize];
+            let below = below.iter().chain(answered_below).find(|(of, _)| u32::from(*of) == strip);
+            self.host_strip_over(below, writer, write, strip)
+        });
+        self.compare(id, operation, strip, content);
+    }
+
+    fn buffered(&mut self, entry: u32, sequence: u64, lpn: Lpn, lanes: u64, is_new: bool) {
+        let held = grown(&mut self.entries, entry);
+        if is_new {
+            *held = (lpn.0, Layers::default());
+        }
+        held.1.write(sequence, lanes);
+    }
+
+    fn check_in_buffer(&mut self, lpn: Lpn, asked: u64, shares: &Shares) {
+        let (layers, lanes) = self.in_buffer(lpn, shares.sources);
+        // Lanes that nobody asked for are taken to be right.
+        let rest = self.newest.get(lpn.0).content(lpn.0, !lanes & !asked);
+        let taken = taken_from(&layers, lpn, shares.from_buffer & asked) ^ layers.content(lpn.0, !asked);
+        self.count_read(lpn, self.explains(lpn, taken ^ rest));
+    }
+
+    fn overlay_buffer(&mut self, id: u32, lpn: Lpn, strip: u8, shares: &Shares) {
+        let change = self.change_by_buffer(lpn, shares);
+        let overlays = &mut self.gathered[id as usize].overlays;
+        overlays.retain(|(of, _)| *of != strip);
+        overlays.push((strip, change));
+    }
+
+    fn placed_zero(&mut self, ppn: Ppn) {
+        self.flash[ppn.0 as usize] = ZERO ^ MASK;
+    }
+
+    fn program_stamp(&mut self, record: u32, stamp: u64) {
+        *grown(&mut self.programs, record) = stamp;
+    }
+
+    fn check_stamp(&mut self, ppn: Ppn, stamp: u64) {
+        self.mismatches += u64::from(self.page(ppn) != stamp);
+    }
+
+    fn placed_stamp(&mut self, ppn: Ppn, stamp: u64) {
+        self.flash[ppn.0 as usize] = stamp ^ MASK;
+    }
+
+    fn filled(&mut self, lpn: Lpn, sequence: u64) {
+        for pages in [&mut self.newest, &mut self.durable] {
+            pages.set(lpn.0, Layers::of(sequence, ALL));
+        }
+    }
+
+    #[inline]
+    fn fetch_page(&self, ppn: Ppn) {
+        prefetch(&self.flash, ppn.0 as usize);
+    }
+
+    #[inline]
+    fn fetch_expected(&self, lpn: Lpn) {
+        self.newest.prefetch(lpn.0);
+        self.durable.prefetch(lpn.0);
+    }
+}
+
+fn grown<T: Clone + Default>(list: &mut Vec<T>, index: u32) -> &mut T {
+    if list.len() <= index as usize {
+        list.resize((index as usize + 1).next_power_of_two(), T::default());
+    }
+    &mut list[index as usize]
+}

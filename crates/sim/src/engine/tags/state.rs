@@ -1,0 +1,303 @@
+//! What is known of every page: what flash holds, what it should hold, and what may be seen of it.
+
+use super::layers::{ALL, Layers, Pages, ZERO};
+use crate::engine::content::{InBuffer, InEntry, Shares};
+use flashraid_redundancy::{Operation, OperationKind};
+use flashraid_vocabulary::{LocalPage, Lpn, Ppn, Sources};
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+/// Stored contents are masked, so that memory never written (zero) is an erased page, while a page of zeroes is a content.
+pub(super) const MASK: u64 = 0x5DEE_CE66_D1CE_B00B;
+/// The request that wrote what another page holds: none.
+const NOBODY: u64 = u64::MAX - 2;
+/// What an erased page delivers: matches no content that was ever written.
+pub(super) const POISON: u64 = 0xBAD0_BAD0_BAD0_BAD0;
+
+/// What one operation has been given so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gathered {
+    pub(super) sequence: u64,
+    /// Contents delivered by its reads.
+    pub(super) reads: Vec<u64>,
+    /// Old contents of data strips under writes of parts of pages.
+    pub(super) below: Vec<(u8, u64)>,
+    /// The same of a write that was answered and has started anew since: the controller still holds the page as it was to be programmed.
+    pub(super) answered_below: Vec<(u8, u64)>,
+    /// Write operations: what the host gives of a strip, unless it is all of it.
+    pub(super) parts: SmallVec<[(u8, Layers); 2]>,
+    /// Read operations: for each strip in order, the oldest version that it may see.
+    pub(super) floors: Vec<u64>,
+    /// Read operations: strips that were compared.
+    pub(super) compared: u64,
+    /// Read operations: strips of which nobody knew what they hold when the operation began.
+    pub(super) vague: u64,
+    /// Read operations: what the data buffer changes in what flash delivers of a strip.
+    pub(super) overlays: Vec<(u8, u64)>,
+}
+
+/// A version of a page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Submission {
+    /// Request sequence plus one; zero is what was there before.
+    pub(super) number: u64,
+    pub(super) content: u64,
+    /// What the request changed.
+    pub(super) lanes: u64,
+}
+
+/// Versions of a page that somebody still uses.
+#[derive(Clone, Debug)]
+pub(super) struct Page {
+    /// Oldest first.
+    pub(super) versions: SmallVec<[Submission; 3]>,
+    /// The newest acknowledged version: older ones must not be seen by reads that begin now.
+    pub(super) floor: u64,
+    /// Unacknowledged writes and running reads of the page.
+    pub(super) users: u32,
+    /// A write of it has failed since there are users: whether a read saw what was before or after, nobody knows.
+    pub(super) vague: bool,
+}
+
+impl Page {
+    /// Whether a version numbered `floor` or later has this content. Under overload a page has many, of which the oldest are durable.
+    fn has(&self, content: u64, floor: u64) -> bool {
+        let first = self.versions.partition_point(|version| version.number < floor);
+        self.versions[first..].iter().any(|version| version.content == content)
+    }
+}
+
+/// See `tags`.
+#[derive(Clone, Debug)]
+pub struct Tags {
+    pub(super) flash: Vec<u64>,
+    pub(super) gathered: Vec<Gathered>,
+    /// For each record in flight: content of the program, or number and strip of the read.
+    pub(super) programs: Vec<u64>,
+    pub(super) reads: Vec<(u8, u8)>,
+    /// What each host page is made of once everything submitted is done.
+    pub(super) newest: Pages,
+    /// What the ended operations put into each host page.
+    pub(super) durable: Pages,
+    /// What the data buffer's entries hold, and of which host page.
+    pub(super) entries: Vec<(u64, Layers)>,
+    /// What NVRAM holds of parities, by their local page: a stripe has one parity.
+    pub(super) delayed: FxHashMap<u32, u64>,
+    pub(super) active: FxHashMap<u64, Page>,
+    /// Pages of failed writes, and the number of the latest: old or new, nobody knows, until they are written whole again.
+    pub(super) unknown: FxHashMap<u64, u64>,
+    /// Pages of which a write has failed since `take_doubts`.
+    doubts: Vec<u64>,
+    /// Host page reads that were compared.
+    pub reads_checked: u64,
+    /// Of these, those that returned something else than a version they may see.
+    pub mismatches: u64,
+}
+
+impl Tags {
+    /// For a device of so many pages and a logical space of so many.
+    pub fn new(physical_pages: u64, space_pages: u64) -> Self {
+        Self {
+            flash: flashraid_vocabulary::memory::zeroed(physical_pages as usize),
+            gathered: Vec::new(),
+            programs: Vec::new(),
+            reads: Vec::new(),
+            newest: Pages::new(space_pages),
+            durable: Pages::new(space_pages),
+            entries: Vec::new(),
+            delayed: FxHashMap::default(),
+            active: FxHashMap::default(),
+            unknown: FxHashMap::default(),
+            doubts: Vec::new(),
+            reads_checked: 0,
+            mismatches: 0,
+        }
+    }
+
+    /// What the physical page holds.
+    pub fn page(&self, ppn: Ppn) -> u64 {
+        match self.flash[ppn.0 as usize] {
+            0 => POISON,
+            stored => stored ^ MASK,
+        }
+    }
+
+    /// What ended operations put into a host page.
+    pub fn durable(&self, lpn: Lpn) -> u64 {
+        self.durable.content(lpn.0)
+    }
+
+    /// The physical page holds nothing any more, as if it were erased: what failed must never be used again.
+    pub fn destroy(&mut self, ppn: Ppn) {
+        self.flash[ppn.0 as usize] = 0;
+    }
+
+    /// Pages of which a write or discard has failed since this was last asked, some of them more than once.
+    pub fn take_doubts(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.doubts)
+    }
+
+    /// What a host page holds once everything submitted is done.
+    pub fn newest(&self, lpn: Lpn) -> u64 {
+        self.newest.content(lpn.0)
+    }
+
+    /// Whether the durable content of a host page is one that the host's requests explain: the newest acknowledged version, or
+    /// one submitted later.
+    pub fn explains(&self, lpn: Lpn, content: u64) -> bool {
+        if self.unknown.contains_key(&lpn.0) {
+            return true;
+        }
+        match self.active.get(&lpn.0) {
+            None => self.newest.content(lpn.0) == content,
+            Some(page) => page.has(content, page.floor),
+        }
+    }
+
+    /// What a read gets of a host page of which flash delivers `content`.
+    pub fn with_buffer(&self, lpn: Lpn, content: u64, shares: &Shares) -> u64 {
+        content ^ self.change_by_buffer(lpn, shares)
+    }
+
+    /// By what a read that takes these shares differs from what flash delivers.
+    pub(super) fn change_by_buffer(&self, lpn: Lpn, shares: &Shares) -> u64 {
+        let (layers, _) = self.in_buffer(lpn, shares.sources);
+        taken_from(&layers, lpn, shares.from_buffer) ^ self.durable.get(lpn.0).content(lpn.0, !shares.from_flash)
+    }
+
+    /// Whether flash holds of a host page what the operations put there that have ended.
+    pub fn is_durable(&self, lpn: Lpn, content: u64) -> bool {
+        self.durable.content(lpn.0) == content
+    }
+
+    /// NVRAM holds no delayed parity any more.
+    pub fn destroy_delayed(&mut self) {
+        self.delayed.clear();
+    }
+
+    pub(super) fn active(&mut self, lpn: Lpn) -> &mut Page {
+        let newest = &self.newest;
+        self.active.entry(lpn.0).or_insert_with(|| {
+            let before = Submission { number: 0, content: newest.content(lpn.0), lanes: ALL };
+            Page { versions: smallvec![before], floor: 0, users: 0, vague: false }
+        })
+    }
+
+    pub(super) fn leave(&mut self, lpn: Lpn) {
+        let page = self.active.get_mut(&lpn.0).expect("a page in use");
+        page.users -= 1;
+        if page.users == 0 {
+            self.active.remove(&lpn.0);
+        }
+    }
+
+    pub(super) fn compare(&mut self, id: u32, operation: &Operation, strip: u32, content: u64) {
+        let lpn = operation.host_page(strip);
+        let floor = self.gathered[id as usize].floors[rank(operation, strip) as usize];
+        let overlay = self.gathered[id as usize].overlays.iter().find(|(of, _)| u32::from(*of) == strip);
+        let content = content ^ overlay.map_or(ZERO, |(_, change)| *change);
+        let page = &self.active[&lpn.0];
+        let seen = page.vague || page.has(content, floor);
+        self.gathered[id as usize].compared |= 1 << strip;
+        self.count_read(lpn, seen || self.gathered[id as usize].vague >> strip & 1 == 1);
+        self.leave(lpn);
+    }
+
+    /// The write numbered `number` has failed.
+    pub(super) fn is_unknown(&mut self, lpn: Lpn, number: u64) {
+        if self.doubts.last() != Some(&lpn.0) {
+            self.doubts.push(lpn.0);
+        }
+        let latest = self.unknown.entry(lpn.0).or_default();
+        *latest = number.max(*latest);
+        if let Some(page) = self.active.get_mut(&lpn.0) {
+            page.vague = true;
+        }
+    }
+
+    pub(super) fn count_read(&mut self, lpn: Lpn, seen: bool) {
+        self.reads_checked += 1;
+        self.mismatches += u64::from(!seen && !self.unknown.contains_key(&lpn.0));
+    }
+
+    /// What an entry holds of a page. What it holds of another one is nothing that anybody wrote.
+    pub(super) fn entry(&self, lpn: Lpn, InEntry { entry, lanes }: InEntry) -> Layers {
+        match &self.entries[entry as usize] {
+            (page, layers) if *page == lpn.0 => layers.clone().only(lanes),
+            _ => Layers::of(NOBODY, lanes),
+        }
+    }
+
+    /// What the data buffer has of a page, later sources laid over earlier ones, and which lanes flash does not add to.
+    pub(super) fn in_buffer(&self, lpn: Lpn, sources: &[InBuffer]) -> (Layers, u64) {
+        sources.iter().fold((Layers::default(), 0), |(mut layers, known), source| {
+            let (upper, lanes) = match *source {
+                InBuffer::Leaving { operation, strip } => {
+                    let upper = self.given(operation, strip.into());
+                    let lanes = upper.lanes();
+                    (upper, lanes)
+                }
+                InBuffer::Zeroes => return (Layers::default(), ALL),
+                InBuffer::Entry(entry) => (self.entry(lpn, entry), entry.lanes),
+            };
+            layers.lay(&upper);
+            (layers, known | lanes)
+        })
+    }
+
+    /// What the host gives of a strip of a write.
+    pub(super) fn given(&self, id: u32, strip: u32) -> Layers {
+        let Gathered { sequence, parts, .. } = &self.gathered[id as usize];
+        let part = parts.iter().find(|(of, _)| u32::from(*of) == strip);
+        part.map_or_else(|| Layers::of(*sequence, ALL), |(_, layers)| layers.clone())
+    }
+
+    /// What the operation's host data put into a strip: the given lanes, and beneath them what the update read delivered, if there was one,
+    /// less the lanes that go.
+    fn host_strip(&self, id: u32, operation: &Operation, strip: u32) -> u64 {
+        let below = self.gathered[id as usize].below.iter().find(|(of, _)| u32::from(*of) == strip);
+        self.host_strip_over(below, id, operation, strip)
+    }
+
+    /// The same over what was found below.
+    pub(super) fn host_strip_over(&self, below: Option<&(u8, u64)>, id: u32, operation: &Operation, strip: u32) -> u64 {
+        if operation.kind == OperationKind::Trim {
+            return ZERO;
+        }
+        let (lpn, given) = (operation.host_page(strip), self.given(id, strip));
+        let below = below.map_or(ZERO, |(_, content)| content ^ self.durable.get(lpn.0).content(lpn.0, given.lanes()));
+        below ^ given.content(lpn.0, ALL)
+    }
+
+    /// What `sources` of the operation add up to.
+    pub(super) fn content_of(&self, id: u32, operation: &Operation, sources: Sources) -> u64 {
+        let host = bits(sources.host).fold(ZERO, |content, strip| content ^ self.host_strip(id, operation, strip));
+        let reads = &self.gathered[id as usize].reads;
+        let content = bits(sources.reads).fold(host, |content, read| content ^ reads.get(read as usize).copied().unwrap_or(POISON));
+        content ^ if sources.delayed { self.in_nvram(operation.page) } else { ZERO }
+    }
+
+    /// Whether a write or discard of the page has failed since it was written whole: old or new, nobody knows.
+    pub fn is_in_doubt(&self, lpn: Lpn) -> bool {
+        self.unknown.contains_key(&lpn.0)
+    }
+
+    /// What NVRAM holds of the parity at this local page of its member.
+    pub fn in_nvram(&self, page: LocalPage) -> u64 {
+        self.delayed.get(&page.0).copied().unwrap_or(ZERO)
+    }
+}
+
+/// What a read gets that takes `lanes` of a page from these layers. What they do not hold is nothing that anybody wrote.
+pub(super) fn taken_from(layers: &Layers, lpn: Lpn, lanes: u64) -> u64 {
+    layers.content(lpn.0, lanes) ^ Layers::of(NOBODY, lanes & !layers.lanes()).content(lpn.0, ALL)
+}
+
+/// How many strips of the operation are below `strip`.
+pub(super) fn rank(operation: &Operation, strip: u32) -> u32 {
+    (operation.strips & ((1u64 << strip) - 1)).count_ones()
+}
+
+pub(super) fn bits(mask: u64) -> impl Iterator<Item = u32> {
+    (0..64u32).filter(move |bit| mask >> bit & 1 == 1)
+}

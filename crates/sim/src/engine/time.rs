@@ -1,0 +1,195 @@
+//! Time: the engine processes the earliest of media events, timers and answers of the data buffer (see `clock`).
+
+use super::content::Content;
+use super::state::Engine;
+use crate::clock::{Due, NEVER};
+use crate::media::Media;
+#[cfg(feature = "mutants")]
+use crate::media::accounting::{self, Slip};
+use crate::time::LATEST_NS;
+use std::fmt;
+
+/// Why the engine cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Halted {
+    /// It has unfinished work, nothing is under way, and nobody waits for space: a defect of a scheme or of the engine.
+    Stalled(String),
+    /// What is under way goes on beyond `LATEST_NS`.
+    TooLate,
+}
+
+impl fmt::Display for Halted {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stalled(text) => formatter.write_str(text),
+            Self::TooLate => write!(formatter, "what was asked of the device goes on beyond {LATEST_NS} ns (292 years), the latest time"),
+        }
+    }
+}
+
+impl std::error::Error for Halted {}
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// Time of the next event, if anything is under way.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        Some(self.media.next_event_ns().min(self.clock.next_timer_ns()).min(self.next_answer_ns())).filter(|time| *time != NEVER)
+    }
+
+    /// Moves the time, and says so to media.
+    #[inline]
+    pub(super) fn set_now(&mut self, now_ns: u64) {
+        self.clock.advance_to(now_ns);
+        self.media.set_now(now_ns);
+    }
+
+    /// Processes every event up to and including `time_ns` and moves the clock there.
+    #[inline]
+    pub fn advance_until(&mut self, time_ns: u64) -> Result<(), Halted> {
+        if self.buffer.is_some() {
+            self.advance_to_answers(time_ns)?;
+        }
+        loop {
+            while self.media.next_event_ns() <= time_ns.min(self.clock.next_timer_ns()) {
+                self.process_event();
+            }
+            if self.clock.next_timer_ns() > time_ns {
+                break;
+            }
+            self.timer_is_due();
+        }
+        if self.media.next_event_ns() == NEVER && !self.clock.has_pauses() {
+            if (self.waiting_for_space > 0 || self.media.has_failures()) && self.goes_on_without_progress() {
+                return self.advance_until(time_ns);
+            }
+            self.note_idle(time_ns);
+        }
+        self.set_now(time_ns);
+        Ok(())
+    }
+
+    /// Nothing is under way on media from now until `end_ns`.
+    fn note_idle(&mut self, end_ns: u64) {
+        if self.next_answer_ns() == NEVER {
+            self.idle_ns += end_ns - self.clock.now_ns();
+            #[cfg(feature = "mutants")]
+            if accounting::makes(Slip::IdleHalved) {
+                self.idle_ns -= (end_ns - self.clock.now_ns()) / 2;
+            }
+        }
+    }
+
+    /// Processes the next event. Returns whether there was one; without one, requests that wait for space fail.
+    pub fn advance(&mut self) -> Result<bool, Halted> {
+        let (event_ns, timer_ns, answer_ns) = (self.media.next_event_ns(), self.clock.next_timer_ns(), self.next_answer_ns());
+        let first_ns = event_ns.min(timer_ns).min(answer_ns);
+        if first_ns > LATEST_NS {
+            return self.advance_without_event();
+        }
+        if event_ns == first_ns {
+            self.process_event();
+        } else if timer_ns == first_ns {
+            self.timer_is_due();
+        } else {
+            self.answer_from_buffer();
+        }
+        Ok(true)
+    }
+
+    /// The next timer is due, before any event.
+    #[cold]
+    fn timer_is_due(&mut self) {
+        if self.media.next_event_ns() == NEVER && !self.clock.has_pauses() {
+            self.note_idle(self.clock.next_timer_ns());
+        }
+        let due = self.clock.take_due();
+        self.media.set_now(self.clock.now_ns());
+        match due {
+            Due::Operation(id) => self.go_on(id),
+            Due::Idle => {}
+        }
+        self.run_ready();
+        if self.has_watchers {
+            self.tell_watchers();
+        }
+    }
+
+    /// No event is to come, or none in time.
+    #[cold]
+    fn advance_without_event(&mut self) -> Result<bool, Halted> {
+        if self.next_event_ns().is_some() {
+            return Err(Halted::TooLate);
+        }
+        if self.goes_on_without_progress() {
+            return Ok(true);
+        }
+        if self.outstanding > 0 || self.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving()) {
+            return Err(self.stalled());
+        }
+        Ok(false)
+    }
+
+    /// Nothing is under way: lets somebody go on, or fail, who waits for space that will not come. Returns whether there was anybody.
+    #[cold]
+    fn goes_on_without_progress(&mut self) -> bool {
+        self.goes_on_without_space() || (self.waiting_for_space > 0 && self.fail_for_space())
+    }
+
+    /// Runs until everything submitted has completed and ended.
+    pub fn finish(&mut self) -> Result<(), Halted> {
+        while self.advance()? {}
+        Ok(())
+    }
+
+    #[inline]
+    fn process_event(&mut self) {
+        self.clock.advance_to(self.media.next_event_ns());
+        self.media.advance(&mut self.content);
+        if self.recorder.is_some() {
+            self.note_recorded();
+        }
+        self.fetch_started();
+        if self.translation.is_some() {
+            self.take_map_news();
+        }
+        self.take_completions();
+        self.run_ready();
+        if self.has_watchers {
+            self.tell_watchers();
+        }
+    }
+
+    /// Lets every operation go on of which a page operation made progress.
+    #[inline(always)]
+    pub(super) fn take_completions(&mut self) {
+        let mut next = 0;
+        while let Some(&completion) = self.media.completions().get(next) {
+            next += 1;
+            self.progress(completion);
+        }
+        self.media.forget_completions();
+    }
+
+    /// An event was processed.
+    #[cold]
+    pub(super) fn tell_watchers(&mut self) {
+        self.go_on_rebuilding();
+        self.offer_jobs();
+        if self.scheme.works_when_idle() {
+            self.offer_idle_time();
+        }
+        self.note_queues();
+    }
+
+    fn stalled(&self) -> Halted {
+        let mut text = format!("stalled at {} ns with {} requests outstanding and nothing under way;", self.now_ns(), self.outstanding);
+        for (stripe, holders, exclusive, waiter) in self.locks.describe().into_iter().take(16) {
+            let kind = if exclusive { "exclusive" } else { "shared" };
+            let waits = waiter.map_or(String::new(), |id| format!(", first waiter operation {id}"));
+            text += &format!(" stripe {stripe}: {holders} {kind} holder(s){waits};");
+        }
+        for (id, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.is_alive()).take(16) {
+            text += &format!(" operation {id}: {slot};");
+        }
+        Halted::Stalled(text)
+    }
+}

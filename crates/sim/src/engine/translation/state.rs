@@ -1,0 +1,279 @@
+//! What of the map RAM holds, what translation pages are on flash, and what waits for which.
+
+use super::cache::CachedMap;
+use super::lists::{EMPTY, List, Lists};
+use super::mirrors::MirrorTable;
+use crate::engine::options::Dftl;
+use crate::engine::slot::{NIL, ROOM};
+use crate::media::{MapNews, Media, Shape};
+use flashraid_redundancy::{Lock, Operation, OperationKind};
+use flashraid_vocabulary::memory::reserved;
+use flashraid_vocabulary::{Lpn, MemberPage, PageOperation, StripeId, Version, Wave};
+use rustc_hash::FxHashSet;
+
+/// Locks of translation pages have numbers beyond those of stripes.
+pub(super) const LOCK: u32 = 1 << 31;
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TranslationCounts {
+    /// Entries found cached, of those that operations needed; each operation looks an entry up once.
+    pub hits: u64,
+    /// Entries not found.
+    pub misses: u64,
+    /// Entries that left the table for others.
+    pub evictions: u64,
+    /// Of these, dirty ones, whose translation page had to be written first.
+    pub dirty_evictions: u64,
+    /// Translation pages that were not read because they were just being written, and the controller had their content.
+    pub in_hand: u64,
+}
+
+/// A wave that waits for entries, and the entries that its operation uses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    /// The wave's page operations.
+    pub(super) wave: List,
+    pub(super) background: bool,
+    /// Entries not loaded yet.
+    pub(super) missing: u32,
+    /// Entries that the operation has pinned, and whether it changes them.
+    pub(super) pins: List,
+}
+
+pub(super) const NOTHING_HELD: Held = Held { wave: EMPTY, background: false, missing: 0, pins: EMPTY };
+
+/// What a translation operation is at.
+#[derive(Clone, Debug)]
+pub(super) struct Work {
+    /// The version of the translation page that it reads or writes.
+    pub(super) version: u32,
+    /// Dirty entries that leave when their translation page is written.
+    pub(super) victims: List,
+    /// Operations that wait for entries of the page that is read, and for which.
+    pub(super) waiting: List,
+    /// Entries written, with what they say: only if contents are tracked.
+    pub(super) written: Vec<(u32, u64)>,
+    /// What the page said before is known: a read of it has ended, or there was nothing to read.
+    pub(super) knows_page: bool,
+}
+
+/// What the translation pages on flash say: only if contents are tracked.
+#[derive(Clone, Debug)]
+pub(super) struct Stored {
+    pub(super) entries: Vec<u64>,
+    /// Entries that the collector changed and that are not cached.
+    pub(super) moved: FxHashSet<u32>,
+    /// Entries of pages that appeared without time: what is being written of their translation pages says so too.
+    pub(super) appeared: FxHashSet<u32>,
+}
+
+/// See `translation`. Entries are numbered as the slots of the flash's maps are.
+#[derive(Clone, Debug)]
+pub struct Translation {
+    pub(super) table: CachedMap,
+    pub(super) mirrors: MirrorTable,
+    pub(super) members: u32,
+    /// How many members on the second copy of a translation page is: in the next channel.
+    to_twin: u32,
+    /// Number of entries.
+    pub(super) entries: u32,
+    /// Entries of a translation page, as a power of two.
+    pub(super) shift: u32,
+    /// Translation pages of each member.
+    pages: u32,
+    /// Local page of a member's first translation page.
+    first_page: u32,
+    pub(super) page_bytes: u32,
+    /// By translation page: the version on flash (0 is none), and the newest that was programmed or is being programmed.
+    pub(super) on_flash: Vec<u32>,
+    pub(super) newest: Vec<u32>,
+    /// By translation page: the operation that will write it and has not gathered its entries yet, and the one that reads it for somebody.
+    pub(super) queued: Vec<u32>,
+    pub(super) loading: Vec<u32>,
+    /// By translation page: whether the collector changed entries of it that are not cached and not written.
+    pub(super) stale: Vec<bool>,
+    /// By plane: translation pages that became stale by the collection that runs there.
+    pub(super) grouped: Vec<Vec<u32>>,
+    /// By slot of an operation.
+    pub(super) held: Vec<Held>,
+    pub(super) waves: Lists<PageOperation>,
+    pub(super) work: Vec<Work>,
+    pub(super) pins: Lists<(u32, bool)>,
+    pub(super) victims: Lists<u32>,
+    pub(super) waiting: Lists<(u32, u32)>,
+    pub(super) news: Vec<MapNews>,
+    /// Repairs under way.
+    pub(super) repairs: u32,
+    /// Translation pages of which an operation has left a copy without a place, until there is room to repair it.
+    pub(super) unplaced: Vec<u32>,
+    pub(super) stored: Option<Stored>,
+    /// What was counted.
+    pub counts: TranslationCounts,
+}
+
+impl Translation {
+    /// Nothing cached, nothing on flash. `tracked` says whether it is checked what translation pages say.
+    pub fn new(shape: &Shape, dftl: Dftl, tracked: bool) -> Self {
+        let members = shape.members;
+        let shift = dftl.entries_per_page.trailing_zeros();
+        let pages = shape.translation_pages / 2;
+        let mirrors = MirrorTable::new(members, shape.pages_per_member, dftl);
+        let entries = match dftl.mirror_entries {
+            0 => shape.pages_per_member * members,
+            mirror_entries => (mirrors.first + mirror_entries) * members,
+        };
+        let all_pages = (pages * members) as usize;
+        Self {
+            table: CachedMap::new(dftl.cmt_entries, entries as usize, all_pages),
+            mirrors,
+            members,
+            to_twin: shape.to_twin,
+            entries,
+            shift,
+            pages,
+            first_page: shape.pages_per_member,
+            page_bytes: shape.page_bytes,
+            on_flash: vec![0; all_pages],
+            newest: vec![0; all_pages],
+            queued: vec![NIL; all_pages],
+            loading: vec![NIL; all_pages],
+            stale: vec![false; all_pages],
+            grouped: (0..shape.planes).map(|_| Vec::with_capacity(shape.pages_per_block as usize)).collect(),
+            held: reserved(ROOM),
+            waves: Lists::new(),
+            work: reserved(ROOM),
+            pins: Lists::new(),
+            victims: Lists::new(),
+            waiting: Lists::new(),
+            news: Vec::new(),
+            repairs: 0,
+            unplaced: Vec::new(),
+            stored: tracked.then(|| Stored {
+                entries: vec![0; entries as usize],
+                moved: FxHashSet::default(),
+                appeared: FxHashSet::default(),
+            }),
+            counts: TranslationCounts::default(),
+        }
+    }
+
+    /// The translation page of an entry.
+    pub(super) fn page_of(&self, entry: u32) -> u32 {
+        ((entry / self.members) >> self.shift) * self.members + entry % self.members
+    }
+
+    /// Where the two copies of a translation page are.
+    pub(super) fn copies(&self, page: u32) -> [MemberPage; 2] {
+        let (index, member) = (page / self.members, page % self.members);
+        let copy = |member: u32, index: u32| MemberPage::new(member as u16, self.first_page + index);
+        [copy(member, index), copy((member + self.to_twin) % self.members, self.pages + index)]
+    }
+
+    /// The copy of a translation page that is lost while the other one lives: 0 or 1.
+    pub(super) fn lost_copy(&self, page: u32, media: &impl Media) -> Option<usize> {
+        let lost = self.copies(page).map(|copy| media.is_lost(copy, Version::Current));
+        (lost[0] != lost[1]).then_some(usize::from(lost[1]))
+    }
+
+    /// The copy of a translation page at this address found no place.
+    pub(in crate::engine) fn unplaced(&mut self, address: MemberPage) {
+        let page = self.page_at(address);
+        if !self.unplaced.contains(&page) {
+            self.unplaced.push(page);
+        }
+    }
+
+    /// Whether a copy of a translation page stays lost until there is room for it.
+    pub(in crate::engine) fn waits_for_room(&self) -> bool {
+        !self.unplaced.is_empty()
+    }
+
+    /// Entries in a translation page.
+    pub(super) fn entries_of(&self, page: u32) -> impl Iterator<Item = u32> + use<> {
+        entries_of(page, self.members, self.shift, self.entries)
+    }
+
+    /// The translation page of which a copy is at this address.
+    pub(super) fn page_at(&self, address: MemberPage) -> u32 {
+        let (index, member) = (address.page.0 - self.first_page, u32::from(address.member.0));
+        match index.checked_sub(self.pages) {
+            None => index * self.members + member,
+            Some(index) => index * self.members + (member + self.members - self.to_twin) % self.members,
+        }
+    }
+
+    /// A translation page appeared on flash without time, in its first version.
+    pub(super) fn placed(&mut self, page: u32) {
+        (self.on_flash[page as usize], self.newest[page as usize]) = (1, 1);
+    }
+
+    /// Keeps the page operations of a wave.
+    pub(super) fn keep(&mut self, id: u32, wave: &mut Wave) {
+        let held = &mut self.held[id as usize];
+        held.background = wave.background;
+        wave.operations.drain(..).for_each(|page_operation| self.waves.push(&mut held.wave, page_operation));
+    }
+
+    /// Operation `id` waits for an entry of a page that is being read.
+    pub(super) fn wait(&mut self, id: u32, entry: u32, page: u32) {
+        self.held[id as usize].missing += 1;
+        let load = self.loading[page as usize];
+        self.waiting.push(&mut self.work[load as usize].waiting, (id, entry));
+    }
+
+    /// Number of translation pages.
+    pub fn pages(&self) -> u32 {
+        self.pages * self.members
+    }
+
+    /// Entries cached now.
+    pub fn cached(&self) -> u32 {
+        self.table.len()
+    }
+
+    /// The version of a translation page on flash, if it is there, and where its copies are.
+    pub fn stored_at(&self, page: u32) -> Option<(u32, [MemberPage; 2])> {
+        Some(self.on_flash[page as usize]).filter(|version| *version > 0).map(|version| (version, self.copies(page)))
+    }
+
+    /// Entries of which translation pages say something else than the map does, although neither the table nor the list of moved entries
+    /// knows better. `is_busy` tells which translation pages are being written.
+    pub(crate) fn forgotten(&self, media: &impl Media, is_busy: impl Fn(u32) -> bool) -> u64 {
+        let Some(stored) = &self.stored else { return 0 };
+        let is_forgotten = |entry: &u32| {
+            stored.entries[*entry as usize] != self.mirrors.value(media, *entry)
+                && !self.table.is_dirty(*entry)
+                && !stored.moved.contains(entry)
+                && !is_busy(self.page_of(*entry))
+        };
+        (0..self.entries).filter(is_forgotten).count() as u64
+    }
+
+    /// Entries that GC changed, that no translation page says, and that nobody is about to write. Unless a collection runs there must be none.
+    pub(crate) fn unwritten_moves(&self) -> u64 {
+        let is_forgotten = |entry: &&u32| self.queued[self.page_of(**entry) as usize] == NIL;
+        self.stored.as_ref().map_or(0, |stored| stored.moved.iter().filter(is_forgotten).count() as u64)
+    }
+
+    pub(super) fn operation(&self, page: u32, lock: Lock, space: u64) -> Operation {
+        let own = self.copies(page)[0].page;
+        Operation { lock, ..Operation::background(OperationKind::Job, lock_of(page), own, Lpn(0), space) }
+    }
+}
+
+/// Entries in a translation page of `1 << shift` entries, of `entries` in all.
+pub(super) fn entries_of(page: u32, members: u32, shift: u32, entries: u32) -> impl Iterator<Item = u32> + use<> {
+    let first = (page / members) << shift;
+    (first..first + (1 << shift)).map(move |local| local * members + page % members).take_while(move |entry| *entry < entries)
+}
+
+/// The content of a version of a translation page, which no other has.
+pub(crate) fn stamp(page: u32, version: u32) -> u64 {
+    (u64::from(page) << 32 | u64::from(version)).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1
+}
+
+/// The lock of a translation page.
+pub(super) fn lock_of(page: u32) -> StripeId {
+    StripeId(LOCK | page)
+}

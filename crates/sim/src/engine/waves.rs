@@ -1,0 +1,250 @@
+//! Steps and waves: an operation has its scheme fill a wave of page operations, waits until they have ended, and steps on.
+
+use super::content::Content;
+use super::options::Serial;
+use super::slot::{NIL, NO_JOB, REBUILD, TRANSLATION};
+use super::state::Engine;
+#[cfg(feature = "mutants")]
+use crate::media::accounting::{self, Slip};
+use crate::media::{About, Completion, Media, Progress};
+use flashraid_redundancy::{Job, OperationKind, Step};
+use flashraid_vocabulary::{Action, Cause, Change, PageOperation, Version, Wave};
+
+impl<C: Content, M: Media> Engine<C, M> {
+    pub(super) fn start(&mut self, id: u32) {
+        if std::mem::replace(&mut self.slots[id as usize].started, true) {
+            return self.resume(id);
+        }
+        if self.options.prefill && self.buffer.is_none() && self.slots[id as usize].operation.kind == OperationKind::Read {
+            self.place_unwritten(id);
+        }
+        self.step(id);
+        if self.options.serial == Serial::Queued && self.slots[id as usize].started && !self.is_held(id) {
+            self.start_successor(id);
+        }
+    }
+
+    fn step(&mut self, id: u32) {
+        let mut wave = std::mem::take(&mut self.wave);
+        wave.clear();
+        let slot = &mut self.slots[id as usize];
+        let outcomes = std::mem::take(&mut slot.outcomes);
+        slot.troubled = false;
+        let view = &self.media;
+        let step = match slot.job {
+            NO_JOB => self.scheme.step(&mut slot.operation, outcomes, view, &mut wave),
+            REBUILD => {
+                let rebuild = self.failures.rebuild.as_mut().expect("whose work it is");
+                rebuild.step(&mut *self.scheme, &mut slot.operation, outcomes, view, &mut wave)
+            }
+            TRANSLATION => {
+                let translation = self.translation.as_mut().expect("whose work it is");
+                translation.step(id, &mut slot.operation, outcomes, &self.media, &mut wave)
+            }
+            job => self.jobs[job as usize].step(&mut *self.scheme, &mut slot.operation, outcomes, view, &mut wave),
+        };
+        debug_assert!(step != Step::Wave || !wave.operations.is_empty(), "a wave that is not the last must do something");
+        #[cfg(feature = "mutants")]
+        if let Some(mutant) = &mut self.mutant {
+            mutant.distort(&slot.operation, &self.media, &mut wave);
+        }
+        debug_assert!(wave.operations.len() <= 64);
+        if let Step::Lock | Step::Failed(_) | Step::Pause(_) = step {
+            self.wave = wave;
+            return match step {
+                Step::Failed(failure) => self.give_up(id, failure),
+                Step::Pause(pause_ns) => self.clock.pause(id, pause_ns),
+                _ => self.take_lock(id),
+            };
+        }
+        #[cfg(feature = "mutants")]
+        self.change_early(id, &mut wave);
+        let slot = &mut self.slots[id as usize];
+        slot.last = step != Step::Wave;
+        if !wave.changes.is_empty() {
+            self.keep_changes(id, &wave.changes);
+        }
+        if self.shape.has_mirrors {
+            self.promise_copies(id, &wave);
+        }
+        let slot = &self.slots[id as usize];
+        if self.recorder.is_some() && slot.last {
+            self.note_method(slot.request, slot.operation);
+        }
+        if self.slots[id as usize].operation.kind == OperationKind::Read {
+            let assembled = self.note_deliveries(id, &wave);
+            self.serve_without_flash(id, &mut wave.operations, assembled);
+        } else {
+            self.note_deliveries(id, &wave);
+        }
+        if self.translation.is_some() && self.slots[id as usize].job != TRANSLATION && !self.translate(id, &mut wave) {
+            self.wave = wave;
+            return;
+        }
+        self.submit_wave(id, wave);
+    }
+
+    /// Submits the wave that waited for its translation. Of a read, which holds no lock, pages may be gone meanwhile.
+    fn resume(&mut self, id: u32) {
+        let mut wave = std::mem::take(&mut self.wave);
+        wave.clear();
+        self.take_held(id, &mut wave);
+        if self.slots[id as usize].outcomes.read_failed {
+            // What it planned with is lost meanwhile.
+            self.wave = wave;
+            return self.start_over(id);
+        }
+        if self.slots[id as usize].operation.kind == OperationKind::Read {
+            if C::TRACKED && self.buffer.is_some() {
+                self.overlay_buffer(id);
+            }
+            self.drop_unmapped(id, &mut wave.operations);
+        }
+        self.submit_wave(id, wave);
+        if self.options.serial == Serial::Queued {
+            self.start_successor(id);
+        }
+    }
+
+    /// Submits the page operations of a wave that `step` has filled, and gives it back.
+    fn submit_wave(&mut self, id: u32, mut wave: Wave) {
+        if wave.paced {
+            self.queue_fetches(id, &wave.operations);
+            wave.operations.clear();
+        }
+        for page_operation in &mut wave.operations {
+            // In place: a copy would have to load together what the plan just stored field by field.
+            page_operation.host_waits &= self.options.parity_in_response || page_operation.cause != Cause::Parity;
+            self.submit_page_operation(id, page_operation);
+        }
+        let background = wave.background;
+        self.wave = wave;
+        if background {
+            self.start_background();
+        }
+        self.go_on(id);
+    }
+
+    fn keep_changes(&mut self, id: u32, changes: &[Change]) {
+        let slot = &mut self.slots[id as usize];
+        if slot.changes == NIL {
+            slot.changes = self.free_changes.pop().unwrap_or_else(|| {
+                self.changes.push(Vec::new());
+                self.changes.len() as u32 - 1
+            });
+        }
+        self.changes[slot.changes as usize].extend_from_slice(changes);
+    }
+
+    fn submit_page_operation(&mut self, id: u32, page_operation: &PageOperation) {
+        if self.media.has_failures() && self.fails_at_once(id, page_operation) {
+            return;
+        }
+        #[cfg(feature = "mutants")]
+        self.program_late();
+        let record = self.media.submit(page_operation, id).expect("schemes read what is written");
+        let slot = &mut self.slots[id as usize];
+        slot.outstanding += 1;
+        slot.waits += u8::from(page_operation.host_waits);
+        self.statistics.planned(page_operation.action, page_operation.cause, page_operation.address.member);
+        match page_operation.action {
+            Action::Read => {
+                if C::TRACKED {
+                    self.content.read_submitted(record, slot.reads, page_operation.strip);
+                }
+                slot.reads += 1;
+            }
+            Action::Program => {
+                match self.requests.get_mut(slot.request as usize) {
+                    Some(request) if request.measured => request.programs[page_operation.cause as usize] += 1,
+                    Some(_) => self.statistics.warmup_programs[page_operation.cause as usize] += 1,
+                    None => {}
+                }
+                let promised = if page_operation.version == Version::Copy { &mut slot.promised_copies } else { &mut slot.promised };
+                let bit = 1u64 << page_operation.address.member.0;
+                debug_assert!(*promised & bit != 0, "a program without a promised page: {page_operation:?}");
+                *promised &= !bit;
+                if C::TRACKED {
+                    self.content.program(id, &slot.operation, page_operation.sources, record);
+                    if slot.job == TRANSLATION {
+                        self.content.program_stamp(record, self.stamp_of(id));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A page operation made progress.
+    #[inline(always)]
+    pub(super) fn progress(&mut self, completion: Completion) {
+        let Completion { record, progress } = completion;
+        let about = self.media.about(record);
+        let id = about.owner;
+        if progress == Progress::Failed {
+            self.page_operation_failed(record, &about);
+            return self.go_on(id);
+        }
+        let reported_before = about.action == Action::Program && self.shape.reports_data_in;
+        if progress == Progress::DataIn || !reported_before {
+            self.slots[id as usize].waits -= u8::from(about.host_waits);
+        }
+        if progress == Progress::Ended {
+            self.page_operation_ended(record, &about);
+        }
+        self.go_on(id);
+    }
+
+    #[inline(always)]
+    fn page_operation_ended(&mut self, record: u32, about: &About) {
+        let since_ns = about.submitted_ns;
+        #[cfg(feature = "mutants")]
+        let since_ns = if accounting::makes(Slip::MemberLatencyFromStart) { self.media.began_ns(about.ppn) } else { since_ns };
+        self.statistics.page_operation_ended(about.member, self.clock.now_ns() - since_ns);
+        let slot = &mut self.slots[about.owner as usize];
+        slot.outstanding -= 1;
+        match about.action {
+            Action::Read => {
+                if C::TRACKED {
+                    self.content.delivered(about.owner, &slot.operation, record, about.ppn);
+                    if slot.job == TRANSLATION {
+                        self.content.check_stamp(about.ppn, self.stamp_of(about.owner));
+                        self.translation_page_read(about.owner);
+                    }
+                }
+                self.media.forget(record);
+                if self.slots[about.owner as usize].job == REBUILD {
+                    self.fetched(about.owner, about.member);
+                }
+            }
+            Action::Program => {
+                #[cfg(feature = "mutants")]
+                let is_due = !self.puts_off(&self.operation(about.owner).clone(), record, about.ppn);
+                #[cfg(not(feature = "mutants"))]
+                let is_due = true;
+                if C::TRACKED && is_due {
+                    self.content.programmed(record, about.ppn);
+                }
+                let slot = &mut self.slots[about.owner as usize];
+                self.media.set_next_in_list(record, slot.programs);
+                slot.programs = record;
+                #[cfg(feature = "mutants")]
+                self.switch_map_early(about.owner);
+            }
+        }
+    }
+
+    /// Answers, steps on or ends, as far as nothing is left to wait for.
+    #[inline]
+    pub(super) fn go_on(&mut self, id: u32) {
+        let slot = &self.slots[id as usize];
+        if slot.last && slot.waits <= slot.operation.lag && !slot.troubled && !slot.answered && slot.outstanding > 0 {
+            self.answer(id);
+        }
+        let slot = &self.slots[id as usize];
+        if slot.outstanding > 0 || (self.media.has_failures() && !self.settle_wave(id)) {
+            return;
+        }
+        let slot = &self.slots[id as usize];
+        if slot.last && !slot.troubled { self.end(id) } else { self.step(id) }
+    }
+}
