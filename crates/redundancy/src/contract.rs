@@ -245,7 +245,6 @@ pub enum Step {
 
 /// Answer of `idle`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "lives for a moment, and holds an operation as a rule")]
 pub enum IdleWork {
     /// Start this.
     Start(Operation),
