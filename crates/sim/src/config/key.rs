@@ -4,6 +4,9 @@ use super::effect::Effect;
 use super::units;
 use serde_json::Value;
 
+/// TOML and JSON readers agree on whole numbers up to here.
+pub(super) const MOST: u64 = i64::MAX as u64;
+
 /// One table of settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
@@ -51,7 +54,7 @@ impl Key {
     /// The same for a value that is not; of a number that is too large, with the upper bound, however far away that is.
     pub(super) fn allowed_instead(&self, given: &Given) -> String {
         match self.kind {
-            Kind::Whole { min, max: max @ super::MOST } if given.text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Kind::Whole { min, max: max @ MOST } if given.text.bytes().all(|byte| byte.is_ascii_digit()) => {
                 format!("a whole number from {min} to {max}{}", units::also(self.unit))
             }
             _ => self.allowed(),
@@ -169,7 +172,7 @@ impl Kind {
     /// What is allowed, in words.
     pub fn allowed(&self) -> String {
         match *self {
-            Kind::Whole { min, max: super::MOST } => format!("a whole number from {min}"),
+            Kind::Whole { min, max: MOST } => format!("a whole number from {min}"),
             Kind::Whole { min, max } => format!("a whole number from {min} to {max}"),
             Kind::PowerOfTwo { min, max } => format!("a power of two from {min} to {max}"),
             Kind::Real { allowed, .. } | Kind::Text { allowed, .. } | Kind::List { allowed } => allowed.into(),
@@ -177,22 +180,4 @@ impl Kind {
             Kind::Word(words) => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "),
         }
     }
-}
-
-/// `; the nearest is NAME`, of the names that are near; empty if none is.
-pub(crate) fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    near(given, names).map_or_else(String::new, |name| format!("; the nearest is {name}"))
-}
-
-/// The name that may have been meant: of those in which at most a third of the letters are wrong (half, if they are two at most and
-/// the first is right), or that contain what was given or are contained in it, the nearest; the first of equals.
-pub(crate) fn near<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let distance = |name: &str| strsim::damerau_levenshtein(given, name);
-    let is_near = |name: &&str| {
-        let is_part = given.len().min(name.len()) >= 4 && (name.contains(given) || given.contains(name));
-        let (wrong, letters) = (distance(name), name.chars().count().max(given.chars().count()));
-        let has_slip = name.chars().next() == given.chars().next() && wrong <= 2 && 2 * wrong <= letters;
-        is_part || has_slip || 3 * wrong <= letters
-    };
-    names.into_iter().filter(is_near).min_by_key(|name| distance(name))
 }

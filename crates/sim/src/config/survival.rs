@@ -1,6 +1,6 @@
 //! Which parts of a device may die under a scheme without loss, in the same unit for all schemes: chips and channels.
 
-use super::check::survives;
+use super::built::survives;
 use super::{Config, Mapping, Member, find_scheme};
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Protects, Scheme};

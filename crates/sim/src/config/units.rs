@@ -55,6 +55,12 @@ pub(super) fn also(unit_of_key: &str) -> &'static str {
     }
 }
 
+/// A plain decimal number without sign or exponent (which excludes infinities and the like).
+pub(super) fn decimal(text: &str) -> Option<f64> {
+    let plain = text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    if plain { text.parse().ok() } else { None }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

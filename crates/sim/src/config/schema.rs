@@ -1,40 +1,17 @@
-//! The one schema of every setting: presets, configuration files, `--set`, command options and Python arguments all end here.
-//!
-//! Four tables: `device` (what the flash is), `scheme` (which redundancy, with its own parameters), `host` (how requests are
-//! served), `run` (what is done with the workload). A key has one meaning whatever its table, so `--set gc_threshold=0.1` needs
-//! no table name (only `name` does: a device and a scheme both have one). Each key is declared once, below, with its type, unit,
-//! default, allowed values and sentence; checks, help and docs/configuration.md follow from that ([`TABLES`]).
+//! Every key there is, in four tables: each with its type, default, unit, allowed values, effect and the sentence that users read.
 
-use crate::time;
+use super::effect::*;
+use super::faults;
+use super::key::{Key, Kind, MOST, Table, whole};
+use super::preparation::{Precondition, Warmup};
+use super::words::{
+    Allocation, ArrayUnit, Fit, Ftl, GcBlocks, GcPolicy, Mapping, Member, NvramVictim, Scheduling, SerialSubrequests, Transfer,
+};
+use super::words::{Unwritten, WearLeveling, WriteCompletes};
 use flashraid_workload::{Layout, TraceError, TraceOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
-
-mod capacity;
-mod check;
-mod effect;
-mod faults;
-mod gather;
-mod key;
-mod reference;
-mod survival;
-mod units;
-
-pub use capacity::{Derived, Price, SpaceDomain, TranslationTables, most_logical_pages};
-pub use effect::{Effect, Happened, Meeting, Need};
-pub use faults::{Injection, Target, Trigger};
-pub(crate) use gather::find_scheme;
-pub use gather::{Asked, Idle, same_value};
-pub(crate) use key::nearest;
-pub use key::{Key, Kind, Table};
-pub use reference::reference_markdown;
-pub use survival::Survival;
-
-use effect::*;
-use key::whole;
 
 /// Every setting, complete: defaults are filled in. A result carries it, and can be run again from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,37 +27,6 @@ pub struct Config {
     pub run: Run,
 }
 
-/// A setting that cannot be used. The text names the file or key, what is wrong, and what is allowed; one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError(pub String);
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
-/// A setting with a closed list of words. The doc comment of a variant is what users read about it.
-macro_rules! word {
-    ($(#[doc = $about:literal])+ $name:ident { $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)+ }) => {
-        $(#[doc = $about])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum $name { $($(#[doc = $doc])+ #[serde(rename = $word)] $variant,)+ }
-
-        impl $name {
-            /// Each word and what it means.
-            pub const WORDS: &'static [(&'static str, &'static str)] = &[$(($word, concat!($($doc),+).trim_ascii()),)+];
-
-            /// The word in configurations and results.
-            pub fn name(self) -> &'static str {
-                Self::WORDS[self as usize].0
-            }
-        }
-    };
-}
-
 /// A table of settings: `key: type = default, unit, kind, effect;`. The doc comment of a key is what users read about it.
 /// Default `None` means that the preset or the file must give it.
 macro_rules! table {
@@ -93,7 +39,7 @@ macro_rules! table {
         pub struct $name { $($(#[doc = $doc])+ pub $key: $type,)+ }
 
         impl $name {
-            const TABLE: Table = Table {
+            pub(super) const TABLE: Table = Table {
                 name: $table,
                 about: concat!($($about),+).trim_ascii(),
                 keys: &[$(Key {
@@ -110,193 +56,8 @@ macro_rules! table {
     };
 }
 
-word! {
-    /// The unit of placement, failure and health.
-    Member {
-        /// A channel with its chips.
-        Channel = "channel",
-        /// A chip.
-        Chip = "chip",
-    }
-}
-
-word! {
-    /// Which planes one FTL instance owns.
-    Ftl {
-        /// What the scheme allows: with `allocation = dynamic` the most planes with which it keeps its promise (all for raid0, a
-        /// mirror group for raid1, a member for parity), else a member; for a scheme that places pages in mirror groups (sirf1)
-        /// its group, unless placement is static.
-        Auto = "auto",
-        /// The planes of one member.
-        Member = "member",
-        /// The planes of one mirror group: of one half of the channels, unless the scheme has another number of groups.
-        Group = "group",
-        /// All planes.
-        Device = "device",
-    }
-}
-
-word! {
-    /// How a program finds its plane.
-    Allocation {
-        /// By arithmetic on the local page (`static_order`).
-        Static = "static",
-        /// Whatever is idle in what the layout names: the member, or the mirror group.
-        SemiDynamic = "semi_dynamic",
-        /// Whatever is idle in the FTL instance.
-        Dynamic = "dynamic",
-    }
-}
-
-word! {
-    /// What executes one array operation at a time.
-    ArrayUnit {
-        /// A die.
-        Die = "die",
-        /// A whole chip (chip-serial, as simulators without die interleaving).
-        Chip = "chip",
-    }
-}
-
-word! {
-    /// Order inside a service class on one array unit.
-    Scheduling {
-        /// Reads before programs, oldest first.
-        ReadFirst = "read_first",
-        /// Oldest first.
-        Fifo = "fifo",
-    }
-}
-
-word! {
-    /// When a program counts as ended for the host.
-    WriteCompletes {
-        /// When the array operation ends.
-        ProgramEnd = "program_end",
-        /// When the data are in the die's register.
-        DataIn = "data_in",
-    }
-}
-
-word! {
-    /// How logical pages are mapped to physical ones, and where the map is kept.
-    Mapping {
-        /// Page by page, all of the map in RAM.
-        Page = "page",
-        /// On flash, in translation pages that are written twice, on two members; RAM holds where these are, and `cmt_entries` entries (DFTL).
-        Dftl = "dftl",
-        /// Hybrid: blocks whose pages lie at their own offsets, and log blocks that each serve one of them (BAST). Planes take logical blocks in turn,
-        /// whatever `allocation`; merges of log blocks take the place of collections (SPEC 6.3).
-        Bast = "bast",
-        /// Hybrid: as `bast`, but log blocks are shared, one for pages in sequence and the others in the order of writes (FAST).
-        Fast = "fast",
-    }
-}
-
-impl Mapping {
-    /// Whether pages lie at their offsets in blocks, beside log blocks.
-    pub fn is_hybrid(self) -> bool {
-        matches!(self, Mapping::Bast | Mapping::Fast)
-    }
-}
-
-word! {
-    /// Which pages of a write buffer in NVRAM leave first, all those of a stripe together (SPEC 4.9 item 4).
-    NvramVictim {
-        /// Those of the stripe whose last write is the oldest.
-        OldestWrite = "oldest_write",
-        /// Those of the stripe of which most are buffered; of equal ones the one whose last write is the oldest.
-        LargestGroup = "largest_group",
-    }
-}
-
-word! {
-    /// How much of a page crosses the bus.
-    Transfer {
-        /// The sectors touched, of 512 bytes each.
-        Touched = "touched",
-        /// The whole page.
-        Page = "page",
-    }
-}
-
-word! {
-    /// What stands still for the host while a collection moves pages.
-    GcBlocks {
-        /// Nothing: collection competes by priority.
-        None = "none",
-        /// The array unit (die or chip) of the victim.
-        Unit = "unit",
-        /// The chip.
-        Chip = "chip",
-        /// The channel.
-        Channel = "channel",
-    }
-}
-
-word! {
-    /// Which block is collected; of hybrid mapping, which log block is merged.
-    GcPolicy {
-        /// `commit_aware`.
-        Auto = "auto",
-        /// The one with the fewest pages to move. Semivalid pages that the scheme commits instead do not count. With `mapping = bast` the log block
-        /// written longest ago; with `fast`, whatever the policy, the oldest.
-        Greedy = "greedy",
-        /// The one with the least time of moves, and of the commits of its semivalid pages. The same as `greedy` if the scheme commits none.
-        CommitAware = "commit_aware",
-    }
-}
-
-word! {
-    /// Wear levelling.
-    WearLeveling {
-        /// Free blocks in the order in which they were freed.
-        None = "none",
-        /// The free block with the fewest erases.
-        Dynamic = "dynamic",
-        /// Also move cold blocks when the spread exceeds `wear_spread`.
-        Static = "static",
-    }
-}
-
-word! {
-    /// How the sub-requests of one request follow each other (SPEC 0.3 step 2).
-    SerialSubrequests {
-        /// The next starts when the former's page operations are queued.
-        Queued = "queued",
-        /// The next starts when the former has ended.
-        Strict = "strict",
-        /// All start at once.
-        Off = "off",
-    }
-}
-
-word! {
-    /// What a read of a page never written finds.
-    Unwritten {
-        /// Zeroes, without flash access; counted.
-        Zero = "zero",
-        /// A page placed by the first touch as the fill would have placed it.
-        Prefill = "prefill",
-    }
-}
-
-word! {
-    /// What becomes of addresses beyond the logical space.
-    Fit {
-        /// Taken modulo the space, so that different addresses become one; counted.
-        Wrap = "wrap",
-        /// All addresses are moved: extents of 1 MiB lie one behind the other in the order in which they first appear (docs/traces.md).
-        Compact = "compact",
-        /// An error.
-        Error = "error",
-    }
-}
-
 /// Longest time of one array operation: keeps sums of times far from the end of 64 bits.
 const LONGEST_NS: u64 = 1_000_000_000_000;
-/// TOML and JSON readers agree on whole numbers up to here.
-const MOST: u64 = i64::MAX as u64;
 const SHARE_BELOW_ONE: Kind = Kind::Real { allowed: "0 or more and below 1", valid: |share| (0.0..1.0).contains(&share) };
 
 table! {
@@ -402,7 +163,7 @@ pub struct SchemeChoice {
 }
 
 impl SchemeChoice {
-    const TABLE: Table = Table {
+    pub(super) const TABLE: Table = Table {
         name: "scheme",
         about: "Which redundancy scheme. Its parameters stand beside the name.",
         keys: &[Key {
@@ -493,18 +254,6 @@ table! {
 /// Every key there is, by table, in the order in which a result carries them.
 pub const TABLES: [Table; 4] = [Device::TABLE, SchemeChoice::TABLE, Host::TABLE, Run::TABLE];
 
-impl Default for Host {
-    fn default() -> Self {
-        gather::defaults(&Self::TABLE)
-    }
-}
-
-impl Default for Run {
-    fn default() -> Self {
-        gather::defaults(&Self::TABLE)
-    }
-}
-
 /// Whether a reader of traces takes this value.
 fn is_option(key: &str, value: &str) -> bool {
     TraceOptions::default().set(key, value).is_ok()
@@ -533,61 +282,4 @@ impl Run {
 
 fn is_order(text: &str) -> bool {
     text.len() == 3 && "WDP".chars().all(|letter| text.contains(letter))
-}
-
-/// Times the space that `precondition = steady` overwrites at most: several times what it takes drives to become steady.
-const STEADY_SPACES: f64 = 20.0;
-
-/// What happens between the fill and the first request (`precondition`).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Precondition {
-    /// Nothing.
-    None,
-    /// Random overwrites until collection is steady.
-    Random {
-        /// Upper bound of the pages overwritten, as a multiple of the logical space; above 0.
-        most_spaces: f64,
-    },
-}
-
-impl FromStr for Precondition {
-    type Err = ConfigError;
-
-    fn from_str(text: &str) -> Result<Self, ConfigError> {
-        if text == "none" {
-            return Ok(Self::None);
-        }
-        if text == "steady" {
-            return Ok(Self::Random { most_spaces: STEADY_SPACES });
-        }
-        text.strip_prefix("random:")
-            .and_then(decimal)
-            .filter(|most_spaces| *most_spaces > 0.0)
-            .map(|most_spaces| Self::Random { most_spaces })
-            .ok_or_else(|| ConfigError(format!("precondition = {text}: allowed is none, steady, or random:X with a number X above 0")))
-    }
-}
-
-/// Which part of a run is left out of the statistics (`warmup`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Warmup {
-    /// The first so many requests.
-    Requests(u64),
-    /// Requests that arrive before this time.
-    Ns(u64),
-}
-
-impl FromStr for Warmup {
-    type Err = ConfigError;
-
-    fn from_str(text: &str) -> Result<Self, ConfigError> {
-        let parsed = if text.ends_with('s') { time::parse(text).map(Self::Ns) } else { text.parse().ok().map(Self::Requests) };
-        parsed.ok_or_else(|| ConfigError(format!("warmup = {text}: allowed is a number of requests, or a time as in 2.5s or 100ms")))
-    }
-}
-
-/// A plain decimal number without sign or exponent (which excludes infinities and the like).
-fn decimal(text: &str) -> Option<f64> {
-    let plain = text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_digit() || c == '.');
-    if plain { text.parse().ok() } else { None }
 }

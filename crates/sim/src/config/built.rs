@@ -1,0 +1,110 @@
+//! What a configuration comes to: the scheme, built for the device, the order of rebuild, the logical space, and where programs find their planes.
+
+use super::error::refuse;
+use super::{Allocation, Config, ConfigError, Device, Ftl, find_scheme, nearest};
+use flashraid_flash::Placement;
+use flashraid_redundancy::rebuild::{ORDERS, Order, default_order, find_order};
+use flashraid_redundancy::{Build, Protects, Scheme};
+use flashraid_vocabulary::{MemberPage, Version};
+use serde_json::Value;
+
+impl Config {
+    /// What the scheme is built on.
+    pub(super) fn build(&self) -> Build {
+        Build {
+            members: self.device.members(),
+            pages_per_member: self.device.pages_per_member(),
+            data_chips: self.device.data_chips_per_member(),
+            mirror_chips: self.device.mirror_chips,
+            pages_per_chip: (u64::from(self.device.dies_per_chip * self.device.planes_per_die) * self.device.geometry().pages_per_plane())
+                as u32,
+            pages_held: self.device.pages_held(),
+            copies_held: self.device.copies_held(),
+            page_bytes: self.device.page_bytes,
+            parameters: self.scheme.parameters.iter().map(|(name, value)| (name.clone(), plain(value))).collect(),
+        }
+    }
+
+    /// The scheme, built for this device; or why it cannot be.
+    pub fn build_scheme(&self) -> Result<Box<dyn Scheme>, ConfigError> {
+        let entry = find_scheme(&self.scheme.name)?;
+        (entry.build)(&self.build()).map_err(|error| ConfigError(format!("{} on {}: {error}", entry.name, self.device.name)))
+    }
+
+    /// The order of rebuild, if there is to be one: what `rebuild` and the scheme come to.
+    pub fn rebuild_order(&self) -> Result<Option<&'static Order>, ConfigError> {
+        let (entry, asked) = (find_scheme(&self.scheme.name)?, self.host.rebuild.as_str());
+        match asked {
+            "auto" => return Ok(default_order(entry)),
+            "none" => return Ok(None),
+            _ => {}
+        }
+        let suiting =
+            || ["auto", "none"].into_iter().chain(ORDERS.iter().filter(|order| (order.suits)(entry).is_ok()).map(|order| order.name));
+        let allowed = suiting().collect::<Vec<_>>().join(", ");
+        let Some(order) = find_order(asked) else {
+            let near = nearest(asked, ORDERS.iter().map(|order| order.name));
+            return refuse(format!("rebuild = {asked}: allowed is {allowed}{near}"));
+        };
+        (order.suits)(entry).map_err(|why| ConfigError(format!("rebuild = {asked}: {why}: allowed is {allowed}")))?;
+        Ok(Some(order))
+    }
+
+    /// The logical space in bytes: `space_bytes`, or else what `scheme` offers.
+    pub fn space_bytes(&self, scheme: &dyn Scheme) -> u64 {
+        if self.run.space_bytes > 0 { self.run.space_bytes } else { self.user_bytes(scheme) }
+    }
+
+    pub(super) fn user_bytes(&self, scheme: &dyn Scheme) -> u64 {
+        scheme.user_pages() * u64::from(self.device.page_bytes)
+    }
+
+    /// How programs find their plane: what `allocation` and `ftl` come to under `scheme`.
+    pub fn placement(&self, scheme: &dyn Scheme) -> Placement {
+        let device = &self.device;
+        match (device.allocation, device.ftl) {
+            _ if device.mapping.is_hybrid() => Placement::Blocks,
+            (Allocation::Static, _) => Placement::Static,
+            (Allocation::SemiDynamic, _) if scheme.mirror_groups().is_none() => Placement::Member,
+            (_, Ftl::Auto) => {
+                let widest = [Ftl::Device, Ftl::Group].into_iter().find(|ftl| may_spread(device, *ftl, scheme));
+                owned_planes(widest.unwrap_or(Ftl::Member), scheme)
+            }
+            (_, ftl) => owned_planes(ftl, scheme),
+        }
+    }
+}
+
+/// A word without its quotes, a number as it is written.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), String::from)
+}
+
+/// The planes that an FTL instance owns where nothing else restricts it. `ftl` is not `auto`.
+pub(super) fn owned_planes(ftl: Ftl, scheme: &dyn Scheme) -> Placement {
+    match ftl {
+        Ftl::Auto => unreachable!("stands for one of the others"),
+        Ftl::Member => Placement::Member,
+        Ftl::Group => Placement::Groups(scheme.mirror_groups().unwrap_or(2)),
+        Ftl::Device => Placement::Groups(1),
+    }
+}
+
+/// Whether FTL instances of this kind keep the scheme's promise. Instance i owns the i-th of equally many members in a row.
+pub(super) fn may_spread(device: &Device, ftl: Ftl, scheme: &dyn Scheme) -> bool {
+    let Placement::Groups(groups) = owned_planes(ftl, scheme) else { return true };
+    let (members, size) = (u32::from(device.members()), u32::from(device.members()) / groups);
+    let mut instances = (0..groups).map(|group| u64::MAX >> (64 - size) << (group * size));
+    device.channels.is_multiple_of(groups) && (scheme.protects() == Protects::None || instances.all(|lost| survives(scheme, lost, members)))
+}
+
+/// Whether the scheme recovers its pages with all members of `lost` gone; asked of as many stripes as layouts need to repeat.
+pub(super) fn survives(scheme: &dyn Scheme, lost: u64, members: u32) -> bool {
+    let pages = scheme.user_pages().min(u64::from(members * members));
+    let mut sources = Vec::new();
+    (0..pages).map(flashraid_vocabulary::Lpn).all(|lpn| {
+        sources.clear();
+        let is_lost = |page: MemberPage, _| lost >> page.member.0 & 1 == 1;
+        !is_lost(scheme.locate(lpn), Version::Current) || scheme.recover(lpn, &is_lost, &mut sources)
+    })
+}

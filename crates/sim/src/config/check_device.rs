@@ -1,0 +1,186 @@
+//! Checks that concern several settings of the device.
+
+use super::error::refuse;
+use super::{Allocation, ConfigError, Device, Ftl, Mapping, Member, WearLeveling};
+use crate::buffer::MOST_PAGE_BYTES;
+use flashraid_flash::Placement;
+
+/// Pages are numbered with 30 bits.
+const MOST_PHYSICAL_PAGES: u128 = (1 << 30) - 1;
+/// Members, array units and planes of a unit are kept as bits of a word.
+const MOST_BITS: u32 = 64;
+impl Device {
+    /// What can be said without a scheme: of placements, the one that asks least of the device.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        self.check_counts()?;
+        self.check_mirror_chips()?;
+        self.check_mapping()?;
+        self.check_capacity(match self.allocation {
+            _ if self.mapping.is_hybrid() => Placement::Blocks,
+            Allocation::Static => Placement::Static,
+            Allocation::SemiDynamic | Allocation::Dynamic => Placement::Groups(1),
+        })?;
+        self.check_buffer()
+    }
+
+    pub(super) fn check_buffer(&self) -> Result<(), ConfigError> {
+        let (page_bytes, bytes) = (self.page_bytes, self.buffer_bytes_given());
+        let (key, value) = match (self.nvram_buffer_bytes, self.buffer_bytes, self.buffer_bytes_per_gib) {
+            (0, 0, 0) => return Ok(()),
+            (0, 0, per_gib) => ("buffer_bytes_per_gib", per_gib),
+            (0, dram, _) => ("buffer_bytes", dram),
+            (nvram, 0, 0) => ("nvram_buffer_bytes", nvram),
+            (nvram, ..) => {
+                return refuse(format!(
+                    "nvram_buffer_bytes = {nvram}: allowed beside a buffer in DRAM (buffer_bytes, buffer_bytes_per_gib) is 0"
+                ));
+            }
+        };
+        if page_bytes > MOST_PAGE_BYTES {
+            return refuse(format!(
+                "{key} = {value}: with page_bytes = {page_bytes} allowed is 0, a buffer takes pages up to {MOST_PAGE_BYTES}"
+            ));
+        }
+        if bytes < u64::from(page_bytes) {
+            return refuse(format!("{key} = {value}: makes a buffer of {bytes} bytes, allowed is at least one page ({page_bytes} bytes)"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_counts(&self) -> Result<(), ConfigError> {
+        let limits = [
+            ("chips_per_channel", self.chips_per_channel.to_string(), self.units_per_channel(), "array units on each channel"),
+            ("spare_chips", self.spare_chips.to_string(), self.units_with_spares_per_channel(), "array units on each channel"),
+            ("planes_per_die", self.planes_per_die.to_string(), self.planes_per_unit(), "planes in each array unit"),
+            ("member", self.member.name().into(), u32::from(self.members()), "members"),
+        ];
+        for (key, value, count, what) in limits {
+            if count > MOST_BITS {
+                return refuse(format!("{key} = {value}: makes {count} {what}, allowed are at most {MOST_BITS}"));
+            }
+        }
+        let chips = self.channels * (self.chips_per_channel + self.spare_chips);
+        let planes = u128::from(chips) * u128::from(self.dies_per_chip) * u128::from(self.planes_per_die);
+        let pages = planes * u128::from(self.blocks_per_plane) * u128::from(self.pages_per_block);
+        if pages > MOST_PHYSICAL_PAGES {
+            return refuse(format!(
+                "blocks_per_plane = {}: {planes} planes with {} pages a block make {pages} physical pages, \
+                 allowed are at most {MOST_PHYSICAL_PAGES}",
+                self.blocks_per_plane, self.pages_per_block
+            ));
+        }
+        Ok(())
+    }
+
+    /// Mirror chips belong to a channel, and so do the strips that they copy.
+    pub(super) fn check_mirror_chips(&self) -> Result<(), ConfigError> {
+        let mirrors = self.mirror_chips;
+        if mirrors == 0 {
+            return Ok(());
+        }
+        let why = if mirrors >= self.chips_per_channel {
+            let (most, enough) = (self.chips_per_channel - 1, mirrors + 1);
+            format!(
+                "these are chips of a channel, and one more at least must hold data: allowed are 0 to {most}, or chips_per_channel from {enough}"
+            )
+        } else if self.member != Member::Channel {
+            "mirror chips belong to a channel, allowed with member = channel only".into()
+        } else if self.copies_held() == 0 {
+            format!("with gc_hard = {} no page of them could always be collected", self.gc_hard)
+        } else {
+            return Ok(());
+        };
+        refuse(format!("mirror_chips = {mirrors}: {why}"))
+    }
+
+    /// Translation pages are stored on two members, in blocks of their own. Hybrid mapping has log blocks in each plane, and no pages of free choice.
+    pub(super) fn check_mapping(&self) -> Result<(), ConfigError> {
+        match self.mapping {
+            Mapping::Page => return Ok(()),
+            Mapping::Bast | Mapping::Fast => return self.check_log_blocks(),
+            Mapping::Dftl => {}
+        }
+        if self.members() < 2 {
+            return refuse("mapping = dftl: each translation page is stored on two members, allowed with at least 2 of them".into());
+        }
+        let (blocks, least) = (self.translation_blocks(), self.gc_hard + 1);
+        if blocks + least > self.blocks_per_plane {
+            return refuse(format!(
+                "mapping = dftl: {} translation pages in each member take {blocks} blocks of each plane, and data at least {least}: allowed is \
+                 page, or blocks_per_plane from {}",
+                self.translation_pages(),
+                blocks + least
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_log_blocks(&self) -> Result<(), ConfigError> {
+        let (mapping, planes) = (self.mapping.name(), self.dies_per_chip * self.planes_per_die);
+        let least = if self.mapping == Mapping::Fast { 2 } else { 1 };
+        if self.log_blocks_per_plane() < least {
+            return refuse(format!(
+                "log_blocks = {}: mapping = {mapping} needs {least} in each of the {planes} planes of a chip, allowed is from {}",
+                self.log_blocks,
+                least * planes
+            ));
+        }
+        for (key, value, is_refused, allowed) in [
+            ("multi_plane", "true", self.multi_plane, "false"),
+            ("wear_leveling", "static", self.wear_leveling == WearLeveling::Static, "none, dynamic"),
+            ("ftl", self.ftl.name(), matches!(self.ftl, Ftl::Group | Ftl::Device), "auto, member"),
+        ] {
+            if is_refused {
+                return refuse(format!(
+                    "{key} = {value}: with mapping = {mapping} pages lie at their offsets in blocks: allowed is {allowed}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what could run out of space for good. Looks at `gc_hard`, never at `gc_threshold`.
+    pub(super) fn check_capacity(&self, placement: Placement) -> Result<(), ConfigError> {
+        let (domain, most) = (self.space_domain(placement), self.most_logical_pages(placement));
+        if (1..=most).contains(&domain.logical_pages) {
+            return Ok(());
+        }
+        if placement == Placement::Blocks {
+            let blocks = domain.logical_pages / u64::from(self.pages_per_block);
+            let advice = match self.over_provisioning_bounds_ppm(placement) {
+                Some((_, most)) if blocks == 0 => format!("over_provisioning up to {}", most as f64 / 1e6),
+                Some((least, _)) => format!("over_provisioning from {}", least as f64 / 1e6),
+                None => "a larger blocks_per_plane".into(),
+            };
+            if blocks == 0 {
+                return refuse(format!(
+                    "over_provisioning = {}: leaves none of the {} blocks of a plane for data: allowed is {advice}",
+                    self.over_provisioning, self.blocks_per_plane
+                ));
+            }
+            return refuse(format!(
+                "over_provisioning = {}: {blocks} logical blocks, {} log blocks and one for merges make {}, and a plane has {}: allowed is \
+                 {advice}, or fewer log_blocks",
+                self.over_provisioning,
+                self.log_blocks_per_plane(),
+                blocks + u64::from(self.log_blocks_per_plane()) + 1,
+                self.blocks_per_plane
+            ));
+        }
+        let advice = match self.over_provisioning_bounds_ppm(placement) {
+            Some((_, most)) if domain.logical_pages == 0 => format!("allowed is over_provisioning up to {}", most as f64 / 1e6),
+            Some((least, _)) => format!("allowed is over_provisioning from {}", least as f64 / 1e6),
+            None => "no over_provisioning helps: allowed is a smaller gc_hard or a larger blocks_per_plane".into(),
+        };
+        refuse(format!(
+            "over_provisioning = {}: {} x {} blocks of {} pages would hold {} logical pages, and at least 1 and at most {most} \
+             can always be collected (gc_hard = {} blocks of each plane and two more are kept free); {advice}",
+            self.over_provisioning,
+            domain.planes,
+            self.blocks_per_plane - self.translation_blocks(),
+            self.pages_per_block,
+            domain.logical_pages,
+            self.gc_hard
+        ))
+    }
+}

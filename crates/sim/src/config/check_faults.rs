@@ -1,0 +1,49 @@
+//! Whether the device has what is to fail, and can lose it.
+
+use super::{Config, ConfigError, Injection, Target, Trigger};
+use crate::assemble::settings;
+use flashraid_flash::Placement;
+use flashraid_vocabulary::{Fault, Part};
+
+impl Config {
+    /// The faults to inject, in the order in which they were given.
+    pub fn faults(&self) -> Result<Vec<Injection>, ConfigError> {
+        self.run.fail.iter().map(|text| text.parse()).collect()
+    }
+
+    /// Whether the device has what is to fail; `space_pages` is its logical space.
+    pub(crate) fn check_target(&self, target: Target, space_pages: u64) -> Result<(), String> {
+        match target {
+            Target::Fault(Fault::Loss(Part::Block { .. }) | Fault::Program(_) | Fault::Erase(_)) if self.device.mapping.is_hybrid() => {
+                let mapping = self.device.mapping.name();
+                Err(format!(
+                    "blocks are not retired with mapping = {mapping}: allowed are larger parts and single pages, or mapping = page, dftl"
+                ))
+            }
+            Target::Fault(Fault::Loss(part) | Fault::Program(part) | Fault::Erase(part)) => {
+                settings(&self.device, Placement::Member, true).part_exists(&part)
+            }
+            Target::Fault(Fault::ParityCache) if self.delays_parity() => Ok(()),
+            Target::Fault(Fault::ParityCache) => Err(format!("{} keeps no parity in NVRAM", self.scheme.name)),
+            Target::PageOf(lpn) if lpn.0 < space_pages => Ok(()),
+            Target::PageOf(lpn) => Err(format!("page {}: the logical space has pages 0 to {}", lpn.0, space_pages - 1)),
+        }
+    }
+
+    /// Whether the scheme delays parities in NVRAM.
+    fn delays_parity(&self) -> bool {
+        self.build_scheme().is_ok_and(|scheme| scheme.guard().is_some_and(|guard| guard.most_entries > 0))
+    }
+
+    pub(super) fn check_faults(&self, space_pages: u64) -> Result<(), ConfigError> {
+        self.faults()?.iter().try_for_each(|fault| {
+            let checked = match fault.trigger {
+                Trigger::Rebuild(_) if self.rebuild_order()?.is_none() => {
+                    Err(format!("nothing is rebuilt (rebuild = {}): allowed is another moment", self.host.rebuild))
+                }
+                _ => self.check_target(fault.target, space_pages),
+            };
+            checked.map_err(|why| ConfigError(format!("fail = {}@{}: {why}", fault.what, fault.when)))
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! Settings out of files: a device or a configuration in TOML, or the JSON of a result.
+
+use super::ConfigError;
+use super::key::Given;
+use super::lookup::{check_table, outside_tables};
+use super::setting::{Setting, Source};
+use crate::presets;
+use flashraid_workload::system_text;
+use serde_json::Value as Json;
+use std::path::Path;
+use toml::de::{DeTable, DeValue};
+
+/// What a file may give a key.
+const ALLOWED: &str = "allowed is a text, a number, true or false, or a list of texts";
+
+/// Settings of a preset or of a device file, which has the form of a configuration file with a `device` table alone.
+pub(super) fn device_settings(device: &str) -> Result<Vec<Setting>, ConfigError> {
+    let mut settings = if device.ends_with(".toml") || device.contains(std::path::MAIN_SEPARATOR) {
+        read_file(Path::new(device))?
+    } else {
+        let preset = presets::find(device)?;
+        read_toml(&format!("devices/{}.toml", preset.name), preset.text)?
+    };
+    settings.iter_mut().for_each(|setting| setting.source = Source::Background);
+    match settings.iter().find(|setting| setting.table != "device") {
+        Some(other) => Err(ConfigError(format!("{}a device file has the table device only, not {}", other.place, other.table))),
+        None => Ok(settings),
+    }
+}
+
+pub(super) fn read_file(path: &Path) -> Result<Vec<Setting>, ConfigError> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| ConfigError(format!("{file}: cannot be read: {}", system_text(&error))))?;
+    if text.trim_start().starts_with('{') { read_json(&file, &text) } else { read_toml(&file, &text) }
+}
+
+fn read_toml(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
+    let place = |offset: usize| {
+        let before = text.get(..offset).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let (line, column) = (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1);
+        format!("{file}, line {line}, column {column}: ")
+    };
+    let document = DeTable::parse(text).map_err(|error| {
+        let place = error.span().map_or(format!("{file}: "), |span| place(span.start));
+        ConfigError(format!("{place}{}", one_line(error.message())))
+    })?;
+    let mut settings = Vec::new();
+    for (table, content) in document.get_ref() {
+        let DeValue::Table(keys) = content.get_ref() else {
+            return Err(outside_tables(&place(table.span().start), table.get_ref()));
+        };
+        let table_place = place(table.span().start);
+        check_table(table.get_ref()).map_err(|ConfigError(text)| ConfigError(format!("{table_place}{text}")))?;
+        for (key, value) in keys {
+            let (key, key_place, place) = (key.get_ref().to_string(), place(key.span().start), place(value.span().start));
+            let given = match value.get_ref() {
+                DeValue::String(text) => Some(Given::quoted(text.to_string())),
+                DeValue::Integer(n) => i128::from_str_radix(n.as_str(), n.radix()).ok().map(|n| Given::bare(n.to_string())),
+                DeValue::Float(number) => Some(Given::bare(number.as_str())),
+                DeValue::Boolean(flag) => Some(Given::bare(flag.to_string())),
+                DeValue::Array(entries) => {
+                    let entries: Option<Vec<_>> = entries.iter().map(|entry| entry.get_ref().as_str().map(String::from)).collect();
+                    entries.map(|entries| Given::list(&entries))
+                }
+                DeValue::Datetime(_) | DeValue::Table(_) => None,
+            };
+            let given = given.ok_or_else(|| ConfigError(format!("{place}{key}: {ALLOWED}")))?;
+            settings.push(Setting { table: table.get_ref().to_string(), key, key_place, given, place, source: Source::File });
+        }
+    }
+    Ok(settings)
+}
+
+/// The settings in the `config` object of a result.
+fn read_json(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
+    let document: Json = serde_json::from_str(text).map_err(|error| {
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or_default();
+        ConfigError(format!("{file}, line {}, column {}: {message}", error.line(), error.column()))
+    })?;
+    let place = format!("{file}: config: ");
+    let Some(Json::Object(tables)) = document.get("config") else {
+        return Err(ConfigError(format!("{file}: a JSON file must be a result, with an object config")));
+    };
+    let mut settings = Vec::new();
+    for (table, content) in tables {
+        let Json::Object(keys) = content else {
+            return Err(outside_tables(&place, table));
+        };
+        check_table(table).map_err(|ConfigError(text)| ConfigError(format!("{place}{text}")))?;
+        for (key, value) in keys {
+            let given = match value {
+                Json::String(text) => Some(Given::quoted(text.clone())),
+                Json::Number(_) | Json::Bool(_) => Some(Given::bare(value.to_string())),
+                Json::Array(entries) => {
+                    let entries: Option<Vec<_>> = entries.iter().map(|entry| entry.as_str().map(String::from)).collect();
+                    entries.map(|entries| Given::list(&entries))
+                }
+                Json::Null | Json::Object(_) => None,
+            };
+            let given = given.ok_or_else(|| ConfigError(format!("{place}{key}: {ALLOWED}")))?;
+            settings.push(Setting {
+                table: table.clone(),
+                key: key.clone(),
+                key_place: place.clone(),
+                given,
+                place: place.clone(),
+                source: Source::Background,
+            });
+        }
+    }
+    Ok(settings)
+}
+
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

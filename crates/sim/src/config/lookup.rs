@@ -1,0 +1,86 @@
+//! The table and the key that a source means, or why there is none of that name.
+
+use super::key::Given;
+use super::near::near;
+use super::setting::{Setting, Source};
+use super::{ConfigError, SchemeChoice, TABLES, Table, nearest};
+use flashraid_redundancy::{Entry, SCHEMES};
+
+fn table_names() -> impl Iterator<Item = &'static str> {
+    TABLES.iter().map(|table| table.name)
+}
+
+pub(super) fn check_table(name: &str) -> Result<(), ConfigError> {
+    if table_names().any(|known| known == name) {
+        return Ok(());
+    }
+    let all = table_names().collect::<Vec<_>>().join(", ");
+    Err(ConfigError(format!("unknown table {name}{}; there are {all}", nearest(name, table_names()))))
+}
+
+pub(super) fn outside_tables(place: &str, key: &str) -> ConfigError {
+    let tables: Vec<_> = TABLES.iter().filter(|table| table.keys.iter().any(|known| known.name == key)).map(|table| table.name).collect();
+    match tables.as_slice() {
+        [] => ConfigError(format!("{place}{key} stands outside a table; the tables are {}", table_names().collect::<Vec<_>>().join(", "))),
+        tables => ConfigError(format!("{place}{key} stands outside a table; put it under [{}]", tables.join("] or ["))),
+    }
+}
+
+/// Finds the table of a bare key, and checks that of a full one.
+pub(super) fn resolve_override(path: &str, value: &str, entry: &Entry) -> Result<Setting, ConfigError> {
+    let setting = |table: &str, key: &str| Setting {
+        table: table.into(),
+        key: key.into(),
+        key_place: String::new(),
+        given: Given::bare(value),
+        place: String::new(),
+        source: Source::Override,
+    };
+    if let Some((table, key)) = path.split_once('.') {
+        check_table(table).map_err(|ConfigError(text)| ConfigError(format!("{path}: {text}")))?;
+        return Ok(setting(table, key));
+    }
+    if path == "name" {
+        return Err(ConfigError("name is ambiguous: allowed are device.name and scheme.name".into()));
+    }
+    let table = TABLES.iter().find(|table| table.keys.iter().any(|key| key.name == path));
+    match table {
+        Some(table) => Ok(setting(table.name, path)),
+        None if entry.parameters.iter().any(|parameter| parameter.name == path) => Ok(setting("scheme", path)),
+        None => Err(unknown_key(path, Some(entry))),
+    }
+}
+
+/// Why `key` is none: a parameter of another scheme, or a misspelling.
+fn unknown_key(key: &str, entry: Option<&Entry>) -> ConfigError {
+    let own = entry.map_or(&[][..], |entry| entry.parameters);
+    let others: Vec<_> =
+        SCHEMES.iter().filter(|other| other.parameters.iter().any(|parameter| parameter.name == key)).map(|other| other.name).collect();
+    if let (Some(entry), false) = (entry, others.is_empty()) {
+        let own = if own.is_empty() { "none".into() } else { own.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ") };
+        return ConfigError(format!("{key} is a parameter of {}, not of {}, whose parameters are: {own}", others.join(", "), entry.name));
+    }
+    let keys = TABLES.iter().flat_map(|table| table.keys).map(|key| (key.name, key.table));
+    let known: Vec<_> = keys.chain(own.iter().map(|parameter| (parameter.name, SchemeChoice::TABLE.name))).collect();
+    let Some(near) = near(key, known.iter().map(|(name, _)| *name)) else {
+        return ConfigError(format!("unknown key {key}: docs/configuration.md lists all"));
+    };
+    let table = known.iter().find(|(name, _)| *name == near).map_or("", |(_, table)| table);
+    ConfigError(format!("unknown key {key}; the nearest is {near} in table {table}"))
+}
+
+/// Whether the table has the key, or the scheme the parameter.
+pub(super) fn check_key(setting: &Setting, entry: Option<&Entry>) -> Result<(), ConfigError> {
+    let Setting { table, key, key_place, .. } = setting;
+    let has = |at: &Table| at.keys.iter().any(|known| known.name == key);
+    let parameters = entry.map_or(&[][..], |entry| entry.parameters);
+    let parameter = table == SchemeChoice::TABLE.name && parameters.iter().any(|parameter| parameter.name == key);
+    if parameter || TABLES.iter().any(|at| at.name == table && has(at)) {
+        return Ok(());
+    }
+    let is_own = |at: &Table| at.name == SchemeChoice::TABLE.name && parameters.iter().any(|own| own.name == key);
+    match TABLES.iter().find(|at| has(at) || is_own(at)) {
+        Some(right) => Err(ConfigError(format!("{key_place}{table}.{key}: {key} belongs to table {}", right.name))),
+        None => Err(ConfigError(format!("{key_place}{}", unknown_key(key, entry)))),
+    }
+}

@@ -1,0 +1,55 @@
+//! The one schema of every setting: presets, configuration files, `--set`, command options and Python arguments all end here.
+//!
+//! Four tables: `device` (what the flash is), `scheme` (which redundancy, with its own parameters), `host` (how requests are
+//! served), `run` (what is done with the workload). A key has one meaning whatever its table, so `--set gc_threshold=0.1` needs
+//! no table name (only `name` does: a device and a scheme both have one). Each key is declared once, in `schema`, with its type, unit,
+//! default, allowed values and sentence; checks, help and docs/configuration.md follow from that ([`TABLES`]).
+//!
+//! To be read in this order:
+//! - what a setting is: `key` and `units`, `words`, `effect`, then `schema`; `preparation` and `faults` are keys with a grammar of their own;
+//! - where values come from: `setting`, `files`, `lookup`, `values`, `defaults`, which `gather` joins; `asked` knows which of them were asked for;
+//! - what may be: `check`, `check_device`, `check_faults`;
+//! - what follows: `built`, `capacity`, `survival`; `reference` is docs/configuration.md.
+
+mod asked;
+mod built;
+mod capacity;
+mod check;
+mod check_device;
+mod check_faults;
+mod defaults;
+mod effect;
+mod error;
+mod faults;
+mod files;
+mod gather;
+mod key;
+mod lookup;
+mod near;
+mod preparation;
+mod reference;
+mod schema;
+mod schemes;
+mod setting;
+mod survival;
+mod units;
+mod values;
+mod words;
+
+pub use asked::{Asked, Idle};
+pub use capacity::{Derived, Price, SpaceDomain, TranslationTables, most_logical_pages};
+pub use effect::{Effect, Happened, Meeting, Need};
+pub use error::ConfigError;
+pub use faults::{Injection, Target, Trigger};
+pub use key::{Key, Kind, Table};
+pub(crate) use near::nearest;
+pub use preparation::{Precondition, Warmup};
+pub use reference::reference_markdown;
+pub use schema::{Config, Device, Host, Run, SchemeChoice, TABLES};
+pub(crate) use schemes::find_scheme;
+pub use survival::Survival;
+pub use values::same_value;
+pub use words::{
+    Allocation, ArrayUnit, Fit, Ftl, GcBlocks, GcPolicy, Mapping, Member, NvramVictim, Scheduling, SerialSubrequests, Transfer, Unwritten,
+    WearLeveling, WriteCompletes,
+};

@@ -1,0 +1,57 @@
+//! What comes before the requests that are measured: the precondition, and the warm-up.
+
+use super::ConfigError;
+use super::units::decimal;
+use crate::time;
+use std::str::FromStr;
+
+/// Times the space that `precondition = steady` overwrites at most: several times what it takes drives to become steady.
+const STEADY_SPACES: f64 = 20.0;
+
+/// What happens between the fill and the first request (`precondition`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Precondition {
+    /// Nothing.
+    None,
+    /// Random overwrites until collection is steady.
+    Random {
+        /// Upper bound of the pages overwritten, as a multiple of the logical space; above 0.
+        most_spaces: f64,
+    },
+}
+
+impl FromStr for Precondition {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        if text == "none" {
+            return Ok(Self::None);
+        }
+        if text == "steady" {
+            return Ok(Self::Random { most_spaces: STEADY_SPACES });
+        }
+        text.strip_prefix("random:")
+            .and_then(decimal)
+            .filter(|most_spaces| *most_spaces > 0.0)
+            .map(|most_spaces| Self::Random { most_spaces })
+            .ok_or_else(|| ConfigError(format!("precondition = {text}: allowed is none, steady, or random:X with a number X above 0")))
+    }
+}
+
+/// Which part of a run is left out of the statistics (`warmup`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warmup {
+    /// The first so many requests.
+    Requests(u64),
+    /// Requests that arrive before this time.
+    Ns(u64),
+}
+
+impl FromStr for Warmup {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        let parsed = if text.ends_with('s') { time::parse(text).map(Self::Ns) } else { text.parse().ok().map(Self::Requests) };
+        parsed.ok_or_else(|| ConfigError(format!("warmup = {text}: allowed is a number of requests, or a time as in 2.5s or 100ms")))
+    }
+}

@@ -1,0 +1,40 @@
+//! A setting as one source gave it, before it is read.
+
+use super::Device;
+use super::key::Given;
+
+/// A key and its value, each with where it was given ("conf.toml, line 3, column 5: ", or empty for overrides).
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) table: String,
+    pub(super) key: String,
+    pub(super) key_place: String,
+    pub(super) given: Given,
+    pub(super) place: String,
+    pub(super) source: Source,
+}
+
+/// Where a setting comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A device, the scheme's own default, or the configuration of a result, which is complete: nobody asked for each of these.
+    Background,
+    /// A configuration file, which may serve several runs.
+    File,
+    /// An option or argument.
+    Override,
+}
+
+impl Setting {
+    /// The scheme's default for a setting of the device.
+    pub(super) fn of_scheme(key: &str, value: u32) -> Self {
+        let given = Given::bare(value.to_string());
+        let (table, none) = (Device::TABLE.name.into(), String::new());
+        Self { table, key: key.into(), key_place: none.clone(), given, place: none, source: Source::Background }
+    }
+}
+
+/// The setting that counts for a key: the last one.
+pub(super) fn last<'a>(settings: &'a [Setting], table: &str, key: &str) -> Option<&'a Setting> {
+    settings.iter().rev().find(|setting| setting.table == table && setting.key == key)
+}
