@@ -2,7 +2,7 @@
 //! time did not ask for stand apart: those of failures, of migrations and of the warm-up. So do those for writes that failed, as their bytes
 //! are not written.
 
-use super::parts::ratio;
+use super::figures::ratio;
 use crate::statistics::Statistics;
 use flashraid_flash::Counts;
 use flashraid_vocabulary::{Action, Cause};

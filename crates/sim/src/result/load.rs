@@ -1,7 +1,7 @@
 //! Offered load: what the requests made the device do, over the time in which they came.
 
+use super::figures::moments;
 use super::measured::Snapshot;
-use super::resources::moments;
 use crate::simulation::{Simulation, with_engine};
 use flashraid_flash::{ACTIONS, CellOperation};
 use flashraid_vocabulary::Cause;

@@ -1,6 +1,6 @@
 //! What is counted: counters at a moment, and what was asked of the device since measuring began.
 
-use super::parts::flash_ops;
+use super::figures::flash_ops;
 use crate::buffer;
 use crate::engine::Engine;
 use crate::engine::content::Content;

@@ -1,10 +1,10 @@
 //! Parts of the result, each made of the counters of one thing.
 
+use super::figures::{latency, ratio};
 use super::measured::Snapshot;
 use crate::buffer::{self, Buffer};
 use crate::engine::translation::TranslationCounts;
 use crate::engine::{Exposure, RebuildRecord};
-use crate::statistics::Latency;
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
 use flashraid_flash::{ACTIONS, CellTimes, Collected, Counts, Flash};
@@ -19,41 +19,6 @@ const COMMIT_CAUSES: [(&str, CommitCause); 4] = [
     ("rebuild", CommitCause::Rebuild),
     ("idle", CommitCause::Idle),
 ];
-
-pub(super) fn latency(latency: &Latency) -> Value {
-    json!({
-        "count": latency.count,
-        "mean": latency.mean_ns(),
-        "stddev": latency.stddev_ns(),
-        "min": latency.min_ns(),
-        "max": latency.max_ns,
-        "p50": latency.quantile_ns(0.5),
-        "p90": latency.quantile_ns(0.9),
-        "p95": latency.quantile_ns(0.95),
-        "p99": latency.quantile_ns(0.99),
-        "p99_9": latency.quantile_ns(0.999),
-        "p99_99": latency.quantile_ns(0.9999),
-    })
-}
-
-pub(super) fn by_cause(counts: &[u64; Cause::COUNT]) -> Value {
-    let mut object: Map<String, Value> = Cause::ALL.iter().map(|cause| (cause.name().into(), counts[*cause as usize].into())).collect();
-    object.insert("total".into(), counts.iter().sum::<u64>().into());
-    Value::Object(object)
-}
-
-pub(super) fn flash_ops(counts: &Counts) -> Value {
-    json!({ "reads": by_cause(&counts[0]), "programs": by_cause(&counts[1]), "erases": by_cause(&counts[2]) })
-}
-
-pub(super) fn since(now: &[u64; Cause::COUNT], before: &[u64; Cause::COUNT]) -> Value {
-    by_cause(&std::array::from_fn(|cause| now[cause] - before[cause]))
-}
-
-/// `numerator / denominator`, or null where there is nothing to divide by.
-pub(super) fn ratio(numerator: f64, denominator: f64) -> Value {
-    if denominator == 0.0 { Value::Null } else { (numerator / denominator).into() }
-}
 
 /// How a member is: `failed` if it can hold nothing any more, `degraded` if pages of it are lost.
 pub(super) fn state(flash: &Flash, member: MemberId) -> &'static str {

@@ -1,7 +1,8 @@
 //! Members, channels, dies and wear.
 
+use super::figures::{moments, ratio, since};
 use super::measured::Snapshot;
-use super::parts::{ratio, since, state};
+use super::parts::state;
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::simulation::Simulation;
@@ -11,13 +12,6 @@ use flashraid_vocabulary::{Action, MemberId};
 use serde_json::{Map, Value, json};
 
 const PROGRAM: usize = Action::Program as usize;
-
-/// Mean and population standard deviation.
-pub(super) fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
-    let count = values.clone().count().max(1) as f64;
-    let mean = values.clone().sum::<f64>() / count;
-    (mean, (values.map(|value| (value - mean) * (value - mean)).sum::<f64>() / count).sqrt())
-}
 
 impl Simulation {
     /// Members, channels, dies and wear.

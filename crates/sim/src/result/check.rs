@@ -1,0 +1,47 @@
+//! Whether the counts of a run agree with each other. A difference is a defect of the program, and the run ends with it instead of a result.
+
+use super::{Inconsistent, Snapshot};
+use crate::engine::Engine;
+use crate::engine::content::Content;
+use crate::simulation::Simulation;
+use flashraid_flash::ACTIONS;
+use flashraid_vocabulary::Cause;
+
+impl Simulation {
+    /// What must agree in every run: requests in = completed + failed + unfinished, and page operations planned = what the NAND did.
+    pub(super) fn check<C: Content>(
+        &self,
+        engine: &Engine<C>,
+        now: &Snapshot,
+        completed: u64,
+        unfinished: u64,
+        warmup: u64,
+    ) -> Result<(), Inconsistent> {
+        let failed = engine.statistics.failed_no_space + engine.statistics.failed_lost;
+        let submitted = self.measured.requests;
+        // Warm-up requests may be unfinished too, so they are counted in on both sides while any request is unfinished.
+        let accounted = completed + failed + unfinished;
+        if accounted < submitted || accounted > submitted + warmup.min(unfinished) {
+            return Err(Inconsistent(format!(
+                "{submitted} requests submitted, {completed} completed, {failed} failed, {unfinished} unfinished"
+            )));
+        }
+        let units: [u64; ACTIONS] = std::array::from_fn(|action| now.units.iter().flat_map(|unit| unit[action]).sum());
+        for (action, name) in ["reads", "programs", "erases"].into_iter().enumerate() {
+            let by_cause: u64 = now.counts[action].iter().sum();
+            if by_cause != units[action] {
+                return Err(Inconsistent(format!("{by_cause} {name} by cause, {} by array unit", units[action])));
+            }
+        }
+        for (action, planned) in engine.statistics.planned.iter().enumerate() {
+            for cause in Cause::ALL {
+                let (planned, started) = (planned[cause as usize], now.counts[action][cause as usize]);
+                let is_collection = matches!(cause, Cause::Gc | Cause::Wear);
+                if !is_collection && (started > planned || (unfinished == 0 && engine.next_event_ns().is_none() && started < planned)) {
+                    return Err(Inconsistent(format!("{planned} page operations planned for {}, {started} started", cause.name())));
+                }
+            }
+        }
+        Ok(())
+    }
+}
