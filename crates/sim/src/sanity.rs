@@ -2,8 +2,8 @@
 //! wrong unit, and that shows in rates, sizes and addresses that no device has.
 
 use crate::config::{ArrayUnit, Config, Device, Fit, Transfer};
+use crate::error::RunError;
 use crate::listing;
-use crate::run::RunError;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{OnError, TimeUnit, Trace, can_be_read_again};
 use rustc_hash::FxHashMap;

@@ -4,7 +4,7 @@
 
 use super::interval::Interval;
 use super::sink::Sink;
-use crate::run::RunError;
+use crate::error::RunError;
 use crate::statistics::KINDS;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, IntervalLogWriterError, Tag};

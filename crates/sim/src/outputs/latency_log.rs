@@ -2,7 +2,7 @@
 
 use super::sink::{Sink, push_number};
 use crate::engine::recorder::RequestRecord;
-use crate::run::RunError;
+use crate::error::RunError;
 use flashraid_redundancy::Failure;
 use flashraid_vocabulary::HostOp;
 use std::path::Path;

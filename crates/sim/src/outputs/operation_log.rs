@@ -2,7 +2,7 @@
 
 use super::sink::{Sink, push_number};
 use crate::engine::recorder::DoneRecord;
-use crate::run::RunError;
+use crate::error::RunError;
 use flashraid_flash::Flash;
 use flashraid_vocabulary::{Part, Version};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Text on its way to a file.
 
-use crate::run::RunError;
+use crate::error::RunError;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;

@@ -8,7 +8,7 @@ use super::sink::{Sink, push_number, push_us};
 use crate::engine::content::Content;
 use crate::engine::recorder::{Moment, RequestRecord};
 use crate::engine::{Engine, FaultRecord, RebuildRecord};
-use crate::run::RunError;
+use crate::error::RunError;
 use flashraid_flash::{Flash, Slice, Track};
 use serde_json::{Value, json};
 use std::io::Write;

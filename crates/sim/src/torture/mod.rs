@@ -16,7 +16,7 @@ mod states;
 mod threads;
 
 use crate::config::{Config, ConfigError, find_scheme, nearest};
-use crate::run::RunError;
+use crate::error::RunError;
 use episode::{Episode, KILLS};
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Protects, SCHEMES};

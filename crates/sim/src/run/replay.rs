@@ -1,0 +1,340 @@
+//! Replay of a trace: the host's clock, the look-ahead in the arrivals, and what becomes of addresses.
+
+use super::stage::Stage;
+use crate::config::{ConfigError, Fit, Warmup};
+use crate::engine::Engine;
+use crate::engine::content::Content;
+use crate::error::RunError;
+use crate::inject::Injector;
+use crate::outputs::Writers;
+use crate::result::{Measured, Snapshot, Source};
+use crate::simulation::Simulation;
+use crate::time::{LATEST_NS, Speed};
+use crate::verify::{Checked, Checks};
+#[cfg(feature = "mutants")]
+use flashraid_flash::accounting::{self, Slip};
+use flashraid_vocabulary::{HostOp, HostRequest};
+use flashraid_workload::{Compactor, OnError, Trace, TraceError};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Requests ahead of the current one for which the maps, and then the blocks, are fetched into the cache.
+const LOOK_AHEAD_MAP: usize = 24;
+const LOOK_AHEAD_BLOCK: usize = 12;
+
+/// The host's side of a replay.
+pub(super) struct Replay {
+    pub(super) trace: Trace,
+    path: String,
+    pub(super) source: Source,
+    /// `None` for that of the trace.
+    speed: Option<Speed>,
+    queue_depth: u64,
+    fit: Fit,
+    /// With `fit = compact`, where addresses are moved to, and what the request at hand becomes.
+    pub(super) compactor: Option<Compactor>,
+    pieces: Vec<HostRequest>,
+    /// Whether requests that do not fit are left out and counted, instead of ending the run.
+    leaves_out: bool,
+    space_bytes: u64,
+    page_mask: u64,
+    warmup: Warmup,
+    verify_every: u64,
+    /// Requests of the trace looked at, the one at hand included; those submitted are fewer by what was left out, and more by what was split.
+    number: u64,
+    pub(super) submitted: u64,
+    pub(super) is_measuring: bool,
+    pub(super) checks: Checks,
+    /// Outputs beside the result, if there are any.
+    pub(super) writers: Option<Writers>,
+    last_report: Instant,
+}
+
+impl Replay {
+    pub(super) fn new(simulation: &Simulation, trace: Trace, path: &Path, writers: Option<Writers>) -> Result<Self, ConfigError> {
+        let run = &simulation.config().run;
+        let warmup: Warmup = run.warmup.parse()?;
+        Ok(Self {
+            trace,
+            path: path.display().to_string(),
+            source: Source::default(),
+            speed: (run.speed != 1.0).then(|| Speed::new(run.speed)),
+            queue_depth: u64::from(run.queue_depth),
+            fit: run.fit,
+            compactor: (run.fit == Fit::Compact).then(|| Compactor::new(simulation.space_bytes())),
+            pieces: Vec::new(),
+            leaves_out: run.trace_options().is_ok_and(|options| options.on_error == OnError::Skip),
+            page_mask: u64::from(simulation.config().device.page_bytes) - 1,
+            space_bytes: simulation.space_bytes(),
+            is_measuring: matches!(warmup, Warmup::Requests(0) | Warmup::Ns(0)),
+            warmup,
+            verify_every: run.verify_every,
+            number: 0,
+            submitted: 0,
+            checks: Checks::default(),
+            writers,
+            last_report: Instant::now(),
+        })
+    }
+
+    /// Replays everything. Returns whether the end was reached.
+    pub(super) fn all<C: Checked>(
+        &mut self,
+        engine: &mut Engine<C>,
+        measured: &mut Measured,
+        injector: &mut Injector,
+        progress: &mut dyn FnMut(Stage) -> bool,
+    ) -> Result<bool, RunError> {
+        if let Some(writers) = self.writers.as_mut().filter(|_| self.is_measuring) {
+            writers.begin(engine);
+        }
+        let mut batch = Vec::new();
+        loop {
+            // What is left of the former batch goes first, so that the look-ahead never runs dry.
+            if self.trace.read_batch(&mut batch)? == 0 {
+                break;
+            }
+            for index in 0..batch.len() {
+                self.number += 1;
+                if self.compactor.is_some() {
+                    self.compacted(engine, measured, injector, &batch[index..], progress)?;
+                    continue;
+                }
+                self.fetch_ahead(engine, &batch, index);
+                if let Some(request) = self.fitted(&batch[index])? {
+                    self.host_request(engine, measured, injector, request)?;
+                }
+            }
+            batch.clear();
+            engine.completed.clear();
+            if self.last_report.elapsed() >= Duration::from_millis(100) {
+                self.last_report = Instant::now();
+                let share = self.trace.share_read();
+                if !progress(Stage::Replaying { requests: self.submitted, share }) {
+                    return Ok(false);
+                }
+            }
+        }
+        let mut steps = 0u64;
+        while self.advance(engine, injector)? {
+            steps += 1;
+            if steps.is_multiple_of(65_536) {
+                engine.completed.clear();
+                if !progress(Stage::Replaying { requests: self.submitted, share: 1.0 }) {
+                    return Ok(false);
+                }
+            }
+        }
+        engine.completed.clear();
+        Ok(true)
+    }
+
+    #[inline]
+    fn fetch_ahead<C: Content>(&self, engine: &Engine<C>, batch: &[HostRequest], index: usize) {
+        if let Some(request) = batch.get(index + LOOK_AHEAD_MAP) {
+            engine.prefetch_map(request.offset_bytes);
+        }
+        if let Some(request) = batch.get(index + LOOK_AHEAD_BLOCK) {
+            engine.prefetch_blocks(request.offset_bytes, request.size_bytes);
+        }
+    }
+
+    /// The request, scaled to the replay's speed and fitted into the logical space. None: it does not fit, and is to be left out.
+    #[inline]
+    fn fitted(&mut self, request: &HostRequest) -> Result<Option<HostRequest>, RunError> {
+        let mut request = self.scaled(request)?;
+        if request.offset_bytes + request.size_bytes > self.space_bytes && !self.fit_into_space(&mut request)? {
+            self.source.left_out += 1;
+            return Ok(None);
+        }
+        Ok(Some(request))
+    }
+
+    /// Replays the first of these requests at the places of its extents, in one or several pieces.
+    fn compacted<C: Checked>(
+        &mut self,
+        engine: &mut Engine<C>,
+        measured: &mut Measured,
+        injector: &mut Injector,
+        requests: &[HostRequest],
+        progress: &mut dyn FnMut(Stage) -> bool,
+    ) -> Result<(), RunError> {
+        let request = self.scaled(&requests[0])?;
+        let Some(compactor) = &mut self.compactor else { return Ok(()) };
+        let mut pieces = std::mem::take(&mut self.pieces);
+        if compactor.place(&request, &mut pieces) {
+            pieces.drain(..).try_for_each(|piece| self.host_request(engine, measured, injector, piece))?;
+        } else if self.leaves_out {
+            self.source.left_out += 1;
+        } else {
+            return Err(self.touches_too_much(requests, progress));
+        }
+        self.pieces = pieces;
+        Ok(())
+    }
+
+    /// The error that the trace, of which these requests and what is not read are left, touches more than there is.
+    #[cold]
+    fn touches_too_much(&mut self, requests: &[HostRequest], progress: &mut dyn FnMut(Stage) -> bool) -> RunError {
+        let Some(mut compactor) = self.compactor.take() else { return TraceError::Interrupted.into() };
+        let (mut batch, mut count, mut last_report) = (requests.to_vec(), self.number, Instant::now());
+        loop {
+            count += batch.len() as u64;
+            batch.drain(..).for_each(|request| compactor.touch(&request));
+            match self.trace.read_batch(&mut batch) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => return error.into(),
+            }
+            if last_report.elapsed() >= Duration::from_millis(100) {
+                last_report = Instant::now();
+                if !progress(Stage::Counting { requests: count, share: self.trace.share_read() }) {
+                    return TraceError::Interrupted.into();
+                }
+            }
+        }
+        let found = compactor.found();
+        RunError::Request(format!(
+            "{}: the trace touches {} bytes in {} extents of {} bytes, and the logical space has {} bytes, {} extents: \
+             use a larger device, --device-filter, --limit, or --on-error skip from request {} on",
+            self.path,
+            found.extents * found.extent_bytes,
+            found.extents,
+            found.extent_bytes,
+            self.space_bytes,
+            self.space_bytes / found.extent_bytes,
+            self.number
+        ))
+    }
+
+    /// The request, scaled to the replay's speed.
+    #[inline]
+    fn scaled(&mut self, request: &HostRequest) -> Result<HostRequest, RunError> {
+        let mut request = *request;
+        if let Some(speed) = self.speed {
+            request.arrival_ns = speed.scaled(request.arrival_ns).ok_or_else(|| self.too_late(&request))?;
+        }
+        self.source.unaligned += u64::from((request.offset_bytes | request.size_bytes) & self.page_mask != 0);
+        Ok(request)
+    }
+
+    #[cold]
+    fn too_late(&self, request: &HostRequest) -> RunError {
+        RunError::Request(format!(
+            "{}: request {}, recorded at {} ns, arrives after {LATEST_NS} ns (292 years), the latest time: use a larger --speed",
+            self.path, self.number, request.arrival_ns
+        ))
+    }
+
+    /// Wraps a request round at the end of the space. False: it is to be left out.
+    #[cold]
+    fn fit_into_space(&mut self, request: &mut HostRequest) -> Result<bool, RunError> {
+        let (end, space) = (request.offset_bytes + request.size_bytes, self.space_bytes);
+        let number = self.number;
+        let is_data = matches!(request.op, HostOp::Read | HostOp::Write);
+        if self.leaves_out && (self.fit == Fit::Error || (is_data && request.size_bytes > space)) {
+            return Ok(false);
+        }
+        if self.fit == Fit::Error {
+            return Err(RunError::Request(format!(
+                "{}: request {number} ends at byte {end}, and the logical space has {space}: use --fit compact, --fit wrap, or a larger device",
+                self.path
+            )));
+        }
+        self.source.wrapped += 1;
+        request.offset_bytes %= space;
+        if request.size_bytes > space {
+            // A discard of more than everything is a discard of everything; data longer than the space cannot be.
+            if is_data {
+                return Err(RunError::Request(format!(
+                    "{}: request {number} has {} bytes, and the logical space has {space}: allowed is a request that fits at all",
+                    self.path, request.size_bytes
+                )));
+            }
+            (request.offset_bytes, request.size_bytes) = (0, space);
+        }
+        Ok(true)
+    }
+
+    /// What came so far was warm-up.
+    pub(super) fn start_measuring<C: Content>(&mut self, engine: &mut Engine<C>, measured: &mut Measured) {
+        self.source.warmup_requests = self.submitted;
+        engine.begin_measuring();
+        *measured = Measured::from(Snapshot::of(engine));
+        measured.backlog = engine.outstanding();
+        if let Some(writers) = &mut self.writers {
+            writers.begin(engine);
+        }
+    }
+
+    /// Processes the next event, or injects what is due before it. Always inlined: its result is large, and most runs have no writers.
+    #[inline(always)]
+    fn advance<C: Content>(&mut self, engine: &mut Engine<C>, injector: &mut Injector) -> Result<bool, RunError> {
+        if let Some(stop_ns) = engine.next_event_ns().and_then(|time_ns| injector.stop_before(engine, time_ns)) {
+            self.advance_until(engine, stop_ns)?;
+            injector.look(engine);
+            return Ok(true);
+        }
+        match &mut self.writers {
+            None => Ok(engine.advance()?),
+            Some(writers) => writers.advance(engine),
+        }
+    }
+
+    /// Moves the clock.
+    #[inline]
+    fn advance_until<C: Content>(&mut self, engine: &mut Engine<C>, time_ns: u64) -> Result<(), RunError> {
+        match &mut self.writers {
+            None => Ok(engine.advance_until(time_ns)?),
+            Some(writers) => writers.advance_until(engine, time_ns),
+        }
+    }
+
+    #[inline]
+    fn host_request<C: Checked>(
+        &mut self,
+        engine: &mut Engine<C>,
+        measured: &mut Measured,
+        injector: &mut Injector,
+        mut request: HostRequest,
+    ) -> Result<(), RunError> {
+        if self.queue_depth > 0 {
+            while engine.outstanding() >= self.queue_depth {
+                self.advance(engine, injector)?;
+            }
+            request.arrival_ns = engine.now_ns();
+        } else {
+            while let Some(stop_ns) = injector.stop_before(engine, request.arrival_ns) {
+                self.advance_until(engine, stop_ns)?;
+                injector.look(engine);
+            }
+            self.advance_until(engine, request.arrival_ns)?;
+        }
+        injector.arrives(engine, self.number);
+        if !self.is_measuring {
+            self.is_measuring = match self.warmup {
+                Warmup::Requests(requests) => self.number - self.source.left_out > requests,
+                Warmup::Ns(time_ns) => request.arrival_ns >= time_ns,
+            };
+            if self.is_measuring {
+                self.start_measuring(engine, measured);
+            }
+        }
+        if self.is_measuring {
+            measured.arrived(&request, engine);
+            if let Some(writers) = &mut self.writers {
+                writers.arrived(engine);
+            }
+        }
+        #[cfg(feature = "mutants")]
+        let is_last_of_warmup = self.warmup == Warmup::Requests(self.submitted + 1) && accounting::makes(Slip::WarmupMeasured);
+        #[cfg(not(feature = "mutants"))]
+        let is_last_of_warmup = false;
+        engine.submit(&request, self.is_measuring || is_last_of_warmup);
+        self.submitted += 1;
+        if self.verify_every > 0 && self.submitted.is_multiple_of(self.verify_every) {
+            C::check_stored(engine, &mut self.checks);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,203 @@
+//! The steps of a run: the device is built and prepared, the trace replayed, what is stored is checked, and the result is made of it.
+
+use super::replay::Replay;
+use super::stage::Stage;
+use super::warnings::{warnings_after, warnings_of_verification};
+use crate::config::{Asked, Config, Happened};
+use crate::error::RunError;
+use crate::inject::Injector;
+use crate::outputs::{Outputs, Writers};
+use crate::result::{EngineCost, Source, text};
+use crate::simulation::{Simulation, with_engine};
+#[cfg(feature = "mutants")]
+use flashraid_flash::accounting::{self, Slip};
+use flashraid_vocabulary::Cause;
+use flashraid_workload::{Trace, TraceError, can_be_read_again};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A finished or interrupted run.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The result, as text.
+    pub json: String,
+    /// The result in the form of fio's JSON, if it was asked for.
+    pub fio: Option<String>,
+    /// What the user should be told beside the result, one line each.
+    pub warnings: Vec<String>,
+    /// Exit status of the command: 0 done, 1 violation, 3 requests failed or unfinished, 130 interrupted.
+    pub status: u8,
+}
+
+/// Replays a trace on the configured device. `progress` is called about ten times a second; when it returns false the run stops
+/// and the result says that it is partial; outputs hold what there is up to then. `with_cost` adds what the machine needed.
+pub fn run(
+    trace: &Path,
+    asked: impl Into<Asked>,
+    outputs: &Outputs,
+    with_cost: bool,
+    progress: &mut dyn FnMut(Stage) -> bool,
+) -> Result<Finished, RunError> {
+    let asked = asked.into();
+    let config = asked.config.clone();
+    // The trace is opened before the device is built, so that a wrong name costs no waiting.
+    let options = config.run.trace_options()?;
+    let opened = Trace::open(trace, &options)?;
+    let mut warnings = config.warnings()?;
+    warnings.extend(asked.notes());
+    let requests = count_requests(trace, &config, progress)?;
+    let mut simulation = Simulation::for_requests(config, requests, |pages| progress(Stage::Preconditioning(pages)))?;
+    let began = Instant::now();
+    let writers = Writers::open(outputs, &mut simulation)?;
+    let mut replay = Replay::new(&simulation, opened, trace, writers)?;
+    let is_done = simulation.is_prepared
+        && with_engine!(&mut simulation.engine, engine => replay.all(engine, &mut simulation.measured, &mut simulation.injector, progress))?;
+    if simulation.is_prepared && !replay.is_measuring {
+        let what = if is_done { "the warm-up took all" } else { "the run was stopped in the warm-up, after" };
+        warnings.push(format!("{what} {} requests: nothing was measured", replay.submitted));
+        with_engine!(&mut simulation.engine, engine => replay.start_measuring(engine, &mut simulation.measured));
+    }
+    simulation.checks = std::mem::take(&mut replay.checks);
+    let (mut source, writers) = (replay.source, replay.writers);
+    source.compacted = replay.compactor.map(|compactor| compactor.found());
+    let summary = replay.trace.finish()?;
+    if !summary.absent.is_empty() {
+        warnings.push(format!("no requests of {} in what was read (--device-filter)", summary.absent.join(", ")));
+    }
+    if summary.skipped > 0 {
+        let first = summary.faults.first().map(String::as_str).unwrap_or_default();
+        warnings.push(format!("{} lines or records were skipped, the first because of {first}", summary.skipped));
+    }
+    if let Some(tick_ns) = summary.spread_tick_ns
+        && simulation.config.run.queue_depth == 0
+    {
+        let tick_s = tick_ns as f64 / 1e9;
+        warnings.push(format!(
+            "the trace's clock ticks every {tick_s} s: the requests of a tick were spread evenly over it, so shorter bursts are lost"
+        ));
+    }
+    let delivered = summary.requests;
+    source.read(summary);
+    if is_done && simulation.config.run.verify {
+        progress(Stage::Verifying);
+        simulation.verify();
+    }
+    let wall_seconds = began.elapsed().as_secs_f64();
+    let cost = with_cost.then(|| cost(&simulation, wall_seconds));
+    let mut result = simulation.result(&source, !is_done, cost)?;
+    warnings.extend(warnings_after(&simulation, &result));
+    warnings.extend(simulation.injector.warnings());
+    let mut fio = None;
+    if let Some(writers) = writers {
+        let (document, more) = writers.finish(&mut simulation, &result)?;
+        fio = document;
+        warnings.extend(more);
+    }
+    if is_done && simulation.config.run.drain {
+        drain(&mut simulation, &mut result, &mut warnings)?;
+    }
+    warnings.extend(warnings_of_verification(&simulation, &result));
+    if is_done {
+        warnings.extend(asked.notes_after(&happened(&simulation, &source, delivered, &result)));
+    }
+    let is_clean = result["verify"].is_null() || (result["verify"]["mismatches"] == 0 && result["verify"]["pages_lost"] == 0);
+    let all_completed = result["requests"]["failed"]["no_space"] == 0 && result["requests"]["unfinished"] == 0;
+    let status = match (is_clean, is_done, all_completed) {
+        (false, ..) => 1,
+        (_, false, _) => 130,
+        (_, _, false) => 3,
+        _ => 0,
+    };
+    Ok(Finished { json: text(&result), fio, warnings, status })
+}
+
+/// What a run met of what settings are for. Counts that start anew after a warm-up say nothing if there was one.
+fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, result: &serde_json::Value) -> Happened<'a> {
+    let erased = with_engine!(&simulation.engine, engine => engine.media.erase_counts().any(|erases| erases > 0));
+    let moved = with_engine!(&simulation.engine, engine => {
+        engine.media.counts.iter().any(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize] > 0) || engine.media.victims_collected_now() > 0
+    });
+    let evicted = with_engine!(&simulation.engine, engine => engine.buffer().is_some_and(|buffer| buffer.counts.evictions > 0));
+    let drained = |key: &str| result["drain"][key].as_u64().is_some_and(|count| count > 0);
+    let unwritten =
+        ["unmapped_reads", "prefilled_pages"].into_iter().any(|key| result["requests"][key].as_u64().is_some_and(|pages| pages > 0));
+    Happened {
+        config: &simulation.config,
+        failed: !simulation.injector.injected.is_empty(),
+        collected: erased || moved,
+        erased,
+        evicted,
+        read_unwritten: unwritten || source.warmup_requests > 0,
+        drained: drained("pages") || drained("commits") || result["drain"]["flash_ops"]["programs"]["total"] != 0,
+        requests,
+        filled: simulation.filled_pages > 0,
+        cut_pages: source.unaligned > 0,
+        filtered: source.filtered > 0,
+        skipped: source.skipped + source.left_out > 0,
+        beyond: source.wrapped + source.left_out > 0,
+        format: &source.format,
+    }
+}
+
+/// The number of the trace's requests that are asked for, if a fault waits for a share of them and the trace can be read twice.
+fn count_requests(path: &Path, config: &Config, progress: &mut dyn FnMut(Stage) -> bool) -> Result<Option<u64>, RunError> {
+    if !Injector::needs_requests(&config.faults()?) || !can_be_read_again(path) {
+        return Ok(None);
+    }
+    let mut trace = Trace::open(path, &config.run.trace_options()?)?;
+    let (mut requests, mut batch, mut last_report) = (0, Vec::new(), Instant::now());
+    loop {
+        match trace.read_batch(&mut batch)? as u64 {
+            0 => return Ok(Some(requests)),
+            more => requests += more,
+        }
+        batch.clear();
+        if last_report.elapsed() >= Duration::from_millis(100) {
+            last_report = Instant::now();
+            if !progress(Stage::Counting { requests, share: trace.share_read() }) {
+                return Err(TraceError::Interrupted.into());
+            }
+        }
+    }
+}
+
+/// Writes the buffer and the parities that are put off to flash, checks what is stored then, and adds the cost to the result, in which it is not counted otherwise.
+fn drain(simulation: &mut Simulation, result: &mut serde_json::Value, warnings: &mut Vec<String>) -> Result<(), RunError> {
+    let (cost, is_complete) = simulation.drain()?;
+    if !is_complete {
+        warnings.push("not everything could be drained for lack of space".into());
+    }
+    #[cfg(feature = "mutants")]
+    if accounting::makes(Slip::DrainWithRun) {
+        let after = simulation.result(&Source::default(), false, None)?;
+        ["flash_ops", "members", "dies"].iter().for_each(|key| result[key] = after[key].clone());
+    }
+    let object = result.as_object_mut().expect("an object");
+    let engine = object.remove("engine"); // it comes last
+    object["write_amplification_by"]["drain"] = simulation.amplification_of(&cost);
+    object.insert("drain".into(), cost);
+    if simulation.config.run.verify {
+        simulation.verify();
+        object.insert("verify".into(), simulation.report_verification());
+    }
+    object.extend(engine.map(|engine| ("engine".into(), engine)));
+    Ok(())
+}
+
+fn cost(simulation: &Simulation, wall_seconds: f64) -> EngineCost {
+    let operations: u64 = with_engine!(&simulation.engine, engine => engine.media.counts.iter().flatten().sum());
+    EngineCost {
+        wall_seconds,
+        fill_seconds: simulation.fill_seconds,
+        host_requests_per_second: simulation.measured.requests() as f64 / wall_seconds,
+        flash_ops_per_second: operations as f64 / wall_seconds,
+        peak_rss_bytes: peak_rss_bytes(),
+    }
+}
+
+/// Peak resident memory of this process; 0 where the system does not tell.
+fn peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap_or(0) * 1024
+}

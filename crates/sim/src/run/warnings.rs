@@ -1,0 +1,120 @@
+//! What is likely to surprise in a result, told beside it.
+
+use crate::simulation::{Simulation, with_engine};
+
+/// What is likely to surprise in the result.
+pub(super) fn warnings_after(simulation: &Simulation, result: &serde_json::Value) -> Vec<String> {
+    let mut warnings = Vec::new();
+    // A closed loop is there to saturate the device.
+    let is_open_loop = simulation.config().run.queue_depth == 0;
+    let [mean, busiest] = ["offered_load", "busiest_load"].map(|key| result["workload"][key].as_f64().unwrap_or(0.0));
+    if is_open_loop && busiest > 0.9 {
+        let what = if mean > 0.9 {
+            format!("offered load is {mean:.2}: the device cannot keep up")
+        } else {
+            format!("offered load is {mean:.2}, but {busiest:.2} on the busiest bus or die: that one cannot keep up")
+        };
+        warnings.push(format!("{what}, and latencies measure how long the trace is rather than the device"));
+    }
+    // In a closed loop there are always some, and a few change nothing.
+    let backlog = simulation.measured.backlog;
+    if is_open_loop && backlog >= 10 && backlog * 10 > simulation.measured.requests() {
+        warnings.push(format!(
+            "measuring began while {backlog} requests of the warm-up were under way: collections, evictions and commits to which they lead \
+             later count as those of the measured requests"
+        ));
+    }
+    warnings.extend(warnings_of_failures(result));
+    warnings.extend(warnings_of_space(result));
+    if result["precondition"]["steady"] == false {
+        let times = result["precondition"]["overwritten_bytes"].as_f64().unwrap_or(0.0) / simulation.space_bytes() as f64;
+        warnings.push(format!(
+            "collection was not steady after {times:.1} times the logical space was overwritten: write amplification and latencies still move"
+        ));
+    }
+    let left_out = result["workload"]["left_out"].as_u64().unwrap_or(0);
+    if left_out > 0 {
+        warnings.push(format!("{left_out} requests do not fit into the logical space and were left out (--on-error skip)"));
+    }
+    let unmapped = result["requests"]["unmapped_reads"].as_u64().unwrap_or(0);
+    let pages = unmapped + result["flash_ops"]["reads"]["host"].as_u64().unwrap_or(0);
+    if unmapped * 100 > pages {
+        warnings.push(format!(
+            "{unmapped} page reads found nothing written and cost no flash access ({:.1} % of the pages read): \
+             --fill, or --set unwritten=prefill, gives them something to read",
+            100.0 * unmapped as f64 / pages as f64
+        ));
+    }
+    warnings
+}
+
+/// What failures have cost for good.
+fn warnings_of_failures(result: &serde_json::Value) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let gone @ 1.. = result["losses"]["host_pages"].as_u64().unwrap_or(0) {
+        let what = if gone == 1 { "host page is" } else { "host pages are" };
+        let why = match result["window"].is_null() {
+            true => "more has failed than the scheme survives",
+            false => {
+                "they were written shortly before a part failed, and had no redundancy yet, or more has failed than the scheme survives"
+            }
+        };
+        warnings.push(format!("{gone} {what} lost: {why}"));
+    }
+    if let failed @ 1.. = result["requests"]["failed"]["lost"].as_u64().unwrap_or(0) {
+        warnings.push(format!("{failed} requests failed because data are lost"));
+    }
+    let failed = &result["buffer"]["failed_evictions"];
+    if let failed @ 1.. = failed["no_space"].as_u64().unwrap_or(0) + failed["lost"].as_u64().unwrap_or(0) {
+        warnings.push(format!("{failed} writes of buffered pages failed after the host had its answer: what they held is gone"));
+    }
+    if let lost @ 1.. = result["losses"]["pages_not_rebuilt"].as_u64().unwrap_or(0) {
+        warnings.push(format!("{lost} pages were not brought back by the end of the run, those of redundancy included"));
+    }
+    warnings
+}
+
+/// Requests that came to nothing for lack of space, or that did not end.
+fn warnings_of_space(result: &serde_json::Value) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let (requests, of) = (&result["requests"], result["workload"]["requests"].as_u64().unwrap_or(0));
+    if let failed @ 1.. = requests["failed"]["no_space"].as_u64().unwrap_or(0) {
+        let why = match result["faults"].as_array().is_some_and(|faults| !faults.is_empty()) {
+            true => "no page is left where what they write belongs, as parts of the device have failed",
+            false => "the collector found nothing to free for what they write",
+        };
+        warnings.push(format!("{failed} of {of} requests failed for lack of space: {why}"));
+    }
+    if let unfinished @ 1.. = requests["unfinished"].as_u64().unwrap_or(0) {
+        warnings.push(format!("{unfinished} of {of} requests were left unfinished"));
+    }
+    warnings
+}
+
+/// What verification found wrong: what, when, and in how many of its checks.
+pub(super) fn warnings_of_verification(simulation: &Simulation, result: &serde_json::Value) -> Vec<String> {
+    let found = &result["verify"];
+    let number = |key: &str| found[key].as_u64().unwrap_or(0);
+    let seconds = |key: &str| number(key) as f64 / 1e9;
+    let mut warnings = Vec::new();
+    let when = format!(
+        "{} of {} checks found something wrong, the first at {} s, the last at {} s",
+        number("checks_failed"),
+        number("checks"),
+        seconds("first_failed_ns"),
+        seconds("last_failed_ns")
+    );
+    if let wrong @ 1.. = number("mismatches") {
+        warnings.push(format!("verification: {wrong} reads or stored pages hold what no request explains ({when})"));
+    }
+    if let lost @ 1.. = number("pages_lost") {
+        let unit = result["protects"].as_str().unwrap_or_default();
+        let why = match with_engine!(&simulation.engine, engine => engine.scheme().has_window()) {
+            true => format!("; that is the window of data loss of {}", simulation.config.scheme.name),
+            false => String::new(),
+        };
+        let pages = if lost == 1 { "page" } else { "pages" };
+        warnings.push(format!("verification: {lost} {pages} would have been lost with a {unit}{why} ({when})"));
+    }
+    warnings
+}
