@@ -1,0 +1,77 @@
+//! What must hold at each kill.
+
+use super::setup::{Episode, Problem};
+use crate::torture::oracle;
+use crate::verify::{self, Fault as Finding};
+use flashraid_vocabulary::Lpn;
+
+impl Episode {
+    pub(super) fn check(&mut self) -> Result<(), Problem> {
+        let mut problem: Option<Problem> = None;
+        let mut gone = Vec::new();
+        let mut complain = |lpn: Lpn, finding: Finding| match finding {
+            Finding::Gone => gone.push(lpn),
+            Finding::Wrong => {
+                problem.get_or_insert((Some(lpn.0), "what flash gives is nothing that requests explain".into()));
+            }
+            Finding::Exposed(unit) => {
+                problem.get_or_insert((Some(lpn.0), format!("the failure of unit {unit} would take it")));
+            }
+        };
+        let found = verify::examine(&self.engine, self.controller_lives, &mut complain);
+        self.pages_checked += found.pages_checked;
+        if let Some(problem) = problem {
+            return Err(problem);
+        }
+        if found.mismatches + found.pages_lost > 0 {
+            return Err((None, format!("translation pages: {found:?}")));
+        }
+        let reads = self.engine.content.mismatches;
+        if reads > 0 {
+            return Err((None, format!("{reads} reads returned something else than they may")));
+        }
+        let evictions = self.engine.buffer().map(|buffer| buffer.counts).unwrap_or_default();
+        if self.exceeded {
+            self.check_losses(&gone)?;
+        } else if let Some(lpn) = gone.first() {
+            return Err((Some(lpn.0), "is lost, and no more has failed than is survived".into()));
+        } else if self.engine.statistics.failed_lost + evictions.failed_lost > 0 {
+            return Err((None, "a request failed as if data were lost, and none are".into()));
+        }
+        if self.engine.statistics.failed_no_space + evictions.failed_no_space > 0 && !self.engine.media.has_failures() {
+            return Err((None, "a request failed for lack of space on a device that has it".into()));
+        }
+        if self.random.once_in(4) {
+            self.engine.media.check().map_err(|what| (None, what))?;
+        }
+        self.check_flushes()
+    }
+
+    /// What a completed flush has promised is on flash or in NVRAM.
+    fn check_flushes(&mut self) -> Result<(), Problem> {
+        self.flushes.doubt(self.engine.content.take_doubts());
+        match self.flushes.broken(&self.engine) {
+            Some(lpn) if !self.exceeded => {
+                Err((Some(lpn.0), "was submitted before a flush that has completed, and is neither on flash nor in NVRAM".into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is lost is exactly what must be.
+    fn check_losses(&mut self, gone: &[Lpn]) -> Result<(), Problem> {
+        let (must, vague) = oracle::lost_pages(&self.engine);
+        let reported: Vec<Lpn> = self.engine.lost_pages().collect();
+        if reported != gone {
+            return Err((None, format!("{} lost pages are reported, and {} found", reported.len(), gone.len())));
+        }
+        if let Some(lpn) = reported.iter().find(|lpn| must.binary_search(lpn).is_err() && vague.binary_search(lpn).is_err()) {
+            return Err((Some(lpn.0), "is reported as lost, and what its stripe still has gives it".into()));
+        }
+        if let Some(lpn) = must.iter().find(|lpn| reported.binary_search(lpn).is_err()) {
+            return Err((Some(lpn.0), "must be lost, and is not reported".into()));
+        }
+        self.pages_gone = self.pages_gone.max(reported.len() as u64);
+        Ok(())
+    }
+}

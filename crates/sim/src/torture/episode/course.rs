@@ -1,0 +1,101 @@
+//! From kill to kill.
+
+use super::setup::{Episode, Favour, KILLS, Problem};
+use crate::torture::states::STATES;
+
+/// Events before a kill, at most, and for how many more it is put off until something wanted goes on.
+const MOST_EVENTS: u64 = 60;
+const MOST_PATIENCE: u64 = 2_500;
+/// Events between two requests while a rebuild is to make progress.
+const IDLE_PACE: u64 = 30;
+/// Events between two attempts to bring about what is wanted.
+const PROVOCATION: u64 = 100;
+
+impl Episode {
+    /// Runs so many kills, then lets everything end, and reads everything.
+    pub fn run(&mut self, kills: u64) -> Result<(), Problem> {
+        for _ in 0..kills {
+            self.run_to_a_kill()?;
+            self.notice_rebuilt();
+            self.count_states();
+            self.check()?;
+            self.kills += 1;
+            if self.kills < self.calm {
+                continue;
+            }
+            match self.random.below(20) {
+                0..5 => self.fail_something(None),
+                5..7 => self.fail_an_operation(),
+                7 => self.fail_the_parity_cache(),
+                8 if self.second && self.engine.media.settings().mirror_chips > 0 => self.fail_mirror_and_base(),
+                8 | 9 if self.second => self.fail_a_second_unit(),
+                _ => {}
+            }
+        }
+        if kills == KILLS { self.end() } else { Ok(()) }
+    }
+
+    /// Goes on for some events, and then, mostly, until one or two states hold that are wanted.
+    fn run_to_a_kill(&mut self) -> Result<(), Problem> {
+        for _ in 0..self.random.within(1, MOST_EVENTS) {
+            self.event()?;
+        }
+        let wanted = match self.random.below(10) {
+            0..3 => return Ok(()),
+            3..6 => vec![self.any_state()],
+            _ => self.any_pair(),
+        };
+        let rebuilds = wanted.iter().any(|state| STATES[*state].name.starts_with("rebuild"));
+        let pace = self.pace;
+        if rebuilds {
+            // Some orders only make progress where the host leaves a member idle.
+            self.pace = pace.max(IDLE_PACE);
+        }
+        for tick in 0..MOST_PATIENCE {
+            let known = self.known();
+            let mut missing = wanted.iter().filter(|state| !(STATES[**state].holds)(&known)).copied();
+            let Some(first) = missing.next() else { break };
+            if tick % PROVOCATION == 0 {
+                let next = missing.next();
+                [Some(first), next].into_iter().flatten().for_each(|state| self.provoke(STATES[state].name));
+            }
+            self.event()?;
+        }
+        (self.pace, self.favoured) = (pace, None);
+        Ok(())
+    }
+
+    /// Does what may bring a state about.
+    fn provoke(&mut self, state: &str) {
+        match state {
+            "flush_waits" => self.favoured = Some(Favour::Flushes),
+            "trim" => self.favoured = Some(Favour::Trims),
+            "partial_write" => self.favoured = Some(Favour::PartsOfPages),
+            _ if self.kills < self.calm => {}
+            "degraded" | "rebuild_10" | "rebuild_50" | "rebuild_90" if self.failed.is_none() => self.fail_something(None),
+            "spare_in_use" if self.failed.is_none() => self.fail_something(Some("chip")),
+            "retired_block" if self.failed.is_none() => self.fail_something(Some("block")),
+            "parity_cache_lost" => self.fail_the_parity_cache(),
+            "second_failure" => {
+                if self.failed.is_none() {
+                    self.fail_something(None);
+                }
+                self.fail_a_second_unit();
+            }
+            "write_on_dead_part" => self.fail_under_a_program(),
+            "both_chips_dead" => self.fail_both_chips(),
+            "no_mirror_and_no_base" => self.fail_mirror_and_base(),
+            _ => {}
+        }
+    }
+
+    /// Submits a request, or lets the device do one thing.
+    fn event(&mut self) -> Result<(), Problem> {
+        let submits = self.engine.outstanding() < self.queue_depth && self.random.once_in(self.pace);
+        if submits || !self.engine.advance().map_err(|halted| (None, halted.to_string()))? {
+            self.submit();
+        }
+        self.take_completed();
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! The end of an episode: everything comes to rest, what could be rebuilt is, and every page is read.
+
+use super::setup::{Episode, Problem};
+use crate::verify::{self, VERSIONS};
+use flashraid_vocabulary::{Cause, HostOp, HostRequest, Lpn, MemberPage, Version, View};
+
+/// Events within which a device comes to rest.
+const MOST_WORK: u64 = 300_000;
+
+impl Episode {
+    /// Lets everything end that goes on.
+    fn come_to_rest(&mut self) -> Result<(), Problem> {
+        let mut before = self.engine.media.counts;
+        for event in 0..MOST_WORK {
+            if event == MOST_WORK / 2 {
+                before = self.engine.media.counts;
+            }
+            if !self.engine.advance().map_err(|halted| (None, halted.to_string()))? {
+                return Ok(());
+            }
+        }
+        let mut what = format!("does not come to rest: of {MOST_WORK} events after the last request the later half are");
+        for (action, name) in ["reads", "programs", "erases"].into_iter().enumerate() {
+            for cause in Cause::ALL {
+                let count = self.engine.media.counts[action][cause as usize] - before[action][cause as usize];
+                if count > 0 {
+                    what += &format!(" {count} {name} ({})", cause.name());
+                }
+            }
+        }
+        Err((None, what))
+    }
+
+    /// Everything submitted ends, and the rebuild; then every page is read.
+    pub(super) fn end(&mut self) -> Result<(), Problem> {
+        self.come_to_rest()?;
+        self.take_completed();
+        self.check()?;
+        if self.drains {
+            self.engine.drain_buffer().map_err(|halted| (None, halted.to_string()))?;
+            self.engine.drain_scheme();
+            self.come_to_rest()?;
+            self.check()?;
+        }
+        self.notice_rebuilt();
+        let flash = &self.engine.media;
+        flash.check().map_err(|what| (None, what))?;
+        // Also where nothing but programs has failed, and no rebuild ever began: some may have found no place.
+        let is_done = self.rebuilds && self.engine.rebuild_share().is_none() && !self.exceeded;
+        let (members, rows) = (flash.settings().members(), flash.settings().pages_per_member);
+        let mut pages = (0..rows).flat_map(|page| (0..members).map(move |member| MemberPage::new(member as u16, page)));
+        let is_left = |page: &MemberPage| flash.is_lost(*page, Version::Current) && flash.has_room(*page);
+        if let Some(page) = pages.find(is_left).filter(|_| is_done) {
+            return Err((None, format!("the rebuild has ended, and there is room for {page:?}, which is still lost")));
+        }
+        if let Some(lpn) = self.unrepaired().filter(|_| is_done) {
+            return Err((
+                Some(lpn.0),
+                "the rebuild has ended, and there is room for all of its stripe, of which something is still lost".into(),
+            ));
+        }
+        if let Some(page) = self.unrepaired_map().filter(|_| is_done) {
+            return Err((
+                None,
+                format!("the rebuild has ended, and there is room for a copy of translation page {page}, which is still lost"),
+            ));
+        }
+        self.read_all()
+    }
+
+    /// A translation page of which a copy is lost, though the other one lives and there is room for it.
+    fn unrepaired_map(&self) -> Option<u32> {
+        let (translation, flash) = (self.engine.translation()?, &self.engine.media);
+        (0..translation.pages()).find(|page| {
+            let Some((_, copies)) = translation.stored_at(*page) else { return false };
+            let lost = copies.map(|copy| flash.is_lost(copy, Version::Current));
+            let has_room = |copy: usize| lost[copy] && !lost[1 - copy] && flash.has_room(copies[copy]);
+            has_room(0) || has_room(1)
+        })
+    }
+
+    /// A host page of a stripe that has lost something, of whatever version, though there is room for all of it.
+    fn unrepaired(&self) -> Option<Lpn> {
+        let (engine, flash) = (&self.engine, &self.engine.media);
+        let (mut pages, mut first) = (Vec::new(), 0);
+        while first < engine.space_pages() {
+            let end = verify::end_of_stripe(engine, first);
+            pages.clear();
+            verify::pages_of_stripe(engine, first, end, &mut pages);
+            let is_lost = |page: &MemberPage| VERSIONS.iter().any(|version| flash.is_lost(*page, *version));
+            if pages.iter().any(is_lost) && pages.iter().all(|page| flash.has_room(*page)) {
+                return Some(Lpn(first));
+            }
+            first = end;
+        }
+        None
+    }
+
+    /// Reads every page, one by one: exactly the lost ones fail.
+    fn read_all(&mut self) -> Result<(), Problem> {
+        let page_bytes = u64::from(self.engine.media.geometry().page_bytes);
+        for page in 0..self.engine.space_pages() {
+            let (address, holds) = (self.engine.scheme().locate(Lpn(page)), self.engine.holds(Lpn(page)));
+            let is_lost = self.engine.media.is_lost(address, Version::Current) && self.engine.lost_pages().any(|lpn| lpn.0 == page);
+            let request = HostRequest {
+                arrival_ns: self.engine.now_ns(),
+                offset_bytes: page * page_bytes,
+                size_bytes: page_bytes,
+                op: HostOp::Read,
+                stream: 0,
+                source: 0,
+            };
+            self.engine.completed.clear();
+            self.engine.submit(&request, true);
+            self.come_to_rest()?;
+            let is_read = self.engine.completed.last().is_some_and(|completed| completed.ok);
+            // Of a page in DRAM nothing may be needed that is lost; nor of one whose discard failed, and was believed by the buffer.
+            if is_read == is_lost && !holds && !self.engine.content.is_in_doubt(Lpn(page)) {
+                let what = if is_lost { "is lost, and a read of it succeeds" } else { "is not lost, and a read of it fails" };
+                return Err((Some(page), what.into()));
+            }
+        }
+        let reads = self.engine.content.mismatches;
+        if reads > 0 { Err((None, format!("{reads} reads at the end returned something else than they may"))) } else { Ok(()) }
+    }
+}

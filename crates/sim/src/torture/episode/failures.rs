@@ -1,0 +1,206 @@
+//! What fails in an episode: one unit, or a part of it, until that is rebuilt; and sometimes a second unit before.
+
+use super::setup::{Episode, NVRAM};
+use crate::engine::Engine;
+use crate::engine::tags::Tags;
+use crate::verify::{self, VERSIONS};
+use flashraid_flash::Flash;
+use flashraid_redundancy::Protects;
+use flashraid_vocabulary::{Fault, LocalPage, MemberId, MemberPage, Part, Ppn, Version};
+
+/// The number of the unit of which one failure is survived, on which a physical page lies.
+fn unit_of(engine: &Engine<Tags>, protects: Protects, ppn: Ppn) -> Option<u32> {
+    verify::failed_unit(&engine.media, protects, ppn)
+}
+
+impl Episode {
+    fn lose(&mut self, name: &'static str, part: Part) {
+        self.engine.fail(Fault::Loss(part));
+        self.dead_chips = self.engine.media.channels_with_dead_chips();
+        let dead: Vec<Ppn> = self.engine.media.pages_of(&part).collect();
+        dead.into_iter().for_each(|ppn| self.engine.content.destroy(ppn));
+        *self.faults.entry(name).or_default() += 1;
+    }
+
+    /// A physical page that some version of some page names, and that can be read.
+    fn any_living_page(&mut self) -> Option<Ppn> {
+        let settings = self.engine.media.settings();
+        let (members, pages) = (settings.members(), settings.pages_per_member);
+        (0..20).find_map(|_| {
+            let member = MemberId(self.random.below(members.into()) as u16);
+            let address = MemberPage { member, page: LocalPage(self.random.below(pages.into()) as u32) };
+            let version = self.random.of_list(&VERSIONS);
+            let flash = &self.engine.media;
+            flash.lookup(address, version).filter(|_| !flash.is_lost(address, version))
+        })
+    }
+
+    /// A unit, or a part of one, fails, unless something else has failed that is not rebuilt. What part, if that is wanted.
+    pub(super) fn fail_something(&mut self, wanted: Option<&str>) {
+        self.notice_rebuilt();
+        if let Some(ppn) = self.any_living_page() {
+            self.fail_what_has(ppn, wanted);
+        }
+    }
+
+    /// What a physical page lies in fails, unless something else has failed that is not rebuilt.
+    fn fail_what_has(&mut self, ppn: Ppn, wanted: Option<&str>) {
+        let unit = unit_of(&self.engine, self.protects, ppn);
+        if self.exceeded || self.failed.is_some_and(|failed| Some(failed) != unit) || self.has_lost_elsewhere(unit) {
+            return;
+        }
+        self.failed = unit;
+        let (name, part) = self.some_part_with(ppn, wanted);
+        self.lose(name, part);
+    }
+
+    /// What a program is being written to fails.
+    pub(super) fn fail_under_a_program(&mut self) {
+        self.notice_rebuilt();
+        let programs: Vec<Ppn> = self.engine.media.programs_in_service().filter(|ppn| !self.engine.media.is_lost_page(*ppn)).collect();
+        if !programs.is_empty() {
+            let ppn = self.random.of_list(&programs);
+            match self.failed {
+                Some(NVRAM) if self.second => self.fail_as_second(ppn),
+                _ => self.fail_what_has(ppn, None),
+            }
+        }
+    }
+
+    /// The mirror chip of a channel fails, or a data chip of one that has lost its mirror chip.
+    pub(super) fn fail_both_chips(&mut self) {
+        self.notice_rebuilt();
+        let (_, mirrors) = self.dead_chips;
+        let is_wanted = |flash: &Flash, ppn: Ppn| {
+            let channel = flash.channel_of_unit(flash.unit_of(ppn));
+            let is_copy = flash.is_of_mirror(ppn);
+            if mirrors == 0 { is_copy } else { mirrors >> channel & 1 == 1 && !is_copy }
+        };
+        let found = (0..20).find_map(|_| self.any_living_page().filter(|ppn| is_wanted(&self.engine.media, *ppn)));
+        if let Some(ppn) = found {
+            self.fail_what_has(ppn, Some("chip"));
+        }
+    }
+
+    /// The chip of a copy fails, and as a second unit that of a base of its stripe.
+    pub(super) fn fail_mirror_and_base(&mut self) {
+        self.notice_rebuilt();
+        if self.exceeded {
+            return;
+        }
+        let rows = self.engine.media.settings().pages_per_member;
+        if self.failed.is_none() {
+            let mut copies = (0..rows).filter_map(|row| self.in_row(row, Version::Base, false).and(self.in_row(row, Version::Copy, false)));
+            if let Some(copy) = copies.next() {
+                self.fail_what_has(copy, Some("chip"));
+            }
+        }
+        let mut bases = (0..rows).filter_map(|row| self.in_row(row, Version::Copy, true).and(self.in_row(row, Version::Base, false)));
+        if let Some(base) = bases.next()
+            && self.failed.is_some_and(|failed| unit_of(&self.engine, self.protects, base) != Some(failed))
+        {
+            let (_, part) = self.some_part_with(base, Some("chip"));
+            self.lose("second", part);
+            self.exceeded = true;
+        }
+    }
+
+    /// Where a page of this row of the members has this version, lost or not.
+    pub(super) fn in_row(&self, row: u32, version: Version, is_lost: bool) -> Option<Ppn> {
+        let flash = &self.engine.media;
+        let mut pages = (0..flash.settings().members()).map(|member| MemberPage::new(member as u16, row));
+        pages.find_map(|page| flash.lookup(page, version).filter(|_| flash.is_lost(page, version) == is_lost))
+    }
+
+    /// A page, or something larger that it is in, up to the unit of which a failure is survived.
+    fn some_part_with(&mut self, ppn: Ppn, wanted: Option<&str>) -> (&'static str, Part) {
+        let page = self.engine.media.part_of(ppn);
+        let Part::Page { channel, chip, die, plane, block, .. } = page else { unreachable!("where a page is") };
+        let is_chip = self.engine.media.settings().member_is_chip;
+        let choice = match wanted {
+            Some("block") => 3,
+            Some("chip") => 10,
+            _ => self.random.below(20),
+        };
+        match (choice, self.protects) {
+            (0..3, _) => ("page", page),
+            // Hybrid mapping retires no blocks.
+            (3..6, _) if self.engine.media.settings().log_blocks > 0 => ("page", page),
+            (3..6, _) => ("block", Part::Block { channel, chip, die, plane, block }),
+            (6..8, _) => ("plane", Part::Plane { channel, chip, die, plane }),
+            (8..10, _) => ("die", Part::Die { channel, chip, die }),
+            (10.., Protects::Chip) | (10..19, _) => ("chip", Part::Chip { channel, chip }),
+            (_, Protects::Member) if is_chip => ("chip", Part::Chip { channel, chip }),
+            _ => ("channel", Part::Channel(channel)),
+        }
+    }
+
+    /// NVRAM loses the delayed parities, if there are any to lose and nothing else has failed: it counts as the one failure (SPEC 4.4).
+    pub(super) fn fail_the_parity_cache(&mut self) {
+        self.notice_rebuilt();
+        let has_cache = self.engine.scheme().guard().is_some_and(|guard| guard.most_entries > 0);
+        if !has_cache || self.exceeded || self.failed.is_some() || self.lost_versions() > 0 {
+            return;
+        }
+        self.failed = Some(NVRAM);
+        self.engine.fail(Fault::ParityCache);
+        self.engine.content.destroy_delayed();
+        *self.faults.entry("parity_cache").or_default() += 1;
+    }
+
+    /// A second unit fails, while the first one is not rebuilt. What this must cost is known to the oracle.
+    pub(super) fn fail_a_second_unit(&mut self) {
+        self.notice_rebuilt();
+        if self.failed.is_some()
+            && !self.exceeded
+            && let Some(ppn) = self.any_living_page()
+        {
+            self.fail_as_second(ppn);
+        }
+    }
+
+    /// What a physical page lies in fails as a second unit.
+    fn fail_as_second(&mut self, ppn: Ppn) {
+        if !self.exceeded && unit_of(&self.engine, self.protects, ppn) != self.failed {
+            let (_, part) = self.some_part_with(ppn, None);
+            self.lose("second", part);
+            self.exceeded = true;
+        }
+    }
+
+    /// A program or an erase fails, which loses nothing.
+    pub(super) fn fail_an_operation(&mut self) {
+        if self.engine.media.settings().log_blocks > 0 {
+            return;
+        }
+        let Some(ppn) = self.any_living_page() else { return };
+        let Part::Page { channel, chip, die, plane, .. } = self.engine.media.part_of(ppn) else { unreachable!("where a page is") };
+        let part = if self.random.once_in(2) { Part::Channel(channel) } else { Part::Plane { channel, chip, die, plane } };
+        let (name, fault) = if self.random.once_in(3) { ("erase", Fault::Erase(part)) } else { ("program", Fault::Program(part)) };
+        self.engine.fail(fault);
+        *self.faults.entry(name).or_default() += 1;
+    }
+
+    /// Pages that are lost, in whatever version.
+    fn lost_versions(&self) -> u64 {
+        let members = self.engine.media.settings().members();
+        (0..members).map(|member| self.engine.media.lost_versions(MemberId(member as u16))).sum()
+    }
+
+    /// Whether something is lost that does not lie on this unit: a member that has lost blocks for good may have no room for what is
+    /// written now, so that this is lost though nothing else has failed.
+    fn has_lost_elsewhere(&self, unit: Option<u32>) -> bool {
+        let flash = &self.engine.media;
+        let slots = flash.settings().pages_per_member * flash.settings().members();
+        let mut versions = (0..slots).flat_map(|slot| VERSIONS.map(|version| (flash.address(slot), version)));
+        versions.any(|(page, version)| flash.is_lost(page, version) && verify::unit_of_version(flash, self.protects, page, version) != unit)
+    }
+
+    /// Once everything is as redundant as before, the next unit may fail.
+    pub(super) fn notice_rebuilt(&mut self) {
+        if self.failed.is_some() && self.engine.rebuild_share().is_none() && self.lost_versions() == 0 {
+            self.failed = None;
+            self.rebuilt += 1;
+        }
+    }
+}

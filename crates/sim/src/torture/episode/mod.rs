@@ -1,0 +1,14 @@
+//! One device, its requests, its failures, and the checks at each kill.
+//!
+//! `setup` is the device and what is kept of it; `course` goes from kill to kill, waits for what is `wanted`, and makes the `requests` and the
+//! `failures`; `checks` is what must hold at each kill, and `end` what must be once nothing more goes on.
+
+mod checks;
+mod course;
+mod end;
+mod failures;
+mod requests;
+mod setup;
+mod wanted;
+
+pub use setup::{Episode, KILLS};

@@ -1,0 +1,264 @@
+//! How each setting of the devices is drawn.
+//!
+//! What is drawn follows from the schema: each key of it, and each parameter of a scheme, is drawn from all its words, has a rule here, or stands in
+//! `rule` as never drawn, with the reason. A key is drawn when it is first needed, so that rules may look at what others came to; what is asked for
+//! (`Torture::settings`) takes the place of what would be drawn.
+
+use super::asked::Torture;
+use super::random::Random;
+use crate::config::{Kind, TABLES};
+use flashraid_redundancy::rebuild::ORDERS;
+use flashraid_redundancy::{Entry, Values};
+
+/// Physical pages, at most, that dies and planes are multiplied up to.
+const MOST_PAGES: u64 = 4_000;
+
+/// How a setting is drawn.
+pub(super) enum Rule {
+    /// Not at all, for this reason: it has no effect.
+    Never(&'static str),
+    /// Each of the words, or of `true` and `false`, is as likely.
+    AnyWord,
+    /// Each of these is as likely; what stands there twice, twice.
+    OneOf(&'static [&'static str]),
+    /// By what others came to; `None` leaves the default, where nothing else has an effect or is allowed.
+    By(fn(&mut Drawing) -> Option<String>),
+    /// When everything else is known.
+    Last,
+}
+
+/// The settings of an episode, as far as they are drawn.
+pub(super) struct Drawing<'a> {
+    pub(super) torture: &'a Torture,
+    pub(super) entry: &'static Entry,
+    pub(super) random: Random,
+    pub(super) drawn: Vec<(&'static str, Option<String>)>,
+}
+
+/// How a key of the schema, or a parameter of a scheme, is drawn. `None` if nobody has said.
+pub(super) fn rule(key: &str) -> Option<Rule> {
+    const TRACE: &str = "torture makes its own requests";
+    Some(match key {
+        "name" => Rule::Never("a label"),
+        "verify" => Rule::Never("torture verifies, whatever it says"),
+        "verify_every" => Rule::Never("torture verifies at each kill"),
+        "fail" => Rule::Never("torture makes its own failures"),
+        "format" | "time_unit" | "device_filter" | "on_error" | "op" | "action" | "object_bytes" => Rule::Never(TRACE),
+        "limit" | "speed" | "queue_depth" | "fit" => Rule::Never(TRACE),
+        "warmup" => Rule::Never("concerns statistics, of which torture has none"),
+
+        "channels" => Rule::By(channels),
+        "chips_per_channel" => Rule::By(|draw| {
+            let (least, most) = match draw.entry.mirror_chips > 0 {
+                true => (2, 4),
+                false if draw.is("member", "chip") => (2, 3),
+                false => (1, 4),
+            };
+            Some(draw.random.within(least, most).to_string())
+        }),
+        "mirror_chips" => Rule::By(|draw| {
+            let chips = draw.number("chips_per_channel");
+            // One half of the chips at most: a channel has all its data on the others.
+            (draw.entry.mirror_chips > 0).then(|| draw.random.within(1, (chips / 2).max(1)).to_string())
+        }),
+        "spare_chips" => Rule::OneOf(&["0", "0", "1", "2", "3", "4"]),
+        "dies_per_chip" => Rule::By(|draw| Some(draw.one_or_two(1))),
+        "planes_per_die" => Rule::By(|draw| {
+            let dies = draw.number("dies_per_chip");
+            Some(draw.one_or_two(dies))
+        }),
+        "pages_per_block" => Rule::By(|draw| Some(draw.random.within(2, 8).to_string())),
+        "page_bytes" => Rule::OneOf(&["4096", "512", "1024"]),
+        "read_ns" => Rule::OneOf(&["20000", "25000", "200000", "1"]),
+        "program_ns" => Rule::OneOf(&["200000", "200000", "20000", "1500000"]),
+        "erase_ns" => Rule::OneOf(&["1500000", "1500000", "20000"]),
+        "bus_ps_per_byte" => Rule::OneOf(&["25000", "25000", "1000", "0"]),
+        "read_command_ns" | "program_command_ns" | "erase_command_ns" => Rule::OneOf(&["0", "100", "5000"]),
+        "member" => Rule::By(|draw| {
+            // Mirror chips belong to a channel.
+            (draw.entry.mirror_chips == 0).then(|| draw.random.of_list(&["channel", "channel", "chip"]).into())
+        }),
+        "ftl" | "blocks_per_plane" | "over_provisioning" | "space_bytes" | "fill" | "fill_bytes" | "buffer_bytes_per_gib" => Rule::Last,
+        "mapping" => Rule::By(mapping),
+        "cmt_entries" => Rule::By(|draw| draw.is("mapping", "dftl").then(|| draw.random.of_list(&["1", "4", "16", "16", "64"]).into())),
+        "log_blocks" => Rule::By(|draw| {
+            let least = if draw.is("mapping", "fast") { 2 } else { 1 };
+            let planes = draw.number("dies_per_chip") * draw.number("planes_per_die");
+            draw.is_hybrid().then(|| (draw.random.within(least, 4) * planes).to_string())
+        }),
+        "allocation" => Rule::By(|draw| {
+            // A strip and its copy are in one member, wherever it has room.
+            let words: &[&str] = match draw.entry.mirror_chips > 0 {
+                true => &["semi_dynamic", "dynamic"],
+                false => &["semi_dynamic", "semi_dynamic", "static", "dynamic"],
+            };
+            (!draw.is_hybrid()).then(|| draw.random.of_list(words).into())
+        }),
+        "static_order" => Rule::By(|draw| {
+            let orders = ["WDP", "WPD", "DWP", "DPW", "PWD", "PDW"];
+            draw.is("allocation", "static").then(|| draw.random.of_list(&orders).into())
+        }),
+        "multi_plane" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["false", "true"]).into())),
+        "write_completes" => Rule::AnyWord,
+        "gc_threshold" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["0", "0.1", "0.3", "0.5"]).into())),
+        "gc_hard" => Rule::OneOf(&["2", "2", "3"]),
+        "wear_leveling" => Rule::By(|draw| {
+            let words: &[&str] = if draw.is_hybrid() { &["none", "dynamic"] } else { &["none", "dynamic", "static"] };
+            Some(draw.random.of_list(words).into())
+        }),
+        "wear_spread" => Rule::By(|draw| draw.is("wear_leveling", "static").then(|| draw.random.of_list(&["1", "2", "5"]).into())),
+        "buffer_bytes" => Rule::By(|draw| (draw.buffer() == "dram").then(|| draw.buffered_bytes())),
+        "nvram_buffer_bytes" => Rule::By(|draw| (draw.buffer() == "nvram").then(|| draw.buffered_bytes())),
+        "nvram_victim" => {
+            Rule::By(|draw| (draw.number("nvram_buffer_bytes") > 0).then(|| draw.random.of_list(&["oldest_write", "largest_group"]).into()))
+        }
+        "buffer_ns" => Rule::OneOf(&["1000", "0", "300000"]),
+
+        "parity_in_response" => Rule::OneOf(&["true", "true", "false"]),
+        "unwritten" => Rule::OneOf(&["zero", "zero", "prefill"]),
+        "rebuild" => Rule::By(|draw| {
+            let suiting: Vec<_> = ORDERS.iter().filter(|order| (order.suits)(draw.entry).is_ok()).map(|order| order.name).collect();
+            Some(match draw.torture.rebuild.as_str() {
+                "auto" if suiting.is_empty() => "none".into(),
+                "auto" => draw.random.of_list(&suiting).into(),
+                order => order.into(),
+            })
+        }),
+        "rebuild_window" => Rule::OneOf(&["0", "0", "1", "2", "16"]),
+        "precondition" => Rule::OneOf(&["none", "none", "none", "random:0.5", "random:2"]),
+        "seed" => Rule::By(|draw| Some(draw.random.below(1 << 32).to_string())),
+
+        "groups" => Rule::By(|draw| Some(draw.random.of_list(&["2", "2", "3"]).into())),
+        "completes" => Rule::OneOf(&["all_copies", "all_copies", "first_copy"]),
+        "mw_limit" => Rule::OneOf(&["1000", "1000", "1.1", "3", "0"]),
+        "alpha" => Rule::OneOf(&["0", "0", "0.5", "1"]),
+        "parity_cache_bytes" => Rule::By(|draw| {
+            let page_bytes = draw.number("page_bytes");
+            (draw.torture.device.is_none()).then(|| (draw.random.of_list(&[1, 2, 3, 5, 8]) * page_bytes).to_string())
+        }),
+        // Where pages do not move freely, nor do semivalid ones.
+        "gc_semivalid" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["commit", "commit", "move"]).into())),
+        _ => return None,
+    })
+}
+
+/// As many as the scheme asks for, and not many more.
+fn channels(draw: &mut Drawing) -> Option<String> {
+    let of_chips = draw.is("member", "chip");
+    let channels = match draw.entry.name {
+        "raid1" => draw.random.of_list(&[2, 4, 6]),
+        _ if draw.entry.parameters.iter().any(|parameter| parameter.name == "groups") => {
+            let groups = draw.number("groups").max(1);
+            groups * draw.random.within(1, (6 / groups).max(1))
+        }
+        _ if of_chips => draw.random.within(2, 3),
+        _ if draw.entry.mirror_chips > 0 => draw.random.within(3, 5),
+        _ => draw.random.within(3, 8),
+    };
+    Some(channels.to_string())
+}
+
+/// Hybrid mapping is for schemes that leave pages where they are.
+fn mapping(draw: &mut Drawing) -> Option<String> {
+    let moves = draw.entry.mirror_chips > 0 || draw.has_parameter("groups") || draw.is_asked("gc_semivalid", "move");
+    let words: &[&str] = if moves { &["page", "page", "dftl"] } else { &["page", "page", "page", "dftl", "dftl", "bast", "fast"] };
+    Some(draw.random.of_list(words).into())
+}
+
+impl Drawing<'_> {
+    /// What is asked for.
+    pub(super) fn asked(&self, key: &str) -> Option<&str> {
+        let settings = self.torture.settings.iter().rev();
+        let name = |given: &'_ str| given.rsplit_once('.').map_or(given.to_string(), |(_, name)| name.to_string());
+        settings.map(|(given, value)| (name(given), value.as_str())).find(|(given, _)| given == key).map(|(_, value)| value)
+    }
+
+    fn is_asked(&self, key: &str, value: &str) -> bool {
+        self.asked(key) == Some(value)
+    }
+
+    pub(super) fn has_parameter(&self, name: &str) -> bool {
+        self.entry.parameters.iter().any(|parameter| parameter.name == name)
+    }
+
+    /// What a setting has come to, drawn now if need be; empty for its default.
+    pub(super) fn value(&mut self, key: &'static str) -> String {
+        if let Some(asked) = self.asked(key) {
+            return asked.into();
+        }
+        if let Some((_, value)) = self.drawn.iter().find(|(name, _)| *name == key) {
+            return value.clone().unwrap_or_default();
+        }
+        let value = match rule(key).unwrap_or(Rule::AnyWord) {
+            Rule::Never(_) | Rule::Last => None,
+            Rule::AnyWord => Some(self.random.of_list(&words_of(key, self.entry)).to_string()),
+            Rule::OneOf(values) => Some(self.random.of_list(values).to_string()),
+            Rule::By(draw) => draw(self),
+        };
+        self.drawn.push((key, value.clone()));
+        value.unwrap_or_default()
+    }
+
+    fn is(&mut self, key: &'static str, value: &str) -> bool {
+        self.value(key) == value
+    }
+
+    fn is_hybrid(&mut self) -> bool {
+        ["bast", "fast"].contains(&self.value("mapping").as_str())
+    }
+
+    /// A number that has been drawn or asked for; 0 for none.
+    pub(super) fn number(&mut self, key: &'static str) -> u64 {
+        self.value(key).parse().unwrap_or(0)
+    }
+
+    /// One or two parts of each of so many parts of a chip, as far as the device stays small.
+    fn one_or_two(&mut self, parts: u64) -> String {
+        let pages = 12 * self.number("pages_per_block") * self.number("channels") * self.number("chips_per_channel");
+        let most = if 2 * parts * pages > MOST_PAGES { 1 } else { 2 };
+        self.random.within(1, most).to_string()
+    }
+
+    /// Which kind of buffer there is: one that is asked for takes the place of any other.
+    pub(super) fn buffer(&mut self) -> String {
+        const KINDS: [(&str, &str); 3] = [("buffer_bytes", "dram"), ("nvram_buffer_bytes", "nvram"), ("buffer_bytes_per_gib", "per_gib")];
+        if KINDS.iter().any(|(key, _)| self.asked(key).is_some()) || self.torture.device.is_some() {
+            return "none".into();
+        }
+        if let Some((_, Some(kind))) = self.drawn.iter().find(|(name, _)| *name == BUFFER) {
+            return kind.clone();
+        }
+        let kind = if self.has_parameter("parity_cache_bytes") || self.entry.name == "no-pc" {
+            self.random.of_list(&["none", "none", "dram", "per_gib", "nvram", "nvram"])
+        } else {
+            self.random.of_list(&["none", "none", "none", "dram", "dram", "per_gib", "nvram", "nvram"])
+        };
+        self.drawn.push((BUFFER, Some(kind.into())));
+        kind.into()
+    }
+
+    fn buffered_bytes(&mut self) -> String {
+        (self.random.within(1, 12) * self.number("page_bytes")).to_string()
+    }
+
+    /// All that is drawn so far, and all that is asked for.
+    pub(super) fn settings(&self) -> Vec<(String, String)> {
+        let drawn = self.drawn.iter().filter(|(key, _)| *key != BUFFER && self.asked(key).is_none());
+        let drawn = drawn.filter_map(|(key, value)| Some((key.to_string(), value.clone()?)));
+        drawn.chain(self.torture.settings.iter().cloned()).collect()
+    }
+}
+
+/// Stands for the kind of the buffer among what is drawn; no key.
+const BUFFER: &str = "";
+
+/// The words of a key or parameter that has words.
+pub(super) fn words_of(key: &str, entry: &Entry) -> Vec<&'static str> {
+    let kind = TABLES.iter().flat_map(|table| table.keys).find(|of_table| of_table.name == key).map(|key| key.kind);
+    match (kind, entry.parameters.iter().find(|parameter| parameter.name == key).map(|parameter| parameter.values)) {
+        (Some(Kind::Word(words)), _) => words.iter().map(|(word, _)| *word).collect(),
+        (Some(Kind::Flag), _) => vec!["false", "true"],
+        (_, Some(Values::Words(words))) => words.to_vec(),
+        _ => panic!("nobody has said how torture draws {key}"),
+    }
+}
