@@ -3,15 +3,17 @@
 #![warn(missing_docs)]
 
 mod contract;
+mod counts;
+mod operation;
 pub mod parts;
 pub mod rebuild;
 mod registry;
 pub mod schemes;
+pub mod stripe_map;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use contract::{
-    CommitCause, Commits, Damage, Decisions, Extent, Failure, Group, GuardCounts, IdleWork, Job, Lock, Lost, Method, Operation,
-    OperationKind, Outcomes, ParityUpdates, Scheme, Step,
-};
+pub use contract::{Addressing, Damage, Job, Lost, Scheme};
+pub use counts::{Commits, GuardCounts, ParityUpdates};
+pub use operation::{CommitCause, Decisions, Extent, Failure, Group, IdleWork, Lock, Method, Operation, OperationKind, Outcomes, Step};
 pub use registry::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, SCHEMES, Values, find};

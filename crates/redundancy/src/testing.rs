@@ -5,50 +5,20 @@
 //! `CopyWhenIdle` is a job that rewrites every page of a member which has nothing else to do.
 
 use crate::parts::bits::{self, Bits};
-use crate::parts::layout::{Layout, LeftAsymmetric, Role, Row};
 use crate::parts::pages;
-use crate::parts::parity::{ParityScheme, waits_for_reads};
+use crate::parts::raid::waits_for_reads;
+use crate::parts::stripe::Guard;
 use crate::parts::update::UpdateRule;
-use crate::{Decisions, Extent, Job, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
+use crate::schemes::raid5::Raid5;
+use crate::stripe_map::formula::{Formula, FormulaRow, Layout};
+use crate::stripe_map::{Role, Row, StripeMap};
+use crate::{Addressing, Decisions, Extent, Job, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
 use flashraid_vocabulary::{
     Cause, Change, Guardian, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Priority, Ruling, Sources, StripeId, Version, View, Wave,
 };
 
-/// What a scheme over `self.inner`, a RAID-5, shares with it.
-macro_rules! like_raid5 {
-    () => {
-        fn user_pages(&self) -> u64 {
-            self.inner.user_pages()
-        }
-
-        fn width(&self) -> u32 {
-            self.inner.width()
-        }
-
-        fn stripes(&self) -> u32 {
-            self.inner.stripes()
-        }
-
-        fn fill(&self, index: u64) -> Option<Operation> {
-            self.inner.fill(index)
-        }
-
-        fn locate(&self, lpn: Lpn) -> MemberPage {
-            self.inner.locate(lpn)
-        }
-
-        fn stripe_of(&self, lpn: Lpn) -> StripeId {
-            self.inner.stripe_of(lpn)
-        }
-
-        fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
-            self.inner.redundancy_of(lpn, pages)
-        }
-
-        fn boxed_clone(&self) -> Box<dyn Scheme> {
-            Box::new(self.clone())
-        }
-    };
+fn left_asymmetric(members: u16, stripes: u32) -> Formula {
+    Formula { layout: Layout::LeftAsymmetric, members, stripes }
 }
 
 /// RAID-5 whose partial-stripe writes program their data first and then read whatever lies on the members with the shorter queues.
@@ -56,23 +26,23 @@ macro_rules! like_raid5 {
 /// Waves: update reads if any, data programs, pre-reads if any, parity program.
 #[derive(Clone, Debug)]
 pub struct DecidesInSecondStep {
-    inner: ParityScheme<LeftAsymmetric>,
+    inner: Raid5<Formula>,
 }
 
 impl DecidesInSecondStep {
     /// On `members` members (at least 3) of `stripes` pages.
     pub fn new(members: u16, stripes: u32, page_bytes: u32) -> Self {
-        Self { inner: ParityScheme::new(LeftAsymmetric { members, stripes }, page_bytes, UpdateRule::Fewest) }
+        Self { inner: Raid5::new(left_asymmetric(members, stripes), page_bytes, UpdateRule::Fewest) }
     }
 
     /// RMW if fewer page operations are queued at the members that it reads than at those that RCW reads.
-    fn choose(&self, strips: u64, row: &Row, view: &dyn View) -> Method {
+    fn choose(&self, strips: u64, row: &FormulaRow, view: &dyn View) -> Method {
         let queued = |address: MemberPage| {
             let (reads, programs) = view.queued(address.member);
             reads + programs
         };
         let rmw = Bits(strips).map(|strip| queued(row.data(strip))).sum::<u32>() + queued(row.parity());
-        let rcw = Bits(self.inner.all_strips() & !strips).map(|strip| queued(row.data(strip))).sum::<u32>();
+        let rcw = Bits(row.all() & !strips).map(|strip| queued(row.data(strip))).sum::<u32>();
         if rmw < rcw { Method::Rmw } else { Method::Rcw }
     }
 }
@@ -84,35 +54,41 @@ impl Guardian for DecidesInSecondStep {
 }
 
 impl Scheme for DecidesInSecondStep {
-    like_raid5!();
+    fn addressing(&self) -> &dyn Addressing {
+        &self.inner.raid
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Scheme> {
+        Box::new(self.clone())
+    }
 
     fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {
         self.inner.decide(extent, view, decisions)
     }
 
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
-        if operation.kind != OperationKind::Write || operation.strips == self.inner.all_strips() {
+        if operation.kind != OperationKind::Write || operation.strips == self.inner.raid.map().row(operation.stripe).all() {
             return self.inner.step(operation, outcomes, view, wave);
         }
-        let stripe = self.inner.stripe(operation, 0, view);
+        let stripe = self.inner.raid.stripe(operation, 0, Guard::None, view);
         let row = stripe.row;
         // The programs stay pending until the operation ends, so the old versions are the current ones in every step.
-        let merged = self.inner.merged(operation, &row, view);
+        let merged = self.inner.raid.merged(operation, &row, view);
         match operation.step {
             0 if merged != 0 => {
-                self.inner.push_update_reads(merged, &stripe, view, wave);
+                self.inner.raid.push_update_reads(merged, &stripe, view, wave);
                 operation.update_reads = merged.count_ones() as u8;
                 return waits_for_reads(operation, wave);
             }
             0 | 1 => {
-                self.inner.push_data_programs(operation, merged, &row, wave);
+                self.inner.raid.push_data_programs(operation, merged, &row, wave);
                 operation.step = 2;
                 return Step::Wave;
             }
             2 => {
                 operation.method = self.choose(operation.strips, &row, view);
-                self.inner.count(operation.method);
-                self.inner.push_pre_reads(operation.method, operation.strips, 0, &stripe, view, wave);
+                self.inner.raid.count(operation.method);
+                self.inner.raid.push_pre_reads(operation.method, operation.strips, 0, &stripe, view, wave);
                 operation.reads += wave.operations.len() as u8;
                 operation.step = 3;
                 if !wave.operations.is_empty() {
@@ -122,7 +98,7 @@ impl Scheme for DecidesInSecondStep {
             _ => {}
         }
         let reads = bits::lowest(u32::from(operation.reads)) & !bits::lowest(u32::from(operation.update_reads));
-        self.inner.push_parity_program(&row, Sources { host: operation.strips, reads, ..Sources::default() }, wave);
+        self.inner.raid.push_parity_program(&row, Sources { host: operation.strips, reads, ..Sources::default() }, wave);
         operation.step = 4;
         Step::Last
     }
@@ -147,7 +123,7 @@ impl Scheme for DecidesInSecondStep {
 /// Full-stripe writes and trims bring the parity up to date at once and release the bases.
 #[derive(Clone, Debug)]
 pub struct CommitsAnotherFirst {
-    inner: ParityScheme<LeftAsymmetric>,
+    inner: Raid5<Formula>,
     /// Decided: the stripe whose parity was put off last.
     open: Option<StripeId>,
     /// Durable: the dirty strips of each stripe.
@@ -160,7 +136,7 @@ impl CommitsAnotherFirst {
     /// On `members` members (at least 3) of `stripes` pages.
     pub fn new(members: u16, stripes: u32, page_bytes: u32) -> Self {
         Self {
-            inner: ParityScheme::new(LeftAsymmetric { members, stripes }, page_bytes, UpdateRule::Rcw),
+            inner: Raid5::new(left_asymmetric(members, stripes), page_bytes, UpdateRule::Rcw),
             open: None,
             dirty: vec![0; stripes as usize],
             deferred: 0,
@@ -174,16 +150,16 @@ impl CommitsAnotherFirst {
     }
 
     fn defers(&self, operation: &Operation) -> bool {
-        operation.kind == OperationKind::Write && operation.strips != self.inner.all_strips()
+        operation.kind == OperationKind::Write && operation.strips != self.inner.raid.map().row(operation.stripe).all()
     }
 
-    fn step_deferring(&mut self, operation: &mut Operation, row: &Row, view: &dyn View, wave: &mut Wave) -> Step {
-        let merged = self.inner.merged(operation, row, view);
+    fn step_deferring(&mut self, operation: &mut Operation, row: &FormulaRow, view: &dyn View, wave: &mut Wave) -> Step {
+        let merged = self.inner.raid.merged(operation, row, view);
         if operation.step == 0 && merged != 0 {
-            self.inner.push_update_reads(merged, &self.inner.stripe(operation, 0, view), view, wave);
+            self.inner.raid.push_update_reads(merged, &self.inner.raid.stripe(operation, 0, Guard::None, view), view, wave);
             return waits_for_reads(operation, wave);
         }
-        self.inner.push_data_programs(operation, merged, row, wave);
+        self.inner.raid.push_data_programs(operation, merged, row, wave);
         let dirty = self.dirty(operation.stripe);
         for (strip, program) in Bits(operation.strips).zip(&mut wave.operations) {
             program.keep_base = dirty >> strip & 1 == 0;
@@ -193,11 +169,11 @@ impl CommitsAnotherFirst {
         Step::Last
     }
 
-    fn step_committing(&mut self, operation: &mut Operation, row: &Row, view: &dyn View, wave: &mut Wave) -> Step {
+    fn step_committing(&mut self, operation: &mut Operation, row: &FormulaRow, view: &dyn View, wave: &mut Wave) -> Step {
         if self.dirty(operation.stripe) == 0 {
             return Step::Nothing;
         }
-        let step = self.inner.plan_commit(operation, &self.inner.stripe(operation, 0, view), view, wave);
+        let step = self.inner.raid.plan_commit(operation, &self.inner.raid.stripe(operation, 0, Guard::None, view), view, wave);
         if step == Step::Last {
             self.release_bases(row, view, wave);
             self.committed += 1;
@@ -205,33 +181,39 @@ impl CommitsAnotherFirst {
         step
     }
 
-    fn release_bases(&self, row: &Row, view: &dyn View, wave: &mut Wave) {
-        let pages = Bits(self.inner.all_strips()).map(|strip| row.data(strip));
+    fn release_bases(&self, row: &FormulaRow, view: &dyn View, wave: &mut Wave) {
+        let pages = Bits(row.all()).map(|strip| row.data(strip));
         wave.changes.extend(pages.filter(|&page| view.is_written(page, Version::Base)).map(Change::ReleaseBase));
     }
 }
 
 impl Guardian for CommitsAnotherFirst {
     fn rule(&self, address: MemberPage) -> Ruling {
-        let stripe = self.inner.layout().stripe_at(address.page);
-        match self.inner.layout().row(stripe).role(address.member) {
-            Role::Data(strip) if self.dirty(stripe) >> strip & 1 == 1 => Ruling::CommitFirst,
+        let stripe = self.inner.raid.map().stripe_of(address);
+        match self.inner.raid.map().row(stripe).role(address.member) {
+            Some(Role::Data(strip)) if self.dirty(stripe) >> strip & 1 == 1 => Ruling::CommitFirst,
             _ => Ruling::Free,
         }
     }
 }
 
 impl Scheme for CommitsAnotherFirst {
-    like_raid5!();
+    fn addressing(&self) -> &dyn Addressing {
+        &self.inner.raid
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Scheme> {
+        Box::new(self.clone())
+    }
 
     fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {
         let pages = self.inner.decide(extent, view, decisions);
         let mut operation = decisions.operations[0];
         if self.defers(&operation) {
-            operation.space &= !(1 << self.inner.layout().parity_member(operation.stripe).0);
+            operation.space &= !self.inner.raid.map().row(operation.stripe).parity_bit();
             decisions.operations.clear();
             if let Some(other) = self.open.replace(operation.stripe).filter(|&open| open != operation.stripe) {
-                decisions.operations.push(self.inner.commit(other));
+                decisions.operations.push(self.inner.raid.commit(other));
                 operation.requires = Some(0);
             }
             decisions.operations.push(operation);
@@ -240,7 +222,7 @@ impl Scheme for CommitsAnotherFirst {
     }
 
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
-        let row = self.inner.layout().row(operation.stripe);
+        let row = self.inner.raid.map().row(operation.stripe);
         if self.defers(operation) {
             return self.step_deferring(operation, &row, view, wave);
         }
@@ -269,7 +251,7 @@ impl Scheme for CommitsAnotherFirst {
     }
 
     fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
-        self.dirty(self.inner.layout().position(lpn).0) == 0 && self.inner.recover(lpn, lost, sources)
+        self.dirty(self.inner.raid.map().position(lpn).0) == 0 && self.inner.recover(lpn, lost, sources)
     }
 
     fn protects(&self) -> Protects {
@@ -285,7 +267,7 @@ impl Scheme for CommitsAnotherFirst {
     }
 
     fn commit_for_collection(&mut self, address: MemberPage, has_room: bool) -> Option<Operation> {
-        has_room.then(|| self.inner.commit(self.inner.layout().stripe_at(address.page)))
+        has_room.then(|| self.inner.raid.commit(self.inner.raid.map().stripe_of(address)))
     }
 }
 

@@ -12,7 +12,9 @@
 
 use super::bits::{self, Bits};
 use super::{cut, pages};
-use crate::{Build, Damage, Decisions, Extent, Failure, Lost, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
+use crate::{
+    Addressing, Build, Damage, Decisions, Extent, Failure, Lost, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step,
+};
 use flashraid_vocabulary::{
     Cause, Change, Guardian, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave,
 };
@@ -278,7 +280,7 @@ impl<S: Steering> Guardian for Copies<S> {
     }
 }
 
-impl<S: Steering> Scheme for Copies<S> {
+impl<S: Steering> Addressing for Copies<S> {
     fn user_pages(&self) -> u64 {
         u64::from(self.layout.strips) * u64::from(self.layout.rows)
     }
@@ -290,37 +292,6 @@ impl<S: Steering> Scheme for Copies<S> {
     /// A page with its copies.
     fn stripes(&self) -> u32 {
         self.layout.strips * self.layout.rows
-    }
-
-    fn mirror_groups(&self) -> Option<u32> {
-        self.steering.is_free_in_group().then_some(self.layout.groups)
-    }
-
-    fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
-        let (row, strip) = self.layout.position(extent.first);
-        let (pages, stripe) = match extent.op {
-            HostOp::Read => (extent.pages.min(u64::from(self.layout.strips - strip)), StripeId(row.0)),
-            _ => (1, self.stripe_of(extent.first)),
-        };
-        let mut operation = cut::operation(extent, pages, self.page_bytes, stripe, row, strip);
-        if extent.op == HostOp::Write {
-            operation.space = bits::of(self.layout.copies(row, strip).map(|copy| u32::from(copy.member.0)));
-            operation.lag = self.steering.lag(self.layout.groups);
-        }
-        decisions.operations.push(operation);
-        pages
-    }
-
-    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
-        match operation.kind {
-            OperationKind::Read => self.read(operation, view, wave),
-            OperationKind::Write => self.write(operation, outcomes, view, wave),
-            OperationKind::Trim => self.trim(operation, view, wave),
-            OperationKind::Repair => self.step_repair(operation, outcomes, view, wave),
-            OperationKind::Commit | OperationKind::Job => {
-                unreachable!("this scheme never decides {:?}", operation.kind)
-            }
-        }
     }
 
     fn fill(&self, index: u64) -> Option<Operation> {
@@ -348,6 +319,43 @@ impl<S: Steering> Scheme for Copies<S> {
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
         let (page, strip) = self.layout.position(lpn);
         pages.extend(self.layout.copies(page, strip).skip(1));
+    }
+}
+
+impl<S: Steering> Scheme for Copies<S> {
+    fn addressing(&self) -> &dyn Addressing {
+        self
+    }
+
+    fn mirror_groups(&self) -> Option<u32> {
+        self.steering.is_free_in_group().then_some(self.layout.groups)
+    }
+
+    fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
+        let (row, strip) = self.layout.position(extent.first);
+        let (pages, stripe) = match extent.op {
+            HostOp::Read => (extent.pages.min(u64::from(self.layout.strips - strip)), StripeId(row.0)),
+            _ => (1, StripeId(extent.first.0 as u32)),
+        };
+        let mut operation = cut::operation(extent, pages, self.page_bytes, stripe, row, strip);
+        if extent.op == HostOp::Write {
+            operation.space = bits::of(self.layout.copies(row, strip).map(|copy| u32::from(copy.member.0)));
+            operation.lag = self.steering.lag(self.layout.groups);
+        }
+        decisions.operations.push(operation);
+        pages
+    }
+
+    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        match operation.kind {
+            OperationKind::Read => self.read(operation, view, wave),
+            OperationKind::Write => self.write(operation, outcomes, view, wave),
+            OperationKind::Trim => self.trim(operation, view, wave),
+            OperationKind::Repair => self.step_repair(operation, outcomes, view, wave),
+            OperationKind::Commit | OperationKind::Job => {
+                unreachable!("this scheme never decides {:?}", operation.kind)
+            }
+        }
     }
 
     /// The first other copy that survives.

@@ -1,7 +1,7 @@
 //! Orders and the walk, on a scheme that is nothing but the damage of its stripes.
 
 use super::*;
-use crate::{Decisions, Extent, Lost, OperationKind, ParityUpdates, Protects, SCHEMES, find};
+use crate::{Addressing, Decisions, Extent, Lost, OperationKind, ParityUpdates, Protects, SCHEMES, find};
 use flashraid_vocabulary::{Cause, Guardian, LocalPage, Lpn, MemberPage, PageOperation, Ruling, Sources, Version};
 use std::collections::BTreeSet;
 
@@ -30,12 +30,31 @@ impl Guardian for Damaged {
     }
 }
 
-impl Scheme for Damaged {
+impl Addressing for Damaged {
     fn user_pages(&self) -> u64 {
         10
     }
     fn width(&self) -> u32 {
         1
+    }
+    fn fill(&self, _: u64) -> Option<Operation> {
+        None
+    }
+    fn locate(&self, lpn: Lpn) -> MemberPage {
+        MemberPage { member: MemberId(0), page: LocalPage(lpn.0 as u32) }
+    }
+    fn stripe_of(&self, lpn: Lpn) -> StripeId {
+        StripeId(lpn.0 as u32)
+    }
+    fn redundancy_of(&self, _: Lpn, _: &mut Vec<MemberPage>) {}
+    fn stripes(&self) -> u32 {
+        10
+    }
+}
+
+impl Scheme for Damaged {
+    fn addressing(&self) -> &dyn Addressing {
+        self
     }
     fn decide(&mut self, _: &Extent, _: &dyn View, _: &mut Decisions) -> u64 {
         1
@@ -50,21 +69,8 @@ impl Scheme for Damaged {
         wave.operations.push(crate::parts::pages::program(address, Cause::Rebuild, 4096, Sources::default()));
         Step::Last
     }
-    fn fill(&self, _: u64) -> Option<Operation> {
-        None
-    }
-    fn locate(&self, lpn: Lpn) -> MemberPage {
-        MemberPage { member: MemberId(0), page: LocalPage(lpn.0 as u32) }
-    }
-    fn stripe_of(&self, lpn: Lpn) -> StripeId {
-        StripeId(lpn.0 as u32)
-    }
-    fn redundancy_of(&self, _: Lpn, _: &mut Vec<MemberPage>) {}
     fn recover(&self, _: Lpn, _: &Lost, _: &mut Vec<(MemberPage, Version)>) -> bool {
         false
-    }
-    fn stripes(&self) -> u32 {
-        10
     }
     fn damage(&self, stripe: StripeId, view: &dyn View) -> Damage {
         match self.damage[stripe.0 as usize] {

@@ -8,9 +8,12 @@
 //! Departures: those of PPC (`ppc.rs`). The read of the old parity is charged even if NVRAM has it, as in the paper, unless
 //! `fpc_cached_parity_free` says otherwise.
 
-use crate::parts::delayed::{Delayed, Next, PARITY_CACHE_BYTES, Rule, Stripe, Sum};
+use crate::parts::delayed::{Delayed, Next, PARITY_CACHE_BYTES, Rule};
 use crate::parts::parity_cache::Replacement;
+use crate::parts::stripe::{Stripe, Sum};
 use crate::parts::update::UpdateRule;
+use crate::stripe_map::Row;
+use crate::stripe_map::formula::Layout;
 use crate::{Build, Entry, Method, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
 use flashraid_vocabulary::Ruling;
 
@@ -24,7 +27,7 @@ pub const ENTRY: Entry = Entry {
     redundancy: Redundancy::Parity,
     members: "from 3 to 32",
     mirror_chips: 0,
-    parameters: &[PARITY_CACHE_BYTES, UpdateRule::PARAMETER, CACHED_PARITY_FREE],
+    parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, UpdateRule::PARAMETER, CACHED_PARITY_FREE],
     build,
 };
 
@@ -39,7 +42,7 @@ const CACHED_PARITY_FREE: Parameter = Parameter {
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     let rule = Fpc { update: UpdateRule::from_build(build)?, is_cached_free: build.choice(&CACHED_PARITY_FREE)? == "yes" };
-    Ok(Box::new(Delayed::new(ENTRY.name, build, rule, Replacement::LRU)?))
+    Ok(Box::new(Delayed::on_device(ENTRY.name, build, rule, Replacement::LRU)?))
 }
 
 /// What updates do (SPEC 4.6, flush).
@@ -50,15 +53,20 @@ struct Fpc {
 }
 
 impl Rule for Fpc {
-    fn next(&self, stripe: &Stripe, changed: u64) -> Next {
-        let is_cached = stripe.associated != 0;
-        let method = self.update.method(changed.count_ones(), stripe.all.count_ones());
+    fn next<R: Row>(&self, stripe: &Stripe<R>, changed: u64) -> Next {
+        let is_cached = stripe.dirty != 0;
+        let method = self.update.method(changed.count_ones(), stripe.row.width());
         let is_rmw = method == Method::Rmw;
         let sum = match method {
-            Method::Rmw => Sum { current: changed, base: 0, parity: !is_cached, delayed: is_cached },
-            _ => Sum { current: stripe.all & !changed, ..Sum::default() },
+            Method::Rmw => Sum { current: changed, parity: !is_cached, delayed: is_cached, ..Sum::default() },
+            _ => Sum { current: stripe.all() & !changed, ..Sum::default() },
         };
-        Next { sum, reads_parity: is_rmw && is_cached && !self.is_cached_free, associated: stripe.all, keeps_bases: false }
+        Next { sum, reads_parity: is_rmw && is_cached && !self.is_cached_free, associated: stripe.all(), keeps_bases: false }
+    }
+
+    /// NVRAM holds the whole parity.
+    fn commit<R: Row>(&self, _stripe: &Stripe<R>) -> Option<Sum> {
+        Some(Sum { delayed: true, ..Sum::default() })
     }
 
     /// There are none.

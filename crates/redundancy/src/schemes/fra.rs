@@ -11,12 +11,14 @@
 
 use crate::parts::bits::Bits;
 use crate::parts::cut;
-use crate::parts::layout::{Layout, LeftAsymmetric, Role};
-use crate::parts::parity::{Losses, ParityScheme, Stripe, waits_for_reads};
-use crate::parts::update::UpdateRule;
+use crate::parts::raid::{Raid, waits_for_reads};
+use crate::parts::repair;
+use crate::parts::stripe::{Guard, Stripe};
+use crate::stripe_map::formula::{Formula, Layout};
+use crate::stripe_map::{Role, Row, StripeMap};
 use crate::{
-    Build, CommitCause, Damage, Decisions, Entry, Extent, Failure, Group, GuardCounts, IdleWork, Lost, Method, Operation, OperationKind,
-    Outcomes, ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step,
+    Addressing, Build, CommitCause, Damage, Decisions, Entry, Extent, Failure, Group, GuardCounts, IdleWork, Lost, Method, Operation,
+    OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step,
 };
 use flashraid_vocabulary::{Change, Guardian, HostOp, Lpn, MemberPage, Ruling, StripeId, Version, View, Wave, memory, prefetch};
 use std::collections::VecDeque;
@@ -32,21 +34,13 @@ pub const ENTRY: Entry = Entry {
     redundancy: Redundancy::Parity,
     members: "at least 3",
     mirror_chips: 0,
-    parameters: &[],
+    parameters: &[Layout::PARAMETER],
     build,
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     cut::at_least(ENTRY.name, build, 3)?;
-    let layout = LeftAsymmetric { members: build.members, stripes: build.pages_per_member };
-    Ok(Box::new(Fra {
-        // Its rule is never asked: parities are made of the whole stripe.
-        inner: ParityScheme::new(layout, build.page_bytes, UpdateRule::Rcw),
-        stripes: vec![Notes::default(); layout.stripes as usize],
-        queue: memory::reserved(layout.stripes as usize).into(),
-        counts: GuardCounts::default(),
-        committed: 0,
-    }))
+    Ok(Box::new(Fra::new(Formula::new(Layout::from_build(build)?, build), build.page_bytes)))
 }
 
 /// What is noted of a stripe. `next` is what the operation that has it makes of it.
@@ -65,57 +59,62 @@ struct Notes {
 
 /// RAID-5 with parities in idle time.
 #[derive(Clone, Debug)]
-struct Fra {
-    inner: ParityScheme<LeftAsymmetric>,
+pub struct Fra<M> {
+    raid: Raid<M>,
     stripes: Vec<Notes>,
     /// Stripes whose parity is out of date, the oldest first.
     queue: VecDeque<StripeId>,
     counts: GuardCounts,
-    committed: u64,
 }
 
-impl Fra {
+impl<M: StripeMap> Fra<M> {
+    /// Over the stripes of `map`.
+    pub fn new(map: M, page_bytes: u32) -> Self {
+        let stripes = map.stripes() as usize;
+        Self {
+            stripes: vec![Notes::default(); stripes],
+            queue: memory::reserved(stripes).into(),
+            raid: Raid::new(map, page_bytes),
+            counts: GuardCounts::default(),
+        }
+    }
+
     fn notes(&mut self, stripe: StripeId) -> &mut Notes {
         &mut self.stripes[stripe.0 as usize]
     }
 
-    /// The stripe as a plan sees it: changed strips are dirty, as mirrored ones are, but without a copy; a parity that is of no use is lost.
-    fn plain(&self, number: StripeId, stripe: Stripe) -> Stripe {
+    /// The stripe of an operation: changed strips are dirty, and nothing guards them.
+    fn stripe(&self, operation: &Operation, view: &dyn View) -> Stripe<M::Row> {
+        let Notes { changed, is_void, .. } = self.stripes[operation.stripe.0 as usize];
+        Stripe { is_void, ..self.raid.stripe(operation, changed, Guard::None, view) }
+    }
+
+    fn whole_stripe(&self, number: StripeId, view: &dyn View) -> Stripe<M::Row> {
         let Notes { changed, is_void, .. } = self.stripes[number.0 as usize];
-        let Losses { current, base, parity, .. } = stripe.lost;
-        Stripe { lost: Losses { current, base, copy: changed, parity: parity || is_void }, ..stripe }
+        Stripe { is_void, ..self.raid.whole_stripe(number, changed, Guard::None, view) }
     }
 
-    fn stripe(&self, operation: &Operation, view: &dyn View) -> Stripe {
-        let changed = self.stripes[operation.stripe.0 as usize].changed;
-        self.plain(operation.stripe, self.inner.stripe(operation, changed, view))
-    }
-
-    fn whole_stripe(&self, number: StripeId, view: &dyn View) -> Stripe {
-        self.plain(number, self.inner.whole_stripe(number, self.stripes[number.0 as usize].changed, view))
-    }
-
-    fn write(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
-        if operation.space >> stripe.row.parity().member.0 & 1 == 1 {
-            return self.inner.plan(operation, outcomes, stripe, |_| Method::FullStripe, view, wave); // the fill
+    fn write(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) -> Step {
+        if operation.space & stripe.row.parity_bit() != 0 {
+            return self.raid.plan(operation, outcomes, stripe, |_| Method::FullStripe, view, wave); // the fill
         }
         if outcomes.unplaced != 0 {
             return Step::Failed(Failure::NoSpace);
         }
-        let merged = self.inner.merged(operation, &stripe.row, view);
+        let merged = self.raid.merged(operation, &stripe.row, view);
         if operation.step == 0 {
-            if !stripe.can_compute(merged & stripe.unreadable()) {
+            if !stripe.has_newest(merged) {
                 return Step::Failed(Failure::Lost);
             }
-            self.inner.push_update_reads(merged, stripe, view, wave);
+            self.raid.push_update_reads(merged, stripe, view, wave);
             operation.update_reads = wave.operations.len() as u8;
             if !wave.operations.is_empty() {
                 return waits_for_reads(operation, wave);
             }
         }
         operation.method = Method::Deferred;
-        self.inner.count(Method::Deferred);
-        self.inner.push_data_programs(operation, merged, &stripe.row, wave);
+        self.raid.count(Method::Deferred);
+        self.raid.push_data_programs(operation, merged, &stripe.row, wave);
         let noted = self.note(operation, operation.strips, stripe, view);
         for (strip, program) in Bits(operation.strips).zip(&mut wave.operations) {
             program.keep_base = noted >> strip & 1 == 1;
@@ -125,25 +124,22 @@ impl Fra {
     }
 
     /// These strips change: the parity covers what they were, if it covers what they are. Returns those that it covers.
-    fn note(&mut self, operation: &Operation, strips: u64, stripe: &Stripe, view: &dyn View) -> u64 {
-        let covered = self.inner.written(&stripe.row, strips & !stripe.mirrored, view);
+    fn note(&mut self, operation: &Operation, strips: u64, stripe: &Stripe<M::Row>, view: &dyn View) -> u64 {
+        let covered = self.raid.written(&stripe.row, strips & !stripe.dirty, view);
         let notes = self.notes(operation.stripe);
         notes.next_changed |= strips;
         notes.next_noted |= covered;
         covered
     }
 
-    fn trim(&mut self, operation: &Operation, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+    fn trim(&mut self, operation: &Operation, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) -> Step {
         let row = &stripe.row;
-        let dropped = self.inner.written(row, operation.strips, view);
-        if dropped == 0 {
-            return Step::Nothing;
-        }
-        if self.inner.written(row, self.inner.all_strips() & !dropped, view) == 0 {
-            wave.changes.extend(Bits(dropped).map(|strip| Change::Unmap(row.data(strip))));
-            wave.changes.extend(view.is_written(row.parity(), Version::Current).then(|| Change::Unmap(row.parity())));
-            self.forget(operation, stripe, wave);
-            return Step::Done;
+        let dropped = self.raid.written(row, operation.strips, view);
+        if let Some(step) = self.raid.trim_all(operation, dropped, stripe, view, wave) {
+            if step == Step::Done {
+                self.forget(operation, stripe, wave);
+            }
+            return step;
         }
         let covered = self.note(operation, dropped, stripe, view);
         wave.changes.extend(Bits(covered).map(|strip| Change::Retire(row.data(strip))));
@@ -152,32 +148,24 @@ impl Fra {
     }
 
     /// The parity covers the newest versions, or nothing is left to cover, when the operation ends.
-    fn forget(&mut self, operation: &Operation, stripe: &Stripe, wave: &mut Wave) {
+    fn forget(&mut self, operation: &Operation, stripe: &Stripe<M::Row>, wave: &mut Wave) {
         let notes = self.notes(operation.stripe);
         (notes.next_changed, notes.next_noted) = (0, 0);
         wave.changes.extend(Bits(notes.noted).map(|strip| Change::ReleaseBase(stripe.row.data(strip))));
     }
 
     /// Makes the parity of the newest versions.
-    fn commit(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
+    fn commit(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) -> Step {
         if outcomes.unplaced != 0 {
             return Step::Failed(Failure::NoSpace);
         }
-        if operation.step == 0 && (stripe.mirrored == 0 || stripe.lost.current != 0) {
+        if operation.step == 0 && (stripe.dirty == 0 || stripe.lost.current != 0) {
             return Step::Nothing;
         }
-        let step = self.inner.plan_commit(operation, stripe, view, wave);
+        let step = self.raid.plan_commit(operation, stripe, view, wave);
         if step == Step::Last {
             self.counts.commits[operation.commit as usize].count(operation.reads);
-            self.committed += 1;
-            self.forget(operation, stripe, wave);
-        }
-        step
-    }
-
-    fn step_repair(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe, view: &dyn View, wave: &mut Wave) -> Step {
-        let step = self.inner.plan_repair(operation, outcomes, stripe, view, wave);
-        if step == Step::Last && operation.space >> stripe.row.parity().member.0 & 1 == 1 {
+            self.raid.count_commit();
             self.forget(operation, stripe, wave);
         }
         step
@@ -216,24 +204,16 @@ impl Fra {
     }
 }
 
-impl Guardian for Fra {
+impl<M: StripeMap> Guardian for Fra<M> {
     /// A noted version is garbage.
     fn rule(&self, _address: MemberPage) -> Ruling {
         Ruling::Free
     }
 }
 
-impl Scheme for Fra {
-    fn user_pages(&self) -> u64 {
-        self.inner.user_pages()
-    }
-
-    fn width(&self) -> u32 {
-        self.inner.width()
-    }
-
-    fn stripes(&self) -> u32 {
-        self.inner.stripes()
+impl<M: StripeMap> Scheme for Fra<M> {
+    fn addressing(&self) -> &dyn Addressing {
+        &self.raid
     }
 
     /// SPEC 4.6: each entry of the map has room for a second address.
@@ -242,18 +222,18 @@ impl Scheme for Fra {
     }
 
     fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
-        let (mut operation, pages) = self.inner.cut(extent);
+        let (mut operation, pages) = self.raid.cut(extent);
         if extent.op != HostOp::Read {
-            operation.space &= !(1 << self.inner.layout().row(operation.stripe).parity().member.0);
+            operation.space &= !self.raid.map().row(operation.stripe).parity_bit();
         }
         decisions.operations.push(operation);
         pages
     }
 
     fn decide_group(&mut self, group: &Group, _page_bytes: u32, _view: &dyn View, decisions: &mut Decisions) {
-        let operation = self.inner.cut_group(group);
-        let parity = self.inner.layout().row(operation.stripe).parity();
-        decisions.operations.push(Operation { space: operation.space & !(1 << parity.member.0), ..operation });
+        let operation = self.raid.cut_group(group);
+        let parity = self.raid.map().row(operation.stripe).parity_bit();
+        decisions.operations.push(Operation { space: operation.space & !parity, ..operation });
     }
 
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
@@ -266,8 +246,14 @@ impl Scheme for Fra {
             OperationKind::Write => self.write(operation, outcomes, &stripe, view, wave),
             OperationKind::Trim => self.trim(operation, &stripe, view, wave),
             OperationKind::Commit => self.commit(operation, outcomes, &stripe, view, wave),
-            OperationKind::Repair => self.step_repair(operation, outcomes, &stripe, view, wave),
-            OperationKind::Read | OperationKind::Job => self.inner.plan(operation, outcomes, &stripe, |_| Method::None, view, wave),
+            OperationKind::Repair => {
+                let (step, makes_parity) = self.raid.plan_repair(operation, outcomes, &stripe, view, wave);
+                if makes_parity {
+                    self.forget(operation, &stripe, wave);
+                }
+                step
+            }
+            OperationKind::Read | OperationKind::Job => self.raid.plan(operation, outcomes, &stripe, |_| Method::None, view, wave),
         }
     }
 
@@ -284,49 +270,22 @@ impl Scheme for Fra {
         }
     }
 
-    fn fill(&self, index: u64) -> Option<Operation> {
-        self.inner.fill(index)
-    }
-
-    fn locate(&self, lpn: Lpn) -> MemberPage {
-        self.inner.locate(lpn)
-    }
-
-    fn stripe_of(&self, lpn: Lpn) -> StripeId {
-        self.inner.stripe_of(lpn)
-    }
-
     fn prefetch(&self, lpn: Lpn) {
         prefetch(&self.stripes, self.stripe_of(lpn).0 as usize);
     }
 
-    fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
-        self.inner.redundancy_of(lpn, pages);
-    }
-
     fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
-        let (stripe, index) = self.inner.layout().position(lpn);
-        let Notes { changed, is_void, .. } = self.stripes[stripe.0 as usize];
-        let is_covered = changed >> index & 1 == 0 && !is_void;
-        is_covered && self.inner.recover_covered(index, &self.inner.layout().row(stripe), changed, lost, sources)
+        let (number, strip) = self.raid.map().position(lpn);
+        let Notes { changed, is_void, .. } = self.stripes[number.0 as usize];
+        Stripe { is_void, ..Stripe::new(self.raid.map().row(number), changed, Guard::None) }.recover(strip, lost, sources)
     }
 
     fn damage(&self, stripe: StripeId, view: &dyn View) -> Damage {
-        if !view.has_failures() {
-            return Damage::None;
-        }
-        match self.inner.repairable(&self.whole_stripe(stripe, view)) {
-            None => Damage::None,
-            Some(page) if !view.is_lost(page, Version::Current) => Damage::None,
-            Some(page) if view.has_room(page) => Damage::Compute,
-            Some(_) => Damage::NoRoom,
-        }
+        repair::damage(&self.whole_stripe(stripe, view), view)
     }
 
     fn repair(&self, stripe: StripeId, view: &dyn View) -> Operation {
-        let state = self.whole_stripe(stripe, view);
-        let lost = self.inner.repairable(&state).expect("only damaged stripes are repaired");
-        Operation::background(OperationKind::Repair, stripe, state.row.page(), self.inner.layout().first(stripe), 1 << lost.member.0)
+        self.raid.repair(stripe, &self.whole_stripe(stripe, view), view)
     }
 
     fn protects(&self) -> Protects {
@@ -338,7 +297,7 @@ impl Scheme for Fra {
     }
 
     fn parity_updates(&self) -> ParityUpdates {
-        ParityUpdates { committed: self.committed, ..self.inner.parity_updates() }
+        self.raid.updates()
     }
 
     fn moves_bases(&self) -> bool {
@@ -352,15 +311,15 @@ impl Scheme for Fra {
     /// Pages that no parity covers; those that are lost already are not in danger any more.
     fn exposed(&self, stripe: StripeId, view: &dyn View) -> u32 {
         let Notes { changed, is_void, .. } = self.stripes[stripe.0 as usize];
-        let uncovered = if is_void { self.inner.all_strips() } else { changed };
-        let row = self.inner.layout().row(stripe);
-        let written = self.inner.written(&row, uncovered, view);
+        let row = self.raid.map().row(stripe);
+        let uncovered = if is_void { row.all() } else { changed };
+        let written = self.raid.written(&row, uncovered, view);
         Bits(written).filter(|strip| !view.is_lost(row.data(*strip), Version::Current)).count() as u32
     }
 
     fn base_erased(&mut self, address: MemberPage) {
-        let stripe = self.inner.layout().stripe_at(address.page);
-        if let Role::Data(strip) = self.inner.layout().row(stripe).role(address.member) {
+        let stripe = self.raid.map().stripe_of(address);
+        if let Some(Role::Data(strip)) = self.raid.map().row(stripe).role(address.member) {
             let notes = self.notes(stripe);
             let was_noted = notes.noted >> strip & 1 == 1;
             notes.noted &= !(1 << strip);
@@ -372,7 +331,7 @@ impl Scheme for Fra {
 
     fn drain(&mut self) -> Option<Operation> {
         let stripe = self.dequeue()?;
-        Some(Operation { commit: CommitCause::Shutdown, ..self.inner.commit(stripe) })
+        Some(Operation { commit: CommitCause::Shutdown, ..self.raid.commit(stripe) })
     }
 
     fn works_when_idle(&self) -> bool {
@@ -381,15 +340,15 @@ impl Scheme for Fra {
 
     fn idle(&mut self, view: &dyn View) -> IdleWork {
         while let Some(&stripe) = self.queue.front() {
-            let row = self.inner.layout().row(stripe);
+            let row = self.raid.map().row(stripe);
             let is_out_of_date = self.stripes[stripe.0 as usize].changed != 0;
             if is_out_of_date && !(view.has_failures() && self.whole_stripe(stripe, view).lost.current != 0) {
-                let pages = Bits(self.inner.all_strips()).map(|strip| row.data(strip));
+                let pages = Bits(row.all()).map(|strip| row.data(strip));
                 if !view.has_room(row.parity()) || !pages.chain([row.parity()]).all(|page| view.is_idle(page.member)) {
                     return IdleWork::None;
                 }
                 self.dequeue();
-                return IdleWork::Start(Operation { commit: CommitCause::Idle, ..self.inner.commit(stripe) });
+                return IdleWork::Start(Operation { commit: CommitCause::Idle, ..self.raid.commit(stripe) });
             }
             self.queue.pop_front();
             self.notes(stripe).is_queued = false;

@@ -6,8 +6,9 @@
 //! erase a semivalid page: then the parity is committed. The price is NVRAM, and flash for the semivalid pages.
 //! Paper: S. Im, D. Shin, "Flash-Aware RAID Techniques for Dependable and High-Performance Flash Memory SSD", IEEE Transactions on Computers
 //! 60(1), 2011, section 4. Rules: SPEC 4.2 to 4.5 and 4.9. The paper's names: pi is `associated`, the old PPN the base, the PPPN the parity's page.
-//! What an update does is here (section 4.2), what a commit does (4.3) and what follows a failure (4.5) in `parts::delayed`, which victim the cache
-//! takes (4.4) in `parts::parity_cache`.
+//! What an update (section 4.2) and a commit (4.3) read is here. What the paper calls associated strips are dirty ones whose guard is NVRAM: which versions
+//! a lost page is the sum of (4.5) is in `parts::stripe`, repairs are in `parts::repair`. The course of updates and commits, the same for FPC, is in
+//! `parts::delayed`; which victim the cache takes (4.4) in `parts::parity_cache`.
 //!
 //! Departures, all of them also of FPC:
 //! - The victim of the cache is chosen in request order, also a stripe that is locked (SPEC 4.4: never one): so counts do not depend on timing. Its
@@ -21,8 +22,11 @@
 //! - The cost by which CA-PPC chooses counts strips that were never written, too, though a commit does not read them.
 //! - A commit whose parity finds no page, as its chip is dead and not replaced, drops the entry only if the stripe has lost nothing else.
 
-use crate::parts::delayed::{Delayed, Next, PARITY_CACHE_BYTES, Rule, Stripe, Sum, entries};
+use crate::parts::delayed::{Delayed, Next, PARITY_CACHE_BYTES, Rule, entries};
 use crate::parts::parity_cache::Replacement;
+use crate::parts::stripe::{Stripe, Sum};
+use crate::stripe_map::Row;
+use crate::stripe_map::formula::Layout;
 use crate::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
 use flashraid_vocabulary::Ruling;
 
@@ -37,7 +41,7 @@ pub const PPC: Entry = Entry {
     redundancy: Redundancy::Parity,
     members: "from 3 to 32",
     mirror_chips: 0,
-    parameters: &[PARITY_CACHE_BYTES, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
+    parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
     build: |given| build("ppc", given, Replacement::LRU),
 };
 
@@ -46,7 +50,7 @@ pub const CA_PPC: Entry = Entry {
     name: "ca-ppc",
     title: "CA-PPC (PPC with commit-cost-aware replacement)",
     about: "PPC that replaces the parities which are cheap to commit rather than those not used for the longest time. Costs as PPC.",
-    parameters: &[PARITY_CACHE_BYTES, ALPHA, SPARES_RECENT, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
+    parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, ALPHA, SPARES_RECENT, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
     build: |given| {
         let replacement = Replacement { alpha: given.thousandths(&ALPHA)?, spares_recent: given.choice(&SPARES_RECENT)? == "half" };
         build("ca-ppc", given, replacement)
@@ -114,7 +118,7 @@ fn build(name: &str, build: &Build, replacement: Replacement) -> Result<Box<dyn 
         releases_early: build.choice(&EARLY_RELEASE)? == "yes",
         moves_bases: build.choice(&GC_SEMIVALID)? == "move",
     };
-    Ok(Box::new(Delayed::new(name, build, rule, replacement)?))
+    Ok(Box::new(Delayed::on_device(name, build, rule, replacement)?))
 }
 
 /// What updates do (SPEC 4.4, flush).
@@ -126,11 +130,11 @@ struct Ppc {
 }
 
 impl Rule for Ppc {
-    fn next(&self, stripe: &Stripe, changed: u64) -> Next {
-        let known = stripe.associated;
+    fn next<R: Row>(&self, stripe: &Stripe<R>, changed: u64) -> Next {
+        let known = stripe.dirty;
         let (superseded, unchanged) = (changed & known, known & !changed);
         let fewer = self.reads_fewest && unchanged.count_ones() < superseded.count_ones();
-        let sum = if changed == stripe.all {
+        let sum = if changed == stripe.all() {
             Sum::default()
         } else if fewer {
             Sum { current: unchanged, ..Sum::default() }
@@ -139,7 +143,16 @@ impl Rule for Ppc {
             Sum { current: superseded, delayed: known != 0, ..Sum::default() }
         };
         let associated = known | changed;
-        Next { sum, reads_parity: false, associated, keeps_bases: !self.releases_early || associated != stripe.all }
+        Next { sum, reads_parity: false, associated, keeps_bases: !self.releases_early || associated != stripe.all() }
+    }
+
+    /// SPEC 4.4, commit (section 4.3): what NVRAM holds and, with half of the strips associated or more, the other strips, else the old parity and the
+    /// old versions; the other way round if something of that is lost.
+    fn commit<R: Row>(&self, stripe: &Stripe<R>) -> Option<Sum> {
+        let many = Sum { current: stripe.all() & !stripe.dirty, delayed: true, ..Sum::default() };
+        let few = Sum { base: stripe.dirty, parity: true, delayed: true, ..Sum::default() };
+        let is_large = stripe.dirty.count_ones() >= stripe.row.width().div_ceil(2);
+        if is_large { [many, few] } else { [few, many] }.into_iter().find(|sum| stripe.can_read(sum))
     }
 
     fn ruling(&self) -> Ruling {

@@ -4,13 +4,13 @@
 //! the XOR of the others. Small writes pay for the parity with pre-reads, and every one of them programs the same member, which
 //! wears fastest and limits the write rate.
 //! Source: D. A. Patterson, G. Gibson, R. H. Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988, section
-//! on level 4; SPEC 0.2 (layout) and 0.6, CR4 (same update rules as CR5). The rules are in `parts::parity`.
+//! on level 4; SPEC 0.2 (layout) and 0.6, CR4 (same update rules as CR5). The rules are in `parts::raid`; this is raid5 with another layout (`layout = last_member`).
 //! Departures: none.
 
 use crate::parts::cut;
-use crate::parts::layout::LastMember;
-use crate::parts::parity::ParityScheme;
 use crate::parts::update::UpdateRule;
+use crate::schemes::raid5::Raid5;
+use crate::stripe_map::formula::{Formula, Layout};
 use crate::{Build, Entry, ParameterError, Protects, Redundancy, Scheme};
 
 /// RAID-4.
@@ -29,6 +29,6 @@ pub const ENTRY: Entry = Entry {
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     cut::at_least(ENTRY.name, build, 3)?;
-    let layout = LastMember { members: build.members, stripes: build.pages_per_member };
-    Ok(Box::new(ParityScheme::new(layout, build.page_bytes, UpdateRule::from_build(build)?)))
+    let map = Formula::new(Layout::LastMember, build);
+    Ok(Box::new(Raid5::new(map, build.page_bytes, UpdateRule::from_build(build)?)))
 }

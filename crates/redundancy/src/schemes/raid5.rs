@@ -5,14 +5,21 @@
 //! with pre-reads.
 //! Source: D. A. Patterson, G. Gibson, R. H. Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988, section
 //! on level 5; SPEC 0.2 (left-asymmetric layout, which the figures of cr5m and ppc show) and 0.6, CR5 (full stripe without
-//! pre-reads; RMW if it needs strictly fewer pre-reads, else RCW). The rules are in `parts::parity`.
+//! pre-reads; RMW if it needs strictly fewer pre-reads, else RCW). The rules are in `parts::raid`.
 //! Departures: none.
 
 use crate::parts::cut;
-use crate::parts::layout::LeftAsymmetric;
-use crate::parts::parity::ParityScheme;
+use crate::parts::raid::Raid;
+use crate::parts::repair;
+use crate::parts::stripe::{Guard, Stripe};
 use crate::parts::update::UpdateRule;
-use crate::{Build, Entry, ParameterError, Protects, Redundancy, Scheme};
+use crate::stripe_map::formula::{Formula, Layout};
+use crate::stripe_map::{Row, StripeMap};
+use crate::{
+    Addressing, Build, Damage, Decisions, Entry, Extent, Group, Lost, Operation, OperationKind, Outcomes, ParameterError, ParityUpdates,
+    Protects, Redundancy, Scheme, Step,
+};
+use flashraid_vocabulary::{Guardian, Lpn, MemberPage, Ruling, StripeId, Version, View, Wave};
 
 /// RAID-5.
 pub const ENTRY: Entry = Entry {
@@ -24,12 +31,84 @@ pub const ENTRY: Entry = Entry {
     redundancy: Redundancy::Parity,
     members: "at least 3",
     mirror_chips: 0,
-    parameters: &[UpdateRule::PARAMETER],
+    parameters: &[Layout::PARAMETER, UpdateRule::PARAMETER],
     build,
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     cut::at_least(ENTRY.name, build, 3)?;
-    let layout = LeftAsymmetric { members: build.members, stripes: build.pages_per_member };
-    Ok(Box::new(ParityScheme::new(layout, build.page_bytes, UpdateRule::from_build(build)?)))
+    let map = Formula::new(Layout::from_build(build)?, build);
+    Ok(Box::new(Raid5::new(map, build.page_bytes, UpdateRule::from_build(build)?)))
+}
+
+/// Stripes whose parity is brought up to date with every write, over any map.
+#[derive(Clone, Debug)]
+pub struct Raid5<M> {
+    pub(crate) raid: Raid<M>,
+    rule: UpdateRule,
+}
+
+impl<M: StripeMap> Raid5<M> {
+    /// Computes the parity of partial-stripe writes by `rule`.
+    pub fn new(map: M, page_bytes: u32, rule: UpdateRule) -> Self {
+        Self { raid: Raid::new(map, page_bytes), rule }
+    }
+
+    fn whole_stripe(&self, stripe: StripeId, view: &dyn View) -> Stripe<M::Row> {
+        self.raid.whole_stripe(stripe, 0, Guard::None, view)
+    }
+}
+
+impl<M: StripeMap> Guardian for Raid5<M> {
+    fn rule(&self, _address: MemberPage) -> Ruling {
+        Ruling::Free
+    }
+}
+
+impl<M: StripeMap> Scheme for Raid5<M> {
+    fn addressing(&self) -> &dyn Addressing {
+        &self.raid
+    }
+
+    fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
+        self.raid.decide(extent, decisions)
+    }
+
+    fn decide_group(&mut self, group: &Group, _page_bytes: u32, _view: &dyn View, decisions: &mut Decisions) {
+        decisions.operations.push(self.raid.cut_group(group));
+    }
+
+    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        let stripe = self.raid.stripe(operation, 0, Guard::None, view);
+        if operation.kind == OperationKind::Repair {
+            return self.raid.plan_repair(operation, outcomes, &stripe, view, wave).0;
+        }
+        let (rule, width) = (self.rule, stripe.row.width());
+        self.raid.plan(operation, outcomes, &stripe, |changed| rule.method(changed.count_ones(), width), view, wave)
+    }
+
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+        let (stripe, strip) = self.raid.map().position(lpn);
+        Stripe::new(self.raid.map().row(stripe), 0, Guard::None).recover(strip, lost, sources)
+    }
+
+    fn damage(&self, stripe: StripeId, view: &dyn View) -> Damage {
+        repair::damage(&self.whole_stripe(stripe, view), view)
+    }
+
+    fn repair(&self, stripe: StripeId, view: &dyn View) -> Operation {
+        self.raid.repair(stripe, &self.whole_stripe(stripe, view), view)
+    }
+
+    fn protects(&self) -> Protects {
+        Protects::Member
+    }
+
+    fn parity_updates(&self) -> ParityUpdates {
+        self.raid.updates()
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Scheme> {
+        Box::new(self.clone())
+    }
 }

@@ -119,7 +119,7 @@ fn figure_8() {
     assert!(host.scheme.recover(Lpn(1), &lost(1), &mut sources));
     assert_eq!(sources, [(page(2), Version::Current), (page(4), Version::Delayed)]);
     assert!(host.scheme.recover(Lpn(0), &lost(0), &mut sources));
-    let of_the_old = [(page(3), Version::Current), (page(1), Version::Base), (page(2), Version::Base), (page(4), Version::Current)];
+    let of_the_old = [(page(1), Version::Base), (page(2), Version::Base), (page(3), Version::Current), (page(4), Version::Current)];
     assert_eq!(sources, of_the_old);
     host.check();
 }

@@ -47,7 +47,7 @@ fn reads_of_lost_pages() {
         ("", "1", 1, "0 2 3 4"),
         ("1 2", "1", 1, "2"),
         ("1", "1", 1, ""), // NVRAM alone has it
-        ("1 2", "0", 0, "3 1b 2b 4"),
+        ("1 2", "0", 0, "1b 2b 3 4"),
         ("0 1 2 3", "3", 3, "0 1 2"),
         ("1 2", "4", 0, "0"),
         ("1 2", "1b", 1, "1"),
@@ -74,7 +74,7 @@ fn repairs() {
     for (associated, lost, damage, plans, commits) in [
         ("1 2", "1 1b", Compute, vec![["0 3 2", "4 1"]], 1), // the chip of an associated strip: it, and the parity of the others
         ("1", "1 1b", Compute, vec![["0 2 3", "4 1"]], 1),
-        ("1 2", "0", Compute, vec![["3 1b 2b 4", "0"]], 0), // of another strip: the entry stays
+        ("1 2", "0", Compute, vec![["1b 2b 3 4", "0"]], 0), // of another strip: the entry stays
         ("1 2", "4", Compute, vec![["0 3", "4"]], 1),       // of the parity, whatever the formula
         ("1", "4", Compute, vec![["0 2 3", "4"]], 1),
         ("1 2", "1", Compute, vec![["2", "1"]], 0), // one page: the base is there
@@ -82,7 +82,7 @@ fn repairs() {
         ("0 1 2 3", "4", Compute, vec![["", "4"]], 1),
         ("", "1", Compute, vec![["0 2 3 4", "1"]], 0), // no entry: RAID-5
         ("", "4", Compute, vec![["0 1 2 3", "4"]], 0),
-        ("1 2", "0 1", Compute, vec![["3 1b 2b 4", "0"], ["2", "1"]], 0),
+        ("1 2", "0 1", Compute, vec![["1b 2b 3 4", "0"], ["2", "1"]], 0),
         ("1 2", "1 2", None, vec![], 0),
         ("1", "0 4", None, vec![], 0),
         ("1 2", "1 2 4", None, vec![], 0),
@@ -141,7 +141,7 @@ fn updates_with_something_lost() {
         ("", "0", (1, 1), "1 4", Method::Rcw, 1), // what cancels out is not read
         ("", "0", (0, 1), "1 2 3", Method::Rcw, 0),
         ("", "4", (0, 1), "1 2 3", Method::Rcw, 1),
-        ("1 2", "0", (1, 1), "2 1b 2b 4", Method::Rcw, 1),
+        ("1 2", "0", (1, 1), "1b 2 2b 4", Method::Rcw, 1),
         ("1 2", "1 1b", (2, 1), "0 2 3", Method::Rmw, 1),
         ("1 2", "1 1b", (1, 1), "0 2 3", Method::Rcw, 0),
         ("1 2", "1b", (0, 1), "1 2 3", Method::Rcw, 0),

@@ -223,30 +223,11 @@ pub fn pages(op: HostOp, first: u64, count: u64) -> HostRequest {
 #[allow(unused_macros)]
 macro_rules! like_inner {
     () => {
-        fn user_pages(&self) -> u64 {
-            self.inner.user_pages()
-        }
-        fn stripes(&self) -> u32 {
-            self.inner.stripes()
-        }
-
-        fn width(&self) -> u32 {
-            self.inner.width()
+        fn addressing(&self) -> &dyn flashraid_redundancy::Addressing {
+            self.inner.addressing()
         }
         fn ended(&mut self, operation: &Operation) {
             self.inner.ended(operation);
-        }
-        fn fill(&self, index: u64) -> Option<Operation> {
-            self.inner.fill(index)
-        }
-        fn locate(&self, lpn: Lpn) -> MemberPage {
-            self.inner.locate(lpn)
-        }
-        fn stripe_of(&self, lpn: Lpn) -> flashraid_vocabulary::StripeId {
-            self.inner.stripe_of(lpn)
-        }
-        fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
-            self.inner.redundancy_of(lpn, pages);
         }
         fn recover(
             &self,

@@ -1,0 +1,224 @@
+//! Parities that NVRAM holds while those on flash are out of date: the rules that PPC and FPC share (SPEC 4.2, 4.4, 4.6).
+//!
+//! A strip is *associated* (SPEC: in pi) if it has changed since the parity on flash was made: it is dirty (`parts::stripe`), and its guard is what NVRAM
+//! holds, the XOR of the newest versions of all associated strips. With all strips associated that alone protects the stripe, and bases are of no use;
+//! so a full parity in NVRAM (FPC) is the case in which either none or all are associated. With none associated the stripe is a RAID-5 stripe, and has no
+//! entry.
+//!
+//! What an update does to what NVRAM holds is the scheme's (`Rule`). A commit makes the parity of both lines, by whichever reads fewer pages; if the
+//! parity's chip has no page at hand the collector makes do with all strips associated (widen).
+//!
+//! *Decided* state (`ParityCache`) and *durable* state are apart: plans and recovery look at the durable one alone. They differ in what is under
+//! way, and where the collector or a failure intervened: then an operation finds nothing to do, or an update makes an entry that it was to find.
+//!
+//! After failures an associated strip is the XOR of NVRAM and the other associated ones, any other strip is the XOR of the parity and what that
+//! covers of the others. A write or trim that finds something of its stripe lost makes NVRAM cover the whole stripe: so nothing that it leaves
+//! behind depends on what is lost, and it needs no page for a parity. If it cannot, as more is lost than one failure takes, the data are written and the
+//! parity counts as lost. Repairs follow the table of SPEC 4.4.
+//!
+//! So the two lines give back two lost strips, one each: one of a member that has failed, one of a member that had no page for what was written since.
+//! What makes one line of the two (a commit, widening, covering the whole stripe) would cost both. It is left undone then, until a repair has brought
+//! one back: the commit fails and its entry stays, an update goes on as if nothing were lost or fails.
+
+mod commit;
+mod decide;
+mod scheme;
+mod update;
+
+use crate::parts::bits::Bits;
+use crate::parts::cut;
+use crate::parts::parity_cache::{ParityCache, Replacement};
+use crate::parts::raid::Raid;
+use crate::parts::stripe::{Guard, Stripe, Sum};
+use crate::stripe_map::formula::{Formula, Layout};
+use crate::stripe_map::{Row, StripeMap};
+use crate::{Build, GuardCounts, Operation, OperationKind, Parameter, ParameterError, Values};
+use flashraid_vocabulary::{Cause, Change, Ruling, StripeId, Version, View, Wave, memory};
+
+/// How much NVRAM there is for parities.
+pub const PARITY_CACHE_BYTES: Parameter = Parameter {
+    name: "parity_cache_bytes",
+    unit: "bytes",
+    values: Values::Whole { least: 512, most: u32::MAX, default: 32_768 },
+    needs: None,
+    only_in_gc: false,
+    about: "NVRAM for delayed parities, in bytes: one page for each stripe whose parity is delayed; the rest of an entry is neglected.",
+};
+
+/// Members beyond which the reads of one operation, two versions of each strip, would not fit one wave.
+const MOST_MEMBERS: u16 = 32;
+
+/// How a scheme brings up to date what NVRAM holds of a stripe.
+pub trait Rule: Clone + Send + 'static {
+    /// What an update of the data strips `changed` does, of a stripe of which nothing is lost. Must follow from what is associated and changed alone.
+    fn next<R: Row>(&self, stripe: &Stripe<R>, changed: u64) -> Next;
+
+    /// What a commit makes the parity of, as all newest versions add up to it; `None` if too much is lost.
+    fn commit<R: Row>(&self, stripe: &Stripe<R>) -> Option<Sum>;
+
+    /// What the collector does about a base.
+    fn ruling(&self) -> Ruling;
+}
+
+/// What NVRAM will hold of a stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// What it is made of beside the new versions of what changes.
+    pub sum: Sum,
+    /// The parity on flash is read too, though it is no part of the sum.
+    pub reads_parity: bool,
+    /// The associated strips.
+    pub associated: u64,
+    /// The versions that the parity on flash covers stay as bases.
+    pub keeps_bases: bool,
+}
+
+/// Whether a parity that covers the whole stripe, new versions of `changed` included, gives back all that is recoverable now. `is_made`: whether
+/// it can be computed.
+fn can_be_covered<R: Row>(stripe: &Stripe<R>, changed: u64, is_made: bool) -> bool {
+    let lost = stripe.lost.current & !changed;
+    let recoverable = Bits(lost).any(|strip| stripe.newest(strip).is_some());
+    !recoverable || (is_made && lost.count_ones() == 1)
+}
+
+/// Durable state of a stripe. `next` is what the operation that has it makes of it. (Of integers, as such an array is not touched before it is
+/// used.)
+#[derive(Clone, Copy, Debug, Default)]
+struct Durable {
+    associated: u32,
+    /// Associated strips that have a base.
+    bases: u32,
+    next_associated: u32,
+    next_bases: u32,
+    /// Entries that are being made: one or none.
+    making: u32,
+}
+
+/// Stripes with rotating parity that NVRAM delays.
+#[derive(Clone, Debug)]
+pub struct Delayed<M, R> {
+    /// Everything that RAID-5 does.
+    raid: Raid<M>,
+    rule: R,
+    page_bytes: u32,
+    /// Decided.
+    cache: ParityCache,
+    stripes: Vec<Durable>,
+    /// Entries being made.
+    making: u32,
+    counts: GuardCounts,
+}
+
+/// Entries of a cache of the size that the user asked for: at least one, and no more than there are stripes.
+pub fn entries(build: &Build) -> Result<u32, ParameterError> {
+    let bytes = build.whole(&PARITY_CACHE_BYTES)?;
+    if bytes < build.page_bytes {
+        let text = format!("parity_cache_bytes = {bytes}: the smallest that holds a parity is {}, one page", build.page_bytes);
+        return Err(ParameterError(text));
+    }
+    Ok((bytes / build.page_bytes).min(build.pages_per_member))
+}
+
+impl<R: Rule> Delayed<Formula, R> {
+    /// The scheme `name` on this device. `replacement` says how victims of the cache are chosen.
+    pub fn on_device(name: &str, build: &Build, rule: R, replacement: Replacement) -> Result<Self, ParameterError> {
+        cut::at_least(name, build, 3)?;
+        if build.members > MOST_MEMBERS {
+            return Err(ParameterError(format!("{name} works on at most {MOST_MEMBERS} members; the device has {}", build.members)));
+        }
+        let map = Formula::new(Layout::from_build(build)?, build);
+        Ok(Self::new(map, build.page_bytes, entries(build)?, rule, replacement))
+    }
+}
+
+impl<M: StripeMap, R: Rule> Delayed<M, R> {
+    /// Over the stripes of `map`, with `most_entries` entries.
+    pub fn new(map: M, page_bytes: u32, most_entries: u32, rule: R, replacement: Replacement) -> Self {
+        Self {
+            cache: ParityCache::new(map.stripes(), map.most_strips(), most_entries, replacement),
+            stripes: memory::zeroed(map.stripes() as usize),
+            raid: Raid::new(map, page_bytes),
+            rule,
+            page_bytes,
+            making: 0,
+            counts: GuardCounts { most_entries: most_entries.into(), ..GuardCounts::default() },
+        }
+    }
+
+    fn durable(&mut self, stripe: StripeId) -> &mut Durable {
+        &mut self.stripes[stripe.0 as usize]
+    }
+
+    fn associated(&self, stripe: StripeId) -> u64 {
+        self.stripes[stripe.0 as usize].associated.into()
+    }
+
+    fn stripe(&self, operation: &Operation, view: &dyn View) -> Stripe<M::Row> {
+        self.raid.stripe(operation, self.associated(operation.stripe), Guard::Delayed, view)
+    }
+
+    fn whole_stripe(&self, stripe: StripeId, view: &dyn View) -> Stripe<M::Row> {
+        self.raid.whole_stripe(stripe, self.associated(stripe), Guard::Delayed, view)
+    }
+
+    fn has_space_for_parity(operation: &Operation, row: &M::Row) -> bool {
+        operation.space & row.parity_bit() != 0
+    }
+
+    /// The pre-reads of an update, its sources first. Returns how many these are.
+    fn push_pre_reads(&self, next: &Next, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) -> usize {
+        self.raid.push_reads(&next.sum, Cause::PreRead, stripe, view, wave);
+        let sources = wave.operations.len();
+        if next.reads_parity && view.is_written(stripe.row.parity(), Version::Current) {
+            self.raid.push_read(stripe.row.parity(), Version::Current, Cause::PreRead, wave);
+        }
+        sources
+    }
+
+    /// Releases all bases when the operation ends.
+    fn release_bases(&self, operation: &Operation, row: &M::Row, wave: &mut Wave) {
+        let bases = self.stripes[operation.stripe.0 as usize].bases;
+        wave.changes.extend(Bits(bases.into()).map(|strip| Change::ReleaseBase(row.data(strip))));
+    }
+
+    /// The stripe is committed when the operation ends: it has neither bases nor an entry.
+    fn release(&mut self, operation: &Operation, stripe: &Stripe<M::Row>, wave: &mut Wave) {
+        self.release_bases(operation, &stripe.row, wave);
+        wave.changes.extend((stripe.dirty != 0).then_some(Change::ReleaseDelayed(stripe.row.parity())));
+        self.set_next(operation, 0, 0);
+    }
+
+    fn set_next(&mut self, operation: &Operation, associated: u64, bases: u64) {
+        let durable = self.durable(operation.stripe);
+        (durable.next_associated, durable.next_bases) = (associated as u32, bases as u32);
+    }
+
+    /// An operation that had its stripe has ended, or failed.
+    fn settle(&mut self, operation: &Operation, has_failed: bool) {
+        if matches!(operation.kind, OperationKind::Read | OperationKind::Job) {
+            return;
+        }
+        if self.is_update(operation) {
+            self.cache.ended(operation.stripe);
+        }
+        let durable = self.durable(operation.stripe);
+        let made = std::mem::take(&mut durable.making);
+        let before = *durable;
+        if !has_failed {
+            (durable.associated, durable.bases) = (before.next_associated, before.next_bases);
+        }
+        let after = *durable;
+        self.making -= made;
+        let strips = |of: Durable| (of.associated.into(), of.bases.into());
+        self.counts.moved(strips(before), strips(after));
+        debug_assert!(self.counts.entries + u64::from(self.making) <= self.counts.most_entries);
+        // The collector or a repair may have intervened, without a decision.
+        if !has_failed && matches!(operation.kind, OperationKind::Commit | OperationKind::Repair) {
+            match after.associated {
+                0 => self.cache.committed(operation.stripe),
+                _ if after.associated != before.associated => self.cache.widened(operation.stripe),
+                _ => {}
+            }
+        }
+    }
+}

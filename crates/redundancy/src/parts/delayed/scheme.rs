@@ -1,0 +1,168 @@
+//! The contract with the engine.
+
+use super::{Delayed, Rule};
+use crate::parts::bits::Bits;
+use crate::parts::parity_cache::ParityCache;
+use crate::parts::repair;
+use crate::parts::stripe::{Guard, Stripe};
+use crate::stripe_map::{Role, Row, StripeMap};
+use crate::{
+    Addressing, CommitCause, Damage, Decisions, Extent, Group, GuardCounts, Lost, Operation, OperationKind, Outcomes, ParityUpdates,
+    Protects, Scheme, Step,
+};
+use flashraid_vocabulary::{Change, Guardian, HostOp, Lpn, MemberPage, Ruling, StripeId, Version, View, Wave, prefetch};
+
+impl<M: StripeMap, R: Rule> Guardian for Delayed<M, R> {
+    fn rule(&self, address: MemberPage) -> Ruling {
+        let stripe = self.raid.map().stripe_of(address);
+        if self.stripes[stripe.0 as usize].bases == 0 { Ruling::Move } else { self.rule.ruling() }
+    }
+}
+
+impl<M: StripeMap, R: Rule> Scheme for Delayed<M, R> {
+    fn addressing(&self) -> &dyn Addressing {
+        &self.raid
+    }
+
+    /// SPEC 4.2: the map names the parity's physical page too (PPPN); the hash of old pages, of which each entry can have one a data strip, two
+    /// addresses of 32 bits each; and the cache, M (log2 I + N + W) bits for M entries, I stripes, N data strips, and pages of W bits.
+    fn tables(&self, mapped_pages: u64) -> Vec<(&'static str, u64)> {
+        let mut tables = vec![("page_map", 4 * mapped_pages)];
+        let old_pages = 8 * self.counts.most_entries * u64::from(self.width());
+        tables.extend((self.rule.ruling() != Ruling::Free).then_some(("old_page_hash", old_pages)));
+        tables
+    }
+
+    /// An entry of the cache holds the stripe's number, a bit for each strip, and a page.
+    fn nvram(&self) -> Vec<(&'static str, u64)> {
+        let stripe_bits = u64::from(u32::BITS - (self.stripes() - 1).leading_zeros());
+        let entry_bits = stripe_bits + u64::from(self.width()) + 8 * u64::from(self.page_bytes);
+        vec![("parity_cache", (self.counts.most_entries * entry_bits).div_ceil(8))]
+    }
+
+    fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
+        let (operation, pages) = self.raid.cut(extent);
+        match extent.op {
+            HostOp::Write => self.decide_write(operation, decisions),
+            HostOp::Trim => self.decide_trim(operation, decisions),
+            _ => decisions.operations.push(operation),
+        }
+        pages
+    }
+
+    fn decide_group(&mut self, group: &Group, _page_bytes: u32, _view: &dyn View, decisions: &mut Decisions) {
+        let operation = self.raid.cut_group(group);
+        self.decide_write(operation, decisions);
+    }
+
+    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        let stripe = self.stripe(operation, view);
+        if operation.step == 0 && operation.kind != OperationKind::Read {
+            let bases = self.durable(operation.stripe).bases;
+            self.set_next(operation, stripe.dirty, bases.into());
+        }
+        match operation.kind {
+            OperationKind::Read => self.raid.read(operation, &stripe, view, wave),
+            OperationKind::Write => self.write(operation, outcomes, &stripe, view, wave),
+            OperationKind::Trim => self.trim(operation, outcomes, &stripe, view, wave),
+            OperationKind::Commit => self.commit(operation, outcomes, &stripe, view, wave),
+            OperationKind::Repair => self.step_repair(operation, outcomes, &stripe, view, wave),
+            OperationKind::Job => unreachable!("this scheme gives no job any work"),
+        }
+    }
+
+    fn ended(&mut self, operation: &Operation) {
+        let row = self.raid.map().row(operation.stripe);
+        if operation.kind == OperationKind::Write && Self::has_space_for_parity(operation, &row) {
+            self.cache.filled(operation.stripe, operation.strips);
+        }
+        self.settle(operation, false);
+    }
+
+    fn failed(&mut self, operation: &Operation) {
+        self.settle(operation, true);
+    }
+
+    fn prefetch(&self, lpn: Lpn) {
+        let stripe = self.stripe_of(lpn);
+        self.cache.prefetch(stripe);
+        prefetch(&self.stripes, stripe.0 as usize);
+    }
+
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+        let (number, strip) = self.raid.map().position(lpn);
+        Stripe::new(self.raid.map().row(number), self.associated(number), Guard::Delayed).recover(strip, lost, sources)
+    }
+
+    fn damage(&self, stripe: StripeId, view: &dyn View) -> Damage {
+        repair::damage(&self.whole_stripe(stripe, view), view)
+    }
+
+    fn repair(&self, stripe: StripeId, view: &dyn View) -> Operation {
+        self.raid.repair(stripe, &self.whole_stripe(stripe, view), view)
+    }
+
+    fn protects(&self) -> Protects {
+        Protects::Member
+    }
+
+    fn prepared(&mut self) {
+        self.counts.begin();
+    }
+
+    fn parity_updates(&self) -> ParityUpdates {
+        self.raid.updates()
+    }
+
+    fn commit_for_collection(&mut self, address: MemberPage, has_room: bool) -> Option<Operation> {
+        let stripe = self.raid.map().stripe_of(address);
+        if self.associated(stripe) == 0 {
+            return None;
+        }
+        let commit = self.raid.commit(stripe);
+        Some(Operation { commit: CommitCause::Collection, space: if has_room { commit.space } else { 0 }, ..commit })
+    }
+
+    fn commit_cost(&self, address: MemberPage) -> (u32, u32) {
+        let map = self.raid.map();
+        let stripe = map.stripe_of(address);
+        debug_assert_ne!(map.row(stripe).role(address.member), Some(Role::Parity), "a parity has no base");
+        let durable = || ParityCache::commit_reads(self.width(), self.associated(stripe).count_ones());
+        (self.cache.reads_to_commit(stripe).unwrap_or_else(durable), 1)
+    }
+
+    fn moves_bases(&self) -> bool {
+        self.rule.ruling() == Ruling::Move
+    }
+
+    fn drain(&mut self) -> Option<Operation> {
+        let stripe = self.cache.take_oldest()?;
+        Some(Operation { commit: CommitCause::Shutdown, ..self.raid.commit(stripe) })
+    }
+
+    fn parity_cache_lost(&mut self, view: &dyn View, changes: &mut Vec<Change>) {
+        for number in 0..self.stripes() {
+            let row = self.raid.map().row(StripeId(number));
+            let durable = &mut self.stripes[number as usize];
+            if durable.associated != 0 {
+                changes.extend(Bits(durable.bases.into()).map(|strip| Change::ReleaseBase(row.data(strip))));
+                changes.push(Change::ReleaseDelayed(row.parity()));
+                (durable.associated, durable.bases) = (0, 0);
+            }
+            let is_written = |page| view.is_written(page, Version::Current);
+            if is_written(row.parity()) || Bits(row.all()).any(|strip| is_written(row.data(strip))) {
+                changes.push(Change::Lose(row.parity()));
+            }
+        }
+        (self.counts.entries, self.counts.old_pages) = (0, 0);
+        self.cache.lost();
+    }
+
+    fn guard(&self) -> Option<GuardCounts> {
+        Some(self.counts)
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Scheme> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,180 @@
+//! What a repair does for a stripe after failures, whatever guards its dirty strips: the tables of SPEC 0.6 (RAID), 1.7 (MCR) and 4.4 (PPC).
+//!
+//! One repair does one thing, and the next one what is left. First the parity is made anew where it is of no use to the clean strips, if what is lost
+//! of the data is there all the same: this makes up for a lost parity and for lost bases, and for lost copies that find no mirror chip. Else one strip is
+//! brought back, from what the parity covers, from NVRAM or from its copy; last, a copy from its strip.
+
+use crate::parts::bits::{self, Bits};
+use crate::parts::raid::{Raid, waits_for_reads};
+use crate::parts::stripe::{Guard, Stripe, Sum};
+use crate::stripe_map::{Row, StripeMap};
+use crate::{Damage, Failure, Method, Operation, OperationKind, Outcomes, Step};
+use flashraid_vocabulary::{Cause, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave};
+
+/// What a repair does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Aid {
+    /// Nothing: there is nothing lost, or nothing that can be brought back.
+    None,
+    /// Nothing, for want of room.
+    NoRoom,
+    /// Makes the parity anew, and with it the dirty strips that are lost, which it takes from their guard.
+    Parity,
+    /// Brings a strip back.
+    Strip(u32),
+    /// Copies a strip to the mirror chip.
+    ToCopy(u32),
+}
+
+/// What to do first for a stripe. `has_place` tells where pages can be programmed.
+fn first_aid<R: Row>(stripe: &Stripe<R>, has_place: impl Fn(MemberPage) -> bool, view: &dyn View) -> Aid {
+    let Stripe { row, lost, .. } = *stripe;
+    let mut is_short = false;
+    let mut place = |strips: u64, parity: bool| {
+        let mut pages = Bits(strips).map(|strip| row.data(strip)).chain(parity.then(|| row.parity()));
+        let has_all = pages.all(&has_place);
+        is_short |= !has_all;
+        has_all
+    };
+    let has_lost_base = stripe.guard != Guard::None && lost.base != 0;
+    let without_mirror = Bits(lost.copy).any(|strip| !view.has_mirror(row.data(strip).member));
+    let is_guarded = |strip| stripe.dirty >> strip & 1 == 1 && stripe.newest(strip).is_some();
+    if (lost.parity || has_lost_base || without_mirror) && Bits(lost.current).all(is_guarded) && place(lost.current, true) {
+        return Aid::Parity;
+    }
+    // What is computed comes before what is copied.
+    let backed = stripe.backed();
+    let mut obtainable = Bits(lost.current & !backed).chain(Bits(backed)).filter(|strip| stripe.newest(*strip).is_some());
+    if let Some(strip) = obtainable.find(|strip| place(1 << strip, false)) {
+        return Aid::Strip(strip);
+    }
+    let mut to_copy = Bits(lost.copy & !lost.current);
+    if let Some(strip) = to_copy.find(|strip| view.has_mirror(row.data(*strip).member)) {
+        return Aid::ToCopy(strip);
+    }
+    if is_short { Aid::NoRoom } else { Aid::None }
+}
+
+/// What failures have done to a stripe (`Scheme::damage`).
+pub fn damage<R: Row>(stripe: &Stripe<R>, view: &dyn View) -> Damage {
+    if !view.has_failures() {
+        return Damage::None;
+    }
+    match first_aid(stripe, |page| view.has_room(page), view) {
+        Aid::None => Damage::None,
+        Aid::NoRoom => Damage::NoRoom,
+        Aid::Strip(strip) if stripe.backed() >> strip & 1 == 1 => Damage::Copy,
+        Aid::ToCopy(_) => Damage::Copy,
+        Aid::Parity | Aid::Strip(_) => Damage::Compute,
+    }
+}
+
+impl<M: StripeMap> Raid<M> {
+    /// The operation that repairs a damaged stripe (`Scheme::repair`). A copy to the mirror chip has room for the parity too, if there is any, in case
+    /// that the mirror chip has none. Where there is no room at all, what it would need.
+    pub fn repair(&self, number: StripeId, stripe: &Stripe<M::Row>, view: &dyn View) -> Operation {
+        let mut aid = first_aid(stripe, |page| view.has_room(page), view);
+        if aid == Aid::NoRoom {
+            aid = first_aid(stripe, |_| true, view);
+        }
+        let row = &stripe.row;
+        let space = match aid {
+            Aid::Parity => row.parity_bit() | row.members(stripe.lost.current),
+            Aid::Strip(strip) => row.members(1 << strip),
+            Aid::ToCopy(_) if view.has_room(row.parity()) => row.parity_bit(),
+            Aid::ToCopy(_) => 0,
+            Aid::None | Aid::NoRoom => unreachable!("only damaged stripes are repaired"),
+        };
+        self.background(OperationKind::Repair, number, space)
+    }
+
+    /// Plans the next wave of a repair, which nobody waits for. Returns the answer of `step`, and whether it ends with a parity that covers all newest
+    /// versions: then the caller releases what the parity needed before.
+    pub fn plan_repair(
+        &self,
+        operation: &mut Operation,
+        outcomes: Outcomes,
+        stripe: &Stripe<M::Row>,
+        view: &dyn View,
+        wave: &mut Wave,
+    ) -> (Step, bool) {
+        if outcomes.unplaced != 0 {
+            return (Step::Failed(Failure::NoSpace), false);
+        }
+        if operation.step == 0 {
+            let space = operation.space;
+            match first_aid(stripe, |page| space >> page.member.0 & 1 == 1, view) {
+                Aid::None | Aid::NoRoom => return (Step::Nothing, false), // a write has done it meanwhile, or more has failed
+                Aid::Parity => self.push_parity_reads(operation, stripe, view, wave),
+                Aid::Strip(strip) => {
+                    operation.restored = 1 << strip;
+                    operation.copied = (stripe.backed() >> strip & 1) as u8;
+                    let sum = stripe.newest(strip).expect("it can be had");
+                    self.push_reads(&sum, Cause::Rebuild, stripe, view, wave);
+                }
+                Aid::ToCopy(strip) => {
+                    (operation.restored, operation.copied, operation.method) = (1 << strip, 1, Method::Mirrored);
+                    wave.operations.push(self.whole_read(stripe.row.data(strip), Version::Current, Cause::Rebuild));
+                }
+            }
+        } else if outcomes.unplaced_copies != 0 {
+            // The mirror chip died under the repair, or is full: the parity takes its place.
+            let has_place = operation.space & stripe.row.parity_bit() != 0;
+            if !has_place || stripe.lost.current != 0 {
+                return (Step::Failed(Failure::NoSpace), false);
+            }
+            operation.update_reads = operation.reads;
+            self.push_parity_reads(operation, stripe, view, wave);
+        }
+        if !wave.operations.is_empty() {
+            wave.operations.iter_mut().for_each(|read| read.host_waits = false);
+            let before = operation.reads;
+            let step = waits_for_reads(operation, wave);
+            operation.reads += before;
+            return (step, false);
+        }
+        operation.step += 1;
+        (Step::Last, self.push_rebuilt(operation, stripe, wave))
+    }
+
+    /// The reads of a parity that covers all newest versions, and of the dirty strips that are lost, which it takes from their guard.
+    fn push_parity_reads(&self, operation: &mut Operation, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) {
+        operation.method = Method::Rcw;
+        operation.restored = stripe.lost.current;
+        operation.copied = stripe.backed().count_ones() as u8;
+        if stripe.guard != Guard::Delayed {
+            return self.push_newest_reads(stripe.all(), Cause::Rebuild, stripe, view, wave);
+        }
+        let clean = Sum { current: stripe.all() & !stripe.dirty, ..Sum::default() };
+        let sources = self.push_reads(&clean, Cause::Rebuild, stripe, view, wave);
+        for strip in Bits(operation.restored) {
+            let sum = stripe.newest(strip).expect("it can be had");
+            self.push_reads(&sum, Cause::Rebuild, stripe, view, wave);
+        }
+        operation.update_reads = wave.operations.len() as u8 - sources.count_ones() as u8;
+    }
+
+    /// The programs of a repair. Returns whether the parity is among them.
+    fn push_rebuilt(&self, operation: &Operation, stripe: &Stripe<M::Row>, wave: &mut Wave) -> bool {
+        let Operation { reads, update_reads, restored, .. } = *operation;
+        let is_delayed = stripe.guard == Guard::Delayed;
+        let sources = |reads, strips: u64| Sources { host: 0, reads, delayed: is_delayed && stripe.dirty & strips != 0 };
+        let all = bits::lowest(reads.into());
+        let mut push = |page, version, sources| {
+            wave.operations.push(PageOperation { version, sources, host_waits: false, ..self.whole_program(page, Cause::Rebuild, 0) });
+        };
+        if operation.method != Method::Rcw {
+            let version = if operation.method == Method::Mirrored { Version::Copy } else { Version::Current };
+            push(stripe.row.data(restored.trailing_zeros()), version, sources(all, restored));
+            return false;
+        }
+        // Reads for the strips alone come last, that of a copy that was not made first.
+        let of_parity = if is_delayed { bits::lowest(u32::from(reads - update_reads)) } else { all & !bits::lowest(update_reads.into()) };
+        push(stripe.row.parity(), Version::Current, sources(of_parity, stripe.all()));
+        for (read, strip) in (update_reads..).zip(Bits(restored)) {
+            let own = if is_delayed { all & !of_parity } else { 1 << read };
+            push(stripe.row.data(strip), Version::Current, sources(own, 1 << strip));
+        }
+        true
+    }
+}

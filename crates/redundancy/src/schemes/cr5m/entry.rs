@@ -1,0 +1,77 @@
+//! What the list of schemes says of CR5M, its parameters, and how it is built.
+
+use super::credit::{Credit, Limits};
+use super::recency::MirroredStripes;
+use super::{Cr5m, Rule};
+use crate::parts::cut;
+use crate::parts::raid::Raid;
+use crate::parts::update::UpdateRule;
+use crate::stripe_map::StripeMap;
+use crate::stripe_map::formula::{Formula, Layout};
+use crate::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
+
+/// CR5M.
+pub const ENTRY: Entry = Entry {
+    name: "cr5m",
+    title: "CR5M (channel RAID-5 with mirroring)",
+    about: "RAID-5 across channels whose small writes go twice to flash, once to a mirror chip, and put the parity off. Costs one \
+            member's capacity, one chip a channel, and flash for the versions that the parity still covers.",
+    protects: Protects::Chip,
+    has_window: false,
+    redundancy: Redundancy::Parity,
+    members: "from 3 to 32",
+    mirror_chips: 1,
+    parameters: &[Layout::PARAMETER, MW_LIMIT, CONSOLIDATE, UpdateRule::PARAMETER],
+    build,
+};
+
+const MW_LIMIT: Parameter = Parameter {
+    name: "mw_limit",
+    unit: "",
+    values: Values::Decimal { least: 0, most: 1_000_000, default: 1_100 },
+    needs: None,
+    only_in_gc: false,
+    about: "Mirrored writes of a channel are allowed while they are at most this many times the mean number of host-caused programs \
+            of its data chips; 0 is CR5.",
+};
+
+const CONSOLIDATE: Parameter = Parameter {
+    name: "consolidate",
+    unit: "",
+    values: Values::Words(&["last_strip", "never"]),
+    needs: Some(("mw_limit above 0", |build| build.thousandths(&MW_LIMIT) != Ok(0))),
+    only_in_gc: false,
+    about: "When a write recomputes the parity of a mirrored stripe on its own account: if it changes the last strips that are not \
+            mirrored, or never.",
+};
+
+/// Members beyond which the programs of a mirrored write, two a strip, would not fit one wave.
+const MOST_MEMBERS: u16 = 32;
+
+fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
+    cut::at_least(ENTRY.name, build, 3)?;
+    if build.members > MOST_MEMBERS {
+        return Err(ParameterError(format!("cr5m works on at most {MOST_MEMBERS} members; the device has {}", build.members)));
+    }
+    if build.copies_held == 0 {
+        return Err(ParameterError("cr5m needs mirror chips with room for a copy; the device has none".to_string()));
+    }
+    let rule = Rule { update: UpdateRule::from_build(build)?, consolidates_last_strip: build.choice(&CONSOLIDATE)? == "last_strip" };
+    let map = Formula::new(Layout::from_build(build)?, build);
+    let limits = Limits {
+        limit_thousandths: u64::from(build.thousandths(&MW_LIMIT)?),
+        data_chips: u64::from(build.data_chips),
+        // Members that do not even hold their own pages are refused for that.
+        most_bases: build.pages_held.saturating_sub(build.pages_per_member),
+        most_copies: build.copies_held,
+    };
+    Ok(Box::new(Cr5m {
+        raid: Raid::new(map, build.page_bytes),
+        rule,
+        data_chips: u64::from(build.data_chips),
+        mirror_chips: u64::from(build.mirror_chips),
+        pages_per_chip: u64::from(build.pages_per_chip),
+        credit: Credit::new(limits, build.members),
+        stripes: MirroredStripes::new(map.stripes(), build.members),
+    }))
+}

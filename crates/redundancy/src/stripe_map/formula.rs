@@ -1,0 +1,254 @@
+//! The layouts of RAID-4 and RAID-5 (SPEC 0.2), under the names that Linux md gives them: stripe s has a strip on each member, at local page s.
+//!
+//! A layout says which member has the parity, and in which order the others have the data. *Left*: the parity moves down from the last member, stripe
+//! by stripe; *right*: up from the first. *Asymmetric*: data strips fill the members in order, leaving out the one with the parity; *symmetric*: they
+//! begin behind it and go round, which under left-symmetric puts as many neighbouring host pages as there are members on different ones.
+
+use super::{Role, Row, StripeMap};
+use crate::{Build, Parameter, ParameterError, Values};
+use flashraid_vocabulary::{LocalPage, Lpn, MemberId, MemberPage, StripeId};
+
+/// See the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// The layout of the papers.
+    LeftAsymmetric,
+    /// The default of md.
+    LeftSymmetric,
+    /// See the module.
+    RightAsymmetric,
+    /// See the module.
+    RightSymmetric,
+    /// Parity on the last member: RAID-4.
+    LastMember,
+}
+
+impl Layout {
+    /// The parameter that sets it.
+    pub const PARAMETER: Parameter = Parameter {
+        name: "layout",
+        unit: "",
+        values: Values::Words(&["left_asymmetric", "left_symmetric", "right_asymmetric", "right_symmetric", "last_member"]),
+        needs: None,
+        only_in_gc: false,
+        about: "Which member has a stripe's parity, and which its data, as in Linux md: the parity moves down from the last member (left), up from \
+                the first (right) or stays on the last; data strips fill the others in order (asymmetric) or begin behind the parity (symmetric).",
+    };
+
+    /// The layout that the user asked for.
+    pub fn from_build(build: &Build) -> Result<Self, ParameterError> {
+        Ok(match build.choice(&Self::PARAMETER)? {
+            "left_symmetric" => Self::LeftSymmetric,
+            "right_asymmetric" => Self::RightAsymmetric,
+            "right_symmetric" => Self::RightSymmetric,
+            "last_member" => Self::LastMember,
+            _ => Self::LeftAsymmetric,
+        })
+    }
+}
+
+/// A layout on a number of members.
+#[derive(Clone, Copy, Debug)]
+pub struct Formula {
+    /// Which.
+    pub layout: Layout,
+    /// Members, at most 64.
+    pub members: u16,
+    /// Number of stripes.
+    pub stripes: u32,
+}
+
+impl Formula {
+    /// On the members of a device.
+    pub fn new(layout: Layout, build: &Build) -> Self {
+        Self { layout, members: build.members, stripes: build.pages_per_member }
+    }
+
+    /// The member with the parity.
+    #[inline]
+    fn parity_member(&self, stripe: StripeId) -> u8 {
+        let members = self.members;
+        let turn = || (stripe.0 % u32::from(members)) as u8;
+        match self.layout {
+            Layout::LeftAsymmetric | Layout::LeftSymmetric => members as u8 - 1 - turn(),
+            Layout::RightAsymmetric | Layout::RightSymmetric => turn(),
+            Layout::LastMember => members as u8 - 1,
+        }
+    }
+}
+
+impl StripeMap for Formula {
+    type Row = FormulaRow;
+
+    #[inline]
+    fn stripes(&self) -> u32 {
+        self.stripes
+    }
+
+    #[inline]
+    fn most_strips(&self) -> u32 {
+        u32::from(self.members) - 1
+    }
+
+    fn user_pages(&self) -> u64 {
+        u64::from(self.stripes) * u64::from(self.most_strips())
+    }
+
+    #[inline]
+    fn position(&self, lpn: Lpn) -> (StripeId, u32) {
+        let width = u64::from(self.most_strips());
+        let stripe = lpn.0 / width;
+        (StripeId(stripe as u32), (lpn.0 - stripe * width) as u32)
+    }
+
+    #[inline]
+    fn first(&self, stripe: StripeId) -> Lpn {
+        Lpn(u64::from(stripe.0) * u64::from(self.most_strips()))
+    }
+
+    #[inline]
+    fn row(&self, stripe: StripeId) -> FormulaRow {
+        let (members, parity) = (self.members as i8, self.parity_member(stripe));
+        let (first, turn, jump) = match self.layout {
+            Layout::LeftAsymmetric | Layout::RightAsymmetric | Layout::LastMember => (0, parity, 1),
+            Layout::LeftSymmetric | Layout::RightSymmetric => (parity + 1, self.members as u8 - 1 - parity, -members),
+        };
+        FormulaRow { page: LocalPage(stripe.0), width: self.members as u8 - 1, parity, first, turn, jump }
+    }
+
+    #[inline]
+    fn stripe_of(&self, page: MemberPage) -> StripeId {
+        StripeId(page.page.0)
+    }
+
+    fn uniform_width(&self) -> Option<u32> {
+        Some(self.most_strips())
+    }
+}
+
+/// A stripe of a formula: data strip i on member `first` + i, from strip `turn` on on the member `jump` further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormulaRow {
+    page: LocalPage,
+    width: u8,
+    parity: u8,
+    first: u8,
+    turn: u8,
+    jump: i8,
+}
+
+impl Row for FormulaRow {
+    #[inline]
+    fn width(&self) -> u32 {
+        u32::from(self.width)
+    }
+
+    #[inline]
+    fn data(&self, index: u32) -> MemberPage {
+        let jump = if index >= u32::from(self.turn) { i32::from(self.jump) } else { 0 };
+        MemberPage { member: MemberId((i32::from(self.first) + index as i32 + jump) as u16), page: self.page }
+    }
+
+    #[inline]
+    fn parity(&self) -> MemberPage {
+        MemberPage { member: MemberId(u16::from(self.parity)), page: self.page }
+    }
+
+    fn role(&self, member: MemberId) -> Option<Role> {
+        let index = i32::from(member.0) - i32::from(self.first);
+        let is_before_turn = (0..i32::from(self.turn)).contains(&index);
+        Some(match member.0 == u16::from(self.parity) {
+            true => Role::Parity,
+            false => Role::Data((index - if is_before_turn { 0 } else { i32::from(self.jump) }) as u32),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAYOUTS: [Layout; 5] =
+        [Layout::LeftAsymmetric, Layout::LeftSymmetric, Layout::RightAsymmetric, Layout::RightSymmetric, Layout::LastMember];
+
+    fn map(layout: Layout, members: u16) -> Formula {
+        Formula { layout, members, stripes: 200 }
+    }
+
+    /// Every host page has its own page beside the parities, and each direction undoes the other.
+    #[test]
+    fn each_direction_undoes_the_other() {
+        for (layout, members) in LAYOUTS.into_iter().flat_map(|layout| (3..=64).map(move |members| (layout, members))) {
+            let map = map(layout, members);
+            let mut taken = vec![false; usize::from(members) * 200];
+            let mut take = |address: MemberPage| {
+                let slot = address.page.0 as usize * usize::from(members) + usize::from(address.member.0);
+                assert!(!std::mem::replace(&mut taken[slot], true), "{address:?} is used twice");
+            };
+            for stripe in (0..200).map(StripeId) {
+                let row = map.row(stripe);
+                assert_eq!(row.role(row.parity().member), Some(Role::Parity));
+                take(row.parity());
+                for index in 0..row.width() {
+                    let lpn = Lpn(map.first(stripe).0 + u64::from(index));
+                    assert_eq!(map.position(lpn), (stripe, index));
+                    assert_eq!(row.role(row.data(index).member), Some(Role::Data(index)));
+                    assert_eq!((map.stripe_of(row.data(index)), row.on(row.data(index).member)), (stripe, row.data(index)));
+                    take(row.data(index));
+                }
+            }
+            assert!(taken.into_iter().all(|taken| taken));
+        }
+    }
+
+    /// What lies on each member in the first stripes: P, or the index of the data strip.
+    fn drawn(layout: Layout, members: u16, stripes: u32) -> Vec<String> {
+        let letter = |role| match role {
+            Role::Parity => 'P',
+            Role::Data(index) => char::from_digit(index, 10).unwrap(),
+        };
+        let row = |stripe| map(layout, members).row(StripeId(stripe));
+        (0..stripes).map(|stripe| (0..members).map(|member| letter(row(stripe).role(MemberId(member)).unwrap())).collect()).collect()
+    }
+
+    /// As the comments of md's RAID-5 driver and textbooks draw them.
+    #[test]
+    fn layouts_are_those_of_md() {
+        assert_eq!(drawn(Layout::LeftAsymmetric, 4, 5), ["012P", "01P2", "0P12", "P012", "012P"]);
+        assert_eq!(drawn(Layout::LeftSymmetric, 4, 5), ["012P", "12P0", "2P01", "P012", "012P"]);
+        assert_eq!(drawn(Layout::RightAsymmetric, 4, 5), ["P012", "0P12", "01P2", "012P", "P012"]);
+        assert_eq!(drawn(Layout::RightSymmetric, 4, 5), ["P012", "2P01", "12P0", "012P", "P012"]);
+        assert_eq!(drawn(Layout::LastMember, 4, 3), ["012P", "012P", "012P"]);
+    }
+
+    /// What left-symmetric is for: neighbouring host pages, as many as there are members, lie on different members.
+    #[test]
+    fn left_symmetric_spreads_neighbouring_pages() {
+        for members in 3..=64 {
+            let map = map(Layout::LeftSymmetric, members);
+            let member = |lpn| {
+                let (stripe, index) = map.position(Lpn(lpn));
+                map.row(stripe).data(index).member.0
+            };
+            for first in 0..u64::from(members) * 3 {
+                let mut found: Vec<u16> = (first..first + u64::from(members)).map(member).collect();
+                found.sort_unstable();
+                assert!(found.iter().copied().eq(0..members), "{members} members, from page {first}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_places_strips_as_figure_3_of_cr5m_and_figure_4_of_ppc_do() {
+        // SPEC 0.2: four channels, P0 on channel 3, P1 on 2, P3 on 0.
+        let parities: Vec<u16> = (0..5).map(|stripe| map(Layout::LeftAsymmetric, 4).row(StripeId(stripe)).parity().member.0).collect();
+        assert_eq!(parities, [3, 2, 1, 0, 3]);
+        // SPEC 0.2: 4+1 chips; D1 and D6 lie on chips 1 and 2, and their parities on 4 and 3.
+        let map = map(Layout::LeftAsymmetric, 5);
+        let chips = |lpn| {
+            let (stripe, index) = map.position(Lpn(lpn));
+            (map.row(stripe).data(index).member.0, map.row(stripe).parity().member.0)
+        };
+        assert_eq!((chips(1), chips(6)), ((1, 4), (2, 3)));
+    }
+}

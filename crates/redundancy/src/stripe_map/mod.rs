@@ -1,0 +1,91 @@
+//! Which strip of which stripe lies where (SPEC 0.2).
+//!
+//! Everything else asks the map and does no arithmetic of its own. A map may leave members out of a stripe, give stripes different widths, put the
+//! strips of one stripe at different local pages of their members, and answer from a table that changes; the formulas of RAID do none of that.
+
+pub mod formula;
+
+use crate::parts::bits::{self, Bits};
+use flashraid_vocabulary::{Lpn, MemberId, MemberPage, StripeId};
+use std::fmt::Debug;
+
+/// What a page of a stripe is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The data strip of this index.
+    Data(u32),
+    /// The parity strip.
+    Parity,
+}
+
+/// Where the strips of one stripe lie: each on another member.
+pub trait Row: Copy + Debug + Send {
+    /// Number of data strips, at least 2.
+    fn width(&self) -> u32;
+
+    /// The page of data strip `index`.
+    fn data(&self, index: u32) -> MemberPage;
+
+    /// The page of the parity strip.
+    fn parity(&self) -> MemberPage;
+
+    /// The inverse of `data` and `parity`: what the strip on `member` is, if there is one.
+    fn role(&self, member: MemberId) -> Option<Role>;
+
+    /// Every data strip.
+    #[inline]
+    fn all(&self) -> u64 {
+        bits::lowest(self.width())
+    }
+
+    /// The members of these data strips, as bits.
+    #[inline]
+    fn members(&self, strips: u64) -> u64 {
+        Bits(strips).fold(0, |members, strip| members | 1 << self.data(strip).member.0)
+    }
+
+    /// The member of the parity, as a bit.
+    #[inline]
+    fn parity_bit(&self) -> u64 {
+        1 << self.parity().member.0
+    }
+
+    /// The page of the strip on `member`, which has one.
+    fn on(&self, member: MemberId) -> MemberPage {
+        match self.role(member).expect("a member of the stripe") {
+            Role::Data(index) => self.data(index),
+            Role::Parity => self.parity(),
+        }
+    }
+}
+
+/// Stripes of one parity strip and at least two data strips. Neighbouring strips hold neighbouring host pages.
+pub trait StripeMap: Clone + Send + 'static {
+    /// Where the strips of a stripe lie.
+    type Row: Row;
+
+    /// Number of stripes.
+    fn stripes(&self) -> u32;
+
+    /// Data strips of the widest stripe.
+    fn most_strips(&self) -> u32;
+
+    /// Host pages: the data strips of all stripes.
+    fn user_pages(&self) -> u64;
+
+    /// Stripe and index of a host page.
+    fn position(&self, lpn: Lpn) -> (StripeId, u32);
+
+    /// The host page in strip 0 of a stripe; those in the other strips follow.
+    fn first(&self, stripe: StripeId) -> Lpn;
+
+    /// Where the strips of a stripe lie.
+    fn row(&self, stripe: StripeId) -> Self::Row;
+
+    /// The stripe of which a page is a strip.
+    fn stripe_of(&self, page: MemberPage) -> StripeId;
+
+    /// If all stripes have the same width, and stripe k lies at local page k of its members, that width. Then what is not written is found by the
+    /// map of pages, without asking stripe by stripe.
+    fn uniform_width(&self) -> Option<u32>;
+}
