@@ -1,7 +1,5 @@
 //! Deliberate faults of the flash layer, for tests of the checkers only (feature `mutants`). The engine's `mutants` file lists all others.
 
-use crate::Flash;
-
 /// One deliberate fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlashFault {
@@ -41,18 +39,4 @@ pub enum FlashFault {
     LateEvent,
     /// Each transfer counts twice in the use of its bus.
     CountBusTwice,
-}
-
-impl Flash {
-    /// Whether the flash makes this fault: never in a product build.
-    #[inline(always)]
-    pub fn makes(&self, fault: FlashFault) -> bool {
-        #[cfg(feature = "mutants")]
-        return self.mutant == Some(fault);
-        #[cfg(not(feature = "mutants"))]
-        {
-            let _ = fault;
-            false
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! What a device is, as the flash layer needs it.
 
-use flashraid_vocabulary::{Geometry, LocalPage};
+use crate::CellTimes;
+use flashraid_vocabulary::{Geometry, LocalPage, Part};
 
 /// How a program finds its plane, and so which planes share their free space (a *space domain*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,40 +27,6 @@ pub enum Blocking {
     Chip,
     /// All array units of the channel.
     Channel,
-}
-
-/// Times of the cell array as one function of operation, page and block, so that page types, ageing and retries fit in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CellTimes {
-    /// Array time of a read.
-    pub read_ns: u64,
-    /// Array time of a program.
-    pub program_ns: u64,
-    /// Time of an erase.
-    pub erase_ns: u64,
-}
-
-/// The array operations that take time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CellOperation {
-    /// Page to register.
-    Read,
-    /// Register to page.
-    Program,
-    /// Whole block.
-    Erase,
-}
-
-impl CellTimes {
-    /// Time of `operation` on page `page_in_block` of a block that was erased `erases` times.
-    #[inline]
-    pub fn cell_ns(&self, operation: CellOperation, _page_in_block: u32, _erases: u32) -> u64 {
-        match operation {
-            CellOperation::Read => self.read_ns,
-            CellOperation::Program => self.program_ns,
-            CellOperation::Erase => self.erase_ns,
-        }
-    }
 }
 
 /// Everything that the flash layer is told about the device.
@@ -135,7 +102,7 @@ impl Settings {
 
     /// Whether programs of this local page go to translation planes.
     #[inline]
-    pub fn is_translation(&self, page: LocalPage) -> bool {
+    pub(crate) fn is_translation(&self, page: LocalPage) -> bool {
         page.0 >= self.pages_per_member
     }
 
@@ -164,5 +131,35 @@ impl Settings {
     #[inline]
     pub fn transfer_ns(&self, bytes: u32) -> u64 {
         (u64::from(bytes) * self.bus_ps_per_byte).div_ceil(1000)
+    }
+
+    /// Whether the device has such a part; if not, what is wrong and what is allowed.
+    pub fn part_exists(&self, part: &Part) -> Result<(), String> {
+        let geometry = &self.geometry;
+        let (channels, chips) = (geometry.channels, self.chips_per_channel());
+        let within = |level: &str, number: u32, of: &str, levels: &str, count: u32| match number < count {
+            true => Ok(()),
+            false if count == 1 => Err(format!("{level} {number}: {of} has {level} 0 only")),
+            false => Err(format!("{level} {number}: {of} has {levels} 0 to {}", count - 1)),
+        };
+        let channel = |number| within("channel", number, "the device", "channels", channels);
+        let chip = |number| within("chip", number, "each channel", "chips", chips);
+        let die = |number| within("die", number, "each chip", "dies", geometry.dies_per_chip);
+        let plane = |number| within("plane", number, "each die", "planes", geometry.planes_per_die);
+        let block = |number| within("block", number, "each plane", "blocks", geometry.blocks_per_plane);
+        let page = |number| within("page", number, "each block", "pages", geometry.pages_per_block);
+        match *part {
+            Part::Member(m) => within("member", m, "the device", "members", self.members()),
+            Part::Channel(c) => channel(c),
+            Part::Chip { channel: c, chip: w } => channel(c).and(chip(w)),
+            Part::Die { channel: c, chip: w, die: d } => channel(c).and(chip(w)).and(die(d)),
+            Part::Plane { channel: c, chip: w, die: d, plane: p } => channel(c).and(chip(w)).and(die(d)).and(plane(p)),
+            Part::Block { channel: c, chip: w, die: d, plane: p, block: b } => {
+                channel(c).and(chip(w)).and(die(d)).and(plane(p)).and(block(b))
+            }
+            Part::Page { channel: c, chip: w, die: d, plane: p, block: b, page: g } => {
+                channel(c).and(chip(w)).and(die(d)).and(plane(p)).and(block(b)).and(page(g))
+            }
+        }
     }
 }

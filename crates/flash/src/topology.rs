@@ -1,44 +1,13 @@
 //! Where everything is: numbers of channels, units, planes, blocks and pages, and which planes form a space domain.
 
-use crate::mapping::blocks::plane_stride;
 use crate::mapping::space::{DATA, Domain, NIL, Queue, TRANSLATION};
+use crate::numbering::Site;
 use crate::{Flash, Placement};
-use flashraid_vocabulary::{Geometry, LocalPage, MemberId, MemberPage, Ppn, Priority, Version};
-
-/// One past the largest physical page number. There are gaps between planes (see `mapping::blocks`), so it exceeds the number of
-/// pages. Translation planes, if the device has any, are numbered behind all others, as if each had all blocks of its plane.
-/// `geometry` is without spare chips.
-pub fn ppn_limit(geometry: &Geometry, spare_chips: u32, has_translation_planes: bool) -> u64 {
-    let all = Geometry { chips_per_channel: geometry.chips_per_channel + spare_chips, ..*geometry };
-    let planes = u64::from(all.channels) * all.planes_per_channel() * if has_translation_planes { 2 } else { 1 };
-    planes * u64::from(plane_stride(geometry.blocks_per_plane)) * u64::from(geometry.pages_per_block)
-}
-
-/// Where a plane is: its array unit, its bit among the unit's planes, and its space domain.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Site {
-    pub(crate) unit: u32,
-    pub(crate) domain: u32,
-    pub(crate) bit: u64,
-}
-
-/// Division by a number that does not change, as a multiplication: floor((n + 1) * floor((2^64 - 1) / d) / 2^64) is n / d for
-/// all 32-bit n and d (the error of the reciprocal, below 2^-32, never reaches the next multiple).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Divisor(u64);
-
-impl Divisor {
-    pub(crate) fn new(divisor: u32) -> Self {
-        Self(u64::MAX / u64::from(divisor))
-    }
-
-    #[inline]
-    pub(crate) fn divide(self, number: u32) -> u32 {
-        ((u128::from(self.0) * (u128::from(number) + 1)) >> 64) as u32
-    }
-}
+use flashraid_vocabulary::{LocalPage, MemberId, MemberPage, Ppn, Priority, Version};
 
 impl Flash {
+    // ---- domains ----
+
     /// The member's planes, as offsets from its first channel's first plane, in the order in which static placement goes round them.
     pub(crate) fn order_static_planes(&self) -> Vec<u32> {
         let geometry = self.settings.geometry;
@@ -62,7 +31,7 @@ impl Flash {
     }
 
     /// Number of a plane inside its channel. Units are numbered die by die, so that going round them visits all chips first.
-    pub(crate) fn plane_offset(&self, chip: u32, die: u32, plane: u32) -> u32 {
+    fn plane_offset(&self, chip: u32, die: u32, plane: u32) -> u32 {
         let geometry = self.settings.geometry;
         if self.settings.chip_serial {
             chip * self.planes_per_unit + die * geometry.planes_per_die + plane
@@ -143,18 +112,6 @@ impl Flash {
         }
     }
 
-    /// The plane's pages are free for programs of its domain, if it has one.
-    pub(crate) fn join_domain(&mut self, plane: u32) {
-        let pages = self.blocks.host_pages(plane);
-        let domain = self.domain_of_plane(plane);
-        self.blocks.planes[plane as usize].in_use = domain != NIL;
-        if domain != NIL {
-            self.domains[domain as usize].free_pages += i64::from(pages);
-            self.domains[domain as usize].living_planes += u32::from(self.blocks.planes[plane as usize].blocks > 0);
-            self.set_writable(plane, pages > 0);
-        }
-    }
-
     fn find_domain(&self, plane: u32, member: u32) -> u32 {
         let unit = plane / self.planes_per_unit;
         let channel = unit / self.units_per_channel;
@@ -168,11 +125,6 @@ impl Flash {
         }
     }
 
-    /// The member that an array unit belongs to; `None` for those of spare chips that replace none.
-    pub fn member_of_unit(&self, unit: u32) -> Option<u32> {
-        self.units[unit as usize].member
-    }
-
     /// The members of units as long as no spare chip is in use.
     pub(crate) fn assign_units(&mut self) {
         let chips = self.settings.geometry.chips_per_channel;
@@ -181,6 +133,13 @@ impl Flash {
             let member = if self.settings.member_is_chip { channel * chips + chip } else { channel };
             self.units[unit as usize].member = (chip < chips).then_some(member);
         }
+    }
+
+    // ---- numbers ----
+
+    /// The member that an array unit belongs to; `None` for those of spare chips that replace none.
+    pub fn member_of_unit(&self, unit: u32) -> Option<u32> {
+        self.units[unit as usize].member
     }
 
     /// The chip, in its channel, that an array unit belongs to.
@@ -265,21 +224,5 @@ impl Flash {
 
     pub(crate) fn first_ppn(&self, block: usize) -> Ppn {
         Ppn(block as u32 * self.pages_per_block)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Divisor;
-
-    #[test]
-    fn divides_as_the_processor_does() {
-        for divisor in (1..300).chain([4096, 65_535, 1 << 20, (1 << 31) - 1, 1 << 31, u32::MAX - 1, u32::MAX]) {
-            let reciprocal = Divisor::new(divisor);
-            let multiples = (0..40u32).map(|k| k.wrapping_mul(divisor)).chain([u32::MAX - u32::MAX % divisor]);
-            for number in multiples.flat_map(|number| [number.wrapping_sub(1), number, number.wrapping_add(1)]).chain([u32::MAX]) {
-                assert_eq!(reciprocal.divide(number), number / divisor, "{number} / {divisor}");
-            }
-        }
     }
 }

@@ -79,7 +79,7 @@ impl Victims {
 
     /// Closed blocks of the plane with semivalid pages that collections commit.
     #[inline]
-    pub fn pinned(&self, plane: u32) -> &[u16] {
+    pub(crate) fn pinned(&self, plane: u32) -> &[u16] {
         &self.pinned[plane as usize]
     }
 

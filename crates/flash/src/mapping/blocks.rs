@@ -12,14 +12,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// "No block".
-pub const NONE: u16 = u16::MAX;
+pub(crate) const NONE: u16 = u16::MAX;
 
 /// Numbers left unused behind each plane's blocks. Planes are powers of two long, so without a gap the open blocks of all planes
 /// would lie at the same place in the processor's caches and push each other out.
 const GAP: u32 = 5;
 
 /// How far apart the numbers of two planes' blocks are.
-pub fn plane_stride(blocks_per_plane: u32) -> u32 {
+pub(crate) fn plane_stride(blocks_per_plane: u32) -> u32 {
     blocks_per_plane + GAP
 }
 
@@ -195,7 +195,7 @@ impl Blocks {
 
     /// Blocks of a plane.
     #[inline]
-    pub fn of_plane(&mut self, plane: u32) -> &mut [Block] {
+    pub(crate) fn of_plane(&mut self, plane: u32) -> &mut [Block] {
         &mut self.blocks[(plane * self.stride) as usize..][..self.blocks_per_plane as usize]
     }
 
@@ -206,7 +206,7 @@ impl Blocks {
     }
 
     /// Pages of the blocks in use, and how many of them are live, but for spare chips that replace none.
-    pub fn space(&self) -> Space {
+    pub(crate) fn space(&self) -> Space {
         let planes = self.blocks.chunks(self.stride as usize).zip(&self.planes).filter(|(_, plane)| plane.in_use);
         let blocks = planes.flat_map(|(blocks, plane)| &blocks[..plane.blocks as usize]).filter(|block| block.state != State::Retired);
         blocks.fold(Space::default(), |space, block| Space {
@@ -236,7 +236,7 @@ impl Blocks {
     }
 
     /// The page offset at which the stream would program next (0 if it would open a block).
-    pub fn next_offset(&self, plane: u32, stream: Stream) -> u32 {
+    pub(crate) fn next_offset(&self, plane: u32, stream: Stream) -> u32 {
         match self.planes[plane as usize].open[stream as usize] {
             NONE => 0,
             block => u32::from(self.blocks[self.index(plane, block)].written),
@@ -265,7 +265,7 @@ impl Blocks {
     }
 
     /// Takes an erased block for pages that are not programmed in order.
-    pub(crate) fn take_free(&mut self, plane: u32, state: State) -> u16 {
+    pub(super) fn take_free(&mut self, plane: u32, state: State) -> u16 {
         let block = self.next_unretired(plane);
         self.planes[plane as usize].free_blocks -= 1;
         self.planes[plane as usize].free_pages -= self.pages_per_block;
@@ -352,7 +352,7 @@ impl Blocks {
     }
 
     /// Erase count of the plane's most worn block.
-    pub fn most_erases(&self, plane: u32) -> u32 {
+    pub(crate) fn most_erases(&self, plane: u32) -> u32 {
         self.planes[plane as usize].most_erases
     }
 

@@ -38,7 +38,7 @@ impl Maps {
 
     /// The physical page of a version, if it is written.
     #[inline]
-    pub fn get(&self, version: Version, slot: u32) -> Option<Ppn> {
+    pub(crate) fn get(&self, version: Version, slot: u32) -> Option<Ppn> {
         self.forward[version as usize][slot as usize].checked_sub(1).map(Ppn)
     }
 
@@ -71,7 +71,7 @@ impl Maps {
 
     /// What a physical page was programmed for.
     #[inline]
-    pub fn labelled(&self, ppn: Ppn) -> (Version, u32) {
+    pub(crate) fn labelled(&self, ppn: Ppn) -> (Version, u32) {
         let entry = self.reverse[ppn.0 as usize];
         let version = match entry >> 30 {
             0 => Version::Current,
@@ -107,25 +107,25 @@ impl Maps {
 
     /// Asks the processor for the slot's forward entry.
     #[inline(always)]
-    pub fn prefetch(&self, slot: u32) {
+    pub(crate) fn prefetch(&self, slot: u32) {
         memory::prefetch(&self.forward[Version::Current as usize], slot as usize);
     }
 
     /// Asks for the entry of the slot's base.
     #[inline(always)]
-    pub fn prefetch_base(&self, slot: u32) {
+    pub(super) fn prefetch_base(&self, slot: u32) {
         memory::prefetch(&self.forward[Version::Base as usize], slot as usize);
     }
 
     /// Asks for the entry of the slot's copy.
     #[inline(always)]
-    pub fn prefetch_copy(&self, slot: u32) {
+    pub(super) fn prefetch_copy(&self, slot: u32) {
         memory::prefetch(&self.forward[Version::Copy as usize], slot as usize);
     }
 
     /// Asks for what a physical page was programmed for, which changes when it becomes a base.
     #[inline(always)]
-    pub fn prefetch_label(&self, ppn: Ppn) {
+    pub(super) fn prefetch_label(&self, ppn: Ppn) {
         memory::prefetch(&self.reverse, ppn.0 as usize);
     }
 }

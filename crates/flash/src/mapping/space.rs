@@ -3,11 +3,11 @@
 use flashraid_vocabulary::Priority;
 
 /// "No operation".
-pub const NIL: u32 = u32::MAX;
+pub(crate) const NIL: u32 = u32::MAX;
 
 /// A first-in first-out list of page operations, linked through their records.
 #[derive(Clone, Copy, Debug)]
-pub struct Queue {
+pub(crate) struct Queue {
     pub(crate) head: u32,
     pub(crate) tail: u32,
 }
@@ -18,41 +18,41 @@ impl Queue {
 }
 
 /// Planes that hold what a scheme writes.
-pub const DATA: usize = 0;
+pub(crate) const DATA: usize = 0;
 /// Planes that hold translation pages: other blocks of the same planes.
-pub const TRANSLATION: usize = 1;
+pub(crate) const TRANSLATION: usize = 1;
 
 /// A space domain.
 #[derive(Clone, Debug)]
-pub struct Domain {
+pub(crate) struct Domain {
     /// Pages that host programs may still take.
-    pub free_pages: i64,
+    pub(crate) free_pages: i64,
     /// Of these, promised to operations whose programs have not taken theirs yet. After failures more may be promised than there are:
     /// then programs wait for the collector.
-    pub reserved: i64,
+    pub(crate) reserved: i64,
     /// Planes of it that live.
-    pub living_planes: u32,
+    pub(crate) living_planes: u32,
     /// Under static placement, its one data plane.
-    pub plane: u32,
+    pub(crate) plane: u32,
     /// Channels that it spans: first, and one past the last.
-    pub channels: (u32, u32),
+    pub(crate) channels: (u32, u32),
     /// Its array units in each of these channels.
-    pub units: u64,
+    pub(crate) units: u64,
     /// Which of each unit's planes: `DATA` or `TRANSLATION`.
-    pub kind: usize,
+    pub(crate) kind: usize,
     /// Programs that wait for any unit of the domain, by priority.
-    pub waiting: [Queue; Priority::COUNT],
+    pub(crate) waiting: [Queue; Priority::COUNT],
     /// Which of `waiting` are not empty.
-    pub waiting_mask: u32,
+    pub(crate) waiting_mask: u32,
     /// Next channel to be offered a program, when there are several.
-    pub next_channel: u32,
+    pub(crate) next_channel: u32,
     /// Turn of placement without time: channel, unit in the channel, plane in the unit.
-    pub fill_turn: (u32, u32, u32),
+    pub(crate) fill_turn: (u32, u32, u32),
 }
 
 impl Domain {
     /// Promises a page, if there is one that is not promised yet.
-    pub fn reserve(&mut self) -> bool {
+    pub(super) fn reserve(&mut self) -> bool {
         let granted = self.free_pages > self.reserved;
         self.reserved += i64::from(granted);
         granted

@@ -69,7 +69,7 @@ impl Flash {
         }
     }
 
-    pub(super) fn wait_for_bus(&mut self, channel_id: u32) {
+    fn wait_for_bus(&mut self, channel_id: u32) {
         let channel = &mut self.channels[channel_id as usize];
         channel.has_event = true;
         let time_ns = channel.free_ns.max(self.now_ns);
@@ -83,7 +83,7 @@ impl Flash {
     }
 
     /// Gives the free bus to who comes next, until it is busy or nobody wants it.
-    pub(super) fn serve(&mut self, channel_id: u32) {
+    fn serve(&mut self, channel_id: u32) {
         loop {
             let channel = &self.channels[channel_id as usize];
             if channel.free_ns > self.now_ns {
@@ -109,7 +109,7 @@ impl Flash {
     /// Who gets the bus next: a unit for its own work (and `NIL`), or a unit and the domain whose waiting program it takes; `NIL` for
     /// nobody.
     #[inline]
-    pub(super) fn next_served(&self, channel: &Channel) -> (u32, u32) {
+    fn next_served(&self, channel: &Channel) -> (u32, u32) {
         let bound = channel.wanted.trailing_zeros(); // 64 if nobody wants
         let (class, domain) = self.waiting_program(channel);
         if domain != NIL {
@@ -130,7 +130,7 @@ impl Flash {
     /// belongs to one domain; with chips as members, to one for each chip; with a mirror chip, to two. Of several the one that has waited
     /// longest is next, so that none starves while another's programs never end, as in a rebuild.
     #[inline]
-    pub(super) fn waiting_program(&self, channel: &Channel) -> (u32, u32) {
+    fn waiting_program(&self, channel: &Channel) -> (u32, u32) {
         let mut best = (u32::MAX, NIL);
         if self.pooled == 0 {
             return best;
@@ -156,7 +156,7 @@ impl Flash {
 
     /// Under FIFO, a waiting program of the same class goes before a command that was submitted later. Data out always goes first:
     /// the register is needed.
-    pub(super) fn pool_is_older(&self, channel: &Channel, bound: u32, class: u32, domain: u32) -> bool {
+    fn pool_is_older(&self, channel: &Channel, bound: u32, class: u32, domain: u32) -> bool {
         if bound / u32::from(PHASES) != class || bound % u32::from(PHASES) == u32::from(DATA_OUT) {
             return false;
         }

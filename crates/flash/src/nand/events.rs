@@ -4,11 +4,11 @@
 //! chooses among all units that are ready by then: that is the defined order of simultaneous events. Cost is the tree's height, whatever is in flight.
 
 /// "No event".
-pub const NEVER: u64 = u64::MAX;
+pub(crate) const NEVER: u64 = u64::MAX;
 
 /// Next event of each resource, and the earliest of all.
 #[derive(Clone, Debug)]
-pub struct EventQueue {
+pub(crate) struct EventQueue {
     /// Heap-ordered binary tree of times: node i has children 2i and 2i+1, and the earlier of theirs; leaves start at `leaves`. Which
     /// resource a time belongs to follows from where it lies, so that no time is too late for a node.
     nodes: Vec<u64>,
@@ -17,7 +17,7 @@ pub struct EventQueue {
 
 impl EventQueue {
     /// A queue for `resources` resources, none of which has an event.
-    pub fn new(resources: usize) -> Self {
+    pub(crate) fn new(resources: usize) -> Self {
         let leaves = resources.next_power_of_two().max(2);
         Self { nodes: vec![NEVER; 2 * leaves], leaves }
     }
@@ -25,7 +25,7 @@ impl EventQueue {
     /// Sets the resource's event (or `NEVER`). Always walks to the root: the height is small, and a loop of fixed length is
     /// predicted better than one that stops where nothing changes.
     #[inline]
-    pub fn set(&mut self, resource: usize, time_ns: u64) {
+    pub(super) fn set(&mut self, resource: usize, time_ns: u64) {
         let mut node = self.leaves + resource;
         let mut earliest = time_ns;
         self.nodes[node] = earliest;
@@ -38,19 +38,19 @@ impl EventQueue {
 
     /// The resource's event, `NEVER` if it has none.
     #[inline]
-    pub fn of(&self, resource: usize) -> u64 {
+    pub(crate) fn of(&self, resource: usize) -> u64 {
         self.nodes[self.leaves + resource]
     }
 
     /// The earliest event's time, `NEVER` if there is none.
     #[inline]
-    pub fn first_ns(&self) -> u64 {
+    pub(crate) fn first_ns(&self) -> u64 {
         self.nodes[1]
     }
 
     /// The earliest event: (time, resource). There must be one.
     #[inline]
-    pub fn first(&self) -> (u64, u32) {
+    pub(crate) fn first(&self) -> (u64, u32) {
         let earliest = self.nodes[1];
         let mut node = 1;
         while node < self.leaves {

@@ -1,8 +1,16 @@
-//! Buses, array units, their queues and the events that drive them. Reading order: `units`, `records`, `arbitration`, `service`.
+//! Buses, array units, their queues and the events that drive them, and the times of the cell array.
+//!
+//! Reading order: `cells`, `units`, `records`, `events`; then what happens to a page operation: `submit`, `arbitration`, `service`, `ending`. `counting` and
+//! `recording` note what was done, and `slices` says what such notes are.
 
 mod arbitration;
-pub mod events;
-pub mod records;
+pub(crate) mod cells;
+mod counting;
+mod ending;
+pub(crate) mod events;
+mod recording;
+pub(crate) mod records;
 mod service;
 pub(crate) mod slices;
-pub mod units;
+mod submit;
+pub(crate) mod units;

@@ -1,14 +1,14 @@
-//! Starting page operations on a unit, and ending them: how long bus and array are occupied (SPEC 0.4).
+//! Starting page operations on a unit: how long bus and array are occupied (SPEC 0.4).
 
-use super::events::NEVER;
 use super::records::{Record, Work};
 use super::units::{State, URGENT_QUEUES, Unit, after};
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
+use crate::counts::action_index;
 use crate::mapping::blocks::Stream;
 use crate::mapping::space::NIL;
-use crate::{CellOperation, Completion, Flash, FlashFault, Progress, action_index};
-use flashraid_vocabulary::{Action, Observer, Ppn, memory};
+use crate::{CellOperation, Flash, FlashFault};
+use flashraid_vocabulary::{Action, Ppn, memory};
 
 impl Flash {
     pub(super) fn set_state(&mut self, unit_id: u32, state: State) {
@@ -22,7 +22,7 @@ impl Flash {
 
     /// Moves commands or data of the record, or of those behind it too, between bus and unit.
     #[inline(always)]
-    pub(super) fn occupy_bus(&mut self, unit_id: u32, duration_ns: u64, id: u32) -> u64 {
+    fn occupy_bus(&mut self, unit_id: u32, duration_ns: u64, id: u32) -> u64 {
         if self.records_slices {
             self.note_bus(unit_id, duration_ns, id);
         }
@@ -45,7 +45,7 @@ impl Flash {
         self.events.set(unit_id as usize, time_ns);
     }
 
-    pub(super) fn pop_bound(&mut self, unit_id: u32, index: usize) -> u32 {
+    fn pop_bound(&mut self, unit_id: u32, index: usize) -> u32 {
         let unit = &mut self.units[unit_id as usize];
         let head = unit.queues[index].head;
         let next = self.records[head as usize].next;
@@ -116,7 +116,7 @@ impl Flash {
 
     /// Asks the processor for the record that will be started next; it may have waited for long.
     #[inline]
-    pub(super) fn fetch_next(&self, record: u32) {
+    fn fetch_next(&self, record: u32) {
         memory::prefetch(&self.records, record as usize);
     }
 
@@ -126,32 +126,17 @@ impl Flash {
         self.started.pop()
     }
 
-    /// Asks the processor for a program that has ended.
-    #[inline]
-    pub fn prefetch_record(&self, record: u32) {
-        memory::prefetch(&self.records, record as usize);
-    }
-
-    /// Asks the processor for what `commit` of this program will touch first: its block and its map entry. Returns its slot.
-    #[inline]
-    pub fn prefetch_commit(&self, record: u32) -> u32 {
-        let Record { ppn, slot, .. } = self.records[record as usize];
-        memory::prefetch(&self.blocks.blocks, self.block_of(Ppn(ppn)));
-        self.maps.prefetch(slot);
-        slot
-    }
-
     pub(crate) fn page_transfer_ns(&self) -> u64 {
         self.settings.transfer_ns(self.settings.geometry.page_bytes)
     }
 
-    pub(super) fn cell_ns(&self, operation: CellOperation, ppn: u32) -> u64 {
+    fn cell_ns(&self, operation: CellOperation, ppn: u32) -> u64 {
         let block = self.block_of(Ppn(ppn));
         self.settings.cell.cell_ns(operation, ppn % self.pages_per_block, self.blocks.erases[block])
     }
 
     /// Occupies bus and array for one record of the collector.
-    pub(super) fn start_working(&mut self, unit_id: u32, id: u32, bus_ns: u64, cell_ns: u64) {
+    fn start_working(&mut self, unit_id: u32, id: u32, bus_ns: u64, cell_ns: u64) {
         let Record { cause, work, .. } = self.records[id as usize];
         let action = if work == Work::Erase { 2 } else { action_index(Action::Program) };
         self.count(action, cause);
@@ -163,7 +148,7 @@ impl Flash {
     }
 
     /// Starts a read, and with multi-plane those behind it that fit.
-    pub(super) fn start_reads(&mut self, unit_id: u32, first: u32, index: usize) {
+    fn start_reads(&mut self, unit_id: u32, first: u32, index: usize) {
         let mut last = first;
         let mut planes = 0u64;
         let mut bus_ns = 0;
@@ -216,7 +201,7 @@ impl Flash {
     }
 
     /// Starts a program, and with multi-plane those behind it (from `next`: record and queue) that find a page at the same offset.
-    pub(super) fn start_programs(&mut self, unit_id: u32, first: u32, next: impl Fn(&Self) -> Option<(u32, usize)>) {
+    fn start_programs(&mut self, unit_id: u32, first: u32, next: impl Fn(&Self) -> Option<(u32, usize)>) {
         let mut last = first;
         let mut used = 0u64;
         let mut bus_ns = 0;
@@ -260,7 +245,7 @@ impl Flash {
     }
 
     /// A plane of the unit, not in `used`, whose next host page has the wanted offset; the candidate's own plane if it is bound.
-    pub(super) fn plane_at_offset(&self, unit_id: u32, candidate: u32, used: u64, offset: u32) -> Option<u32> {
+    fn plane_at_offset(&self, unit_id: u32, candidate: u32, used: u64, offset: u32) -> Option<u32> {
         let kind = self.kind_of(candidate);
         let first = self.first_plane(unit_id, kind);
         let fits = |plane: u32| {
@@ -282,7 +267,7 @@ impl Flash {
 
     /// The unit's writable plane of this kind whose turn it is. With multi-plane operations, the one that is least far in its open block: planes
     /// that are out of step catch up with each other, and can be programmed together again.
-    pub(crate) fn turn_plane(&mut self, unit_id: u32, kind: usize) -> u32 {
+    fn turn_plane(&mut self, unit_id: u32, kind: usize) -> u32 {
         let (first, unit) = (self.first_plane(unit_id, kind), &self.units[unit_id as usize]);
         let mut number = after(unit.writable[kind], unit.turn_of_plane);
         if self.settings.multi_plane {
@@ -295,7 +280,7 @@ impl Flash {
     }
 
     /// Takes the promised page for a program that starts now.
-    pub(super) fn give_page(&mut self, id: u32, plane: u32) -> Ppn {
+    fn give_page(&mut self, id: u32, plane: u32) -> Ppn {
         let Record { domain, slot, version, member, cause, owner, .. } = self.records[id as usize];
         self.maps.prefetch(slot); // for the end of the program
         let ppn = if self.hybrid.is_some() { self.take_promised(slot) } else { self.take_host_page(plane) };
@@ -313,7 +298,7 @@ impl Flash {
     }
 
     /// The programs just started may have brought their planes below the threshold.
-    pub(super) fn collect_after_programs(&mut self, first: u32) {
+    fn collect_after_programs(&mut self, first: u32) {
         let mut id = first;
         while id != NIL {
             let Record { plane, next, .. } = self.records[id as usize];
@@ -328,98 +313,5 @@ impl Flash {
         let end = self.occupy_bus(unit_id, self.settings.transfer_ns(bytes), id);
         self.unit_at(unit_id, end);
         self.set_state(unit_id, State::DataOut);
-    }
-
-    pub(crate) fn unit_event<O: Observer>(&mut self, unit_id: u32, observer: &mut O) {
-        self.unit_at(unit_id, NEVER);
-        match self.units[unit_id as usize].state {
-            State::Reading => {
-                self.set_state(unit_id, State::DataReady);
-                self.kick(self.units[unit_id as usize].channel);
-            }
-            State::DataOut => {
-                let id = self.units[unit_id as usize].current;
-                let next = self.records[id as usize].next;
-                self.units[unit_id as usize].current = next;
-                if next == NIL {
-                    self.end_of_work(unit_id, id);
-                } else {
-                    self.set_state(unit_id, State::DataReady);
-                }
-                self.finish(id, observer);
-                self.kick(self.units[unit_id as usize].channel);
-            }
-            State::DataIn => {
-                let mut id = self.units[unit_id as usize].current;
-                while id != NIL {
-                    self.completions.push(Completion { record: id, progress: Progress::DataIn });
-                    id = self.records[id as usize].next;
-                }
-                let end = self.now_ns + self.units[unit_id as usize].cell_after_ns;
-                self.unit_at(unit_id, end);
-                self.set_state(unit_id, State::Working);
-            }
-            State::Working => {
-                let mut id = self.units[unit_id as usize].current;
-                self.end_of_work(unit_id, id);
-                while id != NIL {
-                    let next = self.records[id as usize].next;
-                    self.finish(id, observer);
-                    id = next;
-                }
-                self.kick(self.units[unit_id as usize].channel);
-            }
-            State::Idle | State::DataReady => unreachable!("a unit that waits has no event"),
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn end_of_work(&mut self, unit_id: u32, id: u32) {
-        if self.records_slices {
-            self.note_unit(unit_id, id);
-        }
-        let cause = self.records[id as usize].cause;
-        let now_ns = self.now_ns;
-        let unit = &mut self.units[unit_id as usize];
-        unit.busy_ns[cause as usize] += now_ns - unit.since_ns;
-        #[cfg(feature = "mutants")]
-        if unit.state == State::DataOut && accounting::makes(Slip::TransferTwice) {
-            unit.busy_ns[cause as usize] += self.settings.transfer_ns(self.records[id as usize].bytes);
-        }
-        unit.current = NIL;
-        self.set_state(unit_id, State::Idle);
-    }
-
-    #[cfg(feature = "mutants")]
-    fn forget_failed_program(&mut self, id: u32) {
-        let Record { work, plane, cause, .. } = self.records[id as usize];
-        if work == Work::Program && accounting::makes(Slip::FailedProgramIdle) {
-            let unit = self.unit_of_plane(plane) as usize;
-            self.units[unit].busy_ns[cause as usize] -= self.now_ns - self.units[unit].since_ns;
-        }
-    }
-
-    /// One record has ended.
-    pub(super) fn finish<O: Observer>(&mut self, id: u32, observer: &mut O) {
-        let Record { work, member, ppn, .. } = self.records[id as usize];
-        if self.records_done {
-            self.note_done(id);
-        }
-        match work {
-            Work::Read | Work::Program => {
-                self.loads[usize::from(member)].in_service -= 1;
-                if work == Work::Read {
-                    self.read_ended(Ppn(ppn));
-                }
-                let failed = self.has_failures() && self.has_failed(id);
-                if failed {
-                    self.note_failed();
-                    #[cfg(feature = "mutants")]
-                    self.forget_failed_program(id);
-                }
-                self.completions.push(Completion { record: id, progress: if failed { Progress::Failed } else { Progress::Ended } });
-            }
-            _ => self.collection_work_ended(id, observer),
-        }
     }
 }

@@ -11,7 +11,7 @@ use crate::{ACTIONS, Counts};
 use flashraid_vocabulary::{Cause, Priority};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(super) enum State {
     Idle,
     /// The array is reading.
     Reading,
@@ -111,7 +111,7 @@ pub struct Channel {
     /// Which entries of `wants` are not empty. This and the turns are whole words, lest the processor has to load together what
     /// was just stored apart.
     pub(super) wanted: u64,
-    pub(super) turn: u64,
+    pub(crate) turn: u64,
     pub(super) turn_of_pool: u64,
     /// Units by what they want.
     pub(super) wants: [u64; WANTS],

@@ -1,0 +1,257 @@
+//! What must always hold, by a scan of everything: for tests.
+
+use crate::mapping::blocks::{NONE, State};
+use crate::mapping::space::NIL;
+use crate::nand::records::{Record, Work};
+use crate::{Flash, Held};
+use flashraid_vocabulary::Version;
+
+impl Flash {
+    /// Checks what must always hold, by scanning everything; for tests. Returns what is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        let mut live = vec![0u16; self.blocks.blocks.len()];
+        let mut bases = vec![0u16; self.blocks.blocks.len()];
+        let mut held = vec![Held::default(); self.members as usize];
+        for version in [Version::Current, Version::Base, Version::Copy] {
+            for slot in 0..(self.settings.pages_per_member + self.settings.translation_pages) * self.members {
+                if let Some(ppn) = self.maps.get(version, slot) {
+                    if ppn != self.faults.lost {
+                        if self.maps.labelled(ppn) != (version, slot) {
+                            return Err(format!("{version:?} of slot {slot} is at {ppn:?}, labelled {:?}", self.maps.labelled(ppn)));
+                        }
+                        live[self.block_of(ppn)] += 1;
+                        bases[self.block_of(ppn)] += u16::from(version == Version::Base && !self.settings.moves_bases);
+                    }
+                    let held = &mut held[(slot % self.members) as usize];
+                    held.bases += u32::from(version == Version::Base);
+                    held.copies += u32::from(version == Version::Copy);
+                }
+            }
+        }
+        if held != self.held {
+            return Err(format!("{held:?} bases and copies, counted {:?}", self.held));
+        }
+        for (index, block) in self.blocks.blocks.iter().enumerate() {
+            if (block.live, block.bases) != (live[index], bases[index]) {
+                let (live, bases) = (live[index], bases[index]);
+                return Err(format!(
+                    "block {index} counts {} live pages and {} bases, the maps name {live} and {bases}",
+                    block.live, block.bases
+                ));
+            }
+            let (plane, number) = self.blocks.place(index);
+            if self.victims.pinned(plane).contains(&number) != (block.listed && block.bases > 0) {
+                return Err(format!("block {index} {block:?} is wrongly among those with bases, or not"));
+            }
+            if block.listed != (block.state == State::Closed && block.pending == 0) {
+                return Err(format!("block {index} {block:?} is wrongly listed or unlisted"));
+            }
+        }
+        for (id, domain) in self.domains.iter().enumerate() {
+            let planes = (0..self.blocks.planes.len() as u32).filter(|plane| self.domain_of_plane(*plane) == id as u32);
+            let pages: i64 = planes.map(|plane| i64::from(self.blocks.host_pages(plane))).sum();
+            let overdrawn = domain.reserved > domain.free_pages && !self.has_failures();
+            if pages != domain.free_pages || domain.reserved < 0 || overdrawn {
+                return Err(format!("domain {id}: {pages} free pages, counted {}, reserved {}", domain.free_pages, domain.reserved));
+            }
+        }
+        if self.hybrid.is_some() {
+            self.check_hybrid()?;
+        }
+        self.check_starved()?;
+        self.check_faults()
+    }
+
+    /// What must hold of planes and promises, failures or not.
+    fn check_faults(&self) -> Result<(), String> {
+        let mut gone = vec![0; self.members as usize];
+        let mut living = vec![0; self.domains.len()];
+        let mut units = vec![0; self.domains.len()];
+        for (id, plane) in self.blocks.planes.iter().enumerate() {
+            let first = self.blocks.index(id as u32, 0);
+            let blocks = &self.blocks.blocks[first..first + plane.blocks as usize];
+            let count = |state: State| blocks.iter().filter(|block| block.state == state).count() as u32;
+            let unwritten = |state: State| {
+                blocks.iter().filter(|block| block.state == state).map(|block| self.pages_per_block - u32::from(block.written)).sum::<u32>()
+            };
+            let free_pages = unwritten(State::Free) + unwritten(State::Open);
+            let open = plane.open.iter().filter(|open| **open != NONE).count() as u32;
+            if (count(State::Free), free_pages, count(State::Retired), count(State::Open))
+                != (plane.free_blocks, plane.free_pages, plane.retired, open)
+            {
+                return Err(format!("plane {id} counts {plane:?} of {blocks:?}"));
+            }
+            if plane.dead && (plane.retired < plane.blocks || self.is_collecting(id as u32)) {
+                return Err(format!("dead plane {id} is in use: {plane:?}"));
+            }
+            if count(State::Victim) > u32::from(self.is_collecting(id as u32)) || (plane.debt && !self.is_collecting(id as u32)) {
+                return Err(format!("plane {id} has victims or a loan that no collection has: {blocks:?}"));
+            }
+            let domain = self.domain_of_plane(id as u32);
+            if domain == NIL {
+                continue;
+            }
+            living[domain as usize] += u32::from(!plane.dead && plane.blocks > 0);
+            units[domain as usize] |= if plane.blocks > 0 { self.units[self.unit_of_plane(id as u32) as usize].bit } else { 0 };
+            if id < self.data_planes() as usize && !self.holds_copies(domain) {
+                let member = self.member_of_unit(self.unit_of_plane(id as u32)).expect("planes in use are of a member");
+                gone[member as usize] += plane.retired * self.pages_per_block;
+            }
+            let (site, kind) = (self.sites[id], self.domains[domain as usize].kind);
+            let writable = self.units[site.unit as usize].writable[kind] & site.bit != 0;
+            if writable != (self.blocks.host_pages(id as u32) > 0) {
+                return Err(format!("plane {id} with {} pages is writable: {writable}", self.blocks.host_pages(id as u32)));
+            }
+        }
+        if gone != self.faults.pages_gone {
+            return Err(format!("{gone:?} pages are gone, counted {:?}", self.faults.pages_gone));
+        }
+        for (id, domain) in self.domains.iter().enumerate() {
+            let is_in_use = units[id] != 0;
+            if is_in_use && domain.channels.0 + 1 == domain.channels.1 && domain.units != units[id] {
+                return Err(format!("domain {id} has planes in units {:b}: {domain:?}", units[id]));
+            }
+            let waiting: i64 = domain.waiting.iter().map(|queue| self.queued_in(queue.head)).sum();
+            if domain.living_planes != living[id] || domain.reserved < waiting || (living[id] == 0 && waiting > 0) {
+                return Err(format!("domain {id}, in which {waiting} programs wait and {} planes live: {domain:?}", living[id]));
+            }
+        }
+        for unit in &self.units {
+            for mut id in unit.bound() {
+                while id != NIL {
+                    let Record { work, domain, next, .. } = self.records[id as usize];
+                    if work == Work::Program && self.domains[domain as usize].free_pages < self.domains[domain as usize].reserved {
+                        return Err(format!("a program is bound to a unit of domain {domain}, which is short of pages"));
+                    }
+                    id = next;
+                }
+            }
+        }
+        self.check_blocked()
+    }
+
+    fn queued_in(&self, mut head: u32) -> i64 {
+        let mut count = 0;
+        while head != NIL {
+            (head, count) = (self.records[head as usize].next, count + 1);
+        }
+        count
+    }
+
+    /// Checks that no plane is starved which a collection would help, and none runs.
+    fn check_starved(&self) -> Result<(), String> {
+        let is_forgotten = |plane: &u32| {
+            let state = &self.blocks.planes[*plane as usize];
+            let is_due = state.in_use && !state.dead && self.blocks.host_pages(*plane) == 0 && !self.is_collecting(*plane);
+            is_due
+                && self.victims.pinned(*plane).is_empty()
+                && self.victims.best(*plane).is_some_and(|victim| self.can_move(*plane, victim))
+        };
+        match (0..self.planes()).find(|plane| self.hybrid.is_none() && is_forgotten(plane)) {
+            Some(plane) => Err(format!(
+                "plane {plane} is short of erased blocks, has garbage, and does not collect it: {:?}",
+                self.blocks.planes[plane as usize]
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that units are blocked by the collections that do, and no others.
+    fn check_blocked(&self) -> Result<(), String> {
+        let mut blocked = vec![0; self.units.len()];
+        for (plane, collection) in self.collections.iter().enumerate() {
+            if collection.victim != NONE && collection.stage.blocks_units() {
+                self.units_blocked_by(plane as u32).for_each(|unit| blocked[unit as usize] += 1);
+            }
+        }
+        match self.units.iter().zip(blocked).position(|(unit, blocked)| unit.blocked != blocked) {
+            Some(unit) => Err(format!("unit {unit} is wrongly blocked, or not")),
+            None => Ok(()),
+        }
+    }
+
+    /// What must hold of every instance.
+    fn check_hybrid(&self) -> Result<(), String> {
+        let hybrid = self.hybrid();
+        for (domain, instance) in hybrid.instances.iter().enumerate().filter(|(_, instance)| instance.member != NIL) {
+            let plane = self.domains[domain].plane;
+            let state = &self.blocks.planes[plane as usize];
+            let fault = |what: String| Err(format!("instance {domain} {instance:?}: {what}"));
+            let is_merging = self.is_collecting(plane);
+            let count = |state: State| {
+                (0..self.blocks.planes[plane as usize].blocks as u16)
+                    .filter(|block| self.blocks.blocks[self.blocks.index(plane, *block)].state == state)
+                    .count() as u32
+            };
+            if state.dead {
+                continue;
+            }
+            let logical = &hybrid.logical[domain * hybrid.per_instance as usize..][..hybrid.per_instance as usize];
+            let has_bases = (0..state.blocks as u16).any(|block| self.blocks.blocks[self.blocks.index(plane, block)].bases > 0);
+            // Nothing would tell whoever waits for a page to try again, though nothing is in the way of a merge.
+            let is_forgotten = instance.starved && !is_merging && !has_bases && logical.iter().all(|logical| logical.active == 0);
+            if is_forgotten && !self.freed.contains(&(domain as u32)) {
+                return fault("somebody waits for a page, and nothing is merged".into());
+            }
+            let (mut data_blocks, mut held, mut pending) = (0, 0, 0);
+            for (number, logical) in (0..).zip(&hybrid.logical[domain * hybrid.per_instance as usize..][..hybrid.per_instance as usize]) {
+                let number = domain as u32 * hybrid.per_instance + number;
+                let mut promised = u32::from(logical.promised_log);
+                if logical.data != NONE {
+                    let index = self.blocks.index(plane, logical.data);
+                    data_blocks += 1;
+                    promised += hybrid.promises_in(index);
+                    if hybrid.owner[index] != number || !matches!(self.blocks.blocks[index].state, State::Data) {
+                        return fault(format!("data block of {number} {logical:?} is {:?}", self.blocks.blocks[index]));
+                    }
+                    let taken: u32 = hybrid.taken[index * hybrid.words..][..hybrid.words].iter().map(|word| word.count_ones()).sum();
+                    if taken != u32::from(self.blocks.blocks[index].written) + hybrid.promises_in(index) {
+                        return fault(format!("{taken} offsets of {:?} are taken", self.blocks.blocks[index]));
+                    }
+                }
+                let sequential = instance.sequential;
+                if sequential != NONE && hybrid.owner[self.blocks.index(plane, sequential)] == number {
+                    promised += hybrid.promises_in(self.blocks.index(plane, sequential));
+                }
+                if u32::from(logical.active) < promised || (logical.merging && (!is_merging || logical.active > 0)) {
+                    return fault(format!("logical block {number} {logical:?}"));
+                }
+                held += u32::from(logical.active) - promised;
+                for offset in 0..self.pages_per_block {
+                    let Some(slot) = self.slot_in(number, offset) else { continue };
+                    let Some(ppn) = self.maps.get(Version::Current, slot).filter(|ppn| *ppn != self.faults.lost) else { continue };
+                    let block = self.block_of(ppn);
+                    let at_offset = ppn.0 % self.pages_per_block == offset;
+                    let (of, entry) = (hybrid.owner[block], &self.blocks.blocks[block]);
+                    let fits = entry.state == State::Retired || (of == number && (at_offset || entry.state != State::Data)) || of == NIL;
+                    if !fits || u64::from(number) != u64::from(self.logical_of(slot)) {
+                        return fault(format!("page {offset} of logical block {number} is at {ppn:?} in {entry:?} of {of}"));
+                    }
+                }
+            }
+            for block in 0..state.blocks as u16 {
+                pending += u32::from(self.blocks.blocks[self.blocks.index(plane, block)].pending);
+            }
+            // The page that a merge is programming is pending too, and so is no logical block's.
+            if pending != held && !(is_merging && pending == held + 1) {
+                return fault(format!("{pending} pages are pending, and logical blocks hold {held}"));
+            }
+            let (mut listed, mut log) = (u32::from(instance.sequential != NONE), instance.oldest);
+            while log != NONE {
+                listed += 1;
+                log = self.blocks.blocks[self.blocks.index(plane, log)].next;
+            }
+            if (!is_merging && listed != instance.logs) || instance.logs > hybrid.most_logs {
+                return fault(format!("{listed} log blocks"));
+            }
+            let idle_blocks = (count(State::Data), count(State::Log));
+            if !is_merging && (idle_blocks != (data_blocks, listed) || state.free_blocks == 0) {
+                return fault(format!(
+                    "{idle_blocks:?} data and log blocks, known {data_blocks} and {listed}, {} are free",
+                    state.free_blocks
+                ));
+            }
+        }
+        Ok(())
+    }
+}

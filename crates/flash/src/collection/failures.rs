@@ -1,0 +1,193 @@
+//! Collection after failures: what it cannot move or erase, and blocks that are emptied to be retired.
+
+use super::state::{Collection, Stage};
+#[cfg(feature = "mutants")]
+use crate::accounting::{self, Slip};
+use crate::mapping::blocks::{NONE, State, Stream};
+use crate::mapping::space::{Domain, NIL};
+use crate::nand::records::Work;
+use crate::{Flash, MapNews, Question};
+use flashraid_vocabulary::{Ppn, Version};
+
+impl Flash {
+    /// Ends the collection of a plane as it is, without the erase. Units that it blocked are not offered anything yet.
+    pub(crate) fn cut_collection(&mut self, plane: u32) {
+        let Collection { victim, stage, .. } = std::mem::replace(&mut self.collections[plane as usize], Collection::IDLE);
+        if victim != NONE {
+            self.load_of_plane(plane).collections -= 1;
+            if stage.blocks_units() {
+                self.mark_units(plane, false);
+            }
+            self.change_space(plane, |blocks| blocks.planes[plane as usize].debt = false);
+            if self.reports_moves() {
+                self.map_news.push(MapNews::Ended { plane });
+            }
+            self.questions.retain(|question| !matches!(question, Question::Semivalid(of, _) if *of == plane));
+        }
+    }
+
+    /// The collection has ended early: whatever it kept waiting goes on.
+    fn collection_cut(&mut self, plane: u32) {
+        self.collect_if_starved(plane);
+        self.drain_doomed(plane);
+        self.kick(self.channel_of_unit(self.unit_of_plane(plane)));
+    }
+
+    /// The victim is lost: the collection ends when what it does has ended, or now if it waits.
+    pub(crate) fn victim_lost(&mut self, plane: u32) {
+        if matches!(self.collections[plane as usize].stage, Stage::Asking | Stage::Committing | Stage::Reads) {
+            self.cut_collection(plane);
+        }
+    }
+
+    /// A live page of a victim cannot be read: its version is lost for good.
+    #[cold]
+    pub(super) fn give_up(&mut self, ppn: Ppn) {
+        let (version, slot) = self.maps.live(ppn).expect("a live page");
+        self.maps.set(version, slot, self.faults.lost);
+        let block = self.block_of(ppn);
+        self.blocks.blocks[block].live -= 1;
+        self.blocks.blocks[block].bases -= u16::from(version == Version::Base && !self.settings.moves_bases);
+        if self.reports_moves() && !self.settings.is_translation(self.address(slot).page) {
+            self.map_news.push(MapNews::Moved { plane: self.plane_of(ppn), version, slot });
+        }
+    }
+
+    /// Whether a failure undid what work of the collector was to do, and if so does what is left to do. `ppn` is the page of the work.
+    #[cold]
+    pub(super) fn is_cut_short(&mut self, plane: u32, work: Work, ppn: Ppn) -> bool {
+        let Collection { victim, moving, .. } = self.collections[plane as usize];
+        let programs = matches!(work, Work::MoveProgram | Work::CopyBack);
+        if self.blocks.planes[plane as usize].dead {
+            if programs {
+                self.settle(self.block_of(ppn));
+            }
+            return true;
+        }
+        if self.hybrid.is_some() {
+            return self.is_merge_disturbed(plane, work, Ppn(ppn.0));
+        }
+        let block = self.blocks.index(plane, victim);
+        let victim_lost = self.blocks.blocks[block].state == State::Retired;
+        let source_lost = work != Work::Erase && self.is_lost_page(Ppn(moving));
+        let target_lost = programs && self.is_lost_page(ppn);
+        let fails = (programs || work == Work::Erase) && self.fails_now(work, ppn);
+        if !(victim_lost || source_lost || target_lost || fails) {
+            return false;
+        }
+        if programs {
+            let target = self.block_of(ppn);
+            if fails {
+                self.doom(target);
+            }
+            self.settle(target);
+        }
+        #[cfg(feature = "mutants")]
+        if fails && work == Work::Erase && accounting::makes(Slip::FailedEraseTwice) {
+            let (cause, unit) = (self.collection_cause(plane), self.unit_of_plane(plane) as usize);
+            self.count(2, cause);
+            self.units[unit].operations[2][cause as usize] += 1;
+        }
+        if victim_lost || work == Work::Erase {
+            self.cut_collection(plane);
+            self.retire_block(plane, victim);
+            self.collection_cut(plane);
+        } else {
+            // The page is moved again, if it is still there.
+            self.collections[plane as usize].cursor = (moving - self.first_ppn(block).0) as u16;
+            self.continue_collection(plane);
+        }
+        true
+    }
+
+    /// Whether a failure undid what work of a merge was to do: if the page that it copies is lost now, the copy counts for nothing, and the merge gives
+    /// the page up.
+    #[cold]
+    fn is_merge_disturbed(&mut self, plane: u32, work: Work, ppn: Ppn) -> bool {
+        if work == Work::Erase || !self.is_lost_page(Ppn(self.collections[plane as usize].moving)) {
+            return false;
+        }
+        if work != Work::MoveRead {
+            self.settle(self.block_of(ppn));
+        }
+        self.merge_mut(plane).offset -= 1;
+        self.continue_merge(plane);
+        true
+    }
+
+    /// The victim of a collection that gives nothing back is empty.
+    #[cold]
+    pub(super) fn retire_victim(&mut self, plane: u32) {
+        let victim = self.collections[plane as usize].victim;
+        self.cut_collection(plane);
+        self.retire_block(plane, victim);
+        self.collection_cut(plane);
+    }
+
+    /// A block that is retired in the end gives nothing back: what is taken for its pages is no loan, and leaves the reserve alone.
+    #[cold]
+    pub(super) fn take_scarce_move_page(&mut self, plane: u32) -> Option<(usize, u32)> {
+        let retires = self.collections[plane as usize].retires;
+        let needed = if retires { self.settings.gc_hard } else { 1 };
+        if self.blocks.left(plane, Stream::Collection) == 0 && self.blocks.planes[plane as usize].free_blocks < needed {
+            return None;
+        }
+        Some(self.change_space(plane, |blocks| {
+            let debt = blocks.planes[plane as usize].debt;
+            let taken = blocks.take(plane, Stream::Collection);
+            if retires {
+                blocks.planes[plane as usize].debt = debt;
+            }
+            taken
+        }))
+    }
+
+    /// A move has no page to go to: the collection ends, and its victim stays.
+    #[cold]
+    pub(crate) fn move_finds_no_page(&mut self, unit: u32, id: u32) {
+        let plane = self.records[id as usize].plane;
+        self.free_record(id);
+        self.refresh_want(unit);
+        let Collection { victim, retires, .. } = self.collections[plane as usize];
+        self.cut_collection(plane);
+        if victim == NONE {
+            return;
+        }
+        let block = self.blocks.index(plane, victim);
+        match self.blocks.blocks[block].state {
+            State::Victim if retires => self.blocks.blocks[block].state = State::Doomed,
+            State::Victim => {
+                self.blocks.blocks[block].state = State::Closed;
+                self.list_victim(block);
+            }
+            _ => {}
+        }
+        // While it ran, others may have become due.
+        self.collect_if_starved(plane);
+    }
+
+    /// Moves what lives in a doomed block of the plane, to retire it, if there is space that nobody else needs.
+    #[cold]
+    pub(crate) fn drain_doomed(&mut self, plane: u32) {
+        if self.collections[plane as usize].victim != NONE || self.without_time {
+            return;
+        }
+        let state = &self.blocks.planes[plane as usize];
+        let mut most = self.blocks.left(plane, Stream::Collection);
+        let domain = self.domain_of_plane(plane);
+        if domain != NIL && state.free_blocks >= self.settings.gc_hard {
+            let Domain { free_pages, reserved, .. } = self.domains[domain as usize];
+            most += if free_pages - reserved >= i64::from(self.pages_per_block) { self.pages_per_block } else { 0 };
+        }
+        let fits = |number: &u16| {
+            let block = &self.blocks.blocks[self.blocks.index(plane, *number)];
+            block.pending == 0 && u32::from(block.live) <= most
+        };
+        let doomed = self.faults.doomed_of(plane).find(fits);
+        if let Some(victim) = doomed {
+            let block = self.blocks.index(plane, victim);
+            self.blocks.blocks[block].state = State::Victim;
+            self.begin_collection(plane, Collection { victim, retires: true, ..Collection::IDLE });
+        }
+    }
+}

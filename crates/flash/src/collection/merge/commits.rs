@@ -1,0 +1,144 @@
+//! A merge from its start to its end, and its first phase: commits of the semivalid pages of what it is to erase.
+
+use crate::collection::state::{Collection, Merge, Stage};
+use crate::mapping::blocks::NONE;
+use crate::mapping::space::NIL;
+use crate::{Flash, FlashFault, Question};
+
+impl Flash {
+    pub(super) fn domain_of_merge(&self, plane: u32) -> usize {
+        self.domain_of_plane(plane) as usize
+    }
+
+    pub(crate) fn merge(&self, plane: u32) -> &Merge {
+        &self.hybrid().merges[self.domain_of_merge(plane)]
+    }
+
+    pub(crate) fn merge_mut(&mut self, plane: u32) -> &mut Merge {
+        let domain = self.domain_of_merge(plane);
+        &mut self.hybrid_mut().merges[domain]
+    }
+
+    pub(super) fn begin_merge(&mut self, plane: u32, log: u16) {
+        let index = self.blocks.index(plane, log);
+        let domain = self.domain_of_merge(plane);
+        let mut logicals = std::mem::take(&mut self.merge_mut(plane).logicals);
+        logicals.clear();
+        match self.hybrid().owner[index] {
+            NIL => {
+                for logical in self.logicals_in(index) {
+                    let takes_more = logicals.is_empty() || !self.makes(FlashFault::MergeFirstLogical);
+                    if takes_more && !logicals.contains(&logical) {
+                        logicals.push(logical);
+                    }
+                }
+            }
+            owner => logicals.push(owner),
+        }
+        for &logical in &logicals {
+            self.hybrid_mut().logical[logical as usize].merging = true;
+        }
+        let erase = std::mem::take(&mut self.merge_mut(plane).erase);
+        self.hybrid_mut().merges[domain] = Merge { logicals, erase, target: NONE, keeps_log: true, ..Merge::default() };
+        self.collections[plane as usize] = Collection::of(log, self.now_ns);
+        self.load_of_plane(plane).collections += 1;
+        if !self.without_time {
+            self.commit_or_go_on(plane);
+        }
+    }
+
+    /// Blocks that the merge is to erase.
+    fn doomed_blocks(&self, plane: u32) -> Vec<u16> {
+        let Merge { logicals, erase, begun, .. } = self.merge(plane);
+        if *begun {
+            return erase.iter().map(|(block, _)| *block).collect();
+        }
+        let sequential = self.hybrid().instances[self.domain_of_merge(plane)].sequential;
+        let mut blocks = vec![self.collections[plane as usize].victim];
+        if self.makes(FlashFault::CommitLogOnly) {
+            return blocks;
+        }
+        blocks.extend(logicals.iter().map(|logical| self.hybrid().logical[*logical as usize].data).filter(|data| *data != NONE));
+        if sequential != NONE && sequential != blocks[0] && logicals.contains(&self.hybrid().owner[self.blocks.index(plane, sequential)]) {
+            blocks.push(sequential);
+        }
+        blocks
+    }
+
+    /// Asks about the semivalid pages of the blocks to be erased, or goes on if there are none.
+    pub(super) fn commit_or_go_on(&mut self, plane: u32) {
+        let blocks = self.doomed_blocks(plane);
+        let bases: u16 = blocks.iter().map(|block| self.blocks.blocks[self.blocks.index(plane, *block)].bases).sum();
+        let Merge { begun, refused, released, asked, .. } = *self.merge(plane);
+        if bases == 0 {
+            self.collections[plane as usize].stage = Stage::Moving;
+            self.block_units(plane, true);
+            return if begun { self.erase_next(plane) } else { self.start_copies(plane) };
+        }
+        // Asking again at once would not help, unless other pages are in the way now.
+        if refused || asked == Some((released, self.now_ns)) {
+            if !begun {
+                return self.leave_merge(plane);
+            }
+            let state = &mut self.collections[plane as usize];
+            (state.stage, state.uncommitted) = (Stage::Committing, 0);
+            return;
+        }
+        let now_ns = self.now_ns;
+        let merge = self.merge_mut(plane);
+        (merge.refused, merge.asked) = (false, Some((released, now_ns)));
+        let state = &mut self.collections[plane as usize];
+        (state.stage, state.uncommitted) = (Stage::Committing, bases);
+        for block in blocks.into_iter().rev() {
+            let asked: Vec<_> = self.bases_in(plane, block).map(|slot| Question::Semivalid(plane, self.address(slot))).collect();
+            self.questions.extend(asked.into_iter().rev());
+        }
+    }
+
+    /// All questions about semivalid pages are answered, and the commits have ended.
+    pub(in crate::collection) fn merge_settled(&mut self, plane: u32) {
+        self.commit_or_go_on(plane);
+    }
+
+    /// A base was released; a merge that could not get it committed goes on, and one that was put off may begin.
+    pub(in crate::collection) fn base_of_merge_released(&mut self, plane: u32) {
+        let Collection { victim, stage, uncommitted, .. } = self.collections[plane as usize];
+        if victim == NONE {
+            let domain = self.domain_of_plane(plane);
+            if domain != NIL && self.hybrid().instances[domain as usize].starved {
+                self.wake(domain);
+            }
+            return;
+        }
+        self.merge_mut(plane).released += 1;
+        if stage == Stage::Committing && uncommitted == 0 && self.merge(plane).begun {
+            self.merge_mut(plane).refused = false;
+            self.commit_or_go_on(plane);
+        }
+    }
+
+    /// A semivalid page of a merge cannot be committed.
+    pub(in crate::collection) fn merge_refused(&mut self, plane: u32) {
+        self.merge_mut(plane).refused = true;
+    }
+
+    /// The merge is put off: another one, or an operation that ends, may change what is in its way.
+    #[cold]
+    fn leave_merge(&mut self, plane: u32) {
+        self.end_merge(plane);
+        let domain = self.domain_of_plane(plane);
+        self.hybrid_mut().left.push(domain);
+        self.hybrid_mut().instances[domain as usize].starved = true;
+    }
+
+    /// Nothing is merged in the plane any more.
+    pub(crate) fn end_merge(&mut self, plane: u32) {
+        self.load_of_plane(plane).collections -= 1;
+        self.collections[plane as usize] = Collection::IDLE;
+        let logicals = std::mem::take(&mut self.merge_mut(plane).logicals);
+        for &logical in &logicals {
+            self.hybrid_mut().logical[logical as usize].merging = self.makes(FlashFault::KeepMerging);
+        }
+        self.merge_mut(plane).logicals = logicals;
+    }
+}

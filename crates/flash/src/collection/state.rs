@@ -1,0 +1,122 @@
+//! How far the collection of a plane is, and what collections have done.
+
+use crate::mapping::blocks::NONE;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Moving,
+    /// A semivalid page at the cursor: the layer above has been asked.
+    Asking,
+    /// First phase: the layer above has been asked about all semivalid pages, and commits some.
+    Committing,
+    /// Dispatched reads of the victim have not ended.
+    Reads,
+    Erasing,
+}
+
+impl Stage {
+    /// Whether the units that a collection blocks are blocked: not while it waits for work that may need them.
+    pub(crate) fn blocks_units(self) -> bool {
+        !matches!(self, Stage::Committing | Stage::Reads)
+    }
+}
+
+/// The collection of one plane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Collection {
+    pub(crate) victim: u16,
+    pub(crate) cursor: u16,
+    pub(crate) stage: Stage,
+    pub(crate) wear: bool,
+    /// The page at the cursor is to be moved even if it is semivalid.
+    pub(crate) move_semivalid: bool,
+    /// The victim is retired instead of erased, so nothing is gained.
+    pub(crate) retires: bool,
+    pub(crate) moving: u32,
+    /// First phase: semivalid pages without an answer, and commits that have not ended.
+    pub(crate) uncommitted: u16,
+    /// When the victim was chosen.
+    pub(crate) since_ns: u64,
+}
+
+impl Collection {
+    /// No collection runs.
+    pub const IDLE: Collection = Collection {
+        victim: NONE,
+        cursor: 0,
+        stage: Stage::Moving,
+        wear: false,
+        move_semivalid: false,
+        retires: false,
+        moving: 0,
+        uncommitted: 0,
+        since_ns: 0,
+    };
+
+    /// One that begins.
+    pub(super) fn of(victim: u16, since_ns: u64) -> Self {
+        Self { victim, since_ns, ..Self::IDLE }
+    }
+}
+
+/// Which collections run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collecting {
+    /// Of data pages, moved page by page.
+    pub of_data: bool,
+    /// Merges of log blocks.
+    pub merges: bool,
+    /// Of translation pages.
+    pub of_map: bool,
+    /// Of a cold block, for static wear levelling.
+    pub for_wear: bool,
+}
+
+/// What collections have done beside their page operations (`Flash::counts`, causes `Gc` and `Wear`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Victims erased, or merges of log blocks.
+    pub collections: u64,
+    /// Logical blocks merged, by `MergeKind`: hybrid mapping only.
+    pub merges: [u64; 3],
+    /// Time from the choice of a victim to its erasure, of all of them together: they may overlap.
+    pub time_ns: u64,
+}
+
+/// How a logical block is merged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MergeKind {
+    /// The log block, full and in order, becomes the data block.
+    Switch,
+    /// The log block, in order as far as it goes, becomes the data block when the other pages are copied to it.
+    Partial,
+    /// All pages are copied to an erased block.
+    #[default]
+    Full,
+}
+
+/// The merge of one instance, beside what every collection has: its victim is the log block.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Merge {
+    /// Logical blocks that have a valid page in the log block.
+    pub(crate) logicals: Vec<u32>,
+    /// Which of them is being merged.
+    pub(crate) current: usize,
+    pub(super) kind: MergeKind,
+    /// Where its pages are copied to; `NONE` before the first one of a full merge.
+    pub(super) target: u16,
+    /// The offset looked at next.
+    pub(super) offset: u32,
+    /// Blocks to be erased before the next logical block's turn, the last first, and whether they are log blocks.
+    pub(crate) erase: Vec<(u16, bool)>,
+    /// The log block is still to be erased.
+    pub(crate) keeps_log: bool,
+    /// Copies and erases have begun.
+    pub(crate) begun: bool,
+    /// A semivalid page cannot be committed now.
+    pub(super) refused: bool,
+    /// Bases of the plane that were released since it began.
+    pub(super) released: u32,
+    /// How many these were when its semivalid pages were last asked about, and when that was.
+    pub(super) asked: Option<(u32, u64)>,
+}

@@ -1,0 +1,42 @@
+//! Static wear levelling: the coldest block of a plane is moved when another is worn that much more.
+
+use crate::Flash;
+use crate::mapping::blocks::NONE;
+use std::cmp::Reverse;
+
+impl Flash {
+    /// A block was closed: it may grow cold.
+    pub(crate) fn note_cold(&mut self, plane: u32, block: u16) {
+        let per_plane = self.settings.geometry.blocks_per_plane as usize;
+        let erases = self.blocks.erases[self.blocks.index(plane, block)];
+        if self.cold[plane as usize].len() >= 2 * per_plane {
+            let mut entries = std::mem::take(&mut self.cold[plane as usize]).into_vec();
+            entries.retain(|Reverse((erases, block))| self.is_cold(plane, *block, *erases));
+            self.cold[plane as usize] = entries.into();
+        }
+        self.cold[plane as usize].push(Reverse((erases, block)));
+    }
+
+    fn is_cold(&self, plane: u32, block: u16, erases: u32) -> bool {
+        let index = self.blocks.index(plane, block);
+        self.blocks.blocks[index].listed && self.blocks.erases[index] == erases
+    }
+
+    /// Moves the coldest block of the plane if the block just erased is worn that much more, and space is not short.
+    pub(super) fn level_wear(&mut self, plane: u32) {
+        let Some(spread) = self.settings.wear_static else { return };
+        if self.collections[plane as usize].victim != NONE || self.blocks.planes[plane as usize].free_blocks < self.settings.gc_hard {
+            return;
+        }
+        while let Some(Reverse((erases, block))) = self.cold[plane as usize].peek().copied() {
+            if !self.is_cold(plane, block, erases) {
+                self.cold[plane as usize].pop();
+            } else {
+                if self.blocks.most_erases(plane) - erases > spread && self.can_move(plane, block) {
+                    self.collect_block(plane, block, true);
+                }
+                return;
+            }
+        }
+    }
+}

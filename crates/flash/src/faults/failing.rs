@@ -1,0 +1,147 @@
+//! Failures as they happen: parts die, blocks are retired, and programs and erases fail.
+
+use crate::Flash;
+use crate::mapping::blocks::State;
+use crate::mapping::space::NIL;
+use crate::nand::records::{Record, Work};
+use flashraid_vocabulary::{Fault, Part, Ppn};
+
+impl Flash {
+    /// Something goes wrong, now. The part must exist (`Settings::part_exists`). Page operations under way on what dies take their time and fail;
+    /// programs that nothing can take any more fail at once: their completions must be taken before the next event.
+    pub fn fail(&mut self, fault: &Fault) {
+        self.faults.any = true;
+        match *fault {
+            Fault::Program(_) | Fault::Erase(_) => return self.faults.armed.push(*fault),
+            Fault::ParityCache => return, // no flash is concerned
+            Fault::Loss(part) => match (self.block_of_part(&part), part) {
+                (Some((plane, number)), Part::Page { page, .. }) => {
+                    let block = self.blocks.index(plane, number);
+                    if self.blocks.blocks[block].state != State::Retired {
+                        self.faults.unreadable.insert(self.first_ppn(block).0 + page);
+                    }
+                }
+                (Some((plane, number)), _) => {
+                    self.retire_block(plane, number);
+                    if self.blocks.planes[plane as usize].in_use {
+                        self.collect_if_starved(plane);
+                    }
+                }
+                (None, _) => self.planes_of(&part).into_iter().for_each(|plane| self.kill_plane(plane)),
+            },
+        }
+        for domain in 0..self.domains.len() as u32 {
+            if !self.domain_is_alive(domain) {
+                self.fail_waiting(domain);
+            }
+        }
+        (0..self.channels.len() as u32).for_each(|channel| self.kick(channel));
+    }
+
+    fn kill_plane(&mut self, plane: u32) {
+        let state = &self.blocks.planes[plane as usize];
+        if state.dead {
+            return;
+        }
+        let (blocks, gone, domain) = (state.blocks, state.blocks - state.retired, self.domain_of_plane(plane));
+        (0..blocks as u16).for_each(|number| self.unlist(plane, number));
+        self.blocks.planes[plane as usize].dead = true;
+        if domain != NIL {
+            self.domains[domain as usize].living_planes -= u32::from(blocks > 0);
+        }
+        self.change_space(plane, |all| (0..blocks as u16).for_each(|number| all.close(plane, number, State::Retired)));
+        self.cut_collection(plane);
+        if self.hybrid.is_some() && domain != NIL {
+            self.forget_instance(domain, plane);
+        }
+        self.note_gone(plane, gone);
+        self.faults.doomed.retain(|(of, _)| *of != plane);
+        if self.holds_copies(domain) {
+            self.faults.no_copies[(domain - self.members) as usize] = true;
+        }
+    }
+
+    /// Takes a block off the victim lists, if it is in one.
+    fn unlist(&mut self, plane: u32, number: u16) {
+        if self.blocks.blocks[self.blocks.index(plane, number)].listed {
+            self.victims.remove(plane, number, self.blocks.of_plane(plane));
+        }
+    }
+
+    /// The block is out of use for good, and what it holds is lost.
+    pub(crate) fn retire_block(&mut self, plane: u32, number: u16) {
+        let block = self.blocks.index(plane, number);
+        let state = self.blocks.blocks[block].state;
+        if state == State::Retired {
+            return;
+        }
+        self.unlist(plane, number);
+        self.change_space(plane, |blocks| blocks.close(plane, number, State::Retired));
+        self.note_gone(plane, 1);
+        self.faults.doomed.retain(|doomed| *doomed != (plane, number));
+        self.faults.readable_again(self.first_ppn(block), self.pages_per_block);
+        self.set_threshold(plane);
+        if state == State::Victim {
+            self.victim_lost(plane);
+        }
+    }
+
+    /// A program in the block has failed: it takes no more, and is retired once its live pages are moved.
+    pub(crate) fn doom(&mut self, block: usize) {
+        let (plane, number) = self.blocks.place(block);
+        if matches!(self.blocks.blocks[block].state, State::Open | State::Closed) {
+            self.unlist(plane, number);
+            self.change_space(plane, |blocks| blocks.close(plane, number, State::Doomed));
+            self.faults.doomed.push((plane, number));
+            // Its last pages for host programs may have gone with the block.
+            self.collect_if_starved(plane);
+        }
+    }
+
+    /// Collection starts below the same share of what is left of the plane.
+    pub(super) fn set_threshold(&mut self, plane: u32) {
+        if plane < self.data_planes() {
+            let state = &mut self.blocks.planes[plane as usize];
+            let pages = (state.blocks - state.retired) * self.pages_per_block;
+            state.gc_pages = (self.settings.gc_threshold * f64::from(pages)).ceil() as u32;
+        }
+    }
+
+    pub(super) fn note_gone(&mut self, plane: u32, blocks: u32) {
+        let domain = self.domain_of_plane(plane);
+        if plane < self.data_planes() && domain != NIL && !self.holds_copies(domain) {
+            let member = self.member_of_unit(self.unit_of_plane(plane)).expect("planes in use are of a member");
+            self.faults.pages_gone[member as usize] += blocks * self.pages_per_block;
+        }
+    }
+
+    /// Whether a program or erase of this page is to fail now; each fault happens once.
+    pub(crate) fn fails_now(&mut self, work: Work, ppn: Ppn) -> bool {
+        let place = self.locate(ppn);
+        let is_meant = |fault: &Fault| {
+            let (Fault::Program(part) | Fault::Erase(part)) = fault else { return false };
+            let is_kind = matches!(fault, Fault::Erase(_)) == (work == Work::Erase);
+            let is_there = match *part {
+                Part::Block { block, .. } | Part::Page { block, .. } => place.block == block,
+                _ => true,
+            };
+            is_kind && is_there && self.is_in_plane_of(part, &place)
+        };
+        let index = self.faults.armed.iter().position(is_meant);
+        index.map(|index| self.faults.armed.remove(index)).is_some()
+    }
+
+    /// Whether a page operation of a plan that ends now has failed.
+    #[cold]
+    pub(crate) fn has_failed(&mut self, id: u32) -> bool {
+        let Record { work, ppn, .. } = self.records[id as usize];
+        if self.is_lost_page(Ppn(ppn)) {
+            return true;
+        }
+        let fails = work == Work::Program && self.fails_now(work, Ppn(ppn));
+        if fails {
+            self.doom(self.block_of(Ppn(ppn)));
+        }
+        fails
+    }
+}

@@ -1,0 +1,71 @@
+//! Where parts are: the planes and blocks that a part is or lies in, and the place of a physical page.
+
+use crate::Flash;
+use flashraid_vocabulary::{Part, Ppn};
+
+/// Where a physical page is, level by level as `Part` counts them.
+pub(crate) struct Place {
+    unit: u32,
+    pub(crate) channel: u32,
+    pub(crate) chip: u32,
+    pub(crate) die: u32,
+    pub(crate) plane: u32,
+    pub(crate) block: u32,
+    pub(crate) page: u32,
+}
+
+impl Flash {
+    pub(crate) fn locate(&self, ppn: Ppn) -> Place {
+        let (site, plane) = (self.plane_of(ppn), self.plane_of(ppn) % self.data_planes());
+        let unit = plane / self.planes_per_unit;
+        let (number, in_unit) = (unit % self.units_per_channel, plane % self.planes_per_unit);
+        let (chips, planes) = (self.settings.chips_per_channel(), self.settings.geometry.planes_per_die);
+        let die = if self.settings.chip_serial { in_unit / planes } else { number / chips };
+        let block = ppn.0 / self.pages_per_block - self.blocks.index(site, 0) as u32;
+        // Translation planes are the last blocks.
+        let before = if site == plane { 0 } else { self.blocks.planes[plane as usize].blocks };
+        Place {
+            unit,
+            channel: unit / self.units_per_channel,
+            chip: number % chips,
+            die,
+            plane: in_unit % planes,
+            block: before + block,
+            page: ppn.0 % self.pages_per_block,
+        }
+    }
+
+    pub(crate) fn data_planes(&self) -> u32 {
+        self.units.len() as u32 * self.planes_per_unit
+    }
+
+    /// Whether the place is in the plane, or larger part, that the part is or lies in.
+    pub(super) fn is_in_plane_of(&self, part: &Part, place: &Place) -> bool {
+        match *part {
+            Part::Member(member) if self.settings.member_is_chip => self.units[place.unit as usize].member == Some(member),
+            Part::Member(channel) | Part::Channel(channel) => place.channel == channel,
+            Part::Chip { channel, chip } => (place.channel, place.chip) == (channel, chip),
+            Part::Die { channel, chip, die } => (place.channel, place.chip, place.die) == (channel, chip, die),
+            Part::Plane { channel, chip, die, plane }
+            | Part::Block { channel, chip, die, plane, .. }
+            | Part::Page { channel, chip, die, plane, .. } => {
+                (place.channel, place.chip, place.die, place.plane) == (channel, chip, die, plane)
+            }
+        }
+    }
+
+    /// Plane, and number in it, of the block that the part is or lies in. `None` for larger parts.
+    pub(crate) fn block_of_part(&self, part: &Part) -> Option<(u32, u16)> {
+        let (Part::Block { block, .. } | Part::Page { block, .. }) = *part else { return None };
+        let plane = self.planes_of(part)[0];
+        let blocks = self.blocks.planes[plane as usize].blocks;
+        Some(if block < blocks { (plane, block as u16) } else { (plane + self.data_planes(), (block - blocks) as u16) })
+    }
+
+    /// Numbers of the planes that the part is, or lies in: also of the translation planes, which are other blocks of the same planes.
+    pub fn planes_of(&self, part: &Part) -> Vec<u32> {
+        let planes = 0..self.blocks.planes.len() as u32;
+        let place = |plane: &u32| self.locate(self.first_ppn(self.blocks.index(*plane, 0)));
+        planes.filter(|plane| self.is_in_plane_of(part, &place(plane))).collect()
+    }
+}

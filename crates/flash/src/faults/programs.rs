@@ -1,0 +1,121 @@
+//! Programs that fail: they are repeated, given up, or end without a page.
+
+use crate::mapping::space::NIL;
+use crate::nand::events::NEVER;
+use crate::nand::records::Record;
+use crate::{Completion, Flash, Progress};
+use flashraid_vocabulary::{Cause, MemberPage, PageOperation, Ppn, Version};
+
+impl Flash {
+    /// More pages of a domain may be promised than there are: what waits at its unit waits in the domain instead, so that nothing behind it
+    /// is kept from the unit, the collector's work least of all.
+    pub(crate) fn pool_if_short(&mut self, domain_id: u32) {
+        let domain = &self.domains[domain_id as usize];
+        if domain.single_unit() && domain.free_pages < domain.reserved {
+            let unit = self.channels[domain.channels.0 as usize].first_unit + domain.units.trailing_zeros();
+            for id in self.unbind_programs(unit, domain_id) {
+                self.records[id as usize].unit = NIL;
+                self.pool(id);
+            }
+        }
+    }
+
+    /// Fails every program that waits in the domain.
+    pub(super) fn fail_waiting(&mut self, domain: u32) {
+        while self.domains[domain as usize].waiting_mask != 0 {
+            let class = self.domains[domain as usize].waiting_mask.trailing_zeros() as usize;
+            let id = self.pop_pool(domain, class);
+            self.fail_unstarted(id);
+        }
+        if self.hybrid.is_some() {
+            self.take_waiting(domain).into_iter().for_each(|id| self.fail_unstarted(id));
+        }
+    }
+
+    /// A program that never started fails.
+    pub(crate) fn fail_unstarted(&mut self, id: u32) {
+        let Record { domain, member, slot, .. } = self.records[id as usize];
+        if self.hybrid.is_some() {
+            self.break_promise(slot);
+        }
+        self.domains[domain as usize].reserved -= 1;
+        self.queue_changes(member, 0, -1);
+        self.completions.push(Completion { record: id, progress: Progress::Failed });
+    }
+
+    /// If nothing is under way and programs wait for pages that nobody will make, these fail, and cannot be repeated. Returns whether there were any.
+    pub fn fail_stuck(&mut self) -> bool {
+        if self.next_event_ns() != NEVER {
+            return false;
+        }
+        let before = self.completions.len();
+        (0..self.domains.len() as u32).for_each(|domain| self.fail_waiting(domain));
+        for completion in &self.completions[before..] {
+            self.records[completion.record as usize].domain = NIL;
+        }
+        self.completions.len() > before
+    }
+
+    /// Queues a program again that failed, or whose page was lost after it had ended: its page is garbage, and another is promised, even if there
+    /// is none yet. Counted as a retry. False if the domain has nothing that lives, or the program failed as it was stuck; then `abort` must follow.
+    pub fn repeat(&mut self, record: u32) -> bool {
+        self.forget_page(record);
+        let domain = self.records[record as usize].domain;
+        if domain == NIL || !self.domain_is_alive(domain) {
+            return false;
+        }
+        let program = &mut self.records[record as usize];
+        (program.next, program.cause, program.submitted_ns) = (NIL, Cause::Retry, self.now_ns);
+        if self.hybrid.is_some() {
+            self.owe_page(self.records[record as usize].slot);
+        }
+        self.domains[domain as usize].reserved += 1;
+        self.pool_if_short(domain);
+        self.queue_program(record);
+        true
+    }
+
+    /// A program that has ended or failed counts for nothing: its page is garbage, and its record free.
+    pub fn abort(&mut self, record: u32) {
+        self.forget_page(record);
+        self.free_record(record);
+    }
+
+    /// A program that finds no page, and was not submitted: its record, as if it had failed.
+    pub fn unplaced(&mut self, operation: &PageOperation, owner: u32) -> u32 {
+        let domain = self.domain_of(operation.address, operation.version);
+        self.new_record(Record { domain, ..self.program_record(operation, owner) })
+    }
+
+    /// A program that has failed for good may end all the same: its version will be lost.
+    pub fn leave_unplaced(&mut self, record: u32) {
+        self.forget_page(record);
+        self.records[record as usize].ppn = self.faults.lost.0;
+    }
+
+    /// Whether the version that a program makes will be lost (`leave_unplaced`).
+    pub fn is_unplaced(&self, record: u32) -> bool {
+        self.records[record as usize].ppn == self.faults.lost.0
+    }
+
+    /// Whether a program has ended, and its page is lost since then.
+    pub fn has_lost_its_page(&self, record: u32) -> bool {
+        !self.is_unplaced(record) && self.is_lost_page(Ppn(self.records[record as usize].ppn))
+    }
+
+    /// Which version of which page a program makes.
+    pub fn programmed(&self, record: u32) -> (MemberPage, Version) {
+        let Record { slot, version, .. } = self.records[record as usize];
+        (self.address(slot), version)
+    }
+
+    fn forget_page(&mut self, record: u32) {
+        let ppn = std::mem::replace(&mut self.records[record as usize].ppn, NIL);
+        if ppn != NIL && ppn != self.faults.lost.0 {
+            self.settle(self.block_of(Ppn(ppn)));
+            if self.hybrid.is_some() {
+                self.page_settled(self.records[record as usize].slot, Ppn(ppn));
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Spare chips that take the place of dead ones.
+
+use crate::Flash;
+use crate::mapping::space::{DATA, NIL};
+use flashraid_vocabulary::{MemberId, Part};
+
+impl Flash {
+    /// Chips of which nothing lives and that no spare chip replaces, as (channel, chip): those that `replace` takes.
+    pub fn dead_chips(&self) -> Vec<(u32, u32)> {
+        let chips =
+            (0..self.settings.geometry.channels).flat_map(|channel| (0..self.settings.chips_per_channel()).map(move |c| (channel, c)));
+        chips.filter(|(channel, chip)| self.is_dead_chip(*channel, *chip)).collect()
+    }
+
+    fn is_dead_chip(&self, channel: u32, chip: u32) -> bool {
+        let planes = self.planes_of(&Part::Chip { channel, chip });
+        planes.iter().all(|plane| self.blocks.planes[*plane as usize].dead)
+            && planes.iter().any(|plane| self.blocks.planes[*plane as usize].in_use)
+    }
+
+    /// Puts a spare chip of the channel in the place of a chip of which nothing lives: its domains, for data or for copies, and its member.
+    /// False if there is no spare chip left, or the chip is none of `dead_chips`.
+    pub fn replace(&mut self, channel: u32, chip: u32) -> bool {
+        let planes_of = |chip| self.planes_of(&Part::Chip { channel, chip });
+        let is_spare = |chip: &u32| {
+            let planes = planes_of(*chip);
+            planes.iter().all(|plane| !self.blocks.planes[*plane as usize].in_use && !self.blocks.planes[*plane as usize].dead)
+        };
+        let Some(spare) = (self.settings.geometry.chips_per_channel..self.settings.chips_per_channel()).find(is_spare) else {
+            return false;
+        };
+        if !self.is_dead_chip(channel, chip) {
+            return false;
+        }
+        let pairs: Vec<(u32, u32)> = planes_of(chip).into_iter().zip(planes_of(spare)).collect();
+        // Translation planes, which come last, first take their blocks from the data planes.
+        let data_planes = self.data_planes();
+        for &(old, new) in pairs.iter().filter(|(_, new)| *new >= data_planes) {
+            self.blocks.split(new - data_planes, new, self.blocks.planes[old as usize].blocks);
+        }
+        for (old, new) in pairs {
+            self.set_threshold(new);
+            self.replace_plane(old, new);
+        }
+        self.kick(channel);
+        true
+    }
+
+    fn replace_plane(&mut self, old: u32, new: u32) {
+        let (old_unit, new_unit) = (self.unit_of_plane(old) as usize, self.unit_of_plane(new) as usize);
+        self.units[new_unit].member = self.units[old_unit].member;
+        let domain_id = self.domain_of_plane(old);
+        self.sites[new as usize].domain = domain_id;
+        let (blocks, retired) = (self.blocks.planes[old as usize].blocks, self.blocks.planes[new as usize].retired);
+        let (was, is) = (self.units[old_unit].bit, self.units[new_unit].bit);
+        let kind = usize::from(new >= self.data_planes());
+        self.note_gone(new, retired);
+        if kind == DATA && !self.holds_copies(domain_id) {
+            let member = self.units[new_unit].member.expect("a chip in use has a member");
+            self.faults.pages_gone[member as usize] -= blocks * self.pages_per_block;
+        }
+        let domain = &mut self.domains[domain_id as usize];
+        // A mirror chip has no translation pages, and neither has the spare chip in its place.
+        if domain.units & was != 0 {
+            domain.units |= is;
+            if domain.channels.0 + 1 == domain.channels.1 {
+                domain.units &= !was;
+            }
+        }
+        if domain.plane == old {
+            domain.plane = new;
+        }
+        self.sites[old as usize].domain = NIL;
+        self.blocks.planes[old as usize].in_use = false;
+        self.join_domain(new);
+        self.freed.push(domain_id);
+    }
+
+    /// The member's mirror chips are rebuilt: they take copies again.
+    pub fn resume_copies(&mut self, member: MemberId) {
+        self.faults.no_copies[usize::from(member.0)] = false;
+    }
+}

@@ -1,0 +1,50 @@
+//! What is known of failures.
+
+use crate::Settings;
+use flashraid_vocabulary::{Fault, Ppn};
+use std::collections::BTreeSet;
+
+/// Everything about failures that planes and blocks do not say themselves.
+#[derive(Clone, Debug)]
+pub(crate) struct Faults {
+    pub(super) any: bool,
+    /// The physical page that lost versions name; never programmed.
+    pub(crate) lost: Ppn,
+    /// Pages of blocks in use that cannot be read until these are erased.
+    pub(super) unreadable: BTreeSet<u32>,
+    /// Doomed blocks: plane, and number in it.
+    pub(super) doomed: Vec<(u32, u16)>,
+    /// Programs and erases that are to fail.
+    pub(super) armed: Vec<Fault>,
+    /// Pages of each member's data chips that are gone.
+    pub(crate) pages_gone: Vec<u32>,
+    /// Members whose mirror chips take no copies until they are rebuilt.
+    pub(crate) no_copies: Vec<bool>,
+}
+
+impl Faults {
+    pub(crate) fn new(settings: &Settings, lost: Ppn) -> Self {
+        let members = settings.members() as usize;
+        Self {
+            any: false,
+            lost,
+            unreadable: BTreeSet::new(),
+            doomed: Vec::new(),
+            armed: Vec::new(),
+            pages_gone: vec![0; members],
+            no_copies: vec![false; members],
+        }
+    }
+
+    /// The block of these pages was erased.
+    pub(crate) fn readable_again(&mut self, first: Ppn, pages: u32) {
+        while let Some(&page) = self.unreadable.range(first.0..first.0 + pages).next() {
+            self.unreadable.remove(&page);
+        }
+    }
+
+    /// Doomed blocks of a plane, and some that were.
+    pub(crate) fn doomed_of(&self, plane: u32) -> impl Iterator<Item = u16> {
+        self.doomed.iter().filter(move |(of, _)| *of == plane).map(|(_, number)| *number)
+    }
+}

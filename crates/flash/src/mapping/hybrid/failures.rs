@@ -1,0 +1,78 @@
+//! What failures do to hybrid mapping: promises that they break are owed, and programs may wait for a page.
+
+use super::state::EMPTY;
+use super::{Instance, Logical};
+use crate::Flash;
+use crate::mapping::blocks::NONE;
+use crate::mapping::space::NIL;
+use crate::nand::records::Record;
+
+impl Flash {
+    /// Nothing of the instance lives: what was promised in it is owed.
+    pub(crate) fn forget_instance(&mut self, domain: u32, plane: u32) {
+        let Instance { member, position, sequential, .. } = self.hybrid().instances[domain as usize];
+        let first = domain * self.hybrid().per_instance;
+        let in_sequence = if sequential == NONE { NIL } else { self.hybrid().owner[self.blocks.index(plane, sequential)] };
+        for logical in first..first + self.hybrid().per_instance {
+            let Logical { data, promised_log, owed, .. } = self.hybrid().logical[logical as usize];
+            let promises = |block: u16| if block == NONE { 0 } else { self.hybrid().promises_in(self.blocks.index(plane, block)) as u16 };
+            let promised = promises(data) + if logical == in_sequence { promises(sequential) } else { 0 } + promised_log;
+            self.hybrid_mut().logical[logical as usize] = Logical { owed: owed + promised, ..EMPTY };
+        }
+        for block in 0..self.blocks.planes[plane as usize].blocks as u16 {
+            let index = self.blocks.index(plane, block);
+            self.hybrid_mut().forget_block(index);
+        }
+        let hybrid = self.hybrid_mut();
+        hybrid.instances[domain as usize] = Instance::new(member, position);
+        hybrid.merges[domain as usize] = Default::default();
+    }
+
+    /// Whether a program that is about to be queued has its page. One whose promise a failure broke gets another, or waits for it.
+    pub(crate) fn keeps_promise(&mut self, id: u32) -> bool {
+        let spot = self.spot(self.records[id as usize].slot);
+        if self.promised_block(spot).is_some() {
+            return true;
+        }
+        let owed = &mut self.hybrid_mut().logical[spot.logical as usize].owed;
+        if *owed == 0 {
+            return true;
+        }
+        *owed -= 1;
+        let is_promised = self.promise(self.records[id as usize].slot);
+        if !is_promised {
+            self.hybrid_mut().waiting.push(id);
+        }
+        is_promised
+    }
+
+    /// A failed program is to have another page.
+    pub(crate) fn owe_page(&mut self, slot: u32) {
+        let logical = self.logical_of(slot);
+        self.hybrid_mut().logical[logical as usize].owed += 1;
+    }
+
+    #[cold]
+    pub(super) fn place_waiting(&mut self, domain: u32) {
+        let waiting = std::mem::take(&mut self.hybrid_mut().waiting);
+        for id in waiting {
+            let Record { slot, domain: of, .. } = self.records[id as usize];
+            if of == domain && self.promise(slot) {
+                self.bind_program(id);
+            } else {
+                self.hybrid_mut().waiting.push(id);
+            }
+        }
+    }
+
+    /// Takes the programs that wait without a page in a domain; each is owed one.
+    pub(crate) fn take_waiting(&mut self, domain: u32) -> Vec<u32> {
+        let waiting = std::mem::take(&mut self.hybrid_mut().waiting);
+        let (taken, left) = waiting.into_iter().partition(|id| self.records[*id as usize].domain == domain);
+        self.hybrid_mut().waiting = left;
+        for &id in &taken {
+            self.owe_page(self.records[id as usize].slot);
+        }
+        taken
+    }
+}

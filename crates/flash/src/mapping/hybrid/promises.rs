@@ -1,0 +1,211 @@
+//! Where pages of logical blocks may go, and promises of such pages.
+
+use super::{Hybrid, Instance, Logical, Spot};
+use crate::Flash;
+use crate::mapping::blocks::{NONE, State};
+use flashraid_vocabulary::{LocalPage, MemberId, MemberPage};
+
+/// Where a page may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// To its offset in its data block, or in the sequential log block.
+    Offset(u16),
+    /// To its offset in a new data block.
+    NewData,
+    /// To its offset, the first, in a new sequential log block.
+    NewSequential,
+    /// To the next page of its log block, or of the shared ones.
+    Log,
+    /// To the first page of a new log block of its own.
+    NewLog,
+}
+
+impl Flash {
+    // ---- where pages belong ----
+
+    /// Names the planes of each member's instances.
+    pub(crate) fn form_instances(&mut self) {
+        let planes = self.static_planes.len() as u32;
+        for (member, position) in (0..self.members).flat_map(|member| (0..planes).map(move |position| (member, position))) {
+            let domain = self.static_plane(MemberPage { member: MemberId(member as u16), page: LocalPage(position) });
+            self.hybrid_mut().instances[domain as usize] = Instance::new(member, position);
+        }
+    }
+
+    pub(crate) fn hybrid(&self) -> &Hybrid {
+        self.hybrid.as_ref().expect("a device with log blocks")
+    }
+
+    pub(crate) fn hybrid_mut(&mut self) -> &mut Hybrid {
+        self.hybrid.as_mut().expect("a device with log blocks")
+    }
+
+    /// The instance in which a page of this logical block of a member goes.
+    pub(crate) fn domain_of_block(&self, address: MemberPage) -> u32 {
+        self.static_plane(MemberPage { page: LocalPage(address.page.0 / self.pages_per_block), ..address })
+    }
+
+    pub(super) fn spot(&self, slot: u32) -> Spot {
+        let address = self.address(slot);
+        let (block, offset) = (address.page.0 / self.pages_per_block, (address.page.0 % self.pages_per_block) as u16);
+        let domain = self.domain_of_block(address);
+        Spot { domain, logical: domain * self.hybrid().per_instance + block / self.static_planes.len() as u32, offset }
+    }
+
+    pub(crate) fn logical_of(&self, slot: u32) -> u32 {
+        self.spot(slot).logical
+    }
+
+    /// The slot of a page of a logical block, if there is one.
+    pub(crate) fn slot_in(&self, logical: u32, offset: u32) -> Option<u32> {
+        let per_instance = self.hybrid().per_instance;
+        let Instance { member, position, .. } = self.hybrid().instances[(logical / per_instance) as usize];
+        let page = (logical % per_instance * self.static_planes.len() as u32 + position) * self.pages_per_block + offset;
+        (page < self.settings.pages_per_member).then(|| page * self.members + member)
+    }
+
+    // ---- promises ----
+
+    /// Where a page may go now.
+    fn place_for(&self, Spot { domain, logical, offset }: Spot) -> Option<Place> {
+        let hybrid = self.hybrid();
+        let Logical { data, log, promised_log, merging, .. } = hybrid.logical[logical as usize];
+        let instance = &hybrid.instances[domain as usize];
+        let plane = self.domains[domain as usize].plane;
+        let index = |block: u16| self.blocks.index(plane, block);
+        let left = |block: u16| self.pages_per_block - u32::from(self.blocks.blocks[index(block)].written);
+        if merging {
+            return None;
+        }
+        if data == NONE {
+            return Some(Place::NewData);
+        }
+        if !hybrid.is_taken(index(data), offset) {
+            return Some(Place::Offset(data));
+        }
+        if !hybrid.shared {
+            return match log {
+                NONE if instance.logs < hybrid.most_logs => Some(Place::NewLog),
+                NONE => None,
+                log => (u32::from(promised_log) < left(log)).then_some(Place::Log),
+            };
+        }
+        let sequential = instance.sequential;
+        if offset == 0 {
+            // The former one may still have to be erased.
+            return (sequential == NONE && !self.is_collecting(plane)).then_some(Place::NewSequential);
+        }
+        if sequential != NONE && hybrid.owner[index(sequential)] == logical && instance.sequential_next == offset {
+            return Some(Place::Offset(sequential));
+        }
+        let open = if instance.newest == NONE { 0 } else { left(instance.newest) };
+        let erased = hybrid.most_logs.saturating_sub(instance.logs + u32::from(sequential == NONE));
+        let room = open + erased * self.pages_per_block;
+        (room > instance.promised_random).then_some(Place::Log)
+    }
+
+    #[cold]
+    pub(crate) fn promise(&mut self, slot: u32) -> bool {
+        let spot = self.spot(slot);
+        let Spot { domain, logical, offset } = spot;
+        if !self.domain_is_alive(domain) {
+            return false;
+        }
+        let Some(place) = self.place_for(spot) else {
+            self.hybrid_mut().instances[domain as usize].starved = true;
+            self.make_room_for(spot);
+            return false;
+        };
+        let plane = self.domains[domain as usize].plane;
+        let block = match place {
+            Place::Offset(block) => block,
+            Place::NewData => {
+                let data = self.open_block(plane, State::Data, logical);
+                self.hybrid_mut().logical[logical as usize].data = data;
+                data
+            }
+            Place::NewSequential => {
+                let block = self.open_block(plane, State::Log, logical);
+                let instance = &mut self.hybrid_mut().instances[domain as usize];
+                (instance.sequential, instance.sequential_next, instance.logs) = (block, 0, instance.logs + 1);
+                block
+            }
+            Place::NewLog => {
+                let log = self.open_log(domain, logical);
+                self.hybrid_mut().logical[logical as usize].log = log;
+                NONE
+            }
+            Place::Log => NONE,
+        };
+        let index = self.blocks.index(plane, block);
+        let hybrid = self.hybrid.as_mut().expect("a device with log blocks");
+        let (instance, state) = (&mut hybrid.instances[domain as usize], &mut hybrid.logical[logical as usize]);
+        state.active += 1;
+        if block == NONE {
+            state.promised_log += 1;
+            instance.promised_random += u32::from(hybrid.shared);
+        } else {
+            instance.sequential_next += u16::from(block == instance.sequential);
+            let (word, bit) = hybrid.bit(index, offset);
+            hybrid.taken[word] |= bit;
+            hybrid.promised[word] |= bit;
+        }
+        true
+    }
+
+    /// The block at an offset of which a page is promised.
+    pub(super) fn promised_block(&self, Spot { domain, logical, offset }: Spot) -> Option<u16> {
+        let hybrid = self.hybrid();
+        let plane = self.domains[domain as usize].plane;
+        let blocks = [hybrid.logical[logical as usize].data, hybrid.instances[domain as usize].sequential];
+        blocks.into_iter().find(|block| {
+            let index = self.blocks.index(plane, *block);
+            *block != NONE && hybrid.owner[index] == logical && hybrid.is_promised(index, offset)
+        })
+    }
+
+    /// A promise will not be used.
+    pub(crate) fn break_promise(&mut self, slot: u32) {
+        let spot = self.spot(slot);
+        let (plane, block) = (self.domains[spot.domain as usize].plane, self.promised_block(spot));
+        let index = block.map(|block| self.blocks.index(plane, block));
+        let hybrid = self.hybrid.as_mut().expect("a device with log blocks");
+        let state = &mut hybrid.logical[spot.logical as usize];
+        match index {
+            Some(index) => {
+                let (word, bit) = hybrid.bit(index, spot.offset);
+                hybrid.taken[word] &= !bit;
+                hybrid.promised[word] &= !bit;
+                hybrid.in_order[index] = false; // of a sequential log block
+            }
+            None if state.owed > 0 => {
+                state.owed -= 1;
+                return;
+            }
+            None => {
+                state.promised_log -= 1;
+                hybrid.instances[spot.domain as usize].promised_random -= u32::from(hybrid.shared);
+            }
+        }
+        self.less_active(spot);
+    }
+
+    /// An operation holds one page less of a logical block.
+    pub(super) fn less_active(&mut self, Spot { domain, logical, .. }: Spot) {
+        let hybrid = self.hybrid_mut();
+        let active = &mut hybrid.logical[logical as usize].active;
+        *active -= 1;
+        if *active == 0 && hybrid.instances[domain as usize].starved {
+            self.wake(domain);
+        }
+    }
+
+    /// Whoever waits for a page of the domain may try again.
+    pub(crate) fn wake(&mut self, domain: u32) {
+        self.hybrid_mut().instances[domain as usize].starved = false;
+        self.freed.push(domain);
+        if !self.hybrid().waiting.is_empty() {
+            self.place_waiting(domain);
+        }
+    }
+}

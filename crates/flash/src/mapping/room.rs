@@ -1,0 +1,87 @@
+//! Free space: pages promised to programs, and pages taken for them.
+
+use super::blocks::{Blocks, Stream};
+use super::space::NIL;
+use crate::Flash;
+use crate::numbering::Site;
+use flashraid_vocabulary::{MemberPage, Ppn, Version};
+
+impl Flash {
+    /// Promises a page to a program of this version, if there is one; else starts what makes room.
+    #[inline]
+    pub fn reserve(&mut self, address: MemberPage, version: Version) -> bool {
+        let domain = self.domain_of(address, version);
+        if self.hybrid.is_some() && !self.promise(self.slot(address)) {
+            return false;
+        }
+        self.domains[domain as usize].reserve()
+    }
+
+    /// Gives back what `reserve` has promised.
+    pub fn release(&mut self, address: MemberPage, version: Version) {
+        if self.hybrid.is_some() {
+            self.break_promise(self.slot(address));
+        }
+        let domain = self.domain_of(address, version);
+        self.domains[domain as usize].reserved -= 1;
+        self.freed.push(domain);
+    }
+
+    /// Takes a domain that gained space since the last call; operations may wait for it.
+    #[inline]
+    pub fn take_freed(&mut self) -> Option<u32> {
+        self.freed.pop()
+    }
+
+    /// Takes the next page of a plane for a host program. The page stays pending.
+    #[inline]
+    pub(crate) fn take_host_page(&mut self, plane: u32) -> Ppn {
+        let (block, offset) = self.blocks.take(plane, Stream::Host);
+        let domain = self.domain_of_plane(plane);
+        self.domains[domain as usize].free_pages -= 1;
+        if offset + 1 == self.pages_per_block && self.blocks.host_pages(plane) == 0 {
+            self.set_writable(plane, false);
+        }
+        Ppn(block as u32 * self.pages_per_block + offset)
+    }
+
+    fn set_writable(&mut self, plane: u32, writable: bool) {
+        let Site { unit, bit, domain } = self.sites[plane as usize];
+        let kind = self.domains[domain as usize].kind;
+        let unit = &mut self.units[unit as usize];
+        let planes = &mut unit.writable[kind];
+        *planes = if writable { *planes | bit } else { *planes & !bit };
+        let units = &mut self.channels[unit.channel as usize].writable[kind];
+        *units = if *planes != 0 { *units | unit.bit } else { *units & !unit.bit };
+    }
+
+    /// Changes what programs of plans may take in a plane, and lets its domain know.
+    pub(crate) fn change_space<R>(&mut self, plane: u32, change: impl FnOnce(&mut Blocks) -> R) -> R {
+        let before = i64::from(self.blocks.host_pages(plane));
+        let result = change(&mut self.blocks);
+        let after = i64::from(self.blocks.host_pages(plane));
+        let domain = self.domain_of_plane(plane);
+        if after != before && domain != NIL {
+            self.domains[domain as usize].free_pages += after - before;
+            self.set_writable(plane, after > 0);
+            if after > before {
+                self.freed.push(domain);
+            } else {
+                self.pool_if_short(domain);
+            }
+        }
+        result
+    }
+
+    /// The plane's pages are free for programs of its domain, if it has one.
+    pub(crate) fn join_domain(&mut self, plane: u32) {
+        let pages = self.blocks.host_pages(plane);
+        let domain = self.domain_of_plane(plane);
+        self.blocks.planes[plane as usize].in_use = domain != NIL;
+        if domain != NIL {
+            self.domains[domain as usize].free_pages += i64::from(pages);
+            self.domains[domain as usize].living_planes += u32::from(self.blocks.planes[plane as usize].blocks > 0);
+            self.set_writable(plane, pages > 0);
+        }
+    }
+}

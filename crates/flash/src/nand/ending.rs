@@ -1,0 +1,105 @@
+//! Events of array units: an operation goes on to its next phase, or ends.
+
+use super::events::NEVER;
+use super::records::{Record, Work};
+use super::units::State;
+#[cfg(feature = "mutants")]
+use crate::accounting::{self, Slip};
+use crate::mapping::space::NIL;
+use crate::{Completion, Flash, Progress};
+use flashraid_vocabulary::{Observer, Ppn};
+
+impl Flash {
+    pub(crate) fn unit_event<O: Observer>(&mut self, unit_id: u32, observer: &mut O) {
+        self.unit_at(unit_id, NEVER);
+        match self.units[unit_id as usize].state {
+            State::Reading => {
+                self.set_state(unit_id, State::DataReady);
+                self.kick(self.units[unit_id as usize].channel);
+            }
+            State::DataOut => {
+                let id = self.units[unit_id as usize].current;
+                let next = self.records[id as usize].next;
+                self.units[unit_id as usize].current = next;
+                if next == NIL {
+                    self.end_of_work(unit_id, id);
+                } else {
+                    self.set_state(unit_id, State::DataReady);
+                }
+                self.finish(id, observer);
+                self.kick(self.units[unit_id as usize].channel);
+            }
+            State::DataIn => {
+                let mut id = self.units[unit_id as usize].current;
+                while id != NIL {
+                    self.completions.push(Completion { record: id, progress: Progress::DataIn });
+                    id = self.records[id as usize].next;
+                }
+                let end = self.now_ns + self.units[unit_id as usize].cell_after_ns;
+                self.unit_at(unit_id, end);
+                self.set_state(unit_id, State::Working);
+            }
+            State::Working => {
+                let mut id = self.units[unit_id as usize].current;
+                self.end_of_work(unit_id, id);
+                while id != NIL {
+                    let next = self.records[id as usize].next;
+                    self.finish(id, observer);
+                    id = next;
+                }
+                self.kick(self.units[unit_id as usize].channel);
+            }
+            State::Idle | State::DataReady => unreachable!("a unit that waits has no event"),
+        }
+    }
+
+    #[inline(always)]
+    fn end_of_work(&mut self, unit_id: u32, id: u32) {
+        if self.records_slices {
+            self.note_unit(unit_id, id);
+        }
+        let cause = self.records[id as usize].cause;
+        let now_ns = self.now_ns;
+        let unit = &mut self.units[unit_id as usize];
+        unit.busy_ns[cause as usize] += now_ns - unit.since_ns;
+        #[cfg(feature = "mutants")]
+        if unit.state == State::DataOut && accounting::makes(Slip::TransferTwice) {
+            unit.busy_ns[cause as usize] += self.settings.transfer_ns(self.records[id as usize].bytes);
+        }
+        unit.current = NIL;
+        self.set_state(unit_id, State::Idle);
+    }
+
+    #[cfg(feature = "mutants")]
+    fn forget_failed_program(&mut self, id: u32) {
+        let Record { work, plane, cause, .. } = self.records[id as usize];
+        if work == Work::Program && accounting::makes(Slip::FailedProgramIdle) {
+            let unit = self.unit_of_plane(plane) as usize;
+            self.units[unit].busy_ns[cause as usize] -= self.now_ns - self.units[unit].since_ns;
+        }
+    }
+
+    /// One record has ended.
+    fn finish<O: Observer>(&mut self, id: u32, observer: &mut O) {
+        let Record { work, member, ppn, .. } = self.records[id as usize];
+        if self.records_done {
+            self.note_done(id);
+        }
+        match work {
+            Work::Read | Work::Program => {
+                self.loads[usize::from(member)].in_service -= 1;
+                if work == Work::Read {
+                    self.read_ended(Ppn(ppn));
+                }
+                let failed = self.has_failures() && self.has_failed(id);
+                if failed {
+                    self.note_failed();
+                    #[cfg(feature = "mutants")]
+                    self.forget_failed_program(id);
+                }
+                self.completions.push(Completion { record: id, progress: if failed { Progress::Failed } else { Progress::Ended } });
+            }
+            _ => self.collection_work_ended(id, observer),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Records slices and page operations, only while somebody asks for them.
+
+use super::records::{Record, Work};
+use super::units::State;
+use crate::mapping::space::NIL;
+use crate::{Activity, Done, Flash, Slice, Track};
+use flashraid_vocabulary::Ppn;
+
+impl Flash {
+    /// Begins to record page operations that start from now on, or ends recording.
+    pub fn record_done(&mut self, records: bool) {
+        self.records_done = records;
+        self.begun_before = self.units.iter().map(|unit| (!unit.is_idle()).then_some(unit.since_ns)).collect();
+    }
+
+    /// When the unit of a page began with what it did last.
+    #[cfg(feature = "mutants")]
+    pub fn began_ns(&self, ppn: Ppn) -> u64 {
+        self.units[self.unit_of(ppn) as usize].since_ns
+    }
+
+    /// Page operations recorded since they were last forgotten, in order of their ends.
+    pub fn done(&self) -> &[Done] {
+        &self.done
+    }
+
+    /// See `done`.
+    pub fn forget_done(&mut self) {
+        self.done.clear();
+    }
+
+    /// A page operation ends. Its unit is the one that it worked on since `since_ns`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_done(&mut self, id: u32) {
+        let Record { work, cause, owner, ppn, plane, slot, version, bytes, submitted_ns, .. } = self.records[id as usize];
+        let unit_id = self.unit_of_plane(plane);
+        let start_ns = self.units[unit_id as usize].since_ns;
+        if self.begun_before[unit_id as usize] == Some(start_ns) {
+            return;
+        }
+        let crosses_bus = !matches!(work, Work::CopyBack | Work::Erase);
+        self.done.push(Done {
+            submitted_ns,
+            start_ns,
+            end_ns: self.now_ns,
+            activity: activity_of(work),
+            cause,
+            operation: matches!(work, Work::Read | Work::Program).then_some(owner),
+            ppn: Ppn(ppn),
+            member: if slot == NIL { self.member_of_unit(unit_id) } else { Some(self.address(slot).member.0.into()) },
+            page: (slot != NIL).then(|| (self.address(slot), version)),
+            bytes: if crosses_bus { bytes } else { 0 },
+            failed: false,
+        });
+    }
+
+    /// The page operation recorded last has failed.
+    #[cold]
+    pub(crate) fn note_failed(&mut self) {
+        if let Some(last) = self.done.last_mut() {
+            last.failed = true;
+        }
+    }
+
+    /// Begins or ends recording.
+    pub fn record_slices(&mut self, records: bool) {
+        self.records_slices = records;
+    }
+
+    /// Slices recorded since they were last forgotten. Those of buses come when they begin, those of array units when they end.
+    pub fn slices(&self) -> &[Slice] {
+        &self.slices
+    }
+
+    /// See `slices`.
+    pub fn forget_slices(&mut self) {
+        self.slices.clear();
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_bus(&mut self, unit_id: u32, duration_ns: u64, id: u32) {
+        let unit = &self.units[unit_id as usize];
+        let activity = match self.records[id as usize].work {
+            Work::Read | Work::MoveRead if unit.state == State::DataReady => Activity::DataOut,
+            Work::Read | Work::MoveRead => Activity::ReadCommand,
+            Work::Program | Work::MoveProgram => Activity::DataIn,
+            Work::CopyBack => Activity::CopyBackCommand,
+            Work::Erase => Activity::EraseCommand,
+        };
+        self.note(Track::Bus(unit.channel), unit_id, activity, (self.now_ns, self.now_ns + duration_ns), id);
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_unit(&mut self, unit_id: u32, id: u32) {
+        let activity = activity_of(self.records[id as usize].work);
+        self.note(Track::Unit(unit_id), unit_id, activity, (self.units[unit_id as usize].since_ns, self.now_ns), id);
+    }
+
+    fn note(&mut self, track: Track, unit: u32, activity: Activity, (start_ns, end_ns): (u64, u64), id: u32) {
+        let Record { work, cause, owner, ppn, slot, .. } = self.records[id as usize];
+        let is_planned = matches!(work, Work::Read | Work::Program);
+        let page = (slot != NIL).then(|| self.address(slot));
+        let operation = is_planned.then_some(owner);
+        self.slices.push(Slice { start_ns, end_ns, track, unit, activity, cause, operation, ppn: Ppn(ppn), page });
+    }
+}
+
+fn activity_of(work: Work) -> Activity {
+    match work {
+        Work::Read | Work::MoveRead => Activity::Read,
+        Work::Program | Work::MoveProgram => Activity::Program,
+        Work::CopyBack => Activity::CopyBack,
+        Work::Erase => Activity::Erase,
+    }
+}

@@ -1,0 +1,255 @@
+//! How page operations come in: records, and the queues of units and domains that they wait in.
+
+use super::records::{Record, Work};
+use super::units::State;
+use crate::mapping::space::{NIL, Queue};
+use crate::{About, Flash};
+use flashraid_vocabulary::{Action, Cause, MemberId, PageOperation, Ppn, Priority, Version, memory};
+
+impl Flash {
+    // ---- records ----
+
+    pub(crate) fn new_record(&mut self, record: Record) -> u32 {
+        match self.free_records {
+            NIL => {
+                self.records.push(record);
+                self.records.len() as u32 - 1
+            }
+            free => {
+                self.free_records = self.records[free as usize].next;
+                self.records[free as usize] = record;
+                free
+            }
+        }
+    }
+
+    pub(crate) fn free_record(&mut self, record: u32) {
+        self.records[record as usize].next = self.free_records;
+        self.free_records = record;
+    }
+
+    /// What a completion is about.
+    #[inline]
+    pub fn about(&self, record: u32) -> About {
+        let Record { owner, work, cause, host_waits, member, submitted_ns, ppn, .. } = self.records[record as usize];
+        let action = if work == Work::Read { Action::Read } else { Action::Program };
+        About { owner, action, cause, host_waits, member: MemberId(member), submitted_ns, ppn: Ppn(ppn) }
+    }
+
+    /// The record after this one in a list kept by the caller (programs of an operation that have ended).
+    #[inline]
+    pub fn next_in_list(&self, record: u32) -> u32 {
+        self.records[record as usize].next
+    }
+
+    /// See `next_in_list`. Only between a program's end and its `commit`.
+    #[inline]
+    pub fn set_next_in_list(&mut self, record: u32, next: u32) {
+        self.records[record as usize].next = next;
+    }
+
+    /// Frees a read that has ended.
+    #[inline]
+    pub fn forget(&mut self, record: u32) {
+        self.free_record(record);
+    }
+
+    /// The record of a program that is not submitted yet.
+    #[inline]
+    pub(crate) fn program_record(&self, operation: &PageOperation, owner: u32) -> Record {
+        Record {
+            next: NIL,
+            slot: self.slot(operation.address),
+            ppn: NIL,
+            owner,
+            unit: NIL,
+            plane: NIL,
+            domain: NIL,
+            bytes: if self.settings.whole_page_transfers { self.settings.geometry.page_bytes } else { operation.bytes },
+            submitted_ns: self.now_ns,
+            member: operation.address.member.0,
+            work: Work::Program,
+            cause: operation.cause,
+            priority: operation.priority,
+            version: operation.version,
+            keep_base: operation.keep_base,
+            host_waits: operation.host_waits,
+        }
+    }
+
+    /// Asks the processor for a program that has ended.
+    #[inline]
+    pub fn prefetch_record(&self, record: u32) {
+        memory::prefetch(&self.records, record as usize);
+    }
+
+    // ---- queues ----
+
+    /// Queues a page operation of the plan of `owner`, which completions name again. A read must be of a written version: it is bound to the page that holds it now, which is
+    /// not erased before the read ends. A program's page is chosen when it starts; it uses a page promised by `reserve_page`.
+    /// Returns the record, or `None` for a read of a version that is not written.
+    #[inline]
+    pub fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
+        let slot = self.slot(operation.address);
+        let mut record = self.program_record(operation, owner);
+        if operation.action == Action::Read {
+            let ppn = self.maps.get(operation.version, slot)?;
+            let block = self.block_of(ppn);
+            self.blocks.blocks[block].reads += 1;
+            record.work = Work::Read;
+            record.ppn = ppn.0;
+            record.plane = self.plane_of(ppn);
+            record.unit = self.unit_of_plane(record.plane);
+            self.queue_changes(record.member, 1, 0);
+            let id = self.new_record(record);
+            self.bind(id);
+            return Some(id);
+        }
+        record.domain = self.domain_of(operation.address, operation.version);
+        let id = self.new_record(record);
+        self.queue_program(id);
+        Some(id)
+    }
+
+    /// Queues the collector's work on a plane.
+    pub(crate) fn submit_collection(&mut self, plane: u32, work: Work, ppn: u32, cause: Cause, priority: Priority) {
+        let unit = self.unit_of_plane(plane);
+        let record = Record {
+            next: NIL,
+            slot: NIL,
+            ppn,
+            owner: plane,
+            unit,
+            plane,
+            domain: NIL,
+            bytes: self.settings.geometry.page_bytes,
+            submitted_ns: self.now_ns,
+            member: 0,
+            work,
+            cause,
+            priority,
+            version: Version::Current,
+            keep_base: false,
+            host_waits: false,
+        };
+        let id = self.new_record(record);
+        self.bind(id);
+    }
+
+    /// Queues a program for which a page of its domain is promised: at its unit, if the domain has no other and a page for each promise, else
+    /// in the domain. If nothing of the domain lives, it fails.
+    #[inline]
+    pub(crate) fn queue_program(&mut self, id: u32) {
+        let Record { domain: domain_id, member, .. } = self.records[id as usize];
+        self.queue_changes(member, 0, 1);
+        let domain = &self.domains[domain_id as usize];
+        self.records[id as usize].plane = domain.plane;
+        if domain.single_unit() && domain.free_pages >= domain.reserved {
+            if self.hybrid.is_none() || !self.has_failures() || self.keeps_promise(id) {
+                self.bind_program(id);
+            }
+        } else if domain.living_planes == 0 {
+            self.fail_unstarted(id);
+        } else {
+            self.pool(id);
+            self.offer(domain_id);
+        }
+    }
+
+    /// Queues a program at the only unit of its domain.
+    #[inline]
+    pub(crate) fn bind_program(&mut self, id: u32) {
+        let domain = &self.domains[self.records[id as usize].domain as usize];
+        self.records[id as usize].unit = self.channels[domain.channels.0 as usize].first_unit + domain.units.trailing_zeros();
+        self.bind(id);
+    }
+
+    /// Appends a program to those that wait in its domain.
+    #[inline]
+    pub(crate) fn pool(&mut self, id: u32) {
+        let Record { domain, priority, .. } = self.records[id as usize];
+        let class = priority as usize;
+        let mut queue = self.domains[domain as usize].waiting[class];
+        self.append(&mut queue, id);
+        let domain = &mut self.domains[domain as usize];
+        domain.waiting[class] = queue;
+        domain.waiting_mask |= 1 << class;
+        self.pooled += 1;
+    }
+
+    /// Lets the domain's channels, in turn, serve what waits in it.
+    #[inline]
+    fn offer(&mut self, domain_id: u32) {
+        let (first, end) = self.domains[domain_id as usize].channels;
+        let mut channel = self.domains[domain_id as usize].next_channel;
+        for _ in first..end {
+            let next = if channel + 1 == end { first } else { channel + 1 };
+            self.domains[domain_id as usize].next_channel = next;
+            self.kick(channel);
+            if self.domains[domain_id as usize].waiting_mask == 0 {
+                return;
+            }
+            channel = next;
+        }
+    }
+
+    fn append(&mut self, queue: &mut Queue, record: u32) {
+        if queue.head == NIL {
+            queue.head = record;
+        } else {
+            self.records[queue.tail as usize].next = record;
+        }
+        queue.tail = record;
+    }
+
+    /// Queues a record at its unit.
+    fn bind(&mut self, id: u32) {
+        let record = &self.records[id as usize];
+        let reads_first = !self.settings.fifo && !matches!(record.work, Work::Read | Work::MoveRead);
+        let index = record.priority as usize * 2 + usize::from(reads_first);
+        let unit_id = record.unit;
+        let mut queue = self.units[unit_id as usize].queues[index];
+        self.append(&mut queue, id);
+        let unit = &mut self.units[unit_id as usize];
+        unit.queues[index] = queue;
+        unit.filled |= 1 << index;
+        unit.queued += 1;
+        let (channel, is_idle) = (unit.channel, unit.state == State::Idle);
+        self.channels[channel as usize].queued += 1;
+        if is_idle {
+            self.refresh_want(unit_id);
+            self.kick(channel);
+        }
+    }
+
+    /// Takes the programs of a domain out of the unit's queues, and returns them, the most urgent first.
+    pub(crate) fn unbind_programs(&mut self, unit_id: u32, domain: u32) -> Vec<u32> {
+        let mut programs = Vec::new();
+        for index in 0..2 * Priority::COUNT {
+            let unit = &mut self.units[unit_id as usize];
+            if unit.filled >> index & 1 == 0 {
+                continue;
+            }
+            let mut id = unit.queues[index].head;
+            let mut others = Queue::EMPTY;
+            while id != NIL {
+                let Record { next, work, domain: of, .. } = self.records[id as usize];
+                self.records[id as usize].next = NIL;
+                if work == Work::Program && of == domain {
+                    programs.push(id)
+                } else {
+                    self.append(&mut others, id)
+                }
+                id = next;
+            }
+            let unit = &mut self.units[unit_id as usize];
+            unit.queues[index] = others;
+            unit.filled = if others.head == NIL { unit.filled & !(1 << index) } else { unit.filled };
+        }
+        self.units[unit_id as usize].queued -= programs.len() as u32;
+        let channel = self.units[unit_id as usize].channel;
+        self.channels[channel as usize].queued -= programs.len() as u32;
+        self.refresh_want(unit_id);
+        programs
+    }
+}

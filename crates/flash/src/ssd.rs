@@ -1,0 +1,255 @@
+//! One SSD, without a clock of its own: it is told the time. Its state, how it is made, and how its time goes on.
+//!
+//! What it does stands beside the parts of the state that this concerns, as further methods: `mapping`, `nand`, `collection`, `faults`.
+
+use crate::collection::state::Collection;
+use crate::collection::victims::Victims;
+use crate::faults::Faults;
+use crate::mapping::blocks::{Blocks, State, plane_stride};
+use crate::mapping::hybrid::Hybrid;
+use crate::mapping::maps::Maps;
+use crate::mapping::space::{Domain, NIL};
+use crate::nand::events::{EventQueue, NEVER};
+use crate::nand::records::Record;
+use crate::nand::units::{Channel, Unit};
+use crate::numbering::{Divisor, Site, ppn_limit};
+use crate::{ACTIONS, Collected, Completion, Counts, Done, FlashFault, Held, MapNews, MemberLoad, Placement, Question, Settings, Slice};
+use flashraid_vocabulary::{Cause, Geometry, MemberId, Observer, Ppn, memory};
+
+/// Page operations in flight for which there is room without growing.
+const ROOM: usize = 1 << 21;
+
+/// The flash of one device.
+#[derive(Clone, Debug)]
+pub struct Flash {
+    pub(crate) settings: Settings,
+    pub(crate) now_ns: u64,
+    pub(crate) maps: Maps,
+    pub(crate) blocks: Blocks,
+    pub(crate) victims: Victims,
+    pub(crate) domains: Vec<Domain>,
+    pub(crate) channels: Vec<Channel>,
+    pub(crate) units: Vec<Unit>,
+    pub(crate) events: EventQueue,
+    pub(crate) records: Vec<Record>,
+    pub(crate) free_records: u32,
+    /// Programs that wait in a domain for any of its units.
+    pub(crate) pooled: u32,
+    pub(crate) collections: Vec<Collection>,
+    pub(crate) cold: Vec<std::collections::BinaryHeap<std::cmp::Reverse<(u32, u16)>>>,
+    pub(crate) completions: Vec<Completion>,
+    pub(crate) started: Vec<(u32, Ppn, u32)>,
+    pub(crate) freed: Vec<u32>,
+    pub(crate) questions: Vec<Question>,
+    pub(crate) map_news: Vec<MapNews>,
+    pub(crate) without_time: bool,
+    pub(crate) programmed_now: u64,
+    pub(crate) victims_now: u64,
+    /// What collections have done beside the page operations in `counts`.
+    pub collected: Collected,
+    pub(crate) loads: Vec<MemberLoad>,
+    pub(crate) held: Vec<Held>,
+    pub(crate) completed_requests: u64,
+    pub(crate) records_slices: bool,
+    pub(crate) slices: Vec<Slice>,
+    pub(crate) records_done: bool,
+    pub(crate) done: Vec<Done>,
+    /// Of units that were at work when recording began: since when.
+    pub(crate) begun_before: Vec<Option<u64>>,
+    /// What page operations were started, by action and cause.
+    pub counts: Counts,
+    /// Deliberate faults, only for tests of the checkers.
+    #[cfg(feature = "mutants")]
+    pub mutant: Option<FlashFault>,
+    pub(crate) static_planes: Vec<u32>,
+    pub(crate) members: u32,
+    pub(crate) units_per_channel: u32,
+    pub(crate) planes_per_unit: u32,
+    pub(crate) pages_per_block: u32,
+    pub(crate) per_block: Divisor,
+    pub(crate) per_plane: Divisor,
+    pub(crate) sites: Vec<Site>,
+    /// Number of the first member's domain of translation pages.
+    pub(crate) translation_domains: u32,
+    pub(crate) faults: Faults,
+    /// Hybrid mapping, if the device has it.
+    pub(crate) hybrid: Option<Box<Hybrid>>,
+}
+
+impl Flash {
+    /// An erased device. The settings must have passed the configuration's checks.
+    pub fn new(settings: Settings) -> Self {
+        let geometry = settings.geometry;
+        let members = settings.members();
+        let units_per_channel = settings.units_per_channel();
+        let planes_per_unit = settings.planes_per_unit();
+        let planes = geometry.channels * units_per_channel * planes_per_unit;
+        let has_translation = settings.translation_blocks > 0;
+        let chip = |plane: u32| plane / planes_per_unit % units_per_channel % settings.chips_per_channel();
+        // A spare chip gets them when it replaces a chip that has them.
+        let data_chips = geometry.chips_per_channel - settings.mirror_chips;
+        let translation = |plane: u32| if chip(plane) < data_chips { settings.translation_blocks } else { 0 };
+        let data_planes = (0..planes).map(|plane| (geometry.blocks_per_plane - translation(plane), settings.gc_threshold));
+        // Translation planes are small, and collected when they are short of blocks alone.
+        let translation_planes = (0..planes).filter(|_| has_translation).map(|plane| (translation(plane), 0.0));
+        let mut blocks = Blocks::new(
+            data_planes.chain(translation_planes),
+            geometry.blocks_per_plane,
+            geometry.pages_per_block,
+            settings.gc_hard,
+            settings.wear_dynamic,
+        );
+        let planes = blocks.planes.len() as u32;
+        let is_hybrid = settings.placement == Placement::Blocks;
+        blocks.is_hybrid = is_hybrid;
+        let slots = (settings.pages_per_member + settings.translation_pages) as usize * members as usize;
+        let units = (geometry.channels * units_per_channel) as usize;
+        let page_limit = ppn_limit(&geometry, settings.spare_chips, has_translation) as usize;
+        let mut flash = Self {
+            now_ns: 0,
+            maps: Maps::new(slots, page_limit),
+            faults: Faults::new(&settings, Ppn(page_limit as u32 - 1)),
+            victims: Victims::new(planes, geometry.pages_per_block),
+            domains: Vec::new(),
+            channels: (0..geometry.channels).map(|channel| Channel::new(channel, units_per_channel)).collect(),
+            units: (0..units as u32).map(|unit| Unit::new(unit / units_per_channel, unit % units_per_channel)).collect(),
+            events: EventQueue::new(geometry.channels as usize + units),
+            records: memory::reserved(ROOM),
+            free_records: NIL,
+            pooled: 0,
+            collections: vec![Collection::IDLE; planes as usize],
+            cold: vec![Default::default(); planes as usize],
+            completions: Vec::new(),
+            started: Vec::new(),
+            freed: Vec::new(),
+            questions: Vec::new(),
+            map_news: Vec::new(),
+            without_time: false,
+            programmed_now: 0,
+            victims_now: 0,
+            collected: Collected::default(),
+            loads: vec![MemberLoad::default(); members as usize],
+            held: vec![Held::default(); members as usize],
+            completed_requests: 0,
+            records_slices: false,
+            slices: Vec::new(),
+            records_done: false,
+            done: Vec::new(),
+            begun_before: Vec::new(),
+            counts: [[0; Cause::COUNT]; ACTIONS],
+            #[cfg(feature = "mutants")]
+            mutant: None,
+            static_planes: Vec::new(),
+            members,
+            units_per_channel,
+            planes_per_unit,
+            pages_per_block: geometry.pages_per_block,
+            per_block: Divisor::new(geometry.pages_per_block),
+            per_plane: Divisor::new(plane_stride(geometry.blocks_per_plane) * geometry.pages_per_block),
+            sites: Vec::new(),
+            translation_domains: 0,
+            hybrid: is_hybrid.then(|| Box::new(Hybrid::new(&settings, planes as usize, blocks.blocks.len()))),
+            blocks,
+            settings,
+        };
+        // The sentinel of lost pages lies in the gap behind the last plane.
+        let gap = flash.block_of(flash.faults.lost);
+        flash.blocks.blocks[gap].state = State::Retired;
+        flash.assign_units();
+        flash.static_planes = flash.order_static_planes();
+        flash.form_domains();
+        if is_hybrid {
+            flash.form_instances();
+        }
+        flash
+    }
+
+    // ---- time ----
+
+    /// Simulated time of the last event processed.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Time of the earliest event, `u64::MAX` if nothing is under way.
+    #[inline]
+    pub fn next_event_ns(&self) -> u64 {
+        self.events.first_ns()
+    }
+
+    /// Moves the clock to a time before the next event (an arrival).
+    #[inline]
+    pub fn set_now(&mut self, now_ns: u64) {
+        debug_assert!(now_ns >= self.now_ns && now_ns <= self.next_event_ns());
+        self.now_ns = now_ns;
+    }
+
+    /// Processes the earliest event. Completions, freed domains and questions must be taken before the next call.
+    pub fn advance<O: Observer>(&mut self, observer: &mut O) {
+        let (time_ns, resource) = self.events.first();
+        debug_assert!(time_ns >= self.now_ns && time_ns != NEVER);
+        self.now_ns = time_ns;
+        let units = self.units.len() as u32;
+        match resource.checked_sub(units) {
+            None => self.unit_event(resource, observer),
+            Some(channel) => self.bus_event(channel),
+        }
+    }
+
+    /// Completions of the last event, in order; `forget_completions` empties the list.
+    #[inline]
+    pub fn completions(&self) -> &[Completion] {
+        &self.completions
+    }
+
+    /// See `completions`.
+    #[inline]
+    pub fn forget_completions(&mut self) {
+        self.completions.clear();
+    }
+
+    // ---- what it is, and where it stands ----
+
+    /// The device's settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Shape of the device.
+    pub fn geometry(&self) -> Geometry {
+        self.settings.geometry
+    }
+
+    /// Number of planes, translation planes included.
+    pub fn planes(&self) -> u32 {
+        self.blocks.planes.len() as u32
+    }
+
+    /// Number of space domains.
+    pub fn domains(&self) -> usize {
+        self.domains.len()
+    }
+
+    /// Load of a member.
+    pub fn load(&self, member: MemberId) -> &MemberLoad {
+        &self.loads[usize::from(member.0)]
+    }
+
+    /// Versions of a member's pages beside the current ones.
+    #[inline]
+    pub fn held(&self, member: MemberId) -> Held {
+        self.held[usize::from(member.0)]
+    }
+
+    /// Whether the flash makes this fault: never in a product build.
+    #[inline(always)]
+    pub fn makes(&self, fault: FlashFault) -> bool {
+        #[cfg(feature = "mutants")]
+        return self.mutant == Some(fault);
+        #[cfg(not(feature = "mutants"))]
+        {
+            let _ = fault;
+            false
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Work without time: fill, precondition, and pages that are there on first touch. Everything is programmed, moved and erased at once, where an idle
+//! device would have put it.
+
+use crate::collection::state::Collection;
+use crate::mapping::space::DATA;
+use crate::nand::units::{after, at_or_after};
+use crate::{Flash, Placement};
+use flashraid_vocabulary::{MemberPage, Observer, Ppn, Version};
+
+impl Flash {
+    /// While set, nothing starts collections by itself: work without time calls `collect_now`.
+    pub fn set_without_time(&mut self, without_time: bool) {
+        self.without_time = without_time;
+    }
+
+    /// Victims collected without time so far.
+    pub fn victims_collected_now(&self) -> u64 {
+        self.victims_now
+    }
+
+    /// Pages programmed without time so far, moves included.
+    pub fn pages_programmed_now(&self) -> u64 {
+        self.programmed_now
+    }
+
+    // ---- pages ----
+
+    /// Programs and commits a page at once, where an idle device would have put it. Takes a promised page of its domain (`reserve`).
+    pub fn place(&mut self, address: MemberPage, version: Version) -> Ppn {
+        let domain = self.domain_of(address, version);
+        self.domains[domain as usize].reserved -= 1;
+        let (plane, ppn) = self.place_in(domain, address, version, false);
+        if self.blocks.host_pages(plane) == 0 {
+            self.collect_if_starved(plane);
+        }
+        ppn
+    }
+
+    /// Programs and commits a page at once, as `place` but without a promise: collects in its domain until there is a page.
+    /// Panics if there is none to be had, which the configuration's capacity rule excludes. Returns its plane and its number;
+    /// `collect_low_now` of the plane must follow when the content is noted.
+    #[inline]
+    pub fn place_now<O: Observer>(&mut self, address: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
+        let domain = self.domain_of(address, version);
+        if self.hybrid.is_some() {
+            return self.place_merging(domain, address, version, keep_base, observer);
+        }
+        while self.domains[domain as usize].free_pages <= self.domains[domain as usize].reserved {
+            self.make_room_now(domain, observer);
+        }
+        self.programmed_now += 1;
+        self.place_in(domain, address, version, keep_base)
+    }
+
+    /// Programs and commits a page at once (`place_now`), after what merges that takes.
+    fn place_merging<O: Observer>(
+        &mut self,
+        domain: u32,
+        address: MemberPage,
+        version: Version,
+        keep_base: bool,
+        observer: &mut O,
+    ) -> (u32, Ppn) {
+        while !self.promise(self.slot(address)) {
+            let plane = self.domains[domain as usize].plane;
+            assert!(self.is_collecting(plane), "plane {plane} has no space and nothing to merge");
+            self.merge_now(plane, observer);
+        }
+        self.programmed_now += 1;
+        self.place_in(domain, address, version, keep_base)
+    }
+
+    /// Programs and commits a page at once; the domain has one that is not promised. Returns its plane and its number.
+    #[inline]
+    fn place_in(&mut self, domain: u32, address: MemberPage, version: Version, keep_base: bool) -> (u32, Ppn) {
+        let plane = match self.settings.placement {
+            Placement::Static | Placement::Blocks if self.domains[domain as usize].kind == DATA => self.domains[domain as usize].plane,
+            _ => self.next_plane(domain),
+        };
+        let slot = self.slot(address);
+        let ppn = if self.hybrid.is_some() { self.take_promised(slot) } else { self.take_host_page(plane) };
+        self.maps.label(ppn, version, slot);
+        self.name(version, slot, ppn, keep_base);
+        (plane, ppn)
+    }
+
+    /// The plane whose turn it is: channels in turn, then units, then planes, as an idle device deals out what comes one page after
+    /// the other; the nearest writable one if that is full. Programs in time have turns of their own, so that what is placed
+    /// while they run does not follow them around.
+    fn next_plane(&mut self, domain: u32) -> u32 {
+        let entry = &mut self.domains[domain as usize];
+        let (mut channel, unit, plane) = entry.fill_turn;
+        let ((first, end), units, kind) = (entry.channels, entry.units, entry.kind);
+        entry.fill_turn.0 = if channel + 1 == end { first } else { channel + 1 };
+        if channel + 1 == end {
+            let next = after(units, u64::from(unit));
+            entry.fill_turn.1 = next;
+            if next <= unit {
+                entry.fill_turn.2 = if plane + 1 == self.planes_per_unit { 0 } else { plane + 1 };
+            }
+        }
+        while self.channels[channel as usize].writable[kind] & units == 0 {
+            channel = if channel + 1 == end { first } else { channel + 1 };
+        }
+        let channel = &self.channels[channel as usize];
+        let unit = channel.first_unit + at_or_after(channel.writable[kind] & units, unit);
+        self.first_plane(unit, kind) + at_or_after(self.units[unit as usize].writable[kind], plane)
+    }
+
+    // ---- collection ----
+
+    /// Collects one victim of the plane if it is below the threshold, as after a program into it.
+    #[inline]
+    pub fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
+        let state = &self.blocks.planes[plane as usize];
+        if state.free_pages < state.gc_pages || state.free_blocks < self.settings.gc_hard {
+            self.collect_now(plane, observer);
+        }
+    }
+
+    /// Work without time is over: collects in planes in which host programs would get no new block, as nothing else would start that
+    /// before something there becomes garbage.
+    pub fn relieve_now<O: Observer>(&mut self, observer: &mut O) {
+        for plane in 0..self.collections.len() as u32 {
+            while self.blocks.planes[plane as usize].free_blocks < self.settings.gc_hard && self.collect_now(plane, observer) {}
+        }
+    }
+
+    #[cold]
+    fn make_room_now<O: Observer>(&mut self, domain: u32, observer: &mut O) {
+        let planes = 0..self.collections.len() as u32;
+        let mut collected = false;
+        for plane in planes {
+            collected |= self.domain_of_plane(plane) == domain && self.collect_now(plane, observer);
+        }
+        assert!(collected, "domain {domain} has no space and nothing to collect");
+    }
+
+    /// Collects one victim of the plane at once, as a device would while nobody looks at the clock. Semivalid pages are
+    /// moved, whatever the scheme. Returns whether there was a victim.
+    fn collect_now<O: Observer>(&mut self, plane: u32, observer: &mut O) -> bool {
+        let live = |number: u16| u32::from(self.blocks.blocks[self.blocks.index(plane, number)].live);
+        let blocks = self.victims.best(plane).into_iter().chain(self.victims.pinned(plane).iter().copied());
+        let Some(victim) = blocks.filter(|number| live(*number) < self.pages_per_block).min_by_key(|number| live(*number)) else {
+            return false;
+        };
+        self.victims_now += 1;
+        self.claim(plane, victim);
+        self.load_of_plane(plane).collections += 1;
+        self.collections[plane as usize] = Collection { victim, ..Collection::IDLE };
+        let block = self.blocks.index(plane, victim);
+        let mut ppn = self.first_ppn(block);
+        while self.blocks.blocks[block].live > 0 {
+            if self.maps.live(ppn).is_some() {
+                let to = self.take_move_page(plane).expect("nothing has failed yet");
+                self.switch_moved(ppn, to, observer);
+                self.programmed_now += 1;
+            }
+            ppn.0 += 1;
+        }
+        self.erased(plane, observer);
+        true
+    }
+
+    /// Does the merge that was begun at once. There must be no semivalid page in its way.
+    fn merge_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
+        self.victims_now += 1;
+        self.merge_mut(plane).begun = true;
+        loop {
+            while self.merge(plane).current < self.merge(plane).logicals.len() {
+                self.prepare_logical(plane);
+                while let Some(from) = self.next_copy(plane) {
+                    let to = self.merge_page(plane);
+                    self.switch_moved(from, to, observer);
+                    self.programmed_now += 1;
+                }
+                self.logical_merged(plane);
+                self.erase_now(plane, observer);
+            }
+            if !self.merge(plane).keeps_log {
+                break;
+            }
+            self.give_log(plane);
+            self.erase_now(plane, observer);
+        }
+        self.end_merge(plane);
+    }
+
+    fn erase_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
+        while !self.merge(plane).erase.is_empty() {
+            self.erased_block(plane, observer);
+        }
+    }
+}
