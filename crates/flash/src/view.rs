@@ -1,7 +1,7 @@
 //! What schemes may look at.
 
 use crate::nand::events::NEVER;
-use crate::{Flash, nand};
+use crate::{CellOperation, Flash, nand};
 use flashraid_vocabulary::{MemberId, MemberPage, Version, View};
 
 impl View for Flash {
@@ -30,7 +30,7 @@ impl View for Flash {
     fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
         let Some(ppn) = self.lookup(address, version) else { return 0 };
         let id = self.unit_of(ppn);
-        let read_ns = self.settings.read_command_ns + self.settings.cell.read_ns + self.page_transfer_ns();
+        let read_ns = self.settings.read_command_ns + self.settings.cell.mean_ns(CellOperation::Read) + self.page_transfer_ns();
         let left_ns = match self.events.of(id as usize) {
             NEVER => 0,
             time_ns => time_ns - self.now_ns,

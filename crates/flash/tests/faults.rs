@@ -167,7 +167,7 @@ fn a_dead_chip_takes_its_pages_and_no_more_programs() {
 /// SPEC 0.1 (e): a chip dies under an operation.
 #[test]
 fn what_is_under_way_on_a_dead_chip_fails_and_programs_are_repeated_beside_it() {
-    let cell = CellTimes { read_ns: 10, program_ns: 50_000, erase_ns: 100_000 }; // longer than the bus takes for all
+    let cell = CellTimes::new(10, 50_000, 100_000); // longer than the bus takes for all
     let mut host = written(Settings { cell, ..settings(Placement::Member) });
     let on_chip = |flash: &Flash, page: &u32| {
         let ppn = flash.lookup(MemberPage::new(0, *page), Version::Current).unwrap();

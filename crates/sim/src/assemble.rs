@@ -40,6 +40,11 @@ pub fn options(config: &Config, space_pages: u64) -> Options {
     }
 }
 
+/// The cells of the device.
+pub fn cells(device: &Device) -> CellTimes {
+    CellTimes::new(device.read_ns, device.program_ns, device.erase_ns)
+}
+
 /// What the flash layer is told about the device, on which programs find their planes as `placement` says, and collections move semivalid pages or
 /// have them committed.
 pub fn settings(device: &Device, placement: Placement, moves_bases: bool) -> Settings {
@@ -54,7 +59,7 @@ pub fn settings(device: &Device, placement: Placement, moves_bases: bool) -> Set
         translation_pages: device.translation_pages(),
         log_blocks: if device.mapping.is_hybrid() { device.log_blocks_per_plane() } else { 0 },
         shared_logs: device.mapping == Mapping::Fast,
-        cell: CellTimes { read_ns: device.read_ns, program_ns: device.program_ns, erase_ns: device.erase_ns },
+        cell: cells(device),
         bus_ps_per_byte: device.bus_ps_per_byte,
         read_command_ns: device.read_command_ns,
         program_command_ns: device.program_command_ns,

@@ -71,8 +71,7 @@ impl Flash {
         if self.hybrid.is_some() {
             return self.choose_log(plane, commit_cost);
         }
-        let cell = self.settings.cell;
-        let cost_ns = |reads: u32, programs: u32| u64::from(reads) * cell.read_ns + u64::from(programs) * cell.program_ns;
+        let cost_ns = |reads: u32, programs: u32| self.settings.cell.mean_cost_ns(reads.into(), programs.into());
         let block_of = |number: u16| self.blocks.blocks[self.blocks.index(plane, number)];
         let mut best = self.victims.best(plane).map(|number| {
             let live = u32::from(block_of(number).live);
@@ -320,7 +319,7 @@ impl Flash {
             self.collected.time_ns += self.now_ns - since_ns;
             #[cfg(feature = "mutants")]
             if accounting::makes(Slip::CollectionWithoutErase) {
-                self.collected.time_ns -= self.settings.cell.erase_ns;
+                self.collected.time_ns -= self.cell_ns(crate::CellOperation::Erase, first.0);
             }
         }
         self.load_of_plane(plane).collections -= 1;

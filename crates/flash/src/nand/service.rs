@@ -130,7 +130,7 @@ impl Flash {
         self.settings.transfer_ns(self.settings.geometry.page_bytes)
     }
 
-    fn cell_ns(&self, operation: CellOperation, ppn: u32) -> u64 {
+    pub(crate) fn cell_ns(&self, operation: CellOperation, ppn: u32) -> u64 {
         let block = self.block_of(Ppn(ppn));
         self.settings.cell.cell_ns(operation, ppn % self.pages_per_block, self.blocks.erases[block])
     }

@@ -45,7 +45,7 @@ pub fn settings(placement: Placement) -> Settings {
         translation_pages: 0,
         log_blocks: 0,
         shared_logs: false,
-        cell: CellTimes { read_ns: 10, program_ns: 100, erase_ns: 1000 },
+        cell: CellTimes::new(10, 100, 1000),
         bus_ps_per_byte: 1000,
         read_command_ns: 1,
         program_command_ns: 1,

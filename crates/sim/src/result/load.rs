@@ -26,7 +26,7 @@ impl Simulation {
             let last_ns = self.measured.last_arrival_ns;
             let span_ns = last_ns - self.measured.first_arrival.as_ref().map_or(last_ns, |first| first.now_ns);
             let cell = engine.media.settings().cell;
-            let cell_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|operation| cell.cell_ns(operation, 0, 0));
+            let cell_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|operation| cell.mean_ns(operation));
             let buses = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
             let commits_are_idle_work = engine.scheme().works_when_idle();
             let is_of_requests = |cause: &usize| match Cause::ALL[*cause] {

@@ -7,7 +7,7 @@ use crate::engine::translation::TranslationCounts;
 use crate::engine::{Exposure, RebuildRecord};
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
-use flashraid_flash::{ACTIONS, CellTimes, Collected, Counts, Flash};
+use flashraid_flash::{ACTIONS, CellOperation, CellTimes, Collected, Counts, Flash};
 use flashraid_redundancy::{CommitCause, Commits, GuardCounts};
 use flashraid_vocabulary::{Action, Cause, MemberId};
 use serde_json::{Map, Value, json};
@@ -110,9 +110,11 @@ pub(super) fn report_guard(now: &GuardCounts, start: &GuardCounts, cell: CellTim
     let (commits, reads) =
         COMMIT_CAUSES.iter().fold((0, 0), |(commits, reads), (_, cause)| (commits + of(*cause).commits, reads + of(*cause).reads));
     insert("reads_per_commit", ratio(reads as f64, commits as f64));
-    #[cfg(feature = "mutants")]
-    let cell = if accounting::makes(Slip::CommitWithoutReads) { CellTimes { read_ns: 0, ..cell } } else { cell };
-    let cost = |of: Commits| (of.reads * cell.read_ns + of.commits * cell.program_ns) as f64;
+    let cost = |of: Commits| {
+        #[cfg(feature = "mutants")]
+        let of = if accounting::makes(Slip::CommitWithoutReads) { Commits { reads: 0, ..of } } else { of };
+        cell.mean_cost_ns(of.reads, of.commits) as f64
+    };
     let [collection, replacement] = [CommitCause::Collection, CommitCause::Replacement].map(|cause| cost(of(cause)));
     insert("gc_commit_share", ratio(collection, collection + replacement));
     let widened = since(now.widened, start.widened);
@@ -137,7 +139,7 @@ pub(super) fn report_collection(now: &Collected, start: &Collected, counts: &Cou
         "copies": copies,
         "erases": erases,
         "time_ns": now.time_ns - start.time_ns,
-        "cost_ns": copies * (cell.read_ns + cell.program_ns) + erases * cell.erase_ns,
+        "cost_ns": cell.mean_cost_ns(copies, copies) + erases * cell.mean_ns(CellOperation::Erase),
     })
 }
 

@@ -67,7 +67,7 @@ fn work_ns(flash: &Flash, now: &Snapshot, start: &Snapshot) -> (Vec<u128>, u128)
     let settings = flash.settings();
     let page_ns = settings.transfer_ns(settings.geometry.page_bytes);
     let bus_ns = [settings.read_command_ns + page_ns, settings.program_command_ns + page_ns, settings.erase_command_ns];
-    let array_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|of| settings.cell.cell_ns(of, 0, 0));
+    let array_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|of| settings.cell.longest_ns(of));
     let total = |snapshot: &Snapshot, unit: usize, action: usize| snapshot.units[unit][action].iter().sum::<u64>();
     let planes_under_way = if start.now_ns == 0 { 0 } else { u128::from(settings.planes_per_unit()) };
     let work = |unit: usize, each_ns: [u64; ACTIONS]| {

@@ -88,8 +88,7 @@ impl Flash {
             u32::from(entry.live - entry.bases)
         };
         let copies = valid(data) + if self.is_in_order(plane, log) { 0 } else { valid(log) };
-        let cell = self.settings.cell;
-        let cost_ns = |(reads, programs): (u32, u32)| u64::from(reads) * cell.read_ns + u64::from(programs) * cell.program_ns;
+        let cost_ns = |(reads, programs): (u32, u32)| self.settings.cell.mean_cost_ns(reads.into(), programs.into());
         let bases = [data, log].into_iter().flat_map(|block| self.bases_in(plane, block));
         cost_ns((copies, copies)) + bases.map(|slot| cost_ns(commit_cost(self.address(slot)))).sum::<u64>()
     }
