@@ -14,7 +14,7 @@ use crate::counts::{GuardCounts, ParityUpdates};
 use crate::operation::{Decisions, Extent, Group, IdleWork, Operation, OperationKind, Outcomes, Step};
 use crate::parts::bits::Bits;
 use crate::parts::cut;
-use flashraid_vocabulary::{Change, Guardian, Lpn, MemberPage, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{Change, Guardian, Lpn, MemberId, MemberPage, StripeId, Version, View, Wave};
 
 /// What failures have done to a stripe, as its state is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,13 @@ pub trait Addressing {
     fn parity_of(&self, _lpn: Lpn) -> Option<MemberPage> {
         None
     }
+
+    /// The stripe's page on a member that has one: where programs of its operations go (`Operation::space`).
+    fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage;
+
+    /// If host pages k n and those that follow lie, n of them, at local page k of their members, for every k, this n: then what is not written is
+    /// found by the map of pages, without asking stripe by stripe.
+    fn row_pages(&self) -> Option<u32>;
 
     /// The other pages that exist whenever host page `lpn` is written, for its sake: its stripe's parity, its other copies.
     /// Appends them to `pages`.
@@ -103,6 +110,11 @@ pub trait Scheme: Guardian + Send {
     /// See `Addressing`.
     fn parity_of(&self, lpn: Lpn) -> Option<MemberPage> {
         self.addressing().parity_of(lpn)
+    }
+
+    /// See `Addressing`.
+    fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage {
+        self.addressing().page_on(stripe, member)
     }
 
     /// See `Addressing`.

@@ -1,7 +1,7 @@
 //! Operations: what a scheme decides and plans, one stripe at a time, and what the engine answers.
 
 use crate::parts::bits::Bits;
-use flashraid_vocabulary::{HostOp, LocalPage, Lpn, StripeId};
+use flashraid_vocabulary::{HostOp, Lpn, StripeId};
 
 /// Pages of one host request that are still to be cut into operations; never empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,8 +100,6 @@ pub struct Operation {
     pub update_reads: u8,
     /// The stripe, which is what is locked.
     pub stripe: StripeId,
-    /// The local page of the stripe's strips in their members (the engine reserves space for programs there).
-    pub page: LocalPage,
     /// Data strips concerned: bit i is strip i. Neighbouring strips are neighbouring host pages.
     pub strips: u64,
     /// The host page in the lowest strip of `strips`.
@@ -113,7 +111,7 @@ pub struct Operation {
     /// Strips of which the host gives a part that does not cover all that flash may hold of them: what is below is needed too. Of a trim, for its
     /// scheme alone: those that were written when it was planned.
     pub beneath: u64,
-    /// Members that get one program each, of a version that is no `Copy`: bit m is member m. (A page for a copy is taken when its
+    /// Members that get one program each, of a version that is no `Copy`, of the stripe's page on them (`Addressing::page_on`): bit m is member m. (A page for a copy is taken when its
     /// program is submitted; a scheme makes one only where `View::takes_copy` says that there is one.)
     pub space: u64,
     /// Programs of its last wave that may go on after the host's answer, of those that the host waits for: 0 to wait for all.
@@ -129,9 +127,9 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Work that no request asked for: it excludes everybody from `stripe`, whose strips are local page `page` of their members and whose first host
-    /// page is `first`, and programs a page on each of the members `space`.
-    pub fn background(kind: OperationKind, stripe: StripeId, page: LocalPage, first: Lpn, space: u64) -> Self {
+    /// Work that no request asked for: it excludes everybody from `stripe`, whose first host page is `first`, and programs a page on each of the
+    /// members `space`.
+    pub fn background(kind: OperationKind, stripe: StripeId, first: Lpn, space: u64) -> Self {
         Self {
             kind,
             lock: Lock::Exclusive,
@@ -140,7 +138,6 @@ impl Operation {
             reads: 0,
             update_reads: 0,
             stripe,
-            page,
             strips: 0,
             first,
             first_bytes: 0,

@@ -297,8 +297,8 @@ impl Job for CopyWhenIdle {
         (0..self.next.len() as u16).find_map(|member| self.next_of(MemberId(member), view))
     }
 
-    fn step(&mut self, _scheme: &mut dyn Scheme, operation: &mut Operation, _outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
-        let address = MemberPage { member: Self::member(operation), page: operation.page };
+    fn step(&mut self, scheme: &mut dyn Scheme, operation: &mut Operation, _outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        let address = scheme.page_on(operation.stripe, Self::member(operation));
         let for_nobody = |page_operation| PageOperation { host_waits: false, priority: Priority::Migration, ..page_operation };
         if operation.step == 0 {
             // The page may have been trimmed while the operation waited for its lock.
@@ -331,7 +331,7 @@ impl CopyWhenIdle {
             *next += 1;
             if view.is_written(address, Version::Current) {
                 let stripe = (self.stripe_of)(address);
-                return Some(Operation::background(OperationKind::Job, stripe, address.page, Lpn(0), 1 << address.member.0));
+                return Some(Operation::background(OperationKind::Job, stripe, Lpn(0), 1 << address.member.0));
             }
         }
         None

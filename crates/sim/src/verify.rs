@@ -282,7 +282,7 @@ fn examine_page(
 ) {
     let (scheme, flash, tags) = (engine.scheme(), &engine.media, &engine.content);
     let content = |address: MemberPage, version: Version| match version {
-        Version::Delayed => tags.in_nvram(address.page),
+        Version::Delayed => tags.in_nvram(address),
         _ => flash.lookup(address, version).map_or(ZERO, |ppn| tags.page(ppn)),
     };
     let sum = |sources: &[(MemberPage, Version)]| sources.iter().fold(ZERO, |sum, (address, version)| sum ^ content(*address, *version));

@@ -121,6 +121,12 @@ impl<S: Steering> Copies<S> {
         Self { layout, page_bytes: build.page_bytes, steering }
     }
 
+    /// The local page of an operation's strips in their members.
+    #[inline]
+    fn page(&self, operation: &Operation) -> LocalPage {
+        self.layout.position(operation.first).0
+    }
+
     /// The copy that a read of a written strip takes: the only one, or the one that `steer` says.
     #[inline]
     fn steered(
@@ -129,8 +135,8 @@ impl<S: Steering> Copies<S> {
         strip: u32,
         steer: impl FnOnce(&mut S, u32, &dyn Fn(u32) -> MemberPage) -> u32,
     ) -> MemberPage {
-        let layout = self.layout;
-        let copy = |group| layout.copy(operation.page, strip, group);
+        let (layout, page) = (self.layout, self.page(operation));
+        let copy = |group| layout.copy(page, strip, group);
         copy(if layout.groups == 1 { 0 } else { steer(&mut self.steering, layout.groups, &copy) })
     }
 
@@ -143,18 +149,20 @@ impl<S: Steering> Copies<S> {
 
     /// Turns the planned reads of lost copies to others. Returns false if there is none for one of them.
     fn avoid_lost(&self, operation: &Operation, view: &dyn View, wave: &mut Wave) -> bool {
+        let page = self.page(operation);
         wave.operations.iter_mut().all(|read| {
             let is_lost = view.is_lost(read.address, Version::Current);
             let group = u32::from(read.address.member.0) / self.layout.strips;
-            let copy = if is_lost { self.survivor(operation.page, u32::from(read.strip), group, view) } else { Some(read.address) };
+            let copy = if is_lost { self.survivor(page, u32::from(read.strip), group, view) } else { Some(read.address) };
             read.address = copy.unwrap_or(read.address);
             copy.is_some()
         })
     }
 
     fn read(&mut self, operation: &Operation, view: &dyn View, wave: &mut Wave) -> Step {
+        let page = self.page(operation);
         for strip in Bits(operation.strips) {
-            if view.is_written(self.layout.copy(operation.page, strip, 0), Version::Current) {
+            if view.is_written(self.layout.copy(page, strip, 0), Version::Current) {
                 let bytes = operation.touched_bytes(strip, self.page_bytes);
                 let address = self.steered(operation, strip, |steering, groups, copy| steering.host_read(groups, copy, view));
                 wave.operations.push(pages::read(address, Cause::Host, bytes, strip as u8));
@@ -172,9 +180,10 @@ impl<S: Steering> Copies<S> {
         if outcomes.unplaced != 0 {
             return self.end_without(operation, outcomes.unplaced);
         }
+        let page = self.page(operation);
         if operation.step == 0 {
             for strip in Bits(operation.beneath) {
-                if view.is_written(self.layout.copy(operation.page, strip, 0), Version::Current) {
+                if view.is_written(self.layout.copy(page, strip, 0), Version::Current) {
                     let address = self.steered(operation, strip, |steering, groups, copy| steering.update_read(groups, copy, view));
                     wave.operations.push(pages::read(address, Cause::UpdateRead, self.page_bytes, strip as u8));
                 }
@@ -196,7 +205,7 @@ impl<S: Steering> Copies<S> {
             let sources = Sources { host: 1 << strip, reads: 0, ..Sources::default() };
             for group in 0..self.layout.groups {
                 let cause = if group == 0 { Cause::Host } else { Cause::Mirror };
-                wave.operations.push(pages::program(self.layout.copy(operation.page, strip, group), cause, bytes, sources));
+                wave.operations.push(pages::program(self.layout.copy(page, strip, group), cause, bytes, sources));
             }
         }
         operation.step += 1;
@@ -206,7 +215,8 @@ impl<S: Steering> Copies<S> {
     /// How a write ends of which the members `unplaced` had no place for a copy: each strip needs one copy at least.
     fn end_without(&self, operation: &Operation, unplaced: u64) -> Step {
         let is_placed = |copy: MemberPage| unplaced >> copy.member.0 & 1 == 0;
-        if Bits(operation.strips).all(|strip| self.layout.copies(operation.page, strip).any(is_placed)) {
+        let page = self.page(operation);
+        if Bits(operation.strips).all(|strip| self.layout.copies(page, strip).any(is_placed)) {
             Step::Done
         } else {
             Step::Failed(Failure::NoSpace)
@@ -243,7 +253,7 @@ impl<S: Steering> Copies<S> {
             Step::Wave
         } else {
             for member in Bits(self.lost_on(operation.first, view) & operation.space) {
-                let copy = MemberPage { member: MemberId(member as u16), page: operation.page };
+                let copy = MemberPage { member: MemberId(member as u16), page: self.page(operation) };
                 wave.operations.push(pages::program(
                     copy,
                     Cause::Rebuild,
@@ -260,9 +270,10 @@ impl<S: Steering> Copies<S> {
     }
 
     fn trim(&self, operation: &Operation, view: &dyn View, wave: &mut Wave) -> Step {
+        let page = self.page(operation);
         for strip in Bits(operation.strips) {
-            if view.is_written(self.layout.copy(operation.page, strip, 0), Version::Current) {
-                wave.changes.extend(self.layout.copies(operation.page, strip).map(Change::Unmap));
+            if view.is_written(self.layout.copy(page, strip, 0), Version::Current) {
+                wave.changes.extend(self.layout.copies(page, strip).map(Change::Unmap));
             }
         }
         if wave.changes.is_empty() { Step::Nothing } else { Step::Done }
@@ -301,7 +312,7 @@ impl<S: Steering> Addressing for Copies<S> {
         let pages = u64::from(self.layout.strips);
         let first = Lpn(index * pages);
         let whole = cut::whole_write(first, self.layout.strips, self.page_bytes);
-        let mut operation = cut::operation(&whole, pages, self.page_bytes, StripeId(first.0 as u32), LocalPage(index as u32), 0);
+        let mut operation = cut::operation(&whole, pages, self.page_bytes, StripeId(first.0 as u32), 0);
         operation.space = bits::lowest(self.layout.groups * self.layout.strips);
         Some(operation)
     }
@@ -314,6 +325,14 @@ impl<S: Steering> Addressing for Copies<S> {
 
     fn stripe_of(&self, lpn: Lpn) -> StripeId {
         StripeId(lpn.0 as u32)
+    }
+
+    fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage {
+        MemberPage { member, page: self.layout.position(Lpn(stripe.0.into())).0 }
+    }
+
+    fn row_pages(&self) -> Option<u32> {
+        Some(self.layout.strips)
     }
 
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
@@ -337,7 +356,7 @@ impl<S: Steering> Scheme for Copies<S> {
             HostOp::Read => (extent.pages.min(u64::from(self.layout.strips - strip)), StripeId(row.0)),
             _ => (1, StripeId(extent.first.0 as u32)),
         };
-        let mut operation = cut::operation(extent, pages, self.page_bytes, stripe, row, strip);
+        let mut operation = cut::operation(extent, pages, self.page_bytes, stripe, strip);
         if extent.op == HostOp::Write {
             operation.space = bits::of(self.layout.copies(row, strip).map(|copy| u32::from(copy.member.0)));
             operation.lag = self.steering.lag(self.layout.groups);
@@ -384,7 +403,7 @@ impl<S: Steering> Scheme for Copies<S> {
         let first = Lpn(u64::from(stripe.0));
         let (lost, page) = (self.repairable(first, view), self.layout.position(first).0);
         let roomy = with_room(lost, page, view);
-        Operation::background(OperationKind::Repair, stripe, page, first, if roomy != 0 { roomy } else { lost })
+        Operation::background(OperationKind::Repair, stripe, first, if roomy != 0 { roomy } else { lost })
     }
 
     fn protects(&self) -> Protects {

@@ -2,13 +2,13 @@
 
 use crate::parts::bits;
 use crate::{Build, CommitCause, Extent, Group, Lock, Method, Operation, OperationKind, ParameterError};
-use flashraid_vocabulary::{HostOp, LocalPage, Lpn, StripeId};
+use flashraid_vocabulary::{HostOp, Lpn, StripeId};
 
 /// The first `pages` pages of `extent` as an operation on strips `strip`, `strip` + 1, ... of one stripe.
 ///
 /// Reads hold no lock; writes and trims exclude everybody. The caller adds `space`.
 #[inline(always)]
-pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId, page: LocalPage, strip: u32) -> Operation {
+pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId, strip: u32) -> Operation {
     debug_assert!(pages >= 1 && pages <= extent.pages);
     let (kind, lock) = match extent.op {
         HostOp::Read => (OperationKind::Read, Lock::None),
@@ -32,7 +32,6 @@ pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId,
         reads: 0,
         update_reads: 0,
         stripe,
-        page,
         strips,
         first: extent.first,
         first_bytes: extent.first_bytes,
@@ -48,8 +47,8 @@ pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId,
 }
 
 /// The pages of `group`, which are strips `strip` and on of one stripe, as an operation. The caller adds `space`.
-pub fn group(group: &Group, page_bytes: u32, stripe: StripeId, page: LocalPage, strip: u32) -> Operation {
-    let operation = operation(&whole_write(group.first, 1, page_bytes), 1, page_bytes, stripe, page, strip);
+pub fn group(group: &Group, page_bytes: u32, stripe: StripeId, strip: u32) -> Operation {
+    let operation = operation(&whole_write(group.first, 1, page_bytes), 1, page_bytes, stripe, strip);
     Operation { strips: group.pages << strip, beneath: group.beneath << strip, ..operation }
 }
 
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     fn cut(extent: &Extent, pages: u64) -> Operation {
-        operation(extent, pages, 4096, StripeId(7), LocalPage(7), 2)
+        operation(extent, pages, 4096, StripeId(7), 2)
     }
 
     #[test]

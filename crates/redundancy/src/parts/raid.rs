@@ -26,7 +26,9 @@ use crate::parts::stripe::{Guard, Losses, Stripe, Sum};
 use crate::parts::{cut, pages};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Addressing, Decisions, Extent, Failure, Group, Lock, Method, Operation, OperationKind, Outcomes, ParityUpdates, Step};
-use flashraid_vocabulary::{Cause, Change, Delivery, HostOp, Lpn, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{
+    Cause, Change, Delivery, HostOp, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave,
+};
 
 /// Stripes with one parity strip over any map.
 #[derive(Clone, Debug)]
@@ -78,7 +80,7 @@ impl<M: StripeMap> Raid<M> {
         let (stripe, index) = self.map.position(extent.first);
         let row = self.map.row(stripe);
         let pages = extent.pages.min(u64::from(row.width() - index));
-        let mut operation = cut::operation(extent, pages, self.page_bytes, stripe, row.parity().page, index);
+        let mut operation = cut::operation(extent, pages, self.page_bytes, stripe, index);
         operation.space = match extent.op {
             HostOp::Write => row.parity_bit() | row.members(operation.strips),
             // A stripe trimmed as a whole needs no page, so that a full device can be relieved.
@@ -100,14 +102,14 @@ impl<M: StripeMap> Raid<M> {
     pub fn cut_group(&self, group: &Group) -> Operation {
         let (stripe, index) = self.map.position(group.first);
         let row = self.map.row(stripe);
-        let mut operation = cut::group(group, self.page_bytes, stripe, row.parity().page, index);
+        let mut operation = cut::group(group, self.page_bytes, stripe, index);
         operation.space = row.parity_bit() | row.members(operation.strips);
         operation
     }
 
     /// Work that no request asked for, on a stripe, with a program on each member of `space`.
     pub fn background(&self, kind: OperationKind, stripe: StripeId, space: u64) -> Operation {
-        Operation::background(kind, stripe, self.map.row(stripe).parity().page, self.map.first(stripe), space)
+        Operation::background(kind, stripe, self.map.first(stripe), space)
     }
 
     /// An operation that makes the parity anew of the newest versions.
@@ -494,6 +496,14 @@ impl<M: StripeMap> Addressing for Raid<M> {
 
     fn parity_of(&self, lpn: Lpn) -> Option<MemberPage> {
         Some(self.map.row(self.stripe_of(lpn)).parity())
+    }
+
+    fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage {
+        self.map.row(stripe).on(member)
+    }
+
+    fn row_pages(&self) -> Option<u32> {
+        self.map.uniform_width()
     }
 
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {

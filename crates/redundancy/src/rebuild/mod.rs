@@ -178,7 +178,7 @@ impl Rebuild {
             Damage::NoRoom => {
                 let repair = scheme.repair(stripe, view);
                 for member in Bits(repair.space) {
-                    note_full(&mut self.passed_over, MemberPage { member: MemberId(member as u16), page: repair.page }, view);
+                    note_full(&mut self.passed_over, scheme.page_on(repair.stripe, MemberId(member as u16)), view);
                 }
                 return None;
             }

@@ -46,6 +46,12 @@ impl Addressing for Damaged {
     fn stripe_of(&self, lpn: Lpn) -> StripeId {
         StripeId(lpn.0 as u32)
     }
+    fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage {
+        MemberPage { member, page: LocalPage(stripe.0) }
+    }
+    fn row_pages(&self) -> Option<u32> {
+        Some(1)
+    }
     fn redundancy_of(&self, _: Lpn, _: &mut Vec<MemberPage>) {}
     fn stripes(&self) -> u32 {
         10
@@ -60,7 +66,7 @@ impl Scheme for Damaged {
         1
     }
     fn step(&mut self, operation: &mut Operation, _: Outcomes, _: &dyn View, wave: &mut Wave) -> Step {
-        let address = MemberPage { member: MemberId(0), page: operation.page };
+        let address = MemberPage { member: MemberId(0), page: LocalPage(operation.stripe.0) };
         wave.operations.push(crate::parts::pages::read(address, Cause::Rebuild, 4096, PageOperation::NO_STRIP));
         if operation.step == 0 {
             operation.step = 1;
@@ -80,7 +86,7 @@ impl Scheme for Damaged {
         }
     }
     fn repair(&self, stripe: StripeId, _: &dyn View) -> Operation {
-        Operation::background(OperationKind::Repair, stripe, LocalPage(stripe.0), Lpn(0), 1 << self.member(stripe))
+        Operation::background(OperationKind::Repair, stripe, Lpn(0), 1 << self.member(stripe))
     }
     fn protects(&self) -> Protects {
         Protects::Chip

@@ -265,7 +265,7 @@ impl Flash {
             let known = read.len();
             for delivery in wave.deliveries.iter().filter(|delivery| delivery.reads == 0) {
                 assert!(delivery.delayed, "{delivery:?} is made of nothing");
-                delivered.insert(delivery.strip, self.delayed_at(operation.page));
+                delivered.insert(delivery.strip, self.delayed_at(LocalPage(operation.stripe.0)));
                 computed.push((delivery.strip, 0));
             }
             for page_operation in &wave.operations {
@@ -290,7 +290,6 @@ impl Flash {
                 }
                 let twice = programmed.iter().any(|(other, version, ..)| (other.member, *version) == (page.member, page_operation.version));
                 assert!(!twice, "two programs on {:?}", page.member);
-                assert_eq!(page.page, operation.page);
                 assert_eq!(known, usize::from(operation.reads), "reads are numbered over all waves");
                 let sources = page_operation.sources;
                 let partial = operation.beneath;
@@ -303,7 +302,7 @@ impl Flash {
                 });
                 let content = given.fold(0, |sum, tag| sum ^ tag);
                 let content = xor(content, sources.reads, &read[..known]);
-                let content = content ^ if sources.delayed { self.delayed_at(operation.page) } else { 0 };
+                let content = content ^ if sources.delayed { self.delayed_at(LocalPage(operation.stripe.0)) } else { 0 };
                 let (version, bit) = (page_operation.version, 1 << page.member.0);
                 if version == Version::Current && self.dead.contains(&page.member) {
                     outcomes.unplaced |= bit;
@@ -315,7 +314,7 @@ impl Flash {
                 programmed.push((page, version, page_operation.keep_base, content));
             }
             for delivery in wave.deliveries.iter().filter(|delivery| delivery.reads != 0) {
-                let in_nvram = if delivery.delayed { self.delayed_at(operation.page) } else { 0 };
+                let in_nvram = if delivery.delayed { self.delayed_at(LocalPage(operation.stripe.0)) } else { 0 };
                 delivered.insert(delivery.strip, xor(in_nvram, delivery.reads, &read));
                 computed.push((delivery.strip, delivery.reads));
             }
@@ -458,7 +457,7 @@ impl Flash {
                             }
                         });
                     let content = xor(given.fold(0, |sum, tag| sum ^ tag), sources.reads, &read);
-                    let content = content ^ if sources.delayed { self.delayed_at(operation.page) } else { 0 };
+                    let content = content ^ if sources.delayed { self.delayed_at(LocalPage(operation.stripe.0)) } else { 0 };
                     self.pages.entry(page).or_default().delayed = Some(content);
                     continue;
                 }

@@ -91,12 +91,12 @@ fn the_job_copies_each_written_page_of_an_idle_member_once() {
     flash.queued.remove(&MemberId(0));
     let mut copied = Vec::new();
     while let Some(operation) = job.next(&*scheme, &flash) {
-        let before = flash.current(MemberPage { member: MemberId(0), page: operation.page });
+        let before = flash.current(MemberPage::new(0, operation.stripe.0));
         let course = flash.execute(operation, &BTreeMap::new(), |operation, outcomes, view, wave| {
             job.step(&mut *scheme, operation, outcomes, view, wave)
         });
         assert!(course.waves.iter().flatten().all(|page| page.priority == Priority::Migration && page.cause == Cause::Migration));
-        assert_eq!(flash.current(MemberPage { member: MemberId(0), page: operation.page }), before);
+        assert_eq!(flash.current(MemberPage::new(0, operation.stripe.0)), before);
         copied.push(operation.stripe.0);
     }
     assert_eq!(copied, [0, 2]);

@@ -104,13 +104,14 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
         };
         if counted {
-            self.writes_in_chunk[(operation.page.0 >> 10) as usize] += 1;
+            *self.writes_near(operation.first) += 1;
         }
         if C::TRACKED {
             // What leaves NVRAM belongs to no request: it leaves because of the latest.
             let sequence = if request == NIL { self.submitted.wrapping_sub(1) } else { self.requests[request as usize].sequence };
             self.list_evicted(&operation);
-            self.content.begin(id, &operation, sequence, &self.leaving_with);
+            let parity = if job == TRANSLATION { None } else { self.scheme.parity_of(operation.first) };
+            self.content.begin(id, &operation, parity, sequence, &self.leaving_with);
         }
         id
     }

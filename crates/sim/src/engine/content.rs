@@ -2,7 +2,7 @@
 //! content that flows through the plan (DESIGN idea 6).
 
 use flashraid_redundancy::Operation;
-use flashraid_vocabulary::{Delivery, LocalPage, Lpn, Observer, Ppn, Sources};
+use flashraid_vocabulary::{Delivery, Lpn, MemberPage, Observer, Ppn, Sources};
 
 /// Content tracking. Operations are named by their slot in the engine, programs by their record, pages in the data buffer by their entry.
 /// Parts of pages are sets of lanes: bit i is the i-th 64th of the page.
@@ -15,8 +15,9 @@ pub trait Content: Observer + Clone + Send {
     /// It was acknowledged (or failed: then both contents are possible from now on).
     fn acknowledged(&mut self, sequence: u64, lpn: Lpn, failed: bool);
     /// Operation slot `id` starts a new life on behalf of request `sequence`, or of nobody when that was the latest: a write with what these entries
-    /// of a buffer hold of its pages, in ascending order, or, if there are none, with what the host submitted last. Reads note what they may see.
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, entries: &[InEntry]);
+    /// of a buffer hold of its pages, in ascending order, or, if there are none, with what the host submitted last. Reads note what they may see. `parity`
+    /// is its stripe's, if that has one.
+    fn begin(&mut self, id: u32, operation: &Operation, parity: Option<MemberPage>, sequence: u64, entries: &[InEntry]);
     /// A read of an operation was submitted as `record`: its `read`-th, which delivers data strip `strip` unless it is `NO_STRIP`.
     fn read_submitted(&mut self, record: u32, read: u8, strip: u8);
     /// The read `record` of operation `id` ended.
@@ -25,8 +26,8 @@ pub trait Content: Observer + Clone + Send {
     fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32);
     /// The operation ends: NVRAM holds of its stripe's parity what these sources delivered.
     fn delayed(&mut self, id: u32, operation: &Operation, sources: Sources);
-    /// NVRAM holds nothing any more of the parity at this local page of its member.
-    fn delayed_no_more(&mut self, page: LocalPage);
+    /// NVRAM holds nothing any more of this parity.
+    fn delayed_no_more(&mut self, parity: MemberPage);
     /// The program ended.
     fn programmed(&mut self, record: u32, ppn: Ppn);
     /// A data strip of the operation, for which no read was submitted, is the XOR of what the delivery names.
@@ -122,12 +123,12 @@ impl Content for Untracked {
     const TRACKED: bool = false;
     fn submitted(&mut self, _: u64, _: Lpn, _: Submitted) {}
     fn acknowledged(&mut self, _: u64, _: Lpn, _: bool) {}
-    fn begin(&mut self, _: u32, _: &Operation, _: u64, _: &[InEntry]) {}
+    fn begin(&mut self, _: u32, _: &Operation, _: Option<MemberPage>, _: u64, _: &[InEntry]) {}
     fn read_submitted(&mut self, _: u32, _: u8, _: u8) {}
     fn delivered(&mut self, _: u32, _: &Operation, _: u32, _: Ppn) {}
     fn program(&mut self, _: u32, _: &Operation, _: Sources, _: u32) {}
     fn delayed(&mut self, _: u32, _: &Operation, _: Sources) {}
-    fn delayed_no_more(&mut self, _: LocalPage) {}
+    fn delayed_no_more(&mut self, _: MemberPage) {}
     fn programmed(&mut self, _: u32, _: Ppn) {}
     fn assembled(&mut self, _: u32, _: &Operation, _: &Delivery) {}
     fn restarted(&mut self, _: u32, _: &Operation) {}

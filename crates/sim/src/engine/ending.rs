@@ -88,7 +88,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.reconstructed(operation.stripe);
         }
         if self.slots[id as usize].counted {
-            self.writes_in_chunk[(operation.page.0 >> 10) as usize] -= 1;
+            *self.writes_near(operation.first) -= 1;
         }
         if operation.lock != Lock::None {
             self.locks.release(operation.stripe.0, &mut self.granted);
@@ -136,7 +136,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             Change::Lose(address) => self.media.lose(address),
             Change::Retire(address) => self.media.retire(address),
             Change::Delay(_, sources) => self.content.delayed(id, operation, sources),
-            Change::ReleaseDelayed(address) => self.content.delayed_no_more(address.page),
+            Change::ReleaseDelayed(address) => self.content.delayed_no_more(address),
         }
     }
 

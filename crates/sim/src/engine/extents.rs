@@ -88,10 +88,18 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
+    /// Write operations in flight in the 1024 rows around a host page.
+    pub(super) fn writes_near(&mut self, lpn: Lpn) -> &mut u32 {
+        &mut self.writes_in_chunk[(lpn.0 / self.pages_per_row) as usize >> 10]
+    }
+
     /// The first row from `row` on, before `end`, in which a page is mapped or a write may be in flight.
     fn next_row(&self, row: u64, end: u32) -> u32 {
         let members = self.shape.members;
         let mut row = row as u32;
+        if !self.has_rows {
+            return row;
+        }
         while row < end {
             if self.writes_in_chunk[(row >> 10) as usize] > 0 {
                 return row;

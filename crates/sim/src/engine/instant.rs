@@ -62,7 +62,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         const SLOT: u32 = 0;
         let tracked = C::TRACKED;
         if tracked {
-            self.content.begin(SLOT, &operation, sequence, &[]);
+            self.content.begin(SLOT, &operation, self.scheme.parity_of(operation.first), sequence, &[]);
         }
         let mut reads = 0;
         loop {

@@ -3,11 +3,22 @@
 use super::content::Content;
 use super::slot::{NIL, Slot, TRANSLATION};
 use super::state::Engine;
+use super::translation::is_lock;
 use crate::media::Media;
 use flashraid_redundancy::{Failure, Operation};
-use flashraid_vocabulary::{Action, MemberId, MemberPage, PageOperation, Version, Wave};
+use flashraid_vocabulary::{Action, MemberId, MemberPage, PageOperation, StripeId, Version, Wave};
 
 impl<C: Content, M: Media> Engine<C, M> {
+    /// The page of a stripe, or of a translation page, on a member that has one.
+    #[inline]
+    fn page_on(&self, stripe: StripeId, member: u32) -> MemberPage {
+        let member = MemberId(member as u16);
+        match &self.translation {
+            Some(translation) if is_lock(stripe) => translation.copy_on(stripe, member),
+            _ => self.scheme.page_on(stripe, member),
+        }
+    }
+
     /// Promises a page for each program, member by member, then starts. Where none is left the operation waits, and keeps what it
     /// was promised so far. That cannot block the collector, which has its own reserve; and as all operations ask in the order
     /// of members, which is that of their space domains, and only the first that waits for a domain is promised pages of it, two of
@@ -15,8 +26,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn promise_and_start(&mut self, id: u32) {
         while self.slots[id as usize].unpromised != 0 {
             let member = self.slots[id as usize].unpromised.trailing_zeros();
-            let page = self.slots[id as usize].operation.page;
-            let address = MemberPage { member: MemberId(member as u16), page };
+            let address = self.page_on(self.slots[id as usize].operation.stripe, member);
             let domain = self.media.domain_of(address, Version::Current);
             let (head, tail) = self.space_waiters[domain as usize];
             let is_next = head == NIL || head == id;
@@ -52,8 +62,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Whether the next page that the operation needs is of this domain, too: members may share one.
     fn wants_more_of(&self, id: u32, domain: u32) -> bool {
         let Slot { unpromised, operation, .. } = &self.slots[id as usize];
-        let next = MemberPage { member: MemberId(unpromised.trailing_zeros() as u16), page: operation.page };
-        *unpromised != 0 && self.media.domain_of(next, Version::Current) == domain
+        let next = |member| self.media.domain_of(self.page_on(operation.stripe, member), Version::Current);
+        *unpromised != 0 && next(unpromised.trailing_zeros()) == domain
     }
 
     /// The operation behind `former`, or the first one if that is `NIL`, waits no longer.
@@ -121,7 +131,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         while wanted != 0 {
             let member = wanted.trailing_zeros();
             wanted &= wanted - 1;
-            let address = MemberPage { member: MemberId(member as u16), page: operation.page };
+            let address = self.page_on(operation.stripe, member);
             let domain = self.media.domain_of(address, Version::Current);
             if self.space_waiters[domain as usize].0 != NIL || !self.media.reserve(address, Version::Current) {
                 self.give_back(operation, promised);
@@ -148,7 +158,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         while promised != 0 {
             let member = promised.trailing_zeros();
             promised &= promised - 1;
-            self.media.release(MemberPage { member: MemberId(member as u16), page: operation.page }, Version::Current);
+            self.media.release(self.page_on(operation.stripe, member), Version::Current);
         }
     }
 }

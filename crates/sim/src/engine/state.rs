@@ -79,6 +79,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) failures: Failures,
     pub(super) page_shift: u32,
     pub(super) pages_per_row: u64,
+    /// Whether a row of so many host pages lies at one local page of its members (`Addressing::row_pages`).
+    pub(super) has_rows: bool,
     /// What the scheme's window exposes, if it has one.
     pub(super) exposure: Option<Box<Exposure>>,
     /// What was counted.
@@ -103,7 +105,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub fn new(scheme: Box<dyn Scheme>, media: M, content: C, options: Options) -> Self {
         let shape = media.shape();
         Self {
-            pages_per_row: u64::from(scheme.width()),
+            has_rows: scheme.addressing().row_pages().is_some(),
+            pages_per_row: u64::from(scheme.addressing().row_pages().unwrap_or(scheme.width())),
             space_waiters: vec![(NIL, NIL); shape.domains as usize],
             writes_in_chunk: vec![0; (shape.pages_per_member >> 10) as usize + 1],
             answers_early: shape.reports_data_in || !options.parity_in_response,

@@ -33,10 +33,10 @@ pub fn lost_pages(engine: &Engine<Tags>) -> (Vec<Lpn>, Vec<Lpn>) {
         let end = end_of_stripe(engine, first);
         pages.clear();
         pages_of_stripe(engine, first, end, &mut pages);
-        let has_delayed = pages.iter().any(|page| tags.in_nvram(page.page) != ZERO);
+        let has_delayed = pages.iter().any(|page| tags.in_nvram(*page) != ZERO);
         let has_base = pages.iter().any(|page| flash.lookup(*page, Version::Base).is_some());
         let (mut span, mut old_parities) = (Span::default(), Vec::new());
-        pages.iter().for_each(|page| span.add(tags.in_nvram(page.page)));
+        pages.iter().for_each(|page| span.add(tags.in_nvram(*page)));
         for (page, version) in pages.iter().flat_map(|page| VERSIONS.map(|version| (*page, version))) {
             if let Some(ppn) = flash.lookup(page, version).filter(|_| !flash.is_lost(page, version)) {
                 let is_old = has_delayed && !has_base && !holds_data(engine, first, end, page);
@@ -48,7 +48,7 @@ pub fn lost_pages(engine: &Engine<Tags>) -> (Vec<Lpn>, Vec<Lpn>) {
         let mut wider = Span(span.0.clone());
         old_parities.into_iter().for_each(|content| wider.add(content));
         // NVRAM lives.
-        pages.iter().for_each(|page| span.add(tags.in_nvram(page.page)));
+        pages.iter().for_each(|page| span.add(tags.in_nvram(*page)));
         let is_lost = |lpn: &Lpn| flash.is_lost(engine.scheme().locate(*lpn), Version::Current);
         let gone = (first..end).map(Lpn).filter(is_lost);
         // With a page of zeroes lost, what is left may add up to another one by chance, which nobody could know.

@@ -5,7 +5,7 @@
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, FILL, InBuffer, InEntry, Shares, Submitted};
-use flashraid_vocabulary::{Delivery, HostOp, HostRequest, LocalPage, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
+use flashraid_vocabulary::{Delivery, HostOp, HostRequest, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
 use std::collections::BTreeMap;
 
 /// What the engine rounds requests to, see `flashraid_sim::buffer`.
@@ -16,6 +16,7 @@ pub const LANES: u64 = 8;
 #[derive(Clone, Debug, Default)]
 struct Gathered {
     sequence: u64,
+    parity: Option<MemberPage>,
     reads: Vec<u64>,
     below: BTreeMap<u32, u64>,
     /// What an eviction writes of each strip: lanes, and which of them.
@@ -43,7 +44,7 @@ pub struct Bytes {
     /// The request about to be submitted.
     pub request: Option<HostRequest>,
     /// What NVRAM holds of parities, by local page.
-    pub delayed: BTreeMap<u32, u64>,
+    pub delayed: BTreeMap<MemberPage, u64>,
     page_bytes: u64,
     /// Reads compared.
     pub reads_checked: u64,
@@ -106,7 +107,12 @@ impl Bytes {
     fn content_of(&self, id: u32, operation: &Operation, sources: Sources) -> u64 {
         let host = bits(sources.host).fold(0, |sum, strip| sum ^ self.host_strip(id, operation, strip));
         let content = bits(sources.reads).fold(host, |sum, read| sum ^ self.gathered[id as usize].reads[read as usize]);
-        content ^ if sources.delayed { self.delayed.get(&operation.page.0).copied().unwrap_or(0) } else { 0 }
+        content ^ if sources.delayed { self.delayed_of(id) } else { 0 }
+    }
+
+    /// What NVRAM holds of the parity of an operation's stripe.
+    fn delayed_of(&self, id: u32) -> u64 {
+        self.gathered[id as usize].parity.and_then(|parity| self.delayed.get(&parity)).copied().unwrap_or(0)
     }
 
     fn host_strip(&self, id: u32, operation: &Operation, strip: u32) -> u64 {
@@ -259,9 +265,9 @@ impl Content for Bytes {
         }
     }
 
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, entries: &[InEntry]) {
+    fn begin(&mut self, id: u32, operation: &Operation, parity: Option<MemberPage>, sequence: u64, entries: &[InEntry]) {
         let evicted = bits(operation.strips).zip(entries).map(|(strip, entry)| (strip, self.entry(*entry))).collect();
-        let mut gathered = Gathered { sequence, evicted, ..Gathered::default() };
+        let mut gathered = Gathered { sequence, parity, evicted, ..Gathered::default() };
         if operation.kind == OperationKind::Read {
             for rank in 0..u64::from(operation.strips.count_ones()) {
                 let lpn = (operation.first.0 + rank) as usize;
@@ -298,11 +304,11 @@ impl Content for Bytes {
 
     fn delayed(&mut self, id: u32, operation: &Operation, sources: Sources) {
         let content = self.content_of(id, operation, sources);
-        self.delayed.insert(operation.page.0, content);
+        self.delayed.insert(self.gathered[id as usize].parity.unwrap(), content);
     }
 
-    fn delayed_no_more(&mut self, page: LocalPage) {
-        self.delayed.remove(&page.0);
+    fn delayed_no_more(&mut self, parity: MemberPage) {
+        self.delayed.remove(&parity);
     }
 
     fn programmed(&mut self, record: u32, ppn: Ppn) {

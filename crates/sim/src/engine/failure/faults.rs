@@ -7,7 +7,7 @@ use crate::engine::slot::NIL;
 use crate::engine::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::{Lock, Operation, OperationKind};
-use flashraid_vocabulary::{Change, Fault, LocalPage, Lpn, StripeId, Version};
+use flashraid_vocabulary::{Change, Fault, Lpn, StripeId, Version};
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// Something fails now. The part must exist on the device.
@@ -46,7 +46,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.scheme.parity_cache_lost(&self.media, &mut changes);
         #[cfg(feature = "mutants")]
         self.distort_parity_cache_lost(&mut changes);
-        let nobody = Operation::background(OperationKind::Job, StripeId(0), LocalPage(0), Lpn(0), 0);
+        let nobody = Operation::background(OperationKind::Job, StripeId(0), Lpn(0), 0);
         for change in changes {
             self.apply(NIL, &nobody, change);
             if let Change::Lose(address) = change {

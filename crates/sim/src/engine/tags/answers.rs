@@ -5,7 +5,7 @@ use super::state::{Gathered, MASK, POISON, Submission, Tags, bits, rank, taken_f
 use crate::engine::content::{Content, InEntry, Shares, Submitted};
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::memory::prefetch;
-use flashraid_vocabulary::{Delivery, LocalPage, Lpn, Observer, PageOperation, Ppn, Sources};
+use flashraid_vocabulary::{Delivery, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources};
 
 impl Observer for Tags {
     fn moved(&mut self, from: Ppn, to: Ppn) {
@@ -60,9 +60,9 @@ impl Content for Tags {
         self.leave(lpn);
     }
 
-    fn begin(&mut self, id: u32, operation: &Operation, sequence: u64, entries: &[InEntry]) {
+    fn begin(&mut self, id: u32, operation: &Operation, parity: Option<MemberPage>, sequence: u64, entries: &[InEntry]) {
         let mut gathered = std::mem::take(grown(&mut self.gathered, id));
-        gathered.sequence = sequence;
+        (gathered.sequence, gathered.parity) = (sequence, parity);
         gathered.reads.clear();
         gathered.below.clear();
         gathered.answered_below.clear();
@@ -128,11 +128,11 @@ impl Content for Tags {
 
     fn delayed(&mut self, id: u32, operation: &Operation, sources: Sources) {
         let content = self.content_of(id, operation, sources);
-        self.delayed.insert(operation.page.0, content);
+        self.delayed.insert(self.gathered[id as usize].parity.expect("NVRAM holds parities"), content);
     }
 
-    fn delayed_no_more(&mut self, page: LocalPage) {
-        self.delayed.remove(&page.0);
+    fn delayed_no_more(&mut self, parity: MemberPage) {
+        self.delayed.remove(&parity);
     }
 
     fn programmed(&mut self, record: u32, ppn: Ppn) {
@@ -141,7 +141,7 @@ impl Content for Tags {
 
     fn assembled(&mut self, id: u32, operation: &Operation, &Delivery { strip, reads, delayed }: &Delivery) {
         let delivered = &self.gathered[id as usize].reads;
-        let in_nvram = if delayed { self.in_nvram(operation.page) } else { ZERO };
+        let in_nvram = if delayed { self.delayed_of(id) } else { ZERO };
         let content = bits(reads).fold(in_nvram, |sum, read| sum ^ delivered.get(read as usize).copied().unwrap_or(POISON));
         if operation.kind == OperationKind::Read {
             self.compare(id, operation, u32::from(strip), content);

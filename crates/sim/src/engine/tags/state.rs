@@ -3,7 +3,7 @@
 use super::layers::{ALL, Layers, Pages, ZERO};
 use crate::engine::content::{InBuffer, InEntry, Shares};
 use flashraid_redundancy::{Operation, OperationKind};
-use flashraid_vocabulary::{LocalPage, Lpn, Ppn, Sources};
+use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Sources};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -18,6 +18,8 @@ pub(super) const POISON: u64 = 0xBAD0_BAD0_BAD0_BAD0;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gathered {
     pub(super) sequence: u64,
+    /// The parity of its stripe.
+    pub(super) parity: Option<MemberPage>,
     /// Contents delivered by its reads.
     pub(super) reads: Vec<u64>,
     /// Old contents of data strips under writes of parts of pages.
@@ -81,8 +83,8 @@ pub struct Tags {
     pub(super) durable: Pages,
     /// What the data buffer's entries hold, and of which host page.
     pub(super) entries: Vec<(u64, Layers)>,
-    /// What NVRAM holds of parities, by their local page: a stripe has one parity.
-    pub(super) delayed: FxHashMap<u32, u64>,
+    /// What NVRAM holds of parities.
+    pub(super) delayed: FxHashMap<MemberPage, u64>,
     pub(super) active: FxHashMap<u64, Page>,
     /// Pages of failed writes, and the number of the latest: old or new, nobody knows, until they are written whole again.
     pub(super) unknown: FxHashMap<u64, u64>,
@@ -274,7 +276,7 @@ impl Tags {
         let host = bits(sources.host).fold(ZERO, |content, strip| content ^ self.host_strip(id, operation, strip));
         let reads = &self.gathered[id as usize].reads;
         let content = bits(sources.reads).fold(host, |content, read| content ^ reads.get(read as usize).copied().unwrap_or(POISON));
-        content ^ if sources.delayed { self.in_nvram(operation.page) } else { ZERO }
+        content ^ if sources.delayed { self.delayed_of(id) } else { ZERO }
     }
 
     /// Whether a write or discard of the page has failed since it was written whole: old or new, nobody knows.
@@ -282,9 +284,14 @@ impl Tags {
         self.unknown.contains_key(&lpn.0)
     }
 
-    /// What NVRAM holds of the parity at this local page of its member.
-    pub fn in_nvram(&self, page: LocalPage) -> u64 {
-        self.delayed.get(&page.0).copied().unwrap_or(ZERO)
+    /// What NVRAM holds of this parity.
+    pub fn in_nvram(&self, parity: MemberPage) -> u64 {
+        self.delayed.get(&parity).copied().unwrap_or(ZERO)
+    }
+
+    /// What it holds of the parity of an operation's stripe.
+    pub(super) fn delayed_of(&self, id: u32) -> u64 {
+        self.gathered[id as usize].parity.map_or(ZERO, |parity| self.in_nvram(parity))
     }
 }
 

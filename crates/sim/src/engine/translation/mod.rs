@@ -23,5 +23,6 @@ mod repair;
 mod state;
 mod work;
 
+pub(super) use state::is_lock;
 pub(crate) use state::stamp;
 pub use state::{Translation, TranslationCounts};

@@ -8,7 +8,7 @@ use crate::engine::slot::{NIL, ROOM};
 use crate::media::{MapNews, Media, Shape};
 use flashraid_redundancy::{Lock, Operation, OperationKind};
 use flashraid_vocabulary::memory::reserved;
-use flashraid_vocabulary::{Lpn, MemberPage, PageOperation, StripeId, Version, Wave};
+use flashraid_vocabulary::{Lpn, MemberId, MemberPage, PageOperation, StripeId, Version, Wave};
 use rustc_hash::FxHashSet;
 
 /// Locks of translation pages have numbers beyond those of stripes.
@@ -257,8 +257,13 @@ impl Translation {
     }
 
     pub(super) fn operation(&self, page: u32, lock: Lock, space: u64) -> Operation {
-        let own = self.copies(page)[0].page;
-        Operation { lock, ..Operation::background(OperationKind::Job, lock_of(page), own, Lpn(0), space) }
+        Operation { lock, ..Operation::background(OperationKind::Job, lock_of(page), Lpn(0), space) }
+    }
+
+    /// The copy on a member, which has one, of the translation page with this lock.
+    pub(in crate::engine) fn copy_on(&self, lock: StripeId, member: MemberId) -> MemberPage {
+        let [own, twin] = self.copies(lock.0 ^ LOCK);
+        if own.member == member { own } else { twin }
     }
 }
 
@@ -276,4 +281,10 @@ pub(crate) fn stamp(page: u32, version: u32) -> u64 {
 /// The lock of a translation page.
 pub(super) fn lock_of(page: u32) -> StripeId {
     StripeId(LOCK | page)
+}
+
+/// Whether this is the lock of a translation page, and of no stripe.
+#[inline]
+pub(in crate::engine) fn is_lock(stripe: StripeId) -> bool {
+    stripe.0 & LOCK != 0
 }
