@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from . import _native
@@ -156,7 +157,7 @@ def for_each(device: str | None, schemes: Sequence[str], config: str | None, set
     shares = _shares(own_of, [{each["key"]: each["text"] for each in detail["idle"]} for detail in found])
     run, page_bytes = found[0]["config"]["run"], found[0]["config"]["device"]["page_bytes"]
     space_bytes = run["space_bytes"] or min(each["user_bytes"] for each in found)
-    fill_bytes = run["fill_bytes"] or int(run["fill"] * (space_bytes // page_bytes)) * page_bytes
+    fill_bytes = run["fill_bytes"] or int(Decimal(str(run["fill"])) * (space_bytes // page_bytes)) * page_bytes
     common = [("space_bytes", str(space_bytes)), ("fill", "0"), ("fill_bytes", str(fill_bytes))]
     for scheme, (own, _) in zip(schemes, shares, strict=True):
         configuration(device, scheme, config, own + common)  # refuses before the first run, not before the last

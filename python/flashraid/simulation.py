@@ -10,10 +10,10 @@ from .result import Record, Result
 from .settings import Path, bare, check_texts, device_and_config, given, pairs, texts
 from .sizes import check_columns, check_numbers
 
-# Settings about how a trace is read and replayed.
+# Settings about how a trace is read and replayed, and what is done meanwhile and at its end.
 ABOUT_TRACES = {
     "format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes",
-    "limit", "speed", "queue_depth", "fit", "warmup",
+    "limit", "speed", "queue_depth", "fit", "warmup", "verify_every", "drain",
 }  # fmt: skip
 
 

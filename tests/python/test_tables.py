@@ -203,6 +203,17 @@ def test_unequal_spare_space_and_a_run_without_collection_are_said(command, tmp_
     assert re.search(r"^ *collections +0 +0$", shown, re.MULTILINE)
 
 
+def test_a_row_shows_if_it_says_something_of_any_scheme(command, tmp_path):
+    trace = write_trace(tmp_path, writes(100))
+    options = ["--device", "tiny", "--fill", "0.5", "--fail", "channel:0@50%", "--json", "r.json"]
+    shown = command("compare", trace, *options, "--schemes", "raid0,raid1").stdout
+    results = json.loads((command.folder / "r.json").read_text())["results"]
+    failed = [result["requests"]["failed"]["no_space"] for result in results]
+    assert failed[0] > 0
+    assert failed[1] == 0
+    assert re.search(rf"^ *failed for lack of space +{failed[0]} +0$", shown, re.MULTILINE)
+
+
 def test_what_a_window_exposes_stands_beside_the_promise(command, tmp_path):
     trace = write_trace(tmp_path, writes(100, gap_us=500))
     shown = command("compare", trace, "--device", "tiny", "--schemes", "raid5,fra", "--fill", "0.5").stdout

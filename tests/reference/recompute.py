@@ -325,11 +325,12 @@ def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]
     of_units = [0] * (run.units_per_channel * run.device["channels"])
     for done in run.operations:
         of_units[run.unit(done)] += array_ns[done.action] if done.cause not in idle_work else 0
-    in_use = [unit for unit in range(len(of_units)) if is_member_unit(run, unit)]
     loads = [sum(ns for cause, ns in bus.items() if cause not in idle_work) for bus in buses]
-    units = [of_units[unit] for unit in in_use]
-    found["workload/offered_load"] = max(moments(loads)[0], moments(units)[0]) / span
-    found["workload/busiest_load"] = max(loads + units) / span
+    # A chip that was replaced and the one in its place are one.
+    in_use = sum(is_member_unit(run, unit) for unit in range(len(of_units)))
+    in_use -= len(replaced(run)) * run.units_per_channel // run.chips
+    found["workload/offered_load"] = max(moments(loads)[0], sum(of_units) / in_use) / span
+    found["workload/busiest_load"] = max(loads + of_units) / span
 
 
 def is_member_unit(run: Run, unit: int) -> bool:
@@ -343,10 +344,10 @@ def replaced(run: Run) -> dict[tuple[int, int], tuple[int, int]]:
     found: dict[tuple[int, int], tuple[int, int]] = {}
     for fault in run.result["faults"]:
         what, _, where = fault["fault"].partition(":")
-        if not fault["spare"] or what not in ("chip", "member"):
+        if not fault["spare"] or what not in ("chip", "die", "member"):
             continue
-        if what == "chip":
-            channel, chip = (int(number) for number in where.split("."))
+        if what in ("chip", "die"):
+            channel, chip = (int(number) for number in where.split(".")[:2])
         else:
             channel, chip = divmod(int(where), run.device["chips_per_channel"])
         taken = sum(dead[0] == channel for dead in found)
@@ -606,10 +607,9 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
         if run.has_warmup:
             # Page operations that were queued or under way when measuring began count, and are in no log.
             found[f"{own}/p99_9_ns"] = Between(0, inf)
-            found[f"{own}/parity_share"] = Between(0, 1)
         else:
             found[f"{own}/p99_9_ns"] = quantile(sorted(latency[member]), 0.999)
-            found[f"{own}/parity_share"] = parity[member] / sum(parity) if sum(parity) else 0
+        found[f"{own}/parity_share"] = parity[member] / sum(parity) if sum(parity) else 0
     of_result = [member["mean_blocked"] for member in run.result["members"]]
     mean, deviation = moments(of_result)
     found["blocked_cv"] = ratio(deviation, mean)

@@ -3,6 +3,7 @@
 //! A request costs two comparisons. Only while an event of the device is waited for (a collection, a commit, a rebuild) the clock stops
 //! after each event, which changes nothing but the time that it takes.
 
+use crate::config::share_of;
 use crate::config::{ConfigError, Injection, Target, Trigger};
 use crate::engine::Engine;
 use crate::engine::content::Content;
@@ -172,12 +173,9 @@ fn resolve<C: Content>(engine: &Engine<C>, target: Target) -> Option<Fault> {
     }
 }
 
-/// The first request with which this share of so many has arrived. Shares are taken to a millionth of a percent: as products of binary fractions
-/// 7 % of 100 would be a little more than 7.
+/// The first request with which this share of so many has arrived.
 fn request_of(share: f64, requests: u64) -> u64 {
-    const WHOLE: u128 = 100_000_000;
-    let share = (share * WHOLE as f64).round() as u128;
-    (u128::from(requests) * share).div_ceil(WHOLE).max(1) as u64
+    share_of(share, requests).1.max(1)
 }
 
 #[cfg(test)]

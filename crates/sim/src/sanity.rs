@@ -202,12 +202,16 @@ fn warnings(found: &Sanity, sample: &Sample, unit: TimeUnit, config: &Config) ->
             };
             let others: Vec<&str> =
                 TimeUnit::ALL.iter().map(|(_, other)| other).filter(|other| fits(other)).map(|other| other.name()).collect();
-            let what = if rate > MOST_PER_SECOND || load > MOST_LOAD {
+            let what = if rate.is_infinite() {
+                per_second(rate)
+            } else if rate > MOST_PER_SECOND || load > MOST_LOAD {
                 format!("{} and {} times what the device can do", per_second(rate), rounded(load))
             } else {
                 per_second(rate)
             };
             let advice = match others[..] {
+                // No speed tells apart what comes at once.
+                [] if rate.is_infinite() => "--queue-depth replays them one after the other".to_owned(),
                 [] => "--speed or --queue-depth replays it in another time".to_owned(),
                 _ => format!("if its times are not in {}, --time-unit {} would be plausible", unit.name(), others.join(" or ")),
             };

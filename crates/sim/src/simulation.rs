@@ -1,7 +1,7 @@
 //! A device that is simulated: the engine with or without contents, and what its result needs to know.
 
 use crate::assemble;
-use crate::config::{Config, ConfigError, Precondition, Survival, Target};
+use crate::config::{Config, ConfigError, Precondition, Survival, Target, share_of};
 use crate::engine::content::{Content, Untracked};
 use crate::engine::tags::Tags;
 use crate::engine::{CompletedRequest, Engine, Halted, Reached};
@@ -224,7 +224,7 @@ pub(crate) fn prepare<C: Content>(
     let page = u64::from(config.device.page_bytes);
     let space = engine.space_pages();
     let filled = match config.run.fill_bytes {
-        0 => (config.run.fill * space as f64).floor() as u64,
+        0 => share_of(config.run.fill, space).0,
         bytes => bytes / page,
     };
     let precondition: Precondition = config.run.precondition.parse()?;

@@ -149,8 +149,6 @@ pub struct Statistics {
     pub unmapped_reads: u64,
     /// Pages placed by the first read of an unwritten page.
     pub prefilled_pages: u64,
-    /// Parity programs of each member.
-    pub parity_programs: Vec<u64>,
     /// Programs of the measured time that belong to requests of the warm-up.
     pub warmup_programs: [u64; Cause::COUNT],
     /// Programs for measured writes that failed; no repetitions.
@@ -171,7 +169,6 @@ impl Statistics {
             failed_lost: 0,
             unmapped_reads: 0,
             prefilled_pages: 0,
-            parity_programs: vec![0; members],
             warmup_programs: [0; Cause::COUNT],
             failed_programs: [0; Cause::COUNT],
             planned: [[0; Cause::COUNT]; 2],
@@ -216,17 +213,13 @@ impl Statistics {
 
     /// A page operation of a plan was submitted.
     #[inline]
-    pub fn planned(&mut self, action: Action, cause: Cause, member: MemberId) {
+    pub fn planned(&mut self, action: Action, cause: Cause) {
         self.planned[action as usize][cause as usize] += 1;
-        if action == Action::Program && cause == Cause::Parity {
-            self.parity_programs[usize::from(member.0)] += 1;
-        }
     }
 
     /// A program that was submitted will never be started.
-    pub fn never_started(&mut self, cause: Cause, member: MemberId) {
+    pub fn never_started(&mut self, cause: Cause) {
         self.planned[Action::Program as usize][cause as usize] -= 1;
-        self.parity_programs[usize::from(member.0)] -= u64::from(cause == Cause::Parity);
     }
 
     /// A page operation of a plan ended.

@@ -23,6 +23,8 @@ pub struct Verified {
     pub pages_lost: u64,
     /// Host pages that failures have really taken, beyond what the scheme survives.
     pub pages_gone: u64,
+    /// Translation pages of which they have taken both copies.
+    pub map_pages_gone: u64,
 }
 
 /// What all checks of a run found. A page counts once, however many checks found it.
@@ -83,7 +85,9 @@ impl Checks {
             mismatches: self.wrong.len() as u64 + self.wrong_elsewhere,
             pages_checked: self.found.pages_checked + found.pages_checked,
             pages_lost: (self.exposed.len() + self.exposed_of_map.len()) as u64,
-            pages_gone: found.pages_gone, // of the latest check: what is gone once is found by each
+            // Of the latest check: what is gone stays so, unless it is written anew.
+            pages_gone: found.pages_gone,
+            map_pages_gone: found.map_pages_gone,
         };
         found
     }
@@ -150,7 +154,7 @@ fn stored_map(engine: &Engine<Tags>, found: &mut Verified, exposed: &mut dyn FnM
         let is_wrong = |ppn: Option<Ppn>| !is_lost(ppn) && ppn.is_none_or(|ppn| engine.content.page(ppn) != stamp);
         found.mismatches += copies.iter().filter(|ppn| is_wrong(**ppn)).count() as u64;
         if copies.iter().any(|ppn| is_lost(*ppn)) {
-            found.pages_gone += u64::from(copies.iter().all(|ppn| is_lost(*ppn)));
+            found.map_pages_gone += u64::from(copies.iter().all(|ppn| is_lost(*ppn)));
         } else if let [Some(own), Some(twin)] = copies.map(|ppn| ppn.and_then(|ppn| failed_unit(flash, protects, ppn)))
             && own == twin
         {

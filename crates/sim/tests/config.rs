@@ -124,6 +124,11 @@ fn faults_that_cannot_be_are_refused() {
     let pages = pages.space_bytes(&*scheme) / u64::from(pages.device.page_bytes);
     let expected = format!("fail = page:lpn={pages}@1s: page {pages}: the logical space has pages 0 to {}", pages - 1);
     assert_eq!(refusal(&[("fail", &format!("page:lpn={pages}@1s"))]), expected);
+    // fra delays parities too, but without NVRAM.
+    for scheme in ["raid5", "fra"] {
+        let refused = on("tiny", scheme, &[("fail", "parity-cache@1ms")]).unwrap_err();
+        assert!(refused.contains(&format!("{scheme} keeps no parity in NVRAM")), "{refused}");
+    }
 }
 
 #[test]

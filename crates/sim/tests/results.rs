@@ -185,6 +185,17 @@ fn programs_of_the_warm_up_are_no_amplification_of_what_is_measured() {
     }
 }
 
+/// Measuring may begin at time 0, with requests of the warm-up under way.
+#[test]
+fn measuring_may_begin_when_the_warm_up_begins() {
+    let requests: Vec<_> = (0..20).map(|number| (0, write(number, 1))).collect();
+    for (scheme, queue_depth, warmup) in [("raid0", "0", "1"), ("raid0", "2", "1"), ("raid5", "8", "7"), ("raid1", "0", "19")] {
+        let pairs = [("queue_depth", queue_depth), ("warmup", warmup)];
+        let (result, _) = replayed(&format!("warmup-at-0-{scheme}-{warmup}"), &requests, scheme, &pairs);
+        assert_eq!(result["requests"]["completed"], 20 - warmup.parse::<u64>().unwrap(), "{scheme}");
+    }
+}
+
 // ---- the window of data loss ----
 
 /// What is counted as operations end is what verification finds by trying every failure: under collection, discards and sub-page writes.
@@ -224,7 +235,7 @@ fn the_window_of_one_write_is_as_long_as_it_takes_to_make_its_parity() {
     assert_eq!(simulated_ns, (WRITE_NS + 122_575 + WRITE_NS) as f64);
     is_near(&window["mean_pages"], number(&window["exposed_ns"]) / simulated_ns);
     // Two pages written during the warm-up, whose parities wait for the drive to be idle, are exposed when measuring begins.
-    let requests = [(0, write(0, 1)), (0, write(7, 1)), (304, write(0, 1))];
+    let requests = [(0, write(0, 1)), (0, write(7, 1)), (304, pages(HostOp::Read, 0, 1))];
     let (result, _) = replayed("window-warm", &requests, "fra", &[("fill", "0.5"), ("warmup", "2")]);
     assert_eq!(result["window"]["peak_pages"], 2);
     assert_eq!(replayed("no-window", &requests, "raid5", &[]).0["window"], Value::Null);
@@ -247,6 +258,51 @@ fn what_verification_finds_is_said_once_with_its_time() {
 }
 
 // ---- losses, requests that failed, spare space ----
+
+/// Translation pages of which both copies are lost are no host pages.
+#[test]
+fn a_lost_map_is_told_apart_from_lost_pages() {
+    let pairs = [
+        ("fill", "0.5"),
+        ("verify", "true"),
+        ("mapping", "dftl"),
+        ("over_provisioning", "0.2"),
+        ("cmt_entries", "64"),
+        ("fail", "channel:0@request:50,channel:1@request:90"),
+    ];
+    let (result, _) = replayed("lost-map", &gentle(), "raid5", &pairs);
+    assert_eq!(result["verify"]["pages_gone"], result["losses"]["host_pages"]);
+    assert!(result["verify"]["map_pages_gone"].as_u64().unwrap() > 0);
+}
+
+/// RAID-4 is RAID-5 with the parity on the last member, in every figure; all other layouts differ from each other.
+#[test]
+fn a_layout_says_where_parities_go() {
+    let of = |scheme: &str, layout: &[(&str, &str)]| {
+        let (result, _) = replayed("layouts", &gentle(), scheme, &[&[("fill", "0.5"), ("update", "rmw")], layout].concat());
+        let parities: Vec<f64> = result["members"].as_array().unwrap().iter().map(|member| number(&member["parity_share"])).collect();
+        (parities, result["latency_ns"].clone(), result["members"].clone(), result["dies"].clone())
+    };
+    assert_eq!(of("raid4", &[]), of("raid5", &[("layout", "last_member")]));
+    assert_eq!(of("raid4", &[]).0, [0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(of("raid5", &[]), of("raid5", &[("layout", "left_asymmetric")]));
+    let layouts = ["left_asymmetric", "left_symmetric", "right_asymmetric", "right_symmetric"];
+    let found = layouts.map(|layout| of("raid5", &[("layout", layout)]));
+    assert!(found.iter().all(|(parities, ..)| parities.iter().all(|share| (0.2..0.3).contains(share))), "{found:?}");
+    let members = found.map(|(_, _, members, _)| members);
+    assert!((0..4).all(|one| (0..one).all(|other| members[one] != members[other])), "{members:?}");
+}
+
+/// A share of the space is that of the decimal number that was asked for.
+#[test]
+fn a_share_of_the_space_is_exact() {
+    for percent in 1..=100u64 {
+        let fill = format!("{}.{:02}", percent / 100, percent % 100);
+        let (result, _) = replayed("filled", &gentle()[..1], "raid0", &[("space_bytes", "409600"), ("fill", &fill)]);
+        // The trace writes the first two pages.
+        assert_eq!(result["capacity"]["live_pages"], percent.max(2), "{fill}");
+    }
+}
 
 /// What verification finds gone is what the result and the warning say is lost.
 #[test]

@@ -91,6 +91,7 @@ fn headers_that_are_close() {
         ("ts_us,op,offset,size,op", "op stands there twice"),
         ("ts_us,op,offset,size,comment", "'comment' is none of them"),
         ("ts_us;op;offset;size", "'ts_us;op;offset;size' is none of them; missing: ts_us, op, offset, size"),
+        ("ts_us,op,offset,size,", "'' is none of them"),
     ] {
         let found = refused("own.csv", format!("{header}\n0,R,0,4096,5\n").as_bytes());
         let without_commas = header.contains(';');

@@ -48,6 +48,7 @@ pub use reference::reference_markdown;
 pub use schema::{Config, Device, Host, Run, SchemeChoice, TABLES};
 pub(crate) use schemes::find_scheme;
 pub use survival::Survival;
+pub(crate) use units::share_of;
 pub use values::same_value;
 pub use words::{
     Allocation, ArrayUnit, Fit, Ftl, GcBlocks, GcPolicy, Mapping, Member, NvramVictim, Scheduling, SerialSubrequests, Transfer, Unwritten,

@@ -61,6 +61,14 @@ pub(super) fn decimal(text: &str) -> Option<f64> {
     if plain { text.parse().ok() } else { None }
 }
 
+/// A share of `whole`, rounded down and rounded up. Shares are taken to a millionth of a percent: as products of binary fractions 7 % of 100 would be
+/// a little more than 7, and 57 % a little less than 57.
+pub(crate) fn share_of(share: f64, whole: u64) -> (u64, u64) {
+    const ALL: u128 = 100_000_000;
+    let product = u128::from(whole) * (share * ALL as f64).round() as u128;
+    ((product / ALL) as u64, product.div_ceil(ALL) as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

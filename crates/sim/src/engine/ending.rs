@@ -147,8 +147,11 @@ impl<C: Content, M: Media> Engine<C, M> {
         slot.failed = true;
         let (request, departs) = (slot.request, slot.departs);
         if request != NIL {
-            let failed = &mut self.requests[request as usize].failed;
-            *failed = (*failed).max(Some(failure));
+            let request = &mut self.requests[request as usize];
+            // What the host was told stands.
+            if request.unanswered > 0 {
+                request.failed = request.failed.max(Some(failure));
+            }
         } else if departs {
             self.eviction_failed(failure);
         }

@@ -146,7 +146,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let slot = &mut self.slots[id as usize];
         slot.outstanding += 1;
         slot.waits += u8::from(page_operation.host_waits);
-        self.statistics.planned(page_operation.action, page_operation.cause, page_operation.address.member);
+        self.statistics.planned(page_operation.action, page_operation.cause);
         match page_operation.action {
             Action::Read => {
                 if C::TRACKED {

@@ -102,11 +102,11 @@ impl Series {
         for (id, unit_busy_ns) in unit.iter().enumerate() {
             let Some(member) = flash.member_of_unit(id as u32).map(|member| member as usize) else { continue };
             busy_ns[member].0 += u128::from(*unit_busy_ns);
-            // A chip that was replaced and the one in its place are one.
+            // A chip that was replaced and the one in its place are one, but in the interval in which both worked.
+            busy_ns[member].1 += u128::from(flash.is_in_use(id as u32) || *unit_busy_ns > 0);
             if !flash.is_in_use(id as u32) {
                 continue;
             }
-            busy_ns[member].1 += 1;
             for free in flash.free_blocks_of_planes(id as u32) {
                 blocks[member] = (blocks[member].0 + u64::from(free), blocks[member].1.min(free));
             }

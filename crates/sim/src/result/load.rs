@@ -38,10 +38,11 @@ impl Simulation {
                 (0..Cause::COUNT).filter(is_of_requests).map(|cause| now[cause] - start[cause]).sum()
             };
             let buses = buses.map(|(now, start)| sum(now, start) as f64);
-            let is_used = |unit: &usize| engine.media.member_of_unit(*unit as u32).is_some();
-            let units = (0..now.units.len()).filter(is_used).map(|unit| (now.units[unit], start.units[unit]));
-            let units = units.map(|(now, start)| (0..ACTIONS).map(|action| u128::from(sum(&now[action], &start[action])) * u128::from(cell_ns[action])).sum::<u128>() as f64);
-            let mean = moments(buses.clone()).0.max(moments(units.clone()).0);
+            let all = (0..now.units.len()).map(|unit| (now.units[unit], start.units[unit]));
+            let units = all.map(|(now, start)| (0..ACTIONS).map(|action| u128::from(sum(&now[action], &start[action])) * u128::from(cell_ns[action])).sum::<u128>() as f64);
+            // A chip that was replaced and the one in its place are one.
+            let in_use = (0..now.units.len()).filter(|unit| engine.media.is_in_use(*unit as u32)).count();
+            let mean = moments(buses.clone()).0.max(units.clone().sum::<f64>() / in_use as f64);
             let busiest = buses.chain(units).fold(0.0, f64::max);
             (span_ns > 0).then(|| Load { mean: mean / span_ns as f64, busiest: busiest / span_ns as f64 })
         })

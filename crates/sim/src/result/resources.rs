@@ -8,7 +8,7 @@ use crate::engine::content::Content;
 use crate::simulation::Simulation;
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
-use flashraid_vocabulary::{Action, MemberId};
+use flashraid_vocabulary::{Action, Cause, MemberId};
 use serde_json::{Map, Value, json};
 
 const PROGRAM: usize = Action::Program as usize;
@@ -22,12 +22,16 @@ impl Simulation {
         let completed = (now.completed - start.completed) as f64;
         let blocked: Vec<f64> =
             (0..members as usize).map(|member| (now.blocked[member] - start.blocked[member]) as f64 / completed.max(1.0)).collect();
-        let parity_programs: Vec<u64> =
-            (0..members as usize).map(|member| now.parity_programs[member] - start.parity_programs[member]).collect();
-        let all_parity = parity_programs.iter().sum::<u64>() as f64;
+        let units_of = |member: u32| -> Vec<usize> {
+            (0..now.units.len()).filter(|unit| flash.member_of_unit(*unit as u32) == Some(member)).collect()
+        };
+        let parities = |snapshot: &Snapshot, unit: usize| snapshot.units[unit][PROGRAM][Cause::Parity as usize];
+        let parities_of =
+            |member: u32| units_of(member).into_iter().map(|unit| parities(now, unit) - parities(start, unit)).sum::<u64>() as f64;
+        let all_parities: f64 = (0..members).map(parities_of).sum();
         let list: Vec<Value> = (0..members)
             .map(|member| {
-                let units: Vec<usize> = (0..now.units.len()).filter(|unit| flash.member_of_unit(*unit as u32) == Some(member)).collect();
+                let units = units_of(member);
                 let of = |snapshot: &Snapshot, action: usize| units.iter().flat_map(|unit| snapshot.units[*unit][action]).sum::<u64>();
                 let sum = |action: usize| of(now, action) - of(start, action);
                 // A chip that was replaced and the one in its place are one.
@@ -42,7 +46,7 @@ impl Simulation {
                     "mean_blocked": blocked[member as usize],
                     "p99_9_ns": engine.statistics.members[member as usize].quantile_ns(0.999),
                     "free_blocks": flash.free_blocks(member),
-                    "parity_share": if all_parity > 0.0 { parity_programs[member as usize] as f64 / all_parity } else { 0.0 },
+                    "parity_share": if all_parities > 0.0 { parities_of(member) / all_parities } else { 0.0 },
                     "state": state(flash, MemberId(member as u16)),
                 })
             })

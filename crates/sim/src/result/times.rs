@@ -62,18 +62,20 @@ pub(super) fn check<C: Content>(engine: &Engine<C>, now: &Snapshot, measured: &M
 }
 
 /// How long the transfers of each bus, and all array operations, take one after the other: of what was started since measuring began,
-/// and of the most that can have been under way then, which is nothing at time 0.
+/// and of the most that can have been under way then, which is nothing on an array unit that had started nothing.
 fn work_ns(flash: &Flash, now: &Snapshot, start: &Snapshot) -> (Vec<u128>, u128) {
     let settings = flash.settings();
     let page_ns = settings.transfer_ns(settings.geometry.page_bytes);
     let bus_ns = [settings.read_command_ns + page_ns, settings.program_command_ns + page_ns, settings.erase_command_ns];
     let array_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|of| settings.cell.longest_ns(of));
     let total = |snapshot: &Snapshot, unit: usize, action: usize| snapshot.units[unit][action].iter().sum::<u64>();
-    let planes_under_way = if start.now_ns == 0 { 0 } else { u128::from(settings.planes_per_unit()) };
     let work = |unit: usize, each_ns: [u64; ACTIONS]| {
-        let started =
-            (0..ACTIONS).map(|action| u128::from(total(now, unit, action) - total(start, unit, action)) * u128::from(each_ns[action]));
-        started.sum::<u128>() + planes_under_way * each_ns.map(u128::from).iter().sum::<u128>()
+        let of = |action: usize| {
+            let before = total(start, unit, action);
+            let under_way = before.min(settings.planes_per_unit().into());
+            u128::from(total(now, unit, action) - before + under_way) * u128::from(each_ns[action])
+        };
+        (0..ACTIONS).map(of).sum::<u128>()
     };
     let units_per_channel = settings.units_per_channel() as usize;
     let channels = 0..now.channel_busy_ns.len();

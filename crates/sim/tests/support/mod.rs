@@ -48,7 +48,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
 pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
-pub const SCENARIOS: [Scenario; 22] = [
+pub const SCENARIOS: [Scenario; 24] = [
     ("plain", "raid5", &[]),
     ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
     ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
@@ -71,6 +71,10 @@ pub const SCENARIOS: [Scenario; 22] = [
     ("lost", "raid5", &[("rebuild", "none"), ("fail", "chip:0.0@request:120,chip:1.0@request:240")]),
     ("wear", "cr5m", &[("wear_spread", "1")]),
     ("warmup", "raid1", &[("warmup", "150"), ("fail", "program:1@request:360")]),
+    // A part dies while programs of the warm-up wait in it.
+    ("warmup-lost", "raid5", &[("warmup", "250"), ("speed", "50"), ("rebuild", "none"), ("fail", "channel:3@request:252")]),
+    // Writes that were answered when their data were in a register find no page.
+    ("answered-lost", "raid0", &[("write_completes", "data_in"), ("speed", "20"), ("fail", "channel:1@request:300")]),
     ("dram", "raid4", BUFFERS[0]),
     ("nvram", "raid5", BUFFERS[1]),
     ("data-in", "ppc", &[("write_completes", "data_in"), ("parity_in_response", "false"), ("copyback", "true"), ("drain", "true")]),

@@ -119,7 +119,8 @@ impl LineFormat<b','> for Csv {
         if let Some(separator) = other_separator(line) {
             return Err(Fault::malformed(1, format!("the header has {separator} between its columns"), ALLOWED));
         }
-        if !is_like_header(line) {
+        // One with quotes, or a comma too many, is a header all the same, and told what it lacks.
+        if !is_like_header(line) && !(FORMAT.is_header)(line) {
             return Err(no_header_line(COLUMNS));
         }
         let refuse = |why| Fault::malformed(1, format!("the header is '{}': {why}", line.escape_ascii()), ALLOWED);

@@ -174,7 +174,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             return false;
         }
         let record = self.media.submit(&page_operation, id).expect("its stripe is locked");
-        self.statistics.planned(page_operation.action, page_operation.cause, page_operation.address.member);
+        self.statistics.planned(page_operation.action, page_operation.cause);
         if C::TRACKED {
             self.content.read_submitted(record, read, page_operation.strip);
         }

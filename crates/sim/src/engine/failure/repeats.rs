@@ -74,11 +74,12 @@ impl<C: Content, M: Media> Engine<C, M> {
             Action::Program if has_begun => self.program_again(id, record),
             Action::Program => {
                 // Nobody will ever make a page for it.
-                self.statistics.never_started(about.cause, about.member);
-                if let Some(request) =
-                    self.requests.get_mut(slot.request() as usize).filter(|request| request.measured && about.cause != Cause::Retry)
-                {
-                    request.programs[about.cause as usize] -= 1;
+                self.statistics.never_started(about.cause);
+                // A repetition is charged to no request.
+                match self.requests.get_mut(slot.request() as usize).filter(|_| about.cause != Cause::Retry) {
+                    Some(request) if request.measured => request.programs[about.cause as usize] -= 1,
+                    Some(_) => self.statistics.warmup_programs[about.cause as usize] -= 1,
+                    None => {}
                 }
                 self.is_unplaced(id, record);
             }
@@ -100,7 +101,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             request.arrival_ns = self.clock.now_ns();
         }
         if self.media.repeat(record) {
-            self.statistics.planned(Action::Program, Cause::Retry, about.member);
+            self.statistics.planned(Action::Program, Cause::Retry);
             let slot = &mut self.slots[id as usize];
             slot.outstanding += 1;
             slot.waits += u8::from(about.host_waits);
