@@ -21,7 +21,7 @@ pub struct Verified {
     pub pages_checked: u64,
     /// Of the recomputed pages, those that came out wrong or not at all: the failure of one more unit would take them.
     pub pages_lost: u64,
-    /// Host pages that failures have really taken, beyond what the scheme survives.
+    /// Host pages that are really lost: failures have taken them, beyond what the scheme survives, or the data buffer could not write them.
     pub pages_gone: u64,
     /// Translation pages of which they have taken both copies.
     pub map_pages_gone: u64,
@@ -178,7 +178,7 @@ pub enum Fault {
     Wrong,
     /// The failure of this unit, which the scheme declares to survive, would take it.
     Exposed(u32),
-    /// Failures have taken it, and nothing brings it back.
+    /// Failures have taken it, or the data buffer could not write it, and nothing brings it back.
     Gone,
 }
 
@@ -290,6 +290,10 @@ fn examine_page(
         _ => flash.lookup(address, version).map_or(ZERO, |ppn| tags.page(ppn)),
     };
     let sum = |sources: &[(MemberPage, Version)]| sources.iter().fold(ZERO, |sum, (address, version)| sum ^ content(*address, *version));
+    if engine.is_gone(lpn) {
+        found.pages_gone += 1;
+        return complain(lpn, Fault::Gone);
+    }
     let protects = scheme.protects();
     let address = scheme.locate(lpn);
     let is_lost = flash.is_lost(address, Version::Current);

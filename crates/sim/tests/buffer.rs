@@ -269,6 +269,22 @@ fn a_trim_that_fails_leaves_what_flash_holds() {
     assert_eq!((engine.statistics.unmapped_reads, counted(&engine, Action::Read, Cause::Host) - reads), (0, 1));
 }
 
+/// That page 0 cannot be written is told to the write for which it leaves, and, as its own write was answered, to whoever reads it.
+#[test]
+fn a_page_that_cannot_leave_is_gone() {
+    let mut engine = buffered("raid0", &[("buffer_bytes", "4096")]);
+    time_of(&mut engine, HostOp::Write, 0, PAGE);
+    engine.fail(Fault::Loss(Part::Channel(0)));
+    engine.completed.clear();
+    for (op, page) in [(HostOp::Write, 1), (HostOp::Read, 0), (HostOp::Read, 1)] {
+        engine.submit(&pages(op, page, 1), true);
+        engine.finish().unwrap();
+    }
+    let done: Vec<bool> = engine.completed.iter().map(|completed| completed.ok).collect();
+    assert_eq!((done, engine.statistics.failed_no_space, engine.statistics.failed_lost), (vec![false, false, true], 1, 1));
+    assert_eq!((engine.content.mismatches, verify::stored(&engine).mismatches, verify::stored(&engine).pages_gone), (0, 0, 1));
+}
+
 #[test]
 fn write_zeroes_writes_parts_and_unmaps_the_rest() {
     let mut engine = buffered("raid0", &[("buffer_bytes", "32768")]);

@@ -274,7 +274,7 @@ fn what_it_took_is_safe_when_the_controller_dies() {
 }
 
 #[test]
-fn an_eviction_that_fails_is_counted_and_its_page_unknown() {
+fn an_eviction_that_fails_is_counted_and_its_page_gone() {
     let mut engine = buffered("raid0", 4, 1, &[]);
     engine.fill(engine.space_pages());
     assert_eq!(time_of(&mut engine, HostOp::Write, SECTOR, SECTOR), ANSWER_NS);
@@ -286,9 +286,120 @@ fn an_eviction_that_fails_is_counted_and_its_page_unknown() {
     let counts = engine.buffer().unwrap().counts;
     assert_eq!((counts.failed_lost, counts.failed_no_space, engine.statistics.failed_lost), (1, 0, 0));
     let found = verify::examine(&engine, false, &mut |_, _| {});
-    assert_eq!(found.mismatches, 0, "{found:?}");
+    assert_eq!((found.mismatches, found.pages_gone), (0, engine.lost_pages().count() as u64), "{found:?}");
+    assert!(engine.is_gone(Lpn(0)));
     // The room is there again.
     assert_eq!(time_of_next(&mut engine, 2), PROGRAM_NS + ANSWER_NS);
+}
+
+/// Submits one request to an engine at rest; whether it succeeds. What a read returns must be what it may return, as the contents see it.
+fn succeeds(engine: &mut Engine<Tags>, op: HostOp, offset_bytes: u64, size_bytes: u64) -> bool {
+    engine.submit(&request(op, offset_bytes, size_bytes), true);
+    engine.finish().unwrap();
+    let found = verify::examine(engine, false, &mut |_, _| {});
+    assert_eq!((engine.content.mismatches, found.mismatches), (0, 0), "{found:?}");
+    assert_eq!(found.pages_gone, engine.lost_pages().count() as u64);
+    engine.completed.last().unwrap().ok
+}
+
+/// Where flash has nothing of it, where it has an older content, and where the redundancy still gives that though the page is dead.
+#[test]
+fn what_was_taken_and_cannot_be_written_is_gone_until_all_of_it_is_new() {
+    for (scheme, is_filled) in [("raid0", false), ("fra", false), ("fra", true)] {
+        let mut engine = buffered(scheme, 4, 1, &[]);
+        engine.fill(if is_filled { engine.space_pages() } else { 0 });
+        assert!(succeeds(&mut engine, HostOp::Write, 0, PAGE));
+        engine.fail(Fault::Loss(Part::Channel(0)));
+        assert!(succeeds(&mut engine, HostOp::Write, PAGE, PAGE), "it has room");
+        assert_eq!(engine.lost_pages().collect::<Vec<_>>(), [Lpn(0)], "{scheme}");
+        for (op, offset_bytes, size_bytes) in [
+            (HostOp::Read, 0, PAGE),
+            (HostOp::Read, SECTOR, 2 * PAGE),
+            (HostOp::Write, 0, SECTOR),
+            (HostOp::WriteZeroes, SECTOR, SECTOR),
+            (HostOp::Trim, SECTOR, SECTOR),
+        ] {
+            let nothing_to_do = op == HostOp::Trim;
+            assert_eq!(succeeds(&mut engine, op, offset_bytes, size_bytes), nothing_to_do, "{scheme}: {op:?}");
+        }
+        assert_eq!((engine.statistics.failed_lost, engine.is_gone(Lpn(0))), (4, true));
+        // A discard makes it unwritten, and what is written over that is all there is.
+        let mut discarded = engine.clone();
+        assert!(succeeds(&mut discarded, HostOp::Trim, 0, PAGE), "{scheme}");
+        assert!(!discarded.is_gone(Lpn(0)));
+        assert!(succeeds(&mut discarded, HostOp::Read, 0, PAGE));
+        assert!(succeeds(&mut discarded, HostOp::Write, 0, SECTOR));
+        assert!(succeeds(&mut discarded, HostOp::Read, 0, PAGE));
+        // A new content is good from the moment it is taken, and gone when it cannot be written either.
+        assert!(succeeds(&mut engine, HostOp::Write, 0, PAGE));
+        assert!(succeeds(&mut engine, HostOp::Write, 0, SECTOR));
+        assert!(succeeds(&mut engine, HostOp::Read, 0, PAGE));
+        assert!(succeeds(&mut engine, HostOp::Write, PAGE, PAGE));
+        assert!(!succeeds(&mut engine, HostOp::Read, 0, PAGE), "{scheme}");
+    }
+}
+
+/// Page 0 is written again while it leaves, and then that fails.
+#[test]
+fn of_a_page_that_fails_on_its_way_the_newest_whole_content_counts() {
+    for (bytes, is_whole) in [(PAGE, true), (SECTOR, false)] {
+        let mut engine = buffered("raid0", 4, 2, &[]);
+        time_of(&mut engine, HostOp::Write, 0, PAGE);
+        time_of(&mut engine, HostOp::Write, 5 * PAGE, PAGE);
+        engine.submit(&pages(HostOp::Write, 9, 1), true); // page 0 leaves
+        engine.submit(&request(HostOp::Write, 0, bytes), true);
+        engine.advance_until(engine.now_ns() + 10_000).unwrap();
+        engine.fail(Fault::Loss(Part::Channel(0)));
+        engine.finish().unwrap();
+        assert_eq!((engine.buffer().unwrap().counts.pages_failed, engine.is_gone(Lpn(0))), (1, !is_whole));
+        assert_eq!(succeeds(&mut engine, HostOp::Read, 0, bytes), is_whole);
+        assert_eq!(succeeds(&mut engine, HostOp::Write, SECTOR, SECTOR), is_whole);
+        assert!(succeeds(&mut engine, HostOp::Write, 0, PAGE));
+        assert!(succeeds(&mut engine, HostOp::Read, 0, PAGE));
+    }
+}
+
+/// A sector of page 12 leaves, and a read of all of it is to take that from the buffer and the rest from flash. When it is its turn, the sector is gone.
+#[test]
+fn a_read_that_waits_fails_when_its_page_is_gone() {
+    let mut engine = buffered("fra", 4, 1, &[("serial_subrequests", "strict")]);
+    engine.fill(engine.space_pages());
+    assert_eq!(time_of(&mut engine, HostOp::Write, 12 * PAGE, SECTOR), ANSWER_NS);
+    engine.submit(&pages(HostOp::Write, 30, 1), true);
+    engine.advance_until(engine.now_ns() + 200_000).unwrap();
+    engine.submit(&pages(HostOp::Read, 0, 13), true);
+    let channel = engine.scheme().locate(Lpn(12)).member.0;
+    engine.fail(Fault::Loss(Part::Channel(channel.into())));
+    engine.finish().unwrap();
+    assert!(engine.is_gone(Lpn(12)));
+    assert_eq!((engine.content.mismatches, engine.completed.last().unwrap().ok), (0, false));
+}
+
+/// The same where the read waits for an entry of the map: that of page 14, while page 13 leaves with page 12, whose channel is dead.
+#[test]
+fn a_read_that_waits_for_the_map_fails_when_its_page_is_gone() {
+    let map = [("mapping", "dftl"), ("cmt_entries", "20"), ("blocks_per_plane", "20"), ("over_provisioning", "0.4")];
+    let mut engine = buffered("fra", 4, 2, &map);
+    engine.fill(engine.space_pages());
+    assert_eq!(time_of(&mut engine, HostOp::Write, 13 * PAGE - SECTOR, 2 * SECTOR), ANSWER_NS);
+    engine.submit(&pages(HostOp::Write, 30, 1), true);
+    let channel = engine.scheme().locate(Lpn(12)).member.0;
+    let mut outcomes = [0, 0];
+    for (fails_us, reads_us) in
+        (10..500).step_by(20).flat_map(|fails_us| (0..500).step_by(20).map(move |later_us| (fails_us, fails_us + later_us)))
+    {
+        let mut engine = engine.clone();
+        let start_ns = engine.now_ns();
+        engine.advance_until(start_ns + 1000 * fails_us).unwrap();
+        engine.fail(Fault::Loss(Part::Channel(channel.into())));
+        engine.advance_until(start_ns + 1000 * reads_us).unwrap();
+        let sequence = engine.submit(&pages(HostOp::Read, 13, 2), true);
+        engine.finish().unwrap();
+        assert_eq!(engine.content.mismatches, 0);
+        let read = engine.completed.iter().find(|completed| completed.sequence == sequence).unwrap();
+        outcomes[usize::from(read.ok)] += 1;
+    }
+    assert!(outcomes.iter().all(|count| *count > 0), "{outcomes:?}");
 }
 
 fn time_of_next(engine: &mut Engine<Tags>, page: u64) -> u64 {

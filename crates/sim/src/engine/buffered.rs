@@ -5,6 +5,9 @@
 //! has answered and these operations have ended. Of NVRAM that is all that is buffered of a stripe, which the scheme may write as one: operations of
 //! no request, each of which starts when all its pages are admitted. The request completes when the NVRAM has admitted its pages and
 //! answered. Reads take from the buffer what is there, pages on their way out included, and the rest from flash, page by page.
+//!
+//! Where a page cannot be written that left, what the buffer had taken of it is lost, and flash has an older content at most: the page is gone
+//! until all of it is written or discarded. That is so whoever was told: an entry may hold what several requests wrote, most of them long answered.
 
 use super::content::{Content, InBuffer, InEntry, Shares, Submitted};
 use super::slot::NIL;
@@ -70,6 +73,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         let lanes = if C::TRACKED { self.buffered().lanes_of(sectors) } else { 0 };
         if C::TRACKED {
             self.content.submitted(sequence, lpn, if lanes == u64::MAX { Submitted::Whole } else { Submitted::Part(lanes) });
+        }
+        if self.buffered().is_gone(lpn) && sectors != self.buffered().all_sectors() {
+            self.needs_what_is_gone(id);
+            return 0;
         }
         let found = self.buffered().find(lpn);
         let entry = match found {
@@ -157,6 +164,11 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// buffer delivers any of it, returns the number with which NVRAM took that in.
     fn read_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64, run: &mut Run) -> Option<u64> {
         let buffer = self.buffered();
+        if buffer.is_gone(lpn) {
+            buffer.counts.read_misses += 1;
+            self.needs_what_is_gone(id);
+            return None;
+        }
         let mut taken = buffer.take(lpn);
         let missing = sectors & !taken.buffered;
         *(if missing == 0 { &mut buffer.counts.read_hits } else { &mut buffer.counts.read_misses }) += 1;
@@ -238,6 +250,16 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.start_admitted();
     }
 
+    /// Whole pages were discarded, and their trims are decided: of those that are gone, what flash has nothing of has no trim, and is unwritten at once.
+    #[cold]
+    pub(super) fn discard_gone(&mut self, first: u64, end: u64) {
+        let (space, scheme, media) = (self.options.space_pages, &self.scheme, &self.media);
+        let is_discarded = |lpn: Lpn| (lpn.0 + space - first % space) % space < end - first;
+        let is_on_flash = |lpn: Lpn| media.lookup(scheme.locate(lpn), Version::Current).is_some();
+        let buffer = self.buffer.as_deref_mut().expect("only with a buffer");
+        buffer.forget_gone(|lpn| is_discarded(lpn) && !is_on_flash(lpn));
+    }
+
     /// The pages are admitted that the operations `startable` write.
     fn start_admitted(&mut self) {
         for index in 0..self.startable.len() {
@@ -282,7 +304,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let now_ns = self.clock.now_ns();
         let buffer = self.buffer.as_deref_mut().expect("only with a buffer");
         for lpn in operation.host_pages() {
-            buffer.arrive(lpn, id);
+            buffer.arrive(lpn, id, failed);
             if failed && operation.kind == OperationKind::Trim {
                 // Whatever was there still is.
                 buffer.is_on_flash(lpn);
@@ -301,6 +323,32 @@ impl<C: Content, M: Media> Engine<C, M> {
             Failure::NoSpace => counts.failed_no_space += 1,
             Failure::Lost => counts.failed_lost += 1,
         }
+    }
+
+    // ---- what is gone ----
+
+    /// Whether the data buffer has lost what it had taken of the page: older content, which flash may still have, must not pass for it.
+    pub fn is_gone(&self, lpn: Lpn) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| buffer.is_gone(lpn))
+    }
+
+    /// Whether a read goes to flash for the rest of a page that is gone since.
+    #[inline]
+    pub(super) fn reads_what_is_gone(&self, id: u32) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| buffer.has_gone()) && self.reads_any_gone(id)
+    }
+
+    #[cold]
+    fn reads_any_gone(&self, id: u32) -> bool {
+        let operation = self.operation(id);
+        operation.kind == OperationKind::Read && operation.host_pages().any(|lpn| self.is_gone(lpn))
+    }
+
+    /// A read of a page that is gone fails, and so does a write of a part of it, beneath which nothing is.
+    #[cold]
+    fn needs_what_is_gone(&mut self, id: u32) {
+        let failed = &mut self.requests[id as usize].failed;
+        *failed = (*failed).max(Some(Failure::Lost));
     }
 
     // ---- contents ----

@@ -34,7 +34,7 @@ pub trait Content: Observer + Clone + Send {
     fn assembled(&mut self, id: u32, operation: &Operation, delivery: &Delivery);
     /// The operation starts anew: what it has read counts no more, and what a read operation may see is what is acknowledged now.
     fn restarted(&mut self, id: u32, operation: &Operation);
-    /// The operation has ended: what it did is durable, or it failed and did nothing.
+    /// The operation has ended: what it did is durable, or it failed and did nothing. What it was to write out of a buffer is lost then.
     fn ended(&mut self, id: u32, operation: &Operation, failed: bool);
     /// The host gets strip `strip` of read operation `id` without flash: from the controller, which holds it as a strip of write
     /// operation `writer` (slot, operation, strip), or else as zeroes.

@@ -62,6 +62,17 @@ impl Layers {
         self
     }
 
+    /// Lanes that are of the same request in both.
+    pub fn common(&self, other: &Self) -> u64 {
+        let pairs = self.0.iter().flat_map(|one| other.0.iter().map(move |other| (one, other)));
+        pairs.filter(|(one, other)| one.0 == other.0).fold(0, |all, (one, other)| all | one.1 & other.1)
+    }
+
+    /// The latest request that wrote any of them.
+    pub fn latest(&self) -> Option<u64> {
+        self.0.iter().map(|(sequence, _)| *sequence).max()
+    }
+
     /// Lanes that were written.
     pub fn lanes(&self) -> u64 {
         self.0.iter().fold(0, |all, (_, lanes)| all | lanes)
@@ -110,6 +121,14 @@ impl Pages {
         }
     }
 
+    /// Whether any of a page is of this request.
+    pub fn has(&self, lpn: u64, sequence: u64) -> bool {
+        match self.whole[lpn as usize] {
+            0 => self.mixed.get(&lpn).is_some_and(|layers| layers.0.iter().any(|layer| layer.0 == sequence)),
+            whole => whole - 1 == sequence,
+        }
+    }
+
     /// The content of a page.
     pub fn content(&self, lpn: u64) -> u64 {
         match self.whole[lpn as usize] {
@@ -146,6 +165,8 @@ mod tests {
         layers.write(2, 0xFF);
         layers.write(3, 0xF0);
         assert_eq!(layers.content(9, ALL), written(1, 9, !0xFF) ^ written(2, 9, 0xF) ^ written(3, 9, 0xF0));
+        let common = [Layers::of(1, ALL), Layers::of(2, ALL), Layers::of(4, ALL)].map(|other| layers.common(&other));
+        assert_eq!((common, layers.latest()), ([!0xFF, 0xF, 0], Some(3)));
         layers.lay(&Layers::of(4, ALL));
         assert_eq!(layers, Layers::of(4, ALL));
     }
