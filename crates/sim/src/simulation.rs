@@ -197,15 +197,15 @@ impl Simulation {
         with_engine!(&mut self.engine, engine => std::mem::take(&mut engine.completed))
     }
 
-    /// Writes what the buffer holds to flash, and the parities that are put off, and returns what that cost, and whether there was space for all of it. It is
-    /// for the end of a run, when nothing is in flight: a result taken afterwards would count it as the workload's.
-    pub(crate) fn drain(&mut self) -> Result<(Value, bool), Halted> {
+    /// Writes what the buffer holds to flash, and the parities that are put off, and returns what that cost. It is for the end of a run, when nothing is in
+    /// flight: a result taken afterwards would count it as the workload's.
+    pub(crate) fn drain(&mut self) -> Result<Value, Halted> {
         with_engine!(&mut self.engine, engine => {
             let start = Snapshot::of(engine);
-            let is_complete = engine.drain_buffer()?;
+            engine.drain_buffer()?;
             engine.drain_scheme();
             engine.finish()?;
-            Ok((Snapshot::of(engine).cost_since(&start), is_complete))
+            Ok(Snapshot::of(engine).cost_since(&start))
         })
     }
 

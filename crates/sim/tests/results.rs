@@ -304,6 +304,38 @@ fn a_share_of_the_space_is_exact() {
     }
 }
 
+/// Page 0 is written to NVRAM, and its channel is dead when it leaves. Its stripe still has what it held before.
+#[test]
+fn what_a_buffer_cannot_write_is_one_story() {
+    let read = |page| pages(HostOp::Read, page, 1);
+    let requests = [(0, read(2)), (100_000, write(0, 1)), (200_000, write(1, 1)), (300_000, read(0))];
+    let pairs = [("fill", "0.5"), ("nvram_buffer_bytes", "4096"), ("fail", "channel:0@request:2"), ("verify", "true")];
+    let (result, told) = replayed("buffer-lost", &requests, "fra", &pairs);
+    assert_eq!((&result["losses"]["host_pages"], &result["verify"]["pages_gone"]), (&1.into(), &1.into()));
+    assert_eq!((&result["requests"]["completed"], &result["requests"]["failed"]["lost"]), (&3.into(), &1.into()));
+    assert_eq!(result["verify"]["mismatches"], 0);
+    let lost = "1 write of buffered pages failed after the host had its answer: 1 host page is lost";
+    let found: Vec<_> = told.iter().filter(|warning| warning.contains("lost")).collect();
+    assert_eq!(found, ["1 request failed because data are lost", lost], "{told:?}");
+}
+
+/// 40 pages are in NVRAM when a channel dies; a quarter of them has no place any more.
+#[test]
+fn what_a_drain_cannot_write_is_lost_like_anything_else() {
+    let requests: Vec<_> = (0..40).map(|page| (0, write(page, 1))).collect();
+    for key in ["nvram_buffer_bytes", "buffer_bytes"] {
+        let pairs = [(key, "1048576"), ("fail", "channel:0@request:40"), ("drain", "true"), ("verify", "true")];
+        let (result, told) = replayed(&format!("drain-lost-{key}"), &requests, "raid0", &pairs);
+        assert_eq!((&result["drain"]["pages"], &result["drain"]["flash_ops"]["programs"]["total"]), (&30.into(), &30.into()), "{key}");
+        assert_eq!((&result["losses"]["host_pages"], &result["verify"]["pages_gone"]), (&10.into(), &10.into()), "{key}");
+        // Of DRAM the flush is told that drains it.
+        let failed = if key == "buffer_bytes" { 0 } else { 10 };
+        assert_eq!(result["buffer"]["failed_evictions"], serde_json::json!({ "no_space": failed, "lost": 0 }));
+        let lost = told.iter().filter(|warning| warning.contains("10 host pages are lost")).count();
+        assert_eq!((lost, told.iter().filter(|warning| warning.contains("lost")).count()), (1, 1), "{told:?}");
+    }
+}
+
 /// What verification finds gone is what the result and the warning say is lost.
 #[test]
 fn losses_are_one_story() {

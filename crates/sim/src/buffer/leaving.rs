@@ -25,8 +25,8 @@ impl Buffer {
         *last = id;
     }
 
-    /// The first operation of the page that departed has ended.
-    pub fn arrive(&mut self, lpn: Lpn, operation: u32) {
+    /// The first operation of the page that departed has ended, or failed: then what it was to write is nowhere any more.
+    pub fn arrive(&mut self, lpn: Lpn, operation: u32, failed: bool) {
         let Departures { list, unused, pages } = &mut self.departures;
         let of = pages.get_mut(&(lpn.0 as u32)).expect("a page that leaves");
         let first = of.0;
@@ -35,9 +35,16 @@ impl Buffer {
         let in_order = in_order || self.mutant == Some(BufferFault::Overtake);
         debug_assert!(in_order, "operations on a page end in order");
         unused.push(first);
-        match list[first as usize].1 {
+        let (Departure { sectors, .. }, next) = list[first as usize];
+        match next {
             NIL => drop(pages.remove(&(lpn.0 as u32))),
             next => of.0 = next,
+        }
+        if failed && sectors.is_some() {
+            self.counts.pages_failed += 1;
+            self.gone.insert(lpn.0);
+        } else if !failed && self.has_gone() && self.is_whole(sectors) {
+            self.gone.remove(&lpn.0);
         }
     }
 

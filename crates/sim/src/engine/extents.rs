@@ -51,6 +51,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         if first >= end {
             return;
         }
+        let start = first;
         if C::TRACKED {
             let bytes = self.shape.page_bytes;
             let extent = Extent {
@@ -85,6 +86,9 @@ impl<C: Content, M: Media> Engine<C, M> {
                 covered: false,
             };
             first += self.decide(id, &extent);
+        }
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.has_gone()) {
+            self.discard_gone(start, end);
         }
     }
 

@@ -7,7 +7,7 @@ use super::state::Engine;
 #[cfg(feature = "mutants")]
 use crate::media::accounting::{self, Slip};
 use crate::media::{About, Completion, Media, Progress};
-use flashraid_redundancy::{Job, OperationKind, Step};
+use flashraid_redundancy::{Failure, Job, OperationKind, Step};
 use flashraid_vocabulary::{Action, Cause, Change, PageOperation, Version, Wave};
 
 impl<C: Content, M: Media> Engine<C, M> {
@@ -25,6 +25,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     fn step(&mut self, id: u32) {
+        if self.reads_what_is_gone(id) {
+            return self.give_up(id, Failure::Lost);
+        }
         let mut wave = std::mem::take(&mut self.wave);
         wave.clear();
         let slot = &mut self.slots[id as usize];
@@ -89,7 +92,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let mut wave = std::mem::take(&mut self.wave);
         wave.clear();
         self.take_held(id, &mut wave);
-        if self.slots[id as usize].outcomes.read_failed {
+        if self.slots[id as usize].outcomes.read_failed || self.reads_what_is_gone(id) {
             // What it planned with is lost meanwhile.
             self.wave = wave;
             return self.start_over(id);

@@ -58,7 +58,7 @@ impl Snapshot {
 impl Snapshot {
     /// What a drain cost that began at `start`.
     pub(crate) fn cost_since(&self, start: &Self) -> Value {
-        let pages = |snapshot: &Self| snapshot.buffer.map_or(0, |counts| counts.pages_written_out);
+        let pages = |snapshot: &Self| snapshot.buffer.map_or(0, |counts| counts.pages_written_out - counts.pages_failed);
         json!({
             "pages": pages(self) - pages(start),
             "commits": self.commits() - start.commits(),

@@ -3,8 +3,9 @@
 use super::figures::{latency, ratio};
 use super::measured::Snapshot;
 use crate::buffer::{self, Buffer};
+use crate::engine::content::Content;
 use crate::engine::translation::TranslationCounts;
-use crate::engine::{Exposure, RebuildRecord};
+use crate::engine::{Engine, Exposure, RebuildRecord};
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
 use flashraid_flash::{ACTIONS, CellOperation, CellTimes, Collected, Counts, Flash};
@@ -67,6 +68,16 @@ pub(super) fn report_exposure(exposure: &Exposure, now: &Snapshot, averaged_from
     })
 }
 
+/// What failures have taken for good by now, and what the data buffer could not write.
+pub(super) fn losses<C: Content>(engine: &Engine<C>) -> Value {
+    json!({ "host_pages": engine.lost_pages().count(), "pages_not_rebuilt": engine.lost_versions() })
+}
+
+/// Writes of pages out of NVRAM that failed, by why.
+pub(super) fn failed_evictions(now: buffer::Counts, start: buffer::Counts) -> Value {
+    json!({ "no_space": now.failed_no_space - start.failed_no_space, "lost": now.failed_lost - start.failed_lost })
+}
+
 /// What the data buffer did, counted in host pages.
 pub(super) fn report_buffer(now: buffer::Counts, start: buffer::Counts, buffer: &Buffer) -> Value {
     let (read_hits, read_misses) = (now.read_hits - start.read_hits, now.read_misses - start.read_misses);
@@ -84,10 +95,7 @@ pub(super) fn report_buffer(now: buffer::Counts, start: buffer::Counts, buffer: 
         "evictions": evictions,
         "pages_written_out": pages,
         "mean_victim_pages": ratio(pages as f64, evictions as f64),
-        "failed_evictions": {
-            "no_space": now.failed_no_space - start.failed_no_space,
-            "lost": now.failed_lost - start.failed_lost,
-        },
+        "failed_evictions": failed_evictions(now, start),
         "pages_buffered": buffer.count(),
     })
 }

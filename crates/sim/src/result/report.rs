@@ -2,7 +2,9 @@
 
 use super::amplification::Programs;
 use super::figures::{flash_ops, latency, ratio};
-use super::parts::{report_buffer, report_collection, report_exposure, report_guard, report_mapping, report_rebuild};
+use super::parts::{
+    failed_evictions, losses, report_buffer, report_collection, report_exposure, report_guard, report_mapping, report_rebuild,
+};
 use super::{Inconsistent, Snapshot, Source, times};
 use crate::config::Price;
 use crate::engine::Engine;
@@ -125,7 +127,7 @@ impl Simulation {
                 "unmapped_reads": statistics.unmapped_reads,
                 "prefilled_pages": statistics.prefilled_pages,
             },
-            "losses": { "host_pages": engine.lost_pages().count(), "pages_not_rebuilt": engine.lost_versions() },
+            "losses": losses(engine),
             "latency_ns": self.latencies(statistics),
             "flash_ops": flash_ops(&counts),
             "bandwidth": self.report_throughput(engine, completed),
@@ -202,6 +204,16 @@ impl Simulation {
             "busy_read_bytes_per_second": per_second(bytes_read, busy_ns),
             "busy_write_bytes_per_second": per_second(bytes_written, busy_ns),
         })
+    }
+
+    /// Reports anew what is lost, and what the data buffer could not write: a drain may have added to it.
+    pub(crate) fn report_losses(&self, result: &mut Map<String, Value>) {
+        with_engine!(&self.engine, engine => {
+            result.insert("losses".into(), losses(engine));
+            if let (Some(buffer), Some(start)) = (engine.buffer(), self.measured.start.buffer) {
+                result["buffer"]["failed_evictions"] = failed_evictions(buffer.counts, start);
+            }
+        });
     }
 
     /// What a drain programmed for each byte that the host wrote.

@@ -85,17 +85,17 @@ pub fn run(
     let wall_seconds = began.elapsed().as_secs_f64();
     let cost = with_cost.then(|| cost(&simulation, wall_seconds));
     let mut result = simulation.result(&source, !is_done, cost)?;
+    let (fio, warnings_of_outputs) = match writers {
+        Some(writers) => writers.finish(&mut simulation, &result)?,
+        None => (None, Vec::new()),
+    };
+    // Outputs leave a drain out; what it loses is warned of like what was lost before.
+    if is_done && simulation.config.run.drain {
+        drain(&mut simulation, &mut result)?;
+    }
     warnings.extend(warnings_after(&simulation, &result));
     warnings.extend(simulation.injector.warnings());
-    let mut fio = None;
-    if let Some(writers) = writers {
-        let (document, more) = writers.finish(&mut simulation, &result)?;
-        fio = document;
-        warnings.extend(more);
-    }
-    if is_done && simulation.config.run.drain {
-        drain(&mut simulation, &mut result, &mut warnings)?;
-    }
+    warnings.extend(warnings_of_outputs);
     warnings.extend(warnings_of_verification(&simulation, &result));
     if is_done {
         warnings.extend(asked.notes_after(&happened(&simulation, &source, delivered, &result)));
@@ -118,7 +118,7 @@ fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, r
         engine.media.counts.iter().any(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize] > 0) || engine.media.victims_collected_now() > 0
     });
     let evicted = with_engine!(&simulation.engine, engine => engine.buffer().is_some_and(|buffer| buffer.counts.evictions > 0));
-    let drained = |key: &str| result["drain"][key].as_u64().is_some_and(|count| count > 0);
+    let counted = |part: &str, key: &str| result[part][key].as_u64().is_some_and(|count| count > 0);
     let unwritten =
         ["unmapped_reads", "prefilled_pages"].into_iter().any(|key| result["requests"][key].as_u64().is_some_and(|pages| pages > 0));
     Happened {
@@ -128,7 +128,9 @@ fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, r
         erased,
         evicted,
         read_unwritten: unwritten || source.warmup_requests > 0,
-        drained: drained("pages") || drained("commits") || result["drain"]["flash_ops"]["programs"]["total"] != 0,
+        drained: counted("buffer", "pages_buffered")
+            || counted("drain", "commits")
+            || result["drain"]["flash_ops"]["programs"]["total"] != 0,
         requests,
         filled: simulation.filled_pages > 0,
         cut_pages: source.unaligned > 0,
@@ -161,12 +163,10 @@ fn count_requests(path: &Path, config: &Config, progress: &mut dyn FnMut(Stage) 
     }
 }
 
-/// Writes the buffer and the parities that are put off to flash, checks what is stored then, and adds the cost to the result, in which it is not counted otherwise.
-fn drain(simulation: &mut Simulation, result: &mut serde_json::Value, warnings: &mut Vec<String>) -> Result<(), RunError> {
-    let (cost, is_complete) = simulation.drain()?;
-    if !is_complete {
-        warnings.push("not everything could be drained for lack of space".into());
-    }
+/// Writes the buffer and the parities that are put off to flash, checks what is stored then, and adds to the result the cost, which is not counted otherwise,
+/// and what was lost.
+fn drain(simulation: &mut Simulation, result: &mut serde_json::Value) -> Result<(), RunError> {
+    let cost = simulation.drain()?;
     #[cfg(feature = "mutants")]
     if accounting::makes(Slip::DrainWithRun) {
         let after = simulation.result(&Source::default(), false, None)?;
@@ -176,6 +176,7 @@ fn drain(simulation: &mut Simulation, result: &mut serde_json::Value, warnings: 
     let engine = object.remove("engine"); // it comes last
     object["write_amplification_by"]["drain"] = simulation.amplification_of(&cost);
     object.insert("drain".into(), cost);
+    simulation.report_losses(object);
     if simulation.config.run.verify {
         simulation.verify();
         object.insert("verify".into(), simulation.report_verification());

@@ -24,7 +24,7 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &serde_json::Value
              later count as those of the measured requests"
         ));
     }
-    warnings.extend(warnings_of_failures(result));
+    warnings.extend(warnings_of_failures(simulation, result));
     warnings.extend(warnings_of_space(result));
     if result["precondition"]["steady"] == false {
         let times = result["precondition"]["overwritten_bytes"].as_f64().unwrap_or(0.0) / simulation.space_bytes() as f64;
@@ -49,24 +49,31 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &serde_json::Value
 }
 
 /// What failures have cost for good.
-fn warnings_of_failures(result: &serde_json::Value) -> Vec<String> {
+fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> Vec<String> {
     let mut warnings = Vec::new();
-    if let gone @ 1.. = result["losses"]["host_pages"].as_u64().unwrap_or(0) {
-        let what = if gone == 1 { "host page is" } else { "host pages are" };
+    let lost = |pages: u64| if pages == 1 { "1 host page is lost".into() } else { format!("{pages} host pages are lost") };
+    let of_buffer = with_engine!(&simulation.engine, engine => engine.buffer().map_or(0, |buffer| buffer.count_gone())) as u64;
+    if let of_flash @ 1.. = result["losses"]["host_pages"].as_u64().unwrap_or(0).saturating_sub(of_buffer) {
         let why = match result["window"].is_null() {
             true => "more has failed than the scheme survives",
             false => {
                 "they were written shortly before a part failed, and had no redundancy yet, or more has failed than the scheme survives"
             }
         };
-        warnings.push(format!("{gone} {what} lost: {why}"));
+        warnings.push(format!("{}: {why}", lost(of_flash)));
     }
     if let failed @ 1.. = result["requests"]["failed"]["lost"].as_u64().unwrap_or(0) {
-        warnings.push(format!("{failed} requests failed because data are lost"));
+        let requests = if failed == 1 { "request" } else { "requests" };
+        warnings.push(format!("{failed} {requests} failed because data are lost"));
     }
     let failed = &result["buffer"]["failed_evictions"];
-    if let failed @ 1.. = failed["no_space"].as_u64().unwrap_or(0) + failed["lost"].as_u64().unwrap_or(0) {
-        warnings.push(format!("{failed} writes of buffered pages failed after the host had its answer: what they held is gone"));
+    let failed = failed["no_space"].as_u64().unwrap_or(0) + failed["lost"].as_u64().unwrap_or(0);
+    let what = if failed == 1 { "1 write of buffered pages".into() } else { format!("{failed} writes of buffered pages") };
+    match (failed, of_buffer) {
+        (0, 0) => {}
+        (0, pages) => warnings.push(format!("{}: the data buffer had taken what it could not write to flash", lost(pages))),
+        (_, 0) => warnings.push(format!("{what} failed after the host had its answer; the pages were written anew or discarded since")),
+        (_, pages) => warnings.push(format!("{what} failed after the host had its answer: {}", lost(pages))),
     }
     if let lost @ 1.. = result["losses"]["pages_not_rebuilt"].as_u64().unwrap_or(0) {
         warnings.push(format!("{lost} pages were not brought back by the end of the run, those of redundancy included"));

@@ -1,7 +1,7 @@
 //! What the engine tells of contents, and what it asks.
 
 use super::layers::{ALL, Layers, ZERO};
-use super::state::{Gathered, MASK, POISON, Submission, Tags, bits, rank, taken_from};
+use super::state::{Gathered, LOST, MASK, POISON, Submission, Tags, bits, rank, taken_from};
 use crate::engine::content::{Content, InEntry, Shares, Submitted};
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::memory::prefetch;
@@ -22,6 +22,7 @@ impl Content for Tags {
 
     fn submitted(&mut self, sequence: u64, lpn: Lpn, change: Submitted) {
         self.active(lpn); // keeps what was there before
+        let over_lost = self.newest.has(lpn.0, LOST);
         let (layers, lanes) = match change {
             Submitted::Whole => (Layers::of(sequence, ALL), ALL),
             Submitted::Part(lanes) => {
@@ -35,7 +36,7 @@ impl Content for Tags {
         self.newest.set(lpn.0, layers);
         // A request may touch a page twice (a logical space smaller than the request): the later touch counts.
         let page = self.active(lpn);
-        page.versions.push(Submission { number: sequence + 1, content, lanes });
+        page.versions.push(Submission { number: sequence + 1, content, lanes, over_lost });
         page.users += 1;
     }
 
@@ -63,6 +64,7 @@ impl Content for Tags {
     fn begin(&mut self, id: u32, operation: &Operation, parity: Option<MemberPage>, sequence: u64, entries: &[InEntry]) {
         let mut gathered = std::mem::take(grown(&mut self.gathered, id));
         (gathered.sequence, gathered.parity) = (sequence, parity);
+        gathered.evicts = !entries.is_empty();
         gathered.reads.clear();
         gathered.below.clear();
         gathered.answered_below.clear();
@@ -175,7 +177,10 @@ impl Content for Tags {
         for strip in bits(operation.strips) {
             let lpn = operation.host_page(strip);
             match operation.kind {
-                // It may be one of a page that left the data buffer, and long acknowledged.
+                OperationKind::Write if failed && self.gathered[id as usize].evicts => {
+                    let given = self.given(id, strip);
+                    self.lose(lpn, &given);
+                }
                 OperationKind::Write | OperationKind::Trim if failed => self.is_unknown(lpn, self.gathered[id as usize].sequence + 1),
                 OperationKind::Write => {
                     let given = self.given(id, strip);

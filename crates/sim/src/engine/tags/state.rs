@@ -11,6 +11,8 @@ use smallvec::{SmallVec, smallvec};
 pub(super) const MASK: u64 = 0x5DEE_CE66_D1CE_B00B;
 /// The request that wrote what another page holds: none.
 const NOBODY: u64 = u64::MAX - 2;
+/// The request that wrote what is lost: none, and nothing that flash delivers is of it. Far from the numbers of all requests, and of the fill.
+pub(super) const LOST: u64 = 1 << 63;
 /// What an erased page delivers: matches no content that was ever written.
 pub(super) const POISON: u64 = 0xBAD0_BAD0_BAD0_BAD0;
 
@@ -18,6 +20,8 @@ pub(super) const POISON: u64 = 0xBAD0_BAD0_BAD0_BAD0;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gathered {
     pub(super) sequence: u64,
+    /// Whether it writes what leaves the data buffer.
+    pub(super) evicts: bool,
     /// The parity of its stripe.
     pub(super) parity: Option<MemberPage>,
     /// Contents delivered by its reads.
@@ -46,6 +50,8 @@ pub(super) struct Submission {
     pub(super) content: u64,
     /// What the request changed.
     pub(super) lanes: u64,
+    /// Whether what was there before is lost.
+    pub(super) over_lost: bool,
 }
 
 /// Versions of a page that somebody still uses.
@@ -180,7 +186,7 @@ impl Tags {
     pub(super) fn active(&mut self, lpn: Lpn) -> &mut Page {
         let newest = &self.newest;
         self.active.entry(lpn.0).or_insert_with(|| {
-            let before = Submission { number: 0, content: newest.content(lpn.0), lanes: ALL };
+            let before = Submission { number: 0, content: newest.content(lpn.0), lanes: ALL, over_lost: false };
             Page { versions: smallvec![before], floor: 0, users: 0, vague: false }
         })
     }
@@ -205,15 +211,43 @@ impl Tags {
         self.leave(lpn);
     }
 
-    /// The write numbered `number` has failed.
-    pub(super) fn is_unknown(&mut self, lpn: Lpn, number: u64) {
+    fn doubt(&mut self, lpn: Lpn) {
         if self.doubts.last() != Some(&lpn.0) {
             self.doubts.push(lpn.0);
+        }
+    }
+
+    /// The write numbered `number` has failed. Over what is lost that makes nothing of the old content right.
+    pub(super) fn is_unknown(&mut self, lpn: Lpn, number: u64) {
+        self.doubt(lpn);
+        let is_over_lost = |page: &Page| page.versions.iter().any(|version| version.number == number && version.over_lost);
+        if self.active.get(&lpn.0).is_some_and(is_over_lost) {
+            return;
         }
         let latest = self.unknown.entry(lpn.0).or_default();
         *latest = number.max(*latest);
         if let Some(page) = self.active.get_mut(&lpn.0) {
             page.vague = true;
+        }
+    }
+
+    /// What left the data buffer of a page did not come to flash, and nobody has it any more. Where nothing newer covers it, the page is what nobody
+    /// can deliver: reads that begin from now on must fail. Those under way may have seen what the buffer held.
+    pub(super) fn lose(&mut self, lpn: Lpn, given: &Layers) {
+        self.doubt(lpn);
+        let mut newest = self.newest.get(lpn.0);
+        let lost = newest.common(given);
+        if lost == 0 {
+            return;
+        }
+        newest.write(LOST, lost);
+        self.newest.set(lpn.0, newest);
+        // That an earlier write has failed explains nothing any more; that this very one has, the host was told.
+        if self.unknown.get(&lpn.0).is_some_and(|failed| given.latest().is_some_and(|latest| *failed <= latest)) {
+            self.unknown.remove(&lpn.0);
+        }
+        if let Some(page) = self.active.get_mut(&lpn.0) {
+            page.floor = page.versions.last().expect("never empty").number + 1;
         }
     }
 

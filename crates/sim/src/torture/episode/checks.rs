@@ -31,11 +31,13 @@ impl Episode {
             return Err((None, format!("{reads} reads returned something else than they may")));
         }
         let evictions = self.engine.buffer().map(|buffer| buffer.counts).unwrap_or_default();
+        // What a buffer cannot write, for lack of space too, is lost, and so are requests that need it.
+        let failed_lost = if evictions.pages_failed == 0 { self.engine.statistics.failed_lost } else { evictions.failed_lost };
         if self.exceeded {
             self.check_losses(&gone)?;
-        } else if let Some(lpn) = gone.first() {
+        } else if let Some(lpn) = gone.iter().find(|lpn| !self.engine.is_gone(**lpn)) {
             return Err((Some(lpn.0), "is lost, and no more has failed than is survived".into()));
-        } else if self.engine.statistics.failed_lost + evictions.failed_lost > 0 {
+        } else if failed_lost > 0 {
             return Err((None, "a request failed as if data were lost, and none are".into()));
         }
         if self.engine.statistics.failed_no_space + evictions.failed_no_space > 0 && !self.engine.media.has_failures() {
@@ -65,7 +67,8 @@ impl Episode {
         if reported != gone {
             return Err((None, format!("{} lost pages are reported, and {} found", reported.len(), gone.len())));
         }
-        if let Some(lpn) = reported.iter().find(|lpn| must.binary_search(lpn).is_err() && vague.binary_search(lpn).is_err()) {
+        let is_explained = |lpn: &Lpn| must.binary_search(lpn).is_ok() || vague.binary_search(lpn).is_ok() || self.engine.is_gone(*lpn);
+        if let Some(lpn) = reported.iter().find(|lpn| !is_explained(lpn)) {
             return Err((Some(lpn.0), "is reported as lost, and what its stripe still has gives it".into()));
         }
         if let Some(lpn) = must.iter().find(|lpn| reported.binary_search(lpn).is_err()) {

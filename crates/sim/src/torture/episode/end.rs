@@ -101,7 +101,8 @@ impl Episode {
         let page_bytes = u64::from(self.engine.media.geometry().page_bytes);
         for page in 0..self.engine.space_pages() {
             let (address, holds) = (self.engine.scheme().locate(Lpn(page)), self.engine.holds(Lpn(page)));
-            let is_lost = self.engine.media.is_lost(address, Version::Current) && self.engine.lost_pages().any(|lpn| lpn.0 == page);
+            let may_be_lost = self.engine.media.is_lost(address, Version::Current) || self.engine.is_gone(Lpn(page));
+            let is_lost = may_be_lost && self.engine.lost_pages().any(|lpn| lpn.0 == page);
             let request = HostRequest {
                 arrival_ns: self.engine.now_ns(),
                 offset_bytes: page * page_bytes,
