@@ -129,7 +129,7 @@ table! {
         /// Collection of a plane starts when its free pages fall below this share of its pages.
         gc_threshold: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, FREELY_MAPPED;
         /// Free blocks of a plane below which host programs wait and collection loops.
-        gc_hard: u32 = Some("2"), "blocks", whole(2, 65_534), FREELY_MAPPED;
+        gc_hard: u32 = Some("2"), "blocks", whole(2, 65_534), EVER;
         /// What stands still for the host while a collection moves pages.
         gc_blocks: GcBlocks = Some("chip"), "", Kind::Word(GcBlocks::WORDS), COLLECTED;
         /// Which block is collected; of hybrid mapping, which log block is merged.
