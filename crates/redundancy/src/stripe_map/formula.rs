@@ -42,7 +42,8 @@ impl Layout {
             "right_asymmetric" => Self::RightAsymmetric,
             "right_symmetric" => Self::RightSymmetric,
             "last_member" => Self::LastMember,
-            _ => Self::LeftAsymmetric,
+            "left_asymmetric" => Self::LeftAsymmetric,
+            other => unreachable!("no layout is called {other}"),
         })
     }
 }

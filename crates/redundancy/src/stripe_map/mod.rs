@@ -1,7 +1,7 @@
 //! Which strip of which stripe lies where (SPEC 0.2).
 //!
 //! Everything else asks the map and does no arithmetic of its own. A map may leave members out of a stripe, give stripes different widths, put the
-//! strips of one stripe at different local pages of their members, and answer from a table that changes; the formulas of RAID do none of that.
+//! strips of one stripe at different local pages of their members, and answer from a table; the formulas of RAID do none of that.
 
 pub mod formula;
 

@@ -104,11 +104,12 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// An engine over an erased or prepared device.
     pub fn new(scheme: Box<dyn Scheme>, media: M, content: C, options: Options) -> Self {
         let shape = media.shape();
+        let pages_per_row = u64::from(scheme.addressing().row_pages().unwrap_or(scheme.width()));
         Self {
             has_rows: scheme.addressing().row_pages().is_some(),
-            pages_per_row: u64::from(scheme.addressing().row_pages().unwrap_or(scheme.width())),
+            pages_per_row,
             space_waiters: vec![(NIL, NIL); shape.domains as usize],
-            writes_in_chunk: vec![0; (shape.pages_per_member >> 10) as usize + 1],
+            writes_in_chunk: vec![0; (scheme.user_pages() / pages_per_row) as usize / 1024 + 1],
             answers_early: shape.reports_data_in || !options.parity_in_response,
             buffer: options.buffer.map(|buffer| Buffer::new(buffer, options.space_pages, shape.page_bytes, scheme.width()).into()),
             evicting: Vec::new(),

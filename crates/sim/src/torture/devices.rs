@@ -106,7 +106,19 @@ fn sized(mut drawing: Drawing) -> Result<Config, ConfigError> {
         drawing.drawn.push(("over_provisioning", Some(format!("{:.6}", ppm as f64 / 1e6))));
     }
     per_gib(&mut drawing, &device);
-    let config = assemble(&drawing, &without_fill)?;
+    let mut config = assemble(&drawing, &without_fill);
+    // The smallest devices may not offer the space that is asked for.
+    let more = if drawing.asked("space_bytes").is_some() { more } else { 0 };
+    for _ in 0..more {
+        if config.is_ok() {
+            break;
+        }
+        device.blocks_per_plane += 1;
+        let blocks = drawing.drawn.iter_mut().rfind(|(key, _)| *key == "blocks_per_plane").expect("it was drawn");
+        blocks.1 = Some(device.blocks_per_plane.to_string());
+        config = assemble(&drawing, &without_fill);
+    }
+    let config = config?;
     fill(&mut drawing, &config)?;
     assemble(&drawing, &[])
 }
