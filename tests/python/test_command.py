@@ -166,7 +166,8 @@ def test_toml_configuration_and_later_settings_win(command):
         "run", SAMPLE, "--device", "ssd1", "--config", "c.toml", "--speed", "3", "--set", "run.limit=20", "--json"
     )
     config = json.loads(done.stdout)["config"]
-    assert (config["device"]["gc_hard"], config["scheme"]) == (4, {"name": "raid5", "update": "rcw"})
+    scheme = {"name": "raid5", "layout": "left_asymmetric", "update": "rcw"}
+    assert (config["device"]["gc_hard"], config["scheme"]) == (4, scheme)
     assert (config["run"]["speed"], config["run"]["limit"]) == (3, 20)
 
 

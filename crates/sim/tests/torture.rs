@@ -4,7 +4,7 @@ mod support;
 
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Protects, SCHEMES};
-use flashraid_sim::torture::{Report, Torture};
+use flashraid_sim::torture::{OnFlash, Report, Torture};
 use flashraid_vocabulary::HostOp;
 use std::collections::BTreeMap;
 use support::{engine, pages, proving, small, tags};
@@ -184,12 +184,12 @@ fn what_cannot_be_tortured_is_refused() {
 
 /// One page with an old version that a parity covers is enough, and is told for as long as it is there.
 #[test]
-fn a_moment_knows_of_a_single_semivalid_page() {
+fn a_single_semivalid_page_is_seen() {
     let config = small("ppc", &[]);
     let mut engine = engine(&config, tags(&config));
     engine.fill(engine.space_pages());
-    assert!(!engine.moment().semivalid);
+    assert!(!OnFlash::of(&engine.media).semivalid);
     engine.submit(&pages(HostOp::Write, 5, 1), true);
     engine.finish().unwrap();
-    assert!(engine.moment().semivalid);
+    assert!(OnFlash::of(&engine.media).semivalid);
 }

@@ -286,7 +286,7 @@ mod tests {
         let (dirty, clean) = (stripe.dirty, stripe.all() & !stripe.dirty);
         let parity = xor(dirty, &base) ^ xor(clean, &current);
         let delayed = xor(dirty, &current);
-        xor(sum.current | sum.copy, &current) ^ xor(sum.base, &base) ^ parity * u64::from(sum.parity) ^ delayed * u64::from(sum.delayed)
+        xor(sum.current | sum.copy, &current) ^ xor(sum.base, &base) ^ (parity * u64::from(sum.parity)) ^ (delayed * u64::from(sum.delayed))
     }
 
     #[test]

@@ -83,9 +83,15 @@ pub(super) const EVER: Effect = Effect { needs: None, meets: None };
 pub(super) const WITH_DFTL: Effect = EVER.needs("mapping = dftl", |config| config.device.mapping == Mapping::Dftl);
 pub(super) const WITH_LOG_BLOCKS: Effect = EVER.needs("mapping = bast or fast", |config| config.device.mapping.is_hybrid());
 pub(super) const FREELY_MAPPED: Effect = EVER.needs("mapping = page or dftl", |config| !config.device.mapping.is_hybrid());
-pub(super) const IN_STATIC_ORDER: Effect = EVER.needs("allocation = static, or mapping = bast or fast", |config| {
-    config.device.allocation == Allocation::Static || config.device.mapping.is_hybrid()
-});
+pub(super) const IN_STATIC_ORDER: Effect = EVER.needs(
+    "allocation = static, or mapping = bast or fast, and two of these: several chips in each member, several dies in each chip, several planes in each die",
+    |Config { device, .. }| {
+        let is_static = device.allocation == Allocation::Static || device.mapping.is_hybrid();
+        let chips = device.data_chips_per_member() + device.mirror_chips;
+        let several = [chips, device.dies_per_chip, device.planes_per_die];
+        is_static && several.iter().filter(|count| **count > 1).count() > 1
+    },
+);
 /// `auto` and `member` are what it comes to where pages do not leave their member.
 pub(super) const WITH_CHOICE_OF_MEMBER: Effect =
     EVER.needs("allocation = dynamic, or a scheme that places pages in mirror groups and allocation other than static", |config| {

@@ -12,7 +12,7 @@
 //! 5. Work of nobody: `background`, `collection` (answers to GC); `instant` (work without time).
 //! 6. When something fails: `failure`. The map on flash: `translation`.
 //! 7. Verification: `content` (what is asked), `tags`.
-//! 8. What is told: `recorder` and `recording`, `exposure` and `window`, `moment`.
+//! 8. What is told: `recorder` and `recording`, `exposure` and `window`, `in_flight`.
 
 mod admission;
 mod background;
@@ -23,10 +23,10 @@ mod ending;
 mod exposure;
 mod extents;
 mod failure;
+pub mod in_flight;
 mod instant;
 pub mod locks;
 mod look_ahead;
-pub mod moment;
 mod options;
 mod reads;
 pub mod recorder;

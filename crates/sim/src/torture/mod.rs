@@ -25,3 +25,4 @@ mod threads;
 
 pub use asked::Torture;
 pub use report::{Report, SchemeReport, Violation};
+pub use states::OnFlash;

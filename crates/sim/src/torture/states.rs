@@ -1,14 +1,41 @@
 //! What a kill may find going on: which states there are, on which devices each of them can be, and which exclude each other.
 
 use crate::config::{Config, Mapping, WearLeveling, WriteCompletes};
-use crate::engine::moment::Moment;
+use crate::engine::in_flight::InFlight;
+use flashraid_flash::{Collecting, Flash};
 use flashraid_redundancy::{Entry, Redundancy};
+use flashraid_vocabulary::MemberId;
 
-/// What an episode knows beside the moment of its engine.
+/// What the flash is doing, and holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OnFlash {
+    /// Collections that are under way.
+    pub collecting: Collecting,
+    /// A page is semivalid.
+    pub semivalid: bool,
+    /// A program goes on in a part that is dead.
+    pub programs_dead: bool,
+}
+
+impl OnFlash {
+    /// Looks at all members, planes and array units.
+    pub fn of(flash: &Flash) -> Self {
+        let mut members = (0..flash.settings().members()).map(|member| MemberId(member as u16));
+        Self {
+            collecting: flash.collections_under_way(),
+            semivalid: members.any(|member| flash.held(member).bases > 0),
+            programs_dead: flash.has_failures() && flash.programs_in_service().any(|ppn| flash.is_lost_page(ppn)),
+        }
+    }
+}
+
+/// What an episode knows of an instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
-    /// What goes on in the engine.
-    pub moment: Moment,
+    /// What operations do.
+    pub in_flight: InFlight,
+    /// What the flash does.
+    pub on_flash: OnFlash,
     /// Something has failed that is not rebuilt.
     pub is_degraded: bool,
     /// It is the parity cache.
@@ -103,7 +130,7 @@ pub struct State {
 
 /// Within a tenth of all: the walk of a rebuild leaps over what is not damaged.
 fn is_near(known: &Known, percent: f64) -> bool {
-    known.moment.rebuilt.is_some_and(|share| (share * 100.0 - percent).abs() <= 10.0)
+    known.in_flight.rebuilt.is_some_and(|share| (share * 100.0 - percent).abs() <= 10.0)
 }
 
 const fn state(name: &'static str, weight: usize, holds: fn(&Known) -> bool, can_be: fn(&Case) -> bool) -> State {
@@ -112,29 +139,29 @@ const fn state(name: &'static str, weight: usize, holds: fn(&Known) -> bool, can
 
 /// Every state.
 pub const STATES: &[State] = &[
-    state("update_half_done", 1, |known| known.moment.updates, |_| true),
-    state("partial_write", 1, |known| known.moment.writes_part, |_| true),
-    state("trim", 1, |known| known.moment.trims, |case| case.has_trims_that_take_time()),
-    state("flush_waits", 1, |known| known.moment.flushes, |_| true),
-    state("lock_queue", 1, |known| known.moment.waits_for_lock, |_| true),
-    state("collection", 1, |known| known.moment.collects, |case| case.moves_pages()),
-    state("merge", 1, |known| known.moment.merges, |case| !case.moves_pages()),
-    state("wear_levelling", 3, |known| known.moment.levels_wear, |case| case.config.device.wear_leveling == WearLeveling::Static),
-    state("map_miss", 1, |known| known.moment.misses_map, |case| case.is_dftl()),
-    state("map_write", 1, |known| known.moment.writes_map, |case| case.is_dftl()),
-    state("map_collection", 2, |known| known.moment.collects_map, |case| case.is_dftl()),
-    state("eviction", 1, |known| known.moment.evicts, |case| case.has_buffer()),
-    state("nvram_full", 1, |known| known.moment.nvram_is_full, |case| case.config.device.nvram_buffer_bytes > 0),
-    state("answered_early", 4, |known| known.moment.answered_early, |case| case.answers_early()),
-    state("semivalid_page", 1, |known| known.moment.semivalid, |case| case.keeps_bases()),
-    state("commit", 4, |known| known.moment.commits, |case| case.delays_parities()),
-    state("borrowed_lock", 8, |known| known.moment.borrows_lock, |case| case.says("gc_semivalid", "commit")),
+    state("update_half_done", 1, |known| known.in_flight.updates, |_| true),
+    state("partial_write", 1, |known| known.in_flight.writes_part, |_| true),
+    state("trim", 1, |known| known.in_flight.trims, |case| case.has_trims_that_take_time()),
+    state("flush_waits", 1, |known| known.in_flight.flushes, |_| true),
+    state("lock_queue", 1, |known| known.in_flight.waits_for_lock, |_| true),
+    state("collection", 1, |known| known.on_flash.collecting.of_data, |case| case.moves_pages()),
+    state("merge", 1, |known| known.on_flash.collecting.merges, |case| !case.moves_pages()),
+    state("wear_levelling", 3, |known| known.on_flash.collecting.for_wear, |case| case.config.device.wear_leveling == WearLeveling::Static),
+    state("map_miss", 1, |known| known.in_flight.misses_map, |case| case.is_dftl()),
+    state("map_write", 1, |known| known.in_flight.writes_map, |case| case.is_dftl()),
+    state("map_collection", 2, |known| known.on_flash.collecting.of_map, |case| case.is_dftl()),
+    state("eviction", 1, |known| known.in_flight.evicts, |case| case.has_buffer()),
+    state("nvram_full", 1, |known| known.in_flight.nvram_is_full, |case| case.config.device.nvram_buffer_bytes > 0),
+    state("answered_early", 4, |known| known.in_flight.answered_early, |case| case.answers_early()),
+    state("semivalid_page", 1, |known| known.on_flash.semivalid, |case| case.keeps_bases()),
+    state("commit", 4, |known| known.in_flight.commits, |case| case.delays_parities()),
+    state("borrowed_lock", 8, |known| known.in_flight.borrows_lock, |case| case.says("gc_semivalid", "commit")),
     state("parity_cache_lost", 2, |known| known.has_lost_cache, |case| case.has("parity_cache_bytes")),
     state("degraded", 1, |known| known.is_degraded, |_| true),
     state("rebuild_10", 7, |known| is_near(known, 10.0), |case| case.rebuilds()),
     state("rebuild_50", 8, |known| is_near(known, 50.0), |case| case.rebuilds()),
     state("rebuild_90", 9, |known| is_near(known, 90.0), |case| case.rebuilds()),
-    state("write_on_dead_part", 4, |known| known.moment.programs_dead, |_| true),
+    state("write_on_dead_part", 4, |known| known.on_flash.programs_dead, |_| true),
     state("retired_block", 2, |known| known.has_retired, |case| case.moves_pages()),
     state("spare_in_use", 1, |known| known.uses_spares, |case| case.config.device.spare_chips > 0),
     state("both_chips_dead", 3, |known| known.has_lost_both, |case| case.has_mirrors()),

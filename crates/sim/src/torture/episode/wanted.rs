@@ -1,7 +1,7 @@
 //! The states that an episode waits for, and those that its kills have met.
 
 use super::setup::{Episode, NVRAM, pair_name};
-use crate::torture::states::{Known, STATES};
+use crate::torture::states::{Known, OnFlash, STATES};
 use flashraid_vocabulary::Version;
 
 impl Episode {
@@ -24,12 +24,13 @@ impl Episode {
         vec![one, other]
     }
 
-    /// What is known of this moment.
+    /// What is known of this instant.
     pub(super) fn known(&self) -> Known {
         let flash = &self.engine.media;
         let (data, mirrors) = self.dead_chips;
         Known {
-            moment: self.engine.moment(),
+            in_flight: self.engine.in_flight(),
+            on_flash: OnFlash::of(flash),
             is_degraded: self.failed.is_some(),
             has_lost_cache: self.failed == Some(NVRAM),
             is_exceeded: self.exceeded,
