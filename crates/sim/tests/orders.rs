@@ -96,6 +96,20 @@ fn data_that_wait_in_a_register_go_before_what_is_older() {
     assert_eq!(of("read_first"), [out, 175 + PROGRAM, out + 175 + PROGRAM, out + 175 + DATA_IN + PAGE]);
 }
 
+/// The bus is in use by a program's data until 102,576, and who waits then came at one instant: a program for any idle chip, and a read
+/// command for the last one.
+#[test]
+fn under_fifo_the_read_command_is_first_of_two_that_came_at_once() {
+    let of = |requests: &[_]| run(&config("ssd1", "raid0", &[("scheduling", "fifo")]), requests);
+    let (first, free) = (1 + PROGRAM, 1 + DATA_IN);
+    // The command, the program's data, the page: in whichever order they were submitted.
+    let (programmed, read_out) = (free + 175 + PROGRAM, free + 175 + DATA_IN + PAGE);
+    assert_eq!(of(&[(1, write(at(1))), (2, write(at(2))), (2, read(at(3)))]), [first, programmed, read_out]);
+    assert_eq!(of(&[(1, write(at(1))), (2, read(at(3))), (2, write(at(2)))]), [first, read_out, programmed]);
+    // One nanosecond earlier the program is first.
+    assert_eq!(of(&[(1, write(at(1))), (2, write(at(2))), (3, read(at(3)))]), [first, free + PROGRAM, free + DATA_IN + READ]);
+}
+
 #[test]
 fn read_commands_go_before_data_out_and_data_out_before_programs() {
     // The bus is in use until 102,750. Then the third chip's command (until 102,925), the first chip's data, and those of the third one.

@@ -297,6 +297,34 @@ fn an_interval_has_what_happened_in_it() {
     }
 }
 
+/// A member's share is of the chips that it has: of two in the interval in which a spare chip takes the place of one that has worked.
+#[test]
+fn a_member_with_a_spare_chip_is_as_busy_as_both_its_chips() {
+    let run = whole("interval-spare", "raid5", &[("spare_chips", "1"), ("fail", "chip:1.0@20ms")]);
+    let slices = slices(&run.timeline());
+    let mut with_both = 0;
+    for row in run.table("series.csv") {
+        let (start, length) = (number(&row["start_ns"]), number(&row["length_ns"]));
+        let inside = |slice: &(u64, u64, String)| slice.1.min(start + length).saturating_sub(slice.0.max(start));
+        let is_replaced = start + length > 20_000_000;
+        let (mut all_ns, mut most_ns, mut all_chips) = (0, 0, 0);
+        for member in 0..4 {
+            // The threads of a channel: its bus, its chip, its spare chip.
+            let busy_ns = [2, 3].map(|thread| slices.get(&(3 * member + thread)).into_iter().flatten().map(inside).sum::<u64>());
+            let in_use = usize::from(member == 1 && is_replaced);
+            let chips = (0..2).filter(|chip| *chip == in_use || busy_ns[*chip] > 0).count() as u64;
+            let (sum_ns, share): (u64, f64) = (busy_ns.iter().sum(), row[&format!("member{member}_busy")].parse().unwrap());
+            assert!((share - sum_ns as f64 / (chips * length) as f64).abs() < 1e-9, "{member}: {share}, {chips} chips, {sum_ns} ns, {row:?}");
+            with_both += u64::from(chips == 2);
+            (all_ns, most_ns, all_chips) = (all_ns + sum_ns, most_ns.max(busy_ns[0]).max(busy_ns[1]), all_chips + chips);
+        }
+        let real = |name: &str| row[name].parse::<f64>().unwrap();
+        assert!((real("die_mean_busy") - all_ns as f64 / (all_chips * length) as f64).abs() < 1e-9, "{row:?}");
+        assert!((real("die_max_busy") - most_ns as f64 / length as f64).abs() < 1e-9, "{row:?}");
+    }
+    assert_eq!(with_both, 1);
+}
+
 #[test]
 fn the_histogram_log_reads_back_as_the_result() {
     for scheme in SCHEMES.iter().map(|entry| entry.name) {

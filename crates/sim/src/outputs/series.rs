@@ -90,7 +90,9 @@ impl Series {
         row.share(programmed_bytes.into(), interval.bytes_written.into());
         let bus = difference(&now.bus_busy_ns, &former.bus_busy_ns);
         let unit = difference(&now.unit_busy_ns, &former.unit_busy_ns);
-        let units = (0..unit.len()).filter(|unit| engine.media.is_in_use(*unit as u32)).count();
+        // A chip that was replaced and the one in its place are one, but in the interval in which both worked.
+        let counts = |id: usize| engine.media.is_in_use(id as u32) || unit[id] > 0;
+        let units = (0..unit.len()).filter(|id| counts(*id)).count();
         for (busy_ns, count) in [(&bus, bus.len()), (&unit, units)] {
             row.share(busy_ns.iter().map(|busy_ns| u128::from(*busy_ns)).sum(), u128::from(length_ns) * count as u128);
             row.share(busy_ns.iter().copied().max().unwrap_or(0).into(), length_ns.into());
@@ -102,8 +104,7 @@ impl Series {
         for (id, unit_busy_ns) in unit.iter().enumerate() {
             let Some(member) = flash.member_of_unit(id as u32).map(|member| member as usize) else { continue };
             busy_ns[member].0 += u128::from(*unit_busy_ns);
-            // A chip that was replaced and the one in its place are one, but in the interval in which both worked.
-            busy_ns[member].1 += u128::from(flash.is_in_use(id as u32) || *unit_busy_ns > 0);
+            busy_ns[member].1 += u128::from(counts(id));
             if !flash.is_in_use(id as u32) {
                 continue;
             }

@@ -319,3 +319,49 @@ fn pages(request: &HostRequest, page_bytes: u64) -> f64 {
         _ => 0.0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const P: u64 = 4096;
+
+    /// Where each transfer lies, how many pages were used since its page was (or `MID_PAGE`), and what went before, by hand.
+    #[test]
+    fn transfers_are_told_in_the_words_of_the_model() {
+        let (read, write) = (HostOp::Read, HostOp::Write);
+        let steps = [
+            (write, 0, 2 * P, Place::New, 0.0, 2),
+            (write, 2 * P, 3 * P, Place::NextNew, 0.0, 2),
+            (read, 0, P, Place::DirtyAgain, 2.0, 3),
+            (read, P, 2 * P, Place::NextUsed, 2.0, 0),
+            (write, 3 * P, 4 * P, Place::OwnNew, 0.0, 1),
+            (read, 2 * P, 3 * P, Place::OwnUsed, 3.0, 3),
+            (write, 10 * P, 11 * P, Place::New, 0.0, 1),
+            (write, 4 * P, 5 * P, Place::StreamNew, 0.0, 2),
+            (read, 20 * P, 21 * P, Place::New, 0.0, 3),
+            (read, 3 * P, 4 * P, Place::StreamUsed, 4.0, 0),
+            (read, 30 * P, 32 * P, Place::New, 0.0, 1),
+            (read, 31 * P, 32 * P, Place::Clean, 0.0, 0),
+            (read, 20 * P, 21 * P, Place::CleanAgain, 3.0, 0),
+            (write, 40 * P, 42 * P, Place::New, 0.0, 0),
+            (read, 41 * P, 42 * P, Place::Dirty, 0.0, 2),
+            (write, 20 * P, 22 * P, Place::Edge, 2.0, 0),
+            (write, 4 * P + 2048, 6 * P, Place::TailNew, 7.0, 2),
+            (read, 22 * P, 23 * P, Place::New, 0.0, 2),
+            (write, 21 * P + 1024, 23 * P, Place::Tail, 0.0, 0),
+            (write, 23 * P, 23 * P + 512, Place::NextNew, 0.0, 2),
+            (write, 23 * P + 512, 24 * P, Place::NextNew, MID_PAGE, 3),
+        ];
+        let mut walker = Walker::new(P);
+        for (index, (op, start, end, place, distance, after)) in steps.into_iter().enumerate() {
+            let request = HostRequest { arrival_ns: 0, offset_bytes: start, size_bytes: end - start, op, stream: 0, source: 0 };
+            let sample = walker.step(&request, index as u32);
+            assert_eq!((sample.place, sample.distance, sample.after), (place, distance, after), "request {index}");
+            assert_eq!((sample.op, sample.size_bytes), (usize::from(op == write), (end - start) as f64));
+        }
+        assert_eq!(walker.tails, [2048.0, 3072.0]);
+        let used: Vec<_> = [0, 20, 22, 40].map(|page| walker.numbers.of(page)).map(|number| walker.uses[number]).to_vec();
+        assert_eq!(used, [(2, 0), (3, 8), (2, 17), (1, 13)]);
+    }
+}
