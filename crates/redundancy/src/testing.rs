@@ -18,7 +18,7 @@ use flashraid_vocabulary::{
 };
 
 fn left_asymmetric(members: u16, stripes: u32) -> Formula {
-    Formula { layout: Layout::LeftAsymmetric, members, stripes }
+    Formula::new(Layout::LeftAsymmetric, members, stripes)
 }
 
 /// RAID-5 whose partial-stripe writes program their data first and then read whatever lies on the members with the shorter queues.

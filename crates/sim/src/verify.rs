@@ -275,6 +275,16 @@ pub(crate) fn unit_of_version(flash: &Flash, protects: Protects, page: MemberPag
     }
 }
 
+/// A page that flash has lost, and of which the data buffer has all that the host has written since.
+fn examine_renewed(engine: &Engine<Tags>, lpn: Lpn, controller_lives: bool, found: &mut Verified, complain: &mut dyn FnMut(Lpn, Fault)) {
+    // What flash had, all of which the buffer lies over.
+    let read = engine.read_now(lpn, engine.content.durable(lpn), |tags, stored, shares| tags.with_buffer(lpn, stored, shares));
+    if !engine.content.explains(lpn, read) || !(controller_lives || engine.holds_safely(lpn)) {
+        found.mismatches += 1;
+        complain(lpn, Fault::Wrong);
+    }
+}
+
 fn examine_page(
     engine: &Engine<Tags>,
     lpn: Lpn,
@@ -301,6 +311,9 @@ fn examine_page(
     if is_lost {
         sources.clear();
         if !scheme.recover(lpn, &|address, version| flash.is_lost(address, version), sources) {
+            if engine.is_renewed(lpn) {
+                return examine_renewed(engine, lpn, controller_lives, found, complain);
+            }
             found.pages_gone += 1;
             return complain(lpn, Fault::Gone);
         }

@@ -292,6 +292,26 @@ fn an_eviction_that_fails_is_counted_and_its_page_gone() {
     assert_eq!(time_of_next(&mut engine, 2), PROGRAM_NS + ANSWER_NS);
 }
 
+#[test]
+fn a_page_that_flash_lost_is_not_missed_while_the_buffer_has_all_of_it() {
+    let mut engine = buffered("raid0", 4, 8, &[]);
+    engine.fill(engine.space_pages());
+    engine.fail(Fault::Loss(Part::Channel(0)));
+    let lost = engine.lost_pages().count() as u64;
+    let found = |engine: &Engine<Tags>| {
+        let found = verify::examine(engine, true, &mut |_, _| {});
+        assert_eq!((found.mismatches, found.pages_gone), (0, engine.lost_pages().count() as u64));
+        found.pages_gone
+    };
+    for (bytes, expected) in [(SECTOR, lost), (PAGE, lost - 1)] {
+        engine.submit(&request(HostOp::Write, 0, bytes), true);
+        engine.finish().unwrap();
+        assert_eq!(found(&engine), expected);
+    }
+    assert!(succeeds(&mut engine, HostOp::Read, 0, PAGE));
+    assert!(!succeeds(&mut engine, HostOp::Read, 4 * PAGE, PAGE));
+}
+
 /// Submits one request to an engine at rest; whether it succeeds. What a read returns must be what it may return, as the contents see it.
 fn succeeds(engine: &mut Engine<Tags>, op: HostOp, offset_bytes: u64, size_bytes: u64) -> bool {
     engine.submit(&request(op, offset_bytes, size_bytes), true);

@@ -8,7 +8,7 @@ use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::verify;
 use flashraid_sim::{Config, Simulation};
-use flashraid_vocabulary::{Action, Cause, Fault, HostOp, HostRequest, Part, Version, View};
+use flashraid_vocabulary::{Action, Cause, Fault, HostOp, HostRequest, Lpn, Part, Version, View};
 use flashraid_workload::SplitMix64;
 use support::{config, engine, pages, request, tags};
 
@@ -336,4 +336,40 @@ fn what_finds_no_place_is_repaired_where_nothing_but_programs_failed() {
         }
     }
     assert!(lost > 0 && engine.rebuilds().is_empty());
+}
+
+/// The host has its answer when the data are in the chip's registers; then the chip dies, and RAID-0 has no other for them. Older content, be it the
+/// zeroes of a page that was never written, must not pass for them.
+#[test]
+fn what_was_answered_and_finds_no_page_is_gone_until_all_of_it_is_discarded() {
+    for filled in [0, 64] {
+        let config = config("tiny", "raid0", &[("write_completes", "data_in")]);
+        let mut engine = engine(&config, tags(&config));
+        engine.fill(filled);
+        engine.submit(&pages(HostOp::Write, 0, 1), true);
+        while engine.completed.is_empty() {
+            assert!(engine.advance().unwrap());
+        }
+        engine.fail(Fault::Loss(Part::Channel(0)));
+        let succeeds = |engine: &mut Engine<Tags>, op, offset_bytes, size_bytes| {
+            engine.submit(&request(op, offset_bytes, size_bytes), true);
+            engine.finish().unwrap();
+            let found = verify::examine(engine, true, &mut |_, _| {});
+            assert_eq!((engine.content.mismatches, found.mismatches), (0, 0), "{found:?}");
+            assert_eq!(found.pages_gone, engine.lost_pages().count() as u64);
+            engine.completed.last().unwrap().ok
+        };
+        engine.finish().unwrap();
+        assert!(engine.completed[0].ok && engine.lost_pages().any(|lpn| lpn == Lpn(0)));
+        assert_eq!((engine.count_gone(), engine.lost_pages().count()), (1, if filled > 0 { 16 } else { 1 }));
+        for (op, offset_bytes, size_bytes) in
+            [(HostOp::Read, 0, 4096), (HostOp::Read, 512, 512), (HostOp::Write, 512, 512), (HostOp::WriteZeroes, 512, 512)]
+        {
+            assert!(!succeeds(&mut engine, op, offset_bytes, size_bytes), "{op:?}");
+        }
+        assert_eq!(engine.statistics.failed_lost, 4);
+        assert!(succeeds(&mut engine, HostOp::Trim, 0, 4096));
+        assert_eq!(engine.count_gone(), 0);
+        assert!(succeeds(&mut engine, HostOp::Read, 0, 4096), "it is unwritten");
+    }
 }

@@ -314,7 +314,10 @@ fn a_member_with_a_spare_chip_is_as_busy_as_both_its_chips() {
             let in_use = usize::from(member == 1 && is_replaced);
             let chips = (0..2).filter(|chip| *chip == in_use || busy_ns[*chip] > 0).count() as u64;
             let (sum_ns, share): (u64, f64) = (busy_ns.iter().sum(), row[&format!("member{member}_busy")].parse().unwrap());
-            assert!((share - sum_ns as f64 / (chips * length) as f64).abs() < 1e-9, "{member}: {share}, {chips} chips, {sum_ns} ns, {row:?}");
+            assert!(
+                (share - sum_ns as f64 / (chips * length) as f64).abs() < 1e-9,
+                "{member}: {share}, {chips} chips, {sum_ns} ns, {row:?}"
+            );
             with_both += u64::from(chips == 2);
             (all_ns, most_ns, all_chips) = (all_ns + sum_ns, most_ns.max(busy_ns[0]).max(busy_ns[1]), all_chips + chips);
         }

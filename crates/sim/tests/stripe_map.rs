@@ -89,6 +89,14 @@ impl StripeMap for Table {
         self.rows[stripe.0 as usize]
     }
 
+    fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage {
+        let row = self.row(stripe);
+        match row.role(member).expect("a member of the stripe") {
+            Role::Data(index) => row.data(index),
+            Role::Parity => row.parity(),
+        }
+    }
+
     fn stripe_of(&self, page: MemberPage) -> StripeId {
         self.of_page[&page]
     }

@@ -2,12 +2,13 @@
 
 mod support;
 
+use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::fit::{Comparison, Fit, fit, fit_trace};
 use flashraid_workload::profile::Twin;
-use flashraid_workload::{Profile, TraceError, TraceOptions};
+use flashraid_workload::{Profile, SplitMix64, TraceError, TraceOptions};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
-use support::in_repository;
+use support::{file, in_repository};
 
 const PAGE: NonZeroU64 = NonZeroU64::new(4096).unwrap();
 
@@ -20,7 +21,7 @@ fn beyond(comparison: &Comparison) -> Vec<String> {
     comparison.figures.iter().filter(|figure| !figure.is_within).map(text).collect()
 }
 
-/// The bar: every listed figure within 5 %, for five real traces. Minutes of work, so only under FLASHRAID_PROVE.
+/// Every listed figure within 5 %, for five real traces. Minutes of work, so only under FLASHRAID_PROVE.
 #[test]
 fn twins_of_real_traces() {
     if std::env::var_os("FLASHRAID_PROVE").is_none() {
@@ -91,6 +92,40 @@ fn the_twin_of_a_known_workload() {
     let fit = fit(&requests, PAGE, "known", &mut |_, _| true).unwrap();
     let other: Vec<String> = beyond(&fit.comparison).into_iter().filter(|figure| !figure.starts_with("skew.")).collect();
     assert!(other.is_empty(), "{other:#?}");
+}
+
+/// Whatever a trace of a few requests is made of, a model of it can be made, and makes as many.
+#[test]
+fn traces_of_a_few_requests() {
+    let mut random = SplitMix64::new(1);
+    let mut below = |bound: u64| random.next_u64() % bound;
+    let ops = [HostOp::Read, HostOp::Write, HostOp::Trim, HostOp::WriteZeroes, HostOp::Flush];
+    for round in 0..400 {
+        let (count, kinds, span, pause_ns) =
+            (2 + below(5), 1 + below(5), [1, 1 << 20, 1 << 40][below(3) as usize], [1, 1 << 10, 1 << 50][below(3) as usize]);
+        let mut arrival_ns = 0;
+        let requests: Vec<HostRequest> = (0..count)
+            .map(|_| {
+                arrival_ns += below(pause_ns);
+                let op = ops[((round + below(kinds)) % 5) as usize];
+                let size_bytes = if op == HostOp::Flush { 0 } else { 512 * (1 + below(64)) };
+                let offset_bytes = if op == HostOp::Flush { 0 } else { 512 * below(span) };
+                HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: below(2) as u32 }
+            })
+            .collect();
+        let fit = fit(&requests, PAGE, "few", &mut |made, _| made < 3).unwrap();
+        assert_eq!(fit.twin.requests, count, "{requests:?}");
+    }
+}
+
+#[test]
+fn a_trace_of_one_request() {
+    let path = file("one.csv", b"time_us,op,offset,size\n1,W,0,4096\n");
+    let refused = fit_trace(&path, &TraceOptions::default(), PAGE, &mut |_, _| true).unwrap_err().to_string();
+    assert!(
+        refused.ends_with("one.csv: holds one request; a model of it needs at least two, as it is one of the gaps between them too"),
+        "{refused}"
+    );
 }
 
 #[test]

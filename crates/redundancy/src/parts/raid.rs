@@ -175,7 +175,9 @@ impl<M: StripeMap> Raid<M> {
             let (page, version) = (stripe.row.data(strip), stripe.readable(strip, view));
             wave.operations.push(pages::read_version(page, version, Cause::Host, bytes, strip as u8));
         }
-        self.push_computations(unreadable, stripe, view, wave);
+        if unreadable != 0 {
+            self.push_computations(unreadable, stripe, view, wave);
+        }
         if wave.operations.is_empty() { Step::Done } else { Step::Last }
     }
 
@@ -345,11 +347,13 @@ impl<M: StripeMap> Raid<M> {
             let index = self.push_read(stripe.row.data(strip), version, Cause::UpdateRead, wave);
             wave.operations[index].strip = strip as u8;
         }
-        self.push_computations(unreadable, stripe, view, wave);
+        if unreadable != 0 {
+            self.push_computations(unreadable, stripe, view, wave);
+        }
     }
 
     /// Delivers the newest content of each of `strips`, which no page holds and others make up.
-    #[inline]
+    #[cold]
     fn push_computations(&self, strips: u64, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) {
         for strip in Bits(strips) {
             let sum = stripe.newest(strip).expect("it can be had");
@@ -361,9 +365,11 @@ impl<M: StripeMap> Raid<M> {
     /// Reads the versions of a sum that are written, in the first wave. What that reads already is not read twice. Returns which reads these are.
     pub fn push_reads(&self, sum: &Sum, cause: Cause, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) -> u64 {
         let mut reads = 0;
-        for (page, version) in sum.versions(stripe.row).filter(|(page, version)| view.is_written(*page, *version)) {
-            reads |= 1 << self.push_read(page, version, cause, wave);
-        }
+        sum.each_version(&stripe.row, |page, version| {
+            if view.is_written(page, version) {
+                reads |= 1 << self.push_read(page, version, cause, wave);
+            }
+        });
         reads
     }
 
@@ -499,7 +505,7 @@ impl<M: StripeMap> Addressing for Raid<M> {
     }
 
     fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage {
-        self.map.row(stripe).on(member)
+        self.map.page_on(stripe, member)
     }
 
     fn row_pages(&self) -> Option<u32> {

@@ -80,13 +80,18 @@ impl Sum {
     }
 
     /// The versions on flash, strip by strip, and the parity last.
-    pub fn versions<R: Row>(self, row: R) -> impl Iterator<Item = (MemberPage, Version)> {
-        let of = [(self.current, Version::Current), (self.base, Version::Base), (self.copy, Version::Copy)];
-        let data = Bits(self.current | self.base | self.copy).flat_map(move |strip| {
-            let named = of.into_iter().filter(move |(strips, _)| strips >> strip & 1 == 1);
-            named.map(move |(_, version)| (row.data(strip), version))
-        });
-        data.chain(self.parity.then(|| (row.parity(), Version::Current)))
+    #[inline]
+    pub fn each_version<R: Row>(self, row: &R, mut act: impl FnMut(MemberPage, Version)) {
+        for strip in Bits(self.current | self.base | self.copy) {
+            for (strips, version) in [(self.current, Version::Current), (self.base, Version::Base), (self.copy, Version::Copy)] {
+                if strips >> strip & 1 == 1 {
+                    act(row.data(strip), version);
+                }
+            }
+        }
+        if self.parity {
+            act(row.parity(), Version::Current);
+        }
     }
 }
 
@@ -175,7 +180,7 @@ impl<R: Row> Stripe<R> {
     pub fn recover(&self, strip: u32, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
         sources.clear();
         let Some(sum) = self.others(strip).filter(|sum| !(sum.parity && self.is_void)) else { return false };
-        sources.extend(sum.versions(self.row));
+        sum.each_version(&self.row, |page, version| sources.push((page, version)));
         let is_whole = sources.iter().all(|(page, version)| !lost(*page, *version));
         sources.extend(sum.delayed.then(|| (self.row.parity(), Version::Delayed)));
         is_whole
@@ -262,7 +267,7 @@ mod tests {
 
     /// Every state of a stripe of four strips, with everything lost of it that can be lost.
     fn states() -> impl Iterator<Item = Stripe<FormulaRow>> {
-        let row = Formula { layout: Layout::LeftAsymmetric, members: WIDTH as u16 + 1, stripes: 1 }.row(StripeId(0));
+        let row = Formula::new(Layout::LeftAsymmetric, WIDTH as u16 + 1, 1).row(StripeId(0));
         let guards = [Guard::None, Guard::Copy, Guard::Delayed];
         let of_guard = move |guard| (0..1u64 << WIDTH).map(move |dirty| Stripe::new(row, dirty, guard));
         let lost = |current, base: u64, copy: u64, parity| Losses { current, base, copy, parity };

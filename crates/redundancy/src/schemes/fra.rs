@@ -40,7 +40,7 @@ pub const ENTRY: Entry = Entry {
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     cut::at_least(ENTRY.name, build, 3)?;
-    Ok(Box::new(Fra::new(Formula::new(Layout::from_build(build)?, build), build.page_bytes)))
+    Ok(Box::new(Fra::new(Formula::new(Layout::from_build(build)?, build.members, build.pages_per_member), build.page_bytes)))
 }
 
 /// What is noted of a stripe. `next` is what the operation that has it makes of it.

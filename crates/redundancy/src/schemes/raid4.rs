@@ -29,6 +29,6 @@ pub const ENTRY: Entry = Entry {
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     cut::at_least(ENTRY.name, build, 3)?;
-    let map = Formula::new(Layout::LastMember, build);
+    let map = Formula::new(Layout::LastMember, build.members, build.pages_per_member);
     Ok(Box::new(Raid5::new(map, build.page_bytes, UpdateRule::from_build(build)?)))
 }

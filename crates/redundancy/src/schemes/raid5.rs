@@ -37,7 +37,7 @@ pub const ENTRY: Entry = Entry {
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     cut::at_least(ENTRY.name, build, 3)?;
-    let map = Formula::new(Layout::from_build(build)?, build);
+    let map = Formula::new(Layout::from_build(build)?, build.members, build.pages_per_member);
     Ok(Box::new(Raid5::new(map, build.page_bytes, UpdateRule::from_build(build)?)))
 }
 

@@ -51,30 +51,33 @@ impl Layout {
 /// A layout on a number of members.
 #[derive(Clone, Copy, Debug)]
 pub struct Formula {
-    /// Which.
-    pub layout: Layout,
-    /// Members, at most 64.
-    pub members: u16,
-    /// Number of stripes.
-    pub stripes: u32,
+    stripes: u32,
+    members: u8,
+    /// The member with the parity of stripe 0, ...
+    first_parity: i8,
+    /// ... and how many members further that of the next stripe lies, round after round.
+    move_by: i8,
+    is_symmetric: bool,
 }
 
 impl Formula {
-    /// On the members of a device.
-    pub fn new(layout: Layout, build: &Build) -> Self {
-        Self { layout, members: build.members, stripes: build.pages_per_member }
+    /// With this many stripes on this many members, at most 64.
+    pub fn new(layout: Layout, members: u16, stripes: u32) -> Self {
+        let last = members as i8 - 1;
+        let (first_parity, move_by) = match layout {
+            Layout::LeftAsymmetric | Layout::LeftSymmetric => (last, -1),
+            Layout::RightAsymmetric | Layout::RightSymmetric => (0, 1),
+            Layout::LastMember => (last, 0),
+        };
+        let is_symmetric = matches!(layout, Layout::LeftSymmetric | Layout::RightSymmetric);
+        Self { stripes, members: members as u8, first_parity, move_by, is_symmetric }
     }
 
     /// The member with the parity.
     #[inline]
     fn parity_member(&self, stripe: StripeId) -> u8 {
-        let members = self.members;
-        let turn = || (stripe.0 % u32::from(members)) as u8;
-        match self.layout {
-            Layout::LeftAsymmetric | Layout::LeftSymmetric => members as u8 - 1 - turn(),
-            Layout::RightAsymmetric | Layout::RightSymmetric => turn(),
-            Layout::LastMember => members as u8 - 1,
-        }
+        let turn = (stripe.0 % u32::from(self.members)) as i8;
+        (self.first_parity + turn * self.move_by) as u8
     }
 }
 
@@ -109,12 +112,14 @@ impl StripeMap for Formula {
 
     #[inline]
     fn row(&self, stripe: StripeId) -> FormulaRow {
-        let (members, parity) = (self.members as i8, self.parity_member(stripe));
-        let (first, turn, jump) = match self.layout {
-            Layout::LeftAsymmetric | Layout::RightAsymmetric | Layout::LastMember => (0, parity, 1),
-            Layout::LeftSymmetric | Layout::RightSymmetric => (parity + 1, self.members as u8 - 1 - parity, -members),
-        };
-        FormulaRow { page: LocalPage(stripe.0), width: self.members as u8 - 1, parity, first, turn, jump }
+        let (parity, width) = (self.parity_member(stripe), self.members - 1);
+        let (first, turn, jump) = if self.is_symmetric { (parity + 1, width - parity, -(self.members as i8)) } else { (0, parity, 1) };
+        FormulaRow { page: LocalPage(stripe.0), width, parity, first, turn, jump }
+    }
+
+    #[inline]
+    fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage {
+        MemberPage { member, page: LocalPage(stripe.0) }
     }
 
     #[inline]
@@ -173,7 +178,7 @@ mod tests {
         [Layout::LeftAsymmetric, Layout::LeftSymmetric, Layout::RightAsymmetric, Layout::RightSymmetric, Layout::LastMember];
 
     fn map(layout: Layout, members: u16) -> Formula {
-        Formula { layout, members, stripes: 200 }
+        Formula::new(layout, members, 200)
     }
 
     /// Every host page has its own page beside the parities, and each direction undoes the other.
@@ -194,7 +199,7 @@ mod tests {
                     let lpn = Lpn(map.first(stripe).0 + u64::from(index));
                     assert_eq!(map.position(lpn), (stripe, index));
                     assert_eq!(row.role(row.data(index).member), Some(Role::Data(index)));
-                    assert_eq!((map.stripe_of(row.data(index)), row.on(row.data(index).member)), (stripe, row.data(index)));
+                    assert_eq!((map.stripe_of(row.data(index)), map.page_on(stripe, row.data(index).member)), (stripe, row.data(index)));
                     take(row.data(index));
                 }
             }

@@ -49,14 +49,6 @@ pub trait Row: Copy + Debug + Send {
     fn parity_bit(&self) -> u64 {
         1 << self.parity().member.0
     }
-
-    /// The page of the strip on `member`, which has one.
-    fn on(&self, member: MemberId) -> MemberPage {
-        match self.role(member).expect("a member of the stripe") {
-            Role::Data(index) => self.data(index),
-            Role::Parity => self.parity(),
-        }
-    }
 }
 
 /// Stripes of one parity strip and at least two data strips. Neighbouring strips hold neighbouring host pages.
@@ -81,6 +73,9 @@ pub trait StripeMap: Clone + Send + 'static {
 
     /// Where the strips of a stripe lie.
     fn row(&self, stripe: StripeId) -> Self::Row;
+
+    /// The page of the strip of a stripe on `member`, which has one.
+    fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage;
 
     /// The stripe of which a page is a strip.
     fn stripe_of(&self, page: MemberPage) -> StripeId;

@@ -25,8 +25,8 @@ impl Buffer {
         *last = id;
     }
 
-    /// The first operation of the page that departed has ended, or failed: then what it was to write is nowhere any more.
-    pub fn arrive(&mut self, lpn: Lpn, operation: u32, failed: bool) {
+    /// The first operation of the page that departed has ended, or failed. Returns the sectors that left with it, none for a discard.
+    pub fn arrive(&mut self, lpn: Lpn, operation: u32) -> Option<u64> {
         let Departures { list, unused, pages } = &mut self.departures;
         let of = pages.get_mut(&(lpn.0 as u32)).expect("a page that leaves");
         let first = of.0;
@@ -40,12 +40,18 @@ impl Buffer {
             NIL => drop(pages.remove(&(lpn.0 as u32))),
             next => of.0 = next,
         }
-        if failed && sectors.is_some() {
-            self.counts.pages_failed += 1;
-            self.gone.insert(lpn.0);
-        } else if !failed && self.has_gone() && self.is_whole(sectors) {
-            self.gone.remove(&lpn.0);
-        }
+        sectors
+    }
+
+    /// Whether it has all of the page, or a discard of it on the way: whatever flash holds then does not count.
+    pub fn renews(&self, lpn: Lpn) -> bool {
+        self.find(lpn).is_some_and(|entry| self.is_whole(Some(self.sectors(entry))))
+            || self.departures(lpn).any(|departure| self.is_whole(departure.sectors))
+    }
+
+    /// Whether a write of these sectors, or a discard, leaves nothing of what a page was before.
+    pub fn is_whole(&self, sectors: Option<u64>) -> bool {
+        sectors.is_none_or(|sectors| sectors == self.all_sectors())
     }
 
     /// The departures of a page in order.

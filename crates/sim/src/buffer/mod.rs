@@ -13,7 +13,6 @@
 //! that leave), `state` (the buffer), `leaving` (what it does with them).
 
 mod departures;
-mod gone;
 mod leaving;
 mod on_flash;
 mod options;

@@ -11,7 +11,6 @@ use super::victim::Victim;
 use crate::mutants::BufferFault;
 use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::reserved;
-use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
 /// Requests and operations that hardly ever go on at one instant.
@@ -55,8 +54,6 @@ pub struct Buffer {
     pub counts: Counts,
     pub(super) on_flash: OnFlash,
     pub(super) departures: Departures,
-    /// Pages that failed on their way to flash, of which nothing whole has come there since: what flash has of them is old.
-    pub(super) gone: FxHashSet<u64>,
     room: Room,
     /// Requests with a page that finds its place: when it is answered, and the request.
     answers: VecDeque<(u64, u32)>,
@@ -86,7 +83,6 @@ impl Buffer {
             counts: Counts::default(),
             on_flash: OnFlash::new(space_pages, shift),
             departures: Departures::default(),
-            gone: FxHashSet::default(),
             room: Room::new(room),
             answers: VecDeque::new(),
             answer_ns,
@@ -431,38 +427,27 @@ mod tests {
         assert_eq!(buffer.departures(Lpn(3)).map(|departure| departure.operation).collect::<Vec<_>>(), [7, 9, 10, 11]);
         for operation in [7, 9, 10] {
             assert!(buffer.leaving(Lpn(3)).is_all);
-            buffer.arrive(Lpn(3), operation, false);
+            buffer.arrive(Lpn(3), operation);
         }
         assert_eq!(buffer.leaving(Lpn(3)), known(0b100, false));
-        buffer.arrive(Lpn(3), 11, false);
+        buffer.arrive(Lpn(3), 11);
         assert!(!buffer.holds(Lpn(3)) && buffer.holds(Lpn(4)));
     }
 
     #[test]
-    fn a_page_that_fails_on_its_way_is_gone_until_all_of_it_is_new() {
+    fn only_all_of_a_page_renews_it() {
         let (page, part) = (Lpn(3), 0b0110);
         let mut buffer = dram(4, 10, 4096);
         let all = buffer.all_sectors();
-        let leave = |buffer: &mut Buffer, sectors, failed| {
+        for (sectors, expected) in [(Some(part), false), (Some(all), true), (None, true)] {
             buffer.depart(page, Departure { operation: 7, strip: 0, sectors, number: 0 });
-            let meanwhile = buffer.is_gone(page);
-            buffer.arrive(page, 7, failed);
-            (meanwhile, buffer.is_gone(page))
-        };
-        assert_eq!(leave(&mut buffer, Some(part), false), (false, false));
-        assert_eq!(leave(&mut buffer, None, true), (false, false), "of a trim that fails the host is told");
-        assert_eq!(leave(&mut buffer, Some(part), true), (false, true));
-        assert_eq!(leave(&mut buffer, Some(part), false), (true, true), "a part covers nothing but itself");
-        assert_eq!(leave(&mut buffer, None, true), (false, true), "flash still has what is old");
-        assert_eq!(leave(&mut buffer, Some(all), true), (false, true));
-        assert_eq!(leave(&mut buffer, Some(all), false), (false, false));
-        assert_eq!(leave(&mut buffer, Some(part), true), (false, true));
-        assert_eq!(leave(&mut buffer, None, false), (false, false));
-        assert_eq!(leave(&mut buffer, Some(all), true), (false, true));
-        assert_eq!((buffer.count_gone(), buffer.counts.pages_failed), (1, 4));
+            assert_eq!((buffer.renews(page), buffer.is_whole(sectors)), (expected, expected));
+            assert_eq!(buffer.arrive(page, 7), sectors);
+            assert!(!buffer.renews(page), "it is on flash, or nowhere");
+        }
         buffer.insert(page, part);
-        assert!(buffer.is_gone(page));
+        assert!(!buffer.renews(page));
         buffer.merge(buffer.find(page).unwrap(), all);
-        assert_eq!((buffer.is_gone(page), buffer.count_gone()), (false, 0), "the newest whole content counts");
+        assert!(buffer.renews(page));
     }
 }

@@ -74,8 +74,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         if C::TRACKED {
             self.content.submitted(sequence, lpn, if lanes == u64::MAX { Submitted::Whole } else { Submitted::Part(lanes) });
         }
-        if self.buffered().is_gone(lpn) && sectors != self.buffered().all_sectors() {
-            self.needs_what_is_gone(id);
+        if self.is_gone(lpn) && sectors != self.buffered().all_sectors() {
+            self.fail_over_what_is_gone(id);
             return 0;
         }
         let found = self.buffered().find(lpn);
@@ -159,12 +159,12 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Reads sectors of a page. What flash has to deliver goes into `run`, which is read when it cannot grow. If the
     /// buffer delivers any of it, returns the number with which NVRAM took that in.
     fn read_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64, run: &mut Run) -> Option<u64> {
-        let buffer = self.buffered();
-        if buffer.is_gone(lpn) {
-            buffer.counts.read_misses += 1;
-            self.needs_what_is_gone(id);
+        if self.is_gone(lpn) {
+            self.buffered().counts.read_misses += 1;
+            self.fail_over_what_is_gone(id);
             return None;
         }
+        let buffer = self.buffered();
         let mut taken = buffer.take(lpn);
         let missing = sectors & !taken.buffered;
         *(if missing == 0 { &mut buffer.counts.read_hits } else { &mut buffer.counts.read_misses }) += 1;
@@ -246,16 +246,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.start_admitted();
     }
 
-    /// Whole pages were discarded, and their trims are decided: of those that are gone, what flash has nothing of has no trim, and is unwritten at once.
-    #[cold]
-    pub(super) fn discard_gone(&mut self, first: u64, end: u64) {
-        let (space, scheme, media) = (self.options.space_pages, &self.scheme, &self.media);
-        let is_discarded = |lpn: Lpn| (lpn.0 + space - first % space) % space < end - first;
-        let is_on_flash = |lpn: Lpn| media.lookup(scheme.locate(lpn), Version::Current).is_some();
-        let buffer = self.buffer.as_deref_mut().expect("only with a buffer");
-        buffer.forget_gone(|lpn| is_discarded(lpn) && !is_on_flash(lpn));
-    }
-
     /// The pages are admitted that the operations `startable` write.
     fn start_admitted(&mut self) {
         for index in 0..self.startable.len() {
@@ -300,10 +290,16 @@ impl<C: Content, M: Media> Engine<C, M> {
         let now_ns = self.clock.now_ns();
         let buffer = self.buffer.as_deref_mut().expect("only with a buffer");
         for lpn in operation.host_pages() {
-            buffer.arrive(lpn, id, failed);
-            if failed && operation.kind == OperationKind::Trim {
-                // Whatever was there still is.
-                buffer.is_on_flash(lpn);
+            let sectors = buffer.arrive(lpn, id);
+            match (failed, sectors) {
+                // Of a discard that fails the host is told; whatever was there still is.
+                (true, None) => buffer.is_on_flash(lpn),
+                (true, Some(_)) => {
+                    buffer.counts.pages_failed += 1;
+                    self.gone.insert(lpn.0);
+                }
+                (false, _) if !self.gone.is_empty() && buffer.is_whole(sectors) => drop(self.gone.remove(&lpn.0)),
+                (false, _) => {}
             }
             if operation.kind == OperationKind::Write {
                 buffer.give_back(lpn, now_ns, &mut self.startable);
@@ -319,32 +315,6 @@ impl<C: Content, M: Media> Engine<C, M> {
             Failure::NoSpace => counts.failed_no_space += 1,
             Failure::Lost => counts.failed_lost += 1,
         }
-    }
-
-    // ---- what is gone ----
-
-    /// Whether the data buffer has lost what it had taken of the page: older content, which flash may still have, must not pass for it.
-    pub fn is_gone(&self, lpn: Lpn) -> bool {
-        self.buffer.as_ref().is_some_and(|buffer| buffer.is_gone(lpn))
-    }
-
-    /// Whether a read goes to flash for the rest of a page that is gone since.
-    #[inline]
-    pub(super) fn reads_what_is_gone(&self, id: u32) -> bool {
-        self.buffer.as_ref().is_some_and(|buffer| buffer.has_gone()) && self.reads_any_gone(id)
-    }
-
-    #[cold]
-    fn reads_any_gone(&self, id: u32) -> bool {
-        let operation = self.operation(id);
-        operation.kind == OperationKind::Read && operation.host_pages().any(|lpn| self.is_gone(lpn))
-    }
-
-    /// A read of a page that is gone fails, and so does a write of a part of it, beneath which nothing is.
-    #[cold]
-    fn needs_what_is_gone(&mut self, id: u32) {
-        let failed = &mut self.requests[id as usize].failed;
-        *failed = (*failed).max(Some(Failure::Lost));
     }
 
     // ---- contents ----
@@ -410,11 +380,14 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn advance_to_answers(&mut self, time_ns: u64) -> Result<(), Halted> {
         let makes_room = !self.flushes_to_flash();
         loop {
-            let others_ns = if makes_room { self.media.next_event_ns().min(self.clock.next_timer_ns()) } else { NEVER };
-            if others_ns.min(self.next_answer_ns()) > time_ns {
+            let (timer_ns, answer_ns) = (self.clock.next_timer_ns(), self.next_answer_ns());
+            if makes_room && self.media.next_event_ns() <= timer_ns.min(answer_ns).min(time_ns) {
+                self.process_event();
+            } else if answer_ns <= time_ns || makes_room && timer_ns <= time_ns {
+                self.advance()?;
+            } else {
                 return Ok(());
             }
-            self.advance()?;
         }
     }
 

@@ -1,6 +1,6 @@
 //! How an operation ends: its answer, and its state change in one instant; or it fails, and changes nothing.
 
-use super::content::Content;
+use super::content::{Content, Ending};
 use super::slot::{NIL, REBUILD, TRANSLATION};
 use super::state::Engine;
 use crate::media::Media;
@@ -28,6 +28,9 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.answers_early |= operation.lag > 0;
             for lpn in operation.host_pages() {
                 self.in_controller.insert(lpn.0, id);
+            }
+            if !self.gone.is_empty() {
+                self.covers_what_was_gone(&operation);
             }
         }
         self.answered(request);
@@ -69,11 +72,22 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.translation.is_some() {
             self.settle_translation(id, &operation, job == TRANSLATION, failed);
         }
+        let departs = self.slots[id as usize].departs;
+        let is_believed = operation.kind != OperationKind::Read && if request == NIL { departs } else { answered };
+        let ending = match failed {
+            false => Ending::Done,
+            true if is_believed => Ending::Gone,
+            true => Ending::Failed,
+        };
         if C::TRACKED {
-            self.content.ended(id, &operation, failed);
+            self.content.ended(id, &operation, ending);
         }
-        if self.slots[id as usize].departs {
+        if departs {
             self.arrives(id, &operation, failed);
+        } else if ending == Ending::Gone {
+            self.breaks_its_word(&operation);
+        } else if ending == Ending::Done && !self.gone.is_empty() {
+            self.covers_what_was_gone(&operation);
         }
         if operation.kind != OperationKind::Job && job != TRANSLATION {
             match failed {

@@ -87,7 +87,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             };
             first += self.decide(id, &extent);
         }
-        if self.buffer.as_ref().is_some_and(|buffer| buffer.has_gone()) {
+        if !self.gone.is_empty() {
             self.discard_gone(start, end);
         }
     }

@@ -23,6 +23,7 @@ mod ending;
 mod exposure;
 mod extents;
 mod failure;
+mod gone;
 pub mod in_flight;
 mod instant;
 pub mod locks;

@@ -16,7 +16,7 @@ use crate::statistics::Statistics;
 use flashraid_redundancy::{Decisions, Job, Scheme};
 use flashraid_vocabulary::memory::reserved;
 use flashraid_vocabulary::{Change, Lpn, MemberPage, Wave};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
 /// Page operations started last that are remembered for fetching ahead: about as many as a device has array units.
@@ -65,6 +65,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     /// Answered writes that have not ended, by page: only where a write may be answered before it ends.
     pub(super) in_controller: FxHashMap<u64, u32>,
     pub(super) answers_early: bool,
+    /// Pages whose write the host takes for done and that failed; nothing whole has come to flash since (`gone`).
+    pub(super) gone: FxHashSet<u64>,
     /// The data buffer, if there is one.
     pub(crate) buffer: Option<Box<Buffer>>,
     /// The pages that are being evicted, in ascending order: operations that write them are being decided.
@@ -145,6 +147,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             first_write: 0,
             flushes: VecDeque::new(),
             in_controller: Default::default(),
+            gone: FxHashSet::default(),
             wave: Wave::default(),
             decisions: Decisions::default(),
             granted: reserved(MOST_AT_ONCE),

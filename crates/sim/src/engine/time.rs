@@ -141,7 +141,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     #[inline]
-    fn process_event(&mut self) {
+    pub(super) fn process_event(&mut self) {
         self.clock.advance_to(self.media.next_event_ns());
         self.media.advance(&mut self.content);
         if self.recorder.is_some() {

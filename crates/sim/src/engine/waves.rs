@@ -25,7 +25,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     fn step(&mut self, id: u32) {
-        if self.reads_what_is_gone(id) {
+        if self.needs_what_is_gone(id) {
             return self.give_up(id, Failure::Lost);
         }
         let mut wave = std::mem::take(&mut self.wave);
@@ -92,7 +92,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let mut wave = std::mem::take(&mut self.wave);
         wave.clear();
         self.take_held(id, &mut wave);
-        if self.slots[id as usize].outcomes.read_failed || self.reads_what_is_gone(id) {
+        if self.slots[id as usize].outcomes.read_failed || self.needs_what_is_gone(id) {
             // What it planned with is lost meanwhile.
             self.wave = wave;
             return self.start_over(id);

@@ -52,8 +52,8 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &serde_json::Value
 fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> Vec<String> {
     let mut warnings = Vec::new();
     let lost = |pages: u64| if pages == 1 { "1 host page is lost".into() } else { format!("{pages} host pages are lost") };
-    let of_buffer = with_engine!(&simulation.engine, engine => engine.buffer().map_or(0, |buffer| buffer.count_gone())) as u64;
-    if let of_flash @ 1.. = result["losses"]["host_pages"].as_u64().unwrap_or(0).saturating_sub(of_buffer) {
+    let gone = with_engine!(&simulation.engine, engine => engine.count_gone()) as u64;
+    if let of_flash @ 1.. = result["losses"]["host_pages"].as_u64().unwrap_or(0).saturating_sub(gone) {
         let why = match result["window"].is_null() {
             true => "more has failed than the scheme survives",
             false => {
@@ -69,8 +69,12 @@ fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> 
     let failed = &result["buffer"]["failed_evictions"];
     let failed = failed["no_space"].as_u64().unwrap_or(0) + failed["lost"].as_u64().unwrap_or(0);
     let what = if failed == 1 { "1 write of buffered pages".into() } else { format!("{failed} writes of buffered pages") };
-    match (failed, of_buffer) {
+    match (failed, gone) {
         (0, 0) => {}
+        (0, pages) if result["buffer"].is_null() => warnings.push(format!(
+            "{}: the host had its answer before they were on flash (write_completes = data_in), and no page was left for them",
+            lost(pages)
+        )),
         (0, pages) => warnings.push(format!("{}: the data buffer had taken what it could not write to flash", lost(pages))),
         (_, 0) => warnings.push(format!("{what} failed after the host had its answer; the pages were written anew or discarded since")),
         (_, pages) => warnings.push(format!("{what} failed after the host had its answer: {}", lost(pages))),

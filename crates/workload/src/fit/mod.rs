@@ -71,10 +71,14 @@ pub fn fit_trace(path: &Path, options: &TraceOptions, page_bytes: NonZeroU64, go
         }
     }
     let name = trace.finish()?.name;
+    if requests.len() < 2 {
+        let what = "holds one request; a model of it needs at least two, as it is one of the gaps between them too".into();
+        return Err(TraceError::Unusable { path: path.into(), what });
+    }
     fit(&requests, page_bytes, &name, go_on).ok_or(TraceError::Interrupted)
 }
 
-/// Fits a profile to requests in the order of arrivals, at least one; `name` says what they are. `go_on` is told how many twins were
+/// Fits a profile to requests in the order of arrivals, at least two; `name` says what they are. `go_on` is told how many twins were
 /// made, and may end the search: then the best one counts. None: not one was made.
 pub fn fit(requests: &[HostRequest], page_bytes: NonZeroU64, name: &str, go_on: &mut GoOn<'_>) -> Option<Fit> {
     let statistics = statistics(requests.iter().copied(), page_bytes);

@@ -126,7 +126,7 @@ impl<R: Rule> Delayed<Formula, R> {
         if build.members > MOST_MEMBERS {
             return Err(ParameterError(format!("{name} works on at most {MOST_MEMBERS} members; the device has {}", build.members)));
         }
-        let map = Formula::new(Layout::from_build(build)?, build);
+        let map = Formula::new(Layout::from_build(build)?, build.members, build.pages_per_member);
         Ok(Self::new(map, build.page_bytes, entries(build)?, rule, replacement))
     }
 }

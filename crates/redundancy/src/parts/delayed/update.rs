@@ -22,11 +22,10 @@ impl<M: StripeMap, R: Rule> Delayed<M, R> {
     /// there is no parity that could be made (`None`).
     fn next(&self, operation: &mut Operation, stripe: &Stripe<M::Row>, changed: u64) -> Option<Next> {
         let mut sum = Sum { delayed: operation.method == Method::Rmw, ..Sum::default() };
-        if operation.step == 0 {
-            (operation.method, sum) = match stripe.lost == Losses::default() {
-                true => (Method::Deferred, Sum::default()),
-                false => made_anew(stripe, changed),
-            };
+        if operation.step == 0 && stripe.lost == Losses::default() {
+            operation.method = Method::Deferred;
+        } else if operation.step == 0 {
+            (operation.method, sum) = made_anew(stripe, changed);
             if !can_be_covered(stripe, changed, operation.method != Method::None) {
                 let apart = self.rule.next(stripe, changed);
                 operation.method = Method::Deferred;

@@ -57,7 +57,7 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
         return Err(ParameterError("cr5m needs mirror chips with room for a copy; the device has none".to_string()));
     }
     let rule = Rule { update: UpdateRule::from_build(build)?, consolidates_last_strip: build.choice(&CONSOLIDATE)? == "last_strip" };
-    let map = Formula::new(Layout::from_build(build)?, build);
+    let map = Formula::new(Layout::from_build(build)?, build.members, build.pages_per_member);
     let limits = Limits {
         limit_thousandths: u64::from(build.thousandths(&MW_LIMIT)?),
         data_chips: u64::from(build.data_chips),

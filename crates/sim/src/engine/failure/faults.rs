@@ -89,15 +89,15 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.media.lost_versions()
     }
 
-    /// Host pages that nothing brings back, as things are now: lost, and beyond what the scheme can recover; or gone on their way to flash.
+    /// Host pages that nothing brings back, as things are now: lost, beyond what the scheme can recover, and not written anew as a whole since, which the
+    /// data buffer may still have; or gone on their way to flash.
     pub fn lost_pages(&self) -> impl Iterator<Item = Lpn> {
         let lost = |address, version| self.media.is_lost(address, version);
         let mut sources = Vec::new();
-        let has_gone = self.buffer.as_ref().is_some_and(|buffer| buffer.has_gone());
-        let pages = if self.media.has_failures() || has_gone { self.options.space_pages } else { 0 };
+        let pages = if self.media.has_failures() || !self.gone.is_empty() { self.options.space_pages } else { 0 };
         (0..pages).map(Lpn).filter(move |lpn| {
             let is_lost = lost(self.scheme.locate(*lpn), Version::Current) && !self.scheme.recover(*lpn, &lost, &mut sources);
-            is_lost || self.is_gone(*lpn)
+            is_lost && !self.is_renewed(*lpn) || self.is_gone(*lpn)
         })
     }
 

@@ -20,8 +20,6 @@ pub(super) const POISON: u64 = 0xBAD0_BAD0_BAD0_BAD0;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gathered {
     pub(super) sequence: u64,
-    /// Whether it writes what leaves the data buffer.
-    pub(super) evicts: bool,
     /// The parity of its stripe.
     pub(super) parity: Option<MemberPage>,
     /// Contents delivered by its reads.

@@ -35,7 +35,7 @@ impl Episode {
         let failed_lost = if evictions.pages_failed == 0 { self.engine.statistics.failed_lost } else { evictions.failed_lost };
         if self.exceeded {
             self.check_losses(&gone)?;
-        } else if let Some(lpn) = gone.iter().find(|lpn| !self.engine.is_gone(**lpn)) {
+        } else if let Some(lpn) = gone.iter().find(|lpn| self.engine.buffer().is_none() || !self.engine.is_gone(**lpn)) {
             return Err((Some(lpn.0), "is lost, and no more has failed than is survived".into()));
         } else if failed_lost > 0 {
             return Err((None, "a request failed as if data were lost, and none are".into()));
@@ -71,7 +71,7 @@ impl Episode {
         if let Some(lpn) = reported.iter().find(|lpn| !is_explained(lpn)) {
             return Err((Some(lpn.0), "is reported as lost, and what its stripe still has gives it".into()));
         }
-        if let Some(lpn) = must.iter().find(|lpn| reported.binary_search(lpn).is_err()) {
+        if let Some(lpn) = must.iter().find(|lpn| reported.binary_search(lpn).is_err() && !self.engine.is_renewed(**lpn)) {
             return Err((Some(lpn.0), "must be lost, and is not reported".into()));
         }
         self.pages_gone = self.pages_gone.max(reported.len() as u64);

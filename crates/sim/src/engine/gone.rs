@@ -1,0 +1,91 @@
+//! Pages that are gone: the host was told that it has written them, they did not come to flash, and nobody has them any more. Flash may still have
+//! what they held before, and redundancy that gives it, which must not pass for them: they are lost, until all of a page is written or discarded.
+//!
+//! So is what a data buffer cannot write; its entry may hold what several requests wrote, most of them long answered. Without a buffer, so is a write
+//! that is answered when its data are in the chips' registers (`write_completes`), or before its last programs have ended (the lag of an operation),
+//! if no page is left for it when its chip dies.
+
+use super::content::Content;
+use super::state::Engine;
+use crate::media::Media;
+use flashraid_redundancy::parts::bits::Bits;
+use flashraid_redundancy::{Failure, Operation, OperationKind};
+use flashraid_vocabulary::{Lpn, Version};
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// Whether the page is gone: older content, which flash may still have, must not pass for it.
+    pub fn is_gone(&self, lpn: Lpn) -> bool {
+        !self.gone.is_empty() && self.gone.contains(&lpn.0) && !self.is_renewed(lpn)
+    }
+
+    /// Whether the data buffer has all of the page, or a discard of it, so that what flash has lost of it is not missed.
+    pub fn is_renewed(&self, lpn: Lpn) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| buffer.renews(lpn))
+    }
+
+    /// Pages that are gone.
+    pub fn count_gone(&self) -> usize {
+        self.gone.iter().filter(|lpn| self.is_gone(Lpn(**lpn))).count()
+    }
+
+    /// Whether the operation needs what is gone: it reads it, or writes a part over it. (What leaves a buffer covers nothing but itself.)
+    #[inline]
+    pub(super) fn needs_what_is_gone(&self, id: u32) -> bool {
+        !self.gone.is_empty() && self.needs_any_gone(id)
+    }
+
+    #[cold]
+    fn needs_any_gone(&self, id: u32) -> bool {
+        let operation = self.operation(id);
+        let needed = match operation.kind {
+            OperationKind::Read => operation.strips,
+            OperationKind::Write if self.buffer.is_none() => operation.beneath,
+            _ => 0,
+        };
+        Bits(needed).any(|strip| self.is_gone(operation.host_page(strip)))
+    }
+
+    /// A read of a page that is gone fails, and so does a write of a part of it, beneath which nothing is.
+    #[cold]
+    pub(super) fn fail_over_what_is_gone(&mut self, request: u32) {
+        let failed = &mut self.requests[request as usize].failed;
+        *failed = (*failed).max(Some(Failure::Lost));
+    }
+
+    /// A write or discard that the host takes for done has failed.
+    #[cold]
+    pub(super) fn breaks_its_word(&mut self, operation: &Operation) {
+        self.gone.extend(operation.host_pages().map(|lpn| lpn.0));
+    }
+
+    /// A write or discard covers what was gone.
+    #[cold]
+    pub(super) fn covers_what_was_gone(&mut self, operation: &Operation) {
+        let whole = match operation.kind {
+            OperationKind::Write => operation.strips & !operation.beneath,
+            OperationKind::Trim => operation.strips,
+            _ => 0,
+        };
+        for strip in Bits(whole) {
+            self.gone.remove(&operation.host_page(strip).0);
+        }
+    }
+
+    /// Whole pages were discarded, and their trims are decided: of those that are gone, what flash has nothing of has no trim, and is unwritten at once.
+    #[cold]
+    pub(super) fn discard_gone(&mut self, first: u64, end: u64) {
+        let Self { gone, buffer, scheme, media, options, .. } = self;
+        let space = options.space_pages;
+        let is_discarded = |lpn: Lpn| (lpn.0 + space - first % space) % space < end - first;
+        let is_on_flash = |lpn: Lpn| media.lookup(scheme.locate(lpn), Version::Current).is_some();
+        gone.retain(|lpn| {
+            let lpn = Lpn(*lpn);
+            let leaves = buffer.as_ref().is_some_and(|buffer| buffer.departures(lpn).next().is_some());
+            let stays = leaves || !is_discarded(lpn) || is_on_flash(lpn);
+            if let Some(buffer) = buffer.as_mut().filter(|_| !stays) {
+                buffer.is_off_flash(lpn);
+            }
+            stays
+        });
+    }
+}
