@@ -7,12 +7,14 @@ import sys
 import threading
 import time
 import warnings
+from types import SimpleNamespace
 
 import pytest
 from conftest import PAGE, ROOT, SAMPLE, write_trace, writes
 
 import flashraid as fr
 from flashraid import _native
+from flashraid.comparison import Comparison
 
 READ_NS, WRITE_NS = 122_575, 302_575  # ssd1, idle: 7 x 25 + 20,000 + 4096 x 25, and 7 x 25 + 4096 x 25 + 200,000
 
@@ -295,3 +297,12 @@ def test_no_warning_where_there_is_nothing_to_say(tmp_path, device):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fr.run(write_trace(tmp_path, writes(10)), device=device, scheme="raid5")
+
+
+@pytest.mark.parametrize(
+    ("statuses", "gravest"),
+    [((0, 0), 0), ((0, 3), 3), ((3, 130), 130), ((130, 3), 130), ((130, 1), 1), ((1, 3), 1), ((3, 0, 130, 1), 1)],
+)
+def test_a_comparison_ends_as_its_gravest_result(statuses, gravest):
+    results = [SimpleNamespace(status=status) for status in statuses]
+    assert Comparison(results).status == gravest

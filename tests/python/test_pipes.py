@@ -4,6 +4,7 @@ import gzip
 import json
 import lzma
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -145,3 +146,17 @@ def test_no_number_of_an_operating_system_error(command, tmp_path, what):
     assert "No such file or directory" in done.stderr
     assert "os error" not in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("closed", [{"stdout"}, {"stderr"}, {"stdout", "stderr"}])
+def test_a_reader_that_has_gone_leaves_nothing_half_written(trace, tmp_path, closed):
+    """The command ends as others do then, by SIGPIPE, once it has something to say; files that are not complete are removed."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    targets = {name: writing if name in closed else subprocess.DEVNULL for name in ("stdout", "stderr")}
+    line = [str(COMMAND), "run", str(trace), "--device", "tiny", "--scheme", "fra", "--verify", "--fail", "channel:0@50%"]
+    before = set(tmp_path.iterdir())
+    status = subprocess.run([*line, "--json", str(tmp_path / "r.json"), "--series", str(tmp_path / "s.csv")], **targets, check=False, timeout=60)
+    os.close(writing)
+    assert status.returncode == -signal.SIGPIPE
+    assert not any(path.name.startswith(".") for path in set(tmp_path.iterdir()) - before)

@@ -9,7 +9,7 @@ from conftest import ROOT
 
 import flashraid as fr
 from flashraid.reproduce import changes, judgements, page, papers
-from flashraid.reproduce.metrics import measured
+from flashraid.reproduce.metrics import METRICS, measured
 from flashraid.reproduce.outcome import Reproduction, from_tree, measure, recorded, tree
 from flashraid.reproduce.papers import Claim, Experiment, Explanation, Paper
 from flashraid.reproduce.runs import Cell, Runner, missing_traces, run_of
@@ -34,6 +34,12 @@ def figures(new=NEW, metric="mean"):
             found["new", workload, point, metric] = value
             found["old", workload, point, metric] = 100.0
     return found
+
+
+def test_old_versions_are_a_share_of_one_for_each_data_strip_of_each_entry():
+    guard = {"most_old_pages": 40, "most_entries": 20}
+    assert METRICS["old_share"].of({"members": [0] * 5, "guard": guard}) == 50.0
+    assert METRICS["old_share"].of({"members": [0] * 5}) == 0.0
 
 
 def judged(of="new", values=NEW, **claim):

@@ -218,9 +218,9 @@ pub trait Scheme: Guardian + Send {
         false
     }
 
-    /// Of the host pages of a stripe, how many the failure of the unit on which they lie would take now for that reason. It changes when an
+    /// The data strips of a stripe that the failure of the unit on which they lie would take now for that reason. They change when an
     /// operation on the stripe ends, when a base of it is erased, at first touches and when something fails.
-    fn exposed(&self, _stripe: StripeId, _view: &dyn View) -> u32 {
+    fn exposed(&self, _stripe: StripeId, _view: &dyn View) -> u64 {
         0
     }
 

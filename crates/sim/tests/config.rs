@@ -716,8 +716,8 @@ fn mirror_chips_hold_no_data() {
     let refusal = |pairs: &[(&str, &str)]| on("ssd1", "raid5", pairs).unwrap_err();
     assert_eq!(
         refusal(&[("mirror_chips", "4")]),
-        "raid5 on ssd1: mirror_chips = 4: these are chips of a channel, and one more at least must hold data: allowed are 0 to 3, or \
-         chips_per_channel from 5"
+        "raid5 on ssd1: mirror_chips = 4: these are chips of a channel, and one more at least must hold data: allowed are mirror_chips to \
+         3, or chips_per_channel from 5"
     );
     assert_eq!(
         refusal(&[("mirror_chips", "1"), ("member", "chip")]),
@@ -836,6 +836,9 @@ fn a_threshold_above_what_the_fill_leaves_is_warned_of() {
     assert!(warnings(&[("fill", "0.5")]).is_empty());
     let full = warnings(&[("fill", "0.9")]);
     assert!(full.len() == 1 && full[0].starts_with("gc_threshold = 0.3: ") && full[0].contains("30.0 %") && full[0].contains("19.0 %"));
+    // Mirror chips hold none of it: 1 - 0.7 x 0.9 = 37 % of the others.
+    let mirrored = on("ssd1", "cr5m", &[("fill", "0.7"), ("gc_threshold", "0.4")]).unwrap().warnings().unwrap();
+    assert!(mirrored.len() == 1 && mirrored[0].contains("40.0 %") && mirrored[0].contains("37.0 %"), "{mirrored:?}");
     let user_bytes = on("ssd1", "raid5", &[]).unwrap().build_scheme().unwrap().user_pages() * 4096;
     assert_eq!(warnings(&[("fill_bytes", &(user_bytes / 10 * 9).to_string())]), full);
     assert!(warnings(&[("fill", "0.9"), ("space_bytes", &(user_bytes / 2).to_string())]).is_empty(), "a share of the space");

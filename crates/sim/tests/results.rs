@@ -196,6 +196,16 @@ fn measuring_may_begin_when_the_warm_up_begins() {
     }
 }
 
+/// What is left out is no request of the warm-up.
+#[test]
+fn a_warm_up_counts_only_what_is_replayed() {
+    let beyond = 1 << 40;
+    let requests: Vec<_> = (0..40).map(|number| (number, write(if number < 10 { beyond } else { number }, 1))).collect();
+    let (result, _) = replayed("left-out", &requests, "raid0", &[("on_error", "skip"), ("warmup", "12")]);
+    let work = &result["workload"];
+    assert_eq!([&work["left_out"], &work["warmup_requests"], &work["requests"]], [&Value::from(10), &12.into(), &18.into()]);
+}
+
 // ---- the window of data loss ----
 
 /// What is counted as operations end is what verification finds by trying every failure: under collection, discards and sub-page writes.
@@ -234,6 +244,10 @@ fn the_window_of_one_write_is_as_long_as_it_takes_to_make_its_parity() {
     assert_eq!(number(&window["exposed_ns"]), simulated_ns - WRITE_NS as f64);
     assert_eq!(simulated_ns, (WRITE_NS + 122_575 + WRITE_NS) as f64);
     is_near(&window["mean_pages"], number(&window["exposed_ns"]) / simulated_ns);
+    // Answered with the data in the chip's registers, it is exposed while they are programmed, too.
+    let early = [("fill", "0.5"), ("write_completes", "data_in")];
+    let (early, _) = replayed("window-early", &[(0, write(0, 1))], "fra", &early);
+    assert_eq!(number(&early["window"]["exposed_ns"]), number(&window["exposed_ns"]) + 200_000.0);
     // Two pages written during the warm-up, whose parities wait for the drive to be idle, are exposed when measuring begins.
     let requests = [(0, write(0, 1)), (0, write(7, 1)), (304, pages(HostOp::Read, 0, 1))];
     let (result, _) = replayed("window-warm", &requests, "fra", &[("fill", "0.5"), ("warmup", "2")]);

@@ -216,5 +216,8 @@ mod tests {
             assert!(compactor.place(&request(HostOp::Read, 0, 4096, source), &mut pieces));
         }
         assert_eq!(pieces.iter().map(|piece| piece.offset_bytes).collect::<Vec<_>>(), [0, M, 0]);
+        pieces.clear();
+        assert!(compactor.place(&request(HostOp::Trim, 0, 128 * M, 2), &mut pieces));
+        assert_eq!(pieces.iter().map(|piece| piece.offset_bytes).collect::<Vec<_>>(), [M], "a long discard is of its own device");
     }
 }

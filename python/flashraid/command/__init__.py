@@ -1,5 +1,6 @@
 """The command `flashraid`: data to standard output, progress and messages to standard error."""
 
+import os
 import re
 import signal
 import sys
@@ -9,11 +10,14 @@ from ..interrupts import Interrupts
 
 def main() -> None:
     """Runs the command and exits with its status."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough (`| head`) is no error
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, signal.default_int_handler)  # ends the command as Ctrl-C does, leaving nothing behind
-    sys.exit(run(sys.argv[1:]))
+    try:
+        sys.exit(run(sys.argv[1:]))
+    except BrokenPipeError:  # a reader that has seen enough (`| head`) is no error: once all is tidied up, it ends the command as it ends others
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
 
 
 # What the validator of options says of numbers, in the words of all other messages.
@@ -55,6 +59,8 @@ def _run(arguments: list[str]) -> int:
         return _fail(str(error), 1 if isinstance(error, DefectError) else 2)
     except OverflowError as error:
         return _fail(f"a number is out of range: {error}", 2)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         return _fail(f"{error.filename or 'output'}: {error.strerror}", 2)
 

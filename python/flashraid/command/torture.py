@@ -9,6 +9,7 @@ import typer
 
 from .. import _native
 from ..settings import Pairs
+from ..sizes import LARGEST
 from .options import Json, Quiet, Set, assignments
 from .output import Target
 from .progress import Progress
@@ -23,12 +24,12 @@ def torture(
             "--device", metavar="NAME|FILE", help="Preset, or a TOML file; by default small ones of many shapes."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of everything random.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=LARGEST, help="Seed of everything random.")] = 1,
     kills: Annotated[
-        int, typer.Option("--kills", metavar="K", min=1, help="Instants to check, for each scheme.")
+        int, typer.Option("--kills", metavar="K", min=1, max=LARGEST, help="Instants to check, for each scheme.")
     ] = 1000,
     kill: Annotated[
-        int | None, typer.Option("--kill", metavar="K", min=0, help="Only what leads to this kill.")
+        int | None, typer.Option("--kill", metavar="K", min=0, max=LARGEST, help="Only what leads to this kill.")
     ] = None,
     rebuild: Annotated[
         str,

@@ -9,7 +9,7 @@
 //! Departures: what the sources leave open. The oldest queued stripe is next, and waits for its own members alone. One with a lost page waits for its
 //! repair or for its next write. A write of which a page finds no place fails, as no parity is there that could hold it (SPEC 0.6 has one).
 
-use crate::parts::bits::Bits;
+use crate::parts::bits::{self, Bits};
 use crate::parts::cut;
 use crate::parts::raid::{Raid, waits_for_reads};
 use crate::parts::repair;
@@ -309,12 +309,12 @@ impl<M: StripeMap> Scheme for Fra<M> {
     }
 
     /// Pages that no parity covers; those that are lost already are not in danger any more.
-    fn exposed(&self, stripe: StripeId, view: &dyn View) -> u32 {
+    fn exposed(&self, stripe: StripeId, view: &dyn View) -> u64 {
         let Notes { changed, is_void, .. } = self.stripes[stripe.0 as usize];
         let row = self.raid.map().row(stripe);
         let uncovered = if is_void { row.all() } else { changed };
         let written = self.raid.written(&row, uncovered, view);
-        Bits(written).filter(|strip| !view.is_lost(row.data(*strip), Version::Current)).count() as u32
+        bits::of(Bits(written).filter(|strip| !view.is_lost(row.data(*strip), Version::Current)))
     }
 
     fn base_erased(&mut self, address: MemberPage) {

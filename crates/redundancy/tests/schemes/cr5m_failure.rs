@@ -222,6 +222,10 @@ fn repairs() {
     let mut two = host("1", "0 1 4");
     assert_eq!(pages(&only(two.repair_all())), ["1c", "1"]);
     assert_eq!(two.scheme.damage(StripeId(0), &two.flash), None);
+    // What is computed comes before what is copied: while it is lost, one more failure would take it for good.
+    let mut two = host("0", "0 1");
+    assert_eq!(two.scheme.damage(StripeId(0), &two.flash), Compute);
+    assert_eq!(two.repair_all().iter().map(pages).collect::<Vec<_>>(), [["0b 2 3 4", "1"], ["0c", "0"]]);
     // Want of room, of the member that is to take the page.
     for (mirrored, lost, full, damage) in [
         ("", "0", 0, NoRoom),

@@ -80,8 +80,9 @@ impl Device {
         }
         let why = if mirrors >= self.chips_per_channel {
             let (most, enough) = (self.chips_per_channel - 1, mirrors + 1);
+            let fewer = if most > 0 { format!("mirror_chips to {most}, or ") } else { String::new() };
             format!(
-                "these are chips of a channel, and one more at least must hold data: allowed are 0 to {most}, or chips_per_channel from {enough}"
+                "these are chips of a channel, and one more at least must hold data: allowed are {fewer}chips_per_channel from {enough}"
             )
         } else if self.member != Member::Channel {
             "mirror chips belong to a channel, allowed with member = channel only".into()

@@ -4,17 +4,6 @@
 use flashraid_redundancy::Operation;
 use flashraid_vocabulary::{Delivery, Lpn, MemberPage, Observer, Ppn, Sources};
 
-/// How an operation has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// What it did is durable.
-    Done,
-    /// It failed, did nothing, and the host is told so.
-    Failed,
-    /// It failed, did nothing, and the host takes it for done: what it was to write is gone.
-    Gone,
-}
-
 /// Content tracking. Operations are named by their slot in the engine, programs by their record, pages in the data buffer by their entry.
 /// Parts of pages are sets of lanes: bit i is the i-th 64th of the page.
 pub trait Content: Observer + Clone + Send {
@@ -45,8 +34,8 @@ pub trait Content: Observer + Clone + Send {
     fn assembled(&mut self, id: u32, operation: &Operation, delivery: &Delivery);
     /// The operation starts anew: what it has read counts no more, and what a read operation may see is what is acknowledged now.
     fn restarted(&mut self, id: u32, operation: &Operation);
-    /// The operation has ended.
-    fn ended(&mut self, id: u32, operation: &Operation, ending: Ending);
+    /// The operation has ended: what it did is durable, or it failed and did nothing. What the host takes for written is lost then.
+    fn ended(&mut self, id: u32, operation: &Operation, failed: bool);
     /// The host gets strip `strip` of read operation `id` without flash: from the controller, which holds it as a strip of write
     /// operation `writer` (slot, operation, strip), or else as zeroes.
     fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>);
@@ -143,7 +132,7 @@ impl Content for Untracked {
     fn programmed(&mut self, _: u32, _: Ppn) {}
     fn assembled(&mut self, _: u32, _: &Operation, _: &Delivery) {}
     fn restarted(&mut self, _: u32, _: &Operation) {}
-    fn ended(&mut self, _: u32, _: &Operation, _: Ending) {}
+    fn ended(&mut self, _: u32, _: &Operation, _: bool) {}
     fn check_without_flash(&mut self, _: u32, _: &Operation, _: u32, _: Option<(u32, &Operation, u32)>) {}
     fn buffered(&mut self, _: u32, _: u64, _: Lpn, _: u64, _: bool) {}
     fn check_in_buffer(&mut self, _: Lpn, _: u64, _: &Shares) {}

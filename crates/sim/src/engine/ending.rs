@@ -1,6 +1,6 @@
 //! How an operation ends: its answer, and its state change in one instant; or it fails, and changes nothing.
 
-use super::content::{Content, Ending};
+use super::content::Content;
 use super::slot::{NIL, REBUILD, TRANSLATION};
 use super::state::Engine;
 use crate::media::Media;
@@ -32,6 +32,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             if !self.gone.is_empty() {
                 self.covers_what_was_gone(&operation);
             }
+            self.note_answered(&operation);
         }
         self.answered(request);
     }
@@ -73,20 +74,14 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.settle_translation(id, &operation, job == TRANSLATION, failed);
         }
         let departs = self.slots[id as usize].departs;
-        let is_believed = operation.kind != OperationKind::Read && if request == NIL { departs } else { answered };
-        let ending = match failed {
-            false => Ending::Done,
-            true if is_believed => Ending::Gone,
-            true => Ending::Failed,
-        };
         if C::TRACKED {
-            self.content.ended(id, &operation, ending);
+            self.content.ended(id, &operation, failed);
         }
         if departs {
             self.arrives(id, &operation, failed);
-        } else if ending == Ending::Gone {
-            self.breaks_its_word(&operation);
-        } else if ending == Ending::Done && !self.gone.is_empty() {
+        } else if failed {
+            self.check_word(&operation, request);
+        } else if !self.gone.is_empty() {
             self.covers_what_was_gone(&operation);
         }
         if operation.kind != OperationKind::Job && job != TRANSLATION {
@@ -94,7 +89,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 false => self.scheme.ended(&operation),
                 true => self.scheme.failed(&operation),
             }
-            self.note_exposed(operation.stripe);
+            self.note_ended(operation.stripe);
         }
         if operation.kind == OperationKind::Repair {
             self.repair_ended(&operation, programs, job == REBUILD);

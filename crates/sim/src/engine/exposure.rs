@@ -3,11 +3,14 @@
 
 use flashraid_redundancy::Scheme;
 use flashraid_vocabulary::StripeId;
+use rustc_hash::FxHashMap;
 
 /// What is exposed, and what was since measuring began.
 #[derive(Clone, Debug)]
 pub struct Exposure {
     of_stripe: Vec<u8>,
+    /// Strips of answered writes that have not ended, and whose redundancy is made later. Each has its stripe's lock.
+    pub(super) in_registers: FxHashMap<StripeId, u64>,
     /// Pages exposed now.
     pub pages: u64,
     /// The most there were at once.
@@ -22,7 +25,15 @@ pub struct Exposure {
 impl Exposure {
     /// Nothing is exposed on a device of so many stripes.
     fn new(stripes: u32) -> Self {
-        Self { of_stripe: vec![0; stripes as usize], pages: 0, peak_pages: 0, exposed_ns: 0, page_ns: 0, since_ns: 0 }
+        Self {
+            of_stripe: vec![0; stripes as usize],
+            in_registers: FxHashMap::default(),
+            pages: 0,
+            peak_pages: 0,
+            exposed_ns: 0,
+            page_ns: 0,
+            since_ns: 0,
+        }
     }
 
     fn advance(&mut self, now_ns: u64) {
@@ -30,7 +41,9 @@ impl Exposure {
         self.since_ns = now_ns;
     }
 
-    pub(super) fn set(&mut self, stripe: StripeId, pages: u32, now_ns: u64) {
+    /// The scheme exposes these strips.
+    pub(super) fn set(&mut self, stripe: StripeId, strips: u64, now_ns: u64) {
+        let pages = (strips | self.in_registers.get(&stripe).copied().unwrap_or_default()).count_ones();
         // At most 63 data strips.
         let before = std::mem::replace(&mut self.of_stripe[stripe.0 as usize], pages as u8);
         if u32::from(before) != pages {

@@ -6,6 +6,8 @@
 //! if no page is left for it when its chip dies.
 
 use super::content::Content;
+use super::request::Request;
+use super::slot::NIL;
 use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::parts::bits::Bits;
@@ -52,10 +54,25 @@ impl<C: Content, M: Media> Engine<C, M> {
         *failed = (*failed).max(Some(Failure::Lost));
     }
 
-    /// A write or discard that the host takes for done has failed.
+    /// An operation of a request has failed. Of a write or discard that the host takes for done, the pages are gone, and flushes fail that were to make it
+    /// durable.
     #[cold]
-    pub(super) fn breaks_its_word(&mut self, operation: &Operation) {
+    pub(super) fn check_word(&mut self, operation: &Operation, request: u32) {
+        let is_change = matches!(operation.kind, OperationKind::Write | OperationKind::Trim);
+        if !is_change || request == NIL {
+            return;
+        }
+        let Request { unanswered, failed, write_index, .. } = self.requests[request as usize];
+        if unanswered > 0 || failed.is_some() {
+            return;
+        }
         self.gone.extend(operation.host_pages().map(|lpn| lpn.0));
+        for index in 0..self.flushes.len() {
+            let (target, flush) = self.flushes[index];
+            if target > write_index {
+                self.fail_over_what_is_gone(flush);
+            }
+        }
     }
 
     /// A write or discard covers what was gone.

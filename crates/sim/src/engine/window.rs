@@ -4,6 +4,7 @@ use super::content::Content;
 use super::exposure::Exposure;
 use super::state::Engine;
 use crate::media::Media;
+use flashraid_redundancy::{Method, Operation};
 use flashraid_vocabulary::StripeId;
 
 impl<C: Content, M: Media> Engine<C, M> {
@@ -25,7 +26,25 @@ impl<C: Content, M: Media> Engine<C, M> {
     #[inline]
     pub(super) fn note_exposed(&mut self, stripe: StripeId) {
         if let Some(exposure) = &mut self.exposure {
-            exposure.set(stripe, self.scheme.exposed(stripe, &self.media), self.clock.now_ns());
+            let exposed = self.scheme.exposed(stripe, &self.media);
+            exposure.set(stripe, exposed, self.clock.now_ns());
+        }
+    }
+
+    /// An operation on the stripe has ended.
+    #[inline]
+    pub(super) fn note_ended(&mut self, stripe: StripeId) {
+        if let Some(exposure) = &mut self.exposure {
+            exposure.in_registers.remove(&stripe);
+            self.note_exposed(stripe);
+        }
+    }
+
+    /// A write is answered: what makes redundancy up later is exposed from now on, as only the registers of the chips have it that program it.
+    pub(super) fn note_answered(&mut self, operation: &Operation) {
+        if let Some(exposure) = self.exposure.as_mut().filter(|_| operation.method == Method::Deferred) {
+            exposure.in_registers.insert(operation.stripe, operation.strips);
+            self.note_exposed(operation.stripe);
         }
     }
 

@@ -4,7 +4,7 @@
 
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_sim::engine::Engine;
-use flashraid_sim::engine::content::{Content, Ending, FILL, InBuffer, InEntry, Shares, Submitted};
+use flashraid_sim::engine::content::{Content, FILL, InBuffer, InEntry, Shares, Submitted};
 use flashraid_vocabulary::{Delivery, HostOp, HostRequest, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
 use std::collections::BTreeMap;
 
@@ -326,7 +326,7 @@ impl Content for Bytes {
         unreachable!("nothing fails here");
     }
 
-    fn ended(&mut self, _id: u32, _operation: &Operation, _ending: Ending) {}
+    fn ended(&mut self, _id: u32, _operation: &Operation, _failed: bool) {}
 
     fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>) {
         let content = writer.map_or(0, |(writer, write, strip)| self.host_strip(writer, write, strip));

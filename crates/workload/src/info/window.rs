@@ -63,3 +63,19 @@ impl Window {
         self.pages += u64::from(place.is_none_or(|place| place < self.first_place));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_window_is_the_first_with_the_most_pages() {
+        let mut window = Window::new(1000);
+        for (time_ns, pages) in [(0, 2), (1000, 1), (1999, 4), (7500, 5), (9000, 5), (12_000, 9)] {
+            window.arrive(time_ns, 0);
+            (0..pages).for_each(|_| window.touch(None));
+        }
+        assert_eq!((window.ended, window.busiest, window.pages_max), (12, 1, 5), "the last one has not ended");
+        assert_eq!((window.pages_sum, window.requests_sum, window.requests_max), (17, 5, 2));
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::layers::{ALL, Layers, ZERO};
 use super::state::{Gathered, LOST, MASK, POISON, Submission, Tags, bits, rank, taken_from};
-use crate::engine::content::{Content, Ending, InEntry, Shares, Submitted};
+use crate::engine::content::{Content, InEntry, Shares, Submitted};
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::memory::prefetch;
 use flashraid_vocabulary::{Delivery, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources};
@@ -64,6 +64,7 @@ impl Content for Tags {
     fn begin(&mut self, id: u32, operation: &Operation, parity: Option<MemberPage>, sequence: u64, entries: &[InEntry]) {
         let mut gathered = std::mem::take(grown(&mut self.gathered, id));
         (gathered.sequence, gathered.parity) = (sequence, parity);
+        gathered.evicts = !entries.is_empty();
         gathered.reads.clear();
         gathered.below.clear();
         gathered.answered_below.clear();
@@ -168,21 +169,19 @@ impl Content for Tags {
         }
     }
 
-    fn ended(&mut self, id: u32, operation: &Operation, ending: Ending) {
-        if operation.kind == OperationKind::Read && ending != Ending::Done {
+    fn ended(&mut self, id: u32, operation: &Operation, failed: bool) {
+        if operation.kind == OperationKind::Read && failed {
             let compared = self.gathered[id as usize].compared;
             bits(operation.strips & !compared).for_each(|strip| self.leave(operation.host_page(strip)));
         }
         for strip in bits(operation.strips) {
             let lpn = operation.host_page(strip);
             match operation.kind {
-                OperationKind::Write if ending == Ending::Gone => {
+                OperationKind::Write if failed && (self.gathered[id as usize].evicts || self.is_believed(id, lpn)) => {
                     let given = self.given(id, strip);
                     self.lose(lpn, &given);
                 }
-                OperationKind::Write | OperationKind::Trim if ending != Ending::Done => {
-                    self.is_unknown(lpn, self.gathered[id as usize].sequence + 1)
-                }
+                OperationKind::Write | OperationKind::Trim if failed => self.is_unknown(lpn, self.gathered[id as usize].sequence + 1),
                 OperationKind::Write => {
                     let given = self.given(id, strip);
                     // What covers all that flash holds leaves nothing of it, also where a discard that failed was believed.

@@ -20,6 +20,8 @@ pub(super) const POISON: u64 = 0xBAD0_BAD0_BAD0_BAD0;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gathered {
     pub(super) sequence: u64,
+    /// Whether it writes what leaves the data buffer.
+    pub(super) evicts: bool,
     /// The parity of its stripe.
     pub(super) parity: Option<MemberPage>,
     /// Contents delivered by its reads.
@@ -229,7 +231,14 @@ impl Tags {
         }
     }
 
-    /// What left the data buffer of a page did not come to flash, and nobody has it any more. Where nothing newer covers it, the page is what nobody
+    /// Whether the host was told that the operation's request has written the page.
+    pub(super) fn is_believed(&self, id: u32, lpn: Lpn) -> bool {
+        let number = self.gathered[id as usize].sequence + 1;
+        let is_answered = self.active.get(&lpn.0).is_none_or(|page| page.floor >= number);
+        is_answered && self.unknown.get(&lpn.0).is_none_or(|failed| *failed < number)
+    }
+
+    /// What the host takes for written of a page did not come to flash, and nobody has it any more. Where nothing newer covers it, the page is what nobody
     /// can deliver: reads that begin from now on must fail. Those under way may have seen what the buffer held.
     pub(super) fn lose(&mut self, lpn: Lpn, given: &Layers) {
         self.doubt(lpn);
