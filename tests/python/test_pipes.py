@@ -156,7 +156,8 @@ def test_a_reader_that_has_gone_leaves_nothing_half_written(trace, tmp_path, clo
     targets = {name: writing if name in closed else subprocess.DEVNULL for name in ("stdout", "stderr")}
     line = [str(COMMAND), "run", str(trace), "--device", "tiny", "--scheme", "fra", "--verify", "--fail", "channel:0@50%"]
     before = set(tmp_path.iterdir())
-    status = subprocess.run([*line, "--json", str(tmp_path / "r.json"), "--series", str(tmp_path / "s.csv")], **targets, check=False, timeout=60)
+    line += ["--json", str(tmp_path / "r.json"), "--series", str(tmp_path / "s.csv")]
+    done = subprocess.run(line, **targets, check=False, timeout=60)
     os.close(writing)
-    assert status.returncode == -signal.SIGPIPE
+    assert done.returncode == -signal.SIGPIPE
     assert not any(path.name.startswith(".") for path in set(tmp_path.iterdir()) - before)

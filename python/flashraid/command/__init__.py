@@ -59,6 +59,8 @@ def _run(arguments: list[str]) -> int:
         return _fail(str(error), 1 if isinstance(error, DefectError) else 2)
     except OverflowError as error:
         return _fail(f"a number is out of range: {error}", 2)
+    except SystemExit as error:
+        raise error.__context__ or error from None  # typer makes an exit of a closed pipe
     except BrokenPipeError:
         raise
     except OSError as error:

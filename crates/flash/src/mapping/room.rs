@@ -8,7 +8,8 @@ use flashraid_vocabulary::{MemberPage, Ppn, Version};
 
 impl Flash {
     /// Promises a page to a program of this version, if there is one; else starts what makes room.
-    #[inline]
+    // Always inlined, as callers know the version.
+    #[inline(always)]
     pub fn reserve(&mut self, address: MemberPage, version: Version) -> bool {
         let domain = self.domain_of(address, version);
         if self.hybrid.is_some() && !self.promise(self.slot(address)) {

@@ -112,9 +112,9 @@ impl StripeMap for Formula {
 
     #[inline]
     fn row(&self, stripe: StripeId) -> FormulaRow {
-        let (parity, width) = (self.parity_member(stripe), self.members - 1);
-        let (first, turn, jump) = if self.is_symmetric { (parity + 1, width - parity, -(self.members as i8)) } else { (0, parity, 1) };
-        FormulaRow { page: LocalPage(stripe.0), width, parity, first, turn, jump }
+        let (members, parity) = (u32::from(self.members), u32::from(self.parity_member(stripe)));
+        let (first, edge, jump) = if self.is_symmetric { (parity + 1, members, members.wrapping_neg()) } else { (0, parity, 1) };
+        FormulaRow { page: LocalPage(stripe.0), width: members - 1, parity, first, edge, jump }
     }
 
     #[inline]
@@ -132,40 +132,41 @@ impl StripeMap for Formula {
     }
 }
 
-/// A stripe of a formula: data strip i on member `first` + i, from strip `turn` on on the member `jump` further.
+/// A stripe of a formula: data strip i on member `first` + i, or, if that is `edge` or more, on the member `jump` further (modulo 2^32).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormulaRow {
     page: LocalPage,
-    width: u8,
-    parity: u8,
-    first: u8,
-    turn: u8,
-    jump: i8,
+    width: u32,
+    parity: u32,
+    first: u32,
+    edge: u32,
+    jump: u32,
 }
 
 impl Row for FormulaRow {
     #[inline]
     fn width(&self) -> u32 {
-        u32::from(self.width)
+        self.width
     }
 
     #[inline]
     fn data(&self, index: u32) -> MemberPage {
-        let jump = if index >= u32::from(self.turn) { i32::from(self.jump) } else { 0 };
-        MemberPage { member: MemberId((i32::from(self.first) + index as i32 + jump) as u16), page: self.page }
+        let before = self.first + index;
+        let member = if before >= self.edge { before.wrapping_add(self.jump) } else { before };
+        MemberPage { member: MemberId(member as u16), page: self.page }
     }
 
     #[inline]
     fn parity(&self) -> MemberPage {
-        MemberPage { member: MemberId(u16::from(self.parity)), page: self.page }
+        MemberPage { member: MemberId(self.parity as u16), page: self.page }
     }
 
     fn role(&self, member: MemberId) -> Option<Role> {
-        let index = i32::from(member.0) - i32::from(self.first);
-        let is_before_turn = (0..i32::from(self.turn)).contains(&index);
-        Some(match member.0 == u16::from(self.parity) {
+        let member = u32::from(member.0);
+        let is_before_jump = member >= self.first && member < self.edge;
+        Some(match member == self.parity {
             true => Role::Parity,
-            false => Role::Data((index - if is_before_turn { 0 } else { i32::from(self.jump) }) as u32),
+            false => Role::Data(if is_before_jump { member } else { member.wrapping_sub(self.jump) } - self.first),
         })
     }
 }

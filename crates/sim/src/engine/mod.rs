@@ -10,7 +10,7 @@
 //! 3. Its operations: `admission` (order), `space` (promised pages), `waves` (steps), `reads`, `ending`.
 //! 4. Time: `time`, `look_ahead`.
 //! 5. Work of nobody: `background`, `collection` (answers to GC); `instant` (work without time).
-//! 6. When something fails: `failure`. The map on flash: `translation`.
+//! 6. When something fails: `failure`, `gone`. The map on flash: `translation`.
 //! 7. Verification: `content` (what is asked), `tags`.
 //! 8. What is told: `recorder` and `recording`, `exposure` and `window`, `in_flight`.
 
