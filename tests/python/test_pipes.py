@@ -150,11 +150,22 @@ def test_no_number_of_an_operating_system_error(command, tmp_path, what):
 
 @pytest.mark.parametrize("closed", [{"stdout"}, {"stderr"}, {"stdout", "stderr"}])
 def test_a_reader_that_has_gone_leaves_nothing_half_written(trace, tmp_path, closed):
-    """The command ends as others do then, by SIGPIPE, once it has something to say; files that are not complete are removed."""
+    """The command ends as others do then, by SIGPIPE, once it has something to say; half-written files are removed."""
     reading, writing = os.pipe()
     os.close(reading)
     targets = {name: writing if name in closed else subprocess.DEVNULL for name in ("stdout", "stderr")}
-    line = [str(COMMAND), "run", str(trace), "--device", "tiny", "--scheme", "fra", "--verify", "--fail", "channel:0@50%"]
+    line = [
+        str(COMMAND),
+        "run",
+        str(trace),
+        "--device",
+        "tiny",
+        "--scheme",
+        "fra",
+        "--verify",
+        "--fail",
+        "channel:0@50%",
+    ]
     before = set(tmp_path.iterdir())
     line += ["--json", str(tmp_path / "r.json"), "--series", str(tmp_path / "s.csv")]
     done = subprocess.run(line, **targets, check=False, timeout=60)

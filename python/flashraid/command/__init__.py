@@ -15,7 +15,8 @@ def main() -> None:
             signal.signal(number, signal.default_int_handler)  # ends the command as Ctrl-C does, leaving nothing behind
     try:
         sys.exit(run(sys.argv[1:]))
-    except BrokenPipeError:  # a reader that has seen enough (`| head`) is no error: once all is tidied up, it ends the command as it ends others
+    except BrokenPipeError:
+        # A reader that has seen enough (`| head`) is no error: once all is tidied up, it ends this command as others.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGPIPE)
 

@@ -24,7 +24,9 @@ def torture(
             "--device", metavar="NAME|FILE", help="Preset, or a TOML file; by default small ones of many shapes."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=LARGEST, help="Seed of everything random.")] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, max=LARGEST, help="Seed of everything random.")
+    ] = 1,
     kills: Annotated[
         int, typer.Option("--kills", metavar="K", min=1, max=LARGEST, help="Instants to check, for each scheme.")
     ] = 1000,
