@@ -273,6 +273,20 @@ fn what_verification_finds_is_said_once_with_its_time() {
 
 // ---- losses, requests that failed, spare space ----
 
+/// RAID-5 answers when the data are programmed; then the chips of the strip and of its parity die, of a page that was never written before.
+#[test]
+fn what_an_early_answer_cost_is_said() {
+    let pairs = [("parity_in_response", "false"), ("fail", "channel:0@400us,channel:3@400us")];
+    let requests = [(0, write(5, 1)), (0, write(0, 1)), (10_000, pages(HostOp::Read, 0, 1))];
+    let finished = run(&trace("early", &requests), config("tiny", "raid5", &pairs), &Outputs::default(), false, &mut |_| true).unwrap();
+    let result: Value = serde_json::from_str(&finished.json).unwrap();
+    let failed = &result["requests"]["failed"];
+    assert_eq!((&result["losses"]["host_pages"], &failed["lost"], &failed["no_space"]), (&1.into(), &1.into(), &0.into()));
+    let said = "1 host page is lost: the host had its answer (write_completes, parity_in_response) before a part failed, and no page was left for \
+                what it wrote";
+    assert!(finished.warnings.iter().any(|warning| warning == said), "{:?}", finished.warnings);
+}
+
 /// Translation pages of which both copies are lost are no host pages.
 #[test]
 fn a_lost_map_is_told_apart_from_lost_pages() {

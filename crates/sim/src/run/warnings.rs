@@ -72,7 +72,7 @@ fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> 
     match (failed, gone) {
         (0, 0) => {}
         (0, pages) if result["buffer"].is_null() => warnings.push(format!(
-            "{}: the host had its answer before they were on flash (write_completes = data_in), and no page was left for them",
+            "{}: the host had its answer (write_completes, parity_in_response) before a part failed, and no page was left for what it wrote",
             lost(pages)
         )),
         (0, pages) => warnings.push(format!("{}: the data buffer had taken what it could not write to flash", lost(pages))),
@@ -80,7 +80,8 @@ fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> 
         (_, pages) => warnings.push(format!("{what} failed after the host had its answer: {}", lost(pages))),
     }
     if let lost @ 1.. = result["losses"]["pages_not_rebuilt"].as_u64().unwrap_or(0) {
-        warnings.push(format!("{lost} pages were not brought back by the end of the run, those of redundancy included"));
+        let pages = if lost == 1 { "page was" } else { "pages were" };
+        warnings.push(format!("{lost} {pages} not brought back by the end of the run, those of redundancy included"));
     }
     warnings
 }
