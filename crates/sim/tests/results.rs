@@ -245,9 +245,13 @@ fn the_window_of_one_write_is_as_long_as_it_takes_to_make_its_parity() {
     assert_eq!(simulated_ns, (WRITE_NS + 122_575 + WRITE_NS) as f64);
     is_near(&window["mean_pages"], number(&window["exposed_ns"]) / simulated_ns);
     // Answered with the data in the chip's registers, it is exposed while they are programmed, too.
-    let early = [("fill", "0.5"), ("write_completes", "data_in")];
-    let (early, _) = replayed("window-early", &[(0, write(0, 1))], "fra", &early);
-    assert_eq!(number(&early["window"]["exposed_ns"]), number(&window["exposed_ns"]) + 200_000.0);
+    // A read of its stripe that ends meanwhile changes nothing.
+    let requests = [(0, write(0, 1)), (0, pages(HostOp::Read, 1, 1))];
+    let exposed_ns = |completes| {
+        let pairs = [("fill", "0.5"), ("write_completes", completes)];
+        number(&replayed(&format!("window-{completes}"), &requests, "fra", &pairs).0["window"]["exposed_ns"])
+    };
+    assert_eq!(exposed_ns("data_in"), exposed_ns("program_end") + 200_000.0);
     // Two pages written during the warm-up, whose parities wait for the drive to be idle, are exposed when measuring begins.
     let requests = [(0, write(0, 1)), (0, write(7, 1)), (304, pages(HostOp::Read, 0, 1))];
     let (result, _) = replayed("window-warm", &requests, "fra", &[("fill", "0.5"), ("warmup", "2")]);

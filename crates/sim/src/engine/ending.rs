@@ -89,7 +89,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 false => self.scheme.ended(&operation),
                 true => self.scheme.failed(&operation),
             }
-            self.note_ended(operation.stripe);
+            self.note_ended(&operation);
         }
         if operation.kind == OperationKind::Repair {
             self.repair_ended(&operation, programs, job == REBUILD);

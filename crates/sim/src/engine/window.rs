@@ -4,7 +4,7 @@ use super::content::Content;
 use super::exposure::Exposure;
 use super::state::Engine;
 use crate::media::Media;
-use flashraid_redundancy::{Method, Operation};
+use flashraid_redundancy::{Lock, Method, Operation};
 use flashraid_vocabulary::StripeId;
 
 impl<C: Content, M: Media> Engine<C, M> {
@@ -31,12 +31,14 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// An operation on the stripe has ended.
+    /// The operation has ended.
     #[inline]
-    pub(super) fn note_ended(&mut self, stripe: StripeId) {
+    pub(super) fn note_ended(&mut self, operation: &Operation) {
         if let Some(exposure) = &mut self.exposure {
-            exposure.in_registers.remove(&stripe);
-            self.note_exposed(stripe);
+            if operation.lock == Lock::Exclusive {
+                exposure.in_registers.remove(&operation.stripe);
+            }
+            self.note_exposed(operation.stripe);
         }
     }
 
