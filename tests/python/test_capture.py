@@ -1,5 +1,6 @@
 """`flashraid trace capture`: the kernel's text turned into rows, bad use, and real captures where they can be made."""
 
+import fcntl
 import gzip
 import hashlib
 import io
@@ -8,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -243,6 +245,12 @@ open("other", "wb").write(bytes(1 << 20))
 @pytest.fixture
 def capture(tmp_path):
     """Runs a capture on a small device in an empty folder; afterwards the machine must be as it was before."""
+    with open(Path(tempfile.gettempdir()) / "flashraid-test-captures.lock", "w") as turns:
+        fcntl.flock(turns, fcntl.LOCK_EX)  # tests in other processes look at the same machine
+        yield from captures(tmp_path)
+
+
+def captures(tmp_path):
     before = state(tmp_path)
     line = [str(COMMAND), "trace", "capture", "--dir", "work", "--size", "64MiB"]
 
