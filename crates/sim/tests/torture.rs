@@ -85,6 +85,17 @@ fn a_second_failure_loses_what_it_must() {
     }
 }
 
+/// Nor do writes that are answered before they are on flash, and whose chips die then: they are lost, and nothing older passes for them.
+#[test]
+fn a_second_failure_under_early_answers_loses_what_it_must() {
+    for (key, value) in [("write_completes", "data_in"), ("parity_in_response", "false")] {
+        let (settings, scheme) = (vec![(key.to_string(), value.to_string())], proving("all", "ppc").to_string());
+        for found in run(&Torture { scheme, second: true, settings, kills: proving(2_000, 1_000), ..Torture::default() }).schemes {
+            assert_eq!(found.violation, None, "{} {key}", found.scheme);
+        }
+    }
+}
+
 /// What keeps nothing beside the data is convicted, whatever it claims; and what makes it up later.
 #[test]
 fn schemes_that_protect_nothing_are_convicted() {
