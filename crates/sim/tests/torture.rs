@@ -146,8 +146,13 @@ fn a_kill_is_replayed_from_its_number() {
 /// look for, as it waited for room elsewhere; and a base that GC had given up and a trim released in one instant, whose entry of the map was gone.
 #[test]
 fn what_was_once_a_violation_is_none() {
-    let violations =
-        [("ca-ppc", "sor", 41_000, 10_332), ("fpc", "sor", 41_002, 2_441), ("cr5m", "dor", 1, 34_699), ("cr5m", "dor", 41_014, 17_041)];
+    let violations = [
+        ("ca-ppc", "sor", 41_000, 10_332),
+        ("fpc", "sor", 41_002, 2_441),
+        ("cr5m", "dor", 1, 34_699),
+        ("cr5m", "dor", 41_014, 17_041),
+        ("raid5", "auto", 20_780, 1_589),
+    ];
     for (scheme, rebuild, seed, kill) in violations {
         let torture = Torture { scheme: scheme.into(), rebuild: rebuild.into(), seed, kill: Some(kill), ..Torture::default() };
         let found = run(&torture).schemes.remove(0);

@@ -12,7 +12,7 @@ use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::parts::bits::Bits;
 use flashraid_redundancy::{Failure, Operation, OperationKind};
-use flashraid_vocabulary::{Lpn, Version};
+use flashraid_vocabulary::{HostOp, Lpn, Version};
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// Whether the page is gone: older content, which flash may still have, must not pass for it.
@@ -54,16 +54,21 @@ impl<C: Content, M: Media> Engine<C, M> {
         *failed = (*failed).max(Some(Failure::Lost));
     }
 
-    /// An operation of a request has failed. Of a write or discard that the host takes for done, the pages are gone, and flushes fail that were to make it
-    /// durable.
+    /// Whether the host takes the request for done.
+    pub(super) fn is_believed(&self, request: u32) -> bool {
+        let Request { unanswered, failed, .. } = self.requests[request as usize];
+        unanswered == 0 && failed.is_none()
+    }
+
+    /// An operation of a request has failed. Of a write, of zeroes too, that the host takes for done, the pages are gone, and flushes fail that were to make
+    /// it durable. Of a discard nobody is owed anything: the page has its old content.
     #[cold]
     pub(super) fn check_word(&mut self, operation: &Operation, request: u32) {
-        let is_change = matches!(operation.kind, OperationKind::Write | OperationKind::Trim);
-        if !is_change || request == NIL {
+        if request == NIL || !self.is_believed(request) {
             return;
         }
-        let Request { unanswered, failed, write_index, .. } = self.requests[request as usize];
-        if unanswered > 0 || failed.is_some() {
+        let Request { op, write_index, .. } = self.requests[request as usize];
+        if !matches!(op, HostOp::Write | HostOp::WriteZeroes) {
             return;
         }
         self.gone.extend(operation.host_pages().map(|lpn| lpn.0));

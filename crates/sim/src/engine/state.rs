@@ -67,6 +67,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) answers_early: bool,
     /// Pages whose write the host takes for done and that failed; nothing whole has come to flash since (`gone`).
     pub(super) gone: FxHashSet<u64>,
+    /// Operations of requests that the host takes for done that failed as they waited for a page, and nothing was under way that could give one.
+    pub believed_without_space: u64,
     /// The data buffer, if there is one.
     pub(crate) buffer: Option<Box<Buffer>>,
     /// The pages that are being evicted, in ascending order: operations that write them are being decided.
@@ -148,6 +150,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             flushes: VecDeque::new(),
             in_controller: Default::default(),
             gone: FxHashSet::default(),
+            believed_without_space: 0,
             wave: Wave::default(),
             decisions: Decisions::default(),
             granted: reserved(MOST_AT_ONCE),

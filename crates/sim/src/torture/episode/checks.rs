@@ -31,11 +31,15 @@ impl Episode {
             return Err((None, format!("{reads} reads returned something else than they may")));
         }
         let evictions = self.engine.buffer().map(|buffer| buffer.counts).unwrap_or_default();
-        // What a buffer cannot write, for lack of space too, is lost, and so are requests that need it.
-        let failed_lost = if evictions.pages_failed == 0 { self.engine.statistics.failed_lost } else { evictions.failed_lost };
+        // What a buffer cannot write, for lack of space too, is lost, and so are requests that need it; and what was answered early and had to be
+        // programmed again when there was no space left.
+        let lacks_space = self.engine.believed_without_space > 0;
+        let failed_lost =
+            if evictions.pages_failed == 0 && !lacks_space { self.engine.statistics.failed_lost } else { evictions.failed_lost };
+        let is_excused = |lpn: &Lpn| (self.engine.buffer().is_some() || lacks_space) && self.engine.is_gone(*lpn);
         if self.exceeded {
             self.check_losses(&gone)?;
-        } else if let Some(lpn) = gone.iter().find(|lpn| self.engine.buffer().is_none() || !self.engine.is_gone(**lpn)) {
+        } else if let Some(lpn) = gone.iter().find(|lpn| !is_excused(lpn)) {
             return Err((Some(lpn.0), "is lost, and no more has failed than is survived".into()));
         } else if failed_lost > 0 {
             return Err((None, "a request failed as if data were lost, and none are".into()));
