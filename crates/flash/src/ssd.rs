@@ -196,16 +196,10 @@ impl Flash {
         }
     }
 
-    /// Completions of the last event, in order; `forget_completions` empties the list.
+    /// Completions of the last event, in order. Who takes them empties the list.
     #[inline]
-    pub fn completions(&self) -> &[Completion] {
-        &self.completions
-    }
-
-    /// See `completions`.
-    #[inline]
-    pub fn forget_completions(&mut self) {
-        self.completions.clear();
+    pub fn completions(&mut self) -> &mut Vec<Completion> {
+        &mut self.completions
     }
 
     // ---- what it is, and where it stands ----

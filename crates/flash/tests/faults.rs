@@ -318,7 +318,7 @@ fn stuck_programs_fail() {
         for completion in host.flash.completions().to_vec() {
             assert!(completion.progress == Progress::Ended || host.flash.repeat(completion.record));
         }
-        host.flash.forget_completions();
+        host.flash.completions().clear();
     }
     assert!(host.flash.fail_stuck());
     let stuck = host.flash.completions().to_vec();
@@ -327,7 +327,7 @@ fn stuck_programs_fail() {
         assert!(!host.flash.repeat(completion.record));
         host.flash.abort(completion.record);
     }
-    host.flash.forget_completions();
+    host.flash.completions().clear();
     assert!(!host.flash.fail_stuck());
     assert!(host.flash.domain_is_alive(0) && !host.flash.has_room(MemberPage::new(0, 0)));
 }

@@ -15,6 +15,9 @@ use crate::operation::{Decisions, Extent, Group, IdleWork, Operation, OperationK
 use crate::parts::bits::Bits;
 use crate::parts::cut;
 use flashraid_vocabulary::{Change, Guardian, Lpn, MemberId, MemberPage, StripeId, Version, View, Wave};
+use std::fmt::{self, Debug, Formatter};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// What failures have done to a stripe, as its state is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,9 +68,46 @@ pub trait Addressing {
     /// found by the map of pages, without asking stripe by stripe.
     fn row_pages(&self) -> Option<u32>;
 
+    /// Which host pages are one stripe: with one parity, or side by side.
+    fn grouping(&self) -> Grouping {
+        Grouping::Even(self.width())
+    }
+
     /// The other pages that exist whenever host page `lpn` is written, for its sake: its stripe's parity, its other copies.
     /// Appends them to `pages`.
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>);
+}
+
+/// Which host pages are the data of one stripe: for a write buffer that lets them leave together.
+#[derive(Clone)]
+pub enum Grouping {
+    /// So many at a time, from page 0 on.
+    Even(u32),
+    /// Those that this gives for each of them: stripes of different width.
+    Uneven(Arc<dyn Fn(Lpn) -> Range<u64> + Send + Sync>),
+}
+
+impl Grouping {
+    /// The host pages of the stripe of `lpn`.
+    #[inline]
+    pub fn pages(&self, lpn: Lpn) -> Range<u64> {
+        match self {
+            Self::Even(width) => {
+                let first = lpn.0 - lpn.0 % u64::from(*width);
+                first..first + u64::from(*width)
+            }
+            Self::Uneven(pages) => pages(lpn),
+        }
+    }
+}
+
+impl Debug for Grouping {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Even(width) => write!(f, "Even({width})"),
+            Self::Uneven(_) => write!(f, "Uneven"),
+        }
+    }
 }
 
 /// A redundancy scheme. Deterministic, and free of clocks, queues and random sources of its own.

@@ -13,7 +13,7 @@ pub mod stripe_map;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use contract::{Addressing, Damage, Job, Lost, Scheme};
+pub use contract::{Addressing, Damage, Grouping, Job, Lost, Scheme};
 pub use counts::{Commits, GuardCounts, ParityUpdates};
 pub use operation::{CommitCause, Decisions, Extent, Failure, Group, IdleWork, Lock, Method, Operation, OperationKind, Outcomes, Step};
 pub use registry::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, SCHEMES, Values, find};

@@ -3,8 +3,12 @@
 
 mod support;
 
+use flashraid_redundancy::Scheme;
+use flashraid_redundancy::parts::parity_cache::Replacement;
 use flashraid_redundancy::parts::update::UpdateRule;
+use flashraid_redundancy::schemes::fra::Fra;
 use flashraid_redundancy::schemes::raid5::Raid5;
+use flashraid_redundancy::schemes::{cr5m, fpc, ppc};
 use flashraid_redundancy::stripe_map::{Role, Row, StripeMap};
 use flashraid_sim::verify;
 use flashraid_vocabulary::{Fault, HostOp, Lpn, MemberId, MemberPage, Part, StripeId};
@@ -129,15 +133,32 @@ impl Row for TableRow {
 /// Random requests under collection; a chip dies and is rebuilt on a spare one; in the end every page is what the host wrote, and survives any channel.
 #[test]
 fn stripes_by_a_table_lose_nothing() {
-    for (seed, rule) in (0..12).zip([UpdateRule::Fewest, UpdateRule::Rmw, UpdateRule::Rcw].into_iter().cycle()) {
+    let rules = [UpdateRule::Fewest, UpdateRule::Rmw, UpdateRule::Rcw];
+    let cases = (0..3).flat_map(|turn| ["raid5", "fra", "fpc", "ppc", "ca-ppc", "cr5m"].map(|scheme| (scheme, rules[turn])));
+    for (seed, (scheme, rule)) in (0..).zip(cases) {
         let mut random = SplitMix64::new(seed);
-        let pairs = [("spare_chips", "1"), ("blocks_per_plane", "16"), ("pages_per_block", "8"), ("over_provisioning", "0.5")];
-        let config = config("tiny", "raid5", &pairs);
+        let mut pairs = vec![("spare_chips", "1"), ("blocks_per_plane", "16"), ("pages_per_block", "8"), ("over_provisioning", "0.5")];
+        if scheme == "cr5m" {
+            pairs.extend([("chips_per_channel", "2"), ("mirror_chips", "1")]);
+        }
+        // A whole stripe leaves a buffer together, however wide it is.
+        pairs.extend((seed % 2 == 1).then_some(("nvram_buffer_bytes", "65536")));
+        pairs.extend((seed % 4 == 1).then_some(("nvram_victim", "largest_group")));
+        let config = config("tiny", scheme, &pairs);
         let table = Table::new(config.device.pages_per_member(), &mut random);
         let widths: Vec<u32> = table.rows.iter().map(TableRow::width).collect();
         assert!(widths.contains(&2) && widths.contains(&3));
         let space = table.user_pages();
-        let mut engine = engine_with(&config, Box::new(Raid5::new(table, 4096, rule)), tags(&config));
+        let build = config.build();
+        let built: Box<dyn Scheme> = match scheme {
+            "raid5" => Box::new(Raid5::new(table, 4096, rule)),
+            "fra" => Box::new(Fra::new(table, 4096)),
+            "fpc" => fpc::over(table, &build).unwrap(),
+            "ppc" => ppc::over(scheme, table, &build, Replacement::LRU).unwrap(),
+            "ca-ppc" => ppc::over(scheme, table, &build, Replacement { alpha: 300, spares_recent: true }).unwrap(),
+            _ => cr5m::over(table, &build).unwrap(),
+        };
+        let mut engine = engine_with(&config, built, tags(&config));
         engine.fill(space / 2);
         for request in 0..1500 {
             let op = [HostOp::Read, HostOp::Write, HostOp::Write, HostOp::Write, HostOp::Trim][(random.next_u64() % 5) as usize];

@@ -100,7 +100,8 @@ impl Flash {
 
     /// Whether a program has ended, and its page is lost since then.
     pub fn has_lost_its_page(&self, record: u32) -> bool {
-        !self.is_unplaced(record) && self.is_lost_page(Ppn(self.records[record as usize].ppn))
+        let ppn = self.records[record as usize].ppn;
+        ppn != NIL && !self.is_unplaced(record) && self.is_lost_page(Ppn(ppn))
     }
 
     /// Which version of which page a program makes.

@@ -196,12 +196,17 @@ impl Flash {
         self.settings.mirror_chips > 0 || !self.settings.moves_bases
     }
 
-    /// Asks the processor for what `commit` of this program will touch first: its block and its map entry. Returns its slot.
+    /// Asks the processor for what `commit` of this program will touch first: its block and its map entry.
     #[inline]
-    pub fn prefetch_commit(&self, record: u32) -> u32 {
+    pub fn prefetch_commit(&self, record: u32) {
         let Record { ppn, slot, .. } = self.records[record as usize];
         memory::prefetch(&self.blocks.blocks, self.block_of(Ppn(ppn)));
         self.maps.prefetch(slot);
-        slot
+    }
+
+    /// Asks the processor for the block of the version that this program will supersede; the map entry should be there already.
+    #[inline]
+    pub fn prefetch_superseded(&self, record: u32) {
+        self.prefetch_block(self.records[record as usize].slot);
     }
 }

@@ -13,20 +13,11 @@ impl Flash {
         self.begun_before = self.units.iter().map(|unit| (!unit.is_idle()).then_some(unit.since_ns)).collect();
     }
 
-    /// When the unit of a page began with what it did last.
+    /// When the unit of a page operation began with what it did last.
     #[cfg(feature = "mutants")]
-    pub fn began_ns(&self, ppn: Ppn) -> u64 {
-        self.units[self.unit_of(ppn) as usize].since_ns
-    }
-
-    /// Page operations recorded since they were last forgotten, in order of their ends.
-    pub fn done(&self) -> &[Done] {
-        &self.done
-    }
-
-    /// See `done`.
-    pub fn forget_done(&mut self) {
-        self.done.clear();
+    pub(super) fn began_ns(&self, record: u32) -> u64 {
+        let Record { plane, submitted_ns, .. } = self.records[record as usize];
+        if plane == NIL { submitted_ns } else { self.units[self.unit_of_plane(plane) as usize].since_ns }
     }
 
     /// A page operation ends. Its unit is the one that it worked on since `since_ns`.
@@ -68,14 +59,12 @@ impl Flash {
         self.records_slices = records;
     }
 
-    /// Slices recorded since they were last forgotten. Those of buses come when they begin, those of array units when they end.
-    pub fn slices(&self) -> &[Slice] {
-        &self.slices
-    }
-
-    /// See `slices`.
-    pub fn forget_slices(&mut self) {
-        self.slices.clear();
+    /// Takes what was recorded and leaves the empty lists: slices of buses in the order in which they began, those of array units and page
+    /// operations in the order in which they ended.
+    pub fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>) {
+        debug_assert!(slices.is_empty() && done.is_empty());
+        std::mem::swap(&mut self.slices, slices);
+        std::mem::swap(&mut self.done, done);
     }
 
     #[cold]

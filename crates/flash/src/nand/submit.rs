@@ -2,6 +2,8 @@
 
 use super::records::{Record, Work};
 use super::units::State;
+#[cfg(feature = "mutants")]
+use crate::accounting::{self, Slip};
 use crate::mapping::space::{NIL, Queue};
 use crate::{About, Flash};
 use flashraid_vocabulary::{Action, Cause, MemberId, PageOperation, Ppn, Priority, Version, memory};
@@ -32,20 +34,16 @@ impl Flash {
     #[inline]
     pub fn about(&self, record: u32) -> About {
         let Record { owner, work, cause, host_waits, member, submitted_ns, ppn, .. } = self.records[record as usize];
+        #[cfg(feature = "mutants")]
+        let submitted_ns = if accounting::makes(Slip::MemberLatencyFromStart) { self.began_ns(record) } else { submitted_ns };
         let action = if work == Work::Read { Action::Read } else { Action::Program };
         About { owner, action, cause, host_waits, member: MemberId(member), submitted_ns, ppn: Ppn(ppn) }
     }
 
-    /// The record after this one in a list kept by the caller (programs of an operation that have ended).
+    /// The record after this one in a list kept by the caller (programs of an operation that have ended), until `commit`.
     #[inline]
-    pub fn next_in_list(&self, record: u32) -> u32 {
-        self.records[record as usize].next
-    }
-
-    /// See `next_in_list`. Only between a program's end and its `commit`.
-    #[inline]
-    pub fn set_next_in_list(&mut self, record: u32, next: u32) {
-        self.records[record as usize].next = next;
+    pub fn next_in_list(&mut self, record: u32) -> &mut u32 {
+        &mut self.records[record as usize].next
     }
 
     /// Frees a read that has ended.

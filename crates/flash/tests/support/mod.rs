@@ -154,7 +154,7 @@ impl Host {
                 next += 1;
                 self.completed(completion.record, completion.progress);
             }
-            self.flash.forget_completions();
+            self.flash.completions().clear();
             while self.flash.take_freed().is_some() {}
             while self.flash.take_started().is_some() {}
             let mut any = false;

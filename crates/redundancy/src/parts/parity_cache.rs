@@ -56,6 +56,8 @@ struct Stripe {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     stripe: StripeId,
+    /// Its data strips.
+    width: u32,
     /// Strips that have changed since the last commit: pi.
     changed: u32,
     /// Number of the last update.
@@ -90,7 +92,8 @@ const BY_COST: usize = 1;
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct ParityCache {
-    width: u32,
+    /// Reads of the dearest commit that there can be.
+    most_reads: u32,
     alpha: u64,
     most_entries: u32,
     /// The last updates whose entries are no victims.
@@ -107,12 +110,12 @@ pub struct ParityCache {
 }
 
 impl ParityCache {
-    /// For `stripes` stripes of `width` data strips (at most 32) and `most_entries` entries (at least 1).
+    /// For `stripes` stripes of at most `width` data strips (at most 32) and `most_entries` entries (at least 1).
     pub fn new(stripes: u32, width: u32, most_entries: u32, replacement: Replacement) -> Self {
         let Replacement { alpha, spares_recent } = replacement;
         debug_assert!(width <= 32 && most_entries >= 1 && alpha <= 1000);
         Self {
-            width,
+            most_reads: width.div_ceil(2),
             alpha: alpha.into(),
             most_entries,
             spared: if spares_recent { u64::from(most_entries) / 2 } else { 0 },
@@ -137,19 +140,19 @@ impl ParityCache {
 
     // ---- decisions ----
 
-    /// `strips` of `stripe` are written.
-    pub fn write(&mut self, stripe: StripeId, strips: u64) -> Update {
+    /// `strips` of `stripe`, which has `width` of them, are written.
+    pub fn write(&mut self, stripe: StripeId, width: u32, strips: u64) -> Update {
         self.stripe(stripe).written |= strips as u32;
-        self.update(stripe, strips as u32)
+        self.update(stripe, width, strips as u32)
     }
 
-    /// `strips` of `stripe` are trimmed. `None` if that puts off no parity: nothing of them is written, or nothing else of the stripe.
-    pub fn trim(&mut self, stripe: StripeId, strips: u64) -> Option<Update> {
+    /// `strips` of `stripe`, which has `width` of them, are trimmed. `None` if that puts off no parity: nothing of them is written, or nothing else of the stripe.
+    pub fn trim(&mut self, stripe: StripeId, width: u32, strips: u64) -> Option<Update> {
         let state = self.stripe(stripe);
         let dropped = state.written & strips as u32;
         state.written &= !dropped;
         if state.written != 0 && dropped != 0 {
-            return Some(self.update(stripe, dropped));
+            return Some(self.update(stripe, width, dropped));
         }
         if dropped != 0
             && let Some(entry) = self.entry_of(stripe)
@@ -179,9 +182,9 @@ impl ParityCache {
 
     /// What NVRAM holds of a stripe's parity covers all of it now (SPEC 4.4, widen).
     pub fn widened(&mut self, stripe: StripeId) {
-        let all = bits::lowest(self.width) as u32;
         if let Some(entry) = self.entry_of(stripe).filter(|entry| self.entries[*entry as usize].class != self.emptied()) {
-            self.entries[entry as usize].changed = all;
+            let Entry { width, changed, .. } = &mut self.entries[entry as usize];
+            *changed = bits::lowest(*width) as u32;
             self.enter_class(entry, 0);
         }
     }
@@ -212,10 +215,11 @@ impl ParityCache {
     /// Reads of a commit of the stripe once everything decided has ended; `None` if it has no entry.
     pub fn reads_to_commit(&self, stripe: StripeId) -> Option<u32> {
         let entry = self.entry_of(stripe).filter(|entry| self.entries[*entry as usize].class != self.emptied())?;
-        Some(Self::commit_reads(self.width, self.entries[entry as usize].changed.count_ones()))
+        let Entry { width, changed, .. } = self.entries[entry as usize];
+        Some(Self::commit_reads(width, changed.count_ones()))
     }
 
-    fn update(&mut self, stripe: StripeId, strips: u32) -> Update {
+    fn update(&mut self, stripe: StripeId, width: u32, strips: u32) -> Update {
         let mut update = Update { is_hit: false, victim: None };
         let entry = match self.entry_of(stripe) {
             Some(entry) if self.entries[entry as usize].class != self.emptied() => {
@@ -235,9 +239,9 @@ impl ParityCache {
         self.updates += 1;
         let changed = if update.is_hit { self.entries[entry as usize].changed } else { 0 } | strips;
         let Entry { class, links, .. } = self.entries[entry as usize];
-        self.entries[entry as usize] = Entry { stripe, changed, updated: self.updates, class, links };
+        self.entries[entry as usize] = Entry { stripe, width, changed, updated: self.updates, class, links };
         self.link_newest(entry, BY_UPDATE);
-        self.enter_class(entry, Self::commit_reads(self.width, changed.count_ones()) as usize);
+        self.enter_class(entry, Self::commit_reads(width, changed.count_ones()) as usize);
         self.stripe(stripe).pending += 1;
         update
     }
@@ -248,7 +252,7 @@ impl ParityCache {
             return (entry, None);
         }
         if self.entries.len() < self.most_entries as usize {
-            let blank = Entry { stripe: StripeId(0), changed: 0, updated: 0, class: NIL as usize, links: [UNLINKED; 2] };
+            let blank = Entry { stripe: StripeId(0), width: 0, changed: 0, updated: 0, class: NIL as usize, links: [UNLINKED; 2] };
             self.entries.push(blank);
             return (self.entries.len() as u32 - 1, None);
         }
@@ -273,7 +277,7 @@ impl ParityCache {
         if self.alpha == 0 {
             return heads.find(|entry| is_victim(*entry)).expect("the cache is full");
         }
-        let (most_reads, highest_rank) = (u64::from(self.width.div_ceil(2)), u64::from(self.most_entries) - 1);
+        let (most_reads, highest_rank) = (u64::from(self.most_reads), u64::from(self.most_entries) - 1);
         let mut best = (u64::MAX, NIL);
         let mut entry = self.recency.oldest;
         for rank in 0.. {

@@ -25,10 +25,13 @@ use crate::parts::bits::{self, Bits};
 use crate::parts::stripe::{Guard, Losses, Stripe, Sum};
 use crate::parts::{cut, pages};
 use crate::stripe_map::{Row, StripeMap};
-use crate::{Addressing, Decisions, Extent, Failure, Group, Lock, Method, Operation, OperationKind, Outcomes, ParityUpdates, Step};
+use crate::{
+    Addressing, Decisions, Extent, Failure, Group, Grouping, Lock, Method, Operation, OperationKind, Outcomes, ParityUpdates, Step,
+};
 use flashraid_vocabulary::{
     Cause, Change, Delivery, HostOp, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave,
 };
+use std::sync::Arc;
 
 /// Stripes with one parity strip over any map.
 #[derive(Clone, Debug)]
@@ -510,6 +513,20 @@ impl<M: StripeMap> Addressing for Raid<M> {
 
     fn row_pages(&self) -> Option<u32> {
         self.map.uniform_width()
+    }
+
+    fn grouping(&self) -> Grouping {
+        match self.map.uniform_width() {
+            Some(width) => Grouping::Even(width),
+            None => {
+                let map = self.map.clone();
+                Grouping::Uneven(Arc::new(move |lpn| {
+                    let stripe = map.position(lpn).0;
+                    let first = map.first(stripe).0;
+                    first..first + u64::from(map.row(stripe).width())
+                }))
+            }
+        }
     }
 
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {

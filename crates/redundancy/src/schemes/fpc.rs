@@ -12,8 +12,8 @@ use crate::parts::delayed::{Delayed, Next, PARITY_CACHE_BYTES, Rule};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::stripe::{Stripe, Sum};
 use crate::parts::update::UpdateRule;
-use crate::stripe_map::Row;
-use crate::stripe_map::formula::Layout;
+use crate::stripe_map::formula::{Formula, Layout};
+use crate::stripe_map::{Row, StripeMap};
 use crate::{Build, Entry, Method, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
 use flashraid_vocabulary::Ruling;
 
@@ -41,8 +41,13 @@ const CACHED_PARITY_FREE: Parameter = Parameter {
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
+    over(Formula::on_device(ENTRY.name, build)?, build)
+}
+
+/// FPC over the stripes of `map`.
+pub fn over(map: impl StripeMap, build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     let rule = Fpc { update: UpdateRule::from_build(build)?, is_cached_free: build.choice(&CACHED_PARITY_FREE)? == "yes" };
-    Ok(Box::new(Delayed::on_device(ENTRY.name, build, rule, Replacement::LRU)?))
+    Ok(Box::new(Delayed::new(ENTRY.name, map, build, rule, Replacement::LRU)?))
 }
 
 /// What updates do (SPEC 4.6, flush).

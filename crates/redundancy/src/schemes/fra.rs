@@ -10,7 +10,6 @@
 //! repair or for its next write. A write of which a page finds no place fails, as no parity is there that could hold it (SPEC 0.6 has one).
 
 use crate::parts::bits::{self, Bits};
-use crate::parts::cut;
 use crate::parts::raid::{Raid, waits_for_reads};
 use crate::parts::repair;
 use crate::parts::stripe::{Guard, Stripe};
@@ -39,8 +38,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    cut::at_least(ENTRY.name, build, 3)?;
-    Ok(Box::new(Fra::new(Formula::new(Layout::from_build(build)?, build.members, build.pages_per_member), build.page_bytes)))
+    Ok(Box::new(Fra::new(Formula::on_device(ENTRY.name, build)?, build.page_bytes)))
 }
 
 /// What is noted of a stripe. `next` is what the operation that has it makes of it.

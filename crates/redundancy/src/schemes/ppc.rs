@@ -25,8 +25,8 @@
 use crate::parts::delayed::{Delayed, Next, PARITY_CACHE_BYTES, Rule, entries};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::stripe::{Stripe, Sum};
-use crate::stripe_map::Row;
-use crate::stripe_map::formula::Layout;
+use crate::stripe_map::formula::{Formula, Layout};
+use crate::stripe_map::{Row, StripeMap};
 use crate::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
 use flashraid_vocabulary::Ruling;
 
@@ -42,7 +42,7 @@ pub const PPC: Entry = Entry {
     members: "from 3 to 32",
     mirror_chips: 0,
     parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
-    build: |given| build("ppc", given, Replacement::LRU),
+    build: |given| over("ppc", Formula::on_device("ppc", given)?, given, Replacement::LRU),
 };
 
 /// CA-PPC.
@@ -53,7 +53,7 @@ pub const CA_PPC: Entry = Entry {
     parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, ALPHA, SPARES_RECENT, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
     build: |given| {
         let replacement = Replacement { alpha: given.thousandths(&ALPHA)?, spares_recent: given.choice(&SPARES_RECENT)? == "half" };
-        build("ca-ppc", given, replacement)
+        over("ca-ppc", Formula::on_device("ca-ppc", given)?, given, replacement)
     },
     ..PPC
 };
@@ -104,9 +104,10 @@ const GC_SEMIVALID: Parameter = Parameter {
     about: "What a collection does about semivalid pages of its victim: commit their stripes, or move them like valid pages.",
 };
 
-fn build(name: &str, build: &Build, replacement: Replacement) -> Result<Box<dyn Scheme>, ParameterError> {
+/// PPC over the stripes of `map`, by its name or as `ca-ppc`. `replacement` says how victims of the cache are chosen.
+pub fn over(name: &str, map: impl StripeMap, build: &Build, replacement: Replacement) -> Result<Box<dyn Scheme>, ParameterError> {
     // Each entry may pin one page in a member (SPEC 4.2). Members that do not even hold their own pages are refused for that.
-    let (entries, room) = (entries(build)?, build.pages_held.checked_sub(build.pages_per_member));
+    let (entries, room) = (entries(build, map.stripes())?, build.pages_held.checked_sub(build.pages_per_member));
     if let Some(room) = room.filter(|room| entries > *room) {
         let most = u64::from(room) * u64::from(build.page_bytes);
         let text =
@@ -118,7 +119,7 @@ fn build(name: &str, build: &Build, replacement: Replacement) -> Result<Box<dyn 
         releases_early: build.choice(&EARLY_RELEASE)? == "yes",
         moves_bases: build.choice(&GC_SEMIVALID)? == "move",
     };
-    Ok(Box::new(Delayed::on_device(name, build, rule, replacement)?))
+    Ok(Box::new(Delayed::new(name, map, build, rule, replacement)?))
 }
 
 /// What updates do (SPEC 4.4, flush).

@@ -8,7 +8,6 @@
 //! pre-reads; RMW if it needs strictly fewer pre-reads, else RCW). The rules are in `parts::raid`.
 //! Departures: none.
 
-use crate::parts::cut;
 use crate::parts::raid::Raid;
 use crate::parts::repair;
 use crate::parts::stripe::{Guard, Stripe};
@@ -36,8 +35,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    cut::at_least(ENTRY.name, build, 3)?;
-    let map = Formula::new(Layout::from_build(build)?, build.members, build.pages_per_member);
+    let map = Formula::on_device(ENTRY.name, build)?;
     Ok(Box::new(Raid5::new(map, build.page_bytes, UpdateRule::from_build(build)?)))
 }
 

@@ -5,6 +5,7 @@
 //! begin behind it and go round, which under left-symmetric puts as many neighbouring host pages as there are members on different ones.
 
 use super::{Role, Row, StripeMap};
+use crate::parts::cut;
 use crate::{Build, Parameter, ParameterError, Values};
 use flashraid_vocabulary::{LocalPage, Lpn, MemberId, MemberPage, StripeId};
 
@@ -61,6 +62,12 @@ pub struct Formula {
 }
 
 impl Formula {
+    /// The layout that the user asked for, on the members of a device: at least 3 for the scheme `name`.
+    pub fn on_device(name: &str, build: &Build) -> Result<Self, ParameterError> {
+        cut::at_least(name, build, 3)?;
+        Ok(Self::new(Layout::from_build(build)?, build.members, build.pages_per_member))
+    }
+
     /// With this many stripes on this many members, at most 64.
     pub fn new(layout: Layout, members: u16, stripes: u32) -> Self {
         let last = members as i8 - 1;

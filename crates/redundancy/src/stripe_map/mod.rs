@@ -52,7 +52,7 @@ pub trait Row: Copy + Debug + Send {
 }
 
 /// Stripes of one parity strip and at least two data strips. Neighbouring strips hold neighbouring host pages.
-pub trait StripeMap: Clone + Send + 'static {
+pub trait StripeMap: Clone + Send + Sync + 'static {
     /// Where the strips of a stripe lie.
     type Row: Row;
 

@@ -9,6 +9,7 @@ use super::stripe_lru::StripeLru;
 use super::victim::Victim;
 #[cfg(feature = "mutants")]
 use crate::mutants::BufferFault;
+use flashraid_redundancy::Grouping;
 use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::reserved;
 use std::collections::VecDeque;
@@ -67,8 +68,9 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Room for pages (at least one) of `page_bytes` (at most `MOST_PAGE_BYTES`) out of `space_pages`, in stripes of `width`.
-    pub fn new(options: BufferOptions, space_pages: u64, page_bytes: u32, width: u32) -> Self {
+    /// Room for pages (at least one) of `page_bytes` (at most `MOST_PAGE_BYTES`) out of `space_pages`, in stripes of at most `width`,
+    /// which `grouping` knows.
+    pub fn new(options: BufferOptions, space_pages: u64, page_bytes: u32, grouping: Grouping, width: u32) -> Self {
         let BufferOptions { kind, pages, answer_ns } = options;
         debug_assert!(pages > 0 && page_bytes <= MOST_PAGE_BYTES);
         let shift = (page_bytes / SECTOR_BYTES).trailing_zeros();
@@ -76,7 +78,7 @@ impl Buffer {
         let capacity = pages.min(space_pages) as u32;
         let (pages, room) = match kind {
             Kind::Dram => (Pages::Dram(PageLru::new(capacity)), u64::MAX),
-            Kind::Nvram(rule) => (Pages::Nvram(StripeLru::new(capacity, width, rule)), pages),
+            Kind::Nvram(rule) => (Pages::Nvram(StripeLru::new(capacity, grouping, width, rule)), pages),
         };
         Self {
             pages,
@@ -373,7 +375,7 @@ mod tests {
     use super::*;
 
     fn dram(pages: u64, space_pages: u64, page_bytes: u32) -> Buffer {
-        Buffer::new(BufferOptions { kind: Kind::Dram, pages, answer_ns: 0 }, space_pages, page_bytes, 1)
+        Buffer::new(BufferOptions { kind: Kind::Dram, pages, answer_ns: 0 }, space_pages, page_bytes, Grouping::Even(1), 1)
     }
 
     #[test]

@@ -6,13 +6,14 @@
 use super::options::VictimRule;
 use super::table::{self, Linked, Links, NIL, Order, Table};
 use super::victim::Victim;
+use flashraid_redundancy::Grouping;
 use flashraid_redundancy::parts::bits::{Bits, lowest};
 use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::reserved;
 
 #[derive(Clone, Copy, Debug)]
 struct Group {
-    /// By stripe.
+    /// By the first host page of the stripe.
     links: Links,
     /// Pages held: bit k is the k-th of the stripe. 0 if the group is unused.
     pages: u64,
@@ -41,7 +42,7 @@ struct Page {
 #[derive(Clone, Debug)]
 pub struct StripeLru {
     groups: Vec<Group>,
-    /// For each group, `width` pages. An entry is a position in this list.
+    /// For each group, `width` pages, of which a narrow stripe uses the first. An entry is a position in this list.
     pages: Vec<Page>,
     unused: u32,
     /// Groups in the order of their last write; under `LargestGroup` those of each size, from one page on.
@@ -49,6 +50,8 @@ pub struct StripeLru {
     /// Which of `orders` have groups, as bits.
     in_use: u64,
     rule: VictimRule,
+    grouping: Grouping,
+    /// Pages of the widest stripe.
     width: u32,
     capacity: usize,
     count: usize,
@@ -57,8 +60,8 @@ pub struct StripeLru {
 }
 
 impl StripeLru {
-    /// Room for `capacity` pages, at least one, of stripes of `width`.
-    pub fn new(capacity: u32, width: u32, rule: VictimRule) -> Self {
+    /// Room for `capacity` pages, at least one, of stripes of at most `width` pages, which `grouping` knows.
+    pub fn new(capacity: u32, grouping: Grouping, width: u32, rule: VictimRule) -> Self {
         let capacity = capacity as usize;
         let orders = if rule == VictimRule::LargestGroup { width as usize } else { 1 };
         Self {
@@ -68,6 +71,7 @@ impl StripeLru {
             orders: vec![Order::EMPTY; orders],
             in_use: 0,
             rule,
+            grouping,
             width,
             capacity,
             count: 0,
@@ -79,7 +83,14 @@ impl StripeLru {
     /// Asks the processor for what finding the page needs.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
-        self.table.prefetch(lpn.0 as u32 / self.width);
+        self.table.prefetch(self.place_of(lpn).0);
+    }
+
+    /// The first page of the stripe of a page, and how far behind it that is.
+    #[inline]
+    fn place_of(&self, lpn: Lpn) -> (u32, u32) {
+        let first = self.grouping.pages(lpn).start;
+        (first as u32, (lpn.0 - first) as u32)
     }
 
     /// Pages held.
@@ -96,7 +107,7 @@ impl StripeLru {
     /// The entry of a page.
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<u32> {
-        let (stripe, page) = (lpn.0 as u32 / self.width, lpn.0 as u32 % self.width);
+        let (stripe, page) = self.place_of(lpn);
         let group = self.table.find(&self.groups, stripe)?;
         (self.groups[group as usize].pages >> page & 1 == 1).then_some(group * self.width + page)
     }
@@ -126,7 +137,7 @@ impl StripeLru {
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, sectors: u64, number: u64) -> u32 {
         debug_assert!(!self.is_full() && self.find(lpn).is_none());
-        let (stripe, page) = (lpn.0 as u32 / self.width, lpn.0 as u32 % self.width);
+        let (stripe, page) = self.place_of(lpn);
         let group = match self.table.find(&self.groups, stripe) {
             Some(group) => {
                 self.unlink(group);
@@ -161,7 +172,7 @@ impl StripeLru {
         for page in Bits(pages) {
             let entry = group * self.width + page;
             let Page { sectors, number } = self.pages[entry as usize];
-            let lpn = Lpn(u64::from(links.key) * u64::from(self.width) + u64::from(page));
+            let lpn = Lpn(u64::from(links.key) + u64::from(page));
             victims.push(Victim { entry, lpn, sectors, number });
         }
         self.remove(group, pages);
@@ -170,13 +181,14 @@ impl StripeLru {
     /// Takes out every page from `first` on, before `end`, at a cost of the range or of the room, whichever is less. Their numbers are appended
     /// to `numbers`.
     pub fn remove_range(&mut self, first: u64, end: u64, numbers: &mut Vec<u64>) {
-        let width = u64::from(self.width);
-        let stripes = first / width..end.div_ceil(width);
-        if stripes.end - stripes.start <= self.groups.len() as u64 {
-            for stripe in stripes {
-                if let Some(group) = self.table.find(&self.groups, stripe as u32) {
+        if (end - first) / u64::from(self.width) <= self.groups.len() as u64 {
+            let mut page = first;
+            while page < end {
+                let stripe = self.grouping.pages(Lpn(page));
+                if let Some(group) = self.table.find(&self.groups, stripe.start as u32) {
                     self.remove_part(group, first, end, numbers);
                 }
+                page = stripe.end;
             }
         } else {
             (0..self.groups.len() as u32).for_each(|group| self.remove_part(group, first, end, numbers));
@@ -185,7 +197,7 @@ impl StripeLru {
 
     fn remove_part(&mut self, group: u32, first: u64, end: u64, numbers: &mut Vec<u64>) {
         let Group { links, pages, .. } = self.groups[group as usize];
-        let start = u64::from(links.key) * u64::from(self.width);
+        let start = u64::from(links.key);
         let below = |page: u64| lowest(page.saturating_sub(start).min(u64::from(self.width)) as u32);
         let removed = pages & below(end) & !below(first);
         if removed != 0 {
@@ -252,6 +264,7 @@ mod tests {
     use super::*;
     use proptest::collection::vec;
     use proptest::prelude::*;
+    use std::sync::Arc;
 
     /// Groups in the order of their last write, scanned every time: stripe, and its pages with their sectors and numbers.
     type Naive = Vec<(u64, Vec<(u64, u64, u64)>)>;
@@ -276,7 +289,7 @@ mod tests {
     #[test]
     fn the_rules_choose_different_groups() {
         for (rule, first, second) in [(VictimRule::OldestWrite, vec![1], vec![4, 5]), (VictimRule::LargestGroup, vec![4, 5], vec![10, 9])] {
-            let mut lru = StripeLru::new(8, 4, rule);
+            let mut lru = StripeLru::new(8, Grouping::Even(4), 4, rule);
             for (number, page) in [1, 4, 5, 10, 9].into_iter().enumerate() {
                 lru.insert(Lpn(page), 1, number as u64);
             }
@@ -291,12 +304,28 @@ mod tests {
     proptest! {
         #[test]
         fn agrees_with_a_list(
-            capacity in 1u32..12, width in 1u32..9, largest: bool, steps in vec((0u8..8, 0u64..40, 1u64..256), 1..400),
+            capacity in 1u32..12, widths in vec(1u32..9, 1..5), largest: bool, steps in vec((0u8..8, 0u64..40, 1u64..256), 1..400),
         ) {
             let rule = if largest { VictimRule::LargestGroup } else { VictimRule::OldestWrite };
-            let (mut lru, mut naive) = (StripeLru::new(capacity, width, rule), Naive::new());
+            let mut firsts = vec![0];
+            (widths.iter().cycle().take(80)).for_each(|width| firsts.push(firsts[firsts.len() - 1] + u64::from(*width)));
+            let stripe_of = move |page: u64| firsts.partition_point(|first| *first <= page) - 1;
+            let grouping = match widths[..] {
+                [width] => Grouping::Even(width),
+                _ => {
+                    let stripe_of = stripe_of.clone();
+                    let pages = move |lpn: Lpn| {
+                        let stripe = stripe_of(lpn.0);
+                        let first = (0..=lpn.0).find(|page| stripe_of(*page) == stripe).unwrap();
+                        first..(lpn.0..).find(|page| stripe_of(*page) != stripe).unwrap()
+                    };
+                    Grouping::Uneven(Arc::new(pages))
+                }
+            };
+            let width = widths.iter().copied().max().unwrap();
+            let (mut lru, mut naive) = (StripeLru::new(capacity, grouping, width, rule), Naive::new());
             for (number, (step, page, sectors)) in steps.into_iter().enumerate() {
-                let (number, stripe) = (number as u64, page / u64::from(width));
+                let (number, stripe) = (number as u64, stripe_of(page) as u64);
                 match step {
                     0 => {
                         let (first, end) = (page, page + sectors / 16);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 impl Config {
     /// What the scheme is built on.
-    pub(super) fn build(&self) -> Build {
+    pub fn build(&self) -> Build {
         Build {
             members: self.device.members(),
             pages_per_member: self.device.pages_per_member(),

@@ -15,7 +15,7 @@ use super::state::Engine;
 use super::time::Halted;
 use crate::buffer::{Buffer, Departure, SECTOR_BYTES, Taken, Victim};
 use crate::clock::NEVER;
-use crate::media::Media;
+use crate::media::{Ahead, Media};
 use flashraid_redundancy::parts::bits;
 use flashraid_redundancy::{Extent, Failure, Group, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, HostRequest, Lpn, Version};
@@ -121,7 +121,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         } else {
             let covered = buffer.covers(&victim);
             if let Some(lpn) = buffer.upcoming() {
-                self.media.prefetch_map(self.scheme.locate(lpn));
+                self.media.prefetch(Ahead::Request(self.scheme.locate(lpn)));
             }
             self.evicting = victims;
             let bytes = victim.sectors.count_ones() * SECTOR_BYTES;

@@ -3,7 +3,7 @@
 use super::content::Content;
 use super::slot::{NIL, NO_JOB};
 use super::state::Engine;
-use crate::media::{Media, Question};
+use crate::media::{Answer, Media, News, Question};
 use flashraid_redundancy::Lock;
 use flashraid_vocabulary::{MemberPage, Ruling, StripeId};
 
@@ -11,21 +11,23 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Serves what the flash layer wants to know or has to tell. Returns whether there was anything.
     pub(super) fn answer_flash(&mut self) -> bool {
         let mut any = false;
-        while let Some(domain) = self.media.take_freed() {
-            if self.media.has_failures() {
-                self.gained_space(domain);
-            }
-            any |= self.wake_space_waiters(domain);
-        }
-        while let Some(question) = self.media.take_question() {
-            any = true;
-            let (plane, address) = match question {
-                Question::Semivalid(plane, address) => (plane, address),
-                Question::Victim(plane) => {
-                    self.media.choose_victim(plane, &|address| self.scheme.commit_cost(address));
+        while let Some(news) = self.media.take_news() {
+            let (plane, address) = match news {
+                News::Freed(domain) => {
+                    if self.media.has_failures() {
+                        self.gained_space(domain);
+                    }
+                    any |= self.wake_space_waiters(domain);
                     continue;
                 }
+                News::Asked(Question::Victim(plane)) => {
+                    any = true;
+                    self.media.answer(Answer::Victim(plane, &|address| self.scheme.commit_cost(address)));
+                    continue;
+                }
+                News::Asked(Question::Semivalid(plane, address)) => (plane, address),
             };
+            any = true;
             let ruling = match self.scheme.rule(address) {
                 Ruling::CommitFirst if !self.commit_for_collection(plane, address) => Ruling::Move,
                 ruling => ruling,
@@ -36,7 +38,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
             #[cfg(feature = "mutants")]
             let ruling = self.distort_ruling(ruling);
-            self.media.rule(plane, address, ruling);
+            self.media.answer(Answer::Semivalid(plane, address, ruling));
         }
         // An answer may have let a collection move on, or end.
         any | (self.translation.is_some() && self.take_map_news())
@@ -82,7 +84,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
             self.condition_met(lender);
         }
-        self.media.committed(plane);
+        self.media.answer(Answer::Committed(plane));
     }
 
     /// Operation `id` runs under the lock of operation `holder`, which has not started and does not until then.

@@ -5,7 +5,7 @@ use super::slot::{NIL, REBUILD, TRANSLATION};
 use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::{Failure, Lock, Operation, OperationKind};
-use flashraid_vocabulary::{Change, HostOp, Version};
+use flashraid_vocabulary::{Change, HostOp};
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// The host gets its answer while page operations that it does not wait for go on; that of a flush promises that they have ended.
@@ -47,13 +47,13 @@ impl<C: Content, M: Media> Engine<C, M> {
         let changes = std::mem::replace(&mut slot.changes, NIL);
         let mut programs = 0;
         while record != NIL {
-            let next = self.media.next_in_list(record);
+            let next = *self.media.next_in_list(record);
             #[cfg(feature = "mutants")]
             if self.forgets(&operation, record) {
                 self.media.abort(std::mem::replace(&mut record, next));
                 continue;
             }
-            if self.media.has_failures() && self.media.is_unplaced(record) {
+            if self.media.has_failures() && self.media.program(record).is_unplaced {
                 self.ended_unplaced(record);
             } else {
                 programs += 1;
@@ -139,13 +139,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Applies a state change of an operation's plan.
     pub(crate) fn apply(&mut self, id: u32, operation: &Operation, change: Change) {
         match change {
-            Change::Unmap(address) => self.media.unmap(address, Version::Current),
-            Change::ReleaseBase(address) => self.media.unmap(address, Version::Base),
-            Change::ReleaseCopy(address) => self.media.unmap(address, Version::Copy),
-            Change::Lose(address) => self.media.lose(address),
-            Change::Retire(address) => self.media.retire(address),
             Change::Delay(_, sources) => self.content.delayed(id, operation, sources),
             Change::ReleaseDelayed(address) => self.content.delayed_no_more(address),
+            on_flash => self.media.apply(&on_flash),
         }
     }
 

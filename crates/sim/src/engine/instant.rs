@@ -181,7 +181,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.scheme.prepared();
         self.begin_exposure();
         self.statistics = crate::statistics::Statistics::new(self.shape.members as usize);
-        while self.media.take_freed().is_some() {}
+        while self.media.take_news().is_some() {}
     }
 
     /// Before a read: its unwritten pages appear, with what their stripe's redundancy has of them, as pages of zeroes. They change

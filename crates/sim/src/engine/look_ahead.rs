@@ -3,7 +3,7 @@
 use super::content::Content;
 use super::slot::{NIL, Slot};
 use super::state::{Engine, STARTED};
-use crate::media::Media;
+use crate::media::{Ahead, Media};
 use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::prefetch;
 
@@ -13,7 +13,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub fn prefetch_map(&self, offset_bytes: u64) {
         let page = offset_bytes >> self.page_shift;
         if page < self.options.space_pages {
-            self.media.prefetch_map(self.scheme.locate(Lpn(page)));
+            self.media.prefetch(Ahead::Request(self.scheme.locate(Lpn(page))));
             self.scheme.prefetch(Lpn(page));
             self.content.fetch_expected(Lpn(page));
             if let Some(buffer) = &self.buffer {
@@ -31,12 +31,12 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.locks.prefetch(self.scheme.stripe_of(Lpn(page)).0);
         }
         for page in page..end {
-            self.media.prefetch_block(self.media.entry(self.scheme.locate(Lpn(page))));
+            self.media.prefetch(Ahead::Superseded(self.shape.entry(self.scheme.locate(Lpn(page)))));
         }
         if page < end
             && let Some(parity) = self.scheme.parity_of(Lpn(page))
         {
-            self.media.prefetch_block(self.media.entry(parity));
+            self.media.prefetch(Ahead::Superseded(self.shape.entry(parity)));
         }
     }
 
@@ -56,16 +56,16 @@ impl<C: Content, M: Media> Engine<C, M> {
             if let Some(slot) = self.slots.get(earlier(1).0 as usize) {
                 prefetch(&self.requests, slot.request() as usize);
                 self.locks.prefetch(slot.stripe());
-                self.media.prefetch_record(slot.programs());
+                self.media.prefetch(Ahead::Record(slot.programs()));
             }
             if let Some(program) = self.slots.get(earlier(2).0 as usize).map(Slot::programs).filter(|program| *program != NIL) {
-                self.media.prefetch_commit(program);
+                self.media.prefetch(Ahead::Commit(program));
             }
             let (id, page_slot) = earlier(3);
             if let Some(slot) = self.slots.get(id as usize) {
-                self.media.prefetch_block(page_slot);
+                self.media.prefetch(Ahead::Superseded(page_slot));
                 if slot.programs() != NIL {
-                    self.media.prefetch_block(self.media.prefetch_commit(slot.programs()));
+                    self.media.prefetch(Ahead::Successor(slot.programs()));
                 }
             }
         }

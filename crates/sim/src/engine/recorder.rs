@@ -125,6 +125,8 @@ pub struct Recorder {
     pub depths: [u64; DEPTHS.len() + 1],
     /// Simulated time of which moments are kept; empty for none.
     pub window: Range<u64>,
+    /// Room for what is taken over from media.
+    pub(super) recorded: (Vec<Slice>, Vec<Done>),
     pub(super) notes: Vec<Note>,
     /// Whether the window's first moment has come, from which on the following are kept up to date.
     pub(super) is_open: bool,

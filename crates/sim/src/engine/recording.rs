@@ -4,7 +4,7 @@ use super::content::Content;
 use super::recorder::{DEPTHS, DoneRecord, Methods, Moment, Recorder, RequestRecord};
 use super::slot::{NIL, TRANSLATION};
 use super::state::Engine;
-use crate::media::{Activity, Media, Track};
+use crate::media::{Activity, ArrayUnit, Media, Recording, Track};
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, Lpn, MemberId};
 use std::ops::Range;
@@ -13,13 +13,14 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Begins recording. `slices` says whether it matters when page operations start: for first starts, and for a timeline.
     pub fn record(&mut self, slices: bool) {
         let members = self.shape.members as usize;
-        self.media.record_slices(slices);
+        self.media.record(Recording::Slices, slices);
         self.has_watchers = true;
         self.recorder = Some(Box::new(Recorder {
             requests: Vec::new(),
             moments: Vec::new(),
             done: Vec::new(),
             depths: Default::default(),
+            recorded: Default::default(),
             window: 0..0,
             notes: Vec::new(),
             is_open: false,
@@ -39,14 +40,14 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Keeps no more moments. `slices` as in `record`.
     pub fn stop_moments(&mut self, slices: bool) {
         self.record_moments(0..0);
-        self.media.record_slices(slices);
+        self.media.record(Recording::Slices, slices);
     }
 
     /// Ends recording.
     pub(crate) fn stop_recording(&mut self) {
         self.recorder = None;
-        self.media.record_slices(false);
-        self.media.record_done(false);
+        self.media.record(Recording::Slices, false);
+        self.media.record(Recording::Done, false);
     }
 
     /// The request was submitted at this moment.
@@ -72,8 +73,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     #[cold]
     pub(super) fn note_recorded(&mut self) {
         let Some(recorder) = &mut self.recorder else { return };
-        let (slices, all_done) = self.media.recorded();
-        for slice in slices {
+        let (mut slices, mut all_done) = std::mem::take(&mut recorder.recorded);
+        self.media.swap_recorded(&mut slices, &mut all_done);
+        for slice in slices.drain(..) {
             let request = slice.operation.map(|id| self.slots[id as usize].request()).filter(|request| *request != NIL);
             let sequence = request.map(|request| self.requests[request as usize].sequence);
             if let (Track::Bus(_), Some(request), Some(sequence)) = (slice.track, request, sequence) {
@@ -81,7 +83,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 note.start_ns = note.start_ns.min(slice.start_ns);
             }
             if slice.start_ns < recorder.window.end && slice.end_ns > recorder.window.start {
-                recorder.moments.push(Moment::Slice(*slice, sequence));
+                recorder.moments.push(Moment::Slice(slice, sequence));
             }
             // A program that begins may have opened a block, an erase that ends has freed one.
             let time_ns = match slice.activity {
@@ -90,26 +92,26 @@ impl<C: Content, M: Media> Engine<C, M> {
                 _ => continue,
             };
             if recorder.is_open && time_ns < recorder.window.end {
-                let blocks = self.media.free_blocks_of_unit(slice.unit);
-                let former = std::mem::replace(&mut recorder.blocks_of_units[slice.unit as usize], blocks);
-                if blocks != former {
-                    let member = self.media.member_of_unit(slice.unit).expect("units that work are of a member");
+                let ArrayUnit { member, free_blocks } = self.media.array_unit(slice.unit);
+                let former = std::mem::replace(&mut recorder.blocks_of_units[slice.unit as usize], free_blocks);
+                if free_blocks != former {
+                    let member = member.expect("units that work are of a member");
                     let all = &mut recorder.blocks[member as usize];
-                    *all = *all + blocks - former;
+                    *all = *all + free_blocks - former;
                     recorder.moments.push(Moment::FreeBlocks { time_ns, member, blocks: *all });
                 }
             }
         }
-        for done in all_done {
+        for done in all_done.drain(..) {
             let slot = done.operation.map(|id| &self.slots[id as usize]);
             let request = slot.map(|slot| slot.request()).filter(|request| *request != NIL);
             recorder.done.push(DoneRecord {
-                done: *done,
+                done,
                 kind: slot.map_or("collection", |slot| if slot.job() == TRANSLATION { "translation" } else { kind_name(slot.kind()) }),
                 request: request.map(|request| self.requests[request as usize].sequence),
             });
         }
-        self.media.forget_recorded();
+        recorder.recorded = (slices, all_done);
     }
 
     /// Notes queues that changed at this moment.
@@ -124,8 +126,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             recorder.is_open = true;
             recorder.queued.fill((u32::MAX, u32::MAX)); // all are news
             for (unit, blocks) in recorder.blocks_of_units.iter_mut().enumerate() {
-                if let Some(member) = self.media.member_of_unit(unit as u32) {
-                    *blocks = self.media.free_blocks_of_unit(unit as u32);
+                if let ArrayUnit { member: Some(member), free_blocks } = self.media.array_unit(unit as u32) {
+                    *blocks = free_blocks;
                     recorder.blocks[member as usize] += *blocks;
                 }
             }

@@ -115,7 +115,10 @@ impl<C: Content, M: Media> Engine<C, M> {
             space_waiters: vec![(NIL, NIL); shape.domains as usize],
             writes_in_chunk: vec![0; (scheme.user_pages() / pages_per_row) as usize / 1024 + 1],
             answers_early: shape.reports_data_in || !options.parity_in_response,
-            buffer: options.buffer.map(|buffer| Buffer::new(buffer, options.space_pages, shape.page_bytes, scheme.width()).into()),
+            buffer: options.buffer.map(|buffer| {
+                let grouping = scheme.addressing().grouping();
+                Buffer::new(buffer, options.space_pages, shape.page_bytes, grouping, scheme.width()).into()
+            }),
             evicting: Vec::new(),
             sources: Vec::new(),
             leaving_with: Vec::new(),

@@ -166,7 +166,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             next += 1;
             self.progress(completion);
         }
-        self.media.forget_completions();
+        self.media.completions().clear();
     }
 
     /// An event was processed.

@@ -4,8 +4,6 @@ use super::content::Content;
 use super::options::Serial;
 use super::slot::{NIL, NO_JOB, REBUILD, TRANSLATION};
 use super::state::Engine;
-#[cfg(feature = "mutants")]
-use crate::media::accounting::{self, Slip};
 use crate::media::{About, Completion, Media, Progress};
 use flashraid_redundancy::{Failure, Job, OperationKind, Step};
 use flashraid_vocabulary::{Action, Cause, Change, PageOperation, Version, Wave};
@@ -199,10 +197,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     #[inline(always)]
     fn page_operation_ended(&mut self, record: u32, about: &About) {
-        let since_ns = about.submitted_ns;
-        #[cfg(feature = "mutants")]
-        let since_ns = if accounting::makes(Slip::MemberLatencyFromStart) { self.media.began_ns(about.ppn) } else { since_ns };
-        self.statistics.page_operation_ended(about.member, self.clock.now_ns() - since_ns);
+        self.statistics.page_operation_ended(about.member, self.clock.now_ns() - about.submitted_ns);
         let slot = &mut self.slots[about.owner as usize];
         slot.outstanding -= 1;
         match about.action {
@@ -228,7 +223,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                     self.content.programmed(record, about.ppn);
                 }
                 let slot = &mut self.slots[about.owner as usize];
-                self.media.set_next_in_list(record, slot.programs);
+                *self.media.next_in_list(record) = slot.programs;
                 slot.programs = record;
                 #[cfg(feature = "mutants")]
                 self.switch_map_early(about.owner);

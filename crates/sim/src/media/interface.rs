@@ -1,16 +1,12 @@
-//! The trait of media: every question and order of the engine.
+//! The trait of media: every question and order of the engine, and the words in which they are put.
 
-use super::{About, Completion, Counts, Done, FlashFault, MapNews, Question, Shape, Slice, Untimed};
-use flashraid_vocabulary::{Fault, MemberId, MemberPage, Observer, PageOperation, Ppn, Ruling, Version, View};
+use super::{About, Completion, Counts, Done, FlashFault, MapNews, Question, Shape, Slice};
+use flashraid_vocabulary::{Change, Fault, MemberId, MemberPage, Observer, PageOperation, Ppn, Ruling, Version, View};
 
 /// See `media`.
 pub trait Media: View + Clone + Send {
     /// What never changes.
     fn shape(&self) -> Shape;
-    /// The entry of a page in the map.
-    fn entry(&self, page: MemberPage) -> u32;
-    /// The inverse of `entry`.
-    fn page(&self, entry: u32) -> MemberPage;
 
     // ---- time ----
 
@@ -23,29 +19,19 @@ pub trait Media: View + Clone + Send {
 
     // ---- what happened ----
 
-    /// Page operations that made progress since they were last forgotten, in order.
-    fn completions(&self) -> &[Completion];
-    /// See `completions`.
-    fn forget_completions(&mut self);
+    /// Page operations that made progress, in order. The engine empties the list.
+    fn completions(&mut self) -> &mut Vec<Completion>;
     /// Takes a page operation that was started: its operation, its physical page, its entry.
     fn take_started(&mut self) -> Option<(u32, Ppn, u32)>;
-    /// Whether any of the following three has something.
+    /// Whether either of the following two has something.
     fn has_news(&self) -> bool;
-    /// Takes a domain that gained space.
-    fn take_freed(&mut self) -> Option<u32>;
-    /// Takes a question of GC: answered in the same instant by `choose_victim` or `rule`.
-    fn take_question(&mut self) -> Option<Question>;
+    /// Takes a domain that gained space; when there is none left, a question of GC, to which `answer` must follow in the same instant.
+    fn take_news(&mut self) -> Option<News>;
     /// Takes what GC did to the map, in order, and leaves the empty list.
     fn swap_map_news(&mut self, news: &mut Vec<MapNews>);
 
-    // ---- answers to GC ----
-
-    /// GC collects the cheapest block of the plane: `commit_cost` gives reads and programs of committing a semivalid page.
-    fn choose_victim(&mut self, plane: u32, commit_cost: &dyn Fn(MemberPage) -> (u32, u32));
-    /// What becomes of a semivalid page.
-    fn rule(&mut self, plane: u32, page: MemberPage, ruling: Ruling);
-    /// The commit that GC in this plane waited for has ended, or failed.
-    fn committed(&mut self, plane: u32);
+    /// Tells GC what it asked for or waits for.
+    fn answer(&mut self, answer: Answer<'_>);
 
     // ---- space ----
 
@@ -67,12 +53,10 @@ pub trait Media: View + Clone + Send {
     fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32>;
     /// What a record is about.
     fn about(&self, record: u32) -> About;
-    /// Which version of which page a program makes.
-    fn programmed(&self, record: u32) -> (MemberPage, Version);
+    /// What a program makes, and whether it has a page.
+    fn program(&self, record: u32) -> Program;
     /// The record after this one in a list that the engine keeps of programs that have ended.
-    fn next_in_list(&self, record: u32) -> u32;
-    /// See `next_in_list`.
-    fn set_next_in_list(&mut self, record: u32, next: u32);
+    fn next_in_list(&mut self, record: u32) -> &mut u32;
     /// Frees the record of a read that has ended.
     fn forget(&mut self, record: u32);
     /// A program counts from now on: its page is the version that it made, and what was this version before is garbage, or the base.
@@ -86,10 +70,6 @@ pub trait Media: View + Clone + Send {
     fn unplaced(&mut self, operation: &PageOperation, owner: u32) -> u32;
     /// A program that has failed for good may be committed all the same: its version will be lost.
     fn leave_unplaced(&mut self, record: u32);
-    /// Whether the version that a program makes will be lost.
-    fn is_unplaced(&self, record: u32) -> bool;
-    /// Whether a program has ended, and its page is lost since then.
-    fn has_lost_its_page(&self, record: u32) -> bool;
 
     // ---- versions ----
 
@@ -97,12 +77,8 @@ pub trait Media: View + Clone + Send {
     fn lookup(&self, page: MemberPage, version: Version) -> Option<Ppn>;
     /// The first entry from `entry` on, before `end`, that has a current version.
     fn next_mapped(&self, entry: u32, end: u32) -> Option<u32>;
-    /// The page does not have this version any more.
-    fn unmap(&mut self, page: MemberPage, version: Version);
-    /// The page does not have a current version any more: that becomes the base, if there is none.
-    fn retire(&mut self, page: MemberPage);
-    /// The current version is lost: it counts as written, and can be read no more.
-    fn lose(&mut self, page: MemberPage);
+    /// Changes the map as a plan says. What NVRAM alone holds is none of its changes.
+    fn apply(&mut self, change: &Change);
 
     // ---- without time: fill, precondition, first touch ----
 
@@ -139,38 +115,98 @@ pub trait Media: View + Clone + Send {
     fn counts(&self) -> &Counts;
     /// Counts a completed host request, for the members' mean of blocked requests.
     fn request_completed(&mut self);
-    /// Begins to record slices, or ends it.
-    fn record_slices(&mut self, records: bool);
-    /// Begins to record page operations that start from now on, or ends it.
-    fn record_done(&mut self, records: bool);
-    /// What was recorded since it was last forgotten.
-    fn recorded(&self) -> (&[Slice], &[Done]);
-    /// See `recorded`.
-    fn forget_recorded(&mut self);
-    /// The member of an array unit, and how many of its blocks are free; `None` for a spare that is not in use.
-    fn member_of_unit(&self, unit: u32) -> Option<u32>;
-    /// Erased blocks of an array unit.
-    fn free_blocks_of_unit(&self, unit: u32) -> u64;
+    /// Begins to record what starts from now on, or ends it.
+    fn record(&mut self, what: Recording, records: bool);
+    /// Takes what was recorded, in order, and leaves the empty lists.
+    fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>);
+    /// What an array unit is and has.
+    fn array_unit(&self, unit: u32) -> ArrayUnit;
 
     // ---- look-ahead ----
 
-    /// Asks the processor for what a request to this page touches first.
-    fn prefetch_map(&self, page: MemberPage);
-    /// Asks the processor for the block of an entry's current version.
-    fn prefetch_block(&self, entry: u32);
-    /// Asks the processor for a program that has ended.
-    fn prefetch_record(&self, record: u32);
-    /// Asks the processor for what the commit of this program touches first. Returns the entry.
-    fn prefetch_commit(&self, record: u32) -> u32;
+    /// Asks the processor for memory that will be touched.
+    fn prefetch(&self, ahead: Ahead);
 
     // ---- deliberate faults ----
 
     /// Whether it makes this fault; never but in tests of the checkers.
     fn makes(&self, fault: FlashFault) -> bool;
-    /// When the unit of a page began with what it did last.
-    #[cfg(feature = "mutants")]
-    fn began_ns(&self, ppn: Ppn) -> u64;
     /// Makes a fault from now on.
     #[cfg(feature = "mutants")]
     fn make(&mut self, fault: FlashFault);
+}
+
+/// What the engine should know before the next event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// This domain gained space.
+    Freed(u32),
+    /// GC wants to know something.
+    Asked(Question),
+}
+
+/// What GC is told.
+#[derive(Clone, Copy)]
+pub enum Answer<'a> {
+    /// Collect the cheapest block of this plane: the function gives reads and programs of committing a semivalid page.
+    Victim(u32, &'a dyn Fn(MemberPage) -> (u32, u32)),
+    /// In this plane, what becomes of a semivalid page.
+    Semivalid(u32, MemberPage, Ruling),
+    /// The commit that GC in this plane waited for has ended, or failed.
+    Committed(u32),
+}
+
+/// What a program makes, and whether it has a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The page.
+    pub page: MemberPage,
+    /// Which version of it.
+    pub version: Version,
+    /// Whether that will be lost.
+    pub is_unplaced: bool,
+    /// Whether it has ended, and its page is lost since then.
+    pub has_lost_its_page: bool,
+}
+
+/// What was done so far without time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Untimed {
+    /// Pages programmed, moves included.
+    pub programs: u64,
+    /// Victims collected.
+    pub victims: u64,
+}
+
+/// What media may record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recording {
+    /// Slices of buses and array units.
+    Slices,
+    /// Page operations.
+    Done,
+}
+
+/// An array unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrayUnit {
+    /// The member that it is part of; `None` for a spare that is not in use.
+    pub member: Option<u32>,
+    /// Its erased blocks.
+    pub free_blocks: u64,
+}
+
+/// What is about to be touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ahead {
+    /// By a request to this page.
+    Request(MemberPage),
+    /// When the current version of this entry is superseded.
+    Superseded(u32),
+    /// When this program, which has ended, is looked at.
+    Record(u32),
+    /// When this program is committed.
+    Commit(u32),
+    /// When this program supersedes the version before it.
+    Successor(u32),
 }

@@ -12,5 +12,5 @@ mod single;
 #[cfg(feature = "mutants")]
 pub use flashraid_flash::accounting;
 pub use flashraid_flash::{About, Activity, Completion, Counts, Done, Flash, FlashFault, MapNews, Progress, Question, Slice, Track};
-pub use interface::Media;
-pub use shape::{Shape, Untimed};
+pub use interface::{Ahead, Answer, ArrayUnit, Media, News, Program, Recording, Untimed};
+pub use shape::Shape;

@@ -1,6 +1,6 @@
-//! What never changes about media, and what they count without time.
+//! What never changes about media.
 
-use flashraid_vocabulary::MemberPage;
+use flashraid_vocabulary::{LocalPage, MemberId, MemberPage};
 
 /// What never changes about media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,18 +32,20 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// The entry of a page in the map: the pages of one number lie side by side.
+    #[inline(always)]
+    pub fn entry(&self, page: MemberPage) -> u32 {
+        page.page.0 * self.members + u32::from(page.member.0)
+    }
+
+    /// The inverse of `entry`.
+    pub fn page(&self, entry: u32) -> MemberPage {
+        MemberPage { member: MemberId((entry % self.members) as u16), page: LocalPage(entry / self.members) }
+    }
+
     /// Whether a page of this number is a translation page.
     #[inline]
     pub fn is_translation(&self, page: MemberPage) -> bool {
         page.page.0 >= self.pages_per_member
     }
-}
-
-/// What was done so far without time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Untimed {
-    /// Pages programmed, moves included.
-    pub programs: u64,
-    /// Victims collected.
-    pub victims: u64,
 }

@@ -1,8 +1,10 @@
 //! One SSD: its flash serves all members.
 
-use super::{About, Completion, Counts, Done, FlashFault, MapNews, Media, Question, Shape, Slice, Untimed};
+use super::{
+    About, Ahead, Answer, ArrayUnit, Completion, Counts, Done, FlashFault, MapNews, Media, News, Program, Recording, Shape, Slice, Untimed,
+};
 use flashraid_flash::Flash;
-use flashraid_vocabulary::{Fault, MemberId, MemberPage, Observer, PageOperation, Ppn, Ruling, Version};
+use flashraid_vocabulary::{Change, Fault, MemberId, MemberPage, Observer, PageOperation, Ppn, Version};
 
 impl Media for Flash {
     fn shape(&self) -> Shape {
@@ -24,16 +26,6 @@ impl Media for Flash {
     }
 
     #[inline(always)]
-    fn entry(&self, page: MemberPage) -> u32 {
-        self.slot(page)
-    }
-
-    #[inline(always)]
-    fn page(&self, entry: u32) -> MemberPage {
-        self.address(entry)
-    }
-
-    #[inline(always)]
     fn next_event_ns(&self) -> u64 {
         Flash::next_event_ns(self)
     }
@@ -49,13 +41,8 @@ impl Media for Flash {
     }
 
     #[inline(always)]
-    fn completions(&self) -> &[Completion] {
+    fn completions(&mut self) -> &mut Vec<Completion> {
         Flash::completions(self)
-    }
-
-    #[inline(always)]
-    fn forget_completions(&mut self) {
-        Flash::forget_completions(self);
     }
 
     #[inline(always)]
@@ -69,13 +56,8 @@ impl Media for Flash {
     }
 
     #[inline(always)]
-    fn take_freed(&mut self) -> Option<u32> {
-        Flash::take_freed(self)
-    }
-
-    #[inline(always)]
-    fn take_question(&mut self) -> Option<Question> {
-        Flash::take_question(self)
+    fn take_news(&mut self) -> Option<News> {
+        self.take_freed().map(News::Freed).or_else(|| self.take_question().map(News::Asked))
     }
 
     #[inline(always)]
@@ -83,16 +65,12 @@ impl Media for Flash {
         Flash::swap_map_news(self, news);
     }
 
-    fn choose_victim(&mut self, plane: u32, commit_cost: &dyn Fn(MemberPage) -> (u32, u32)) {
-        Flash::choose_victim(self, plane, commit_cost);
-    }
-
-    fn rule(&mut self, plane: u32, page: MemberPage, ruling: Ruling) {
-        Flash::rule(self, plane, page, ruling);
-    }
-
-    fn committed(&mut self, plane: u32) {
-        Flash::committed(self, plane);
+    fn answer(&mut self, answer: Answer<'_>) {
+        match answer {
+            Answer::Victim(plane, commit_cost) => self.choose_victim(plane, commit_cost),
+            Answer::Semivalid(plane, page, ruling) => self.rule(plane, page, ruling),
+            Answer::Committed(plane) => self.committed(plane),
+        }
     }
 
     #[inline(always)]
@@ -128,19 +106,14 @@ impl Media for Flash {
         Flash::about(self, record)
     }
 
-    #[inline(always)]
-    fn programmed(&self, record: u32) -> (MemberPage, Version) {
-        Flash::programmed(self, record)
+    fn program(&self, record: u32) -> Program {
+        let (page, version) = self.programmed(record);
+        Program { page, version, is_unplaced: self.is_unplaced(record), has_lost_its_page: self.has_lost_its_page(record) }
     }
 
     #[inline(always)]
-    fn next_in_list(&self, record: u32) -> u32 {
+    fn next_in_list(&mut self, record: u32) -> &mut u32 {
         Flash::next_in_list(self, record)
-    }
-
-    #[inline(always)]
-    fn set_next_in_list(&mut self, record: u32, next: u32) {
-        Flash::set_next_in_list(self, record, next);
     }
 
     #[inline(always)]
@@ -169,14 +142,6 @@ impl Media for Flash {
         Flash::leave_unplaced(self, record);
     }
 
-    fn is_unplaced(&self, record: u32) -> bool {
-        Flash::is_unplaced(self, record)
-    }
-
-    fn has_lost_its_page(&self, record: u32) -> bool {
-        Flash::has_lost_its_page(self, record)
-    }
-
     #[inline(always)]
     fn lookup(&self, page: MemberPage, version: Version) -> Option<Ppn> {
         Flash::lookup(self, page, version)
@@ -186,16 +151,16 @@ impl Media for Flash {
         Flash::next_mapped(self, entry, end)
     }
 
-    fn unmap(&mut self, page: MemberPage, version: Version) {
-        Flash::unmap(self, page, version);
-    }
-
-    fn retire(&mut self, page: MemberPage) {
-        Flash::retire(self, page);
-    }
-
-    fn lose(&mut self, page: MemberPage) {
-        Flash::lose(self, page);
+    #[inline(always)]
+    fn apply(&mut self, change: &Change) {
+        match *change {
+            Change::Unmap(page) => self.unmap(page, Version::Current),
+            Change::ReleaseBase(page) => self.unmap(page, Version::Base),
+            Change::ReleaseCopy(page) => self.unmap(page, Version::Copy),
+            Change::Lose(page) => self.lose(page),
+            Change::Retire(page) => self.retire(page),
+            Change::Delay(..) | Change::ReleaseDelayed(_) => unreachable!("NVRAM alone holds it"),
+        }
     }
 
     fn set_without_time(&mut self, without_time: bool) {
@@ -254,59 +219,35 @@ impl Media for Flash {
         Flash::request_completed(self);
     }
 
-    fn record_slices(&mut self, records: bool) {
-        Flash::record_slices(self, records);
+    fn record(&mut self, what: Recording, records: bool) {
+        match what {
+            Recording::Slices => self.record_slices(records),
+            Recording::Done => self.record_done(records),
+        }
     }
 
-    fn record_done(&mut self, records: bool) {
-        Flash::record_done(self, records);
+    fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>) {
+        Flash::swap_recorded(self, slices, done);
     }
 
-    fn recorded(&self) -> (&[Slice], &[Done]) {
-        (self.slices(), self.done())
-    }
-
-    fn forget_recorded(&mut self) {
-        self.forget_slices();
-        self.forget_done();
-    }
-
-    fn member_of_unit(&self, unit: u32) -> Option<u32> {
-        Flash::member_of_unit(self, unit)
-    }
-
-    fn free_blocks_of_unit(&self, unit: u32) -> u64 {
-        Flash::free_blocks_of_unit(self, unit)
+    fn array_unit(&self, unit: u32) -> ArrayUnit {
+        ArrayUnit { member: self.member_of_unit(unit), free_blocks: self.free_blocks_of_unit(unit) }
     }
 
     #[inline(always)]
-    fn prefetch_map(&self, page: MemberPage) {
-        Flash::prefetch_map(self, page);
-    }
-
-    #[inline(always)]
-    fn prefetch_block(&self, entry: u32) {
-        Flash::prefetch_block(self, entry);
-    }
-
-    #[inline(always)]
-    fn prefetch_record(&self, record: u32) {
-        Flash::prefetch_record(self, record);
-    }
-
-    #[inline(always)]
-    fn prefetch_commit(&self, record: u32) -> u32 {
-        Flash::prefetch_commit(self, record)
+    fn prefetch(&self, ahead: Ahead) {
+        match ahead {
+            Ahead::Request(page) => self.prefetch_map(page),
+            Ahead::Superseded(entry) => self.prefetch_block(entry),
+            Ahead::Record(record) => self.prefetch_record(record),
+            Ahead::Commit(record) => self.prefetch_commit(record),
+            Ahead::Successor(record) => self.prefetch_superseded(record),
+        }
     }
 
     #[inline(always)]
     fn makes(&self, fault: FlashFault) -> bool {
         Flash::makes(self, fault)
-    }
-
-    #[cfg(feature = "mutants")]
-    fn began_ns(&self, ppn: Ppn) -> u64 {
-        Flash::began_ns(self, ppn)
     }
 
     #[cfg(feature = "mutants")]

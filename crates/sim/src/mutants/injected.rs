@@ -91,7 +91,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Whether what an operation programmed is forgotten at its end.
     pub(crate) fn forgets(&self, operation: &Operation, record: u32) -> bool {
         self.has_fault(Fault::KeepDeadMapping) && operation.kind == OperationKind::Repair
-            || self.has_fault(Fault::KeepUnplaced) && self.media.is_unplaced(record)
+            || self.has_fault(Fault::KeepUnplaced) && self.media.program(record).is_unplaced
     }
 
     /// From now on the data buffer, which there must be, makes this fault whenever it can.

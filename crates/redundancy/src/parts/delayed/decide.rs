@@ -16,15 +16,17 @@ impl<M: StripeMap, R: Rule> Delayed<M, R> {
     }
 
     pub(super) fn decide_write(&mut self, mut operation: Operation, decisions: &mut Decisions) {
-        operation.space &= !self.raid.map().row(operation.stripe).parity_bit();
-        let update = self.cache.write(operation.stripe, operation.strips);
+        let row = self.raid.map().row(operation.stripe);
+        operation.space &= !row.parity_bit();
+        let update = self.cache.write(operation.stripe, row.width(), operation.strips);
         operation.requires = self.decide_update(update, decisions);
         decisions.operations.push(operation);
     }
 
     /// A trim that puts off no parity keeps its space for one, unless it is of the whole stripe: there may be strips that nobody decided to write.
     pub(super) fn decide_trim(&mut self, mut operation: Operation, decisions: &mut Decisions) {
-        if let Some(update) = self.cache.trim(operation.stripe, operation.strips) {
+        let width = self.raid.map().row(operation.stripe).width();
+        if let Some(update) = self.cache.trim(operation.stripe, width, operation.strips) {
             operation.space = 0;
             operation.requires = self.decide_update(update, decisions);
         }

@@ -26,11 +26,9 @@ mod scheme;
 mod update;
 
 use crate::parts::bits::Bits;
-use crate::parts::cut;
 use crate::parts::parity_cache::{ParityCache, Replacement};
 use crate::parts::raid::Raid;
 use crate::parts::stripe::{Guard, Stripe, Sum};
-use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Build, GuardCounts, Operation, OperationKind, Parameter, ParameterError, Values};
 use flashraid_vocabulary::{Cause, Change, Ruling, StripeId, Version, View, Wave, memory};
@@ -110,39 +108,31 @@ pub struct Delayed<M, R> {
 }
 
 /// Entries of a cache of the size that the user asked for: at least one, and no more than there are stripes.
-pub fn entries(build: &Build) -> Result<u32, ParameterError> {
+pub fn entries(build: &Build, stripes: u32) -> Result<u32, ParameterError> {
     let bytes = build.whole(&PARITY_CACHE_BYTES)?;
     if bytes < build.page_bytes {
         let text = format!("parity_cache_bytes = {bytes}: the smallest that holds a parity is {}, one page", build.page_bytes);
         return Err(ParameterError(text));
     }
-    Ok((bytes / build.page_bytes).min(build.pages_per_member))
-}
-
-impl<R: Rule> Delayed<Formula, R> {
-    /// The scheme `name` on this device. `replacement` says how victims of the cache are chosen.
-    pub fn on_device(name: &str, build: &Build, rule: R, replacement: Replacement) -> Result<Self, ParameterError> {
-        cut::at_least(name, build, 3)?;
-        if build.members > MOST_MEMBERS {
-            return Err(ParameterError(format!("{name} works on at most {MOST_MEMBERS} members; the device has {}", build.members)));
-        }
-        let map = Formula::new(Layout::from_build(build)?, build.members, build.pages_per_member);
-        Ok(Self::new(map, build.page_bytes, entries(build)?, rule, replacement))
-    }
+    Ok((bytes / build.page_bytes).min(stripes))
 }
 
 impl<M: StripeMap, R: Rule> Delayed<M, R> {
-    /// Over the stripes of `map`, with `most_entries` entries.
-    pub fn new(map: M, page_bytes: u32, most_entries: u32, rule: R, replacement: Replacement) -> Self {
-        Self {
+    /// The scheme `name` over the stripes of `map`. `replacement` says how victims of the cache are chosen.
+    pub fn new(name: &str, map: M, build: &Build, rule: R, replacement: Replacement) -> Result<Self, ParameterError> {
+        if build.members > MOST_MEMBERS {
+            return Err(ParameterError(format!("{name} works on at most {MOST_MEMBERS} members; the device has {}", build.members)));
+        }
+        let most_entries = entries(build, map.stripes())?;
+        Ok(Self {
             cache: ParityCache::new(map.stripes(), map.most_strips(), most_entries, replacement),
             stripes: memory::zeroed(map.stripes() as usize),
-            raid: Raid::new(map, page_bytes),
+            raid: Raid::new(map, build.page_bytes),
             rule,
-            page_bytes,
+            page_bytes: build.page_bytes,
             making: 0,
             counts: GuardCounts { most_entries: most_entries.into(), ..GuardCounts::default() },
-        }
+        })
     }
 
     fn durable(&mut self, stripe: StripeId) -> &mut Durable {

@@ -126,8 +126,9 @@ impl<M: StripeMap, R: Rule> Scheme for Delayed<M, R> {
     fn commit_cost(&self, address: MemberPage) -> (u32, u32) {
         let map = self.raid.map();
         let stripe = map.stripe_of(address);
-        debug_assert_ne!(map.row(stripe).role(address.member), Some(Role::Parity), "a parity has no base");
-        let durable = || ParityCache::commit_reads(self.width(), self.associated(stripe).count_ones());
+        let row = map.row(stripe);
+        debug_assert_ne!(row.role(address.member), Some(Role::Parity), "a parity has no base");
+        let durable = || ParityCache::commit_reads(row.width(), self.associated(stripe).count_ones());
         (self.cache.reads_to_commit(stripe).unwrap_or_else(durable), 1)
     }
 

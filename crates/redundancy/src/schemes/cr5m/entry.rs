@@ -3,7 +3,6 @@
 use super::credit::{Credit, Limits};
 use super::recency::MirroredStripes;
 use super::{Cr5m, Rule};
-use crate::parts::cut;
 use crate::parts::raid::Raid;
 use crate::parts::update::UpdateRule;
 use crate::stripe_map::StripeMap;
@@ -49,7 +48,11 @@ const CONSOLIDATE: Parameter = Parameter {
 const MOST_MEMBERS: u16 = 32;
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    cut::at_least(ENTRY.name, build, 3)?;
+    over(Formula::on_device(ENTRY.name, build)?, build)
+}
+
+/// CR5M over the stripes of `map`.
+pub fn over(map: impl StripeMap, build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     if build.members > MOST_MEMBERS {
         return Err(ParameterError(format!("cr5m works on at most {MOST_MEMBERS} members; the device has {}", build.members)));
     }
@@ -57,7 +60,6 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
         return Err(ParameterError("cr5m needs mirror chips with room for a copy; the device has none".to_string()));
     }
     let rule = Rule { update: UpdateRule::from_build(build)?, consolidates_last_strip: build.choice(&CONSOLIDATE)? == "last_strip" };
-    let map = Formula::new(Layout::from_build(build)?, build.members, build.pages_per_member);
     let limits = Limits {
         limit_thousandths: u64::from(build.thousandths(&MW_LIMIT)?),
         data_chips: u64::from(build.data_chips),
@@ -66,12 +68,12 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
         most_copies: build.copies_held,
     };
     Ok(Box::new(Cr5m {
+        stripes: MirroredStripes::new(map.stripes(), build.members),
         raid: Raid::new(map, build.page_bytes),
         rule,
         data_chips: u64::from(build.data_chips),
         mirror_chips: u64::from(build.mirror_chips),
         pages_per_chip: u64::from(build.pages_per_chip),
         credit: Credit::new(limits, build.members),
-        stripes: MirroredStripes::new(map.stripes(), build.members),
     }))
 }

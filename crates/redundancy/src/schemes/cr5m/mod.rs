@@ -39,7 +39,7 @@ use crate::{
     Addressing, Damage, Decisions, Extent, Failure, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step,
 };
 use credit::Credit;
-pub use entry::ENTRY;
+pub use entry::{ENTRY, over};
 use flashraid_vocabulary::{Cause, Change, Guardian, Lpn, MemberPage, PageOperation, Ruling, StripeId, Version, View, Wave};
 use recency::MirroredStripes;
 

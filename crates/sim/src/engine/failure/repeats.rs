@@ -5,7 +5,7 @@ use crate::engine::slot::NIL;
 use crate::engine::state::Engine;
 #[cfg(feature = "mutants")]
 use crate::media::accounting::{self, Slip};
-use crate::media::{About, Media};
+use crate::media::{About, Media, Program};
 use flashraid_redundancy::{Method, Operation, OperationKind, Outcomes};
 use flashraid_vocabulary::{Action, Cause, Delivery, PageOperation, Version, Wave};
 
@@ -91,7 +91,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         #[cfg(feature = "mutants")]
         if self.has_fault(crate::mutants::Fault::ForgetRetry) {
             let former = std::mem::replace(&mut self.slots[id as usize].programs, record);
-            return self.media.set_next_in_list(record, former);
+            *self.media.next_in_list(record) = former;
+            return;
         }
         let about = self.media.about(record);
         #[cfg(feature = "mutants")]
@@ -112,16 +113,16 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// The program `record` finds no page.
     fn is_unplaced(&mut self, id: u32, record: u32) {
-        let (address, version) = self.media.programmed(record);
+        let Program { page, version, .. } = self.media.program(record);
         let slot = &mut self.slots[id as usize];
         slot.troubled = true;
         if version == Version::Copy {
-            slot.outcomes.unplaced_copies |= 1 << address.member.0;
+            slot.outcomes.unplaced_copies |= 1 << page.member.0;
             self.media.abort(record);
         } else {
-            slot.outcomes.unplaced |= 1 << address.member.0;
+            slot.outcomes.unplaced |= 1 << page.member.0;
             self.media.leave_unplaced(record);
-            self.media.set_next_in_list(record, slot.programs);
+            *self.media.next_in_list(record) = slot.programs;
             slot.programs = record;
         }
     }
@@ -135,12 +136,12 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         let mut record = std::mem::replace(&mut self.slots[id as usize].programs, NIL);
         while record != NIL {
-            let next = self.media.next_in_list(record);
-            if self.media.has_lost_its_page(record) {
+            let next = *self.media.next_in_list(record);
+            if self.media.program(record).has_lost_its_page {
                 self.program_again(id, record);
             } else {
                 let slot = &mut self.slots[id as usize];
-                self.media.set_next_in_list(record, slot.programs);
+                *self.media.next_in_list(record) = slot.programs;
                 slot.programs = record;
             }
             record = next;
@@ -179,7 +180,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.changes[changes as usize].clear();
         }
         while record != NIL {
-            let next = self.media.next_in_list(record);
+            let next = *self.media.next_in_list(record);
             self.media.abort(record);
             record = next;
         }
@@ -192,7 +193,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.has_fault(crate::mutants::Fault::ForgetUnplaced) {
             return;
         }
-        let address = self.media.programmed(record).0;
+        let address = self.media.program(record).page;
         if self.rebuild().is_none() {
             return;
         }

@@ -21,7 +21,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         debug_assert!(translation.held[id as usize].missing == 0);
         for page_operation in &wave.operations {
             let is_change = page_operation.action == Action::Program;
-            let slot = self.media.entry(page_operation.address);
+            let slot = self.shape.entry(page_operation.address);
             self.need(&mut translation, id, slot, is_change);
             if page_operation.version != Version::Current && translation.mirrors.is_in_use() {
                 let entry = translation.mirrors.entry_or_new(slot);
@@ -33,7 +33,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             if matches!(change, Change::ReleaseBase(_)) && !translation.mirrors.is_in_use() {
                 continue;
             }
-            let slot = self.media.entry(page);
+            let slot = self.shape.entry(page);
             self.need(&mut translation, id, slot, !self.media.makes(FlashFault::ForgetChange));
             if let (Some(entry), Change::ReleaseBase(_) | Change::ReleaseCopy(_)) = (translation.mirrors.entry(slot), change) {
                 self.need(&mut translation, id, entry, true);
@@ -146,7 +146,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         while let Some((entry, is_change)) = translation.pins.pop(&mut pins) {
             if is_change && !failed {
                 translation.table.set_dirty(entry, translation.page_of(entry));
-                if translation.mirrors.entry(entry).is_some() && self.media.lookup(self.media.page(entry), Version::Copy).is_none() {
+                if translation.mirrors.entry(entry).is_some() && self.media.lookup(self.shape.page(entry), Version::Copy).is_none() {
                     translation.mirrors.release(entry);
                 }
             }

@@ -11,7 +11,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(in crate::engine) fn place_translation_pages(&mut self) {
         let Some(mut translation) = self.translation.take() else { return };
         for slot in 0..translation.mirrors.of_slot.len() as u32 {
-            if self.media.lookup(self.media.page(slot), Version::Copy).is_some() {
+            if self.media.lookup(self.shape.page(slot), Version::Copy).is_some() {
                 translation.mirrors.entry_or_new(slot);
             }
         }
@@ -37,7 +37,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(in crate::engine) fn add_translation_pages(&self, pages: &mut Vec<MemberPage>) {
         let Some(translation) = &self.translation else { return };
         for index in 0..pages.len() {
-            let page = translation.page_of(self.media.entry(pages[index]));
+            let page = translation.page_of(self.shape.entry(pages[index]));
             let is_there = translation.on_flash[page as usize] > 0 || self.writes_translation_page(page);
             let copies = translation.copies(page);
             if !is_there && !pages.contains(&copies[0]) {
@@ -51,7 +51,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(in crate::engine) fn note_placed(&mut self, address: MemberPage) -> Option<u64> {
         let translation = self.translation.as_mut()?;
         if !self.shape.is_translation(address) {
-            let entry = self.media.entry(address);
+            let entry = self.shape.entry(address);
             if let Some(stored) = &mut translation.stored {
                 stored.entries[entry as usize] = translation.mirrors.value(&self.media, entry);
                 stored.appeared.insert(entry);

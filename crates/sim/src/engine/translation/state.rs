@@ -118,7 +118,7 @@ impl Translation {
         let members = shape.members;
         let shift = dftl.entries_per_page.trailing_zeros();
         let pages = shape.translation_pages / 2;
-        let mirrors = MirrorTable::new(members, shape.pages_per_member, dftl);
+        let mirrors = MirrorTable::new(*shape, dftl);
         let entries = match dftl.mirror_entries {
             0 => shape.pages_per_member * members,
             mirror_entries => (mirrors.first + mirror_entries) * members,

@@ -142,7 +142,7 @@ impl Translation {
                 None => {
                     // An operation that ends releases its pages one after another. Releasing one may start a collection, which
                     // gives up the next one if that cannot be read; then the operation releases that, too, and its entry.
-                    assert!(media.lookup(media.page(slot), version).is_none(), "who has a base or a copy has an entry for it");
+                    assert!(media.lookup(self.mirrors.shape.page(slot), version).is_none(), "who has a base or a copy has an entry for it");
                     return;
                 }
             },
