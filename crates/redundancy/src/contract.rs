@@ -250,8 +250,11 @@ pub trait Scheme: Guardian + Send {
         None
     }
 
-    /// The collector takes a semivalid page that nobody needs (`Ruling::Free`): the page has no base any more.
-    fn base_erased(&mut self, _address: MemberPage) {}
+    /// The collector takes a semivalid page that nobody needs (`Ruling::Free`): the page has no base any more. Returns the stripe, if that may have changed
+    /// what of it is exposed.
+    fn base_erased(&mut self, _address: MemberPage) -> Option<StripeId> {
+        None
+    }
 
     /// Whether there are times when it does not survive what it declares to, as it makes redundancy up later.
     fn has_window(&self) -> bool {

@@ -333,6 +333,10 @@ fn examine_page(
         found.mismatches += 1;
         complain(lpn, Fault::Wrong);
     }
+    if engine.is_in_registers_alone(lpn) {
+        (found.pages_checked, found.pages_lost) = (found.pages_checked + 1, found.pages_lost + 1);
+        return complain(lpn, Fault::Exposed(address.member.0.into()));
+    }
     if flash.lookup(address, Version::Current).is_none() {
         return;
     }

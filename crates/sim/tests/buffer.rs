@@ -5,7 +5,7 @@ mod support;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::{Config, Outputs, Simulation, run, verify};
-use flashraid_vocabulary::{Action, Cause, Fault, HostOp, Lpn, MemberId, Part};
+use flashraid_vocabulary::{Action, Cause, Fault, HostOp, Lpn, MemberId, Part, Version};
 use support::{config, engine, pages, request, tags};
 
 const ANSWER_NS: u64 = 1000;
@@ -360,4 +360,59 @@ fn a_drain_is_counted_apart() {
     let mut simulation = Simulation::new(device("raid1", &[]), |_| true).unwrap();
     simulation.submit(&pages(HostOp::Write, 0, 1)).unwrap();
     assert!(simulation.finish().is_ok());
+}
+
+/// Flash has lost its only sectors of page 0, and the buffer has them anew, with others: nothing is missed, now or when that has left.
+#[test]
+fn a_part_that_covers_all_that_flash_had_renews_the_page() {
+    let mut engine = buffered("raid0", &[("chips_per_channel", "2")]);
+    time_of(&mut engine, HostOp::Write, 6 * SECTOR, 2 * SECTOR);
+    time_of(&mut engine, HostOp::Flush, 0, 0);
+    let ppn = engine.media.lookup(engine.scheme().locate(Lpn(0)), Version::Current).unwrap();
+    engine.fail(Fault::Loss(Part::Chip { channel: 0, chip: engine.media.chip_of_unit(engine.media.unit_of(ppn)) }));
+    let lost = |engine: &Engine<Tags>| (engine.lost_pages().count(), verify::examine(engine, true, &mut |_, _| {}).pages_gone);
+    assert_eq!(lost(&engine), (1, 1));
+    engine.submit(&request(HostOp::Write, 6 * SECTOR, SECTOR), true);
+    engine.finish().unwrap();
+    assert_eq!(lost(&engine), (1, 1), "a sector is missing");
+    engine.submit(&request(HostOp::Write, 4 * SECTOR, 4 * SECTOR), true);
+    engine.finish().unwrap();
+    for (op, bytes) in [(HostOp::Read, PAGE), (HostOp::Flush, 0), (HostOp::Read, PAGE)] {
+        assert_eq!(lost(&engine), (0, 0), "{op:?}");
+        time_of(&mut engine, op, 0, bytes);
+        assert!(engine.completed.last().unwrap().ok, "{op:?}");
+    }
+}
+
+/// The write for which page 0 leaves hears that it cannot, and so does the next flush, of which nothing else is left to write.
+#[test]
+fn a_flush_tells_of_a_page_that_could_not_leave() {
+    let mut engine = buffered("raid0", &[("buffer_bytes", "4096")]);
+    time_of(&mut engine, HostOp::Write, 0, PAGE);
+    engine.fail(Fault::Loss(Part::Channel(0)));
+    engine.submit(&pages(HostOp::Write, 1, 1), true);
+    engine.submit(&pages(HostOp::Trim, 1, 1), true);
+    engine.finish().unwrap();
+    engine.completed.clear();
+    for _ in 0..2 {
+        engine.submit(&request(HostOp::Flush, 0, 0), true);
+        engine.finish().unwrap();
+    }
+    assert_eq!(engine.completed.iter().map(|completed| completed.ok).collect::<Vec<_>>(), [false, true]);
+}
+
+/// The same of a page that is gone, as what left could not be written.
+#[test]
+fn a_part_that_covers_all_that_was_to_be_there_renews_a_page_that_is_gone() {
+    let mut engine = buffered("raid0", &[]);
+    time_of(&mut engine, HostOp::Write, 6 * SECTOR, 2 * SECTOR);
+    engine.submit(&request(HostOp::Flush, 0, 0), true);
+    engine.submit(&request(HostOp::Write, 4 * SECTOR, 4 * SECTOR), true);
+    engine.fail(Fault::Loss(Part::Channel(0)));
+    engine.finish().unwrap();
+    assert!(!engine.is_gone(Lpn(0)) && engine.buffer().unwrap().counts.pages_failed == 1);
+    engine.submit(&request(HostOp::Read, 0, PAGE), true);
+    engine.finish().unwrap();
+    assert!(engine.completed.last().unwrap().ok && engine.content.mismatches == 0);
+    assert_eq!((engine.lost_pages().count(), verify::examine(&engine, true, &mut |_, _| {}).pages_gone), (0, 0));
 }

@@ -373,3 +373,111 @@ fn what_was_answered_and_finds_no_page_is_gone_until_all_of_it_is_discarded() {
         assert!(succeeds(&mut engine, HostOp::Read, 0, 4096), "it is unwritten");
     }
 }
+
+/// Page 0 has content on a chip that never dies, was overwritten, and that is gone. A request overwrites it again; this part is answered, its chip dies, and
+/// no page is left, while another part is still to be answered: so the host is told that the request has failed. That makes nothing of the oldest content.
+#[test]
+fn a_request_that_fails_brings_nothing_back_of_what_was_gone() {
+    let config =
+        drive("raid0", &[("blocks_per_plane", "8"), ("over_provisioning", "0.32"), ("write_completes", "data_in"), ("gc_threshold", "0")]);
+    let mut engine = engine(&config, tags(&config));
+    let succeeds = |engine: &mut Engine<Tags>, op, page| {
+        engine.submit(&pages(op, page, 1), true);
+        engine.finish().unwrap();
+        engine.completed.pop().unwrap().ok
+    };
+    let on_chip = |engine: &Engine<Tags>, chip| -> Vec<u64> {
+        let is_there = |page: &u64| {
+            let ppn = engine.media.lookup(engine.scheme().locate(Lpn(*page)), Version::Current);
+            ppn.is_some_and(|ppn| engine.media.chip_of_unit(engine.media.unit_of(ppn)) == chip)
+        };
+        (0..engine.space_pages()).step_by(4).filter(is_there).collect()
+    };
+    for page in (0..engine.space_pages()).step_by(4) {
+        assert!(succeeds(&mut engine, HostOp::Write, page));
+    }
+    assert!(on_chip(&engine, 0).contains(&0));
+    // What a dead chip had is written anew until the channel is full.
+    let lost = on_chip(&engine, 1);
+    engine.fail(chip(0, 1));
+    assert!(!lost.into_iter().all(|page| succeeds(&mut engine, HostOp::Write, page)), "the channel is to be full");
+    // Room comes on one chip, takes page 0, and dies.
+    let make_room_on = |engine: &mut Engine<Tags>, chip| {
+        let discarded = on_chip(engine, chip);
+        assert!(discarded.into_iter().filter(|page| *page >= 8).take(40).all(|page| succeeds(engine, HostOp::Trim, page)));
+    };
+    make_room_on(&mut engine, 2);
+    engine.submit(&pages(HostOp::Write, 0, 1), true);
+    while engine.completed.is_empty() {
+        assert!(engine.advance().unwrap());
+    }
+    engine.fail(chip(0, 2));
+    engine.finish().unwrap();
+    assert!(engine.completed.pop().unwrap().ok && engine.is_gone(Lpn(0)), "its host was told");
+    assert!(!succeeds(&mut engine, HostOp::Read, 0));
+    // The same again, while channel 1 is busy.
+    make_room_on(&mut engine, 3);
+    for index in 0..30 {
+        engine.submit(&pages(HostOp::Write, 401 + 4 * index, 1), true);
+    }
+    engine.submit(&pages(HostOp::Write, 0, 5), true);
+    let start_ns = engine.now_ns();
+    while engine.is_gone(Lpn(0)) {
+        assert!(engine.advance().unwrap());
+    }
+    assert!(engine.now_ns() - start_ns < 200_000, "from its answer on the controller has it");
+    engine.fail(chip(0, 3));
+    engine.finish().unwrap();
+    let failed: Vec<_> = engine.completed.drain(..).filter(|completed| !completed.ok).collect();
+    assert_eq!(failed.len(), 1, "the host is told of the request: {failed:?}");
+    assert!(engine.is_gone(Lpn(0)) && !succeeds(&mut engine, HostOp::Read, 0));
+    let found = verify::stored(&engine);
+    assert_eq!((engine.content.mismatches, found.mismatches), (0, 0), "{found:?}");
+    assert_eq!(found.pages_gone, engine.lost_pages().count() as u64);
+}
+
+/// A spare chip that took the place of a dead one did so whatever died before for which there was none.
+#[test]
+fn spare_chips_are_told_of_by_the_failure_that_they_answer() {
+    let config = drive("raid1", &[("spare_chips", "1")]);
+    let mut engine = engine(&config, tags(&config));
+    engine.fill(64);
+    for (fault, is_replaced) in
+        [(chip(1, 0), true), (Fault::Loss(Part::Channel(2)), false), (chip(3, 0), true), (chip(1, 1), false), (chip(3, 1), false)]
+    {
+        engine.fail(fault);
+        engine.finish().unwrap();
+        assert_eq!(engine.faults().last().unwrap().is_replaced, is_replaced, "{fault:?}");
+    }
+}
+
+/// Once it is known that what the host was told of cannot be had, the flush that should have made it durable fails: one that waits, or else the next one.
+#[test]
+fn the_next_flush_tells_of_what_is_gone() {
+    let config = config("tiny", "raid0", &[("write_completes", "data_in")]);
+    let mut engine = engine(&config, tags(&config));
+    let flush = request(HostOp::Flush, 0, 0);
+    let after = |engine: &mut Engine<Tags>| {
+        engine.finish().unwrap();
+        engine.completed.drain(..).map(|completed| completed.ok).collect::<Vec<_>>()
+    };
+    let answered_write = |engine: &mut Engine<Tags>, page| {
+        engine.submit(&pages(HostOp::Write, page, 1), true);
+        engine.advance_until(engine.now_ns() + 110_000).unwrap();
+    };
+    answered_write(&mut engine, 0);
+    engine.submit(&flush, true);
+    engine.submit(&flush, true);
+    engine.fail(Fault::Loss(Part::Channel(0)));
+    assert_eq!(after(&mut engine), [true, false, false], "both wait for the write");
+    engine.submit(&flush, true);
+    assert_eq!(after(&mut engine), [true], "it is told");
+    answered_write(&mut engine, 1);
+    engine.fail(Fault::Loss(Part::Channel(1)));
+    engine.finish().unwrap();
+    answered_write(&mut engine, 2);
+    for _ in 0..2 {
+        engine.submit(&flush, true);
+    }
+    assert_eq!(after(&mut engine), [true, true, false, true], "the first one tells");
+}

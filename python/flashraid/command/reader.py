@@ -45,7 +45,8 @@ def _devices(of: Record) -> Iterator[tuple[str, str]]:
 
 def counted(count: int, what: str) -> str:
     """A count and what is counted, a word for several of it."""
-    return f"{count:,} {what.removesuffix('s') if count == 1 and what != 'write zeroes' else what}"
+    irregular = {"write zeroes": "write zeroes", "flushes": "flush"}
+    return f"{count:,} {irregular.get(what, what.removesuffix('s')) if count == 1 else what}"
 
 
 def warn_of_filter(of: Record) -> None:

@@ -12,6 +12,14 @@ impl Flash {
         chips.filter(|(channel, chip)| self.is_dead_chip(*channel, *chip)).collect()
     }
 
+    /// Those of them that this part is, has or is in.
+    pub fn dead_chips_of(&self, part: &Part) -> Vec<(u32, u32)> {
+        let planes = self.planes_of(part);
+        let mut chips = self.dead_chips();
+        chips.retain(|&(channel, chip)| self.planes_of(&Part::Chip { channel, chip }).iter().any(|plane| planes.contains(plane)));
+        chips
+    }
+
     fn is_dead_chip(&self, channel: u32, chip: u32) -> bool {
         let planes = self.planes_of(&Part::Chip { channel, chip });
         planes.iter().all(|plane| self.blocks.planes[*plane as usize].dead)

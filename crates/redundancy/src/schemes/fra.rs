@@ -315,7 +315,7 @@ impl<M: StripeMap> Scheme for Fra<M> {
         bits::of(Bits(written).filter(|strip| !view.is_lost(row.data(*strip), Version::Current)))
     }
 
-    fn base_erased(&mut self, address: MemberPage) {
+    fn base_erased(&mut self, address: MemberPage) -> Option<StripeId> {
         let stripe = self.raid.map().stripe_of(address);
         if let Some(Role::Data(strip)) = self.raid.map().row(stripe).role(address.member) {
             let notes = self.notes(stripe);
@@ -325,6 +325,7 @@ impl<M: StripeMap> Scheme for Fra<M> {
             notes.is_void |= was_noted;
             self.counts.old_pages -= u64::from(was_noted);
         }
+        Some(stripe)
     }
 
     fn drain(&mut self) -> Option<Operation> {

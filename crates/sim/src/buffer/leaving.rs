@@ -43,15 +43,11 @@ impl Buffer {
         sectors
     }
 
-    /// Whether it has all of the page, or a discard of it on the way: whatever flash holds then does not count.
+    /// Whether it has all that flash holds of the page, or a discard of it on the way: whatever flash holds then does not count.
     pub fn renews(&self, lpn: Lpn) -> bool {
-        self.find(lpn).is_some_and(|entry| self.is_whole(Some(self.sectors(entry))))
-            || self.departures(lpn).any(|departure| self.is_whole(departure.sectors))
-    }
-
-    /// Whether a write of these sectors, or a discard, leaves nothing of what a page was before.
-    pub fn is_whole(&self, sectors: Option<u64>) -> bool {
-        sectors.is_none_or(|sectors| sectors == self.all_sectors())
+        let leaving = self.leaving(lpn);
+        let held = leaving.sectors | self.find(lpn).map_or(0, |entry| self.sectors(entry));
+        leaving.is_all || held != 0 && self.on_flash(lpn) & !held == 0
     }
 
     /// The departures of a page in order.

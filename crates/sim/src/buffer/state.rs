@@ -437,19 +437,28 @@ mod tests {
     }
 
     #[test]
-    fn only_all_of_a_page_renews_it() {
+    fn only_all_that_flash_holds_of_a_page_renews_it() {
         let (page, part) = (Lpn(3), 0b0110);
         let mut buffer = dram(4, 10, 4096);
         let all = buffer.all_sectors();
+        buffer.is_on_flash(page);
         for (sectors, expected) in [(Some(part), false), (Some(all), true), (None, true)] {
             buffer.depart(page, Departure { operation: 7, strip: 0, sectors, number: 0 });
-            assert_eq!((buffer.renews(page), buffer.is_whole(sectors)), (expected, expected));
+            assert_eq!(buffer.renews(page), expected);
             assert_eq!(buffer.arrive(page, 7), sectors);
             assert!(!buffer.renews(page), "it is on flash, or nowhere");
         }
         buffer.insert(page, part);
         assert!(!buffer.renews(page));
         buffer.merge(buffer.find(page).unwrap(), all);
+        assert!(buffer.renews(page));
+        // Of another page flash holds two sectors: one of them is on its way again, the other one buffered, with a third.
+        let page = Lpn(4);
+        assert!(buffer.covers(&Victim { entry: 0, lpn: page, sectors: part, number: 0 }));
+        assert!(!buffer.renews(page));
+        buffer.depart(page, Departure { operation: 8, strip: 0, sectors: Some(0b0010), number: 0 });
+        assert!(!buffer.renews(page));
+        buffer.insert(page, 0b1100);
         assert!(buffer.renews(page));
     }
 }

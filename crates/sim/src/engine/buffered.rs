@@ -10,6 +10,7 @@
 //! until all of it is written or discarded. That is so whoever was told: an entry may hold what several requests wrote, most of them long answered.
 
 use super::content::{Content, InBuffer, InEntry, Shares, Submitted};
+use super::gone;
 use super::slot::NIL;
 use super::state::Engine;
 use super::time::Halted;
@@ -289,7 +290,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn arrives(&mut self, id: u32, operation: &Operation, failed: bool) {
         let now_ns = self.clock.now_ns();
         let buffer = self.buffer.as_deref_mut().expect("only with a buffer");
-        for lpn in operation.host_pages() {
+        let covered = gone::covered(operation);
+        for (strip, lpn) in bits::Bits(operation.strips).zip(operation.host_pages()) {
             let sectors = buffer.arrive(lpn, id);
             match (failed, sectors) {
                 // Of a discard that fails the host is told; whatever was there still is.
@@ -298,12 +300,18 @@ impl<C: Content, M: Media> Engine<C, M> {
                     buffer.counts.pages_failed += 1;
                     self.gone.insert(lpn.0);
                 }
-                (false, _) if !self.gone.is_empty() && buffer.is_whole(sectors) => drop(self.gone.remove(&lpn.0)),
+                (false, _) if !self.gone.is_empty() && covered >> strip & 1 == 1 => drop(self.gone.remove(&lpn.0)),
                 (false, _) => {}
             }
             if operation.kind == OperationKind::Write {
                 buffer.give_back(lpn, now_ns, &mut self.startable);
             }
+        }
+        let request = self.slots[id as usize].request;
+        let fails_flush = request != NIL && self.requests[request as usize].op == HostOp::Flush;
+        if failed && operation.kind == OperationKind::Write && !fails_flush {
+            // It may hold what the very first write gave it.
+            self.owes_word_of(0);
         }
         self.start_admitted();
     }

@@ -5,7 +5,7 @@ use super::slot::{NIL, NO_JOB};
 use super::state::Engine;
 use crate::media::{Answer, Media, News, Question};
 use flashraid_redundancy::Lock;
-use flashraid_vocabulary::{MemberPage, Ruling, StripeId};
+use flashraid_vocabulary::{MemberPage, Ruling};
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// Serves what the flash layer wants to know or has to tell. Returns whether there was anything.
@@ -33,8 +33,9 @@ impl<C: Content, M: Media> Engine<C, M> {
                 ruling => ruling,
             };
             if ruling == Ruling::Free {
-                self.scheme.base_erased(address);
-                self.note_exposed(StripeId(address.page.0));
+                if let Some(stripe) = self.scheme.base_erased(address) {
+                    self.note_exposed(stripe);
+                }
             }
             #[cfg(feature = "mutants")]
             let ruling = self.distort_ruling(ruling);

@@ -29,9 +29,6 @@ impl<C: Content, M: Media> Engine<C, M> {
             for lpn in operation.host_pages() {
                 self.in_controller.insert(lpn.0, id);
             }
-            if !self.gone.is_empty() {
-                self.covers_what_was_gone(&operation);
-            }
             self.note_answered(&operation);
         }
         self.answered(request);

@@ -11,18 +11,31 @@ use super::slot::NIL;
 use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::parts::bits::Bits;
-use flashraid_redundancy::{Failure, Operation, OperationKind};
+use flashraid_redundancy::{Failure, Method, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, Lpn, Version};
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// Whether the page is gone: older content, which flash may still have, must not pass for it.
     pub fn is_gone(&self, lpn: Lpn) -> bool {
-        !self.gone.is_empty() && self.gone.contains(&lpn.0) && !self.is_renewed(lpn)
+        !self.gone.is_empty() && self.gone.contains(&lpn.0) && !self.is_renewed(lpn) && !self.is_answered_anew(lpn)
+    }
+
+    /// Whether the controller has all of the page, or a discard of it, from an operation that was answered and goes on. If that fails the page is as it was.
+    fn is_answered_anew(&self, lpn: Lpn) -> bool {
+        let of = self.in_controller.get(&lpn.0).map(|id| self.operation(*id));
+        of.is_some_and(|operation| Bits(covered(operation)).any(|strip| operation.host_page(strip) == lpn))
     }
 
     /// Whether the data buffer has all of the page, or a discard of it, so that what flash has lost of it is not missed.
     pub fn is_renewed(&self, lpn: Lpn) -> bool {
         self.buffer.as_ref().is_some_and(|buffer| buffer.renews(lpn))
+    }
+
+    /// Whether registers of chips alone have the page: it is answered, is being programmed, and its redundancy is made later.
+    pub fn is_in_registers_alone(&self, lpn: Lpn) -> bool {
+        let of = self.in_controller.get(&lpn.0).map(|id| self.operation(*id));
+        self.exposure.is_some()
+            && of.is_some_and(|operation| operation.kind == OperationKind::Write && operation.method == Method::Deferred)
     }
 
     /// Pages that are gone.
@@ -60,8 +73,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         unanswered == 0 && failed.is_none()
     }
 
-    /// An operation of a request has failed. Of a write, of zeroes too, that the host takes for done, the pages are gone, and flushes fail that were to make
-    /// it durable. Of a discard nobody is owed anything: the page has its old content.
+    /// An operation of a request has failed. Of a write, of zeroes too, that the host takes for done, the pages are gone. Of a discard nobody is owed
+    /// anything: the page has its old content.
     #[cold]
     pub(super) fn check_word(&mut self, operation: &Operation, request: u32) {
         if request == NIL || !self.is_believed(request) {
@@ -72,23 +85,39 @@ impl<C: Content, M: Media> Engine<C, M> {
             return;
         }
         self.gone.extend(operation.host_pages().map(|lpn| lpn.0));
+        self.owes_word_of(write_index);
+    }
+
+    /// Pages are gone of the write at this position among all, or of one before: flushes fail that wait to make it durable, and if there are none, the next
+    /// one that was to.
+    #[cold]
+    pub(super) fn owes_word_of(&mut self, position: u64) {
+        let mut is_told = false;
         for index in 0..self.flushes.len() {
             let (target, flush) = self.flushes[index];
-            if target > write_index {
+            if target > position {
                 self.fail_over_what_is_gone(flush);
+                is_told = true;
             }
+        }
+        if !is_told {
+            let (first, last) = self.untold.unwrap_or((position, position));
+            self.untold = Some((first.min(position), last.max(position)));
         }
     }
 
-    /// A write or discard covers what was gone.
+    /// A flush ends that was to make all writes before position `target` durable: it fails, if pages of them are gone, and the host was not told.
+    pub(super) fn keep_word(&mut self, target: u64, flush: u32) {
+        if let Some((first, last)) = self.untold.filter(|(first, _)| *first < target) {
+            self.fail_over_what_is_gone(flush);
+            self.untold = (last >= target).then_some((first.max(target), last));
+        }
+    }
+
+    /// A write or discard that has ended covers what was gone.
     #[cold]
     pub(super) fn covers_what_was_gone(&mut self, operation: &Operation) {
-        let whole = match operation.kind {
-            OperationKind::Write => operation.strips & !operation.beneath,
-            OperationKind::Trim => operation.strips,
-            _ => 0,
-        };
-        for strip in Bits(whole) {
+        for strip in Bits(covered(operation)) {
             self.gone.remove(&operation.host_page(strip).0);
         }
     }
@@ -109,5 +138,14 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
             stays
         });
+    }
+}
+
+/// Strips of which an operation leaves nothing of what they were.
+pub(super) fn covered(operation: &Operation) -> u64 {
+    match operation.kind {
+        OperationKind::Write => operation.strips & !operation.beneath,
+        OperationKind::Trim => operation.strips,
+        _ => 0,
     }
 }

@@ -52,6 +52,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                     }
                     return sequence;
                 }
+                self.keep_word(target, id);
             }
             HostOp::Read | HostOp::Write => self.serve(id, request.op, request.offset_bytes, end),
             HostOp::Trim => self.cut_trim(id, self.pages_up(request.offset_bytes), end >> self.page_shift),
@@ -169,6 +170,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 break;
             }
             self.flushes.pop_front();
+            self.keep_word(target, flush);
             self.answered(flush);
             self.ended_part(flush);
         }

@@ -62,6 +62,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) write_window: VecDeque<bool>,
     pub(super) first_write: u64,
     pub(super) flushes: VecDeque<(u64, u32)>,
+    /// Positions of the first and the last write of which pages are gone, and no flush has told the host.
+    pub(super) untold: Option<(u64, u64)>,
     /// Answered writes that have not ended, by page: only where a write may be answered before it ends.
     pub(super) in_controller: FxHashMap<u64, u32>,
     pub(super) answers_early: bool,
@@ -151,6 +153,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             write_window: VecDeque::with_capacity(MOST_AT_ONCE),
             first_write: 0,
             flushes: VecDeque::new(),
+            untold: None,
             in_controller: Default::default(),
             gone: FxHashSet::default(),
             believed_without_space: 0,

@@ -1,7 +1,7 @@
 //! The trait of media: every question and order of the engine, and the words in which they are put.
 
 use super::{About, Completion, Counts, Done, FlashFault, MapNews, Question, Shape, Slice};
-use flashraid_vocabulary::{Change, Fault, MemberId, MemberPage, Observer, PageOperation, Ppn, Ruling, Version, View};
+use flashraid_vocabulary::{Change, Fault, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Ruling, Version, View};
 
 /// See `media`.
 pub trait Media: View + Clone + Send {
@@ -100,8 +100,8 @@ pub trait Media: View + Clone + Send {
 
     /// A part fails, or a page operation will.
     fn fail(&mut self, fault: &Fault);
-    /// Puts spares in the places of what is dead. Returns whether something was dead, and all of it is replaced.
-    fn replace_dead(&mut self) -> bool;
+    /// Puts spares in the places of what the failure of this part has killed. Returns whether it has killed something, and all of it is replaced.
+    fn replace(&mut self, part: &Part) -> bool;
     /// The member's copies are rebuilt: it takes copies again.
     fn resume_copies(&mut self, member: MemberId);
     /// If nothing is under way, programs that wait for pages fail, for good. Returns whether there were any.

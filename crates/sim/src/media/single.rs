@@ -4,7 +4,7 @@ use super::{
     About, Ahead, Answer, ArrayUnit, Completion, Counts, Done, FlashFault, MapNews, Media, News, Program, Recording, Shape, Slice, Untimed,
 };
 use flashraid_flash::Flash;
-use flashraid_vocabulary::{Change, Fault, MemberId, MemberPage, Observer, PageOperation, Ppn, Version};
+use flashraid_vocabulary::{Change, Fault, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
 
 impl Media for Flash {
     fn shape(&self) -> Shape {
@@ -193,9 +193,9 @@ impl Media for Flash {
         Flash::fail(self, fault);
     }
 
-    fn replace_dead(&mut self) -> bool {
-        let dead = self.dead_chips();
-        !dead.is_empty() && dead.into_iter().fold(true, |all, (channel, chip)| self.replace(channel, chip) && all)
+    fn replace(&mut self, part: &Part) -> bool {
+        let dead = self.dead_chips_of(part);
+        !dead.is_empty() && dead.into_iter().fold(true, |all, (channel, chip)| Flash::replace(self, channel, chip) && all)
     }
 
     fn resume_copies(&mut self, member: MemberId) {

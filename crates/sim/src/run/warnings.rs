@@ -72,7 +72,7 @@ fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> 
     match (failed, gone) {
         (0, 0) => {}
         (0, pages) if result["buffer"].is_null() => warnings.push(format!(
-            "{}: the host had its answer (write_completes, parity_in_response) before a part failed, and no page was left for what it wrote",
+            "{}: the host had its answer (write_completes, parity_in_response) before a part failed, and the operation that wrote them did not find all its pages",
             lost(pages)
         )),
         (0, pages) => warnings.push(format!("{}: the data buffer had taken what it could not write to flash", lost(pages))),

@@ -227,7 +227,7 @@ impl TraceStatistics {
         let requests = self.counts.iter().sum();
         let skew = skew(&mut self.uses, self.page_uses);
         let has_gaps = !self.gaps.is_empty();
-        let gap = |share: f64| if share == 1.0 { self.largest_gap_ns } else { self.gaps.value_at_quantile(share) };
+        let gap = |share: f64| if share == 1.0 { self.largest_gap_ns } else { self.gaps.value_at_quantile(share).min(self.largest_gap_ns) };
         let reuses = self.page_uses - touched;
         Figures {
             requests,

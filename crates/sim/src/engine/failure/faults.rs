@@ -22,8 +22,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         if fault == Fault::ParityCache {
             self.lose_parity_cache();
         }
+        if let Fault::Loss(part) = &fault {
+            is_replaced = self.media.replace(part);
+        }
         if let Fault::Loss(_) | Fault::ParityCache = fault {
-            is_replaced = self.media.replace_dead();
             self.start_rebuild(now_ns, fault, self.lost_versions() - lost_before);
         }
         let pages_lost = self.lost_pages().count() as u64;
