@@ -32,10 +32,10 @@ impl<C: Content, M: Media> Engine<C, M> {
                 Ruling::CommitFirst if !self.commit_for_collection(plane, address) => Ruling::Move,
                 ruling => ruling,
             };
-            if ruling == Ruling::Free {
-                if let Some(stripe) = self.scheme.base_erased(address) {
-                    self.note_exposed(stripe);
-                }
+            if ruling == Ruling::Free
+                && let Some(stripe) = self.scheme.base_erased(address)
+            {
+                self.note_exposed(stripe);
             }
             #[cfg(feature = "mutants")]
             let ruling = self.distort_ruling(ruling);
