@@ -164,3 +164,32 @@ fn gaps_sizes_and_devices() {
     let devices: Vec<_> = figures.by_device.iter().map(|of| (of.device, of.requests, of.write_share)).collect();
     assert_eq!(devices, [(0, 3, Some(0.0)), (7, 2, Some(1.0))]);
 }
+
+/// Of the last uses of pages a list is kept, which is tidied now and then: in the midst of windows, too, by far more accesses than the property draws.
+#[test]
+fn working_sets_of_many_accesses() {
+    let mut random = flashraid_workload::SplitMix64::new(5);
+    let requests: Vec<HostRequest> = (0..40_000)
+        .map(|index| {
+            // Half of the pages of each second are of a set that moves on.
+            let page = if random.next_u64().is_multiple_of(2) { index / 97 + random.next_u64() % 300 } else { random.next_u64() % 1500 };
+            let op = if random.next_u64().is_multiple_of(3) { HostOp::Read } else { HostOp::Write };
+            HostRequest { arrival_ns: index * 1_700_000, offset_bytes: page * PAGE, size_bytes: PAGE, op, stream: 0, source: 0 }
+        })
+        .collect();
+    let last_ns = requests.last().unwrap().arrival_ns;
+    let working_sets = figures(&requests).working_set;
+    for seconds in [1, 10, 60] {
+        let window_ns = seconds * 1_000_000_000;
+        let mut sets = vec![BTreeSet::new(); (last_ns / window_ns) as usize];
+        for request in &requests {
+            if let Some(set) = sets.get_mut((request.arrival_ns / window_ns) as usize) {
+                set.insert(request.offset_bytes);
+            }
+        }
+        let bytes: Vec<u64> = sets.iter().map(|set| set.len() as u64 * PAGE).collect();
+        let of = working_sets.iter().find(|of| of.window_ns == window_ns).unwrap();
+        assert_eq!(of.max_bytes, *bytes.iter().max().unwrap(), "{seconds} s");
+        assert!((of.mean_bytes - bytes.iter().sum::<u64>() as f64 / bytes.len() as f64).abs() < 1e-6, "{seconds} s");
+    }
+}

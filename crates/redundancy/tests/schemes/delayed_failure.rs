@@ -98,6 +98,11 @@ fn repairs() {
             assert_eq!(host.flash.lost(), 0);
             host.check_each_member();
             check_counts(&host);
+            // The cache knows whether the entry is still there.
+            let hits = host.scheme.guard().unwrap().hits;
+            host.write(2, 1);
+            let stays = commits == 0 && !associated.is_empty();
+            assert_eq!(host.scheme.guard().unwrap().hits - hits, u64::from(stays), "{associated}: {lost}");
         }
     }
     // Want of room for the parity: the strip at least; of the strip: nothing.
@@ -113,6 +118,21 @@ fn repairs() {
     let repair = late.scheme.repair(StripeId(0), &late.flash);
     late.write(0, 1);
     assert_eq!(late.run(repair).end, Step::Nothing);
+}
+
+/// What NVRAM has lost takes no room in it any more, whether or not the stripes are repaired.
+#[test]
+fn a_cache_that_has_lost_all_is_empty() {
+    for name in ["ppc", "fpc"] {
+        let mut host = Host::new(scheme(name, 5, STRIPES, &[("parity_cache_bytes", "8192")])).filled();
+        (0..2).for_each(|stripe| drop(host.write(4 * stripe, 1)));
+        host.lose_parity_cache();
+        for (stripe, is_hit) in [(0, false), (2, false), (0, true)] {
+            let before = host.scheme.guard().unwrap();
+            assert_eq!(host.write(4 * stripe + 1, 1).len(), 1, "{name}: nothing is committed to make room");
+            assert_eq!(host.scheme.guard().unwrap().hits - before.hits, u64::from(is_hit), "{name}: stripe {stripe}");
+        }
+    }
 }
 
 /// SPEC 4.4: a commit takes the formula that needs nothing lost, whatever k is.
