@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,12 @@ from pathlib import Path
 import pytest
 
 from flashraid import _native
+
+# What is started in the background ignores some signals (`nohup`, `&` in a script), and so would all that it starts.
+# A handler that does nothing is not inherited: the commands under test start as from a terminal.
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "samples" / "pgbench-transactions.csv.gz"

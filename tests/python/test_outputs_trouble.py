@@ -14,7 +14,7 @@ import time
 
 import polars
 import pytest
-from conftest import COMMAND, SAMPLE, write_device, write_trace, writes
+from conftest import COMMAND, ROOT, SAMPLE, write_device, write_trace, writes
 
 import flashraid as fr
 from flashraid import outputs as outputs_module
@@ -245,6 +245,18 @@ def test_signals_end_a_run_in_order(tmp_path, long_trace, number):
     assert b"interrupted: the results are partial\n" in errors
     assert names(tmp_path) == ["l.parquet", "r.json", "t.json"]
     assert json.loads((tmp_path / "r.json").read_text())["partial"]
+
+
+def test_commands_under_test_hear_signals_however_the_tests_were_started():
+    def ignore():
+        for number in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+
+    heard = "from signal import *; print(getsignal(SIGINT) is default_int_handler, getsignal(SIGHUP) is SIG_DFL)"
+    tests = f"import conftest, subprocess, sys; subprocess.run([sys.executable, '-c', {heard!r}])"
+    line = [sys.executable, "-c", tests]
+    done = subprocess.run(line, cwd=ROOT / "tests" / "python", preexec_fn=ignore, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("True True\n", "")
 
 
 def test_a_terminal_that_goes_away_takes_no_results_with_it(tmp_path, long_trace):

@@ -135,3 +135,9 @@ def test_a_circle_is_noticed(tmp_path, table_of_contents, other, expected):
     ]:
         path.write_text(text)
     assert {path.name for path in circle(imports(tmp_path))} == set(expected)
+
+
+def test_the_citation_names_this_version() -> None:
+    version = re.search(r'(?m)^version = "(.*)"', (ROOT / "Cargo.toml").read_text())
+    assert version
+    assert f"\nversion: {version[1]}\n" in (ROOT / "CITATION.cff").read_text()
