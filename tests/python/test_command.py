@@ -85,7 +85,7 @@ def test_comparison_table_and_json(command):
 
 
 def test_compare_gives_all_one_space_and_fills_the_same_bytes(command):
-    done = command("compare", *RUN[1:], "--schemes", "raid0,raid1", "--set", "fill=0.3", "--set", "gc_hard=3", "--json")
+    done = command("compare", *RUN[1:], "--schemes", "raid0,raid1", "--set", "fill=0.3", "--set", "gc_reserve_blocks=3", "--json")
     first, second = json.loads(done.stdout)["results"]
     page_bytes = first["config"]["device"]["page_bytes"]
     assert first["capacity"]["user_bytes"] > second["capacity"]["user_bytes"]
@@ -94,7 +94,7 @@ def test_compare_gives_all_one_space_and_fills_the_same_bytes(command):
     for result in (first, second):
         assert result["config"]["run"]["fill_bytes"] == int(0.3 * pages) * page_bytes
         assert result["config"]["run"]["fill"] == 0
-        assert result["config"]["device"]["gc_hard"] == 3
+        assert result["config"]["device"]["gc_reserve_blocks"] == 3
     assert first["capacity"]["filled_bytes"] == second["capacity"]["filled_bytes"]
 
 
@@ -153,21 +153,21 @@ def test_bad_usage_is_one_line_and_status_2(command, arguments, says):
 
 
 def test_result_can_be_run_again_and_comes_out_byte_equal(command):
-    options = ["--seed", "7", "--set", "update=rmw", "--set", "gc_hard=3", "--warmup", "100"]
+    options = ["--seed", "7", "--set", "update=rmw", "--set", "gc_reserve_blocks=3", "--warmup", "100"]
     command(*RUN, "--scheme", "raid5", *options, "--no-engine", "--json", "first.json")
     command("run", SAMPLE, "--config", "first.json", "--no-engine", "--json", "second.json")
     assert (command.folder / "first.json").read_bytes() == (command.folder / "second.json").read_bytes()
 
 
 def test_toml_configuration_and_later_settings_win(command):
-    text = "[device]\ngc_hard = 4\n[scheme]\nname = 'raid5'\nupdate = 'rcw'\n[run]\nspeed = 2\nlimit = 10\n"
+    text = "[device]\ngc_reserve_blocks = 4\n[scheme]\nname = 'raid5'\nupdate = 'rcw'\n[run]\nspeed = 2\nlimit = 10\n"
     (command.folder / "c.toml").write_text(text)
     done = command(
         "run", SAMPLE, "--device", "ssd1", "--config", "c.toml", "--speed", "3", "--set", "run.limit=20", "--json"
     )
     config = json.loads(done.stdout)["config"]
     scheme = {"name": "raid5", "layout": "left_asymmetric", "update": "rcw"}
-    assert (config["device"]["gc_hard"], config["scheme"]) == (4, scheme)
+    assert (config["device"]["gc_reserve_blocks"], config["scheme"]) == (4, scheme)
     assert (config["run"]["speed"], config["run"]["limit"]) == (3, 20)
 
 

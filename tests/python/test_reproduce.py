@@ -216,7 +216,7 @@ def test_figures_of_a_rebuild_need_one_that_ended(rebuilds):
 @pytest.mark.parametrize(
     "change",
     [
-        {"bus_ps_per_byte": 2500, "gc_blocks": "chip"},
+        {"bus_ps_per_byte": 2500, "gc_blocking_scope": "chip"},
         {"cr5m": {"mw_limit": 0.5}, "profile": {"streams": {"1": {"ops": {"read": 1, "write": 9}}}, "requests": 5}},
     ],
 )

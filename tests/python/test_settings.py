@@ -47,9 +47,9 @@ def test_an_option_and_a_set_that_contradict_each_other_are_refused(command, opt
 
 def test_the_same_said_twice_passes_and_a_repeated_set_counts_last(command):
     options = ["--fill", "50%", "--set", "fill=0.5", "--queue-depth", "8", "--set", "run.queue_depth=8"]
-    more = ["--scheme", "raid5", "--set", "scheme.name=raid5", "--set", "gc_hard=3", "--set", "gc_hard=4"]
+    more = ["--scheme", "raid5", "--set", "scheme.name=raid5", "--set", "gc_reserve_blocks=3", "--set", "gc_reserve_blocks=4"]
     config = json.loads(command(*RUN, *options, *more, "--json", "--quiet").stdout)["config"]
-    assert (config["run"]["fill"], config["run"]["queue_depth"], config["device"]["gc_hard"]) == (0.5, 8, 4)
+    assert (config["run"]["fill"], config["run"]["queue_depth"], config["device"]["gc_reserve_blocks"]) == (0.5, 8, 4)
 
 
 def test_options_count_over_a_file(command):
@@ -91,11 +91,11 @@ def test_a_comparison_takes_what_has_effect_under_one_scheme(command):
 
 def test_what_changed_nothing_in_a_run_is_told(command, tmp_path):
     trace = write_trace(tmp_path, writes(50))
-    options = ["--set", "rebuild_window=4", "--set", "gc_blocks=none", "--seed", "7", "--limit", "1000", "--drain"]
+    options = ["--set", "rebuild_window=4", "--set", "gc_blocking_scope=none", "--seed", "7", "--limit", "1000", "--drain"]
     done = command("run", trace, "--device", "tiny", "--scheme", "raid5", *options)
     for text in (
         "rebuild_window = 4: had no effect in this run: nothing failed",
-        "gc_blocks = none: had no effect in this run: nothing was collected",
+        "gc_blocking_scope = none: had no effect in this run: nothing was collected",
         "seed = 7: had no effect in this run: nothing in the run is random (precondition = none)",
         "limit = 1000: had no effect in this run: the trace has fewer requests",
         "drain = true: had no effect in this run: nothing was left to drain",

@@ -175,7 +175,7 @@ class Run:
         self.page_bytes = self.device["page_bytes"]
         self.chips = self.device["chips_per_channel"] + self.device["spare_chips"]
         self.units_per_channel = self.chips * (
-            1 if self.device["array_unit"] == "chip" else self.device["dies_per_chip"]
+            1 if self.device["lun"] == "chip" else self.device["dies_per_chip"]
         )
         self.has_warmup = self.of_run["warmup"] not in ("0", "0s")
         if self.has_warmup and self.slices is None:
@@ -188,7 +188,7 @@ class Run:
 
     def unit(self, done: Operation) -> int:
         """Number of the array unit in `dies` of the result."""
-        in_channel = done.chip if self.device["array_unit"] == "chip" else done.die * self.chips + done.chip
+        in_channel = done.chip if self.device["lun"] == "chip" else done.die * self.chips + done.chip
         number: int = done.channel * self.units_per_channel + in_channel
         return number
 
@@ -592,7 +592,7 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
         of = member_of(unit // run.units_per_channel, unit % run.units_per_channel % run.chips)
         if of is not None:
             busy[of] += sum(causes.values())
-    dies = 1 if device["array_unit"] == "chip" else device["dies_per_chip"]
+    dies = 1 if device["lun"] == "chip" else device["dies_per_chip"]
     units_of_member = dies * (1 if device["member"] == "chip" else chips)
     blocked = mean_blocked(run, members)
     averaged_from = min((request.arrival for request in run.requests), default=run.begin)

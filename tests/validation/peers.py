@@ -20,16 +20,16 @@ SSDSIM = "SSDsim 2.1"
 MQSIM = "MQSim (whole us; adds about 1 us on the host's side)"
 
 # SSDsim: one command at a time for each chip; channel, chip, plane, die; a page read before it is written is there.
-STATIC = {"allocation": "static", "static_order": "WPD", "array_unit": "chip", "unwritten": "prefill"}
+STATIC = {"allocation": "static", "static_order": "WPD", "lun": "chip", "unwritten": "prefill"}
 SSDSIM_STATIC = Setup("ssdsim-static", {**STATIC, "write_completes": "data_in"})
 SSDSIM_STATIC_END = Setup("ssdsim-static-program-end", {**STATIC, "write_completes": "program_end"})
 # SSDsim's full dynamic allocation: a program goes to any chip that is idle.
-DYNAMIC = {"allocation": "dynamic", "ftl": "device", "array_unit": "chip", "write_completes": "data_in"}
+DYNAMIC = {"allocation": "dynamic", "ftl": "device", "lun": "chip", "write_completes": "data_in"}
 SSDSIM_DYNAMIC = Setup("ssdsim-dynamic", {**DYNAMIC, "unwritten": "prefill"})
 SSDSIM_DYNAMIC_FILLED = Setup("ssdsim-dynamic-filled", {**DYNAMIC, "fill": 0.5})
 # MQSim: one command at a time for each chip; its command times; channel, chip, die, plane.
 COMMANDS = {"read_command_ns": 290, "program_command_ns": 361, "erase_command_ns": 220}
-SERIAL = {"allocation": "static", "static_order": "WDP", "array_unit": "chip", "write_completes": "program_end"}
+SERIAL = {"allocation": "static", "static_order": "WDP", "lun": "chip", "write_completes": "program_end"}
 MQSIM_40 = Setup("mqsim-40", {**SERIAL, **COMMANDS, "bus_ps_per_byte": 25_000})
 MQSIM_333 = Setup("mqsim-333", {**SERIAL, **COMMANDS, "bus_ps_per_byte": 3_000})  # 6 ns for two bytes
 
@@ -117,10 +117,10 @@ buffer, no collection.""",
 
 SMALL: Mapping[str, object] = {"blocks_per_plane": 128, "over_provisioning": 0.20}
 THRESHOLD = {"gc_threshold": 0.05}
-SSDSIM_GC = Setup("ssdsim-gc", {**DYNAMIC, **SMALL, **THRESHOLD, "gc_blocks": "channel"})
-MQSIM_GC = Setup("mqsim-gc", {**SERIAL, **COMMANDS, **SMALL, **THRESHOLD, "gc_blocks": "none"})
+SSDSIM_GC = Setup("ssdsim-gc", {**DYNAMIC, **SMALL, **THRESHOLD, "gc_blocking_scope": "channel"})
+MQSIM_GC = Setup("mqsim-gc", {**SERIAL, **COMMANDS, **SMALL, **THRESHOLD, "gc_blocking_scope": "none"})
 # What MQSim's own counts say that it kept free: 524,288 + 64 x 15,716 - 1,463,075 pages on 64 planes, 16.4 blocks each.
-MQSIM_FREE = Setup("mqsim-gc-16", {**SERIAL, **COMMANDS, **SMALL, "gc_threshold": 16.4 / 128, "gc_blocks": "none"})
+MQSIM_FREE = Setup("mqsim-gc-16", {**SERIAL, **COMMANDS, **SMALL, "gc_threshold": 16.4 / 128, "gc_blocking_scope": "none"})
 
 
 def amplification(result: fr.Result) -> float:
@@ -169,7 +169,7 @@ simulators were told to collect below 5 % and to over-provision 20 %. Reported, 
   shrinks from 10 % to below 2 %, and has the other sign. 60 of its requests never completed. Not traced further.
 - *Response times* of (c) depend on what stands still during a collection, and are not reproduced. SSDsim blocks the
   channel for the computed time of all moves and the chip for the erase, and starts when the channel is idle; here
-  moves are page operations that a host request may have to wait for (`gc_blocks`). Why MQSim's writes take 4.8 ms was
+  moves are page operations that a host request may have to wait for (`gc_blocking_scope`). Why MQSim's writes take 4.8 ms was
   not traced.""",
     workloads=(C,),
 )

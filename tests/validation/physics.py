@@ -93,7 +93,7 @@ def bandwidth(name: str, setup: Setup, units_per_channel: int) -> Case:
 
 CLOSED = {"queue_depth": 64}
 FEW = {**CLOSED, "chips_per_channel": 1, "blocks_per_plane": 8192}
-TWO_CHIPS = {**CLOSED, "chips_per_channel": 2, "array_unit": "chip", "static_order": "WPD", "blocks_per_plane": 8192}
+TWO_CHIPS = {**CLOSED, "chips_per_channel": 2, "lun": "chip", "static_order": "WPD", "blocks_per_plane": 8192}
 BANDWIDTH = Section(
     "Program bandwidth at saturation",
     """\
@@ -114,7 +114,7 @@ every 302,575 ns, its transfer included.""",
 # ---- greedy collection ----
 
 BLOCKS, PAGES_PER_BLOCK = 4096, 64
-# Blocks that are no victims at any time: one erased block that `gc_hard` = 2 keeps for moves, the block open for the
+# Blocks that are no victims at any time: one erased block that `gc_reserve_blocks` = 2 keeps for moves, the block open for the
 # host, and the block open for moves.
 TAKING_PART = BLOCKS - 3
 OVERWRITES = 2_000_000
@@ -128,8 +128,8 @@ def greedy(utilisation: float) -> list[Case]:
         "over_provisioning": 0.01,  # no bound: `space_bytes` is the logical space
         "space_bytes": logical_pages * PAGE_BYTES,
         "gc_threshold": 3 / BLOCKS,
-        "gc_hard": 2,
-        "gc_blocks": "none",
+        "gc_reserve_blocks": 2,
+        "gc_blocking_scope": "none",
         "precondition": "random:10",  # fills the space, and overwrites until collection is steady
         "queue_depth": 1,
     }
@@ -172,7 +172,7 @@ GREEDY = Section(
     """\
 Uniformly random overwrites of single pages on one plane of 4096 blocks of 64 pages under one FTL instance; collection
 starts below three blocks of free pages. Utilisation is the share of valid pages in the blocks that can be victims:
-4093, as the block open for the host, the block open for moves and the one erased block that `gc_hard` = 2 reserves
+4093, as the block open for the host, the block open for moves and the one erased block that `gc_reserve_blocks` = 2 reserves
 for moves never are. (Counting one block more or less changes the formula by 0.05, 0.09 and 0.19 % at 0.7, 0.8 and
 0.9.)""",
     (*greedy(0.7), *greedy(0.8), *greedy(0.9)),

@@ -10,8 +10,8 @@ pub enum Slip {
     FailedProgramIdle,
     /// A request of which a program is repeated counts from the repetition on.
     RepeatedRequestAnew,
-    /// Wear levelling counts as collection.
-    WearAsCollection,
+    /// Wear levelling counts as GC.
+    WearAsGc,
     /// Programs of a rebuild count as parity.
     RebuildAsParity,
     /// Quantiles are those of one request less.
@@ -22,7 +22,7 @@ pub enum Slip {
     DrainWithRun,
     /// An erase that fails, so that its block is retired, counts twice.
     FailedEraseTwice,
-    /// The data transfer of a read counts twice as time of its array unit.
+    /// The data transfer of a read counts twice as time of its LUN.
     TransferTwice,
     /// The bus is free while it carries commands of erases.
     EraseCommandFree,
@@ -44,11 +44,11 @@ pub enum Slip {
     WindowFromLastFailure,
     /// Standard deviations are those of a sample.
     SampleDeviation,
-    /// The time of collections leaves out their erases.
-    CollectionWithoutErase,
+    /// The time of GC runs leaves out their erases.
+    GcWithoutErase,
     /// Repairs count what they programmed in vain.
     RepairsTwice,
-    /// The share of commits for collections leaves out what they read.
+    /// The share of commits for GC runs leaves out what they read.
     CommitWithoutReads,
 }
 
@@ -56,7 +56,7 @@ pub enum Slip {
 pub const SLIPS: [Slip; 22] = [
     Slip::FailedProgramIdle,
     Slip::RepeatedRequestAnew,
-    Slip::WearAsCollection,
+    Slip::WearAsGc,
     Slip::RebuildAsParity,
     Slip::QuantileRank,
     Slip::WarmupMeasured,
@@ -73,7 +73,7 @@ pub const SLIPS: [Slip; 22] = [
     Slip::WearOfErasedOnly,
     Slip::WindowFromLastFailure,
     Slip::SampleDeviation,
-    Slip::CollectionWithoutErase,
+    Slip::GcWithoutErase,
     Slip::RepairsTwice,
     Slip::CommitWithoutReads,
 ];

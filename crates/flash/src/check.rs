@@ -62,7 +62,7 @@ impl Flash {
         self.check_faults()
     }
 
-    /// What must hold of planes and promises, failures or not.
+    /// What must hold of planes and reservations, failures or not.
     fn check_faults(&self) -> Result<(), String> {
         let mut gone = vec![0; self.members as usize];
         let mut living = vec![0; self.domains.len()];
@@ -138,7 +138,7 @@ impl Flash {
         count
     }
 
-    /// Checks that no plane is starved which a collection would help, and none runs.
+    /// Checks that no plane is starved which a GC run would help, and none runs.
     fn check_starved(&self) -> Result<(), String> {
         let is_forgotten = |plane: &u32| {
             let state = &self.blocks.planes[*plane as usize];
@@ -156,11 +156,11 @@ impl Flash {
         }
     }
 
-    /// Checks that units are blocked by the collections that do, and no others.
+    /// Checks that units are blocked by the GC runs that do, and no others.
     fn check_blocked(&self) -> Result<(), String> {
         let mut blocked = vec![0; self.units.len()];
-        for (plane, collection) in self.collections.iter().enumerate() {
-            if collection.victim != NONE && collection.stage.blocks_units() {
+        for (plane, gc) in self.gc_runs.iter().enumerate() {
+            if gc.victim != NONE && gc.stage.blocks_units() {
                 self.units_blocked_by(plane as u32).for_each(|unit| blocked[unit as usize] += 1);
             }
         }
@@ -196,27 +196,27 @@ impl Flash {
             let (mut data_blocks, mut held, mut pending) = (0, 0, 0);
             for (number, logical) in (0..).zip(&hybrid.logical[domain * hybrid.per_instance as usize..][..hybrid.per_instance as usize]) {
                 let number = domain as u32 * hybrid.per_instance + number;
-                let mut promised = u32::from(logical.promised_log);
+                let mut reserved = u32::from(logical.reserved_log);
                 if logical.data != NONE {
                     let index = self.blocks.index(plane, logical.data);
                     data_blocks += 1;
-                    promised += hybrid.promises_in(index);
+                    reserved += hybrid.reservations_in(index);
                     if hybrid.owner[index] != number || !matches!(self.blocks.blocks[index].state, State::Data) {
                         return fault(format!("data block of {number} {logical:?} is {:?}", self.blocks.blocks[index]));
                     }
                     let taken: u32 = hybrid.taken[index * hybrid.words..][..hybrid.words].iter().map(|word| word.count_ones()).sum();
-                    if taken != u32::from(self.blocks.blocks[index].written) + hybrid.promises_in(index) {
+                    if taken != u32::from(self.blocks.blocks[index].written) + hybrid.reservations_in(index) {
                         return fault(format!("{taken} offsets of {:?} are taken", self.blocks.blocks[index]));
                     }
                 }
                 let sequential = instance.sequential;
                 if sequential != NONE && hybrid.owner[self.blocks.index(plane, sequential)] == number {
-                    promised += hybrid.promises_in(self.blocks.index(plane, sequential));
+                    reserved += hybrid.reservations_in(self.blocks.index(plane, sequential));
                 }
-                if u32::from(logical.active) < promised || (logical.merging && (!is_merging || logical.active > 0)) {
+                if u32::from(logical.active) < reserved || (logical.merging && (!is_merging || logical.active > 0)) {
                     return fault(format!("logical block {number} {logical:?}"));
                 }
-                held += u32::from(logical.active) - promised;
+                held += u32::from(logical.active) - reserved;
                 for offset in 0..self.pages_per_block {
                     let Some(slot) = self.slot_in(number, offset) else { continue };
                     let Some(ppn) = self.maps.get(Version::Current, slot).filter(|ppn| *ppn != self.faults.lost) else { continue };

@@ -22,8 +22,8 @@ pub struct MemberLoad {
     pub programs: u32,
     /// Page operations of plans in service.
     pub in_service: u32,
-    /// Collections that run in the member.
-    pub collections: u32,
+    /// GC runs under way in the member.
+    pub gc_runs: u32,
     /// Sum over completed host requests of the queue length found at their completion (SPEC 3.6).
     pub(crate) blocked_sum: u64,
     pub(crate) blocked_epoch: u64,

@@ -1,4 +1,4 @@
-//! Flash: page maps, free space, collection and wear; below them buses, array units, queues and cell times.
+//! Flash: page maps, free space, GC and wear; below them buses, LUNs, queues and cell times.
 //!
 //! The layer above submits page operations by (member, page, version) and gets completions; it never learns a physical page
 //! but to label contents. Reading order: `settings`, `ssd` (the state of one SSD), `numbering`, `topology`, `mapping`, `nand`, `collection`, `faults`; then
@@ -9,9 +9,9 @@
 #[cfg(feature = "mutants")]
 pub mod accounting;
 mod check;
-pub mod collection;
 mod counts;
 mod faults;
+pub mod gc;
 pub mod mapping;
 mod mutants;
 mod nand;
@@ -24,15 +24,15 @@ mod topology;
 mod untimed;
 mod view;
 
-pub use collection::state::{Collected, Collecting, MergeKind};
 pub use counts::{ACTIONS, Counts, Held, MemberLoad};
+pub use gc::state::{GcCounts, GcUnderWay, MergeKind};
 pub use mapping::blocks::Space;
 pub use mutants::FlashFault;
 pub use nand::cells::{CellOperation, CellTimes};
 pub use nand::records::About;
 pub use nand::slices::{Activity, Done, Slice, Track};
 pub use nand::units::{Channel, Unit};
-pub use news::{Completion, MapNews, Progress, Question};
+pub use news::{Completion, GcQuery, MapEvent, Progress};
 pub use numbering::ppn_limit;
 pub use settings::{Blocking, Placement, Settings};
 pub use ssd::Flash;

@@ -23,7 +23,7 @@ pub enum FlashFault {
     KeepTaken,
     /// A merge leaves its logical block marked as being merged.
     KeepMerging,
-    /// DFTL: what the collector moved is not noted.
+    /// DFTL: what GC moved is not noted.
     ForgetMoves,
     /// DFTL: the entries that a trim or a commit changes do not become dirty.
     ForgetChange,

@@ -1,4 +1,4 @@
-//! What the flash tells and asks the layer above, which takes it after each event: progress of page operations, what the collector did to the map, and
+//! What the flash tells and asks the layer above, which takes it after each event: progress of page operations, what GC did to the map, and
 //! its questions.
 
 use flashraid_vocabulary::{MemberPage, Version};
@@ -24,9 +24,9 @@ pub struct Completion {
     pub progress: Progress,
 }
 
-/// What the collector did to the map, for whom stores it: reported while there are translation planes.
+/// What GC did to the map, for whom stores it: reported while there are translation planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MapNews {
+pub enum MapEvent {
     /// A version of a page of a scheme is elsewhere now.
     Moved {
         /// The plane in which it was moved.
@@ -36,16 +36,16 @@ pub enum MapNews {
         /// Of which page.
         slot: u32,
     },
-    /// The collection of the plane has ended: its victim, from which pages were moved, is erased, or it was cut short.
+    /// The GC run of the plane has ended: its victim, from which pages were moved, is erased, or it was cut short.
     Ended {
         /// The plane.
         plane: u32,
     },
 }
 
-/// What the collector wants to know of the layer above, which answers in the same instant.
+/// What GC wants to know of the layer above, which answers in the same instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum GcQuery {
     /// Which block of the plane is collected, as some have semivalid pages to commit: answered by `choose_victim`.
     Victim(u32),
     /// What becomes of a semivalid page in the victim of a plane: answered by `rule`.

@@ -12,7 +12,7 @@ pub fn ppn_limit(geometry: &Geometry, spare_chips: u32, has_translation_planes: 
     planes * u64::from(plane_stride(geometry.blocks_per_plane)) * u64::from(geometry.pages_per_block)
 }
 
-/// Where a plane is: its array unit, its bit among the unit's planes, and its space domain.
+/// Where a plane is: its LUN, its bit among the unit's planes, and its space domain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site {
     pub(crate) unit: u32,

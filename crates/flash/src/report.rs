@@ -1,11 +1,11 @@
-//! What reports, logs and torture look at, and the engine does not: how full and worn flash is, what buses and array units did, and what has failed.
+//! What reports, logs and torture look at, and the engine does not: how full and worn flash is, what buses and LUNs did, and what has failed.
 
 use crate::faults::Place;
 use crate::mapping::blocks::NONE;
 use crate::mapping::space::{DATA, NIL};
 use crate::nand::records::Work;
 use crate::nand::units::{Channel, Unit};
-use crate::{Collecting, Flash, Space};
+use crate::{Flash, GcUnderWay, Space};
 use flashraid_vocabulary::{Cause, MemberId, Part, Ppn};
 
 impl Flash {
@@ -29,17 +29,17 @@ impl Flash {
             .sum()
     }
 
-    /// Erased blocks of an array unit.
+    /// Erased blocks of a LUN.
     pub fn free_blocks_of_unit(&self, unit: u32) -> u64 {
         self.free_blocks_of_planes(unit).map(u64::from).sum()
     }
 
-    /// Erased blocks of each plane of an array unit.
+    /// Erased blocks of each plane of a LUN.
     pub fn free_blocks_of_planes(&self, unit: u32) -> impl Iterator<Item = u32> {
         self.blocks.planes[self.first_plane(unit, DATA) as usize..][..self.planes_per_unit as usize].iter().map(|plane| plane.free_blocks)
     }
 
-    // ---- buses and array units ----
+    // ---- buses and LUNs ----
 
     /// Array units, in order of channel and unit.
     pub fn units(&self) -> &[Unit] {
@@ -64,7 +64,7 @@ impl Flash {
         busy_ns
     }
 
-    /// Time that an array unit was at work before `time_ns`, which no event is before that is still to come, by the cause of the work.
+    /// Time that a LUN was at work before `time_ns`, which no event is before that is still to come, by the cause of the work.
     pub fn unit_busy_ns(&self, unit: u32, time_ns: u64) -> [u64; Cause::COUNT] {
         let unit = &self.units[unit as usize];
         let mut busy_ns = unit.busy_ns;
@@ -85,27 +85,27 @@ impl Flash {
         record.cause
     }
 
-    /// Whether an array unit that began its work before `time_ns` is still at it.
+    /// Whether a LUN that began its work before `time_ns` is still at it.
     pub fn is_at_work_since_before(&self, time_ns: u64) -> bool {
         self.units.iter().any(|unit| !unit.is_idle() && unit.since_ns < time_ns)
     }
 
     // ---- what is under way ----
 
-    /// Collections, by what they are: looks at all planes.
-    pub fn collections_under_way(&self) -> Collecting {
-        let mut collecting = Collecting::default();
+    /// GC runs, by what they are: looks at all planes.
+    pub fn gc_runs_under_way(&self) -> GcUnderWay {
+        let mut collecting = GcUnderWay::default();
         let data_planes = self.units.len() as u32 * self.planes_per_unit;
-        for (plane, collection) in (0..).zip(&self.collections).filter(|(_, collection)| collection.victim != NONE) {
+        for (plane, gc) in (0..).zip(&self.gc_runs).filter(|(_, gc)| gc.victim != NONE) {
             collecting.merges |= self.hybrid.is_some();
             collecting.of_data |= self.hybrid.is_none() && plane < data_planes;
             collecting.of_map |= plane >= data_planes;
-            collecting.for_wear |= collection.wear;
+            collecting.for_wear |= gc.wear;
         }
         collecting
     }
 
-    /// The pages that programs are being written to. Looks at all array units.
+    /// The pages that programs are being written to. Looks at all LUNs.
     pub fn programs_in_service(&self) -> impl Iterator<Item = Ppn> {
         let first = self.units.iter().map(|unit| unit.current).filter(|id| *id != NIL);
         first.map(|id| self.records[id as usize]).filter(|record| record.work == Work::Program).map(|record| Ppn(record.ppn))
@@ -135,7 +135,7 @@ impl Flash {
         })
     }
 
-    /// Whether the array unit is in use: a spare chip that replaces none is not, nor is a chip that was replaced.
+    /// Whether the LUN is in use: a spare chip that replaces none is not, nor is a chip that was replaced.
     pub fn is_in_use(&self, unit: u32) -> bool {
         let planes = &self.blocks.planes[self.first_plane(unit, DATA) as usize..][..self.planes_per_unit as usize];
         planes.iter().any(|plane| plane.in_use)

@@ -16,16 +16,16 @@ pub enum Placement {
     Groups(u32),
 }
 
-/// What stands still for the host while a collection moves pages.
+/// What stands still for the host while a GC run moves pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocking {
-    /// Nothing: collection competes by priority.
+    /// Nothing: GC competes by priority.
     None,
-    /// The array unit of the victim.
-    Unit,
-    /// All array units of the chip.
+    /// The LUN of the victim.
+    Lun,
+    /// All LUNs of the chip.
     Chip,
-    /// All array units of the channel.
+    /// All LUNs of the channel.
     Channel,
 }
 
@@ -44,7 +44,7 @@ pub struct Settings {
     /// Chips on each channel beside those of `geometry`, numbered behind them: in use only once they replace a failed chip.
     pub spare_chips: u32,
     /// The last blocks of each plane that hold translation pages and nothing else: a *translation plane* of its own, with its own free
-    /// space and its own collection. 0 for none; mirror chips have none.
+    /// space and its own GC. 0 for none; mirror chips have none.
     pub translation_blocks: u32,
     /// Local pages of each member that are translation pages; their numbers follow `pages_per_member`.
     pub translation_pages: u32,
@@ -76,15 +76,15 @@ pub struct Settings {
     pub whole_page_transfers: bool,
     /// Operations of one kind on several planes of a die, at the same page offset, run as one.
     pub multi_plane: bool,
-    /// Collection moves pages inside the plane without crossing the bus.
+    /// GC moves pages inside the plane without crossing the bus.
     pub copyback: bool,
-    /// Free pages of a plane, as a share of its pages, below which a program starts a collection.
+    /// Free pages of a plane, as a share of its pages, below which a program starts a GC run.
     pub gc_threshold: f64,
-    /// Free blocks of a plane below which host programs get no new block there and collection goes on by itself; at least 2.
-    pub gc_hard: u32,
-    /// What stands still during a collection.
-    pub gc_blocks: Blocking,
-    /// Collections move semivalid pages like valid ones; else the layer above commits them first, so that they need no move (SPEC 4.4).
+    /// Free blocks of a plane below which host programs get no new block there and GC goes on by itself; at least 2.
+    pub gc_reserve_blocks: u32,
+    /// What stands still during a GC run.
+    pub gc_blocking_scope: Blocking,
+    /// GC runs move semivalid pages like valid ones; else the layer above commits them first, so that they need no move (SPEC 4.4).
     pub moves_bases: bool,
     /// Victims are chosen by what moves and commits cost; else by moves alone.
     pub commit_aware: bool,
@@ -122,7 +122,7 @@ impl Settings {
         self.chips_per_channel() * if self.chip_serial { 1 } else { self.geometry.dies_per_chip }
     }
 
-    /// Planes of an array unit.
+    /// Planes of a LUN.
     pub fn planes_per_unit(&self) -> u32 {
         self.geometry.planes_per_die * if self.chip_serial { self.geometry.dies_per_chip } else { 1 }
     }

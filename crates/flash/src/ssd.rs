@@ -2,9 +2,9 @@
 //!
 //! What it does stands beside the parts of the state that this concerns, as further methods: `mapping`, `nand`, `collection`, `faults`.
 
-use crate::collection::state::Collection;
-use crate::collection::victims::Victims;
 use crate::faults::Faults;
+use crate::gc::state::Gc;
+use crate::gc::victims::Victims;
 use crate::mapping::blocks::{Blocks, State, plane_stride};
 use crate::mapping::hybrid::Hybrid;
 use crate::mapping::maps::Maps;
@@ -13,7 +13,7 @@ use crate::nand::events::{EventQueue, NEVER};
 use crate::nand::records::Record;
 use crate::nand::units::{Channel, Unit};
 use crate::numbering::{Divisor, Site, ppn_limit};
-use crate::{ACTIONS, Collected, Completion, Counts, Done, FlashFault, Held, MapNews, MemberLoad, Placement, Question, Settings, Slice};
+use crate::{ACTIONS, Completion, Counts, Done, FlashFault, GcCounts, GcQuery, Held, MapEvent, MemberLoad, Placement, Settings, Slice};
 use flashraid_vocabulary::{Cause, Geometry, MemberId, Observer, Ppn, memory};
 
 /// Page operations in flight for which there is room without growing.
@@ -35,18 +35,18 @@ pub struct Flash {
     pub(crate) free_records: u32,
     /// Programs that wait in a domain for any of its units.
     pub(crate) pooled: u32,
-    pub(crate) collections: Vec<Collection>,
+    pub(crate) gc_runs: Vec<Gc>,
     pub(crate) cold: Vec<std::collections::BinaryHeap<std::cmp::Reverse<(u32, u16)>>>,
     pub(crate) completions: Vec<Completion>,
     pub(crate) started: Vec<(u32, Ppn, u32)>,
     pub(crate) freed: Vec<u32>,
-    pub(crate) questions: Vec<Question>,
-    pub(crate) map_news: Vec<MapNews>,
-    pub(crate) without_time: bool,
+    pub(crate) gc_queries: Vec<GcQuery>,
+    pub(crate) map_events: Vec<MapEvent>,
+    pub(crate) untimed: bool,
     pub(crate) programmed_now: u64,
     pub(crate) victims_now: u64,
-    /// What collections have done beside the page operations in `counts`.
-    pub collected: Collected,
+    /// What GC runs have done beside the page operations in `counts`.
+    pub collected: GcCounts,
     pub(crate) loads: Vec<MemberLoad>,
     pub(crate) held: Vec<Held>,
     pub(crate) completed_requests: u64,
@@ -96,7 +96,7 @@ impl Flash {
             data_planes.chain(translation_planes),
             geometry.blocks_per_plane,
             geometry.pages_per_block,
-            settings.gc_hard,
+            settings.gc_reserve_blocks,
             settings.wear_dynamic,
         );
         let planes = blocks.planes.len() as u32;
@@ -117,17 +117,17 @@ impl Flash {
             records: memory::reserved(ROOM),
             free_records: NIL,
             pooled: 0,
-            collections: vec![Collection::IDLE; planes as usize],
+            gc_runs: vec![Gc::IDLE; planes as usize],
             cold: vec![Default::default(); planes as usize],
             completions: Vec::new(),
             started: Vec::new(),
             freed: Vec::new(),
-            questions: Vec::new(),
-            map_news: Vec::new(),
-            without_time: false,
+            gc_queries: Vec::new(),
+            map_events: Vec::new(),
+            untimed: false,
             programmed_now: 0,
             victims_now: 0,
-            collected: Collected::default(),
+            collected: GcCounts::default(),
             loads: vec![MemberLoad::default(); members as usize],
             held: vec![Held::default(); members as usize],
             completed_requests: 0,

@@ -40,7 +40,7 @@ impl Flash {
         }
     }
 
-    /// Bit mask of a chip's array units in its channel.
+    /// Bit mask of a chip's LUNs in its channel.
     pub(crate) fn chip_units(&self, chip: u32) -> u64 {
         let chips = self.settings.chips_per_channel();
         (0..self.units_per_channel).filter(|unit| unit % chips == chip).fold(0, |mask, unit| mask | 1 << unit)
@@ -137,17 +137,17 @@ impl Flash {
 
     // ---- numbers ----
 
-    /// The member that an array unit belongs to; `None` for those of spare chips that replace none.
+    /// The member that a LUN belongs to; `None` for those of spare chips that replace none.
     pub fn member_of_unit(&self, unit: u32) -> Option<u32> {
         self.units[unit as usize].member
     }
 
-    /// The chip, in its channel, that an array unit belongs to.
+    /// The chip, in its channel, that a LUN belongs to.
     pub fn chip_of_unit(&self, unit: u32) -> u32 {
         unit % self.units_per_channel % self.settings.chips_per_channel()
     }
 
-    /// The array unit that a physical page belongs to.
+    /// The LUN that a physical page belongs to.
     pub fn unit_of(&self, ppn: Ppn) -> u32 {
         self.unit_of_plane(self.plane_of(ppn))
     }
@@ -211,7 +211,7 @@ impl Flash {
         self.sites[plane as usize].domain
     }
 
-    /// The channel of an array unit.
+    /// The channel of a LUN.
     #[inline]
     pub fn channel_of_unit(&self, unit: u32) -> u32 {
         self.units[unit as usize].channel

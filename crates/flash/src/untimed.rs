@@ -1,16 +1,16 @@
 //! Work without time: fill, precondition, and pages that are there on first touch. Everything is programmed, moved and erased at once, where an idle
 //! device would have put it.
 
-use crate::collection::state::Collection;
+use crate::gc::state::Gc;
 use crate::mapping::space::DATA;
 use crate::nand::units::{after, at_or_after};
 use crate::{Flash, Placement};
 use flashraid_vocabulary::{MemberPage, Observer, Ppn, Version};
 
 impl Flash {
-    /// While set, nothing starts collections by itself: work without time calls `collect_now`.
-    pub fn set_without_time(&mut self, without_time: bool) {
-        self.without_time = without_time;
+    /// While set, nothing starts GC by itself: untimed work calls `collect_now`.
+    pub fn set_untimed(&mut self, untimed: bool) {
+        self.untimed = untimed;
     }
 
     /// Victims collected without time so far.
@@ -40,7 +40,7 @@ impl Flash {
     /// Panics if there is none to be had, which the configuration's capacity rule excludes. Returns its plane and its number;
     /// `collect_low_now` of the plane must follow when the content is noted.
     #[inline]
-    pub fn place_now<O: Observer>(&mut self, address: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
+    pub fn place_untimed<O: Observer>(&mut self, address: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
         let domain = self.domain_of(address, version);
         if self.hybrid.is_some() {
             return self.place_merging(domain, address, version, keep_base, observer);
@@ -52,7 +52,7 @@ impl Flash {
         self.place_in(domain, address, version, keep_base)
     }
 
-    /// Programs and commits a page at once (`place_now`), after what merges that takes.
+    /// Programs and commits a page at once (`place_untimed`), after what merges that takes.
     fn place_merging<O: Observer>(
         &mut self,
         domain: u32,
@@ -61,7 +61,7 @@ impl Flash {
         keep_base: bool,
         observer: &mut O,
     ) -> (u32, Ppn) {
-        while !self.promise(self.slot(address)) {
+        while !self.reserve_page(self.slot(address)) {
             let plane = self.domains[domain as usize].plane;
             assert!(self.is_collecting(plane), "plane {plane} has no space and nothing to merge");
             self.merge_now(plane, observer);
@@ -78,7 +78,7 @@ impl Flash {
             _ => self.next_plane(domain),
         };
         let slot = self.slot(address);
-        let ppn = if self.hybrid.is_some() { self.take_promised(slot) } else { self.take_host_page(plane) };
+        let ppn = if self.hybrid.is_some() { self.take_reserved(slot) } else { self.take_host_page(plane) };
         self.maps.label(ppn, version, slot);
         self.name(version, slot, ppn, keep_base);
         (plane, ppn)
@@ -107,13 +107,13 @@ impl Flash {
         self.first_plane(unit, kind) + at_or_after(self.units[unit as usize].writable[kind], plane)
     }
 
-    // ---- collection ----
+    // ---- GC ----
 
     /// Collects one victim of the plane if it is below the threshold, as after a program into it.
     #[inline]
     pub fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
         let state = &self.blocks.planes[plane as usize];
-        if state.free_pages < state.gc_pages || state.free_blocks < self.settings.gc_hard {
+        if state.free_pages < state.gc_pages || state.free_blocks < self.settings.gc_reserve_blocks {
             self.collect_now(plane, observer);
         }
     }
@@ -121,14 +121,14 @@ impl Flash {
     /// Work without time is over: collects in planes in which host programs would get no new block, as nothing else would start that
     /// before something there becomes garbage.
     pub fn relieve_now<O: Observer>(&mut self, observer: &mut O) {
-        for plane in 0..self.collections.len() as u32 {
-            while self.blocks.planes[plane as usize].free_blocks < self.settings.gc_hard && self.collect_now(plane, observer) {}
+        for plane in 0..self.gc_runs.len() as u32 {
+            while self.blocks.planes[plane as usize].free_blocks < self.settings.gc_reserve_blocks && self.collect_now(plane, observer) {}
         }
     }
 
     #[cold]
     fn make_room_now<O: Observer>(&mut self, domain: u32, observer: &mut O) {
-        let planes = 0..self.collections.len() as u32;
+        let planes = 0..self.gc_runs.len() as u32;
         let mut collected = false;
         for plane in planes {
             collected |= self.domain_of_plane(plane) == domain && self.collect_now(plane, observer);
@@ -146,8 +146,8 @@ impl Flash {
         };
         self.victims_now += 1;
         self.claim(plane, victim);
-        self.load_of_plane(plane).collections += 1;
-        self.collections[plane as usize] = Collection { victim, ..Collection::IDLE };
+        self.load_of_plane(plane).gc_runs += 1;
+        self.gc_runs[plane as usize] = Gc { victim, ..Gc::IDLE };
         let block = self.blocks.index(plane, victim);
         let mut ppn = self.first_ppn(block);
         while self.blocks.blocks[block].live > 0 {

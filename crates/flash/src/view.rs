@@ -46,7 +46,7 @@ impl View for Flash {
 
     fn is_idle(&self, member: MemberId) -> bool {
         let load = self.load(member);
-        load.reads + load.programs + load.in_service + load.collections == 0
+        load.reads + load.programs + load.in_service + load.gc_runs == 0
     }
 
     #[inline]
@@ -58,7 +58,7 @@ impl View for Flash {
         Flash::is_lost(self, address, version)
     }
 
-    fn has_room(&self, address: MemberPage) -> bool {
+    fn can_allocate(&self, address: MemberPage) -> bool {
         let domain = &self.domains[self.domain_of(address, Version::Current) as usize];
         domain.free_pages > domain.reserved
     }

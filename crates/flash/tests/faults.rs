@@ -75,8 +75,9 @@ fn random_failures_leave_everything_consistent() {
             report_data_in: coin(),
             moves_bases: coin(),
             commit_aware: coin(),
-            gc_blocks: [Blocking::None, Blocking::Unit, Blocking::Chip, Blocking::Channel][usize::from(coin()) * 2 + usize::from(coin())],
-            gc_hard: 2 + u32::from(coin()),
+            gc_blocking_scope: [Blocking::None, Blocking::Lun, Blocking::Chip, Blocking::Channel]
+                [usize::from(coin()) * 2 + usize::from(coin())],
+            gc_reserve_blocks: 2 + u32::from(coin()),
             wear_static: coin().then_some(1),
             ..settings(placement)
         };
@@ -206,7 +207,7 @@ fn programs_of_a_dead_member_fail_until_a_spare_chip_takes_its_place() {
             host.finish();
             assert_eq!((host.repeated, host.unplaced), if spare_chips == 1 { (20, 0) } else { (0, 20) });
             assert_eq!(host.lost(4), if spare_chips == 1 { (28, 48) } else { (48, 48) });
-            assert_eq!(host.flash.has_room(MemberPage::new(4, 0)), spare_chips == 1);
+            assert_eq!(host.flash.can_allocate(MemberPage::new(4, 0)), spare_chips == 1);
             assert_eq!(host.flash.pages_gone(MemberId(4)), if spare_chips == 1 { 0 } else { 128 });
             assert!(!host.flash.replace(1, 1), "no chip is replaced twice");
         }
@@ -271,7 +272,7 @@ fn a_failed_erase_retires_the_block() {
     assert_eq!((host.lost(1), host.failed), ((0, 150), [0, 0]));
 }
 
-/// An unreadable page is lost alone; the collector cannot move it, and nothing of it comes back with the erase of its block.
+/// An unreadable page is lost alone; GC cannot move it, and nothing of it comes back with the erase of its block.
 #[test]
 fn an_unreadable_page_stays_lost_when_its_block_is_collected() {
     let mut host = written(settings(Placement::Member));
@@ -305,8 +306,8 @@ fn stuck_programs_fail() {
     // 9 of 12 planes hold 252 pages; 150 stay written. What is lost keeps no page, so only what lives may fill the rest.
     host.fail(Fault::Loss(chip(0, 0)));
     host.fail(Fault::Loss(chip(0, 1)));
-    let promised = (0..).take_while(|_| host.flash.reserve(MemberPage::new(0, 0), Version::Current)).count();
-    for page in 0..promised as u32 {
+    let reserved = (0..).take_while(|_| host.flash.reserve(MemberPage::new(0, 0), Version::Current)).count();
+    for page in 0..reserved as u32 {
         host.flash.submit(&operation(Action::Program, MemberPage::new(0, page), Version::Current, false), page << 2).unwrap();
         host.writing.insert((host.flash.slot(MemberPage::new(0, page)), 0), true);
     }
@@ -329,7 +330,7 @@ fn stuck_programs_fail() {
     }
     host.flash.completions().clear();
     assert!(!host.flash.fail_stuck());
-    assert!(host.flash.domain_is_alive(0) && !host.flash.has_room(MemberPage::new(0, 0)));
+    assert!(host.flash.domain_is_alive(0) && !host.flash.can_allocate(MemberPage::new(0, 0)));
 }
 
 /// A spare chip may stand for a mirror chip too: copies are refused from its failure until its rebuild has ended.

@@ -1,7 +1,7 @@
-//! Hybrid mapping (SPEC 6.3): each kind of merge by hand, FAST beside a small model, promises and merges under random work.
+//! Hybrid mapping (SPEC 6.3): each kind of merge by hand, FAST beside a small model, reservations and merges under random work.
 
-use flashraid_flash::{Blocking, MergeKind, Placement, Question, Settings};
-use flashraid_vocabulary::{Cause, Fault, Geometry, MemberId, MemberPage, Part, Ruling, Version};
+use flashraid_flash::{Blocking, GcQuery, MergeKind, Placement, Settings};
+use flashraid_vocabulary::{Cause, Fault, Geometry, MemberId, MemberPage, Part, SemivalidAction, Version};
 use std::collections::VecDeque;
 use support::{Host, Random, settings};
 
@@ -28,7 +28,7 @@ fn one_plane(blocks: u32, pages: u32, log_blocks: u32, shared_logs: bool) -> Set
         log_blocks,
         shared_logs,
         gc_threshold: 0.0,
-        gc_blocks: Blocking::Chip,
+        gc_blocking_scope: Blocking::Chip,
         moves_bases: false,
         ..settings(Placement::Blocks)
     }
@@ -179,7 +179,7 @@ fn semivalid_pages_are_committed_before_a_merge() {
     assert_eq!((host.asked[0], host.commits.len(), host.flash.next_event_ns()), (3, 1, u64::MAX));
     host.end_commit();
     assert_eq!((host.asked[0], host.flash.counts[2][GC]), (3, 0));
-    assert_eq!(host.flash.load(MemberId(0)).collections, 0, "put off: asking again at once does not help");
+    assert_eq!(host.flash.load(MemberId(0)).gc_runs, 0, "put off: asking again at once does not help");
     assert_eq!((host.flash.take_freed(), host.flash.check()), (None, Ok(())));
     host.flash.unmap(page(3), Version::Base);
     assert_eq!(host.flash.take_freed(), Some(0), "nothing else would tell who waits that the merge may begin");
@@ -198,11 +198,11 @@ fn a_merge_asks_again_when_other_pages_are_in_its_way() {
     assert!(!host.flash.reserve(page(4), Version::Current));
     host.flash.unmap(page(1), Version::Base);
     host.flash.retire(page(2));
-    assert_eq!(host.flash.take_question(), Some(Question::Semivalid(0, page(2))));
-    host.flash.rule(0, page(2), Ruling::CommitFirst);
+    assert_eq!(host.flash.take_gc_query(), Some(GcQuery::Semivalid(0, page(2))));
+    host.flash.rule(0, page(2), SemivalidAction::CommitFirst);
     host.flash.unmap(page(2), Version::Base);
     host.flash.committed(0);
-    assert_eq!(host.flash.take_question(), None);
+    assert_eq!(host.flash.take_gc_query(), None);
     assert_ne!(host.flash.next_event_ns(), u64::MAX, "pages are copied");
 }
 
@@ -376,7 +376,8 @@ fn random_work_leaves_everything_consistent() {
             gc_threshold: 0.0,
             moves_bases: false,
             commit_aware: coin(),
-            gc_blocks: [Blocking::None, Blocking::Unit, Blocking::Chip, Blocking::Channel][usize::from(coin()) * 2 + usize::from(coin())],
+            gc_blocking_scope: [Blocking::None, Blocking::Lun, Blocking::Chip, Blocking::Channel]
+                [usize::from(coin()) * 2 + usize::from(coin())],
             ..settings(Placement::Blocks)
         };
         let (members, pages) = (settings.members() as u16, settings.pages_per_member);

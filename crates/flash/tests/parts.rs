@@ -1,6 +1,6 @@
 //! Maps, victims, blocks and the numbering of planes, each beside a naive model.
 
-use flashraid_flash::collection::victims::Victims;
+use flashraid_flash::gc::victims::Victims;
 use flashraid_flash::mapping::blocks::{Block, Blocks, State, Stream};
 use flashraid_flash::mapping::maps::Maps;
 use flashraid_flash::{Flash, Placement, Settings};
@@ -95,31 +95,31 @@ fn program(blocks: &mut Blocks, stream: Stream, count: u32) {
     }
 }
 
-/// Moves the live pages of a full block as the collector does, and erases it.
+/// Moves the live pages of a full block as GC does, and erases it.
 fn collect(blocks: &mut Blocks, victim: u16) {
     let index = blocks.index(0, victim);
     blocks.blocks[index].state = State::Victim;
     let live = blocks.blocks[index].live;
-    program(blocks, Stream::Collection, u32::from(live));
+    program(blocks, Stream::Gc, u32::from(live));
     blocks.blocks[index].live = 0;
     blocks.erased(0, victim);
 }
 
-/// The space rule: `gc_hard - 1` erased blocks are out of the host's reach, a collection takes at most one of them and gives one back, so
-/// what the host may take never shrinks by collection.
+/// The space rule: `gc_reserve_blocks - 1` erased blocks are out of the host's reach, a GC run takes at most one of them and gives one back, so
+/// what the host may take never shrinks by GC.
 #[test]
-fn collection_never_takes_more_than_its_loan() {
-    for gc_hard in [2, 3, 5] {
-        let mut random = Random(u64::from(gc_hard));
-        let mut blocks = Blocks::new([(16, 0.0)].into_iter(), 16, PAGES, gc_hard, true);
-        assert_eq!(blocks.host_pages(0), (16 - (gc_hard - 1)) * PAGES);
+fn gc_never_takes_more_than_its_loan() {
+    for gc_reserve_blocks in [2, 3, 5] {
+        let mut random = Random(u64::from(gc_reserve_blocks));
+        let mut blocks = Blocks::new([(16, 0.0)].into_iter(), 16, PAGES, gc_reserve_blocks, true);
+        assert_eq!(blocks.host_pages(0), (16 - (gc_reserve_blocks - 1)) * PAGES);
         for round in 0..2000 {
             // The host takes some or all that it may.
             let most = blocks.host_pages(0);
             let count = if round % 3 == 0 { most } else { random.below(u64::from(most) + 1) as u32 };
             program(&mut blocks, Stream::Host, count);
             assert_eq!(blocks.host_pages(0), most - count);
-            assert!(blocks.planes[0].free_blocks + u32::from(blocks.planes[0].debt) >= gc_hard - 1);
+            assert!(blocks.planes[0].free_blocks + u32::from(blocks.planes[0].debt) >= gc_reserve_blocks - 1);
             // Pages of full blocks become garbage, at least one of each block: any of them may be the victim, with any number left.
             let full: Vec<u16> = (0..16).filter(|number| blocks.blocks[usize::from(*number)].state == State::Closed).collect();
             for number in &full {
@@ -131,7 +131,7 @@ fn collection_never_takes_more_than_its_loan() {
                 collect(&mut blocks, *victim);
                 assert!(blocks.host_pages(0) >= before, "round {round}: {before} shrank to {}", blocks.host_pages(0));
                 assert!(!blocks.planes[0].debt);
-                assert!(blocks.planes[0].free_blocks >= gc_hard - 1);
+                assert!(blocks.planes[0].free_blocks >= gc_reserve_blocks - 1);
             }
             let free: u32 = blocks.blocks[..16].iter().map(|block| PAGES - u32::from(block.written)).sum();
             assert_eq!(blocks.planes[0].free_pages, free);
@@ -250,7 +250,7 @@ fn domains_are_planes_members_or_groups() {
             assert_eq!(flash.take_freed(), Some(domain));
             assert!(reserves(&mut flash) && !reserves(&mut flash));
         }
-        // Each array unit belongs to one member, all members to as many.
+        // Each LUN belongs to one member, all members to as many.
         let of_member = |member| (0..24).filter(|unit| flash.member_of_unit(*unit) == Some(member)).count();
         assert!((0..u32::from(members)).all(|member| of_member(member) == 24 / usize::from(members)));
     }

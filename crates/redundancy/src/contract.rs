@@ -14,7 +14,7 @@ use crate::counts::{GuardCounts, ParityUpdates};
 use crate::operation::{Decisions, Extent, Group, IdleWork, Operation, OperationKind, Outcomes, Step};
 use crate::parts::bits::Bits;
 use crate::parts::cut;
-use flashraid_vocabulary::{Change, Guardian, Lpn, MemberId, MemberPage, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{Change, GcAdvisor, Lpn, MemberId, MemberPage, StripeId, Version, View, Wave};
 use std::fmt::{self, Debug, Formatter};
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ use std::sync::Arc;
 pub enum Damage {
     /// Nothing, or nothing that a repair could change.
     None,
-    /// Something that a repair would bring back, had the member where it goes a free page (`View::has_room`).
-    NoRoom,
+    /// Something that a repair would bring back, had the member where it goes a free page (`View::can_allocate`).
+    NoSpace,
     /// All that is lost has a copy: a repair reads one page for each.
     Copy,
     /// Something that is lost has to be computed of others, or what is lost weakens others until the parity is made anew.
@@ -112,8 +112,8 @@ impl Debug for Grouping {
 
 /// A redundancy scheme. Deterministic, and free of clocks, queues and random sources of its own.
 ///
-/// `Guardian` is the collector's side of it: schemes that never keep a base answer `Ruling::Free`.
-pub trait Scheme: Guardian + Send {
+/// `GcAdvisor` is GC's side of it: schemes that never keep a base answer `SemivalidAction::Free`.
+pub trait Scheme: GcAdvisor + Send {
     /// Where its pages lie. The methods of the same names as this one's are for whoever has a scheme at hand.
     fn addressing(&self) -> &dyn Addressing;
 
@@ -191,7 +191,7 @@ pub trait Scheme: Guardian + Send {
             let lpn = Lpn(group.first.0 + u64::from(page));
             self.decide(&cut::whole_write(lpn, 1, page_bytes), view, decisions);
             for operation in decisions.operations[first..].iter_mut().filter(|operation| operation.kind == OperationKind::Write) {
-                operation.beneath = if group.beneath >> page & 1 == 1 { operation.strips } else { 0 };
+                operation.merge_strips = if group.merge_pages >> page & 1 == 1 { operation.strips } else { 0 };
             }
         }
     }
@@ -243,14 +243,14 @@ pub trait Scheme: Guardian + Send {
     /// Counts since construction.
     fn parity_updates(&self) -> ParityUpdates;
 
-    /// Commits the stripe of a semivalid page for the collector (after `Ruling::CommitFirst`), so that nobody needs the page any more. With
-    /// `has_room` it may program one page on each member of its `space`; asked again without if there is no such page at once: then it must do
+    /// Commits the stripe of a semivalid page for GC (after `SemivalidAction::CommitFirst`), so that nobody needs the page any more. With
+    /// `can_allocate` it may program one page on each member of its `space`; asked again without if there is no such page at once: then it must do
     /// without any (SPEC 4.4, widen), or be `None`, and the page is moved. It runs before whoever waits for the stripe.
-    fn commit_for_collection(&mut self, _address: MemberPage, _has_room: bool) -> Option<Operation> {
+    fn commit_for_gc(&mut self, _address: MemberPage, _can_allocate: bool) -> Option<Operation> {
         None
     }
 
-    /// The collector takes a semivalid page that nobody needs (`Ruling::Free`): the page has no base any more. Returns the stripe, if that may have changed
+    /// GC takes a semivalid page that nobody needs (`SemivalidAction::Free`): the page has no base any more. Returns the stripe, if that may have changed
     /// what of it is exposed.
     fn base_erased(&mut self, _address: MemberPage) -> Option<StripeId> {
         None
@@ -272,7 +272,7 @@ pub trait Scheme: Guardian + Send {
         (0, 0)
     }
 
-    /// Whether collections move semivalid pages; else they commit them first, and pages to move are the current ones alone.
+    /// Whether GC runs move semivalid pages; else they commit them first, and pages to move are the current ones alone.
     fn moves_bases(&self) -> bool {
         true
     }

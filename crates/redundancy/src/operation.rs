@@ -28,7 +28,7 @@ pub struct Group {
     /// Which pages: bit k is page `first` + k; bit 0 is set.
     pub pages: u64,
     /// Those of them of which flash holds more than the buffer does: their old content is needed beneath.
-    pub beneath: u64,
+    pub merge_pages: u64,
 }
 
 /// What an operation is for.
@@ -110,12 +110,12 @@ pub struct Operation {
     pub last_bytes: u32,
     /// Strips of which the host gives a part that does not cover all that flash may hold of them: what is below is needed too. Of a trim, for its
     /// scheme alone: those that were written when it was planned.
-    pub beneath: u64,
+    pub merge_strips: u64,
     /// Members that get one program each, of a version that is no `Copy`, of the stripe's page on them (`Addressing::page_on`): bit m is member m. (A page for a copy is taken when its
     /// program is submitted; a scheme makes one only where `View::takes_copy` says that there is one.)
     pub space: u64,
     /// Programs of its last wave that may go on after the host's answer, of those that the host waits for: 0 to wait for all.
-    pub lag: u8,
+    pub posted_programs: u8,
     /// Repairs: how many of its programs got their content by copying one page; the others were computed.
     pub copied: u8,
     /// Data strips beyond `strips` that it programs too, as their current versions are lost; `step` finds them.
@@ -142,9 +142,9 @@ impl Operation {
             first,
             first_bytes: 0,
             last_bytes: 0,
-            beneath: 0,
+            merge_strips: 0,
             space,
-            lag: 0,
+            posted_programs: 0,
             copied: 0,
             restored: 0,
             requires: None,
@@ -255,8 +255,8 @@ pub enum Failure {
 pub enum CommitCause {
     /// Its place in NVRAM was wanted for another stripe.
     Replacement,
-    /// A collection was about to erase a page that recovery needed.
-    Collection,
+    /// A GC run was about to erase a page that recovery needed.
+    Gc,
     /// Something of its stripe was lost.
     Rebuild,
     /// The run ended.

@@ -131,7 +131,7 @@ pub struct Parameter {
     pub values: Values,
     /// What it needs to have effect in any run: in words, and whether it is so. `None`: it has, whatever else is chosen.
     pub needs: Option<(&'static str, Condition)>,
-    /// Whether it says what becomes of pages that garbage collection meets: without any it has no effect.
+    /// Whether it says what becomes of pages that GC meets: without any it has no effect.
     pub only_in_gc: bool,
     /// One sentence.
     pub about: &'static str,
@@ -212,7 +212,7 @@ pub struct Entry {
     pub name: &'static str,
     /// Full name.
     pub title: &'static str,
-    /// One or two sentences: the idea, and the price.
+    /// One or two sentences: the idea, and the overhead.
     pub about: &'static str,
     /// What it survives one failure of.
     pub protects: Protects,

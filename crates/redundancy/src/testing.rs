@@ -14,7 +14,8 @@ use crate::stripe_map::formula::{Formula, FormulaRow, Layout};
 use crate::stripe_map::{Role, Row, StripeMap};
 use crate::{Addressing, Decisions, Extent, Job, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step};
 use flashraid_vocabulary::{
-    Cause, Change, Guardian, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Priority, Ruling, Sources, StripeId, Version, View, Wave,
+    Cause, Change, GcAdvisor, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Priority, SemivalidAction, Sources, StripeId, Version,
+    View, Wave,
 };
 
 fn left_asymmetric(members: u16, stripes: u32) -> Formula {
@@ -47,9 +48,9 @@ impl DecidesInSecondStep {
     }
 }
 
-impl Guardian for DecidesInSecondStep {
-    fn rule(&self, _address: MemberPage) -> Ruling {
-        Ruling::Free
+impl GcAdvisor for DecidesInSecondStep {
+    fn rule(&self, _address: MemberPage) -> SemivalidAction {
+        SemivalidAction::Free
     }
 }
 
@@ -187,12 +188,12 @@ impl CommitsAnotherFirst {
     }
 }
 
-impl Guardian for CommitsAnotherFirst {
-    fn rule(&self, address: MemberPage) -> Ruling {
+impl GcAdvisor for CommitsAnotherFirst {
+    fn rule(&self, address: MemberPage) -> SemivalidAction {
         let stripe = self.inner.raid.map().stripe_of(address);
         match self.inner.raid.map().row(stripe).role(address.member) {
-            Some(Role::Data(strip)) if self.dirty(stripe) >> strip & 1 == 1 => Ruling::CommitFirst,
-            _ => Ruling::Free,
+            Some(Role::Data(strip)) if self.dirty(stripe) >> strip & 1 == 1 => SemivalidAction::CommitFirst,
+            _ => SemivalidAction::Free,
         }
     }
 }
@@ -266,8 +267,8 @@ impl Scheme for CommitsAnotherFirst {
         false
     }
 
-    fn commit_for_collection(&mut self, address: MemberPage, has_room: bool) -> Option<Operation> {
-        has_room.then(|| self.inner.raid.commit(self.inner.raid.map().stripe_of(address)))
+    fn commit_for_gc(&mut self, address: MemberPage, can_allocate: bool) -> Option<Operation> {
+        can_allocate.then(|| self.inner.raid.commit(self.inner.raid.map().stripe_of(address)))
     }
 }
 

@@ -1,6 +1,8 @@
 //! The one file that makes a device out of a configuration.
 
-use crate::config::{ArrayUnit, Config, ConfigError, Device, GcBlocks, GcPolicy, Mapping, Member, Scheduling, SerialSubrequests, Transfer};
+use crate::config::{
+    Config, ConfigError, Device, GcBlockingScope, GcPolicy, Lun, Mapping, Member, Scheduling, SerialSubrequests, Transfer,
+};
 use crate::config::{Unwritten, WearLeveling, WriteCompletes};
 use crate::engine::content::Content;
 use crate::engine::{Dftl, Engine, Options, RebuildOptions, Serial};
@@ -45,7 +47,7 @@ pub fn cells(device: &Device) -> CellTimes {
     CellTimes::new(device.read_ns, device.program_ns, device.erase_ns)
 }
 
-/// What the flash layer is told about the device, on which programs find their planes as `placement` says, and collections move semivalid pages or
+/// What the flash layer is told about the device, on which programs find their planes as `placement` says, and GC runs move semivalid pages or
 /// have them committed.
 pub fn settings(device: &Device, placement: Placement, moves_bases: bool) -> Settings {
     let order = device.static_order.as_bytes();
@@ -64,7 +66,7 @@ pub fn settings(device: &Device, placement: Placement, moves_bases: bool) -> Set
         read_command_ns: device.read_command_ns,
         program_command_ns: device.program_command_ns,
         erase_command_ns: device.erase_command_ns,
-        chip_serial: device.array_unit == ArrayUnit::Chip,
+        chip_serial: device.lun == Lun::Chip,
         static_order: [order[0], order[1], order[2]],
         placement,
         fifo: device.scheduling == Scheduling::Fifo,
@@ -73,16 +75,16 @@ pub fn settings(device: &Device, placement: Placement, moves_bases: bool) -> Set
         multi_plane: device.multi_plane,
         copyback: device.copyback,
         gc_threshold: if device.mapping.is_hybrid() { 0.0 } else { device.gc_threshold },
-        gc_hard: device.gc_hard,
-        gc_blocks: match device.gc_blocks {
-            GcBlocks::None => Blocking::None,
-            GcBlocks::Unit => Blocking::Unit,
-            GcBlocks::Chip => Blocking::Chip,
-            GcBlocks::Channel => Blocking::Channel,
+        gc_reserve_blocks: device.gc_reserve_blocks,
+        gc_blocking_scope: match device.gc_blocking_scope {
+            GcBlockingScope::None => Blocking::None,
+            GcBlockingScope::Lun => Blocking::Lun,
+            GcBlockingScope::Chip => Blocking::Chip,
+            GcBlockingScope::Channel => Blocking::Channel,
         },
         moves_bases,
         commit_aware: !moves_bases && device.gc_policy != GcPolicy::Greedy,
         wear_dynamic: device.wear_leveling != WearLeveling::None,
-        wear_static: (device.wear_leveling == WearLeveling::Static).then_some(device.wear_spread),
+        wear_static: (device.wear_leveling == WearLeveling::Static).then_some(device.wear_leveling_threshold),
     }
 }

@@ -1,6 +1,6 @@
 //! Injects the faults of a run (`fail`) when their time has come.
 //!
-//! A request costs two comparisons. Only while an event of the device is waited for (a collection, a commit, a rebuild) the clock stops
+//! A request costs two comparisons. Only while an event of the device is waited for (a GC run, a commit, a rebuild) the clock stops
 //! after each event, which changes nothing but the time that it takes.
 
 use crate::config::share_of;
@@ -39,13 +39,13 @@ pub(crate) struct Injector {
     waits_for_event: bool,
     /// Requests that have arrived.
     arrived: u64,
-    /// What was done for collections and commits before the first request.
+    /// What was done for GC runs and commits before the first request.
     before: [u64; 2],
     /// Injected, in order.
     pub injected: Vec<Injected>,
 }
 
-/// Page operations started or planned for collections, and for commits.
+/// Page operations started or planned for GC runs, and for commits.
 fn work<C: Content>(engine: &Engine<C>) -> [u64; 2] {
     let collected = engine.media.counts.iter().map(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize]).sum();
     let committed = [Action::Read, Action::Program].map(|action| engine.statistics.planned[action as usize][Cause::Commit as usize]);
@@ -82,7 +82,7 @@ impl Injector {
                 Trigger::Time(time_ns) => self.next_ns = self.next_ns.min(time_ns),
                 Trigger::Request(number) => self.next_request = self.next_request.min(number),
                 Trigger::Share(_) => unreachable!("made a number of a request"),
-                Trigger::Collection | Trigger::Commit | Trigger::Rebuild(_) => self.waits_for_event = true,
+                Trigger::Gc | Trigger::Commit | Trigger::Rebuild(_) => self.waits_for_event = true,
             }
         }
     }
@@ -117,7 +117,7 @@ impl Injector {
                 Trigger::Time(time_ns) => time_ns <= engine.now_ns(),
                 Trigger::Request(number) => number <= self.arrived,
                 Trigger::Share(_) => false,
-                Trigger::Collection => collected > self.before[0],
+                Trigger::Gc => collected > self.before[0],
                 Trigger::Commit => committed > self.before[1],
                 Trigger::Rebuild(share) => passed(engine).is_some_and(|passed| passed >= share),
             };

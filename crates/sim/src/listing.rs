@@ -1,6 +1,6 @@
 //! Answers about what there is: devices with their capacities, schemes, settings. Each serialises to the JSON of its command.
 
-use crate::config::{Allocation, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Price, Survival, TABLES, find_scheme};
+use crate::config::{Allocation, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Survival, TABLES, find_scheme};
 use crate::presets::PRESETS;
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Entry, Protects, SCHEMES, Values};
@@ -48,7 +48,7 @@ pub enum Capacity {
         reserved_bytes: u64,
         /// What the scheme costs.
         #[serde(flatten)]
-        price: Price,
+        overhead: Overhead,
         /// What may die without loss.
         survives: Survival,
         /// What is likely to surprise in its configuration.
@@ -79,7 +79,7 @@ pub struct ConfigDetail {
 /// What `allocation` and `ftl` come to under a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Placed {
-    /// How a program finds its plane: static, semi_dynamic (in the member that the layout names) or dynamic (in the FTL instance).
+    /// How a program finds its plane: static, dynamic_member (in the member that the layout names) or dynamic (in the FTL instance).
     pub allocation: &'static str,
     /// Which planes an FTL instance owns: those of a member, of a group of members, or of the device.
     pub ftl: &'static str,
@@ -92,7 +92,7 @@ impl Placed {
     pub fn of(placement: Placement, members: u32) -> Self {
         let (allocation, ftl, instances) = match placement {
             Placement::Static | Placement::Blocks => (Allocation::Static, Ftl::Member, members),
-            Placement::Member => (Allocation::SemiDynamic, Ftl::Member, members),
+            Placement::Member => (Allocation::DynamicMember, Ftl::Member, members),
             Placement::Groups(1) => (Allocation::Dynamic, Ftl::Device, 1),
             Placement::Groups(groups) => (Allocation::Dynamic, Ftl::Group, groups),
         };
@@ -107,7 +107,7 @@ pub struct SchemeDetail {
     pub name: &'static str,
     /// Full name.
     pub title: &'static str,
-    /// The idea, and the price.
+    /// The idea, and the overhead.
     pub about: &'static str,
     /// What it survives one failure of: none, chip, channel or member.
     pub protects: &'static str,
@@ -190,7 +190,7 @@ fn capacity(device: &str, entry: &Entry) -> Capacity {
                 user_pages,
                 user_bytes,
                 reserved_bytes: config.device.derived().raw_bytes - user_bytes,
-                price: Price::of(&config.device, scheme.as_ref()),
+                overhead: Overhead::of(&config.device, scheme.as_ref()),
                 survives: config.survival(scheme.as_ref()),
                 warnings: config.warnings().unwrap_or_default(),
             }

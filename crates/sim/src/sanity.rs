@@ -2,7 +2,7 @@
 //! wrong unit, and that shows in rates, sizes and addresses that no device has.
 
 use crate::assemble::cells;
-use crate::config::{ArrayUnit, Config, Device, Fit, Transfer};
+use crate::config::{Config, Device, Fit, Lun, Transfer};
 use crate::error::RunError;
 use crate::listing;
 use flashraid_flash::CellOperation;
@@ -59,7 +59,7 @@ pub struct Sanity {
     pub unaligned: u64,
     /// Devices in the trace, laid side by side.
     pub devices: u64,
-    /// Busy share of buses or array units that host pages alone would cause, without redundancy and collection. None in a closed loop.
+    /// Busy share of buses or LUNs that host pages alone would cause, without redundancy and GC. None in a closed loop.
     pub expected_load: Option<f64>,
     /// What is almost certainly not meant, one line each.
     pub warnings: Vec<String>,
@@ -174,7 +174,7 @@ impl Sample {
         }
     }
 
-    /// Time that host pages occupy each bus, or each array unit if that is more, spread evenly.
+    /// Time that host pages occupy each bus, or each LUN if that is more, spread evenly.
     fn busy_ns(&self, device: &Device) -> f64 {
         let pages = (self.pages_read + self.pages_written) as f64;
         let commands_ns = self.pages_read * device.read_command_ns + self.pages_written * device.program_command_ns;
@@ -183,7 +183,7 @@ impl Sample {
         let [read_ns, program_ns] = [CellOperation::Read, CellOperation::Program].map(|operation| cells(device).mean_ns(operation));
         let units_ns = self.pages_read as f64 * read_ns as f64 + self.pages_written as f64 * program_ns as f64;
         let chips = device.channels * device.chips_per_channel;
-        let units = if device.array_unit == ArrayUnit::Chip { chips } else { chips * device.dies_per_chip };
+        let units = if device.lun == Lun::Chip { chips } else { chips * device.dies_per_chip };
         ((commands_ns as f64 + transfers_ns) / f64::from(device.channels)).max(units_ns / f64::from(units))
     }
 }

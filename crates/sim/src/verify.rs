@@ -164,8 +164,8 @@ fn stored_map(engine: &Engine<Tags>, found: &mut Verified, exposed: &mut dyn FnM
     }
     found.mismatches += translation.forgotten(flash, |page| engine.writes_translation_page(page));
     // What GC does to the map is taken notice of in the same instant.
-    found.mismatches += u64::from(flash.has_map_news());
-    // What GC moved is written once its victim is erased, and no collection goes on for ever.
+    found.mismatches += u64::from(flash.has_map_events());
+    // What GC moved is written once its victim is erased, and no GC goes on for ever.
     if engine.next_event_ns().is_none() {
         found.mismatches += translation.unwritten_moves();
     }
@@ -296,7 +296,7 @@ fn examine_page(
 ) {
     let (scheme, flash, tags) = (engine.scheme(), &engine.media, &engine.content);
     let content = |address: MemberPage, version: Version| match version {
-        Version::Delayed => tags.in_nvram(address),
+        Version::DeferredParity => tags.in_nvram(address),
         _ => flash.lookup(address, version).map_or(ZERO, |ppn| tags.page(ppn)),
     };
     let sum = |sources: &[(MemberPage, Version)]| sources.iter().fold(ZERO, |sum, (address, version)| sum ^ content(*address, *version));

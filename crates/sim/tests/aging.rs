@@ -30,7 +30,7 @@ fn rounds_are_a_quarter_of_the_pages() {
 
 /// On a drive without log blocks parities stay delayed while it is aged, as they do while it is used.
 #[test]
-fn aging_leaves_parities_delayed() {
+fn aging_leaves_parities_deferred() {
     let config = small("ppc", &[]);
     let mut engine = engine(&config, tags(&config));
     let pages = engine.space_pages();

@@ -1,4 +1,4 @@
-//! No heap allocation a request once the engine is warm, with collection on.
+//! No heap allocation a request once the engine is warm, with GC on.
 
 mod support;
 
@@ -93,7 +93,8 @@ fn a_warm_engine_allocates_nothing() {
 
 #[test]
 fn nor_with_early_answers_and_static_wear_levelling() {
-    let pairs = [("write_completes", "data_in"), ("parity_in_response", "false"), ("wear_leveling", "static"), ("wear_spread", "5")];
+    let pairs =
+        [("write_completes", "data_in"), ("parity_in_response", "false"), ("wear_leveling", "static"), ("wear_leveling_threshold", "5")];
     for scheme in ["raid0", "raid5"] {
         assert_eq!(allocations(&small(scheme, &pairs)), 0, "{scheme}");
     }

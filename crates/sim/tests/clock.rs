@@ -8,7 +8,7 @@ use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, Untracked};
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::{Config, verify};
-use flashraid_vocabulary::{Cause, Fault, Guardian, HostOp, Lpn, MemberId, MemberPage, Part, Ruling, StripeId, View, Wave};
+use flashraid_vocabulary::{Cause, Fault, GcAdvisor, HostOp, Lpn, MemberId, MemberPage, Part, SemivalidAction, StripeId, View, Wave};
 use flashraid_workload::SplitMix64;
 use std::collections::BTreeSet;
 use support::{config, engine_with, pages, tags};
@@ -27,8 +27,8 @@ struct Unhurried {
     idle_since_ns: Option<u64>,
 }
 
-impl Guardian for Unhurried {
-    fn rule(&self, address: MemberPage) -> Ruling {
+impl GcAdvisor for Unhurried {
+    fn rule(&self, address: MemberPage) -> SemivalidAction {
         self.inner.rule(address)
     }
 }

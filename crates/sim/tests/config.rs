@@ -69,7 +69,7 @@ fn faults_say_what_and_when() {
         ("plane:0.1.0.1@9ns", Target::Fault(Fault::Loss(Part::Plane { channel: 0, chip: 1, die: 0, plane: 1 })), Trigger::Time(9)),
         ("block:1.0.0.1.7@request:12", Target::Fault(Fault::Loss(block)), Trigger::Request(12)),
         ("program:1.0.0.1.7@50%", Target::Fault(Fault::Program(block)), Trigger::Share(0.5)),
-        ("erase:0.1@collection", Target::Fault(Fault::Erase(chip)), Trigger::Collection),
+        ("erase:0.1@collection", Target::Fault(Fault::Erase(chip)), Trigger::Gc),
         ("program:3@commit", Target::Fault(Fault::Program(Part::Channel(3))), Trigger::Commit),
         ("page:lpn=5@rebuild:10%", Target::PageOf(Lpn(5)), Trigger::Rebuild(0.1)),
     ];
@@ -152,18 +152,18 @@ fn an_order_of_rebuild_suits_its_scheme() {
 fn later_sources_count() {
     let file = Scratch::new(
         "precedence.toml",
-        "[device]\nover_provisioning = 0.2\ngc_hard = 3\n[scheme]\nname = \"raid4\"\nupdate = \"rmw\"\n[run]\nseed = 7\nwarmup = 5\n",
+        "[device]\nover_provisioning = 0.2\ngc_reserve_blocks = 3\n[scheme]\nname = \"raid4\"\nupdate = \"rmw\"\n[run]\nseed = 7\nwarmup = 5\n",
     );
     let config = Config::assemble(Some("tiny"), None, Some(&file.0), &[]).unwrap();
-    assert_eq!((config.device.over_provisioning, config.device.gc_hard, config.run.seed), (0.2, 3, 7));
+    assert_eq!((config.device.over_provisioning, config.device.gc_reserve_blocks, config.run.seed), (0.2, 3, 7));
     assert_eq!(config.device.gc_threshold, 0.1, "the preset's own number stays");
     assert_eq!((config.scheme.name.as_str(), config.scheme.parameters["update"].as_str()), ("raid4", Some("rmw")));
     assert_eq!(config.run.warmup, "5", "a text key takes a bare number");
     assert_eq!(config.run.speed, 1.0, "defaults are filled in");
 
-    let with = overrides(&[("run.seed", "8"), ("gc_hard", "4"), ("gc_hard", "5")]);
+    let with = overrides(&[("run.seed", "8"), ("gc_reserve_blocks", "4"), ("gc_reserve_blocks", "5")]);
     let config = Config::assemble(Some("tiny"), Some("raid4"), Some(&file.0), &with).unwrap();
-    assert_eq!((config.device.over_provisioning, config.device.gc_hard, config.run.seed), (0.2, 5, 8));
+    assert_eq!((config.device.over_provisioning, config.device.gc_reserve_blocks, config.run.seed), (0.2, 5, 8));
     assert_eq!(config.scheme.parameters["update"], "rmw", "the same scheme keeps the file's parameters");
 
     let config = Config::assemble(Some("tiny"), Some("raid5"), Some(&file.0), &[]).unwrap();
@@ -208,7 +208,7 @@ fn every_value_has_its_limits() {
         ("ftl", &["chip"]),
         ("allocation", &["semi-dynamic"]),
         ("static_order", &["WDD", "WD", "wdp", "WDPC"]),
-        ("array_unit", &["plane"]),
+        ("lun", &["plane"]),
         ("scheduling", &["lifo"]),
         ("write_completes", &["never"]),
         ("transfer", &["sector"]),
@@ -216,11 +216,11 @@ fn every_value_has_its_limits() {
         ("copyback", &["on"]),
         ("over_provisioning", &["-0.1", "1", "nan", "inf", "100%", "10 percent"]),
         ("gc_threshold", &["1", "-0.1", "NaN"]),
-        ("gc_hard", &["1", "0"]),
-        ("gc_blocks", &["plane"]),
+        ("gc_reserve_blocks", &["1", "0"]),
+        ("gc_blocking_scope", &["plane"]),
         ("gc_policy", &["lru"]),
         ("wear_leveling", &["hybrid"]),
-        ("wear_spread", &["0"]),
+        ("wear_leveling_threshold", &["0"]),
         ("buffer_bytes_per_gib", &["-1", "1073741825", "0.5"]),
         ("buffer_bytes", &["-1", "1Gb", "0.1KiB"]),
         ("nvram_buffer_bytes", &["-1", "1099511627777"]),
@@ -273,7 +273,7 @@ fn every_value_has_its_limits() {
         refusal(&[("page_bytes", "4097")]),
         "page_bytes = 4097: allowed is a power of two from 512 to 65536, also with a unit as in 16KiB or 16GiB"
     );
-    assert_eq!(refusal(&[("gc_blocks", "plane")]), "gc_blocks = plane: allowed is none, unit, chip, channel");
+    assert_eq!(refusal(&[("gc_blocking_scope", "plane")]), "gc_blocking_scope = plane: allowed is none, lun, chip, channel");
     assert_eq!(refusal(&[("seed", "-1")]), "seed = -1: allowed is a whole number from 0");
     let text = on("tiny", "raid5", &[("update", "least")]).unwrap_err();
     assert_eq!(text, "update = least: allowed is fewest, rmw, rcw");
@@ -301,9 +301,9 @@ fn counts_that_do_not_fit_together_are_refused() {
         refusal(&[("chips_per_channel", "32"), ("dies_per_chip", "2"), ("spare_chips", "1")]),
         "spare_chips = 1: makes 66 array units on each channel, allowed are at most 64"
     );
-    assert!(on("tiny", "raid0", &[("chips_per_channel", "33"), ("dies_per_chip", "2"), ("array_unit", "chip")]).is_ok());
+    assert!(on("tiny", "raid0", &[("chips_per_channel", "33"), ("dies_per_chip", "2"), ("lun", "chip")]).is_ok());
     assert_eq!(
-        refusal(&[("array_unit", "chip"), ("dies_per_chip", "5"), ("planes_per_die", "13")]),
+        refusal(&[("lun", "chip"), ("dies_per_chip", "5"), ("planes_per_die", "13")]),
         "planes_per_die = 13: makes 65 planes in each array unit, allowed are at most 64"
     );
     assert_eq!(refusal(&[("member", "chip"), ("chips_per_channel", "17")]), "member = chip: makes 68 members, allowed are at most 64");
@@ -333,6 +333,10 @@ fn space_and_fill_are_checked_against_the_capacity() {
 #[test]
 fn names_that_do_not_exist_come_with_the_nearest() {
     assert_eq!(refusal(&[("gc_treshold", "0.1")]), "unknown key gc_treshold; the nearest is gc_threshold in table device");
+    assert_eq!(refusal(&[("gc_hard", "3")]), "unknown key gc_hard: it is now called gc_reserve_blocks");
+    assert_eq!(refusal(&[("device.wear_spread", "3")]), "unknown key wear_spread: it is now called wear_leveling_threshold");
+    let words = "allocation = semi_dynamic: allowed is static, dynamic_member, dynamic; semi_dynamic is now called dynamic_member";
+    assert_eq!(refusal(&[("allocation", "semi_dynamic")]), words);
     assert_eq!(refusal(&[("trace", "x")]), "unknown key trace: docs/configuration.md lists all");
     assert!(refusal(&[("seed", "18446744073709551616")]).ends_with("allowed is a whole number from 0 to 9223372036854775807"));
     assert!(refusal(&[("seed", "x")]).ends_with("allowed is a whole number from 0"));
@@ -506,7 +510,7 @@ fn survival_is_said_in_chips_and_channels() {
     assert_eq!(survives("ssd1", "fra", &[]), "any one channel, but for pages whose parity is still to be made");
 }
 
-/// NVRAM is no DRAM, and has its price too.
+/// NVRAM is no DRAM, and has its overhead too.
 #[test]
 fn nvram_is_a_cost_of_its_own() {
     let offered = |device: &str, scheme: &str| json(listing::device(device, Some(scheme)).unwrap())["schemes"][scheme].clone();
@@ -544,7 +548,7 @@ fn errors_in_files_name_line_and_column() {
         ("[run]\nseed = 1.0\n", "FILE, line 2, column 8: seed = 1.0: allowed is a whole number from 0"),
         ("[run]\nseed = [1]\n", "FILE, line 2, column 8: seed: allowed is a text, a number, true or false, or a list of texts"),
         ("# comment\n[run]\nsed = 1\n", "FILE, line 3, column 1: unknown key sed; the nearest is seed in table run"),
-        ("[run]\ngc_hard = 3\n", "FILE, line 2, column 1: run.gc_hard: gc_hard belongs to table device"),
+        ("[run]\ngc_reserve_blocks = 3\n", "FILE, line 2, column 1: run.gc_reserve_blocks: gc_reserve_blocks belongs to table device"),
         ("[rnu]\nseed = 1\n", "FILE, line 1, column 2: unknown table rnu; the nearest is run; there are device, scheme, host, run"),
         ("seed = 1\n", "FILE, line 1, column 1: seed stands outside a table; put it under [run]"),
         ("sede = 1\n", "FILE, line 1, column 1: sede stands outside a table; the tables are device, scheme, host, run"),
@@ -603,11 +607,11 @@ fn a_device_may_be_a_file() {
 #[test]
 fn the_capacity_rule_counts_blocks() {
     for planes in 1..5 {
-        for gc_hard in 2..5 {
-            let kept_for_the_collector = planes * (gc_hard - 1);
-            let open_collector_blocks = planes;
-            let blocks = planes * 8 - kept_for_the_collector - open_collector_blocks;
-            assert_eq!(most_logical_pages(planes, 8, 16, gc_hard), u64::from((blocks - 2) * 16));
+        for gc_reserve_blocks in 2..5 {
+            let kept_for_the_gc = planes * (gc_reserve_blocks - 1);
+            let open_gc_blocks = planes;
+            let blocks = planes * 8 - kept_for_the_gc - open_gc_blocks;
+            assert_eq!(most_logical_pages(planes, 8, 16, gc_reserve_blocks), u64::from((blocks - 2) * 16));
         }
     }
     assert_eq!(most_logical_pages(1, 8, 16, 8), 0);
@@ -617,11 +621,11 @@ fn the_capacity_rule_counts_blocks() {
 fn a_device_too_full_is_refused_with_the_cure() {
     let small = [("blocks_per_plane", "8"), ("pages_per_block", "16"), ("planes_per_die", "1")];
     let with = |pairs: &[(&str, &str)]| on("tiny", "raid0", &[&small, pairs].concat());
-    // 8 blocks of 16 pages; 2 blocks for the collector, 2 to spare: 64 of 128 pages.
+    // 8 blocks of 16 pages; 2 blocks for GC, 2 to spare: 64 of 128 pages.
     assert_eq!(
         with(&[]).unwrap_err(),
         "over_provisioning = 0.1: 1 x 8 blocks of 16 pages would hold 115 logical pages, and at least 1 and at most 64 can always \
-         be collected (gc_hard = 2 blocks of each plane and two more are kept free); allowed is over_provisioning from 0.492188"
+         be collected (gc_reserve_blocks = 2 blocks of each plane and two more are kept free); allowed is over_provisioning from 0.492188"
     );
     let config = with(&[("over_provisioning", "0.492188")]).unwrap();
     assert_eq!(config.device.pages_per_member(), 64);
@@ -631,13 +635,13 @@ fn a_device_too_full_is_refused_with_the_cure() {
     assert!(error.contains("would hold 0 logical pages") && error.ends_with("; allowed is over_provisioning up to 0.992187"), "{error}");
     assert_eq!(with(&[("over_provisioning", "0.992187")]).unwrap().device.pages_per_member(), 1);
     assert!(with(&[("over_provisioning", "0.992188")]).unwrap_err().ends_with("up to 0.992187"));
-    let text = with(&[("gc_hard", "6")]).unwrap_err();
-    assert!(text.ends_with("no over_provisioning helps: allowed is a smaller gc_hard or a larger blocks_per_plane"), "{text}");
+    let text = with(&[("gc_reserve_blocks", "6")]).unwrap_err();
+    assert!(text.ends_with("no over_provisioning helps: allowed is a smaller gc_reserve_blocks or a larger blocks_per_plane"), "{text}");
     assert!(with(&[("over_provisioning", "0.5"), ("gc_threshold", "0.99")]).is_ok(), "gc_threshold is never looked at");
 }
 
 /// ssd1 has 3,774,873 logical pages in each of 4 members: 3,687 translation pages of 1,024 entries. Each member stores twice as many, its own and
-/// its neighbour's, which are to fill three quarters of 154 blocks; two more blocks, spread over 16 planes, and gc_hard = 2 of each make 12.
+/// its neighbour's, which are to fill three quarters of 154 blocks; two more blocks, spread over 16 planes, and gc_reserve_blocks = 2 of each make 12.
 #[test]
 fn dftl_sets_blocks_apart_and_keeps_two_tables() {
     let config = on("ssd1", "raid5", &[("mapping", "dftl")]).unwrap();
@@ -656,7 +660,7 @@ fn dftl_sets_blocks_apart_and_keeps_two_tables() {
     let cr5m = on("ssd1", "cr5m", &[("mapping", "dftl")]).unwrap().device.derived().translation.unwrap();
     assert_eq!((cr5m.translation_pages, cr5m.entries_per_page), (4 * (5530 + 2048), 512));
     assert_eq!((cr5m.gtd_bytes, cr5m.cmt_bytes), (4 * 4 * 2 * (5530 + 2048), 65_536 * 12));
-    let small = refusal(&[("mapping", "dftl"), ("blocks_per_plane", "8"), ("gc_hard", "4")]);
+    let small = refusal(&[("mapping", "dftl"), ("blocks_per_plane", "8"), ("gc_reserve_blocks", "4")]);
     assert_eq!(
         small,
         "mapping = dftl: 2 translation pages in each member take 6 blocks of each plane, and data at least 5: allowed is page, or \
@@ -783,23 +787,23 @@ fn an_ftl_instance_owns_what_the_scheme_allows() {
     };
     let dynamic = ("allocation", "dynamic");
     for scheme in ["raid0", "raid1", "raid5"] {
-        assert_eq!(placed(scheme, &[]), "semi_dynamic member 4");
+        assert_eq!(placed(scheme, &[]), "dynamic_member member 4");
         assert_eq!(placed(scheme, &[("allocation", "static")]), "static member 4");
-        assert_eq!(placed(scheme, &[dynamic, ("ftl", "member")]), "semi_dynamic member 4", "which is what it comes to");
+        assert_eq!(placed(scheme, &[dynamic, ("ftl", "member")]), "dynamic_member member 4", "which is what it comes to");
     }
     assert_eq!(placed("raid0", &[dynamic]), "dynamic device 1");
     assert_eq!(placed("raid0", &[dynamic, ("channels", "3")]), "dynamic device 1");
     assert_eq!(placed("raid0", &[dynamic, ("ftl", "group")]), "dynamic group 2");
     assert_eq!(placed("raid1", &[dynamic]), "dynamic group 2");
     let chips = [dynamic, ("member", "chip"), ("channels", "3")];
-    assert_eq!(placed("raid1", &chips), "semi_dynamic member 12", "halves of three channels are none");
-    assert_eq!(placed("raid4", &[dynamic]), "semi_dynamic member 4");
+    assert_eq!(placed("raid1", &chips), "dynamic_member member 12", "halves of three channels are none");
+    assert_eq!(placed("raid4", &[dynamic]), "dynamic_member member 4");
     // SIRF-1's layout names the group, so that is where semi-dynamic placement is free too.
     assert_eq!(placed("sirf1", &[]), "dynamic group 2");
     assert_eq!(placed("sirf1", &[dynamic, ("groups", "4")]), "dynamic group 4");
     assert_eq!(placed("sirf1", &[("groups", "1")]), "dynamic device 1");
     assert_eq!(placed("sirf1", &[("ftl", "group"), ("member", "chip")]), "dynamic group 2");
-    assert_eq!(placed("sirf1", &[("ftl", "member")]), "semi_dynamic member 4");
+    assert_eq!(placed("sirf1", &[("ftl", "member")]), "dynamic_member member 4");
     assert_eq!(placed("sirf1", &[("allocation", "static")]), "static member 4");
     assert!(on("ssd1", "sirf1", &[("ftl", "device")]).unwrap_err().ends_with("allowed is auto, member, group"));
 }

@@ -18,16 +18,16 @@ fn pairs(text: &str) -> Pairs {
     text.split_whitespace().filter_map(|pair| pair.split_once('=')).map(|(key, value)| (key.into(), value.into())).collect()
 }
 
-/// A small drive at work: collections, wear levelling, pages never written, trims and flushes.
+/// A small drive at work: GC runs, wear levelling, pages never written, trims and flushes.
 const SMALL: &str = "blocks_per_plane=14 pages_per_block=8 chips_per_channel=2 over_provisioning=0.35 fit=wrap limit=250";
 
 /// Configurations of which each key meets some in which it says that it has effect, and, if it says so of any, some in which it has none.
 const BASES: &[(&str, &str, &str)] = &[
     ("trace.csv", "raid5", "fill=0.9"),
     ("trace.csv", "raid5", "fill=0.9 queue_depth=4 buffer_bytes=65536 drain=true"),
-    ("trace.csv", "raid5", "fill=0.9 fail=chip:1.0@30% wear_leveling=static wear_spread=2 dies_per_chip=2"),
+    ("trace.csv", "raid5", "fill=0.9 fail=chip:1.0@30% wear_leveling=static wear_leveling_threshold=2 dies_per_chip=2"),
     ("trace.csv", "raid5", "fail=chip:1.0@30% rebuild=none allocation=static buffer_bytes_per_gib=16777216"),
-    ("trace.csv", "raid5", "fill=0.8 mapping=dftl blocks_per_plane=20 over_provisioning=0.5 array_unit=chip precondition=random:0.3"),
+    ("trace.csv", "raid5", "fill=0.8 mapping=dftl blocks_per_plane=20 over_provisioning=0.5 lun=chip precondition=random:0.3"),
     ("trace.csv", "raid5", "fill=0.8 mapping=bast log_blocks=4 blocks_per_plane=20 over_provisioning=0.5"),
     ("trace.csv", "raid5", "mapping=fast log_blocks=8 blocks_per_plane=20 over_provisioning=0.5 nvram_buffer_bytes=40960"),
     ("trace.csv", "raid0", "limit=20 allocation=dynamic planes_per_die=1 verify=true"),
@@ -73,8 +73,8 @@ fn values(key: &str, kind: Option<&Kind>) -> Vec<String> {
         "log_blocks" => &["4", "8"],
         "over_provisioning" => &["0.4", "0.55"],
         "gc_threshold" => &["0.02", "0.4"],
-        "gc_hard" => &["2", "3"],
-        "wear_spread" => &["1", "7"],
+        "gc_reserve_blocks" => &["2", "3"],
+        "wear_leveling_threshold" => &["1", "7"],
         "buffer_bytes_per_gib" => &["0", "32MiB"],
         "buffer_bytes" => &["0", "32KiB"],
         "nvram_buffer_bytes" => &["0", "32KiB"],

@@ -197,7 +197,7 @@ fn a_promise_of_a_member_that_has_died_is_void() {
     }
 }
 
-/// FRA's bases are garbage to the collector, which may erase one that an operation is about to read: a repair that waits for an idle member, or who
+/// FRA's bases are garbage to GC, which may erase one that an operation is about to read: a repair that waits for an idle member, or who
 /// waits for a translation.
 #[test]
 fn a_base_that_is_erased_before_it_is_read() {
@@ -307,7 +307,7 @@ fn a_translation_page_without_a_place_is_repaired_when_there_is_room() {
             let copies = (0..translation.pages()).filter_map(|page| translation.stored_at(page)).flat_map(|(_, copies)| copies);
             for copy in copies.filter(|copy| engine.media.is_lost(*copy, Version::Current)) {
                 lost += 1;
-                assert!(!engine.media.has_room(copy), "block {block}: there is room for {copy:?}");
+                assert!(!engine.media.can_allocate(copy), "block {block}: there is room for {copy:?}");
             }
         }
     }
@@ -331,7 +331,7 @@ fn what_finds_no_place_is_repaired_where_nothing_but_programs_failed() {
             let pages = slots.map(|slot| engine.media.address(slot));
             for page in pages.filter(|page| engine.media.is_lost(*page, Version::Current)) {
                 lost += 1;
-                assert!(!engine.media.has_room(page), "{failed} programs have failed: there is room for {page:?}");
+                assert!(!engine.media.can_allocate(page), "{failed} programs have failed: there is room for {page:?}");
             }
         }
     }

@@ -184,7 +184,7 @@ fn offered_load_is_what_arrived_over_when_it_arrived() {
     assert!((load - 100.0 * 200_000.0 / 4.0 / 9_900_000.0).abs() < 1e-12, "{load}");
 }
 
-/// A job without host load copies every written page, whatever collections come between.
+/// A job without host load copies every written page, whatever GC runs come between.
 #[test]
 fn a_job_is_offered_an_idle_device_until_it_has_no_more_to_do() {
     for gc_threshold in ["0.05", "0.5"] {

@@ -50,7 +50,7 @@ fn merges_commit_what_they_erase() {
             overwrite(&mut engine, 3000);
             assert!(verify::stored(&engine).is_clean() && engine.content.mismatches == 0);
             let GuardCounts { commits, widened, .. } = engine.scheme().guard().expect("delays parities");
-            let merged = commits[CommitCause::Collection as usize].commits;
+            let merged = commits[CommitCause::Gc as usize].commits;
             // Of such small drives the parity's chip mostly has no page at hand.
             let widened = widened.commits;
             assert!(merged > 20 && merged + widened > 200, "{mapping} {policy}: {merged} commits for merges, {widened} widened");
@@ -71,7 +71,7 @@ fn merges_account_for_what_the_flash_does() {
         let [reads, copies, erases] = [0, 1, 2].map(|action: usize| engine.media.counts[action][Cause::Gc as usize]);
         assert_eq!((reads, erases), (copies, switch + partial + 2 * full), "{scheme}");
         assert!(copies <= 16 * full + 15 * partial, "{scheme}");
-        assert_eq!(engine.media.collected.collections, switch + partial + full, "{scheme}: one logical block each under BAST");
+        assert_eq!(engine.media.collected.gc_runs, switch + partial + full, "{scheme}: one logical block each under BAST");
     }
 }
 
@@ -88,6 +88,6 @@ fn drives_are_aged_without_time() {
         assert!(reached.write_amplification > 2.0, "{reached:?}");
         engine.media.check().unwrap();
         assert!(verify::stored(&engine).is_clean());
-        assert!(engine.media.collected.collections == 0 && engine.now_ns() == 0);
+        assert!(engine.media.collected.gc_runs == 0 && engine.now_ns() == 0);
     }
 }

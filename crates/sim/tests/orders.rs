@@ -1,4 +1,4 @@
-//! Who comes first, to the nanosecond: orders of sub-requests, of the bus, of collections, of the reads of a rebuild. As in `timing`, on
+//! Who comes first, to the nanosecond: orders of sub-requests, of the bus, of GC runs, of the reads of a rebuild. As in `timing`, on
 //! ssd1 a command takes 175 ns of bus (of an erase 125), a page 102,400 ns, a read 20,000 ns of array, a program 200,000, an erase
 //! 1,500,000; under static placement the local pages 0, 1, 2, 3 of a channel lie on its four chips.
 
@@ -158,14 +158,14 @@ fn dies_of_one_space_take_turns() {
     }
 }
 
-// ---- collections ----
+// ---- GC runs ----
 
-/// The device of the collection tests in `timing` with more blocks to spare: one channel of two chips of two dies of one plane of 12
+/// The device of the GC run tests in `timing` with more blocks to spare: one channel of two chips of two dies of one plane of 12
 /// blocks of 4 pages; local page p lies on chip p mod 2, die p / 2 mod 2. Each plane has 16 pages in its blocks 0 to 3, and eight of the
 /// first plane's are overwritten in its blocks 4 and 5: of its blocks 0, 1 and 2 live 1, 1 and 2 pages. The ninth program opens block 6.
-/// It leaves 5 erased blocks, and 23 of 48 pages, fewer than half: block 0 is collected. A read comes a nanosecond after the collection has
+/// It leaves 5 erased blocks, and 23 of 48 pages, fewer than half: block 0 is collected. A read comes a nanosecond after the GC run has
 /// begun; when it completes, from the ninth program's start on.
-fn read_during_collection(gc_hard: &str, page: u64) -> u64 {
+fn read_during_gc(gc_reserve_blocks: &str, page: u64) -> u64 {
     let settings = [
         ("channels", "1"),
         ("chips_per_channel", "2"),
@@ -175,8 +175,8 @@ fn read_during_collection(gc_hard: &str, page: u64) -> u64 {
         ("pages_per_block", "4"),
         ("over_provisioning", "0.65"),
         ("gc_threshold", "0.5"),
-        ("gc_hard", gc_hard),
-        ("gc_blocks", "none"),
+        ("gc_reserve_blocks", gc_reserve_blocks),
+        ("gc_blocking_scope", "none"),
     ];
     let mut engine = filled(&placed(&settings), 64);
     for page in [0, 1, 2, 4, 5, 6, 8, 9] {
@@ -188,7 +188,7 @@ fn read_during_collection(gc_hard: &str, page: u64) -> u64 {
     run_on(&mut engine, &[(start + PROGRAM + 1, read(page))])[0] - start
 }
 
-/// With fewer erased blocks than `gc_hard` host writes wait for the collection, so it is urgent: host reads go behind its moves and erases.
+/// With fewer erased blocks than `gc_reserve_blocks` host writes wait for the GC run, so it is urgent: host reads go behind its moves and erases.
 #[test]
 fn a_starved_plane_is_collected_before_the_host_is_served() {
     /// Of a block with one page to move.
@@ -196,12 +196,12 @@ fn a_starved_plane_is_collected_before_the_host_is_served() {
     // Beside the move's read, whose data cross the bus first.
     let beside = PROGRAM + READ + PAGE;
     // Not starved: on the same die the read goes before the move's program, on others its data do.
-    assert_eq!(read_during_collection("5", 60), PROGRAM + 2 * READ);
-    assert_eq!([61, 62].map(|page| read_during_collection("5", page)), [beside; 2]);
+    assert_eq!(read_during_gc("5", 60), PROGRAM + 2 * READ);
+    assert_eq!([61, 62].map(|page| read_during_gc("5", page)), [beside; 2]);
     // Starved: on other dies the move's program has the bus first. The move opens a block (4 are left), and the erase gives one back: one too few, so that
-    // another collection follows (of block 1, into the block that is open), for whose read the host's waits too.
-    assert_eq!([61, 62].map(|page| read_during_collection("6", page)), [beside + DATA_IN; 2]);
-    assert_eq!(read_during_collection("6", 60), PROGRAM + 2 * COLLECTION + READ);
+    // another GC follows (of block 1, into the block that is open), for whose read the host's waits too.
+    assert_eq!([61, 62].map(|page| read_during_gc("6", page)), [beside + DATA_IN; 2]);
+    assert_eq!(read_during_gc("6", 60), PROGRAM + 2 * COLLECTION + READ);
 }
 
 // ---- rebuilds ----

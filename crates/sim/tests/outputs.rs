@@ -99,7 +99,7 @@ fn variants() -> Vec<Vec<(&'static str, &'static str)>> {
         vec![],
         vec![("write_completes", "data_in"), ("parity_in_response", "false"), ("copyback", "true")],
         vec![("multi_plane", "true"), ("planes_per_die", "2"), ("scheduling", "fifo")],
-        vec![("chips_per_channel", "2"), ("dies_per_chip", "2"), ("array_unit", "chip"), ("gc_blocks", "none")],
+        vec![("chips_per_channel", "2"), ("dies_per_chip", "2"), ("lun", "chip"), ("gc_blocking_scope", "none")],
         vec![("queue_depth", "5")],
         vec![("warmup", "100")],
         vec![("verify", "true"), ("unwritten", "prefill"), ("fill", "0.3")],

@@ -98,7 +98,7 @@ fn place_of(slip: Slip) -> (&'static str, &'static str) {
         Slip::WindowFromLastFailure => ("raid1", "second"),
         Slip::CommitWithoutReads => ("ppc", "plain"),
         Slip::WearOfErasedOnly => ("cr5m", "plain"),
-        Slip::WearAsCollection => ("cr5m", "wear"),
+        Slip::WearAsGc => ("cr5m", "wear"),
         _ => ("raid5", "plain"),
     }
 }

@@ -208,7 +208,7 @@ fn a_warm_up_counts_only_what_is_replayed() {
 
 // ---- the window of data loss ----
 
-/// What is counted as operations end is what verification finds by trying every failure: under collection, discards and sub-page writes.
+/// What is counted as operations end is what verification finds by trying every failure: under GC, discards and sub-page writes.
 #[test]
 fn exposed_pages_are_those_that_verification_finds() {
     for completes in ["program_end", "data_in"] {

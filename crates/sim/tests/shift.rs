@@ -122,8 +122,8 @@ fn schemes_without_failures() {
 fn buses_units_and_orders() {
     for pairs in [
         [("member", "chip"), ("scheduling", "fifo"), ("serial_subrequests", "strict"), ("over_provisioning", "0.4")],
-        [("array_unit", "chip"), ("multi_plane", "true"), ("write_completes", "data_in"), ("over_provisioning", "0.4")],
-        [("channels", "6"), ("gc_blocks", "channel"), ("parity_in_response", "false"), ("over_provisioning", "0.4")],
+        [("lun", "chip"), ("multi_plane", "true"), ("write_completes", "data_in"), ("over_provisioning", "0.4")],
+        [("channels", "6"), ("gc_blocking_scope", "channel"), ("parity_in_response", "false"), ("over_provisioning", "0.4")],
         [("channels", "3"), ("copyback", "true"), ("allocation", "static"), ("over_provisioning", "0.4")],
     ] {
         moves(&on("raid5", &pairs), "");

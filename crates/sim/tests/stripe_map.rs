@@ -130,7 +130,7 @@ impl Row for TableRow {
     }
 }
 
-/// Random requests under collection; a chip dies and is rebuilt on a spare one; in the end every page is what the host wrote, and survives any channel.
+/// Random requests under GC; a chip dies and is rebuilt on a spare one; in the end every page is what the host wrote, and survives any channel.
 #[test]
 fn stripes_by_a_table_lose_nothing() {
     let rules = [UpdateRule::Fewest, UpdateRule::Rmw, UpdateRule::Rcw];
@@ -180,7 +180,7 @@ fn stripes_by_a_table_lose_nothing() {
         }
         engine.finish().unwrap();
         engine.media.check().unwrap();
-        assert!(engine.media.collected.collections > 0, "seed {seed}: GC had to work");
+        assert!(engine.media.collected.gc_runs > 0, "seed {seed}: GC had to work");
         assert!(engine.completed.iter().all(|completed| completed.ok), "seed {seed}");
         let found = verify::stored(&engine);
         assert!(found.is_clean() && found.pages_gone == 0, "seed {seed}: {found:?}");

@@ -128,8 +128,8 @@ fn two_programs_on_one_bus() {
 fn dies_of_a_chip_work_alone_or_together() {
     // Local pages 0 and 4: both dies of chip 0.
     let both = [write(at(0)), write(at(4))];
-    assert_eq!(at_once(&placed(&[("array_unit", "die")]), &both), [PROGRAM, DATA_IN + PROGRAM]);
-    assert_eq!(at_once(&placed(&[("array_unit", "chip")]), &both), [PROGRAM, 2 * PROGRAM]);
+    assert_eq!(at_once(&placed(&[("lun", "die")]), &both), [PROGRAM, DATA_IN + PROGRAM]);
+    assert_eq!(at_once(&placed(&[("lun", "chip")]), &both), [PROGRAM, 2 * PROGRAM]);
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn planes_together() {
 /// One channel of two chips of two dies of one plane of 12 blocks of 4 pages; local page p lies on chip p mod 2, die p / 2 mod 2.
 ///
 /// Each plane holds 16 pages in its blocks 0 to 3. Eight of those in the first plane are overwritten, so that of its blocks 0 to 2
-/// only 1, 1 and 2 pages are valid. The ninth program leaves 23 of 48 pages free, fewer than half: it starts a collection of block 0,
+/// only 1, 1 and 2 pages are valid. The ninth program leaves 23 of 48 pages free, fewer than half: it starts a GC run of block 0,
 /// which got down to one page before block 1 did. Returned is the engine when the ninth program is submitted.
 fn collecting(pairs: &[(&str, &str)]) -> (Engine<Untracked>, u64) {
     let mut all = vec![
@@ -280,13 +280,13 @@ fn collecting(pairs: &[(&str, &str)]) -> (Engine<Untracked>, u64) {
     (engine, start)
 }
 
-/// When a read completes that comes a nanosecond after the collection's first step began, counted from the ninth program's start.
-fn read_during_collection(page: u64, pairs: &[(&str, &str)]) -> u64 {
+/// When a read completes that comes a nanosecond after the GC run's first step began, counted from the ninth program's start.
+fn read_during_gc(page: u64, pairs: &[(&str, &str)]) -> u64 {
     let (mut engine, start) = collecting(pairs);
     let done = run(&mut engine, &[(start + PROGRAM + 1, read(page))])[0] - start;
     let counts = &engine.media.counts;
-    let of_collection = [0, 1, 2].map(|action: usize| counts[action][Cause::Gc as usize]);
-    assert_eq!(of_collection, [1, 1, 1], "one page moved, one block erased");
+    let of_gc = [0, 1, 2].map(|action: usize| counts[action][Cause::Gc as usize]);
+    assert_eq!(of_gc, [1, 1, 1], "one page moved, one block erased");
     assert_eq!(engine.media.erase_counts().collect::<Vec<_>>().iter().position(|erases| *erases == 1), Some(0), "block 0 was the victim");
     done
 }
@@ -295,26 +295,26 @@ fn read_during_collection(page: u64, pairs: &[(&str, &str)]) -> u64 {
 const ERASED: u64 = PROGRAM + READ + PROGRAM + 125 + 1_500_000;
 
 #[test]
-fn what_stands_still_during_a_collection() {
+fn what_stands_still_during_a_gc() {
     // The same die. With nothing blocked the read waits for the move's read and goes before its program.
-    assert_eq!(read_during_collection(60, &[("gc_blocks", "none")]), PROGRAM + 2 * READ);
-    for blocks in ["unit", "chip", "channel"] {
-        assert_eq!(read_during_collection(60, &[("gc_blocks", blocks)]), ERASED + READ, "{blocks}");
+    assert_eq!(read_during_gc(60, &[("gc_blocking_scope", "none")]), PROGRAM + 2 * READ);
+    for blocks in ["lun", "chip", "channel"] {
+        assert_eq!(read_during_gc(60, &[("gc_blocking_scope", blocks)]), ERASED + READ, "{blocks}");
     }
     // The other die of the chip (page 62), and the other chip (page 61): ready beside the move, data over the bus behind those of
     // the move's read (until 425,150). What blocks others is urgent, so there the move's program takes the bus first.
     let beside = PROGRAM + READ + 102_400;
     for (page, blocks, expected) in [
         (62, "none", beside),
-        (62, "unit", beside + DATA_IN),
+        (62, "lun", beside + DATA_IN),
         (62, "chip", ERASED + READ),
         (62, "channel", ERASED + READ),
         (61, "none", beside),
-        (61, "unit", beside + DATA_IN),
+        (61, "lun", beside + DATA_IN),
         (61, "chip", beside + DATA_IN),
         (61, "channel", ERASED + READ),
     ] {
-        assert_eq!(read_during_collection(page, &[("gc_blocks", blocks)]), expected, "page {page}, {blocks}");
+        assert_eq!(read_during_gc(page, &[("gc_blocking_scope", blocks)]), expected, "page {page}, {blocks}");
     }
 }
 
@@ -322,13 +322,13 @@ fn what_stands_still_during_a_collection() {
 fn copyback_moves_inside_the_plane() {
     // Two commands (350), then read and program without the bus: 302,575 + 350 + 220,000; then the erase.
     let erased = PROGRAM + 350 + 220_000 + 125 + 1_500_000;
-    assert_eq!(read_during_collection(60, &[("copyback", "true")]), erased + READ);
+    assert_eq!(read_during_gc(60, &[("copyback", "true")]), erased + READ);
     // The bus is free meanwhile: a read of the other chip waits for the two commands alone.
-    assert_eq!(read_during_collection(61, &[("copyback", "true")]), PROGRAM + 350 + READ);
+    assert_eq!(read_during_gc(61, &[("copyback", "true")]), PROGRAM + 350 + READ);
 }
 
 #[test]
-fn a_collection_ends_when_its_block_is_erased() {
+fn a_gc_ends_when_its_block_is_erased() {
     let (mut engine, start) = collecting(&[]);
     engine.finish().unwrap();
     assert_eq!(engine.now_ns() - start, ERASED);

@@ -172,8 +172,8 @@ fn equal_seeds_give_equal_reports() {
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let clean = Torture { scheme: "raid5".into(), kills: 210, ..Torture::default() };
-    let convicted = Torture { scheme: "raid0".into(), claims: Some(Protects::Member), seed: 5, kills: 1000, ..Torture::default() };
-    for torture in [clean, convicted] {
+    let detected = Torture { scheme: "raid0".into(), claims: Some(Protects::Member), seed: 5, kills: 1000, ..Torture::default() };
+    for torture in [clean, detected] {
         let text = |threads: usize| serde_json::to_string(&run(&Torture { threads, ..torture.clone() })).expect("plain data");
         assert_eq!(text(1), text(4));
     }

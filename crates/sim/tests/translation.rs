@@ -1,5 +1,5 @@
 //! DFTL (SPEC 6.2): its delays to the nanosecond, its counts against a model that knows no time, and that a table with room for everything
-//! is page mapping. What collection does to it is in the property tests.
+//! is page mapping. What GC does to it is in the property tests.
 
 mod support;
 
@@ -314,7 +314,7 @@ fn a_table_of_all_entries_is_page_mapping() {
 /// A spare chip in the place of a mirror chip holds no translation pages: those of the member stay at the unit of its data chip.
 #[test]
 fn the_spare_of_a_mirror_chip_takes_no_translation_pages() {
-    let pairs = [("mapping", "dftl"), ("cmt_entries", "4"), ("chips_per_channel", "2"), ("spare_chips", "1"), ("array_unit", "chip")];
+    let pairs = [("mapping", "dftl"), ("cmt_entries", "4"), ("chips_per_channel", "2"), ("spare_chips", "1"), ("lun", "chip")];
     let config = config("tiny", "cr5m", &[&pairs[..], &[("blocks_per_plane", "40"), ("over_provisioning", "0.7")]].concat());
     let mut engine = engine(&config, tags(&config));
     engine.fill(engine.space_pages());
@@ -326,9 +326,9 @@ fn the_spare_of_a_mirror_chip_takes_no_translation_pages() {
     }
 }
 
-/// A collection that a failure cuts short has moved pages: the map says so on flash all the same.
+/// A GC run that a failure cuts short has moved pages: the map says so on flash all the same.
 #[test]
-fn moves_of_a_collection_that_is_cut_short_are_written() {
+fn moves_of_a_gc_that_is_cut_short_are_written() {
     let pairs = [("mapping", "dftl"), ("cmt_entries", "4"), ("blocks_per_plane", "24"), ("over_provisioning", "0.6"), ("spare_chips", "1")];
     let config = config("tiny", "raid1", &[&pairs[..], &[("gc_threshold", "0.5"), ("page_bytes", "512")]].concat());
     let mut engine = engine(&config, tags(&config));
@@ -340,7 +340,7 @@ fn moves_of_a_collection_that_is_cut_short_are_written() {
         for _ in 0..40 {
             engine.advance().unwrap();
         }
-        if engine.media.collections_under_way().of_data {
+        if engine.media.gc_runs_under_way().of_data {
             let mut failing = engine.clone();
             failing.fail(Fault::Loss(Part::Channel(0)));
             failing.finish().unwrap();

@@ -10,7 +10,7 @@ use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::verify;
-use flashraid_vocabulary::{Guardian, HostOp, HostRequest, Lpn, MemberId, MemberPage, Ruling, View, Wave};
+use flashraid_vocabulary::{GcAdvisor, HostOp, HostRequest, Lpn, MemberId, MemberPage, SemivalidAction, View, Wave};
 use flashraid_workload::SplitMix64;
 use support::{config, engine_with, pages};
 
@@ -20,8 +20,8 @@ struct RequiresItself {
     inner: Box<dyn Scheme>,
 }
 
-impl Guardian for RequiresItself {
-    fn rule(&self, address: MemberPage) -> Ruling {
+impl GcAdvisor for RequiresItself {
+    fn rule(&self, address: MemberPage) -> SemivalidAction {
         self.inner.rule(address)
     }
 }
@@ -139,14 +139,19 @@ fn out_of_space_fails_requests_and_nothing_else() {
 /// 512 planes on one channel, all of them short of blocks: a discard lets every one collect, and each blocks the whole channel.
 #[test]
 fn all_planes_of_a_channel_may_collect_at_once() {
-    let pairs =
-        [("channels", "1"), ("chips_per_channel", "64"), ("planes_per_die", "8"), ("pages_per_block", "4"), ("gc_blocks", "channel")];
+    let pairs = [
+        ("channels", "1"),
+        ("chips_per_channel", "64"),
+        ("planes_per_die", "8"),
+        ("pages_per_block", "4"),
+        ("gc_blocking_scope", "channel"),
+    ];
     // Seven of the eight blocks of each plane.
     let mut engine = overfull("raid0", 512 * 28, &pairs);
     let space = engine.space_pages();
     engine.fill(space);
     engine.submit(&pages(HostOp::Trim, 0, space), true);
-    assert!(engine.media.load(MemberId(0)).collections > 256, "{} collections", engine.media.load(MemberId(0)).collections);
+    assert!(engine.media.load(MemberId(0)).gc_runs > 256, "{} collections", engine.media.load(MemberId(0)).gc_runs);
     engine.submit(&pages(HostOp::Write, 0, 64), true);
     engine.finish().unwrap();
     assert!(engine.completed.iter().all(|completed| completed.ok));

@@ -9,13 +9,13 @@ use support::{config, engine, pages};
 
 /// Overwrites a tenth of a full drive at random; returns the greatest difference of erase counts inside a plane, and the pages moved
 /// and blocks erased by static levelling.
-fn spread(wear_leveling: &str, wear_spread: &str, writes: u64) -> (u32, u64, u64) {
+fn spread(wear_leveling: &str, wear_leveling_threshold: &str, writes: u64) -> (u32, u64, u64) {
     let pairs = [
         ("blocks_per_plane", "16"),
         ("pages_per_block", "16"),
         ("over_provisioning", "0.25"),
         ("wear_leveling", wear_leveling),
-        ("wear_spread", wear_spread),
+        ("wear_leveling_threshold", wear_leveling_threshold),
     ];
     let mut engine = engine(&config("tiny", "raid0", &pairs), Untracked);
     engine.fill(engine.space_pages());
@@ -40,9 +40,12 @@ fn spread(wear_leveling: &str, wear_spread: &str, writes: u64) -> (u32, u64, u64
 
 #[test]
 fn static_levelling_keeps_the_spread_near_its_limit() {
-    for wear_spread in [5, 20] {
-        let (spread, moved, erased) = spread("static", &wear_spread.to_string(), 60_000);
-        assert!((wear_spread..=wear_spread + 3).contains(&spread), "spread {spread}, limit {wear_spread}");
+    for wear_leveling_threshold in [5, 20] {
+        let (spread, moved, erased) = spread("static", &wear_leveling_threshold.to_string(), 60_000);
+        assert!(
+            (wear_leveling_threshold..=wear_leveling_threshold + 3).contains(&spread),
+            "spread {spread}, limit {wear_leveling_threshold}"
+        );
         assert!(moved > 0 && erased > 0);
     }
 }

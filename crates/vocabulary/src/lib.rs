@@ -19,4 +19,4 @@ pub use host::{HostOp, HostRequest};
 pub use ids::{LocalPage, Lpn, MemberId, MemberPage, Ppn, StripeId};
 pub use memory::prefetch;
 pub use plan::{Action, Cause, Change, Delivery, PageOperation, Priority, Sources, Version, Wave};
-pub use talk::{Guardian, NoObserver, Observer, Ruling, View};
+pub use talk::{GcAdvisor, NoObserver, Observer, SemivalidAction, View};

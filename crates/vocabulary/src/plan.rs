@@ -23,7 +23,7 @@ pub enum Version {
     /// A second copy of the current version, on a mirror chip of the same member.
     Copy,
     /// Of a parity page alone: the newer parity, or the part of it, that the controller's NVRAM holds in its place (SPEC 4.2). Never on flash.
-    Delayed,
+    DeferredParity,
 }
 
 /// Why a page operation was made. Every count of flash work is broken down by it.
@@ -44,7 +44,7 @@ pub enum Cause {
     Commit,
     /// Read of survivors to recompute a lost page, or a program that stores one on the occasion of a host's write.
     Reconstruct,
-    /// Move or erase of the collector.
+    /// Move or erase of GC.
     Gc,
     /// Move or erase of static wear levelling.
     Wear,
@@ -103,12 +103,12 @@ impl Cause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Priority {
-    /// Collection that host writes wait for, or that blocks its chip.
+    /// GC that host writes wait for, or that blocks its chip.
     Urgent,
     /// Host requests and what they need.
     Host,
-    /// Collection that nobody waits for.
-    Collection,
+    /// GC that nobody waits for.
+    Gc,
     /// Rebuild.
     Rebuild,
     /// Migration and idle work.
@@ -128,8 +128,8 @@ pub struct Sources {
     pub host: u64,
     /// Reads of this operation: bit k is its k-th read, counted over all its waves from 0.
     pub reads: u64,
-    /// What NVRAM holds of the stripe's parity (`Version::Delayed`); zero if it holds nothing.
-    pub delayed: bool,
+    /// What NVRAM holds of the stripe's parity (`Version::DeferredParity`); zero if it holds nothing.
+    pub deferred: bool,
 }
 
 /// One page operation of a wave.
@@ -179,7 +179,7 @@ pub enum Change {
     /// NVRAM holds this of the parity page from now on, instead of what it held.
     Delay(MemberPage, Sources),
     /// NVRAM holds nothing of the parity page any more.
-    ReleaseDelayed(MemberPage),
+    ReleaseDeferred(MemberPage),
 }
 
 /// A data strip that no single read delivers.
@@ -190,7 +190,7 @@ pub struct Delivery {
     /// Its content is the XOR of these reads of the operation: bit k is its k-th.
     pub reads: u64,
     /// And of what NVRAM holds of the stripe's parity. If there is no read, that is known at once.
-    pub delayed: bool,
+    pub deferred: bool,
 }
 
 /// The buffer that the engine lends to `step`: page operations that may all start now, and changes for the end.

@@ -10,12 +10,12 @@ pub trait View {
     fn is_written(&self, address: MemberPage, version: Version) -> bool;
     /// Page operations queued for the member and not yet started: reads, then programs.
     fn queued(&self, member: MemberId) -> (u32, u32);
-    /// Page operations in service or queued at the array unit that holds this version of the page; 0 if it is not written.
+    /// Page operations in service or queued at the LUN that holds this version of the page; 0 if it is not written.
     fn load_at(&self, address: MemberPage, version: Version) -> u32;
-    /// For how long the array unit that holds this version is busy with what it does and what is queued at it; 0 if it is idle or the
+    /// For how long the LUN that holds this version is busy with what it does and what is queued at it; 0 if it is idle or the
     /// version is not written.
     fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64;
-    /// Page operations in service or queued at the array units of the channel that holds the current version of the page; 0 if it has
+    /// Page operations in service or queued at the LUNs of the channel that holds the current version of the page; 0 if it has
     /// none. Programs that any unit of several may take are queued at none of them.
     fn channel_load_at(&self, address: MemberPage) -> u32;
     /// Whether nothing is in service or queued in the member.
@@ -25,7 +25,7 @@ pub trait View {
     /// Whether the page has this version, and failures took it: it can be read no more. (SPEC 0.1: LOST)
     fn is_lost(&self, address: MemberPage, version: Version) -> bool;
     /// Whether a page is free now for a program of the current version of this page, and not promised.
-    fn has_room(&self, address: MemberPage) -> bool;
+    fn can_allocate(&self, address: MemberPage) -> bool;
     /// A number of the planes that such a program may use: pages of one number have room or not together.
     fn space_of(&self, address: MemberPage) -> u32;
     /// Whether the member has mirror chips that live.
@@ -41,9 +41,9 @@ pub trait View {
     fn copies(&self, member: MemberId) -> u32;
 }
 
-/// A scheme's answer to the collector about a semivalid page in its victim.
+/// A scheme's answer to GC about a semivalid page in its victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ruling {
+pub enum SemivalidAction {
     /// Copy it like a valid page.
     Move,
     /// Commit its stripe first, so that nobody needs it any more; if that cannot start now, move it.
@@ -52,15 +52,15 @@ pub enum Ruling {
     Free,
 }
 
-/// Whom the collector asks before it erases a semivalid page.
-pub trait Guardian {
-    /// Called for each semivalid page of a victim, when the collector reaches it. Must not change anything.
-    fn rule(&self, address: MemberPage) -> Ruling;
+/// Whom GC asks before it erases a semivalid page.
+pub trait GcAdvisor {
+    /// Called for each semivalid page of a victim, when GC reaches it. Must not change anything.
+    fn rule(&self, address: MemberPage) -> SemivalidAction;
 }
 
 /// Who watches what the flash does to contents by itself: verification. Methods are called in simulated-time order.
 pub trait Observer {
-    /// The collector has programmed the content of `from` at `to`.
+    /// GC has programmed the content of `from` at `to`.
     fn moved(&mut self, _from: Ppn, _to: Ppn) {}
     /// A block was erased: `pages` pages from `first` hold nothing any more.
     fn erased(&mut self, _first: Ppn, _pages: u32) {}

@@ -50,7 +50,7 @@ impl Flash {
             self.domains[domain as usize].living_planes -= u32::from(blocks > 0);
         }
         self.change_space(plane, |all| (0..blocks as u16).for_each(|number| all.close(plane, number, State::Retired)));
-        self.cut_collection(plane);
+        self.cut_gc(plane);
         if self.hybrid.is_some() && domain != NIL {
             self.forget_instance(domain, plane);
         }
@@ -98,7 +98,7 @@ impl Flash {
         }
     }
 
-    /// Collection starts below the same share of what is left of the plane.
+    /// GC starts below the same share of what is left of the plane.
     pub(super) fn set_threshold(&mut self, plane: u32) {
         if plane < self.data_planes() {
             let state = &mut self.blocks.planes[plane as usize];

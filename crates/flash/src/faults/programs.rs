@@ -8,7 +8,7 @@ use flashraid_vocabulary::{Cause, MemberPage, PageOperation, Ppn, Version};
 
 impl Flash {
     /// More pages of a domain may be promised than there are: what waits at its unit waits in the domain instead, so that nothing behind it
-    /// is kept from the unit, the collector's work least of all.
+    /// is kept from the unit, GC's work least of all.
     pub(crate) fn pool_if_short(&mut self, domain_id: u32) {
         let domain = &self.domains[domain_id as usize];
         if domain.single_unit() && domain.free_pages < domain.reserved {
@@ -36,7 +36,7 @@ impl Flash {
     pub(crate) fn fail_unstarted(&mut self, id: u32) {
         let Record { domain, member, slot, .. } = self.records[id as usize];
         if self.hybrid.is_some() {
-            self.break_promise(slot);
+            self.break_reservation(slot);
         }
         self.domains[domain as usize].reserved -= 1;
         self.queue_changes(member, 0, -1);

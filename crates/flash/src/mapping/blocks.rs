@@ -3,9 +3,9 @@
 //! Page states follow from counts and maps: a page past its block's write pointer is free; a programmed page is live (valid or
 //! semivalid) if a forward map names it, pending while its operation has not ended, else garbage.
 //!
-//! Space rule (SPEC 0.5): each plane keeps `gc_hard - 1` erased blocks that only the collector takes. A collection takes at most
+//! Space rule (SPEC 0.5): each plane keeps `gc_reserve_blocks - 1` erased blocks that only GC takes. A GC run takes at most
 //! one of them (it moves fewer pages than a block holds, plus what is left of its open block) and gives its victim back, so
-//! what the host may still take in a plane never shrinks by collection. `Plane::debt` is the block on loan.
+//! what the host may still take in a plane never shrinks by GC. `Plane::debt` is the block on loan.
 
 use flashraid_vocabulary::memory;
 use std::cmp::Reverse;
@@ -40,7 +40,7 @@ pub enum State {
     Data,
     /// Hybrid mapping: a log block.
     Log,
-    /// Chosen by the collector; of a merge, to be erased next.
+    /// Chosen by GC; of a merge, to be erased next.
     Victim,
     /// Out of use for good; what it held is lost.
     Retired,
@@ -56,7 +56,7 @@ pub struct Block {
     pub(crate) next: u16,
     /// Pages that a forward map names.
     pub live: u16,
-    /// Of these, semivalid ones, where collections commit them instead of moving them (`Settings::moves_bases`); else 0.
+    /// Of these, semivalid ones, where GC runs commit them instead of moving them (`Settings::moves_bases`); else 0.
     pub bases: u16,
     /// Next page to program. (Not beside `pending`: both grow together, and the compiler would add them as one word, which the
     /// processor cannot load while its halves are still being stored.)
@@ -86,8 +86,8 @@ pub struct Space {
 pub enum Stream {
     /// Host programs and what redundancy adds to them.
     Host,
-    /// Pages that the collector moves.
-    Collection,
+    /// Pages that GC moves.
+    Gc,
 }
 
 /// A plane.
@@ -95,7 +95,7 @@ pub enum Stream {
 pub struct Plane {
     /// Its blocks.
     pub blocks: u32,
-    /// Free pages below which a program into it starts a collection.
+    /// Free pages below which a program into it starts a GC run.
     pub gc_pages: u32,
     /// Open block of each stream.
     pub open: [u16; 2],
@@ -103,7 +103,7 @@ pub struct Plane {
     pub free_blocks: u32,
     /// Pages that can still be programmed, in erased and open blocks.
     pub free_pages: u32,
-    /// The running collection has taken a block of the reserve.
+    /// The running GC has taken a block of the reserve.
     pub debt: bool,
     /// Nothing of it lives.
     pub dead: bool,
@@ -131,7 +131,7 @@ pub struct Blocks {
     blocks_per_plane: u32,
     stride: u32,
     pages_per_block: u32,
-    gc_hard: u32,
+    gc_reserve_blocks: u32,
     wear_dynamic: bool,
     /// Hybrid mapping, which counts pages by itself: planes that live count as having room.
     pub(crate) is_hybrid: bool,
@@ -146,7 +146,7 @@ impl Blocks {
         planes: impl Iterator<Item = (u32, f64)>,
         blocks_per_plane: u32,
         pages_per_block: u32,
-        gc_hard: u32,
+        gc_reserve_blocks: u32,
         wear_dynamic: bool,
     ) -> Self {
         let plane = |(blocks, gc_threshold): (u32, f64)| Plane {
@@ -174,7 +174,7 @@ impl Blocks {
             blocks_per_plane,
             stride,
             pages_per_block,
-            gc_hard,
+            gc_reserve_blocks,
             wear_dynamic,
             is_hybrid: false,
         }
@@ -222,7 +222,7 @@ impl Blocks {
         if self.is_hybrid {
             return if state.retired < state.blocks { ENOUGH } else { 0 };
         }
-        let blocks = (state.free_blocks + u32::from(state.debt)).saturating_sub(self.gc_hard - 1);
+        let blocks = (state.free_blocks + u32::from(state.debt)).saturating_sub(self.gc_reserve_blocks - 1);
         blocks * self.pages_per_block + self.left(plane, Stream::Host)
     }
 
@@ -288,7 +288,7 @@ impl Blocks {
         let block = self.next_unretired(plane);
         let state = &mut self.planes[plane as usize];
         state.free_blocks -= 1;
-        state.debt |= stream == Stream::Collection;
+        state.debt |= stream == Stream::Gc;
         state.open[stream as usize] = block;
         let index = self.index(plane, block);
         debug_assert_eq!(self.blocks[index].state, State::Free);

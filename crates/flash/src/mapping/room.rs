@@ -12,7 +12,7 @@ impl Flash {
     #[inline(always)]
     pub fn reserve(&mut self, address: MemberPage, version: Version) -> bool {
         let domain = self.domain_of(address, version);
-        if self.hybrid.is_some() && !self.promise(self.slot(address)) {
+        if self.hybrid.is_some() && !self.reserve_page(self.slot(address)) {
             return false;
         }
         self.domains[domain as usize].reserve()
@@ -21,7 +21,7 @@ impl Flash {
     /// Gives back what `reserve` has promised.
     pub fn release(&mut self, address: MemberPage, version: Version) {
         if self.hybrid.is_some() {
-            self.break_promise(self.slot(address));
+            self.break_reservation(self.slot(address));
         }
         let domain = self.domain_of(address, version);
         self.domains[domain as usize].reserved -= 1;

@@ -28,7 +28,7 @@ pub(crate) struct Domain {
     /// Pages that host programs may still take.
     pub(crate) free_pages: i64,
     /// Of these, promised to operations whose programs have not taken theirs yet. After failures more may be promised than there are:
-    /// then programs wait for the collector.
+    /// then programs wait for GC.
     pub(crate) reserved: i64,
     /// Planes of it that live.
     pub(crate) living_planes: u32,
@@ -36,7 +36,7 @@ pub(crate) struct Domain {
     pub(crate) plane: u32,
     /// Channels that it spans: first, and one past the last.
     pub(crate) channels: (u32, u32),
-    /// Its array units in each of these channels.
+    /// Its LUNs in each of these channels.
     pub(crate) units: u64,
     /// Which of each unit's planes: `DATA` or `TRANSLATION`.
     pub(crate) kind: usize,
@@ -58,7 +58,7 @@ impl Domain {
         granted
     }
 
-    /// Whether it has one array unit alone.
+    /// Whether it has one LUN alone.
     #[inline]
     pub(crate) fn single_unit(&self) -> bool {
         self.units.is_power_of_two() && self.channels.0 + 1 == self.channels.1

@@ -117,7 +117,7 @@ impl Flash {
                     self.base_released(old);
                 }
                 Version::Copy => held.copies -= 1,
-                Version::Delayed => unreachable!("never on flash"),
+                Version::DeferredParity => unreachable!("never on flash"),
             }
         }
     }

@@ -9,7 +9,7 @@ impl Flash {
     pub(crate) fn count(&mut self, action: usize, cause: Cause) {
         #[cfg(feature = "mutants")]
         let cause = match cause {
-            Cause::Wear if accounting::makes(accounting::Slip::WearAsCollection) => Cause::Gc,
+            Cause::Wear if accounting::makes(accounting::Slip::WearAsGc) => Cause::Gc,
             Cause::Rebuild if action == 1 && accounting::makes(accounting::Slip::RebuildAsParity) => Cause::Parity,
             cause => cause,
         };

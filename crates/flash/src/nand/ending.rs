@@ -1,4 +1,4 @@
-//! Events of array units: an operation goes on to its next phase, or ends.
+//! Events of LUNs: an operation goes on to its next phase, or ends.
 
 use super::events::NEVER;
 use super::records::{Record, Work};
@@ -99,7 +99,7 @@ impl Flash {
                 }
                 self.completions.push(Completion { record: id, progress: if failed { Progress::Failed } else { Progress::Ended } });
             }
-            _ => self.collection_work_ended(id, observer),
+            _ => self.gc_work_ended(id, observer),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The event queue: one entry for each resource (bus or array unit), which is when it next changes state.
+//! The event queue: one entry for each resource (bus or LUN), which is when it next changes state.
 //!
 //! A winner tree over all resources. Ties go to the lower number, and units come before buses, so that a bus that becomes free
 //! chooses among all units that are ready by then: that is the defined order of simultaneous events. Cost is the tree's height, whatever is in flight.

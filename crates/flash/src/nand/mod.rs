@@ -1,4 +1,4 @@
-//! Buses, array units, their queues and the events that drive them, and the times of the cell array.
+//! Buses, LUNs, their queues and the events that drive them, and the times of the cell array.
 //!
 //! Reading order: `cells`, `units`, `records`, `events`; then what happens to a page operation: `submit`, `arbitration`, `service`, `ending`. `counting` and
 //! `recording` note what was done, and `slices` says what such notes are.

@@ -59,7 +59,7 @@ impl Flash {
         self.records_slices = records;
     }
 
-    /// Takes what was recorded and leaves the empty lists: slices of buses in the order in which they began, those of array units and page
+    /// Takes what was recorded and leaves the empty lists: slices of buses in the order in which they began, those of LUNs and page
     /// operations in the order in which they ended.
     pub fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>) {
         debug_assert!(slices.is_empty() && done.is_empty());

@@ -20,7 +20,7 @@ pub(crate) enum Work {
     Erase,
 }
 
-/// A page operation in flight. For the collector's work `owner` is the plane.
+/// A page operation in flight. For GC's work `owner` is the plane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     pub(crate) next: u32,

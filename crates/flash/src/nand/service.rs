@@ -135,7 +135,7 @@ impl Flash {
         self.settings.cell.cell_ns(operation, ppn % self.pages_per_block, self.blocks.erases[block])
     }
 
-    /// Occupies bus and array for one record of the collector.
+    /// Occupies bus and array for one record of GC.
     fn start_working(&mut self, unit_id: u32, id: u32, bus_ns: u64, cell_ns: u64) {
         let Record { cause, work, .. } = self.records[id as usize];
         let action = if work == Work::Erase { 2 } else { action_index(Action::Program) };
@@ -283,7 +283,7 @@ impl Flash {
     fn give_page(&mut self, id: u32, plane: u32) -> Ppn {
         let Record { domain, slot, version, member, cause, owner, .. } = self.records[id as usize];
         self.maps.prefetch(slot); // for the end of the program
-        let ppn = if self.hybrid.is_some() { self.take_promised(slot) } else { self.take_host_page(plane) };
+        let ppn = if self.hybrid.is_some() { self.take_reserved(slot) } else { self.take_host_page(plane) };
         self.started.push((owner, ppn, slot));
         self.domains[domain as usize].reserved -= 1;
         self.maps.label(ppn, version, slot);

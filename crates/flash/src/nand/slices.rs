@@ -1,4 +1,4 @@
-//! What buses and array units do, slice by slice: for timelines, and to tell when a request first reached the flash. The same of single page
+//! What buses and LUNs do, slice by slice: for timelines, and to tell when a request first reached the flash. The same of single page
 //! operations, for a log of them.
 
 use flashraid_vocabulary::{Cause, MemberPage, Ppn, Version};
@@ -8,7 +8,7 @@ use flashraid_vocabulary::{Cause, MemberPage, Ppn, Version};
 pub enum Track {
     /// The bus of a channel.
     Bus(u32),
-    /// An array unit, from the command on until its register is empty again.
+    /// An LUN, from the command on until its register is empty again.
     Unit(u32),
 }
 
@@ -52,7 +52,7 @@ impl Activity {
     }
 }
 
-/// A time in which a bus or an array unit was in use, charged to one cause.
+/// A time in which a bus or a LUN was in use, charged to one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
     /// When it began.
@@ -61,17 +61,17 @@ pub struct Slice {
     pub end_ns: u64,
     /// Where.
     pub track: Track,
-    /// The array unit that was served.
+    /// The LUN that was served.
     pub unit: u32,
     /// What was done.
     pub activity: Activity,
     /// Why. Of several page operations done at once in several planes, the one that the time is charged to.
     pub cause: Cause,
-    /// The operation whose plan it was; `None` for the collector's work.
+    /// The operation whose plan it was; `None` for GC's work.
     pub operation: Option<u32>,
     /// The physical page; of an erase, the first of its block.
     pub ppn: Ppn,
-    /// The member's logical page; `None` for the collector's work.
+    /// The member's logical page; `None` for GC's work.
     pub page: Option<MemberPage>,
 }
 
@@ -84,17 +84,17 @@ pub struct Done {
     pub start_ns: u64,
     /// When it ended: of a read, when its data had left.
     pub end_ns: u64,
-    /// What was done, of the activities of array units.
+    /// What was done, of the activities of LUNs.
     pub activity: Activity,
     /// Why.
     pub cause: Cause,
-    /// The operation whose plan it was; `None` for the collector's work.
+    /// The operation whose plan it was; `None` for GC's work.
     pub operation: Option<u32>,
     /// The physical page; of an erase, the first of its block.
     pub ppn: Ppn,
-    /// The member whose page it is; of the collector's work, that of the array unit.
+    /// The member whose page it is; of GC's work, that of the LUN.
     pub member: Option<u32>,
-    /// The member's logical page, and which version of it; `None` for the collector's work.
+    /// The member's logical page, and which version of it; `None` for GC's work.
     pub page: Option<(MemberPage, Version)>,
     /// Bytes that crossed the bus.
     pub bytes: u32,

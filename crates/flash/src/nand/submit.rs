@@ -109,8 +109,8 @@ impl Flash {
         Some(id)
     }
 
-    /// Queues the collector's work on a plane.
-    pub(crate) fn submit_collection(&mut self, plane: u32, work: Work, ppn: u32, cause: Cause, priority: Priority) {
+    /// Queues GC's work on a plane.
+    pub(crate) fn submit_gc(&mut self, plane: u32, work: Work, ppn: u32, cause: Cause, priority: Priority) {
         let unit = self.unit_of_plane(plane);
         let record = Record {
             next: NIL,

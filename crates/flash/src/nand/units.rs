@@ -1,4 +1,4 @@
-//! Buses and array units: who is served next, and for how long (SPEC 0.4).
+//! Buses and LUNs: who is served next, and for how long (SPEC 0.4).
 //!
 //! A unit (die, or chip if chip-serial) executes one array operation at a time. A read takes the bus for its command, then the
 //! array; the unit keeps the data in its register until the bus has moved them out. A program takes the bus for command and
@@ -35,7 +35,7 @@ const WANTS: usize = Priority::COUNT * PHASES as usize;
 /// Bits of `Unit::filled` that belong to the urgent class.
 pub(super) const URGENT_QUEUES: u16 = 0b11;
 
-/// An array unit.
+/// An LUN.
 #[derive(Clone, Debug)]
 pub struct Unit {
     /// Its channel, its number there, and the bit of that number.
@@ -47,7 +47,7 @@ pub struct Unit {
     pub(super) state: State,
     /// What it would do with the bus: class * PHASES + phase, or `NOTHING`.
     pub(super) want: u8,
-    /// How many collections keep it from serving anything but urgent work: up to one for each of a channel's 64 x 64 planes.
+    /// How many GC runs keep it from serving anything but urgent work: up to one for each of a channel's 64 x 64 planes.
     pub(crate) blocked: u16,
     pub(super) turn_of_plane: u64,
     /// Which of `queues` are not empty.
@@ -148,7 +148,7 @@ impl Channel {
 }
 
 impl Channel {
-    /// Whether none of these units does anything or is kept for a collection.
+    /// Whether none of these units does anything or is kept for a GC run.
     pub(crate) fn is_idle(&self, units: u64) -> bool {
         self.idle & !self.blocked & units == units
     }

@@ -2,8 +2,10 @@
 
 #![allow(dead_code)] // each test file uses its part
 
-use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Progress, Question, Settings};
-use flashraid_vocabulary::{Action, Cause, Fault, Geometry, MemberPage, NoObserver, PageOperation, Priority, Ruling, Sources, Version};
+use flashraid_flash::{Blocking, CellTimes, Flash, GcQuery, Placement, Progress, Settings};
+use flashraid_vocabulary::{
+    Action, Cause, Fault, Geometry, MemberPage, NoObserver, PageOperation, Priority, SemivalidAction, Sources, Version,
+};
 use std::collections::BTreeMap;
 
 /// What the commit of the stripe of a page costs.
@@ -59,8 +61,8 @@ pub fn settings(placement: Placement) -> Settings {
         multi_plane: false,
         copyback: false,
         gc_threshold: 0.1,
-        gc_hard: 2,
-        gc_blocks: Blocking::None,
+        gc_reserve_blocks: 2,
+        gc_blocking_scope: Blocking::None,
         moves_bases: true,
         commit_aware: false,
         wear_dynamic: true,
@@ -158,14 +160,14 @@ impl Host {
             while self.flash.take_freed().is_some() {}
             while self.flash.take_started().is_some() {}
             let mut any = false;
-            while let Some(question) = self.flash.take_question() {
+            while let Some(query) = self.flash.take_gc_query() {
                 any = true;
-                match question {
-                    Question::Victim(plane) => {
+                match query {
+                    GcQuery::Victim(plane) => {
                         self.asked[1] += 1;
                         self.flash.choose_victim(plane, &commit_cost);
                     }
-                    Question::Semivalid(plane, address) => {
+                    GcQuery::Semivalid(plane, address) => {
                         self.asked[0] += 1;
                         self.rule(plane, address);
                     }
@@ -182,18 +184,18 @@ impl Host {
 
     /// Pages are moved, freed and, if the device commits, committed in turn.
     fn rule(&mut self, plane: u32, address: MemberPage) {
-        let ruling = match address.page.0 % 4 {
-            1 | 3 if !self.flash.settings().moves_bases => Ruling::CommitFirst,
-            1 => Ruling::Free,
-            _ => Ruling::Move,
+        let action = match address.page.0 % 4 {
+            1 | 3 if !self.flash.settings().moves_bases => SemivalidAction::CommitFirst,
+            1 => SemivalidAction::Free,
+            _ => SemivalidAction::Move,
         };
-        if ruling == Ruling::CommitFirst {
+        if action == SemivalidAction::CommitFirst {
             self.commits.push((plane, address));
         }
-        self.flash.rule(plane, address, ruling);
+        self.flash.rule(plane, address, action);
     }
 
-    /// The oldest commit that a collection waits for ends; one of a third leaves the page semivalid.
+    /// The oldest commit that a GC run waits for ends; one of a third leaves the page semivalid.
     pub fn end_commit(&mut self) -> bool {
         if self.commits.is_empty() {
             return false;

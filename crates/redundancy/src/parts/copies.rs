@@ -16,7 +16,8 @@ use crate::{
     Addressing, Build, Damage, Decisions, Extent, Failure, Lost, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step,
 };
 use flashraid_vocabulary::{
-    Cause, Change, Guardian, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Ruling, Sources, StripeId, Version, View, Wave,
+    Cause, Change, GcAdvisor, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, SemivalidAction, Sources, StripeId, Version,
+    View, Wave,
 };
 
 /// What schemes that keep copies differ in.
@@ -28,7 +29,7 @@ pub trait Steering: Clone + Send + 'static {
     fn update_read(&mut self, groups: u32, copy: &dyn Fn(u32) -> MemberPage, view: &dyn View) -> u32;
 
     /// How many of the programs of a write may go on after the host's answer; fewer than `groups`.
-    fn lag(&self, _groups: u32) -> u8 {
+    fn posted_programs(&self, _groups: u32) -> u8 {
         0
     }
 
@@ -43,7 +44,7 @@ pub trait Steering: Clone + Send + 'static {
     }
 }
 
-/// Reads go to the copy whose array unit has the fewest page operations in service and queued; equally busy ones take turns.
+/// Reads go to the copy whose LUN has the fewest page operations in service and queued; equally busy ones take turns.
 #[derive(Clone, Debug, Default)]
 pub struct LeastBusy {
     /// Which copy serves the next read that finds all equally busy.
@@ -140,7 +141,7 @@ impl<S: Steering> Copies<S> {
         copy(if layout.groups == 1 { 0 } else { steer(&mut self.steering, layout.groups, &copy) })
     }
 
-    /// The copy that is not lost and has the least to do: its array unit, then its channel; among equals the first from group `from` on.
+    /// The copy that is not lost and has the least to do: its LUN, then its channel; among equals the first from group `from` on.
     fn survivor(&self, page: LocalPage, strip: u32, from: u32, view: &dyn View) -> Option<MemberPage> {
         let copies = (from..self.layout.groups).chain(0..from).map(|group| self.layout.copy(page, strip, group));
         let surviving = copies.filter(|copy| !view.is_lost(*copy, Version::Current));
@@ -182,7 +183,7 @@ impl<S: Steering> Copies<S> {
         }
         let page = self.page(operation);
         if operation.step == 0 {
-            for strip in Bits(operation.beneath) {
+            for strip in Bits(operation.merge_strips) {
                 if view.is_written(self.layout.copy(page, strip, 0), Version::Current) {
                     let address = self.steered(operation, strip, |steering, groups, copy| steering.update_read(groups, copy, view));
                     wave.operations.push(pages::read(address, Cause::UpdateRead, self.page_bytes, strip as u8));
@@ -282,12 +283,12 @@ impl<S: Steering> Copies<S> {
 
 /// Those of `members` (bits) that have room for their copy of a strip, at local page `page`.
 fn with_room(members: u64, page: LocalPage, view: &dyn View) -> u64 {
-    bits::of(Bits(members).filter(|member| view.has_room(MemberPage { member: MemberId(*member as u16), page })))
+    bits::of(Bits(members).filter(|member| view.can_allocate(MemberPage { member: MemberId(*member as u16), page })))
 }
 
-impl<S: Steering> Guardian for Copies<S> {
-    fn rule(&self, _address: MemberPage) -> Ruling {
-        Ruling::Free
+impl<S: Steering> GcAdvisor for Copies<S> {
+    fn rule(&self, _address: MemberPage) -> SemivalidAction {
+        SemivalidAction::Free
     }
 }
 
@@ -359,7 +360,7 @@ impl<S: Steering> Scheme for Copies<S> {
         let mut operation = cut::operation(extent, pages, self.page_bytes, stripe, strip);
         if extent.op == HostOp::Write {
             operation.space = bits::of(self.layout.copies(row, strip).map(|copy| u32::from(copy.member.0)));
-            operation.lag = self.steering.lag(self.layout.groups);
+            operation.posted_programs = self.steering.posted_programs(self.layout.groups);
         }
         decisions.operations.push(operation);
         pages
@@ -394,7 +395,7 @@ impl<S: Steering> Scheme for Copies<S> {
         match self.repairable(first, view) {
             0 => Damage::None,
             lost if with_room(lost, self.layout.position(first).0, view) != 0 => Damage::Copy,
-            _ => Damage::NoRoom,
+            _ => Damage::NoSpace,
         }
     }
 

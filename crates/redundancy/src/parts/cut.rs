@@ -36,9 +36,9 @@ pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId,
         first: extent.first,
         first_bytes: extent.first_bytes,
         last_bytes,
-        beneath: if extent.covered { 0 } else { lowest | highest },
+        merge_strips: if extent.covered { 0 } else { lowest | highest },
         space: 0,
-        lag: 0,
+        posted_programs: 0,
         copied: 0,
         restored: 0,
         requires: None,
@@ -49,7 +49,7 @@ pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId,
 /// The pages of `group`, which are strips `strip` and on of one stripe, as an operation. The caller adds `space`.
 pub fn group(group: &Group, page_bytes: u32, stripe: StripeId, strip: u32) -> Operation {
     let operation = operation(&whole_write(group.first, 1, page_bytes), 1, page_bytes, stripe, strip);
-    Operation { strips: group.pages << strip, beneath: group.beneath << strip, ..operation }
+    Operation { strips: group.pages << strip, merge_strips: group.merge_pages << strip, ..operation }
 }
 
 /// A write of `pages` whole pages from `first` on, as `Scheme::fill` wants it cut.

@@ -3,7 +3,7 @@
 pub mod bits;
 pub mod copies;
 pub mod cut;
-pub mod delayed;
+pub mod deferred;
 pub mod pages;
 pub mod parity_cache;
 pub mod raid;

@@ -133,7 +133,7 @@ impl<M: StripeMap> Raid<M> {
     /// Those strips of a write whose old content is needed beneath the host's part.
     #[inline]
     pub fn merged(&self, operation: &Operation, row: &M::Row, view: &dyn View) -> u64 {
-        self.written(row, operation.beneath, view)
+        self.written(row, operation.merge_strips, view)
     }
 
     // ---- plans ----
@@ -361,7 +361,7 @@ impl<M: StripeMap> Raid<M> {
         for strip in Bits(strips) {
             let sum = stripe.newest(strip).expect("it can be had");
             let reads = self.push_reads(&sum, Cause::Reconstruct, stripe, view, wave);
-            wave.deliveries.push(Delivery { strip: strip as u8, reads, delayed: sum.delayed });
+            wave.deliveries.push(Delivery { strip: strip as u8, reads, deferred: sum.deferred });
         }
     }
 

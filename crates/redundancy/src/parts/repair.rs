@@ -13,11 +13,11 @@ use flashraid_vocabulary::{Cause, MemberPage, PageOperation, Sources, StripeId, 
 
 /// What a repair does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Aid {
+enum RepairAction {
     /// Nothing: there is nothing lost, or nothing that can be brought back.
     None,
     /// Nothing, for want of room.
-    NoRoom,
+    NoSpace,
     /// Makes the parity anew, and with it the dirty strips that are lost, which it takes from their guard.
     Parity,
     /// Brings a strip back.
@@ -27,7 +27,7 @@ enum Aid {
 }
 
 /// What to do first for a stripe. `has_place` tells where pages can be programmed.
-fn first_aid<R: Row>(stripe: &Stripe<R>, has_place: impl Fn(MemberPage) -> bool, view: &dyn View) -> Aid {
+fn next_repair<R: Row>(stripe: &Stripe<R>, has_place: impl Fn(MemberPage) -> bool, view: &dyn View) -> RepairAction {
     let Stripe { row, lost, .. } = *stripe;
     let mut is_short = false;
     let mut place = |strips: u64, parity: bool| {
@@ -40,19 +40,19 @@ fn first_aid<R: Row>(stripe: &Stripe<R>, has_place: impl Fn(MemberPage) -> bool,
     let without_mirror = Bits(lost.copy).any(|strip| !view.has_mirror(row.data(strip).member));
     let is_guarded = |strip| stripe.dirty >> strip & 1 == 1 && stripe.newest(strip).is_some();
     if (lost.parity || has_lost_base || without_mirror) && Bits(lost.current).all(is_guarded) && place(lost.current, true) {
-        return Aid::Parity;
+        return RepairAction::Parity;
     }
     // What is computed comes before what is copied.
     let backed = stripe.backed();
     let mut obtainable = Bits(lost.current & !backed).chain(Bits(backed)).filter(|strip| stripe.newest(*strip).is_some());
     if let Some(strip) = obtainable.find(|strip| place(1 << strip, false)) {
-        return Aid::Strip(strip);
+        return RepairAction::Strip(strip);
     }
     let mut to_copy = Bits(lost.copy & !lost.current);
     if let Some(strip) = to_copy.find(|strip| view.has_mirror(row.data(*strip).member)) {
-        return Aid::ToCopy(strip);
+        return RepairAction::ToCopy(strip);
     }
-    if is_short { Aid::NoRoom } else { Aid::None }
+    if is_short { RepairAction::NoSpace } else { RepairAction::None }
 }
 
 /// What failures have done to a stripe (`Scheme::damage`).
@@ -60,12 +60,12 @@ pub fn damage<R: Row>(stripe: &Stripe<R>, view: &dyn View) -> Damage {
     if !view.has_failures() {
         return Damage::None;
     }
-    match first_aid(stripe, |page| view.has_room(page), view) {
-        Aid::None => Damage::None,
-        Aid::NoRoom => Damage::NoRoom,
-        Aid::Strip(strip) if stripe.backed() >> strip & 1 == 1 => Damage::Copy,
-        Aid::ToCopy(_) => Damage::Copy,
-        Aid::Parity | Aid::Strip(_) => Damage::Compute,
+    match next_repair(stripe, |page| view.can_allocate(page), view) {
+        RepairAction::None => Damage::None,
+        RepairAction::NoSpace => Damage::NoSpace,
+        RepairAction::Strip(strip) if stripe.backed() >> strip & 1 == 1 => Damage::Copy,
+        RepairAction::ToCopy(_) => Damage::Copy,
+        RepairAction::Parity | RepairAction::Strip(_) => Damage::Compute,
     }
 }
 
@@ -73,17 +73,17 @@ impl<M: StripeMap> Raid<M> {
     /// The operation that repairs a damaged stripe (`Scheme::repair`). A copy to the mirror chip has room for the parity too, if there is any, in case
     /// that the mirror chip has none. Where there is no room at all, what it would need.
     pub fn repair(&self, number: StripeId, stripe: &Stripe<M::Row>, view: &dyn View) -> Operation {
-        let mut aid = first_aid(stripe, |page| view.has_room(page), view);
-        if aid == Aid::NoRoom {
-            aid = first_aid(stripe, |_| true, view);
+        let mut action = next_repair(stripe, |page| view.can_allocate(page), view);
+        if action == RepairAction::NoSpace {
+            action = next_repair(stripe, |_| true, view);
         }
         let row = &stripe.row;
-        let space = match aid {
-            Aid::Parity => row.parity_bit() | row.members(stripe.lost.current),
-            Aid::Strip(strip) => row.members(1 << strip),
-            Aid::ToCopy(_) if view.has_room(row.parity()) => row.parity_bit(),
-            Aid::ToCopy(_) => 0,
-            Aid::None | Aid::NoRoom => unreachable!("only damaged stripes are repaired"),
+        let space = match action {
+            RepairAction::Parity => row.parity_bit() | row.members(stripe.lost.current),
+            RepairAction::Strip(strip) => row.members(1 << strip),
+            RepairAction::ToCopy(_) if view.can_allocate(row.parity()) => row.parity_bit(),
+            RepairAction::ToCopy(_) => 0,
+            RepairAction::None | RepairAction::NoSpace => unreachable!("only damaged stripes are repaired"),
         };
         self.background(OperationKind::Repair, number, space)
     }
@@ -103,16 +103,16 @@ impl<M: StripeMap> Raid<M> {
         }
         if operation.step == 0 {
             let space = operation.space;
-            match first_aid(stripe, |page| space >> page.member.0 & 1 == 1, view) {
-                Aid::None | Aid::NoRoom => return (Step::Nothing, false), // a write has done it meanwhile, or more has failed
-                Aid::Parity => self.push_parity_reads(operation, stripe, view, wave),
-                Aid::Strip(strip) => {
+            match next_repair(stripe, |page| space >> page.member.0 & 1 == 1, view) {
+                RepairAction::None | RepairAction::NoSpace => return (Step::Nothing, false), // a write has done it meanwhile, or more has failed
+                RepairAction::Parity => self.push_parity_reads(operation, stripe, view, wave),
+                RepairAction::Strip(strip) => {
                     operation.restored = 1 << strip;
                     operation.copied = (stripe.backed() >> strip & 1) as u8;
                     let sum = stripe.newest(strip).expect("it can be had");
                     self.push_reads(&sum, Cause::Rebuild, stripe, view, wave);
                 }
-                Aid::ToCopy(strip) => {
+                RepairAction::ToCopy(strip) => {
                     (operation.restored, operation.copied, operation.method) = (1 << strip, 1, Method::Mirrored);
                     wave.operations.push(self.whole_read(stripe.row.data(strip), Version::Current, Cause::Rebuild));
                 }
@@ -142,7 +142,7 @@ impl<M: StripeMap> Raid<M> {
         operation.method = Method::Rcw;
         operation.restored = stripe.lost.current;
         operation.copied = stripe.backed().count_ones() as u8;
-        if stripe.guard != Guard::Delayed {
+        if stripe.guard != Guard::DeferredParity {
             return self.push_newest_reads(stripe.all(), Cause::Rebuild, stripe, view, wave);
         }
         let clean = Sum { current: stripe.all() & !stripe.dirty, ..Sum::default() };
@@ -157,8 +157,8 @@ impl<M: StripeMap> Raid<M> {
     /// The programs of a repair. Returns whether the parity is among them.
     fn push_rebuilt(&self, operation: &Operation, stripe: &Stripe<M::Row>, wave: &mut Wave) -> bool {
         let Operation { reads, update_reads, restored, .. } = *operation;
-        let is_delayed = stripe.guard == Guard::Delayed;
-        let sources = |reads, strips: u64| Sources { host: 0, reads, delayed: is_delayed && stripe.dirty & strips != 0 };
+        let is_deferred = stripe.guard == Guard::DeferredParity;
+        let sources = |reads, strips: u64| Sources { host: 0, reads, deferred: is_deferred && stripe.dirty & strips != 0 };
         let all = bits::lowest(reads.into());
         let mut push = |page, version, sources| {
             wave.operations.push(PageOperation { version, sources, host_waits: false, ..self.whole_program(page, Cause::Rebuild, 0) });
@@ -169,10 +169,10 @@ impl<M: StripeMap> Raid<M> {
             return false;
         }
         // Reads for the strips alone come last, that of a copy that was not made first.
-        let of_parity = if is_delayed { bits::lowest(u32::from(reads - update_reads)) } else { all & !bits::lowest(update_reads.into()) };
+        let of_parity = if is_deferred { bits::lowest(u32::from(reads - update_reads)) } else { all & !bits::lowest(update_reads.into()) };
         push(stripe.row.parity(), Version::Current, sources(of_parity, stripe.all()));
         for (read, strip) in (update_reads..).zip(Bits(restored)) {
-            let own = if is_delayed { all & !of_parity } else { 1 << read };
+            let own = if is_deferred { all & !of_parity } else { 1 << read };
             push(stripe.row.data(strip), Version::Current, sources(own, 1 << strip));
         }
         true

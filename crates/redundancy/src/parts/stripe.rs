@@ -41,7 +41,7 @@ pub enum Guard {
     /// A copy of each.
     Copy,
     /// NVRAM holds the XOR of all.
-    Delayed,
+    DeferredParity,
 }
 
 /// An XOR of versions of a stripe's pages, and of what NVRAM holds of its parity.
@@ -56,7 +56,7 @@ pub struct Sum {
     /// The parity on flash.
     pub parity: bool,
     /// What NVRAM holds.
-    pub delayed: bool,
+    pub deferred: bool,
 }
 
 impl BitXor for Sum {
@@ -68,7 +68,7 @@ impl BitXor for Sum {
             base: self.base ^ other.base,
             copy: self.copy ^ other.copy,
             parity: self.parity ^ other.parity,
-            delayed: self.delayed ^ other.delayed,
+            deferred: self.deferred ^ other.deferred,
         }
     }
 }
@@ -155,7 +155,7 @@ impl<R: Row> Stripe<R> {
             }
             Guard::None => None,
             Guard::Copy => Some(Sum { copy: own, ..Sum::default() }),
-            Guard::Delayed => Some(Sum { current: self.dirty & !own, delayed: true, ..Sum::default() }),
+            Guard::DeferredParity => Some(Sum { current: self.dirty & !own, deferred: true, ..Sum::default() }),
         }
     }
 
@@ -182,7 +182,7 @@ impl<R: Row> Stripe<R> {
         let Some(sum) = self.others(strip).filter(|sum| !(sum.parity && self.is_void)) else { return false };
         sum.each_version(&self.row, |page, version| sources.push((page, version)));
         let is_whole = sources.iter().all(|(page, version)| !lost(*page, *version));
-        sources.extend(sum.delayed.then(|| (self.row.parity(), Version::Delayed)));
+        sources.extend(sum.deferred.then(|| (self.row.parity(), Version::DeferredParity)));
         is_whole
     }
 
@@ -268,7 +268,7 @@ mod tests {
     /// Every state of a stripe of four strips, with everything lost of it that can be lost.
     fn states() -> impl Iterator<Item = Stripe<FormulaRow>> {
         let row = Formula::new(Layout::LeftAsymmetric, WIDTH as u16 + 1, 1).row(StripeId(0));
-        let guards = [Guard::None, Guard::Copy, Guard::Delayed];
+        let guards = [Guard::None, Guard::Copy, Guard::DeferredParity];
         let of_guard = move |guard| (0..1u64 << WIDTH).map(move |dirty| Stripe::new(row, dirty, guard));
         let lost = |current, base: u64, copy: u64, parity| Losses { current, base, copy, parity };
         let with_lost = move |stripe: Stripe<FormulaRow>| {
@@ -290,8 +290,11 @@ mod tests {
         let xor = |strips: u64, of: &dyn Fn(u32) -> u64| Bits(strips).fold(0, |all, strip| all ^ of(strip));
         let (dirty, clean) = (stripe.dirty, stripe.all() & !stripe.dirty);
         let parity = xor(dirty, &base) ^ xor(clean, &current);
-        let delayed = xor(dirty, &current);
-        xor(sum.current | sum.copy, &current) ^ xor(sum.base, &base) ^ (parity * u64::from(sum.parity)) ^ (delayed * u64::from(sum.delayed))
+        let deferred = xor(dirty, &current);
+        xor(sum.current | sum.copy, &current)
+            ^ xor(sum.base, &base)
+            ^ (parity * u64::from(sum.parity))
+            ^ (deferred * u64::from(sum.deferred))
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! each round that repaired anything another one follows, so that the rebuild ends with a round that found nothing to do. A round costs a look at
 //! each stripe; it takes no simulated time where nothing is damaged.
 //!
-//! Want of room: a stripe whose repair finds no free page in the member where it goes (`Damage::NoRoom`) is passed over, and the rebuild
+//! Want of room: a stripe whose repair finds no free page in the member where it goes (`Damage::NoSpace`) is passed over, and the rebuild
 //! rests when nothing else is left. It remembers which members (or planes, if each is a space of its own) were full, and goes on from where it stood when one of them has room: a
 //! page of room thus costs a walk to the next damaged stripe, not a round.
 
@@ -151,13 +151,13 @@ impl Rebuild {
         }
     }
 
-    /// Whether nothing is left to repair, or only what waits for room (`waits_for_room`): then it goes on by itself when there is some.
+    /// Whether nothing is left to repair, or only what waits for room (`waits_for_slot`): then it goes on by itself when there is some.
     pub fn is_done(&self) -> bool {
         !self.runs || self.rests && self.under_way.is_empty()
     }
 
     /// Whether something stays lost until there is room for it.
-    pub fn waits_for_room(&self) -> bool {
+    pub fn waits_for_slot(&self) -> bool {
         !self.waits_for.is_empty()
     }
 
@@ -175,7 +175,7 @@ impl Rebuild {
         match scheme.damage(stripe, view) {
             Damage::None => return None,
             Damage::Copy if leaves_copies => return None,
-            Damage::NoRoom => {
+            Damage::NoSpace => {
                 let repair = scheme.repair(stripe, view);
                 for member in Bits(repair.space) {
                     note_full(&mut self.passed_over, scheme.page_on(repair.stripe, MemberId(member as u16)), view);
@@ -213,7 +213,7 @@ impl Rebuild {
 
 /// Notes where a page waits for room, if there is none.
 fn note_full(full: &mut Vec<MemberPage>, page: MemberPage, view: &dyn View) {
-    if !view.has_room(page) {
+    if !view.can_allocate(page) {
         note(full, page, view);
     }
 }
@@ -237,8 +237,8 @@ impl Job for Rebuild {
             }
         }
         while self.runs {
-            let has_room = |page: &MemberPage| view.has_room(*page);
-            self.rests = !self.waits_for.is_empty() && !self.waits_for.iter().chain(&self.passed_over).any(has_room);
+            let can_allocate = |page: &MemberPage| view.can_allocate(*page);
+            self.rests = !self.waits_for.is_empty() && !self.waits_for.iter().chain(&self.passed_over).any(can_allocate);
             if self.rests {
                 return None;
             }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{Addressing, Decisions, Extent, Lost, OperationKind, ParityUpdates, Protects, SCHEMES, find};
-use flashraid_vocabulary::{Cause, Guardian, LocalPage, Lpn, MemberPage, PageOperation, Ruling, Sources, Version};
+use flashraid_vocabulary::{Cause, GcAdvisor, LocalPage, Lpn, MemberPage, PageOperation, SemivalidAction, Sources, Version};
 use std::collections::BTreeSet;
 
 /// Damage by stripe. Everything goes to member 0, but what goes to member 1.
@@ -24,9 +24,9 @@ impl Damaged {
     }
 }
 
-impl Guardian for Damaged {
-    fn rule(&self, _: MemberPage) -> Ruling {
-        Ruling::Free
+impl GcAdvisor for Damaged {
+    fn rule(&self, _: MemberPage) -> SemivalidAction {
+        SemivalidAction::Free
     }
 }
 
@@ -81,7 +81,7 @@ impl Scheme for Damaged {
     fn damage(&self, stripe: StripeId, view: &dyn View) -> Damage {
         match self.damage[stripe.0 as usize] {
             Damage::None => Damage::None,
-            _ if !view.has_room(MemberPage::new(self.member(stripe), stripe.0)) => Damage::NoRoom,
+            _ if !view.can_allocate(MemberPage::new(self.member(stripe), stripe.0)) => Damage::NoSpace,
             damage => damage,
         }
     }
@@ -130,7 +130,7 @@ impl View for Room {
     fn is_lost(&self, _: MemberPage, _: Version) -> bool {
         false
     }
-    fn has_room(&self, MemberPage { member, .. }: MemberPage) -> bool {
+    fn can_allocate(&self, MemberPage { member, .. }: MemberPage) -> bool {
         self.0[usize::from(member.0)] > 0
     }
     fn space_of(&self, address: MemberPage) -> u32 {
@@ -215,7 +215,7 @@ fn damaged_stripes_are_repaired_in_order_as_many_at_once_as_the_window_holds() {
     // A stripe that somebody else repaired meanwhile is passed over.
     run.scheme.damage[9] = Damage::None;
     assert_eq!(run.finish(), [2, 3, 7]);
-    assert!(run.rebuild.is_done() && !run.rebuild.waits_for_room());
+    assert!(run.rebuild.is_done() && !run.rebuild.waits_for_slot());
     // Nothing more until the next failure.
     run.scheme.damage[1] = Compute;
     assert!(run.finish().is_empty());
@@ -301,7 +301,7 @@ fn what_finds_no_room_waits_for_it_and_holds_up_nothing_else() {
     let mut run = Run::new("mcr", 8, scheme);
     run.room = Room([1, 100]);
     assert_eq!(run.finish(), [1, 3, 7]);
-    assert!(run.rebuild.is_done() && run.rebuild.waits_for_room());
+    assert!(run.rebuild.is_done() && run.rebuild.waits_for_slot());
     // The other member is no reason to go on.
     run.room = Room([0, 50]);
     assert!(run.offer().is_empty());
@@ -313,19 +313,19 @@ fn what_finds_no_room_waits_for_it_and_holds_up_nothing_else() {
         run.end_one();
     }
     // Stripes 4 and 6 were all; it is noticed as soon as there is room again.
-    assert!(run.offer().is_empty() && run.rebuild.waits_for_room());
+    assert!(run.offer().is_empty() && run.rebuild.waits_for_slot());
     run.room.0[0] += 1;
-    assert!(run.offer().is_empty() && run.rebuild.is_done() && !run.rebuild.waits_for_room());
+    assert!(run.offer().is_empty() && run.rebuild.is_done() && !run.rebuild.waits_for_slot());
 }
 
 #[test]
 fn what_waits_for_room_and_is_repaired_by_others_is_forgotten() {
     let mut run = Run::new("dor", 8, Damaged::new(&[(1, Compute)]));
     run.room = Room([0, 0]);
-    assert!(run.finish().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_room());
+    assert!(run.finish().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_slot());
     run.scheme.damage[1] = Damage::None;
     run.room = Room([1, 0]);
-    assert!(run.finish().is_empty() && run.rebuild.is_done() && !run.rebuild.waits_for_room());
+    assert!(run.finish().is_empty() && run.rebuild.is_done() && !run.rebuild.waits_for_slot());
 }
 
 /// What waits for room holds up nothing that fails later and has room.
@@ -335,11 +335,11 @@ fn a_later_failure_is_repaired_while_others_wait_for_room() {
     scheme.on_member_1 = [5].into();
     let mut run = Run::new("dor", 8, scheme);
     run.room = Room([0, 9]);
-    assert!(run.finish().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_room());
+    assert!(run.finish().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_slot());
     run.scheme.damage[5] = Compute;
     run.rebuild.failed();
     assert_eq!(run.finish(), [5]);
-    assert!(run.rebuild.is_done() && run.rebuild.waits_for_room());
+    assert!(run.rebuild.is_done() && run.rebuild.waits_for_slot());
     run.room = Room([1, 9]);
     assert_eq!(run.finish(), [1]);
 }
@@ -351,7 +351,7 @@ fn pages_without_a_place_are_repaired_when_there_is_room() {
     run.room = Room([0, 9]);
     run.scheme.damage[3] = Compute;
     run.rebuild.unplaced(MemberPage::new(0, 0), &run.room);
-    assert!(run.offer().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_room());
+    assert!(run.offer().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_slot());
     run.room = Room([1, 9]);
     assert_eq!(run.finish(), [3]);
     // The same while a rebuild runs and has passed the stripe already.
@@ -363,7 +363,7 @@ fn pages_without_a_place_are_repaired_when_there_is_room() {
     run.scheme.damage[2] = Compute;
     run.rebuild.unplaced(MemberPage::new(0, 0), &run.room);
     assert_eq!(run.finish(), [7]);
-    assert!(run.rebuild.waits_for_room());
+    assert!(run.rebuild.waits_for_slot());
     run.room = Room([1, 9]);
     assert_eq!(run.finish(), [2]);
 }
@@ -374,11 +374,11 @@ fn a_page_without_a_place_is_repaired_while_others_wait_for_room() {
     let mut run = Run::new("dor", 8, Damaged::new(&[(1, Compute)]));
     run.scheme.on_member_1.insert(4);
     run.room = Room([0, 9]);
-    assert!(run.finish().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_room());
+    assert!(run.finish().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_slot());
     run.scheme.damage[4] = Compute;
     run.rebuild.unplaced(MemberPage::new(1, 4), &run.room);
     assert_eq!(run.finish(), [4]);
-    assert!(run.rebuild.is_done() && run.rebuild.waits_for_room());
+    assert!(run.rebuild.is_done() && run.rebuild.waits_for_slot());
     run.room = Room([1, 9]);
     assert_eq!(run.finish(), [1]);
 }

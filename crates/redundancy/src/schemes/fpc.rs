@@ -1,21 +1,21 @@
 //! Delayed full parities in an NVRAM cache (FPC).
 //!
 //! Idea: a write computes the stripe's new parity as RAID-5 does, with the same pre-reads, but leaves it in NVRAM, where the next writes of the
-//! stripe find it; flash gets it when the entry is wanted for another stripe. That saves parity programs, and no pre-reads. The price is NVRAM. As
+//! stripe find it; flash gets it when the entry is wanted for another stripe. That saves parity programs, and no pre-reads. The overhead is NVRAM. As
 //! NVRAM holds a whole parity, no old version is needed for recovery.
 //! Source: K. M. Greenan, D. D. E. Long, E. L. Miller, T. Schwarz, A. Wildani, "Building Flexible, Fault-Tolerant Flash-Based Storage Systems", HotDep
 //! 2009, as the PPC paper measures it (S. Im, D. Shin, IEEE Transactions on Computers 60(1), 2011, sections 3.3 and 5). Rules: SPEC 4.6.
 //! Departures: those of PPC (`ppc.rs`). The read of the old parity is charged even if NVRAM has it, as in the paper, unless
 //! `fpc_cached_parity_free` says otherwise.
 
-use crate::parts::delayed::{Delayed, Next, PARITY_CACHE_BYTES, Rule};
+use crate::parts::deferred::{DeferredParity, Next, PARITY_CACHE_BYTES, Rule};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::stripe::{Stripe, Sum};
 use crate::parts::update::UpdateRule;
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Build, Entry, Method, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
-use flashraid_vocabulary::Ruling;
+use flashraid_vocabulary::SemivalidAction;
 
 /// FPC.
 pub const ENTRY: Entry = Entry {
@@ -47,7 +47,7 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
 /// FPC over the stripes of `map`.
 pub fn over(map: impl StripeMap, build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     let rule = Fpc { update: UpdateRule::from_build(build)?, is_cached_free: build.choice(&CACHED_PARITY_FREE)? == "yes" };
-    Ok(Box::new(Delayed::new(ENTRY.name, map, build, rule, Replacement::LRU)?))
+    Ok(Box::new(DeferredParity::new(ENTRY.name, map, build, rule, Replacement::LRU)?))
 }
 
 /// What updates do (SPEC 4.6, flush).
@@ -63,7 +63,7 @@ impl Rule for Fpc {
         let method = self.update.method(changed.count_ones(), stripe.row.width());
         let is_rmw = method == Method::Rmw;
         let sum = match method {
-            Method::Rmw => Sum { current: changed, parity: !is_cached, delayed: is_cached, ..Sum::default() },
+            Method::Rmw => Sum { current: changed, parity: !is_cached, deferred: is_cached, ..Sum::default() },
             _ => Sum { current: stripe.all() & !changed, ..Sum::default() },
         };
         Next { sum, reads_parity: is_rmw && is_cached && !self.is_cached_free, associated: stripe.all(), keeps_bases: false }
@@ -71,11 +71,11 @@ impl Rule for Fpc {
 
     /// NVRAM holds the whole parity.
     fn commit<R: Row>(&self, _stripe: &Stripe<R>) -> Option<Sum> {
-        Some(Sum { delayed: true, ..Sum::default() })
+        Some(Sum { deferred: true, ..Sum::default() })
     }
 
     /// There are none.
-    fn ruling(&self) -> Ruling {
-        Ruling::Free
+    fn action(&self) -> SemivalidAction {
+        SemivalidAction::Free
     }
 }

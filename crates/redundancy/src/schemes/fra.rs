@@ -2,8 +2,8 @@
 //!
 //! Idea: a write programs its data alone and queues its stripe; when the stripe's members have nothing else to do, the parity is made anew of
 //! all its strips. A second address of each changed page notes the version that the old parity covers, and so that the parity is out of date. That
-//! saves pre-reads, and parity programs for what is written again soon. The price is safety: until the idle time nothing guards a changed strip, and
-//! as the noted versions are garbage to the collector, the old parity is of no use to the other strips either once one of them is erased.
+//! saves pre-reads, and parity programs for what is written again soon. The overhead is safety: until the idle time nothing guards a changed strip, and
+//! as the noted versions are garbage to GC, the old parity is of no use to the other strips either once one of them is erased.
 //! Source: Y. Lee, S. Jung, Y. H. Song, "FRA: A Flash-Aware Redundancy Array of Flash Storage Devices", CODES+ISSS 2009, as the PPC paper describes
 //! it (S. Im, D. Shin, IEEE Transactions on Computers 60(1), 2011, section 3.3). Rules: SPEC 4.6.
 //! Departures: what the sources leave open. The oldest queued stripe is next, and waits for its own members alone. One with a lost page waits for its
@@ -19,7 +19,7 @@ use crate::{
     Addressing, Build, CommitCause, Damage, Decisions, Entry, Extent, Failure, Group, GuardCounts, IdleWork, Lost, Method, Operation,
     OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step,
 };
-use flashraid_vocabulary::{Change, Guardian, HostOp, Lpn, MemberPage, Ruling, StripeId, Version, View, Wave, memory, prefetch};
+use flashraid_vocabulary::{Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, memory, prefetch};
 use std::collections::VecDeque;
 
 /// FRA.
@@ -202,10 +202,10 @@ impl<M: StripeMap> Fra<M> {
     }
 }
 
-impl<M: StripeMap> Guardian for Fra<M> {
+impl<M: StripeMap> GcAdvisor for Fra<M> {
     /// A noted version is garbage.
-    fn rule(&self, _address: MemberPage) -> Ruling {
-        Ruling::Free
+    fn rule(&self, _address: MemberPage) -> SemivalidAction {
+        SemivalidAction::Free
     }
 }
 
@@ -343,7 +343,7 @@ impl<M: StripeMap> Scheme for Fra<M> {
             let is_out_of_date = self.stripes[stripe.0 as usize].changed != 0;
             if is_out_of_date && !(view.has_failures() && self.whole_stripe(stripe, view).lost.current != 0) {
                 let pages = Bits(row.all()).map(|strip| row.data(strip));
-                if !view.has_room(row.parity()) || !pages.chain([row.parity()]).all(|page| view.is_idle(page.member)) {
+                if !view.can_allocate(row.parity()) || !pages.chain([row.parity()]).all(|page| view.is_idle(page.member)) {
                     return IdleWork::None;
                 }
                 self.dequeue();

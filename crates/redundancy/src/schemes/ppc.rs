@@ -2,13 +2,13 @@
 //!
 //! Idea: a write leaves the parity on flash alone. NVRAM holds the XOR of the strips that have changed since, which needs no pre-read of what
 //! did not; the superseded versions, which flash keeps anyway until it erases them, stay as semivalid pages that the old parity goes on covering for the
-//! sake of the other strips. That saves pre-reads and parity programs until the entry is wanted for another stripe, or a collection is about to
-//! erase a semivalid page: then the parity is committed. The price is NVRAM, and flash for the semivalid pages.
+//! sake of the other strips. That saves pre-reads and parity programs until the entry is wanted for another stripe, or a GC run is about to
+//! erase a semivalid page: then the parity is committed. The overhead is NVRAM, and flash for the semivalid pages.
 //! Paper: S. Im, D. Shin, "Flash-Aware RAID Techniques for Dependable and High-Performance Flash Memory SSD", IEEE Transactions on Computers
 //! 60(1), 2011, section 4. Rules: SPEC 4.2 to 4.5 and 4.9. The paper's names: pi is `associated`, the old PPN the base, the PPPN the parity's page.
 //! What an update (section 4.2) and a commit (4.3) read is here. What the paper calls associated strips are dirty ones whose guard is NVRAM: which versions
 //! a lost page is the sum of (4.5) is in `parts::stripe`, repairs are in `parts::repair`. The course of updates and commits, the same for FPC, is in
-//! `parts::delayed`; which victim the cache takes (4.4) in `parts::parity_cache`.
+//! `parts::deferred`; which victim the cache takes (4.4) in `parts::parity_cache`.
 //!
 //! Departures, all of them also of FPC:
 //! - The victim of the cache is chosen in request order, also a stripe that is locked (SPEC 4.4: never one): so counts do not depend on timing. Its
@@ -22,13 +22,13 @@
 //! - The cost by which CA-PPC chooses counts strips that were never written, too, though a commit does not read them.
 //! - A commit whose parity finds no page, as its chip is dead and not replaced, drops the entry only if the stripe has lost nothing else.
 
-use crate::parts::delayed::{Delayed, Next, PARITY_CACHE_BYTES, Rule, entries};
+use crate::parts::deferred::{DeferredParity, Next, PARITY_CACHE_BYTES, Rule, entries};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::stripe::{Stripe, Sum};
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
-use flashraid_vocabulary::Ruling;
+use flashraid_vocabulary::SemivalidAction;
 
 /// PPC.
 pub const PPC: Entry = Entry {
@@ -119,7 +119,7 @@ pub fn over(name: &str, map: impl StripeMap, build: &Build, replacement: Replace
         releases_early: build.choice(&EARLY_RELEASE)? == "yes",
         moves_bases: build.choice(&GC_SEMIVALID)? == "move",
     };
-    Ok(Box::new(Delayed::new(name, map, build, rule, replacement)?))
+    Ok(Box::new(DeferredParity::new(name, map, build, rule, replacement)?))
 }
 
 /// What updates do (SPEC 4.4, flush).
@@ -141,7 +141,7 @@ impl Rule for Ppc {
             Sum { current: unchanged, ..Sum::default() }
         } else {
             // Cases 1 (no entry: NVRAM holds nothing), 2 (nothing superseded) and 3.
-            Sum { current: superseded, delayed: known != 0, ..Sum::default() }
+            Sum { current: superseded, deferred: known != 0, ..Sum::default() }
         };
         let associated = known | changed;
         Next { sum, reads_parity: false, associated, keeps_bases: !self.releases_early || associated != stripe.all() }
@@ -150,13 +150,13 @@ impl Rule for Ppc {
     /// SPEC 4.4, commit (section 4.3): what NVRAM holds and, with half of the strips associated or more, the other strips, else the old parity and the
     /// old versions; the other way round if something of that is lost.
     fn commit<R: Row>(&self, stripe: &Stripe<R>) -> Option<Sum> {
-        let many = Sum { current: stripe.all() & !stripe.dirty, delayed: true, ..Sum::default() };
-        let few = Sum { base: stripe.dirty, parity: true, delayed: true, ..Sum::default() };
+        let many = Sum { current: stripe.all() & !stripe.dirty, deferred: true, ..Sum::default() };
+        let few = Sum { base: stripe.dirty, parity: true, deferred: true, ..Sum::default() };
         let is_large = stripe.dirty.count_ones() >= stripe.row.width().div_ceil(2);
         if is_large { [many, few] } else { [few, many] }.into_iter().find(|sum| stripe.can_read(sum))
     }
 
-    fn ruling(&self) -> Ruling {
-        if self.moves_bases { Ruling::Move } else { Ruling::CommitFirst }
+    fn action(&self) -> SemivalidAction {
+        if self.moves_bases { SemivalidAction::Move } else { SemivalidAction::CommitFirst }
     }
 }

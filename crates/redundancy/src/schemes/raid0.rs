@@ -1,6 +1,6 @@
 //! Striping without redundancy (RAID-0).
 //!
-//! Idea: page l of the host lies on member l mod n, so that requests spread over all members. No redundancy, no price: what the
+//! Idea: page l of the host lies on member l mod n, so that requests spread over all members. No redundancy, no overhead: what the
 //! other schemes are measured against.
 //! Source: D. A. Patterson, G. Gibson, R. H. Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988, gives
 //! the family; SPEC 0.2 (layout), 0.3 (sub-page writes), 0.6 (what the papers call no-RAID).

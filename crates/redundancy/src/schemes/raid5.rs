@@ -18,7 +18,7 @@ use crate::{
     Addressing, Build, Damage, Decisions, Entry, Extent, Group, Lost, Operation, OperationKind, Outcomes, ParameterError, ParityUpdates,
     Protects, Redundancy, Scheme, Step,
 };
-use flashraid_vocabulary::{Guardian, Lpn, MemberPage, Ruling, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{GcAdvisor, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave};
 
 /// RAID-5.
 pub const ENTRY: Entry = Entry {
@@ -57,9 +57,9 @@ impl<M: StripeMap> Raid5<M> {
     }
 }
 
-impl<M: StripeMap> Guardian for Raid5<M> {
-    fn rule(&self, _address: MemberPage) -> Ruling {
-        Ruling::Free
+impl<M: StripeMap> GcAdvisor for Raid5<M> {
+    fn rule(&self, _address: MemberPage) -> SemivalidAction {
+        SemivalidAction::Free
     }
 }
 

@@ -6,10 +6,10 @@
 //! programs for each page written.
 //! Source: M. S. MacFadden, R. Shelby, T. Xie, "SIRF-1: Enhancing Reliability of Single Flash SSD through Internal Mirroring for
 //! Mission-Critical Mobile Applications", section III; SPEC 2.4 (algorithms), 2.7 (rulings), 0.1 b (one lock for all copies of a page).
-//! The rules of copies that have nothing to do with all this are in `parts::copies`, shared with RAID-1. Placement and collection are
+//! The rules of copies that have nothing to do with all this are in `parts::copies`, shared with RAID-1. Placement and GC are
 //! the FTL's: `mirror_groups` confines the former to the group, and the latter moves pages inside a plane (SPEC 2.4).
 //! Departures: a program that finds no unit of its group idle takes the first that becomes so, where SSDsim binds it to the channel with
-//! the shortest queue when it is issued. Where SPEC 2.7 ruling 6 compares chips, the array units (dies, unless the device serves a chip
+//! the shortest queue when it is issued. Where SPEC 2.7 ruling 6 compares chips, the LUNs (dies, unless the device serves a chip
 //! as a whole) are compared, and programs that any unit of the group may take count nowhere.
 //! Beware of turns: pages written in a row go round the channels, and reads in a row go round the groups. With an even number of channels in
 //! a group the two fall in step, and such reads use every other channel only; `read = least_busy` does not.
@@ -89,7 +89,7 @@ struct Sirf1 {
 }
 
 impl Sirf1 {
-    /// The group whose copy's array unit has the fewest page operations in service and queued; among equals the one whose channel has;
+    /// The group whose copy's LUN has the fewest page operations in service and queued; among equals the one whose channel has;
     /// among equals the next from the toggle on (SPEC 2.7 ruling 6).
     fn least_busy(&self, groups: u32, copy: &dyn Fn(u32) -> MemberPage, view: &dyn View) -> u32 {
         let from_toggle = (self.toggle..groups).chain(0..self.toggle);
@@ -112,7 +112,7 @@ impl Steering for Sirf1 {
     }
 
     /// SPEC 2.7 ruling 2.
-    fn lag(&self, groups: u32) -> u8 {
+    fn posted_programs(&self, groups: u32) -> u8 {
         if self.first_copy { (groups - 1) as u8 } else { 0 }
     }
 

@@ -4,7 +4,7 @@ use crate::flash::{Course, PAGE};
 use crate::host::{Host, build, scheme};
 use crate::waves::{background_waves, waves};
 use flashraid_redundancy::{Build, Decisions, Extent, Lock, Method, Operation, OperationKind, Outcomes, Step, find};
-use flashraid_vocabulary::{Cause, Change, HostOp, Lpn, MemberId, MemberPage, Ruling, StripeId, Version, Wave};
+use flashraid_vocabulary::{Cause, Change, HostOp, Lpn, MemberId, MemberPage, SemivalidAction, StripeId, Version, Wave};
 
 /// A limit that never binds.
 const FREE: (&str, &str) = ("mw_limit", "1000");
@@ -536,12 +536,12 @@ fn a_trim_by_rmw_where_the_parity_covers_nothing_reads_nothing() {
     host.check();
 }
 
-// ---- collection and pressure ----
+// ---- GC and pressure ----
 
 #[test]
-fn the_collector_moves_bases() {
+fn the_gc_moves_bases() {
     let host = cr5m(&[FREE]);
-    assert_eq!(host.scheme.rule(MemberPage::new(0, 0)), Ruling::Move);
+    assert_eq!(host.scheme.rule(MemberPage::new(0, 0)), SemivalidAction::Move);
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn pages(course: &Course) -> [String; 2] {
                 Version::Current => "",
                 Version::Base => "b",
                 Version::Copy => "c",
-                Version::Delayed => unreachable!("{done:?}"),
+                Version::DeferredParity => unreachable!("{done:?}"),
             };
             format!("{}{suffix}", done.address.member.0)
         });
@@ -187,7 +187,7 @@ fn reads_of_lost_pages() {
 /// SPEC 1.7, table of MCR, and the rows of the mirror chip: damage, reads, programs, how many of these were copied, and what stays mirrored.
 #[test]
 fn repairs() {
-    use Damage::{Compute, Copy, NoRoom, None};
+    use Damage::{Compute, Copy, NoSpace, None};
     for (mirrored_, lost, damage, plan, copied, after) in [
         ("", "0", Compute, ["1 2 3 4", "0"], 0, ""),          // non-MW
         ("2", "0", Compute, ["1 2b 3 4", "0"], 0, "2"),       // sibling-MW, data
@@ -228,13 +228,13 @@ fn repairs() {
     assert_eq!(two.repair_all().iter().map(pages).collect::<Vec<_>>(), [["0b 2 3 4", "1"], ["0c", "0"]]);
     // Want of room, of the member that is to take the page.
     for (mirrored, lost, full, damage) in [
-        ("", "0", 0, NoRoom),
+        ("", "0", 0, NoSpace),
         ("", "0", 1, Compute),
-        ("0", "0", 0, NoRoom),
+        ("0", "0", 0, NoSpace),
         ("0", "0b", 0, Compute),
-        ("0", "0b", 4, NoRoom),
+        ("0", "0b", 4, NoSpace),
         ("0", "0b 0", 4, Copy), // the strip at least
-        ("0", "0b 0", 0, NoRoom),
+        ("0", "0b 0", 0, NoSpace),
         ("0", "0c", 0, Copy),
         ("0", "0c", 4, Copy),
     ] {
@@ -482,16 +482,16 @@ impl Run {
                     self.hurt = None;
                     self.host.check();
                 } else {
-                    let waits = (0..STRIPES).any(|stripe| self.host.scheme.damage(StripeId(stripe), &self.host.flash) == Damage::NoRoom);
+                    let waits = (0..STRIPES).any(|stripe| self.host.scheme.damage(StripeId(stripe), &self.host.flash) == Damage::NoSpace);
                     assert_eq!(waits, self.host.flash.lost() != 0);
                 }
             }
-            Event::Room(has_room) => {
+            Event::Room(can_allocate) => {
                 self.host.flash.dead.clear();
-                if *has_room && self.hurt.is_none() {
+                if *can_allocate && self.hurt.is_none() {
                     self.host.flash.dead_mirrors.clear();
                 }
-                if let Some((member, false)) = self.hurt.filter(|_| !has_room) {
+                if let Some((member, false)) = self.hurt.filter(|_| !can_allocate) {
                     self.host.flash.dead.insert(member);
                 }
             }

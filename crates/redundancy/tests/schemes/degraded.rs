@@ -235,7 +235,7 @@ fn what_finds_no_place_stays_lost_and_recoverable() {
         let course = only(host.write(first, 1));
         assert_eq!((course.end, course.operation.method, course.waves.len()), (Step::Done, Method::Rcw, 2));
         assert_eq!((lost(&host), host.check_degraded()), (vec![dead], 0));
-        assert_eq!(host.scheme.damage(StripeId(0), &host.flash), Damage::NoRoom);
+        assert_eq!(host.scheme.damage(StripeId(0), &host.flash), Damage::NoSpace);
     }
 }
 
@@ -442,7 +442,7 @@ fn a_repair_copies_from_the_least_busy_copy_to_where_room_is() {
     let repair = host.scheme.repair(StripeId(0), &host.flash);
     assert_eq!((repair.space, host.run(repair).operation.copied, lost(&host)), (1, 1, vec![4]));
     let rest = host.scheme.repair(StripeId(0), &host.flash);
-    assert_eq!((host.scheme.damage(StripeId(0), &host.flash), rest.space), (Damage::NoRoom, 1 << 4));
+    assert_eq!((host.scheme.damage(StripeId(0), &host.flash), rest.space), (Damage::NoSpace, 1 << 4));
 
     let mut host = filled(&[0, 4]);
     let repair = host.scheme.repair(StripeId(0), &host.flash);

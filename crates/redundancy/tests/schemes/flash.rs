@@ -27,7 +27,7 @@ struct Versions {
     base: Option<u64>,
     copy: Option<u64>,
     /// What NVRAM holds of a parity.
-    delayed: Option<u64>,
+    deferred: Option<u64>,
 }
 
 /// What the members hold, and what was done to them.
@@ -117,17 +117,17 @@ impl Flash {
             Version::Current => versions.current,
             Version::Base => versions.base,
             Version::Copy => versions.copy,
-            Version::Delayed => versions.delayed,
+            Version::DeferredParity => versions.deferred,
         }
     }
 
     /// What NVRAM holds of the parity at this local page; zero if it holds nothing.
-    pub fn delayed_at(&self, page: LocalPage) -> u64 {
+    pub fn deferred_at(&self, page: LocalPage) -> u64 {
         let of_page = self.pages.iter().filter(|(address, _)| address.page == page);
-        of_page.filter_map(|(_, versions)| versions.delayed).next().unwrap_or(0)
+        of_page.filter_map(|(_, versions)| versions.deferred).next().unwrap_or(0)
     }
 
-    /// The collector takes the base of a page; there is one.
+    /// GC takes the base of a page; there is one.
     pub fn erase_base(&mut self, page: MemberPage) {
         assert!(self.pages.get_mut(&page).and_then(|versions| versions.base.take()).is_some(), "{page:?} has no base");
         self.lost.remove(&(page, Version::Base));
@@ -264,8 +264,8 @@ impl Flash {
             let answer = step(&mut operation, std::mem::take(&mut outcomes), self, &mut wave);
             let known = read.len();
             for delivery in wave.deliveries.iter().filter(|delivery| delivery.reads == 0) {
-                assert!(delivery.delayed, "{delivery:?} is made of nothing");
-                delivered.insert(delivery.strip, self.delayed_at(LocalPage(operation.stripe.0)));
+                assert!(delivery.deferred, "{delivery:?} is made of nothing");
+                delivered.insert(delivery.strip, self.deferred_at(LocalPage(operation.stripe.0)));
                 computed.push((delivery.strip, 0));
             }
             for page_operation in &wave.operations {
@@ -286,13 +286,13 @@ impl Flash {
                     Version::Current => assert!(operation.space >> page.member.0 & 1 == 1, "no space was asked for {page_operation:?}"),
                     Version::Copy if operation.kind == OperationKind::Repair => assert!(self.has_mirror(page.member), "{page_operation:?}"),
                     Version::Copy => assert!(self.takes_copy(page.member), "the mirror chip takes no copy: {page_operation:?}"),
-                    Version::Base | Version::Delayed => panic!("{page_operation:?}"),
+                    Version::Base | Version::DeferredParity => panic!("{page_operation:?}"),
                 }
                 let twice = programmed.iter().any(|(other, version, ..)| (other.member, *version) == (page.member, page_operation.version));
                 assert!(!twice, "two programs on {:?}", page.member);
                 assert_eq!(known, usize::from(operation.reads), "reads are numbered over all waves");
                 let sources = page_operation.sources;
-                let partial = operation.beneath;
+                let partial = operation.merge_strips;
                 let given = (0..64).filter(|strip| sources.host >> strip & 1 == 1).map(|strip| {
                     assert!(operation.strips >> strip & 1 == 1, "the host does not give strip {strip}");
                     if partial >> strip & 1 == 0 {
@@ -302,7 +302,7 @@ impl Flash {
                 });
                 let content = given.fold(0, |sum, tag| sum ^ tag);
                 let content = xor(content, sources.reads, &read[..known]);
-                let content = content ^ if sources.delayed { self.delayed_at(LocalPage(operation.stripe.0)) } else { 0 };
+                let content = content ^ if sources.deferred { self.deferred_at(LocalPage(operation.stripe.0)) } else { 0 };
                 let (version, bit) = (page_operation.version, 1 << page.member.0);
                 if version == Version::Current && self.dead.contains(&page.member) {
                     outcomes.unplaced |= bit;
@@ -314,7 +314,7 @@ impl Flash {
                 programmed.push((page, version, page_operation.keep_base, content));
             }
             for delivery in wave.deliveries.iter().filter(|delivery| delivery.reads != 0) {
-                let in_nvram = if delivery.delayed { self.delayed_at(LocalPage(operation.stripe.0)) } else { 0 };
+                let in_nvram = if delivery.deferred { self.deferred_at(LocalPage(operation.stripe.0)) } else { 0 };
                 delivered.insert(delivery.strip, xor(in_nvram, delivery.reads, &read));
                 computed.push((delivery.strip, delivery.reads));
             }
@@ -451,17 +451,17 @@ impl Flash {
                 Change::Delay(page, sources) => {
                     let given =
                         (0..64).filter(|strip| sources.host >> strip & 1 == 1 && operation.kind != OperationKind::Trim).map(|strip| {
-                            match operation.beneath >> strip & 1 {
+                            match operation.merge_strips >> strip & 1 {
                                 0 => tags[&strip],
                                 _ => overlay(delivered.get(&(strip as u8)).copied().unwrap_or(0), tags[&strip]),
                             }
                         });
                     let content = xor(given.fold(0, |sum, tag| sum ^ tag), sources.reads, &read);
-                    let content = content ^ if sources.delayed { self.delayed_at(LocalPage(operation.stripe.0)) } else { 0 };
-                    self.pages.entry(page).or_default().delayed = Some(content);
+                    let content = content ^ if sources.deferred { self.deferred_at(LocalPage(operation.stripe.0)) } else { 0 };
+                    self.pages.entry(page).or_default().deferred = Some(content);
                     continue;
                 }
-                Change::ReleaseDelayed(page) => (page, Version::Delayed),
+                Change::ReleaseDeferred(page) => (page, Version::DeferredParity),
             };
             assert!(self.is_written(page, version), "{change:?}: there is none");
             self.lost.remove(&(page, version));
@@ -470,8 +470,8 @@ impl Flash {
                 Version::Current => versions.current = None,
                 Version::Base => versions.base = None,
                 Version::Copy => versions.copy = None,
-                Version::Delayed => {
-                    versions.delayed = None;
+                Version::DeferredParity => {
+                    versions.deferred = None;
                     continue;
                 }
             }
@@ -489,13 +489,13 @@ impl Flash {
                     self.lose(page, Version::Current);
                 }
                 Change::ReleaseBase(page) => self.erase_base(page),
-                Change::ReleaseDelayed(page) => {
-                    assert!(self.pages.get_mut(&page).and_then(|versions| versions.delayed.take()).is_some(), "{change:?}: there is none");
+                Change::ReleaseDeferred(page) => {
+                    assert!(self.pages.get_mut(&page).and_then(|versions| versions.deferred.take()).is_some(), "{change:?}: there is none");
                 }
                 _ => panic!("{change:?}"),
             }
         }
-        assert_eq!(self.held(Version::Delayed), 0);
+        assert_eq!(self.held(Version::DeferredParity), 0);
     }
 }
 
@@ -516,7 +516,7 @@ impl View for Flash {
         let loads = match version {
             Version::Current => &self.loads,
             Version::Copy => &self.copy_loads,
-            Version::Base | Version::Delayed => return 0,
+            Version::Base | Version::DeferredParity => return 0,
         };
         loads.get(&address).copied().unwrap_or_default()
     }
@@ -533,7 +533,7 @@ impl View for Flash {
         self.is_written(address, version) && self.lost.contains(&(address, version))
     }
 
-    fn has_room(&self, MemberPage { member, .. }: MemberPage) -> bool {
+    fn can_allocate(&self, MemberPage { member, .. }: MemberPage) -> bool {
         !self.full.contains(&member) && !self.dead.contains(&member)
     }
 

@@ -7,7 +7,7 @@ use crate::flash::Course;
 use crate::host::{Host, scheme};
 use crate::waves::{background_waves, waves};
 use flashraid_redundancy::{CommitCause, Commits, Damage, Failure, IdleWork, Step};
-use flashraid_vocabulary::{Lpn, MemberId, MemberPage, Ruling, StripeId, Version};
+use flashraid_vocabulary::{Lpn, MemberId, MemberPage, SemivalidAction, StripeId, Version};
 use proptest::prelude::*;
 
 fn only(courses: Vec<Course>) -> Course {
@@ -70,7 +70,7 @@ fn what_is_lost_while_a_stripe_is_queued() {
     assert_eq!(host.recover(Lpn(1), &lost(1)), None);
     assert_eq!(host.recover(Lpn(0), &lost(0)), host.expected(0));
     let page = MemberPage::new(1, 0);
-    assert_eq!(host.scheme.rule(page), Ruling::Free);
+    assert_eq!(host.scheme.rule(page), SemivalidAction::Free);
     host.scheme.base_erased(page);
     host.flash.erase_base(page);
     assert_eq!((host.recover(Lpn(0), &lost(0)), host.recover(Lpn(4), &lost(0))), (None, host.expected(4)));

@@ -111,15 +111,15 @@ impl<S: Scheme + ?Sized> Host<S> {
     }
 
     /// Pages of one stripe leave a write buffer together: bit k of `pages` is page `first` + k; of `beneath` the buffer has a part.
-    pub fn flush(&mut self, first: u64, pages: u64, beneath: u64) -> Vec<Course> {
+    pub fn flush(&mut self, first: u64, pages: u64, merge_pages: u64) -> Vec<Course> {
         let mut decisions = Decisions::default();
-        self.scheme.decide_group(&Group { first: Lpn(first), pages, beneath }, PAGE, &self.flash, &mut decisions);
+        self.scheme.decide_group(&Group { first: Lpn(first), pages, merge_pages }, PAGE, &self.flash, &mut decisions);
         decisions.operations.into_iter().map(|operation| self.run(operation)).collect()
     }
 
-    /// The collector has a commit of the stripe of a page made, with room for the parity or without.
-    pub fn collect(&mut self, page: MemberPage, has_room: bool) -> Option<Course> {
-        let commit = self.scheme.commit_for_collection(page, has_room)?;
+    /// GC has a commit of the stripe of a page made, with room for the parity or without.
+    pub fn collect(&mut self, page: MemberPage, can_allocate: bool) -> Option<Course> {
+        let commit = self.scheme.commit_for_gc(page, can_allocate)?;
         Some(self.run(Operation { lock: Lock::None, ..commit }))
     }
 
@@ -167,7 +167,7 @@ impl<S: Scheme + ?Sized> Host<S> {
                     self.tags += 1;
                     let tag = self.tags.wrapping_mul(0xD134_2543_DE82_EF95);
                     tags.insert(strip, tag);
-                    let partial = operation.beneath >> strip & 1 == 1;
+                    let partial = operation.merge_strips >> strip & 1 == 1;
                     *page = Some(if partial { overlay(page.unwrap_or(0), tag) } else { tag });
                 }
                 OperationKind::Trim => *page = None,
@@ -262,7 +262,7 @@ impl<S: Scheme + ?Sized> Host<S> {
             content
         };
         for page in pages {
-            for version in [Version::Current, Version::Base, Version::Copy, Version::Delayed] {
+            for version in [Version::Current, Version::Base, Version::Copy, Version::DeferredParity] {
                 if let Some(content) = self.flash.version(page, version).filter(|_| !self.flash.is_lost(page, version)) {
                     let rest = reduced(content, &basis);
                     if rest != 0 {
@@ -316,8 +316,8 @@ impl<S: Scheme + ?Sized> Host<S> {
             let own = self.scheme.locate(lpn).member;
             let has_copy = self.flash.version(self.scheme.locate(lpn), Version::Copy).is_some();
             let is_there = |page: &MemberPage| {
-                let is_delayed = self.flash.version(*page, Version::Delayed).is_some();
-                page.member != own && (has_copy || is_delayed || self.flash.current(*page).is_some())
+                let is_deferred = self.flash.version(*page, Version::DeferredParity).is_some();
+                page.member != own && (has_copy || is_deferred || self.flash.current(*page).is_some())
             };
             assert!(!pages.is_empty() && pages.iter().all(is_there), "{lpn:?}");
         }

@@ -1,4 +1,4 @@
-//! SIRF-1, rule by rule (SPEC 2.4 and 2.7). What the FTL adds (placement and collection inside a group) is tested with the engine.
+//! SIRF-1, rule by rule (SPEC 2.4 and 2.7). What the FTL adds (placement and GC inside a group) is tested with the engine.
 
 use crate::flash::{Course, PAGE};
 use crate::host::{Host, on, scheme};
@@ -129,14 +129,14 @@ fn a_trim_unmaps_every_copy() {
 /// SPEC 2.7 ruling 2.
 #[test]
 fn a_write_is_answered_with_all_copies_or_with_the_first() {
-    for (groups, completes, lag) in
+    for (groups, completes, posted_programs) in
         [("2", "all_copies", 0), ("2", "first_copy", 1), ("4", "first_copy", 3), ("1", "first_copy", 0), ("4", "all_copies", 0)]
     {
         let mut host = host(4, &[("groups", groups), ("completes", completes)]);
         let write = host.write(0, 1).remove(0);
-        assert_eq!(write.operation.lag, lag);
+        assert_eq!(write.operation.posted_programs, posted_programs);
         assert!(write.waves[0].iter().all(|program| program.host_waits));
-        assert_eq!((host.read(0, 1)[0].operation.lag, host.trim(0, 1)[0].operation.lag), (0, 0));
+        assert_eq!((host.read(0, 1)[0].operation.posted_programs, host.trim(0, 1)[0].operation.posted_programs), (0, 0));
     }
 }
 

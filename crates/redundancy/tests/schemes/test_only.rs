@@ -5,7 +5,7 @@ use crate::host::Host;
 use crate::waves::waves;
 use flashraid_redundancy::testing::{CommitsAnotherFirst, CopyWhenIdle, DecidesInSecondStep};
 use flashraid_redundancy::{Job, Lock, Method, OperationKind, Scheme, Step};
-use flashraid_vocabulary::{Action, Cause, Change, Guardian, MemberId, MemberPage, Priority, Ruling, StripeId};
+use flashraid_vocabulary::{Action, Cause, Change, GcAdvisor, MemberId, MemberPage, Priority, SemivalidAction, StripeId};
 use std::collections::BTreeMap;
 
 #[test]
@@ -46,19 +46,19 @@ fn a_write_of_another_stripe_requires_a_commit() {
 }
 
 #[test]
-fn the_base_stays_until_a_commit_that_the_collector_may_ask_for() {
+fn the_base_stays_until_a_commit_that_the_gc_may_ask_for() {
     let mut host = Host::new(Box::new(CommitsAnotherFirst::new(4, 8, PAGE))).filled();
     let page = MemberPage::new(0, 0);
     let old = host.flash.current(page);
     host.write(0, 1);
     host.write(0, 1);
     assert_eq!((host.flash.base(page), host.flash.garbage), (old, 1), "the parity covers the version before the first write");
-    assert_eq!(host.scheme.rule(page), Ruling::CommitFirst);
-    assert_eq!(host.scheme.rule(MemberPage::new(1, 0)), Ruling::Free);
-    let commit = host.scheme.commit_for_collection(page, true).unwrap();
+    assert_eq!(host.scheme.rule(page), SemivalidAction::CommitFirst);
+    assert_eq!(host.scheme.rule(MemberPage::new(1, 0)), SemivalidAction::Free);
+    let commit = host.scheme.commit_for_gc(page, true).unwrap();
     assert_eq!(commit.lock, Lock::Exclusive);
     host.run(commit);
-    assert_eq!((host.flash.base(page), host.scheme.rule(page)), (None, Ruling::Free));
+    assert_eq!((host.flash.base(page), host.scheme.rule(page)), (None, SemivalidAction::Free));
     // The stripe was clean when the commit that the next write requires came to run.
     assert_eq!(host.write(3, 1)[0].end, Step::Nothing);
 }

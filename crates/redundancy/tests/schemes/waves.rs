@@ -10,7 +10,7 @@ fn words(operation: &PageOperation) -> String {
         Version::Current => "",
         Version::Base => " base",
         Version::Copy => " copy",
-        Version::Delayed => unreachable!("{operation:?}"),
+        Version::DeferredParity => unreachable!("{operation:?}"),
     };
     let keeps = if operation.keep_base { " keeps base" } else { "" };
     let place = format!("{} {}/{} {bytes}{version}{keeps}", cause.name(), address.member.0, address.page.0);
@@ -21,8 +21,8 @@ fn words(operation: &PageOperation) -> String {
             let bits = |mask: u64| (0..64).filter(|bit| mask >> bit & 1 == 1).map(|bit| bit.to_string()).collect::<String>();
             let sources = [("host", operation.sources.host), ("reads", operation.sources.reads)];
             let named = sources.into_iter().filter(|(_, mask)| *mask != 0).map(|(name, mask)| format!("{name} {}", bits(mask)));
-            let delayed = operation.sources.delayed.then(|| "delayed".to_string());
-            format!("program {place} = {}", delayed.into_iter().chain(named).collect::<Vec<_>>().join(" ^ "))
+            let deferred = operation.sources.deferred.then(|| "delayed".to_string());
+            format!("program {place} = {}", deferred.into_iter().chain(named).collect::<Vec<_>>().join(" ^ "))
         }
     }
 }

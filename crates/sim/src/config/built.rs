@@ -65,7 +65,7 @@ impl Config {
         match (device.allocation, device.ftl) {
             _ if device.mapping.is_hybrid() => Placement::Blocks,
             (Allocation::Static, _) => Placement::Static,
-            (Allocation::SemiDynamic, _) if scheme.mirror_groups().is_none() => Placement::Member,
+            (Allocation::DynamicMember, _) if scheme.mirror_groups().is_none() => Placement::Member,
             (_, Ftl::Auto) => {
                 let widest = [Ftl::Device, Ftl::Group].into_iter().find(|ftl| may_spread(device, *ftl, scheme));
                 owned_planes(widest.unwrap_or(Ftl::Member), scheme)

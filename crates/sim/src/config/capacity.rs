@@ -1,6 +1,6 @@
 //! What follows from a device's numbers: geometry, members, logical pages, and how many of them its FTL can hold.
 
-use super::{Allocation, ArrayUnit, Device, Mapping, Member, NvramVictim};
+use super::{Allocation, Device, Lun, Mapping, Member, NvramVictim};
 use crate::buffer::{BufferOptions, Kind, VictimRule};
 use flashraid_flash::Placement;
 use flashraid_redundancy::Scheme;
@@ -20,17 +20,17 @@ pub struct SpaceDomain {
 /// Bytes of a map entry.
 const ENTRY_BYTES: u32 = 4;
 
-/// Most logical pages with which a space domain makes progress: P (B - gc_hard) G - 2 G for P planes of B blocks of G pages.
+/// Most logical pages with which a space domain makes progress: P (B - gc_reserve_blocks) G - 2 G for P planes of B blocks of G pages.
 /// 0 if there is no such number.
 ///
-/// Derivation. A host program opens a block only in a plane with at least `gc_hard` erased ones, so `gc_hard - 1` of them stay for
-/// the collector; its open block is one more, and that one cannot be a victim. All other blocks, P (B - gc_hard), are open for the
+/// Derivation. A host program opens a block only in a plane with at least `gc_reserve_blocks` erased ones, so `gc_reserve_blocks - 1` of them stay for
+/// GC; its open block is one more, and that one cannot be a victim. All other blocks, P (B - gc_reserve_blocks), are open for the
 /// host or full. When the host waits for a page and no operation is in flight, all of them are full and exactly the logical
 /// pages are valid. If these are fewer than the slots, a full block has a page to reclaim, and moving the rest of it fits into the
-/// collector's blocks: each collection gives at least one page back. Two blocks (2 G) are kept to spare (SPEC 0.5), as
+/// GC's blocks: each GC gives at least one page back. Two blocks (2 G) are kept to spare (SPEC 0.5), as
 /// operations in flight hold the superseded page beside the new one until they end.
-pub fn most_logical_pages(planes: u32, blocks_per_plane: u32, pages_per_block: u32, gc_hard: u32) -> u64 {
-    let usable_blocks = u64::from(planes) * u64::from(blocks_per_plane.saturating_sub(gc_hard));
+pub fn most_logical_pages(planes: u32, blocks_per_plane: u32, pages_per_block: u32, gc_reserve_blocks: u32) -> u64 {
+    let usable_blocks = u64::from(planes) * u64::from(blocks_per_plane.saturating_sub(gc_reserve_blocks));
     usable_blocks.saturating_sub(2) * u64::from(pages_per_block)
 }
 
@@ -82,7 +82,7 @@ pub struct TranslationTables {
 
 /// What a scheme costs beside time: flash and memory.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Price {
+pub struct Overhead {
     /// Bytes of flash that neither the host nor over-provisioning gets: parity, copies, mirror chips.
     pub redundancy_bytes: u64,
     /// Of all flash, the share that these are.
@@ -99,7 +99,7 @@ pub struct Price {
     pub nvram: BTreeMap<&'static str, u64>,
 }
 
-impl Price {
+impl Overhead {
     /// What `scheme` costs on `device`. Spare chips, idle until a failure, are in no number of it.
     pub fn of(device: &Device, scheme: &dyn Scheme) -> Self {
         let (derived, page_bytes) = (device.derived(), u64::from(device.page_bytes));
@@ -204,13 +204,13 @@ impl Device {
             return u32::MAX;
         }
         let blocks = self.data_blocks_for(self.pages_per_member());
-        most_logical_pages(self.planes_per_member(), blocks, self.pages_per_block, self.gc_hard) as u32 // physical pages are below 2^30
+        most_logical_pages(self.planes_per_member(), blocks, self.pages_per_block, self.gc_reserve_blocks) as u32 // physical pages are below 2^30
     }
 
     /// Copies that a member's mirror chips can hold and still be collected.
     pub(super) fn copies_held(&self) -> u32 {
         let planes = self.mirror_chips * self.dies_per_chip * self.planes_per_die;
-        most_logical_pages(planes, self.blocks_per_plane, self.pages_per_block, self.gc_hard) as u32 // physical pages are below 2^30
+        most_logical_pages(planes, self.blocks_per_plane, self.pages_per_block, self.gc_reserve_blocks) as u32 // physical pages are below 2^30
     }
 
     /// Pages of a member's mirror chips.
@@ -254,7 +254,7 @@ impl Device {
             0 => 0,
             pages => {
                 let blocks = (pages.div_ceil(3) * 4).div_ceil(self.pages_per_block) + 2;
-                self.gc_hard + blocks.div_ceil(self.planes_per_member())
+                self.gc_reserve_blocks + blocks.div_ceil(self.planes_per_member())
             }
         }
     }
@@ -266,9 +266,9 @@ impl Device {
 
     /// Array units on each channel.
     pub fn units_per_channel(&self) -> u32 {
-        match self.array_unit {
-            ArrayUnit::Die => self.chips_per_channel * self.dies_per_chip,
-            ArrayUnit::Chip => self.chips_per_channel,
+        match self.lun {
+            Lun::Die => self.chips_per_channel * self.dies_per_chip,
+            Lun::Chip => self.chips_per_channel,
         }
     }
 
@@ -277,11 +277,11 @@ impl Device {
         self.units_per_channel() / self.chips_per_channel * (self.chips_per_channel + self.spare_chips)
     }
 
-    /// Planes of each array unit.
+    /// Planes of each LUN.
     pub fn planes_per_unit(&self) -> u32 {
-        match self.array_unit {
-            ArrayUnit::Die => self.planes_per_die,
-            ArrayUnit::Chip => self.dies_per_chip * self.planes_per_die,
+        match self.lun {
+            Lun::Die => self.planes_per_die,
+            Lun::Chip => self.dies_per_chip * self.planes_per_die,
         }
     }
 
@@ -297,7 +297,7 @@ impl Device {
         let pages = match self.allocation {
             _ if self.mapping.is_hybrid() => pages - pages % (planes * u64::from(self.pages_per_block)),
             Allocation::Static => pages - pages % planes,
-            Allocation::SemiDynamic | Allocation::Dynamic => pages,
+            Allocation::DynamicMember | Allocation::Dynamic => pages,
         };
         pages as u32 // physical pages are below 2^30
     }
@@ -336,7 +336,7 @@ impl Device {
             return u64::from(logical_blocks) * u64::from(self.pages_per_block);
         }
         let blocks = self.data_blocks_for(pages_per_member);
-        most_logical_pages(self.space_domain(placement).planes, blocks, self.pages_per_block, self.gc_hard)
+        most_logical_pages(self.space_domain(placement).planes, blocks, self.pages_per_block, self.gc_reserve_blocks)
     }
 
     /// The smallest over-provisioning, in parts per million, with which the logical pages fit, and the greatest with which there is at
@@ -355,9 +355,9 @@ impl Device {
         let pages = |ppm: u64| self.pages_per_member_at(ppm);
         let fits = |ppm: u64| {
             let (pages, blocks) = (pages(ppm), self.data_blocks_for(pages(ppm)));
-            let most = most_logical_pages(self.planes_per_member(), blocks, self.pages_per_block, self.gc_hard);
-            let has_room = self.mapping.is_hybrid() || u64::from(pages) + u64::from(held) <= most;
-            has_room && self.space_domain_of(placement, pages).logical_pages <= self.most_logical_pages_beside(placement, pages)
+            let most = most_logical_pages(self.planes_per_member(), blocks, self.pages_per_block, self.gc_reserve_blocks);
+            let can_allocate = self.mapping.is_hybrid() || u64::from(pages) + u64::from(held) <= most;
+            can_allocate && self.space_domain_of(placement, pages).logical_pages <= self.most_logical_pages_beside(placement, pages)
         };
         let least_pages = self.planes_per_member() * if self.mapping.is_hybrid() { self.pages_per_block } else { 1 };
         let (least, too_much) = (first_ppm(fits), first_ppm(|ppm| pages(ppm) < least_pages));

@@ -7,7 +7,7 @@ use flashraid_flash::Placement;
 
 /// Pages are numbered with 30 bits.
 const MOST_PHYSICAL_PAGES: u128 = (1 << 30) - 1;
-/// Members, array units and planes of a unit are kept as bits of a word.
+/// Members, LUNs and planes of a unit are kept as bits of a word.
 const MOST_BITS: u32 = 64;
 impl Device {
     /// What can be said without a scheme: of placements, the one that asks least of the device.
@@ -18,7 +18,7 @@ impl Device {
         self.check_capacity(match self.allocation {
             _ if self.mapping.is_hybrid() => Placement::Blocks,
             Allocation::Static => Placement::Static,
-            Allocation::SemiDynamic | Allocation::Dynamic => Placement::Groups(1),
+            Allocation::DynamicMember | Allocation::Dynamic => Placement::Groups(1),
         })?;
         self.check_buffer()
     }
@@ -87,7 +87,7 @@ impl Device {
         } else if self.member != Member::Channel {
             "mirror chips belong to a channel, allowed with member = channel only".into()
         } else if self.copies_held() == 0 {
-            format!("with gc_hard = {} no page of them could always be collected", self.gc_hard)
+            format!("with gc_reserve_blocks = {} no page of them could always be collected", self.gc_reserve_blocks)
         } else {
             return Ok(());
         };
@@ -104,7 +104,7 @@ impl Device {
         if self.members() < 2 {
             return refuse("mapping = dftl: each translation page is stored on two members, allowed with at least 2 of them".into());
         }
-        let (blocks, least) = (self.translation_blocks(), self.gc_hard + 1);
+        let (blocks, least) = (self.translation_blocks(), self.gc_reserve_blocks + 1);
         if blocks + least > self.blocks_per_plane {
             return refuse(format!(
                 "mapping = dftl: {} translation pages in each member take {blocks} blocks of each plane, and data at least {least}: allowed is \
@@ -140,7 +140,7 @@ impl Device {
         Ok(())
     }
 
-    /// Refuses what could run out of space for good. Looks at `gc_hard`, never at `gc_threshold`.
+    /// Refuses what could run out of space for good. Looks at `gc_reserve_blocks`, never at `gc_threshold`.
     pub(super) fn check_capacity(&self, placement: Placement) -> Result<(), ConfigError> {
         let (domain, most) = (self.space_domain(placement), self.most_logical_pages(placement));
         if (1..=most).contains(&domain.logical_pages) {
@@ -171,17 +171,17 @@ impl Device {
         let advice = match self.over_provisioning_bounds_ppm(placement) {
             Some((_, most)) if domain.logical_pages == 0 => format!("allowed is over_provisioning up to {}", most as f64 / 1e6),
             Some((least, _)) => format!("allowed is over_provisioning from {}", least as f64 / 1e6),
-            None => "no over_provisioning helps: allowed is a smaller gc_hard or a larger blocks_per_plane".into(),
+            None => "no over_provisioning helps: allowed is a smaller gc_reserve_blocks or a larger blocks_per_plane".into(),
         };
         refuse(format!(
             "over_provisioning = {}: {} x {} blocks of {} pages would hold {} logical pages, and at least 1 and at most {most} \
-             can always be collected (gc_hard = {} blocks of each plane and two more are kept free); {advice}",
+             can always be collected (gc_reserve_blocks = {} blocks of each plane and two more are kept free); {advice}",
             self.over_provisioning,
             domain.planes,
             self.blocks_per_plane - self.translation_blocks(),
             self.pages_per_block,
             domain.logical_pages,
-            self.gc_hard
+            self.gc_reserve_blocks
         ))
     }
 }

@@ -41,7 +41,7 @@ pub struct Happened<'a> {
     pub config: &'a Config,
     /// Something failed.
     pub failed: bool,
-    /// The collector moved or erased something.
+    /// GC moved or erased something.
     pub collected: bool,
     /// A block was erased.
     pub erased: bool,
@@ -98,7 +98,7 @@ pub(super) const WITH_CHOICE_OF_MEMBER: Effect =
         matches!(config.device.ftl, Ftl::Auto | Ftl::Member)
             || match config.device.allocation {
                 Allocation::Static => false,
-                Allocation::SemiDynamic => config.build_scheme().is_ok_and(|scheme| scheme.mirror_groups().is_some()),
+                Allocation::DynamicMember => config.build_scheme().is_ok_and(|scheme| scheme.mirror_groups().is_some()),
                 Allocation::Dynamic => true,
             }
     });

@@ -36,8 +36,8 @@ pub enum Trigger {
     Request(u64),
     /// When this share of the trace's requests has arrived; above 0, at most 1.
     Share(f64),
-    /// When the collector first does something.
-    Collection,
+    /// When GC first does something.
+    Gc,
     /// When a commit of a delayed parity first runs.
     Commit,
     /// When a rebuild has passed this share of its stripes.
@@ -140,7 +140,7 @@ impl FromStr for Trigger {
                 Some(share) => Ok(Self::Rebuild(share)),
                 None => refuse("allowed is rebuild:P%, from 0 % to 100 %"),
             },
-            ("collection", "") => Ok(Self::Collection),
+            ("collection", "") => Ok(Self::Gc),
             ("commit", "") => Ok(Self::Commit),
             _ => {
                 let near = nearest(word, ["request", "rebuild", "collection", "commit"]);

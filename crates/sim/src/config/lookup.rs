@@ -2,6 +2,7 @@
 
 use super::key::Given;
 use super::near::near;
+use super::renamed::renamed_key;
 use super::setting::{Setting, Source};
 use super::{ConfigError, SchemeChoice, TABLES, Table, nearest};
 use flashraid_redundancy::{Entry, SCHEMES};
@@ -51,8 +52,11 @@ pub(super) fn resolve_override(path: &str, value: &str, entry: &Entry) -> Result
     }
 }
 
-/// Why `key` is none: a parameter of another scheme, or a misspelling.
+/// Why `key` is none: it has another name now, it is a parameter of another scheme, or a misspelling.
 fn unknown_key(key: &str, entry: Option<&Entry>) -> ConfigError {
+    if let Some(new) = renamed_key(key) {
+        return ConfigError(format!("unknown key {key}: it is now called {new}"));
+    }
     let own = entry.map_or(&[][..], |entry| entry.parameters);
     let others: Vec<_> =
         SCHEMES.iter().filter(|other| other.parameters.iter().any(|parameter| parameter.name == key)).map(|other| other.name).collect();

@@ -28,6 +28,7 @@ mod lookup;
 mod near;
 mod preparation;
 mod reference;
+mod renamed;
 mod schema;
 mod schemes;
 mod setting;
@@ -37,7 +38,7 @@ mod values;
 mod words;
 
 pub use asked::{Asked, Idle};
-pub use capacity::{Derived, Price, SpaceDomain, TranslationTables, most_logical_pages};
+pub use capacity::{Derived, Overhead, SpaceDomain, TranslationTables, most_logical_pages};
 pub use effect::{Effect, Happened, Meeting, Need};
 pub use error::ConfigError;
 pub use faults::{Injection, Target, Trigger};
@@ -51,6 +52,6 @@ pub use survival::Survival;
 pub(crate) use units::share_of;
 pub use values::same_value;
 pub use words::{
-    Allocation, ArrayUnit, Fit, Ftl, GcBlocks, GcPolicy, Mapping, Member, NvramVictim, Scheduling, SerialSubrequests, Transfer, Unwritten,
+    Allocation, Fit, Ftl, GcBlockingScope, GcPolicy, Lun, Mapping, Member, NvramVictim, Scheduling, SerialSubrequests, Transfer, Unwritten,
     WearLeveling, WriteCompletes,
 };

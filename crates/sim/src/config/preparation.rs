@@ -13,7 +13,7 @@ const STEADY_SPACES: f64 = 20.0;
 pub enum Precondition {
     /// Nothing.
     None,
-    /// Random overwrites until collection is steady.
+    /// Random overwrites until GC is steady.
     Random {
         /// Upper bound of the pages overwritten, as a multiple of the logical space; above 0.
         most_spaces: f64,

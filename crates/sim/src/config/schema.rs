@@ -5,7 +5,7 @@ use super::faults;
 use super::key::{Key, Kind, MOST, Table, whole};
 use super::preparation::{Precondition, Warmup};
 use super::words::{
-    Allocation, ArrayUnit, Fit, Ftl, GcBlocks, GcPolicy, Mapping, Member, NvramVictim, Scheduling, SerialSubrequests, Transfer,
+    Allocation, Fit, Ftl, GcBlockingScope, GcPolicy, Lun, Mapping, Member, NvramVictim, Scheduling, SerialSubrequests, Transfer,
 };
 use super::words::{Unwritten, WearLeveling, WriteCompletes};
 use flashraid_workload::{Layout, TraceError, TraceOptions};
@@ -108,13 +108,13 @@ table! {
         /// With `mapping = bast` or `fast`: log blocks of each chip, divided over its planes.
         log_blocks: u32 = Some("160"), "blocks", whole(1, 65_534), WITH_LOG_BLOCKS;
         /// How a program finds its plane.
-        allocation: Allocation = Some("semi_dynamic"), "", Kind::Word(Allocation::WORDS), FREELY_MAPPED;
+        allocation: Allocation = Some("dynamic_member"), "", Kind::Word(Allocation::WORDS), FREELY_MAPPED;
         /// Static allocation: which index inside a member varies fastest, from the left (W way, that is chip; D die; P plane).
         static_order: String = Some("WDP"), "",
             Kind::Text { allowed: "the letters W, D and P in any order, each once", valid: is_order }, IN_STATIC_ORDER;
         /// What executes one array operation at a time.
-        array_unit: ArrayUnit = Some("die"), "", Kind::Word(ArrayUnit::WORDS), WITH_DIES;
-        /// Order inside a service class on one array unit.
+        lun: Lun = Some("die"), "", Kind::Word(Lun::WORDS), WITH_DIES;
+        /// Order inside a service class on one LUN.
         scheduling: Scheduling = Some("read_first"), "", Kind::Word(Scheduling::WORDS), EVER;
         /// When a program counts as ended for the host.
         write_completes: WriteCompletes = Some("program_end"), "", Kind::Word(WriteCompletes::WORDS), EVER;
@@ -122,22 +122,22 @@ table! {
         transfer: Transfer = Some("touched"), "", Kind::Word(Transfer::WORDS), PARTS_TOUCHED;
         /// Whether one array operation may program or read a page in several planes of a die.
         multi_plane: bool = Some("false"), "", Kind::Flag, WITH_PLANES;
-        /// Whether collection copies pages inside a plane without moving data over the bus.
+        /// Whether GC copies pages inside a plane without moving data over the bus.
         copyback: bool = Some("false"), "", Kind::Flag, COLLECTED;
         /// Share of each member's physical pages that is not offered as logical pages; rounded to parts per million.
         over_provisioning: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, EVER;
-        /// Collection of a plane starts when its free pages fall below this share of its pages.
+        /// GC of a plane starts when its free pages fall below this share of its pages.
         gc_threshold: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, FREELY_MAPPED;
-        /// Free blocks of a plane below which host programs wait and collection loops.
-        gc_hard: u32 = Some("2"), "blocks", whole(2, 65_534), EVER;
-        /// What stands still for the host while a collection moves pages.
-        gc_blocks: GcBlocks = Some("chip"), "", Kind::Word(GcBlocks::WORDS), COLLECTED;
+        /// Free blocks of a plane below which host programs wait and GC loops.
+        gc_reserve_blocks: u32 = Some("2"), "blocks", whole(2, 65_534), EVER;
+        /// What stands still for the host while a GC run moves pages.
+        gc_blocking_scope: GcBlockingScope = Some("chip"), "", Kind::Word(GcBlockingScope::WORDS), COLLECTED;
         /// Which block is collected; of hybrid mapping, which log block is merged.
         gc_policy: GcPolicy = Some("auto"), "", Kind::Word(GcPolicy::WORDS), WITH_BASES_IN_PLACE;
         /// Wear levelling.
         wear_leveling: WearLeveling = Some("dynamic"), "", Kind::Word(WearLeveling::WORDS), COLLECTED;
         /// Static wear levelling: difference of erase counts in a plane above which cold blocks are moved.
-        wear_spread: u32 = Some("100"), "erases", whole(1, u32::MAX as u64), LEVELLED;
+        wear_leveling_threshold: u32 = Some("100"), "erases", whole(1, u32::MAX as u64), LEVELLED;
         /// Data buffer in the controller's DRAM, for each GiB of flash; 0 for none. Volatile: pages in it are not on flash.
         buffer_bytes_per_gib: u64 = Some("0"), "bytes/GiB", whole(0, 1 << 30), UNLESS_FIXED;
         /// Size of the data buffer, whatever the flash has; 0 for `buffer_bytes_per_gib`.
@@ -231,7 +231,7 @@ table! {
         fill: f64 = Some("0"), "share", Kind::Real { allowed: "0 to 1", valid: |share| (0.0..=1.0).contains(&share) }, FILLED;
         /// Bytes of the logical space written before the first request (instead of `fill`); 0 for none.
         fill_bytes: u64 = Some("0"), "bytes", whole(0, MOST), FILLED;
-        /// After the fill: `none`, or `random:X`, which overwrites at random until collection is steady, at most X times the space; `steady` is
+        /// After the fill: `none`, or `random:X`, which overwrites at random until GC is steady, at most X times the space; `steady` is
         /// `random:20`.
         precondition: String = Some("none"), "",
             Kind::Text { allowed: "none, steady, or random:X with a number X above 0", valid: |text| text.parse::<Precondition>().is_ok() }, EVER;

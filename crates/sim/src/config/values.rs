@@ -2,6 +2,7 @@
 
 use super::files::one_line;
 use super::key::Given;
+use super::renamed::renamed_word;
 use super::setting::{Setting, last};
 use super::{ConfigError, Key, SchemeChoice, TABLES, Table, units};
 use flashraid_redundancy::{Parameter, SCHEMES, Values};
@@ -23,8 +24,10 @@ pub(super) fn read_key(settings: &[Setting], key: &Key) -> Result<Json, ConfigEr
         (None, Some(default)) => (Given::bare(default), ""),
         (None, None) => return Err(ConfigError(format!("{}.{} is missing", key.table, key.name))),
     };
-    key.read(&given)
-        .ok_or_else(|| ConfigError(format!("{place}{} = {}: allowed is {}", key.name, given.shown(), key.allowed_instead(&given))))
+    key.read(&given).ok_or_else(|| {
+        let (name, allowed, renamed) = (key.name, key.allowed_instead(&given), renamed_word(key.name, &given.text));
+        ConfigError(format!("{place}{name} = {}: allowed is {allowed}{renamed}", given.shown()))
+    })
 }
 
 pub(super) fn read_parameter(settings: &[Setting], parameter: &Parameter) -> Result<(String, Json), ConfigError> {

@@ -53,7 +53,7 @@ word! {
         /// By arithmetic on the local page (`static_order`).
         Static = "static",
         /// Whatever is idle in what the layout names: the member, or the mirror group.
-        SemiDynamic = "semi_dynamic",
+        DynamicMember = "dynamic_member",
         /// Whatever is idle in the FTL instance.
         Dynamic = "dynamic",
     }
@@ -61,7 +61,7 @@ word! {
 
 word! {
     /// What executes one array operation at a time.
-    ArrayUnit {
+    Lun {
         /// A die.
         Die = "die",
         /// A whole chip (chip-serial, as simulators without die interleaving).
@@ -70,7 +70,7 @@ word! {
 }
 
 word! {
-    /// Order inside a service class on one array unit.
+    /// Order inside a service class on one LUN.
     Scheduling {
         /// Reads before programs, oldest first.
         ReadFirst = "read_first",
@@ -97,7 +97,7 @@ word! {
         /// On flash, in translation pages that are written twice, on two members; RAM holds where these are, and `cmt_entries` entries (DFTL).
         Dftl = "dftl",
         /// Hybrid: blocks whose pages lie at their own offsets, and log blocks that each serve one of them (BAST). Planes take logical blocks in turn,
-        /// whatever `allocation`; merges of log blocks take the place of collections (SPEC 6.3).
+        /// whatever `allocation`; merges of log blocks take the place of GC runs (SPEC 6.3).
         Bast = "bast",
         /// Hybrid: as `bast`, but log blocks are shared, one for pages in sequence and the others in the order of writes (FAST).
         Fast = "fast",
@@ -132,12 +132,12 @@ word! {
 }
 
 word! {
-    /// What stands still for the host while a collection moves pages.
-    GcBlocks {
-        /// Nothing: collection competes by priority.
+    /// What stands still for the host while a GC run moves pages.
+    GcBlockingScope {
+        /// Nothing: GC competes by priority.
         None = "none",
-        /// The array unit (die or chip) of the victim.
-        Unit = "unit",
+        /// The LUN (die or chip) of the victim.
+        Lun = "lun",
         /// The chip.
         Chip = "chip",
         /// The channel.
@@ -165,7 +165,7 @@ word! {
         None = "none",
         /// The free block with the fewest erases.
         Dynamic = "dynamic",
-        /// Also move cold blocks when the spread exceeds `wear_spread`.
+        /// Also move cold blocks when the spread exceeds `wear_leveling_threshold`.
         Static = "static",
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! An operation starts when the operations that it requires have ended, its stripe is its own, and each page that it will program
 //! is promised (`space`). It holds its place in its stripe's queue from the decision on, and waits for space only when it is at the head:
-//! collection, which makes space, takes no stripe lock, so it never waits for an operation that waits (DESIGN idea 10).
+//! GC, which makes space, takes no stripe lock, so it never waits for an operation that waits (DESIGN idea 10).
 
 use super::content::Content;
 use super::options::Serial;
@@ -73,11 +73,11 @@ impl<C: Content, M: Media> Engine<C, M> {
             unmet: 0,
             outstanding: 0,
             waits: 0,
-            unpromised: operation.space,
-            promised: 0,
-            promised_copies: 0,
+            unreserved: operation.space,
+            reserved: 0,
+            reserved_copies: 0,
             outcomes: Outcomes::default(),
-            troubled: false,
+            has_error: false,
             reads: 0,
             programs: NIL,
             next: NIL,
@@ -86,8 +86,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             successor: NIL,
             waits_for_space: false,
             plane: NIL,
-            lender: NIL,
-            borrower: NIL,
+            lock_holder: NIL,
+            nested: NIL,
             changes: NIL,
         };
         let counted = slot.counted;
@@ -198,7 +198,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         loop {
             while let Some(&id) = self.ready.get(next) {
                 next += 1;
-                self.promise_and_start(id);
+                self.reserve_and_start(id);
             }
             if !self.answer_flash() && next == self.ready.len() {
                 break;

@@ -110,11 +110,11 @@ impl<C: Content, M: Media> Engine<C, M> {
             return false;
         };
         if buffer.survives_power_loss() {
-            let mut group = Group { first: victim.lpn, pages: 0, beneath: 0 };
+            let mut group = Group { first: victim.lpn, pages: 0, merge_pages: 0 };
             for victim in &victims {
                 let page = 1 << (victim.lpn.0 - group.first.0);
                 group.pages |= page;
-                group.beneath |= if buffer.covers(victim) { 0 } else { page };
+                group.merge_pages |= if buffer.covers(victim) { 0 } else { page };
             }
             self.evicting = victims;
             let page_bytes = self.shape.page_bytes;

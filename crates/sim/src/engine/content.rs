@@ -25,9 +25,9 @@ pub trait Content: Observer + Clone + Send {
     /// A program of the operation is submitted as `record`: its content is what its sources delivered.
     fn program(&mut self, id: u32, operation: &Operation, sources: Sources, record: u32);
     /// The operation ends: NVRAM holds of its stripe's parity what these sources delivered.
-    fn delayed(&mut self, id: u32, operation: &Operation, sources: Sources);
+    fn deferred(&mut self, id: u32, operation: &Operation, sources: Sources);
     /// NVRAM holds nothing any more of this parity.
-    fn delayed_no_more(&mut self, parity: MemberPage);
+    fn deferred_no_more(&mut self, parity: MemberPage);
     /// The program ended.
     fn programmed(&mut self, record: u32, ppn: Ppn);
     /// A data strip of the operation, for which no read was submitted, is the XOR of what the delivery names.
@@ -127,8 +127,8 @@ impl Content for Untracked {
     fn read_submitted(&mut self, _: u32, _: u8, _: u8) {}
     fn delivered(&mut self, _: u32, _: &Operation, _: u32, _: Ppn) {}
     fn program(&mut self, _: u32, _: &Operation, _: Sources, _: u32) {}
-    fn delayed(&mut self, _: u32, _: &Operation, _: Sources) {}
-    fn delayed_no_more(&mut self, _: MemberPage) {}
+    fn deferred(&mut self, _: u32, _: &Operation, _: Sources) {}
+    fn deferred_no_more(&mut self, _: MemberPage) {}
     fn programmed(&mut self, _: u32, _: Ppn) {}
     fn assembled(&mut self, _: u32, _: &Operation, _: &Delivery) {}
     fn restarted(&mut self, _: u32, _: &Operation) {}

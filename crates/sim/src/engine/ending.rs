@@ -25,7 +25,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         // The data buffer knows what leaves it.
         if operation.kind != OperationKind::Read && self.buffer.is_none() {
-            self.answers_early |= operation.lag > 0;
+            self.answers_early |= operation.posted_programs > 0;
             for lpn in operation.host_pages() {
                 self.in_controller.insert(lpn.0, id);
             }
@@ -37,9 +37,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// The state change, in one instant.
     pub(super) fn end(&mut self, id: u32) {
         let slot = &mut self.slots[id as usize];
-        debug_assert!(slot.borrower == NIL, "an operation ends under whose lock another one is to run: {:?}", slot.operation);
+        debug_assert!(slot.nested == NIL, "an operation ends under whose lock another one is to run: {:?}", slot.operation);
         let operation = slot.operation;
-        let (request, answered, failed, promised, job) = (slot.request, slot.answered, slot.failed, slot.promised, slot.job);
+        let (request, answered, failed, reserved, job) = (slot.request, slot.answered, slot.failed, slot.reserved, slot.job);
         let mut record = std::mem::replace(&mut slot.programs, NIL);
         let changes = std::mem::replace(&mut slot.changes, NIL);
         let mut programs = 0;
@@ -66,7 +66,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.changes[changes as usize] = list;
             self.free_changes.push(changes);
         }
-        self.give_back(&operation, promised);
+        self.give_back(&operation, reserved);
         if self.translation.is_some() {
             self.settle_translation(id, &operation, job == TRANSLATION, failed);
         }
@@ -104,9 +104,9 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.granted.clear();
         }
         let slot = &self.slots[id as usize];
-        let (plane, lender) = (slot.plane, slot.lender);
+        let (plane, lock_holder) = (slot.plane, slot.lock_holder);
         if plane != NIL {
-            self.commit_for_collection_ended(id, plane, lender);
+            self.commit_for_gc_ended(id, plane, lock_holder);
         }
         self.start_successor(id);
         let mut dependent = std::mem::replace(&mut self.slots[id as usize].dependents, NIL);
@@ -136,8 +136,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Applies a state change of an operation's plan.
     pub(crate) fn apply(&mut self, id: u32, operation: &Operation, change: Change) {
         match change {
-            Change::Delay(_, sources) => self.content.delayed(id, operation, sources),
-            Change::ReleaseDelayed(address) => self.content.delayed_no_more(address),
+            Change::Delay(_, sources) => self.content.deferred(id, operation, sources),
+            Change::ReleaseDeferred(address) => self.content.deferred_no_more(address),
             on_flash => self.media.apply(&on_flash),
         }
     }

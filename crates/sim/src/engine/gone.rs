@@ -54,7 +54,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let operation = self.operation(id);
         let needed = match operation.kind {
             OperationKind::Read => operation.strips,
-            OperationKind::Write if self.buffer.is_none() => operation.beneath,
+            OperationKind::Write if self.buffer.is_none() => operation.merge_strips,
             _ => 0,
         };
         Bits(needed).any(|strip| self.is_gone(operation.host_page(strip)))
@@ -144,7 +144,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 /// Strips of which an operation leaves nothing of what they were.
 pub(super) fn covered(operation: &Operation) -> u64 {
     match operation.kind {
-        OperationKind::Write => operation.strips & !operation.beneath,
+        OperationKind::Write => operation.strips & !operation.merge_strips,
         OperationKind::Trim => operation.strips,
         _ => 0,
     }

@@ -56,7 +56,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             found.commits |= kind == OperationKind::Commit && slot.started;
             found.borrows_lock |= slot.borrows_lock();
             found.trims |= kind == OperationKind::Trim && slot.started;
-            found.writes_part |= kind == OperationKind::Write && slot.operation.beneath != 0 && slot.started;
+            found.writes_part |= kind == OperationKind::Write && slot.operation.merge_strips != 0 && slot.started;
             found.misses_map |= is_of_scheme && self.is_held(id as u32);
             found.writes_map |= !is_of_scheme && slot.operation.space != 0 && slot.started;
         }

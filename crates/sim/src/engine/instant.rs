@@ -1,5 +1,5 @@
 //! Work without time: the fill, the precondition, and pages placed at their first touch. Plans and placement are those of the
-//! timed engine; only the clock stands still, and collection runs to its end where it starts.
+//! timed engine; only the clock stands still, and GC runs to its end where it starts.
 
 use super::content::{Content, FILL};
 use super::state::Engine;
@@ -18,7 +18,7 @@ pub struct Reached {
     pub steady: bool,
 }
 
-/// Rounds that are compared to tell whether collection is steady, and the limits: SNIA's performance test specification for
+/// Rounds that are compared to tell whether GC is steady, and the limits: SNIA's performance test specification for
 /// solid state storage asks for a range of at most 20 % of the average and a slope of at most 10 % of it over 5 rounds.
 const WINDOW: usize = 5;
 const RANGE: f64 = 0.20;
@@ -29,7 +29,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// put them. Costs nothing: neither time nor counts.
     pub fn fill(&mut self, pages: u64) {
         debug_assert!(pages <= self.options.space_pages);
-        self.media.set_without_time(true);
+        self.media.set_untimed(true);
         let mut wave = std::mem::take(&mut self.wave);
         let mut filled = 0;
         for index in 0.. {
@@ -52,7 +52,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             filled += count;
         }
         self.wave = wave;
-        self.media.set_without_time(false);
+        self.media.set_untimed(false);
         self.forget_counts();
     }
 
@@ -84,7 +84,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                             self.content.program(SLOT, &operation, page_operation.sources, SLOT);
                         }
                         let PageOperation { version, keep_base, .. } = *page_operation;
-                        let (plane, ppn) = self.media.place_now(address, version, keep_base, &mut self.content);
+                        let (plane, ppn) = self.media.place_untimed(address, version, keep_base, &mut self.content);
                         if tracked {
                             self.content.programmed(SLOT, ppn);
                         }
@@ -113,7 +113,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// Overwrites random pages among the first `pages` (which must be filled), one at a time, until collection is steady or
+    /// Overwrites random pages among the first `pages` (which must be filled), one at a time, until GC is steady or
     /// `most_overwrites` pages were written. Costs no time and no counts. `random` gives uniform 64-bit numbers;
     /// `go_on` is called now and then and may stop it.
     pub fn precondition(
@@ -123,7 +123,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         mut random: impl FnMut() -> u64,
         mut go_on: impl FnMut(u64) -> bool,
     ) -> Reached {
-        self.media.set_without_time(true);
+        self.media.set_untimed(true);
         let mut wave = std::mem::take(&mut self.wave);
         let mut decisions = Decisions::default();
         let round = (pages / 4).max(1);
@@ -144,11 +144,11 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
             let now = self.media.untimed();
             rounds.push((now.programs - before.programs) as f64 / (overwritten - start) as f64);
-            // Before collection has begun the rounds are all alike, and say nothing.
+            // Before GC has begun the rounds are all alike, and say nothing.
             steady = now.victims > before.victims && is_steady(&rounds);
         }
         self.wave = wave;
-        self.media.set_without_time(false);
+        self.media.set_untimed(false);
         self.forget_counts();
         Reached { overwritten_pages: overwritten, write_amplification: rounds.last().copied().unwrap_or(1.0), steady }
     }
@@ -174,10 +174,10 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// The workload starts with clean counts.
     fn forget_counts(&mut self) {
-        self.media.set_without_time(true);
+        self.media.set_untimed(true);
         self.media.relieve_now(&mut self.content);
         self.place_translation_pages();
-        self.media.set_without_time(false);
+        self.media.set_untimed(false);
         self.scheme.prepared();
         self.begin_exposure();
         self.statistics = crate::statistics::Statistics::new(self.shape.members as usize);
@@ -203,9 +203,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         pages.retain(|&address| self.media.lookup(address, Version::Current).is_none());
         self.add_translation_pages(&mut pages);
         // All or none: a page without its redundancy would be lost by the next failure.
-        let promised = pages.iter().take_while(|&&address| self.media.reserve(address, Version::Current)).count();
-        if promised < pages.len() {
-            pages[..promised].iter().for_each(|&address| self.media.release(address, Version::Current));
+        let reserved = pages.iter().take_while(|&&address| self.media.reserve(address, Version::Current)).count();
+        if reserved < pages.len() {
+            pages[..reserved].iter().for_each(|&address| self.media.release(address, Version::Current));
         } else {
             for &address in &pages {
                 let ppn = self.media.place(address, Version::Current);

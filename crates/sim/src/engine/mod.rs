@@ -17,12 +17,12 @@
 mod admission;
 mod background;
 mod buffered;
-mod collection;
 pub mod content;
 mod ending;
 mod exposure;
 mod extents;
 mod failure;
+mod gc;
 mod gone;
 pub mod in_flight;
 mod instant;

@@ -80,7 +80,7 @@ pub struct DoneRecord {
 /// What a timeline shows beside requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// A bus or an array unit was in use, on behalf of a request if it is known.
+    /// A bus or a LUN was in use, on behalf of a request if it is known.
     Slice(Slice, Option<u64>),
     /// A member has so many reads and programs queued and not started from this time on.
     Queued {
@@ -117,7 +117,7 @@ pub(super) struct Note {
 pub struct Recorder {
     /// Measured requests that completed or failed since the caller last emptied it, in order of completion.
     pub requests: Vec<RequestRecord>,
-    /// What happened in `window` since the caller last emptied it. Slices of array units come when they end.
+    /// What happened in `window` since the caller last emptied it. Slices of LUNs come when they end.
     pub moments: Vec<Moment>,
     /// Page operations that ended since the caller last emptied it, in order.
     pub done: Vec<DoneRecord>,

@@ -4,7 +4,7 @@ use super::content::Content;
 use super::recorder::{DEPTHS, DoneRecord, Methods, Moment, Recorder, RequestRecord};
 use super::slot::{NIL, TRANSLATION};
 use super::state::Engine;
-use crate::media::{Activity, ArrayUnit, Media, Recording, Track};
+use crate::media::{Activity, Lun, Media, Recording, Track};
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, Lpn, MemberId};
 use std::ops::Range;
@@ -92,7 +92,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 _ => continue,
             };
             if recorder.is_open && time_ns < recorder.window.end {
-                let ArrayUnit { member, free_blocks } = self.media.array_unit(slice.unit);
+                let Lun { member, free_blocks } = self.media.lun(slice.unit);
                 let former = std::mem::replace(&mut recorder.blocks_of_units[slice.unit as usize], free_blocks);
                 if free_blocks != former {
                     let member = member.expect("units that work are of a member");
@@ -126,7 +126,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             recorder.is_open = true;
             recorder.queued.fill((u32::MAX, u32::MAX)); // all are news
             for (unit, blocks) in recorder.blocks_of_units.iter_mut().enumerate() {
-                if let ArrayUnit { member: Some(member), free_blocks } = self.media.array_unit(unit as u32) {
+                if let Lun { member: Some(member), free_blocks } = self.media.lun(unit as u32) {
                     *blocks = free_blocks;
                     recorder.blocks[member as usize] += *blocks;
                 }

@@ -62,7 +62,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.ended_part(id);
         self.run_ready();
         if self.media.has_failures() {
-            self.go_on_rebuilding();
+            self.resume_rebuild();
         }
         if self.recorder.is_some() {
             self.note_submitted_request(measured);

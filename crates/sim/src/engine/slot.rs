@@ -41,15 +41,15 @@ pub(super) struct Slot {
     /// Of these, those that the host waits for.
     pub(super) waits: u8,
     /// Members (bits) for which a page is still to be promised.
-    pub(super) unpromised: u64,
+    pub(super) unreserved: u64,
     /// Members (bits) for which a page is promised and not used.
-    pub(super) promised: u64,
+    pub(super) reserved: u64,
     /// The same for copies.
-    pub(super) promised_copies: u64,
+    pub(super) reserved_copies: u64,
     /// What went wrong with the wave.
     pub(super) outcomes: Outcomes,
     /// Whether anything did.
-    pub(super) troubled: bool,
+    pub(super) has_error: bool,
     /// Reads submitted so far.
     pub(super) reads: u8,
     /// Programs that have ended: list through their records.
@@ -63,12 +63,12 @@ pub(super) struct Slot {
     pub(super) successor: u32,
     /// Whether it is in a space domain's queue.
     pub(super) waits_for_space: bool,
-    /// A commit for a collection: the plane that waits for it, `NIL` for others.
+    /// A commit for a GC run: the plane that waits for it, `NIL` for others.
     pub(super) plane: u32,
     /// A commit that runs under the lock of another operation: that one, `NIL` for others.
-    pub(super) lender: u32,
+    pub(super) lock_holder: u32,
     /// The last operation that runs under its lock before it starts, `NIL` for none.
-    pub(super) borrower: u32,
+    pub(super) nested: u32,
     /// Changes to apply at the end: position in the engine's lists of changes, `NIL` for none.
     pub(super) changes: u32,
 }
@@ -105,7 +105,7 @@ impl Slot {
 
     /// Whether it runs under the lock of another operation.
     pub(super) fn borrows_lock(&self) -> bool {
-        self.lender != NIL && self.started
+        self.lock_holder != NIL && self.started
     }
 }
 
@@ -113,7 +113,7 @@ impl fmt::Display for Slot {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Operation { kind, stripe, step, .. } = self.operation;
         write!(formatter, "{kind:?} of stripe {}, ", stripe.0)?;
-        match (self.started, self.unmet, self.unpromised) {
+        match (self.started, self.unmet, self.unreserved) {
             (true, ..) => write!(formatter, "step {step}, {} page operations under way", self.outstanding),
             (false, 0, 0) => write!(formatter, "about to start"),
             (false, 0, _) => write!(formatter, "waits for space"),

@@ -20,18 +20,18 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Promises a page for each program, member by member, then starts. Where none is left the operation waits, and keeps what it
-    /// was promised so far. That cannot block the collector, which has its own reserve; and as all operations ask in the order
+    /// was promised so far. That cannot block GC, which has its own reserve; and as all operations ask in the order
     /// of members, which is that of their space domains, and only the first that waits for a domain is promised pages of it, two of
     /// them never wait for each other's pages.
-    pub(super) fn promise_and_start(&mut self, id: u32) {
-        while self.slots[id as usize].unpromised != 0 {
-            let member = self.slots[id as usize].unpromised.trailing_zeros();
+    pub(super) fn reserve_and_start(&mut self, id: u32) {
+        while self.slots[id as usize].unreserved != 0 {
+            let member = self.slots[id as usize].unreserved.trailing_zeros();
             let address = self.page_on(self.slots[id as usize].operation.stripe, member);
             let domain = self.media.domain_of(address, Version::Current);
             let (head, tail) = self.space_waiters[domain as usize];
             let is_next = head == NIL || head == id;
-            let is_promised = is_next && self.media.reserve(address, Version::Current);
-            if !is_promised && !self.is_hopeless(domain) {
+            let is_reserved = is_next && self.media.reserve(address, Version::Current);
+            if !is_reserved && !self.is_exhausted(domain) {
                 if head != id {
                     match head {
                         NIL => self.space_waiters[domain as usize] = (id, id),
@@ -47,8 +47,8 @@ impl<C: Content, M: Media> Engine<C, M> {
                 return;
             }
             let slot = &mut self.slots[id as usize];
-            slot.unpromised &= !(1 << member);
-            slot.promised |= u64::from(is_promised) << member;
+            slot.unreserved &= !(1 << member);
+            slot.reserved |= u64::from(is_reserved) << member;
             if head == id && !self.wants_more_of(id, domain) {
                 self.leave_space_queue(domain, NIL);
             }
@@ -61,9 +61,9 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Whether the next page that the operation needs is of this domain, too: members may share one.
     fn wants_more_of(&self, id: u32, domain: u32) -> bool {
-        let Slot { unpromised, operation, .. } = &self.slots[id as usize];
+        let Slot { unreserved, operation, .. } = &self.slots[id as usize];
         let next = |member| self.media.domain_of(self.page_on(operation.stripe, member), Version::Current);
-        *unpromised != 0 && next(unpromised.trailing_zeros()) == domain
+        *unreserved != 0 && next(unreserved.trailing_zeros()) == domain
     }
 
     /// The operation behind `former`, or the first one if that is `NIL`, waits no longer.
@@ -91,7 +91,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             if head == NIL {
                 return any;
             }
-            self.promise_and_start(head);
+            self.reserve_and_start(head);
             if self.space_waiters[domain as usize].0 == head {
                 return any;
             }
@@ -119,7 +119,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     fn first_to_fail(&self) -> Option<(u32, u32, u32)> {
         (0..).zip(&self.space_waiters).find_map(|(domain, (head, _))| {
             let (mut former, mut id) = (NIL, *head);
-            while id != NIL && self.slots[id as usize].borrower != NIL {
+            while id != NIL && self.slots[id as usize].nested != NIL {
                 (former, id) = (id, self.slots[id as usize].next);
             }
             (id != NIL).then_some((domain, former, id))
@@ -127,8 +127,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Promises all pages of the operation or none.
-    pub(super) fn promise_at_once(&mut self, operation: &Operation) -> bool {
-        let mut promised = 0u64;
+    pub(super) fn reserve_at_once(&mut self, operation: &Operation) -> bool {
+        let mut reserved = 0u64;
         let mut wanted = operation.space;
         while wanted != 0 {
             let member = wanted.trailing_zeros();
@@ -136,30 +136,30 @@ impl<C: Content, M: Media> Engine<C, M> {
             let address = self.page_on(operation.stripe, member);
             let domain = self.media.domain_of(address, Version::Current);
             if self.space_waiters[domain as usize].0 != NIL || !self.media.reserve(address, Version::Current) {
-                self.give_back(operation, promised);
+                self.give_back(operation, reserved);
                 return false;
             }
-            promised |= 1 << member;
+            reserved |= 1 << member;
         }
         true
     }
 
     /// Promises a page for each copy that the wave makes: at once, as the plan has just seen that there is one, and the wave may have to
     /// wait for its translation.
-    pub(super) fn promise_copies(&mut self, id: u32, wave: &Wave) {
+    pub(super) fn reserve_copies(&mut self, id: u32, wave: &Wave) {
         let is_copy = |done: &&PageOperation| done.action == Action::Program && done.version == Version::Copy;
         for copy in wave.operations.iter().filter(is_copy) {
-            let is_promised = self.media.reserve(copy.address, Version::Copy);
-            assert!(is_promised || self.media.has_failures(), "schemes make copies where there is a page: {copy:?}");
-            self.slots[id as usize].promised_copies |= u64::from(is_promised) << copy.address.member.0;
+            let is_reserved = self.media.reserve(copy.address, Version::Copy);
+            assert!(is_reserved || self.media.has_failures(), "schemes make copies where there is a page: {copy:?}");
+            self.slots[id as usize].reserved_copies |= u64::from(is_reserved) << copy.address.member.0;
         }
     }
 
     /// Gives back promised pages that were not used.
-    pub(super) fn give_back(&mut self, operation: &Operation, mut promised: u64) {
-        while promised != 0 {
-            let member = promised.trailing_zeros();
-            promised &= promised - 1;
+    pub(super) fn give_back(&mut self, operation: &Operation, mut reserved: u64) {
+        while reserved != 0 {
+            let member = reserved.trailing_zeros();
+            reserved &= reserved - 1;
             self.media.release(self.page_on(operation.stripe, member), Version::Current);
         }
     }

@@ -19,7 +19,7 @@ use flashraid_vocabulary::{Change, Lpn, MemberPage, Wave};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
-/// Page operations started last that are remembered for fetching ahead: about as many as a device has array units.
+/// Page operations started last that are remembered for fetching ahead: about as many as a device has LUNs.
 pub(super) const STARTED: usize = 8;
 
 /// Operations that hardly ever become ready at one instant, and writes that hardly ever come while one is not finished.

@@ -149,7 +149,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         self.fetch_started();
         if self.translation.is_some() {
-            self.take_map_news();
+            self.take_map_events();
         }
         self.take_completions();
         self.run_ready();
@@ -172,7 +172,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// An event was processed.
     #[cold]
     pub(super) fn tell_watchers(&mut self) {
-        self.go_on_rebuilding();
+        self.resume_rebuild();
         self.offer_jobs();
         if self.scheme.works_when_idle() {
             self.offer_idle_time();

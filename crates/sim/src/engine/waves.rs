@@ -30,7 +30,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         wave.clear();
         let slot = &mut self.slots[id as usize];
         let outcomes = std::mem::take(&mut slot.outcomes);
-        slot.troubled = false;
+        slot.has_error = false;
         let view = &self.media;
         let step = match slot.job {
             NO_JOB => self.scheme.step(&mut slot.operation, outcomes, view, &mut wave),
@@ -66,7 +66,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.keep_changes(id, &wave.changes);
         }
         if self.shape.has_mirrors {
-            self.promise_copies(id, &wave);
+            self.reserve_copies(id, &wave);
         }
         let slot = &self.slots[id as usize];
         if self.recorder.is_some() && slot.last {
@@ -161,10 +161,10 @@ impl<C: Content, M: Media> Engine<C, M> {
                     Some(_) => self.statistics.warmup_programs[page_operation.cause as usize] += 1,
                     None => {}
                 }
-                let promised = if page_operation.version == Version::Copy { &mut slot.promised_copies } else { &mut slot.promised };
+                let reserved = if page_operation.version == Version::Copy { &mut slot.reserved_copies } else { &mut slot.reserved };
                 let bit = 1u64 << page_operation.address.member.0;
-                debug_assert!(*promised & bit != 0, "a program without a promised page: {page_operation:?}");
-                *promised &= !bit;
+                debug_assert!(*reserved & bit != 0, "a program without a promised page: {page_operation:?}");
+                *reserved &= !bit;
                 if C::TRACKED {
                     self.content.program(id, &slot.operation, page_operation.sources, record);
                     if slot.job == TRANSLATION {
@@ -235,7 +235,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     #[inline]
     pub(super) fn go_on(&mut self, id: u32) {
         let slot = &self.slots[id as usize];
-        if slot.last && slot.waits <= slot.operation.lag && !slot.troubled && !slot.answered && slot.outstanding > 0 {
+        if slot.last && slot.waits <= slot.operation.posted_programs && !slot.has_error && !slot.answered && slot.outstanding > 0 {
             self.answer(id);
         }
         let slot = &self.slots[id as usize];
@@ -243,6 +243,6 @@ impl<C: Content, M: Media> Engine<C, M> {
             return;
         }
         let slot = &self.slots[id as usize];
-        if slot.last && !slot.troubled { self.end(id) } else { self.step(id) }
+        if slot.last && !slot.has_error { self.end(id) } else { self.step(id) }
     }
 }

@@ -1,7 +1,7 @@
 //! The trait of media: every question and order of the engine, and the words in which they are put.
 
-use super::{About, Completion, Counts, Done, FlashFault, MapNews, Question, Shape, Slice};
-use flashraid_vocabulary::{Change, Fault, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Ruling, Version, View};
+use super::{About, Completion, Counts, Done, FlashFault, GcQuery, MapEvent, Shape, Slice};
+use flashraid_vocabulary::{Change, Fault, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, SemivalidAction, Version, View};
 
 /// See `media`.
 pub trait Media: View + Clone + Send {
@@ -28,7 +28,7 @@ pub trait Media: View + Clone + Send {
     /// Takes a domain that gained space; when there is none left, a question of GC, to which `answer` must follow in the same instant.
     fn take_news(&mut self) -> Option<News>;
     /// Takes what GC did to the map, in order, and leaves the empty list.
-    fn swap_map_news(&mut self, news: &mut Vec<MapNews>);
+    fn swap_map_events(&mut self, news: &mut Vec<MapEvent>);
 
     /// Tells GC what it asked for or waits for.
     fn answer(&mut self, answer: Answer<'_>);
@@ -83,12 +83,12 @@ pub trait Media: View + Clone + Send {
     // ---- without time: fill, precondition, first touch ----
 
     /// Whether work without time is going on: then GC does not start by itself.
-    fn set_without_time(&mut self, without_time: bool);
+    fn set_untimed(&mut self, untimed: bool);
     /// Programs and commits a page for which one is promised.
     fn place(&mut self, page: MemberPage, version: Version) -> Ppn;
     /// Programs and commits a page, and collects until there is one for it. Returns its plane and its number; `collect_low_now` must follow once
     /// the content is noted.
-    fn place_now<O: Observer>(&mut self, page: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn);
+    fn place_untimed<O: Observer>(&mut self, page: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn);
     /// Collects a victim of the plane if it is short, as after a program into it.
     fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O);
     /// Work without time is over: collects where nothing else would start that.
@@ -119,8 +119,8 @@ pub trait Media: View + Clone + Send {
     fn record(&mut self, what: Recording, records: bool);
     /// Takes what was recorded, in order, and leaves the empty lists.
     fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>);
-    /// What an array unit is and has.
-    fn array_unit(&self, unit: u32) -> ArrayUnit;
+    /// What a LUN is and has.
+    fn lun(&self, unit: u32) -> Lun;
 
     // ---- look-ahead ----
 
@@ -142,7 +142,7 @@ pub enum News {
     /// This domain gained space.
     Freed(u32),
     /// GC wants to know something.
-    Asked(Question),
+    Asked(GcQuery),
 }
 
 /// What GC is told.
@@ -151,7 +151,7 @@ pub enum Answer<'a> {
     /// Collect the cheapest block of this plane: the function gives reads and programs of committing a semivalid page.
     Victim(u32, &'a dyn Fn(MemberPage) -> (u32, u32)),
     /// In this plane, what becomes of a semivalid page.
-    Semivalid(u32, MemberPage, Ruling),
+    Semivalid(u32, MemberPage, SemivalidAction),
     /// The commit that GC in this plane waited for has ended, or failed.
     Committed(u32),
 }
@@ -181,15 +181,15 @@ pub struct Untimed {
 /// What media may record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recording {
-    /// Slices of buses and array units.
+    /// Slices of buses and LUNs.
     Slices,
     /// Page operations.
     Done,
 }
 
-/// An array unit.
+/// An LUN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ArrayUnit {
+pub struct Lun {
     /// The member that it is part of; `None` for a spare that is not in use.
     pub member: Option<u32>,
     /// Its erased blocks.

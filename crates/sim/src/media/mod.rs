@@ -11,6 +11,6 @@ mod single;
 
 #[cfg(feature = "mutants")]
 pub use flashraid_flash::accounting;
-pub use flashraid_flash::{About, Activity, Completion, Counts, Done, Flash, FlashFault, MapNews, Progress, Question, Slice, Track};
-pub use interface::{Ahead, Answer, ArrayUnit, Media, News, Program, Recording, Untimed};
+pub use flashraid_flash::{About, Activity, Completion, Counts, Done, Flash, FlashFault, GcQuery, MapEvent, Progress, Slice, Track};
+pub use interface::{Ahead, Answer, Lun, Media, News, Program, Recording, Untimed};
 pub use shape::Shape;

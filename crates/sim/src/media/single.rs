@@ -1,7 +1,7 @@
 //! One SSD: its flash serves all members.
 
 use super::{
-    About, Ahead, Answer, ArrayUnit, Completion, Counts, Done, FlashFault, MapNews, Media, News, Program, Recording, Shape, Slice, Untimed,
+    About, Ahead, Answer, Completion, Counts, Done, FlashFault, Lun, MapEvent, Media, News, Program, Recording, Shape, Slice, Untimed,
 };
 use flashraid_flash::Flash;
 use flashraid_vocabulary::{Change, Fault, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
@@ -57,18 +57,18 @@ impl Media for Flash {
 
     #[inline(always)]
     fn take_news(&mut self) -> Option<News> {
-        self.take_freed().map(News::Freed).or_else(|| self.take_question().map(News::Asked))
+        self.take_freed().map(News::Freed).or_else(|| self.take_gc_query().map(News::Asked))
     }
 
     #[inline(always)]
-    fn swap_map_news(&mut self, news: &mut Vec<MapNews>) {
-        Flash::swap_map_news(self, news);
+    fn swap_map_events(&mut self, news: &mut Vec<MapEvent>) {
+        Flash::swap_map_events(self, news);
     }
 
     fn answer(&mut self, answer: Answer<'_>) {
         match answer {
             Answer::Victim(plane, commit_cost) => self.choose_victim(plane, commit_cost),
-            Answer::Semivalid(plane, page, ruling) => self.rule(plane, page, ruling),
+            Answer::Semivalid(plane, page, action) => self.rule(plane, page, action),
             Answer::Committed(plane) => self.committed(plane),
         }
     }
@@ -159,12 +159,12 @@ impl Media for Flash {
             Change::ReleaseCopy(page) => self.unmap(page, Version::Copy),
             Change::Lose(page) => self.lose(page),
             Change::Retire(page) => self.retire(page),
-            Change::Delay(..) | Change::ReleaseDelayed(_) => unreachable!("NVRAM alone holds it"),
+            Change::Delay(..) | Change::ReleaseDeferred(_) => unreachable!("NVRAM alone holds it"),
         }
     }
 
-    fn set_without_time(&mut self, without_time: bool) {
-        Flash::set_without_time(self, without_time);
+    fn set_untimed(&mut self, untimed: bool) {
+        Flash::set_untimed(self, untimed);
     }
 
     fn place(&mut self, page: MemberPage, version: Version) -> Ppn {
@@ -172,8 +172,8 @@ impl Media for Flash {
     }
 
     #[inline(always)]
-    fn place_now<O: Observer>(&mut self, page: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
-        Flash::place_now(self, page, version, keep_base, observer)
+    fn place_untimed<O: Observer>(&mut self, page: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
+        Flash::place_untimed(self, page, version, keep_base, observer)
     }
 
     #[inline(always)]
@@ -230,8 +230,8 @@ impl Media for Flash {
         Flash::swap_recorded(self, slices, done);
     }
 
-    fn array_unit(&self, unit: u32) -> ArrayUnit {
-        ArrayUnit { member: self.member_of_unit(unit), free_blocks: self.free_blocks_of_unit(unit) }
+    fn lun(&self, unit: u32) -> Lun {
+        Lun { member: self.member_of_unit(unit), free_blocks: self.free_blocks_of_unit(unit) }
     }
 
     #[inline(always)]

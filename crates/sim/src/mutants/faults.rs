@@ -32,7 +32,7 @@ pub enum Fault {
     StoreMapOnce,
     /// DFTL: a translation page counts as written when its first copy is.
     SwitchMapEarly,
-    /// The collector erases a semivalid page as if nobody needed it.
+    /// GC erases a semivalid page as if nobody needed it.
     EraseSemivalid,
     /// A write that ends the mirroring of a strip leaves its copy.
     ForgetMirror,
@@ -63,25 +63,25 @@ pub enum Fault {
     /// A delayed parity stays as it was when a page of its stripe is written.
     ForgetDelay,
     /// The content that an update supersedes is not taken out of the delayed parity (SPEC 4.4, case 3).
-    KeepInDelayed,
+    KeepInDeferred,
     /// A commit leaves out what NVRAM holds.
-    CommitWithoutDelayed,
+    CommitWithoutDeferred,
     /// A commit leaves out one of the pages that it has read.
     CommitShort,
     /// An update leaves out what NVRAM held of the parity before.
-    RestartDelayed,
+    RestartDeferred,
     /// A delayed parity stays as it was when pages of its stripe are trimmed.
-    ForgetTrimInDelayed,
+    ForgetTrimInDeferred,
     /// NVRAM takes an update of a delayed parity over before its data are programmed.
     DelayEarly,
     /// A commit that finds no page for its parity (widening) lets go of the old versions, and leaves in NVRAM what is there.
     WidenWithoutDelay,
     /// A repair leaves out what NVRAM holds.
-    RepairWithoutDelayed,
+    RepairWithoutDeferred,
     /// A commit lets go of the old versions when it starts, not when its parity is programmed.
     ReleaseBaseEarly,
     /// A commit lets go of what NVRAM holds when it starts, not when its parity is programmed.
-    ReleaseDelayedEarly,
+    ReleaseDeferredEarly,
     /// With the parity cache lost, the parities on flash count as up to date.
     TrustOldParity,
     /// The rebuild never looks at the last stripe.

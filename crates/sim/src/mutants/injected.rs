@@ -6,7 +6,7 @@ use crate::engine::content::Content;
 use crate::media::Media;
 use flashraid_redundancy::rebuild::Rebuild;
 use flashraid_redundancy::{Job, Lock, Operation, OperationKind};
-use flashraid_vocabulary::{Change, Lpn, MemberId, MemberPage, Ppn, Ruling, Version, View, Wave};
+use flashraid_vocabulary::{Change, Lpn, MemberId, MemberPage, Ppn, SemivalidAction, Version, View, Wave};
 use std::collections::BTreeSet;
 
 impl<C: Content, M: Media> Engine<C, M> {
@@ -30,9 +30,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.mutant.as_ref().is_some_and(|mutant| mutant.fault == fault)
     }
 
-    /// What the collector is told about a semivalid page.
-    pub(crate) fn distort_ruling(&self, ruling: Ruling) -> Ruling {
-        if self.has_fault(Fault::EraseSemivalid) { Ruling::Free } else { ruling }
+    /// What GC is told about a semivalid page.
+    pub(crate) fn distort_action(&self, action: SemivalidAction) -> SemivalidAction {
+        if self.has_fault(Fault::EraseSemivalid) { SemivalidAction::Free } else { action }
     }
 
     /// What a repair locks.
@@ -73,7 +73,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let commits = operation.kind == OperationKind::Commit;
         let is_early = |fault: Option<Fault>, change: &Change| match change {
             Change::ReleaseBase(_) => commits && fault == Some(Fault::ReleaseBaseEarly),
-            Change::ReleaseDelayed(_) => commits && fault == Some(Fault::ReleaseDelayedEarly),
+            Change::ReleaseDeferred(_) => commits && fault == Some(Fault::ReleaseDeferredEarly),
             Change::Delay(..) => !commits && fault == Some(Fault::DelayEarly),
             _ => false,
         };
@@ -141,8 +141,8 @@ impl View for Blinkered<'_> {
     fn has_failures(&self) -> bool {
         self.view.has_failures()
     }
-    fn has_room(&self, address: MemberPage) -> bool {
-        self.view.has_room(address)
+    fn can_allocate(&self, address: MemberPage) -> bool {
+        self.view.can_allocate(address)
     }
     fn space_of(&self, address: MemberPage) -> u32 {
         self.view.space_of(address)

@@ -86,30 +86,30 @@ impl Mutant {
                 bases.for_each(|read| read.version = Version::Current);
             }
             Fault::ForgetDelay => wave.changes.retain(|change| !matches!(change, Change::Delay(..))),
-            Fault::KeepInDelayed => wave.changes.iter_mut().for_each(|change| {
+            Fault::KeepInDeferred => wave.changes.iter_mut().for_each(|change| {
                 if let Change::Delay(_, sources) = change {
                     sources.reads = 0;
                 }
             }),
-            Fault::CommitWithoutDelayed if operation.kind == OperationKind::Commit => {
-                wave.operations.iter_mut().for_each(|program| program.sources.delayed = false);
+            Fault::CommitWithoutDeferred if operation.kind == OperationKind::Commit => {
+                wave.operations.iter_mut().for_each(|program| program.sources.deferred = false);
             }
             Fault::CommitShort if operation.kind == OperationKind::Commit => {
                 wave.operations.iter_mut().for_each(|program| program.sources.reads &= program.sources.reads.wrapping_sub(1));
             }
-            Fault::RestartDelayed => wave.changes.iter_mut().for_each(|change| {
+            Fault::RestartDeferred => wave.changes.iter_mut().for_each(|change| {
                 if let Change::Delay(_, sources) = change {
-                    sources.delayed = false;
+                    sources.deferred = false;
                 }
             }),
-            Fault::ForgetTrimInDelayed if operation.kind == OperationKind::Trim => {
+            Fault::ForgetTrimInDeferred if operation.kind == OperationKind::Trim => {
                 wave.changes.retain(|change| !matches!(change, Change::Delay(..)));
             }
             Fault::WidenWithoutDelay if operation.kind == OperationKind::Commit => {
                 wave.changes.retain(|change| !matches!(change, Change::Delay(..)));
             }
-            Fault::RepairWithoutDelayed if is_repair => {
-                wave.operations.iter_mut().for_each(|program| program.sources.delayed = false);
+            Fault::RepairWithoutDeferred if is_repair => {
+                wave.operations.iter_mut().for_each(|program| program.sources.deferred = false);
             }
             Fault::DropBase => wave.operations.iter_mut().for_each(|page_operation| page_operation.keep_base = false),
             Fault::StaleCopy => {

@@ -51,6 +51,6 @@ fn version_name(version: Version) -> &'static str {
         Version::Current => "current",
         Version::Base => "base",
         Version::Copy => "copy",
-        Version::Delayed => "delayed",
+        Version::DeferredParity => "delayed",
     }
 }

@@ -88,7 +88,7 @@ impl Timeline {
     }
 
     /// Whether there is room for so many more events, of what was recorded at `time_ns`; once there was none, there is none.
-    fn has_room(&mut self, events: u64, time_ns: u64) -> bool {
+    fn can_allocate(&mut self, events: u64, time_ns: u64) -> bool {
         if self.truncated_ns.is_some() || self.events + events > MOST_EVENTS {
             // Requests are written before moments that were recorded earlier.
             self.truncated_ns = Some(self.truncated_ns.map_or(time_ns, |former| former.min(time_ns)));
@@ -121,7 +121,7 @@ impl Timeline {
     fn add_slice(&mut self, slice: &Slice, request: Option<u64>) {
         let is_bus = matches!(slice.track, Track::Bus(_));
         // Slices of buses are recorded when they begin, the others when they end.
-        if slice.end_ns == slice.start_ns || !self.has_room(1, if is_bus { slice.start_ns } else { slice.end_ns }) {
+        if slice.end_ns == slice.start_ns || !self.can_allocate(1, if is_bus { slice.start_ns } else { slice.end_ns }) {
             return;
         }
         self.begin_event();
@@ -142,7 +142,7 @@ impl Timeline {
     }
 
     fn add_counter(&mut self, time_ns: u64, name: std::fmt::Arguments<'_>, values: std::fmt::Arguments<'_>) {
-        if !self.has_room(1, time_ns) {
+        if !self.can_allocate(1, time_ns) {
             return;
         }
         self.begin_event();
@@ -154,7 +154,7 @@ impl Timeline {
     /// A request, if any of its time is in the window.
     pub(super) fn add_request(&mut self, request: &RequestRecord) -> Result<(), RunError> {
         let RequestRecord { arrival_ns, end_ns, .. } = *request;
-        if arrival_ns >= self.window.end || end_ns < self.window.start || !self.has_room(2, end_ns) {
+        if arrival_ns >= self.window.end || end_ns < self.window.start || !self.can_allocate(2, end_ns) {
             return Ok(());
         }
         for (phase, time_ns) in [("b", arrival_ns), ("e", end_ns)] {

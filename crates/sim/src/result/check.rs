@@ -36,8 +36,8 @@ impl Simulation {
         for (action, planned) in engine.statistics.planned.iter().enumerate() {
             for cause in Cause::ALL {
                 let (planned, started) = (planned[cause as usize], now.counts[action][cause as usize]);
-                let is_collection = matches!(cause, Cause::Gc | Cause::Wear);
-                if !is_collection && (started > planned || (unfinished == 0 && engine.next_event_ns().is_none() && started < planned)) {
+                let is_gc = matches!(cause, Cause::Gc | Cause::Wear);
+                if !is_gc && (started > planned || (unfinished == 0 && engine.next_event_ns().is_none() && started < planned)) {
                     return Err(Inconsistent(format!("{planned} page operations planned for {}, {started} started", cause.name())));
                 }
             }

@@ -9,14 +9,14 @@ use flashraid_vocabulary::Cause;
 /// Offered load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Mean over the buses, or over the array units if that is more.
+    /// Mean over the buses, or over the LUNs if that is more.
     pub mean: f64,
-    /// Of the busiest bus or array unit.
+    /// Of the busiest bus or LUN.
     pub busiest: f64,
 }
 
 impl Simulation {
-    /// What requests made buses and array units do since measuring began, over the time in which the measured ones arrived: the mean over all buses
+    /// What requests made buses and LUNs do since measuring began, over the time in which the measured ones arrived: the mean over all buses
     /// or units, whichever is more, and that of the busiest one. Above 1 queues grow without bound. `None` if the requests arrived in one instant.
     ///
     /// Work that takes the time that requests leave counts for nothing: rebuilds, migrations, and parities made in idle time.

@@ -5,7 +5,7 @@ use crate::buffer;
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::engine::translation::TranslationCounts;
-use flashraid_flash::{Collected, Counts};
+use flashraid_flash::{Counts, GcCounts};
 use flashraid_redundancy::{GuardCounts, ParityUpdates};
 use flashraid_vocabulary::{Cause, HostOp, HostRequest};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub struct Snapshot {
     pub(super) unmapped_reads: u64,
     pub(super) buffer: Option<buffer::Counts>,
     pub(super) guard: Option<GuardCounts>,
-    pub(super) collected: Collected,
+    pub(super) collected: GcCounts,
     pub(super) idle_ns: u64,
     pub(super) translation: Option<TranslationCounts>,
     /// Sum over time of the pages that the scheme's window exposed.

@@ -8,18 +8,14 @@ use crate::engine::translation::TranslationCounts;
 use crate::engine::{Engine, Exposure, RebuildRecord};
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
-use flashraid_flash::{ACTIONS, CellOperation, CellTimes, Collected, Counts, Flash};
+use flashraid_flash::{ACTIONS, CellOperation, CellTimes, Counts, Flash, GcCounts};
 use flashraid_redundancy::{CommitCause, Commits, GuardCounts};
 use flashraid_vocabulary::{Action, Cause, MemberId};
 use serde_json::{Map, Value, json};
 
 /// Causes of commits, as the keys of the result call them. Those of a drain are counted apart, as all that it does.
-const COMMIT_CAUSES: [(&str, CommitCause); 4] = [
-    ("replacement", CommitCause::Replacement),
-    ("gc", CommitCause::Collection),
-    ("rebuild", CommitCause::Rebuild),
-    ("idle", CommitCause::Idle),
-];
+const COMMIT_CAUSES: [(&str, CommitCause); 4] =
+    [("replacement", CommitCause::Replacement), ("gc", CommitCause::Gc), ("rebuild", CommitCause::Rebuild), ("idle", CommitCause::Idle)];
 
 /// How a member is: `failed` if it can hold nothing any more, `degraded` if pages of it are lost.
 pub(super) fn state(flash: &Flash, member: MemberId) -> &'static str {
@@ -100,7 +96,7 @@ pub(super) fn report_buffer(now: buffer::Counts, start: buffer::Counts, buffer: 
     })
 }
 
-/// What the scheme that delays parities did. A commit costs its reads and one program; the share of collections leaves out commits that have
+/// What the scheme that delays parities did. A commit costs its reads and one program; the share of GC runs leaves out commits that have
 /// nothing to do with room in the parity cache (SPEC 4.7).
 pub(super) fn report_guard(now: &GuardCounts, start: &GuardCounts, cell: CellTimes) -> Value {
     let since = |now: Commits, start: Commits| Commits { commits: now.commits - start.commits, reads: now.reads - start.reads };
@@ -123,8 +119,8 @@ pub(super) fn report_guard(now: &GuardCounts, start: &GuardCounts, cell: CellTim
         let of = if accounting::makes(Slip::CommitWithoutReads) { Commits { reads: 0, ..of } } else { of };
         cell.mean_cost_ns(of.reads, of.commits) as f64
     };
-    let [collection, replacement] = [CommitCause::Collection, CommitCause::Replacement].map(|cause| cost(of(cause)));
-    insert("gc_commit_share", ratio(collection, collection + replacement));
+    let [gc, replacement] = [CommitCause::Gc, CommitCause::Replacement].map(|cause| cost(of(cause)));
+    insert("gc_commit_share", ratio(gc, gc + replacement));
     let widened = since(now.widened, start.widened);
     insert("widened", widened.commits.into());
     insert("widen_reads", widened.reads.into());
@@ -135,12 +131,12 @@ pub(super) fn report_guard(now: &GuardCounts, start: &GuardCounts, cell: CellTim
     object.into()
 }
 
-/// What collections, or merges of log blocks, did. Their cost is the array time of copies and erases (SPEC 6.3).
-pub(super) fn report_collection(now: &Collected, start: &Collected, counts: &Counts, cell: CellTimes) -> Value {
+/// What GC runs, or merges of log blocks, did. Their cost is the array time of copies and erases (SPEC 6.3).
+pub(super) fn report_gc(now: &GcCounts, start: &GcCounts, counts: &Counts, cell: CellTimes) -> Value {
     let [copies, erases] = [Action::Program as usize, ACTIONS - 1].map(|action| counts[action][Cause::Gc as usize]);
     let merges = |kind: usize| now.merges[kind] - start.merges[kind];
     json!({
-        "collections": now.collections - start.collections,
+        "collections": now.gc_runs - start.gc_runs,
         "merges_switch": merges(0),
         "merges_partial": merges(1),
         "merges_full": merges(2),

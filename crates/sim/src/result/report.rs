@@ -2,11 +2,9 @@
 
 use super::amplification::Programs;
 use super::figures::{flash_ops, latency, ratio};
-use super::parts::{
-    failed_evictions, losses, report_buffer, report_collection, report_exposure, report_guard, report_mapping, report_rebuild,
-};
+use super::parts::{failed_evictions, losses, report_buffer, report_exposure, report_gc, report_guard, report_mapping, report_rebuild};
 use super::{Inconsistent, Snapshot, Source, times};
-use crate::config::Price;
+use crate::config::Overhead;
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::listing::Placed;
@@ -64,7 +62,7 @@ impl Simulation {
         let per_page = |action: Action, cause: Cause| ratio(counts[action as usize][cause as usize] as f64, data_pages);
         let (parity, load) = (now.parity, self.offered_load());
         let space = engine.media.space();
-        let price = Price::of(&self.config.device, engine.scheme());
+        let overhead = Overhead::of(&self.config.device, engine.scheme());
         let mut object = json!({
             "schema": SCHEMA,
             "version": env!("CARGO_PKG_VERSION"),
@@ -112,13 +110,13 @@ impl Simulation {
                 "placed_pages": engine.media.pages_programmed_now(),
                 "live_pages": space.live_pages,
                 "effective_over_provisioning": ratio((space.pages - space.live_pages) as f64, space.pages as f64),
-                "redundancy_bytes": price.redundancy_bytes,
-                "redundancy_share": price.redundancy_share,
-                "raw_per_user_byte": price.raw_per_user_byte,
-                "table_bytes": price.table_bytes,
-                "tables": price.tables,
-                "nvram_bytes": price.nvram_bytes,
-                "nvram": price.nvram,
+                "redundancy_bytes": overhead.redundancy_bytes,
+                "redundancy_share": overhead.redundancy_share,
+                "raw_per_user_byte": overhead.raw_per_user_byte,
+                "table_bytes": overhead.table_bytes,
+                "tables": overhead.tables,
+                "nvram_bytes": overhead.nvram_bytes,
+                "nvram": overhead.nvram,
             },
             "requests": {
                 "completed": completed,
@@ -137,7 +135,7 @@ impl Simulation {
                 "parity_programs": per_page(Action::Program, Cause::Parity),
                 "commit_programs": per_page(Action::Program, Cause::Commit),
             },
-            "collection": report_collection(&now.collected, &start.collected, &counts, engine.media.settings().cell),
+            "collection": report_gc(&now.collected, &start.collected, &counts, engine.media.settings().cell),
             "write_amplification": ratio(programs.counted() as f64, pages_written),
             "write_amplification_by": programs.report(pages_written),
             "pages_per_host_page": ratio(programs.counted() as f64, programs.data() as f64),

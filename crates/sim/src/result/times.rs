@@ -25,7 +25,7 @@ struct Times<'a> {
     requests: u64,
     arrivals_ns: u128,
     latencies: &'a [Latency],
-    /// Time in use of each bus and of each array unit until measuring began, and until now.
+    /// Time in use of each bus and of each LUN until measuring began, and until now.
     buses_ns: Vec<(u64, u64)>,
     units_ns: Vec<(u64, u64)>,
     /// The most that each bus can have had to transfer in this time, and that everything took one after the other.
@@ -62,7 +62,7 @@ pub(super) fn check<C: Content>(engine: &Engine<C>, now: &Snapshot, measured: &M
 }
 
 /// How long the transfers of each bus, and all array operations, take one after the other: of what was started since measuring began,
-/// and of the most that can have been under way then, which is nothing on an array unit that had started nothing.
+/// and of the most that can have been under way then, which is nothing on a LUN that had started nothing.
 fn work_ns(flash: &Flash, now: &Snapshot, start: &Snapshot) -> (Vec<u128>, u128) {
     let settings = flash.settings();
     let page_ns = settings.transfer_ns(settings.geometry.page_bytes);
@@ -134,7 +134,7 @@ impl Times<'_> {
         })
     }
 
-    /// No bus and no array unit was in use for longer than there was time, and no bus for longer than its transfers take.
+    /// No bus and no LUN was in use for longer than there was time, and no bus for longer than its transfers take.
     fn check_use(&self, measured_ns: u64) -> Result<(), Inconsistent> {
         for (what, list) in [("bus", &self.buses_ns), ("array unit", &self.units_ns)] {
             for (number, (before_ns, in_use_ns)) in list.iter().enumerate() {

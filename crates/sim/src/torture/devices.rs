@@ -239,9 +239,13 @@ mod tests {
     /// What is asked for is what the device has, whatever else it asks for.
     #[test]
     fn what_is_asked_for_is_kept() {
-        for (key, value) in
-            [("blocks_per_plane", "30"), ("over_provisioning", "0.6"), ("device.gc_hard", "4"), ("space_bytes", "8192"), ("fill", "0.3")]
-        {
+        for (key, value) in [
+            ("blocks_per_plane", "30"),
+            ("over_provisioning", "0.6"),
+            ("device.gc_reserve_blocks", "4"),
+            ("space_bytes", "8192"),
+            ("fill", "0.3"),
+        ] {
             let torture = Torture { settings: vec![(key.into(), value.into())], ..Torture::default() };
             for number in 0..50 {
                 let config = draw(&torture, "raid5", number).unwrap_or_else(|error| panic!("{key} = {value}, {number}: {error}"));

@@ -75,7 +75,7 @@ impl Flushes {
                 versions.pop_front();
             }
             let content = kept(engine, *lpn);
-            if !versions.iter().any(|(_, promised)| *promised == content) {
+            if !versions.iter().any(|(_, reserved)| *reserved == content) {
                 broken = broken.or(Some(Lpn(*lpn)));
             }
             versions.len() > 1 || versions.front().is_some_and(|(_, newest)| *newest != content)

@@ -33,13 +33,13 @@ pub fn lost_pages(engine: &Engine<Tags>) -> (Vec<Lpn>, Vec<Lpn>) {
         let end = end_of_stripe(engine, first);
         pages.clear();
         pages_of_stripe(engine, first, end, &mut pages);
-        let has_delayed = pages.iter().any(|page| tags.in_nvram(*page) != ZERO);
+        let has_deferred = pages.iter().any(|page| tags.in_nvram(*page) != ZERO);
         let has_base = pages.iter().any(|page| flash.lookup(*page, Version::Base).is_some());
         let (mut span, mut old_parities) = (Span::default(), Vec::new());
         pages.iter().for_each(|page| span.add(tags.in_nvram(*page)));
         for (page, version) in pages.iter().flat_map(|page| VERSIONS.map(|version| (*page, version))) {
             if let Some(ppn) = flash.lookup(page, version).filter(|_| !flash.is_lost(page, version)) {
-                let is_old = has_delayed && !has_base && !holds_data(engine, first, end, page);
+                let is_old = has_deferred && !has_base && !holds_data(engine, first, end, page);
                 if is_old { old_parities.push(tags.page(ppn)) } else { span.add(tags.page(ppn)) }
             }
         }

@@ -89,8 +89,8 @@ pub(super) fn rule(key: &str) -> Option<Rule> {
         "allocation" => Rule::By(|draw| {
             // A strip and its copy are in one member, wherever it has room.
             let words: &[&str] = match draw.entry.mirror_chips > 0 {
-                true => &["semi_dynamic", "dynamic"],
-                false => &["semi_dynamic", "semi_dynamic", "static", "dynamic"],
+                true => &["dynamic_member", "dynamic"],
+                false => &["dynamic_member", "dynamic_member", "static", "dynamic"],
             };
             (!draw.is_hybrid()).then(|| draw.random.of_list(words).into())
         }),
@@ -101,12 +101,14 @@ pub(super) fn rule(key: &str) -> Option<Rule> {
         "multi_plane" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["false", "true"]).into())),
         "write_completes" => Rule::AnyWord,
         "gc_threshold" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["0", "0.1", "0.3", "0.5"]).into())),
-        "gc_hard" => Rule::OneOf(&["2", "2", "3"]),
+        "gc_reserve_blocks" => Rule::OneOf(&["2", "2", "3"]),
         "wear_leveling" => Rule::By(|draw| {
             let words: &[&str] = if draw.is_hybrid() { &["none", "dynamic"] } else { &["none", "dynamic", "static"] };
             Some(draw.random.of_list(words).into())
         }),
-        "wear_spread" => Rule::By(|draw| draw.is("wear_leveling", "static").then(|| draw.random.of_list(&["1", "2", "5"]).into())),
+        "wear_leveling_threshold" => {
+            Rule::By(|draw| draw.is("wear_leveling", "static").then(|| draw.random.of_list(&["1", "2", "5"]).into()))
+        }
         "buffer_bytes" => Rule::By(|draw| (draw.buffer() == "dram").then(|| draw.buffered_bytes())),
         "nvram_buffer_bytes" => Rule::By(|draw| (draw.buffer() == "nvram").then(|| draw.buffered_bytes())),
         "nvram_victim" => {

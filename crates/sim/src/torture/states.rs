@@ -2,15 +2,15 @@
 
 use crate::config::{Config, Mapping, WearLeveling, WriteCompletes};
 use crate::engine::in_flight::InFlight;
-use flashraid_flash::{Collecting, Flash};
+use flashraid_flash::{Flash, GcUnderWay};
 use flashraid_redundancy::{Entry, Redundancy};
 use flashraid_vocabulary::MemberId;
 
 /// What the flash is doing, and holds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OnFlash {
-    /// Collections that are under way.
-    pub collecting: Collecting,
+    /// GC runs that are under way.
+    pub collecting: GcUnderWay,
     /// A page is semivalid.
     pub semivalid: bool,
     /// A program goes on in a part that is dead.
@@ -18,11 +18,11 @@ pub struct OnFlash {
 }
 
 impl OnFlash {
-    /// Looks at all members, planes and array units.
+    /// Looks at all members, planes and LUNs.
     pub fn of(flash: &Flash) -> Self {
         let mut members = (0..flash.settings().members()).map(|member| MemberId(member as u16));
         Self {
-            collecting: flash.collections_under_way(),
+            collecting: flash.gc_runs_under_way(),
             semivalid: members.any(|member| flash.held(member).bases > 0),
             programs_dead: flash.has_failures() && flash.programs_in_service().any(|ppn| flash.is_lost_page(ppn)),
         }

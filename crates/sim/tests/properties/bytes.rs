@@ -44,7 +44,7 @@ pub struct Bytes {
     /// The request about to be submitted.
     pub request: Option<HostRequest>,
     /// What NVRAM holds of parities, by local page.
-    pub delayed: BTreeMap<MemberPage, u64>,
+    pub deferred: BTreeMap<MemberPage, u64>,
     page_bytes: u64,
     /// Reads compared.
     pub reads_checked: u64,
@@ -86,7 +86,7 @@ impl Bytes {
             programs: Vec::new(),
             reads: Vec::new(),
             request: None,
-            delayed: BTreeMap::new(),
+            deferred: BTreeMap::new(),
             page_bytes: u64::from(page_bytes),
             reads_checked: 0,
             wrong: Vec::new(),
@@ -107,12 +107,12 @@ impl Bytes {
     fn content_of(&self, id: u32, operation: &Operation, sources: Sources) -> u64 {
         let host = bits(sources.host).fold(0, |sum, strip| sum ^ self.host_strip(id, operation, strip));
         let content = bits(sources.reads).fold(host, |sum, read| sum ^ self.gathered[id as usize].reads[read as usize]);
-        content ^ if sources.delayed { self.delayed_of(id) } else { 0 }
+        content ^ if sources.deferred { self.deferred_of(id) } else { 0 }
     }
 
     /// What NVRAM holds of the parity of an operation's stripe.
-    fn delayed_of(&self, id: u32) -> u64 {
-        self.gathered[id as usize].parity.and_then(|parity| self.delayed.get(&parity)).copied().unwrap_or(0)
+    fn deferred_of(&self, id: u32) -> u64 {
+        self.gathered[id as usize].parity.and_then(|parity| self.deferred.get(&parity)).copied().unwrap_or(0)
     }
 
     fn host_strip(&self, id: u32, operation: &Operation, strip: u32) -> u64 {
@@ -302,13 +302,13 @@ impl Content for Bytes {
         *grown(&mut self.programs, record) = self.content_of(id, operation, sources);
     }
 
-    fn delayed(&mut self, id: u32, operation: &Operation, sources: Sources) {
+    fn deferred(&mut self, id: u32, operation: &Operation, sources: Sources) {
         let content = self.content_of(id, operation, sources);
-        self.delayed.insert(self.gathered[id as usize].parity.unwrap(), content);
+        self.deferred.insert(self.gathered[id as usize].parity.unwrap(), content);
     }
 
-    fn delayed_no_more(&mut self, parity: MemberPage) {
-        self.delayed.remove(&parity);
+    fn deferred_no_more(&mut self, parity: MemberPage) {
+        self.deferred.remove(&parity);
     }
 
     fn programmed(&mut self, record: u32, ppn: Ppn) {

@@ -86,13 +86,13 @@ type Words = ([&'static str; 10], [&'static str; 14]);
 fn words() -> impl Strategy<Value = Words> {
     let device = [
         word(&["channel", "chip"]),
-        word(&["semi_dynamic", "static", "dynamic"]),
+        word(&["dynamic_member", "static", "dynamic"]),
         word(&["auto", "member", "group", "device"]),
         word(&["die", "chip"]),
         word(&["read_first", "fifo"]),
         word(&["program_end", "data_in"]),
         word(&["touched", "page"]),
-        word(&["none", "unit", "chip", "channel"]),
+        word(&["none", "lun", "chip", "channel"]),
         word(&["none", "dynamic", "static"]),
         word(&["WDP", "PDW", "DPW"]),
     ];
@@ -178,13 +178,13 @@ pub fn hybrid_cases(scheme: &'static str) -> impl Strategy<Value = Case> {
 /// Legal settings from any choice.
 fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
     let (mut channels, mut chips, dies, planes, blocks, pages, page_bytes) = shape;
-    let ([mut member, mut allocation, ftl, unit, scheduling, completes, transfer, gc_blocks, wear, order], rest) = words;
-    let [multi_plane, copyback, gc_threshold, gc_hard, serial, parity_in_response, unwritten, rest @ ..] = rest;
+    let ([mut member, mut allocation, ftl, unit, scheduling, completes, transfer, gc_blocking_scope, wear, order], rest) = words;
+    let [multi_plane, copyback, gc_threshold, gc_reserve_blocks, serial, parity_in_response, unwritten, rest @ ..] = rest;
     let [update, spread, groups, read, completes_with, mw_limit, consolidate] = rest;
     if scheme == "cr5m" {
         // One more chip, for copies, which are in the member of the page.
         (channels, chips, member) = (channels.max(3), chips + 1, "channel");
-        allocation = if allocation == "static" { "semi_dynamic" } else { allocation };
+        allocation = if allocation == "static" { "dynamic_member" } else { allocation };
     }
     let by_chip = member == "chip";
     let is_hybrid = more.iter().any(|(key, _)| *key == "log_blocks");
@@ -221,18 +221,18 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: 
             ("member", member),
             ("allocation", allocation),
             ("ftl", ftl),
-            ("array_unit", unit),
+            ("lun", unit),
             ("scheduling", scheduling),
             ("write_completes", completes),
             ("transfer", transfer),
-            ("gc_blocks", gc_blocks),
+            ("gc_blocking_scope", gc_blocking_scope),
             ("wear_leveling", wear),
-            ("wear_spread", spread),
+            ("wear_leveling_threshold", spread),
             ("static_order", order),
             ("multi_plane", multi_plane),
             ("copyback", copyback),
             ("gc_threshold", gc_threshold),
-            ("gc_hard", gc_hard),
+            ("gc_reserve_blocks", gc_reserve_blocks),
             ("serial_subrequests", serial),
             ("parity_in_response", parity_in_response),
             ("unwritten", unwritten),

@@ -145,7 +145,7 @@ fn check_engine<C: Content>(engine: &Engine<C>) {
     engine.media.check().unwrap_or_else(|error| panic!("at {} ns: {error}", engine.now_ns()));
 }
 
-/// What a scheme places in mirror groups, and what the collector moves, never leaves its group (SPEC 2.4).
+/// What a scheme places in mirror groups, and what GC moves, never leaves its group (SPEC 2.4).
 fn check_groups<C: Content>(engine: &Engine<C>) {
     let Some(groups) = engine.scheme().mirror_groups() else { return };
     let (flash, members) = (&engine.media, engine.media.settings().members());
@@ -371,7 +371,7 @@ fn bytes_convict_faults_of_a_buffer() {
         let strategy = if is_nvram { nvram_cases("raid0").boxed() } else { buffered_cases("raid0").boxed() };
         strategy.new_tree(&mut runner_of(number)).expect("no filters").current()
     };
-    let convicts = |case: &Case, fault: Option<BufferFault>| {
+    let detects = |case: &Case, fault: Option<BufferFault>| {
         let config = case.config("raid0");
         let space_pages = config.space_bytes(&*config.build_scheme().unwrap()) / u64::from(config.device.page_bytes);
         let filled = (case.fill * space_pages as f64).floor() as u64;
@@ -381,9 +381,9 @@ fn bytes_convict_faults_of_a_buffer() {
     };
     for (is_nvram, faults) in [(false, &BUFFER_FAULTS[..BUFFER_FAULTS.len() - 2]), (true, &BUFFER_FAULTS[..])] {
         for fault in faults {
-            let found = (0..MOST_CASES).find(|number| convicts(&case_of(*number, is_nvram), Some(*fault)));
+            let found = (0..MOST_CASES).find(|number| detects(&case_of(*number, is_nvram), Some(*fault)));
             let number = found.unwrap_or_else(|| panic!("{fault:?} is not found, NVRAM: {is_nvram}"));
-            assert!(!convicts(&case_of(number, is_nvram), None), "without {fault:?} case {number} is clean");
+            assert!(!detects(&case_of(number, is_nvram), None), "without {fault:?} case {number} is clean");
             println!("{fault:?}, NVRAM: {is_nvram}: case {number}");
         }
     }
@@ -404,7 +404,7 @@ fn tags_convict_faults() {
             Fault::StoreMapOnce | Fault::SwitchMapEarly | Fault::Flash(FlashFault::ForgetMoves) => ("raid5", dftl_cases("raid5").boxed()),
             _ => ("raid5", cases("raid5", 0.0).boxed()),
         };
-        let convicts = |case: &Case, fault: Option<Fault>| {
+        let detects = |case: &Case, fault: Option<Fault>| {
             let config = case.config(scheme);
             let build = || config.build_scheme().unwrap();
             let space_pages = config.space_bytes(&*build()) / u64::from(config.device.page_bytes);
@@ -413,9 +413,9 @@ fn tags_convict_faults() {
             catch_unwind(AssertUnwindSafe(|| drive_tags(case, &config, &build, &|| None, filled, inject))).is_err()
         };
         let case_of = |number: u64| strategy.new_tree(&mut runner_of(number)).expect("no filters").current();
-        let found = (0..MOST_CASES).find(|number| convicts(&case_of(*number), Some(fault)));
+        let found = (0..MOST_CASES).find(|number| detects(&case_of(*number), Some(fault)));
         let number = found.unwrap_or_else(|| panic!("{fault:?} is not found"));
-        assert!(!convicts(&case_of(number), None), "without {fault:?} case {number} is clean");
+        assert!(!detects(&case_of(number), None), "without {fault:?} case {number} is clean");
         println!("{fault:?}: case {number}");
     }
 }

@@ -6,11 +6,11 @@ use crate::{case_of, check_case, for_cases};
 use flashraid_redundancy::testing::{CommitsAnotherFirst, CopyWhenIdle, DecidesInSecondStep};
 use flashraid_redundancy::{Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
 use flashraid_sim::Config;
-use flashraid_vocabulary::{Guardian, Lpn, MemberPage, Ruling, StripeId, View, Wave};
+use flashraid_vocabulary::{GcAdvisor, Lpn, MemberPage, SemivalidAction, StripeId, View, Wave};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What the collector asked and what became of it.
+/// What GC asked and what became of it.
 #[derive(Default)]
 struct Seen {
     commit_first: AtomicU64,
@@ -26,15 +26,15 @@ struct Watched<S> {
     seen: Arc<Seen>,
 }
 
-impl<S: Scheme> Guardian for Watched<S> {
-    fn rule(&self, address: MemberPage) -> Ruling {
-        let ruling = self.inner.rule(address);
-        match ruling {
-            Ruling::CommitFirst => self.seen.commit_first.fetch_add(1, Relaxed),
-            Ruling::Free => self.seen.free.fetch_add(1, Relaxed),
-            Ruling::Move => unreachable!("this scheme leaves moves to the engine"),
+impl<S: Scheme> GcAdvisor for Watched<S> {
+    fn rule(&self, address: MemberPage) -> SemivalidAction {
+        let action = self.inner.rule(address);
+        match action {
+            SemivalidAction::CommitFirst => self.seen.commit_first.fetch_add(1, Relaxed),
+            SemivalidAction::Free => self.seen.free.fetch_add(1, Relaxed),
+            SemivalidAction::Move => unreachable!("this scheme leaves moves to the engine"),
         };
-        ruling
+        action
     }
 }
 

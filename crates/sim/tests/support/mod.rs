@@ -23,7 +23,7 @@ pub fn config(device: &str, scheme: &str, pairs: &[(&str, &str)]) -> Config {
     Config::assemble(Some(device), Some(scheme), None, &pairs).expect("legal settings")
 }
 
-/// The drive of the golden results: collections, static wear levelling, sub-page writes.
+/// The drive of the golden results: GC runs, static wear levelling, sub-page writes.
 pub fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
     config("tiny", scheme, &[&small_pairs(scheme), pairs].concat())
 }
@@ -34,7 +34,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
         ("pages_per_block", "8"),
         ("over_provisioning", "0.3"),
         ("wear_leveling", "static"),
-        ("wear_spread", "3"),
+        ("wear_leveling_threshold", "3"),
         ("fill", "0.9"),
         ("fit", "wrap"),
     ];
@@ -69,7 +69,7 @@ pub const SCENARIOS: [Scenario; 24] = [
         &[("spare_chips", "2"), ("fail", "chip:1.0@request:60,chip:1.1@request:360,page:lpn=7@request:180,block:2.0.0.0.3@request:240")],
     ),
     ("lost", "raid5", &[("rebuild", "none"), ("fail", "chip:0.0@request:120,chip:1.0@request:240")]),
-    ("wear", "cr5m", &[("wear_spread", "1")]),
+    ("wear", "cr5m", &[("wear_leveling_threshold", "1")]),
     ("warmup", "raid1", &[("warmup", "150"), ("fail", "program:1@request:360")]),
     // A part dies while programs of the warm-up wait in it.
     ("warmup-lost", "raid5", &[("warmup", "250"), ("speed", "50"), ("rebuild", "none"), ("fail", "channel:3@request:252")]),
@@ -79,7 +79,7 @@ pub const SCENARIOS: [Scenario; 24] = [
     ("nvram", "raid5", BUFFERS[1]),
     ("data-in", "ppc", &[("write_completes", "data_in"), ("parity_in_response", "false"), ("copyback", "true"), ("drain", "true")]),
     ("planes", "no-pc", &[("multi_plane", "true"), ("planes_per_die", "2"), ("scheduling", "fifo")]),
-    ("chips", "raid0", &[("chips_per_channel", "4"), ("dies_per_chip", "2"), ("array_unit", "chip"), ("gc_blocks", "none")]),
+    ("chips", "raid0", &[("chips_per_channel", "4"), ("dies_per_chip", "2"), ("lun", "chip"), ("gc_blocking_scope", "none")]),
     ("closed", "fra", &[("queue_depth", "5"), ("warmup", "100")]),
     ("gaps", "raid5", &[("speed", "0.05"), ("spare_chips", "1"), ("fail", "chip:3.0@request:240")]),
     ("dftl", "raid5", &[("mapping", "dftl"), ("cmt_entries", "20"), ("blocks_per_plane", "20"), ("over_provisioning", "0.4")]),
@@ -113,7 +113,7 @@ pub fn merged(scheme: &str, pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     let is = |key, value| all.iter().any(|pair| *pair == (String::from(key), String::from(value)));
     // Hybrid mappings move nothing for wear's sake.
     if is("mapping", "bast") || is("mapping", "fast") {
-        all.retain(|(key, _)| !["wear_leveling", "wear_spread"].contains(&key.as_str()));
+        all.retain(|(key, _)| !["wear_leveling", "wear_leveling_threshold"].contains(&key.as_str()));
     }
     all
 }
@@ -223,7 +223,7 @@ pub fn pages(op: HostOp, first: u64, count: u64) -> HostRequest {
     request(op, first * 4096, count * 4096)
 }
 
-/// What a scheme that wraps another one, `self.inner`, leaves to it: all but `decide`, `step` and its `Guardian`.
+/// What a scheme that wraps another one, `self.inner`, leaves to it: all but `decide`, `step` and its `GcAdvisor`.
 #[allow(unused_macros)]
 macro_rules! like_inner {
     () => {
@@ -259,8 +259,8 @@ macro_rules! like_inner {
         fn commit_cost(&self, address: MemberPage) -> (u32, u32) {
             self.inner.commit_cost(address)
         }
-        fn commit_for_collection(&mut self, address: MemberPage, has_room: bool) -> Option<Operation> {
-            self.inner.commit_for_collection(address, has_room)
+        fn commit_for_gc(&mut self, address: MemberPage, can_allocate: bool) -> Option<Operation> {
+            self.inner.commit_for_gc(address, can_allocate)
         }
         fn boxed_clone(&self) -> Box<dyn Scheme> {
             Box::new(self.clone())

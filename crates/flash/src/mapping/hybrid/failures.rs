@@ -1,4 +1,4 @@
-//! What failures do to hybrid mapping: promises that they break are owed, and programs may wait for a page.
+//! What failures do to hybrid mapping: reservations that they break, and programs may wait for a page.
 
 use super::state::EMPTY;
 use super::{Instance, Logical};
@@ -14,10 +14,11 @@ impl Flash {
         let first = domain * self.hybrid().per_instance;
         let in_sequence = if sequential == NONE { NIL } else { self.hybrid().owner[self.blocks.index(plane, sequential)] };
         for logical in first..first + self.hybrid().per_instance {
-            let Logical { data, promised_log, owed, .. } = self.hybrid().logical[logical as usize];
-            let promises = |block: u16| if block == NONE { 0 } else { self.hybrid().promises_in(self.blocks.index(plane, block)) as u16 };
-            let promised = promises(data) + if logical == in_sequence { promises(sequential) } else { 0 } + promised_log;
-            self.hybrid_mut().logical[logical as usize] = Logical { owed: owed + promised, ..EMPTY };
+            let Logical { data, reserved_log, unbacked, .. } = self.hybrid().logical[logical as usize];
+            let reservations =
+                |block: u16| if block == NONE { 0 } else { self.hybrid().reservations_in(self.blocks.index(plane, block)) as u16 };
+            let reserved = reservations(data) + if logical == in_sequence { reservations(sequential) } else { 0 } + reserved_log;
+            self.hybrid_mut().logical[logical as usize] = Logical { unbacked: unbacked + reserved, ..EMPTY };
         }
         for block in 0..self.blocks.planes[plane as usize].blocks as u16 {
             let index = self.blocks.index(plane, block);
@@ -31,25 +32,25 @@ impl Flash {
     /// Whether a program that is about to be queued has its page. One whose promise a failure broke gets another, or waits for it.
     pub(crate) fn keeps_promise(&mut self, id: u32) -> bool {
         let spot = self.spot(self.records[id as usize].slot);
-        if self.promised_block(spot).is_some() {
+        if self.reserved_block(spot).is_some() {
             return true;
         }
-        let owed = &mut self.hybrid_mut().logical[spot.logical as usize].owed;
-        if *owed == 0 {
+        let unbacked = &mut self.hybrid_mut().logical[spot.logical as usize].unbacked;
+        if *unbacked == 0 {
             return true;
         }
-        *owed -= 1;
-        let is_promised = self.promise(self.records[id as usize].slot);
-        if !is_promised {
+        *unbacked -= 1;
+        let is_reserved = self.reserve_page(self.records[id as usize].slot);
+        if !is_reserved {
             self.hybrid_mut().waiting.push(id);
         }
-        is_promised
+        is_reserved
     }
 
     /// A failed program is to have another page.
     pub(crate) fn owe_page(&mut self, slot: u32) {
         let logical = self.logical_of(slot);
-        self.hybrid_mut().logical[logical as usize].owed += 1;
+        self.hybrid_mut().logical[logical as usize].unbacked += 1;
     }
 
     #[cold]
@@ -57,7 +58,7 @@ impl Flash {
         let waiting = std::mem::take(&mut self.hybrid_mut().waiting);
         for id in waiting {
             let Record { slot, domain: of, .. } = self.records[id as usize];
-            if of == domain && self.promise(slot) {
+            if of == domain && self.reserve_page(slot) {
                 self.bind_program(id);
             } else {
                 self.hybrid_mut().waiting.push(id);

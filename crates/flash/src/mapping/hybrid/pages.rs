@@ -9,15 +9,15 @@ use flashraid_vocabulary::Ppn;
 impl Flash {
     /// Takes the promised page of a slot, for a program that starts. It stays pending.
     #[cold]
-    pub(crate) fn take_promised(&mut self, slot: u32) -> Ppn {
+    pub(crate) fn take_reserved(&mut self, slot: u32) -> Ppn {
         let spot = self.spot(slot);
         let Spot { domain, logical, offset } = spot;
         let plane = self.domains[domain as usize].plane;
-        let (block, page) = match self.promised_block(spot) {
+        let (block, page) = match self.reserved_block(spot) {
             Some(block) => {
                 let index = self.blocks.index(plane, block);
                 let (word, bit) = self.hybrid().bit(index, offset);
-                self.hybrid_mut().promised[word] &= !bit;
+                self.hybrid_mut().reserved[word] &= !bit;
                 (block, offset)
             }
             None => {
@@ -38,14 +38,14 @@ impl Flash {
     /// The log block that takes a page now.
     fn log_page(&mut self, domain: u32, logical: u32) -> u16 {
         let hybrid = self.hybrid_mut();
-        hybrid.logical[logical as usize].promised_log -= 1;
+        hybrid.logical[logical as usize].reserved_log -= 1;
         if !hybrid.shared {
             let log = hybrid.logical[logical as usize].log;
             self.remove_log(domain, log);
             self.append_log(domain, log); // the most recently used
             return log;
         }
-        hybrid.instances[domain as usize].promised_random -= 1;
+        hybrid.instances[domain as usize].reserved_random -= 1;
         let (plane, newest) = (self.domains[domain as usize].plane, self.hybrid().instances[domain as usize].newest);
         if newest != NONE && u32::from(self.blocks.blocks[self.blocks.index(plane, newest)].written) < self.pages_per_block {
             return newest;

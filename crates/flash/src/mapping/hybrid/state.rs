@@ -1,7 +1,7 @@
-//! What hybrid mapping knows of logical blocks, log blocks and promises.
+//! What hybrid mapping knows of logical blocks, log blocks and reservations.
 
 use crate::Settings;
-use crate::collection::state::Merge;
+use crate::gc::state::Merge;
 use crate::mapping::blocks::NONE;
 use crate::mapping::space::NIL;
 
@@ -13,16 +13,16 @@ pub(crate) struct Logical {
     /// Under BAST its log block, if it has one.
     pub(crate) log: u16,
     /// Pages of log blocks promised and not taken.
-    pub(crate) promised_log: u16,
+    pub(crate) reserved_log: u16,
     /// Promises that were made before a failure took the plane: their pages are still to be found.
-    pub(super) owed: u16,
+    pub(super) unbacked: u16,
     /// Pages promised, and programmed pages whose operation has not ended.
     pub(crate) active: u16,
     /// A merge runs: no page of it is given out.
     pub(crate) merging: bool,
 }
 
-pub(super) const EMPTY: Logical = Logical { data: NONE, log: NONE, promised_log: 0, owed: 0, active: 0, merging: false };
+pub(super) const EMPTY: Logical = Logical { data: NONE, log: NONE, reserved_log: 0, unbacked: 0, active: 0, merging: false };
 
 /// The mapping of one space domain.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub(crate) struct Instance {
     /// FAST: the offset that would continue its sequence.
     pub(super) sequential_next: u16,
     /// FAST: pages promised and not taken in the other log blocks.
-    pub(super) promised_random: u32,
+    pub(super) reserved_random: u32,
     /// Somebody waits for a page.
     pub(crate) starved: bool,
 }
@@ -55,7 +55,7 @@ impl Instance {
             newest: NONE,
             sequential: NONE,
             sequential_next: 0,
-            promised_random: 0,
+            reserved_random: 0,
             starved: false,
         }
     }
@@ -84,7 +84,7 @@ pub(crate) struct Hybrid {
     pub(crate) instances: Vec<Instance>,
     /// Offsets of data blocks and of sequential log blocks that are programmed or promised, as bits, and those that are promised alone.
     pub(crate) taken: Vec<u64>,
-    pub(super) promised: Vec<u64>,
+    pub(super) reserved: Vec<u64>,
     pub(crate) words: usize,
     /// The logical block that a data block or log block serves (not those that FAST shares).
     pub(crate) owner: Vec<u32>,
@@ -113,7 +113,7 @@ impl Hybrid {
             logical: vec![EMPTY; domains * per_instance as usize],
             instances: vec![Instance::new(NIL, 0); domains],
             taken: vec![0; blocks * words],
-            promised: vec![0; blocks * words],
+            reserved: vec![0; blocks * words],
             words,
             owner: vec![NIL; blocks],
             in_order: vec![false; blocks],
@@ -137,18 +137,18 @@ impl Hybrid {
         self.taken[word] |= bit;
     }
 
-    pub(super) fn is_promised(&self, block: usize, offset: u16) -> bool {
+    pub(super) fn is_reserved(&self, block: usize, offset: u16) -> bool {
         let (word, bit) = self.bit(block, offset);
-        self.promised[word] & bit != 0
+        self.reserved[word] & bit != 0
     }
 
-    pub(crate) fn promises_in(&self, block: usize) -> u32 {
-        self.promised[block * self.words..][..self.words].iter().map(|word| word.count_ones()).sum()
+    pub(crate) fn reservations_in(&self, block: usize) -> u32 {
+        self.reserved[block * self.words..][..self.words].iter().map(|word| word.count_ones()).sum()
     }
 
     pub(crate) fn forget_block(&mut self, block: usize) {
         self.taken[block * self.words..][..self.words].fill(0);
-        self.promised[block * self.words..][..self.words].fill(0);
+        self.reserved[block * self.words..][..self.words].fill(0);
         (self.owner[block], self.in_order[block]) = (NIL, false);
     }
 }

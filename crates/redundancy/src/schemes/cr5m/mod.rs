@@ -4,7 +4,7 @@
 //! of a strip on a data chip and on its channel's mirror chip at once, and leaves the parity alone: the copy guards the new version,
 //! while the superseded version stays on flash as the *base*, which the parity goes on covering for the sake of the other strips. That
 //! saves the pre-reads and the parity program, until the last unmirrored strip of the stripe changes and the parity is made anew. A
-//! write falls back on RAID-5 if a mirror chip that it needs is busy or has had more than its share of writes. The price is a chip a
+//! write falls back on RAID-5 if a mirror chip that it needs is busy or has had more than its share of writes. The overhead is a chip a
 //! channel, and flash for the bases.
 //! Paper: W. Pan, T. Xie, "A Mirroring-Assisted Channel-RAID5 SSD for Mobile Applications", ACM Transactions on Embedded Computing
 //! Systems 17(4), article 75, 2018: section 3.1, Algorithm 1. Rules: SPEC 1.4 (writes), 1.5 (reads), 1.6 (pin credit, pressure), 1.10.
@@ -40,7 +40,7 @@ use crate::{
 };
 use credit::Credit;
 pub use entry::{ENTRY, over};
-use flashraid_vocabulary::{Cause, Change, Guardian, Lpn, MemberPage, PageOperation, Ruling, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{Cause, Change, GcAdvisor, Lpn, MemberPage, PageOperation, SemivalidAction, StripeId, Version, View, Wave};
 use recency::MirroredStripes;
 
 /// How the parity of a stripe is brought up to date.
@@ -243,10 +243,10 @@ fn release<R: Row>(strips: u64, stripe: &Stripe<R>, view: &dyn View, wave: &mut 
     }
 }
 
-impl<M: StripeMap> Guardian for Cr5m<M> {
+impl<M: StripeMap> GcAdvisor for Cr5m<M> {
     /// A base is moved, never lost (SPEC 1.6).
-    fn rule(&self, _address: MemberPage) -> Ruling {
-        Ruling::Move
+    fn rule(&self, _address: MemberPage) -> SemivalidAction {
+        SemivalidAction::Move
     }
 }
 

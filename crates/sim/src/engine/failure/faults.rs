@@ -16,7 +16,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let lost_before = self.lost_versions();
         self.media.fail(&fault);
         if self.translation.is_some() {
-            self.take_map_news(); // of collections that it has cut short
+            self.take_map_events(); // of GC runs that it has cut short
         }
         let mut is_replaced = false;
         if fault == Fault::ParityCache {
@@ -34,7 +34,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         // Programs that can never start, and those who wait for pages that are gone.
         self.take_failed();
         for domain in 0..self.shape.domains {
-            if self.is_hopeless(domain) {
+            if self.is_exhausted(domain) {
                 self.wake_space_waiters(domain);
             }
         }
@@ -56,11 +56,11 @@ impl<C: Content, M: Media> Engine<C, M> {
                 self.note_placed(address);
             }
         }
-        // Commits for collections may run under the locks of others.
+        // Commits for GC runs may run under the locks of others.
         let may_use_it = |operation: &Operation| operation.lock != Lock::None || operation.kind == OperationKind::Commit;
         for slot in self.slots.iter_mut().filter(|slot| slot.is_of_scheme() && slot.started && may_use_it(&slot.operation)) {
             slot.outcomes.read_failed = true;
-            slot.troubled = true;
+            slot.has_error = true;
         }
     }
 
@@ -106,7 +106,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     // ---- space that will not come ----
 
     /// Whether nobody should wait for a page of the domain.
-    pub(in crate::engine) fn is_hopeless(&self, domain: u32) -> bool {
+    pub(in crate::engine) fn is_exhausted(&self, domain: u32) -> bool {
         self.media.has_failures() && (self.failures.exhausted[domain as usize] || !self.media.domain_is_alive(domain))
     }
 
@@ -123,7 +123,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         if self.failures.waiting > 0 {
             // What let their repairs start was no event.
-            self.go_on_rebuilding();
+            self.resume_rebuild();
             if self.media.next_event_ns() != NEVER || self.clock.has_pauses() {
                 return true;
             }

@@ -6,7 +6,7 @@
 //! operation anew, from the state that is found then.
 //!
 //! Space in a domain that has lost something may never come back. An operation waits for it like any other, until nothing is under way
-//! that could make some: then the domain counts as exhausted, and operations do without, until the collector gives it a page.
+//! that could make some: then the domain counts as exhausted, and operations do without, until GC gives it a page.
 //!
 //! Reading order: `records` (data), `faults`, `repeats` (the operations under way), `rebuild`.
 

@@ -47,8 +47,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Starts what the rebuild has to do now, and notices its end.
-    pub(in crate::engine) fn go_on_rebuilding(&mut self) {
-        if self.translation.as_ref().is_some_and(|translation| translation.waits_for_room()) {
+    pub(in crate::engine) fn resume_rebuild(&mut self) {
+        if self.translation.as_ref().is_some_and(|translation| translation.waits_for_slot()) {
             self.repair_unplaced_translation_pages();
         }
         if self.repairs_translation_pages() {
@@ -67,8 +67,8 @@ impl<C: Content, M: Media> Engine<C, M> {
                 }
                 self.next_repair(&mut rebuild)
             };
-            let map_waits = self.translation.as_ref().is_some_and(|translation| translation.waits_for_room());
-            let is_complete = rebuild.is_done() && !rebuild.waits_for_room() && !map_waits;
+            let map_waits = self.translation.as_ref().is_some_and(|translation| translation.waits_for_slot());
+            let is_complete = rebuild.is_done() && !rebuild.waits_for_slot() && !map_waits;
             self.failures.rebuild = Some(rebuild);
             match operation {
                 Some(operation) => {

@@ -21,18 +21,18 @@ impl<C: Content, M: Media> Engine<C, M> {
                 let is_gone = is_released || self.media.is_lost(address, version);
                 let slot = &mut self.slots[id as usize];
                 slot.outcomes.read_failed |= is_gone;
-                slot.troubled |= is_gone;
+                slot.has_error |= is_gone;
                 is_gone
             }
             Action::Program => {
                 let slot = &mut self.slots[id as usize];
-                let promised = if version == Version::Copy { &mut slot.promised_copies } else { &mut slot.promised };
-                if *promised & bit != 0 {
+                let reserved = if version == Version::Copy { &mut slot.reserved_copies } else { &mut slot.reserved };
+                if *reserved & bit != 0 {
                     let domain = self.media.domain_of(address, version);
                     if self.media.domain_is_alive(domain) {
                         return false;
                     }
-                    *promised &= !bit;
+                    *reserved &= !bit;
                     self.media.release(address, version);
                 }
                 let record = self.media.unplaced(page_operation, id);
@@ -67,7 +67,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
             Action::Read => {
                 slot.outcomes.read_failed = true;
-                slot.troubled = true;
+                slot.has_error = true;
                 self.media.forget(record);
                 self.fetched(id, about.member);
             }
@@ -115,7 +115,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     fn is_unplaced(&mut self, id: u32, record: u32) {
         let Program { page, version, .. } = self.media.program(record);
         let slot = &mut self.slots[id as usize];
-        slot.troubled = true;
+        slot.has_error = true;
         if version == Version::Copy {
             slot.outcomes.unplaced_copies |= 1 << page.member.0;
             self.media.abort(record);
@@ -161,7 +161,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.drop_work(id);
         let slot = &mut self.slots[id as usize];
         slot.outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
-        slot.unpromised = slot.operation.space & !slot.promised;
+        slot.unreserved = slot.operation.space & !slot.reserved;
         (slot.reads, slot.last, slot.started) = (0, false, false);
         let Operation { step, reads, update_reads, copied, method, .. } = &mut slot.operation;
         (*step, *reads, *update_reads, *copied, *method) = (0, 0, 0, 0, Method::None);
@@ -169,7 +169,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             let operation = slot.operation;
             self.content.restarted(id, &operation);
         }
-        self.promise_and_start(id);
+        self.reserve_and_start(id);
     }
 
     /// Forgets what the operation has programmed and would change.

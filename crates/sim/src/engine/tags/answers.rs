@@ -48,13 +48,13 @@ impl Content for Tags {
             return;
         }
         page.floor = page.floor.max(sequence + 1);
-        let Submission { number: before, content: beneath, .. } = page.versions[index - 1];
+        let Submission { number: before, content: below, .. } = page.versions[index - 1];
         if failed {
             self.is_unknown(lpn, number);
         } else if let Some(failed) = self.unknown.get(&lpn.0).copied() {
-            // What is beneath a part is known if it was zeroed since.
+            // What is below a part is known if it was zeroed since.
             let known_from = if lanes == ALL { number } else { before };
-            if failed < known_from && (lanes == ALL || beneath == ZERO) {
+            if failed < known_from && (lanes == ALL || below == ZERO) {
                 self.unknown.remove(&lpn.0);
             }
         }
@@ -91,7 +91,7 @@ impl Content for Tags {
                 gathered.parts.extend(strips.map(|(strip, entry)| (strip as u8, self.entry(operation.host_page(strip), *entry))));
             }
             OperationKind::Write => {
-                for strip in bits(operation.beneath) {
+                for strip in bits(operation.merge_strips) {
                     // What was submitted last is what this operation is to write.
                     let lanes = self.active[&operation.host_page(strip).0].versions.last().expect("never empty").lanes;
                     gathered.parts.push((strip as u8, Layers::of(sequence, lanes)));
@@ -128,22 +128,22 @@ impl Content for Tags {
         *grown(&mut self.programs, record) = self.content_of(id, operation, sources);
     }
 
-    fn delayed(&mut self, id: u32, operation: &Operation, sources: Sources) {
+    fn deferred(&mut self, id: u32, operation: &Operation, sources: Sources) {
         let content = self.content_of(id, operation, sources);
-        self.delayed.insert(self.gathered[id as usize].parity.expect("NVRAM holds parities"), content);
+        self.deferred.insert(self.gathered[id as usize].parity.expect("NVRAM holds parities"), content);
     }
 
-    fn delayed_no_more(&mut self, parity: MemberPage) {
-        self.delayed.remove(&parity);
+    fn deferred_no_more(&mut self, parity: MemberPage) {
+        self.deferred.remove(&parity);
     }
 
     fn programmed(&mut self, record: u32, ppn: Ppn) {
         self.flash[ppn.0 as usize] = self.programs[record as usize] ^ MASK;
     }
 
-    fn assembled(&mut self, id: u32, operation: &Operation, &Delivery { strip, reads, delayed }: &Delivery) {
+    fn assembled(&mut self, id: u32, operation: &Operation, &Delivery { strip, reads, deferred }: &Delivery) {
         let delivered = &self.gathered[id as usize].reads;
-        let in_nvram = if delayed { self.delayed_of(id) } else { ZERO };
+        let in_nvram = if deferred { self.deferred_of(id) } else { ZERO };
         let content = bits(reads).fold(in_nvram, |sum, read| sum ^ delivered.get(read as usize).copied().unwrap_or(POISON));
         if operation.kind == OperationKind::Read {
             self.compare(id, operation, u32::from(strip), content);
@@ -185,7 +185,7 @@ impl Content for Tags {
                 OperationKind::Write => {
                     let given = self.given(id, strip);
                     // What covers all that flash holds leaves nothing of it, also where a discard that failed was believed.
-                    if given.lanes() == ALL || operation.beneath >> strip & 1 == 0 {
+                    if given.lanes() == ALL || operation.merge_strips >> strip & 1 == 0 {
                         self.durable.set(lpn.0, given);
                     } else {
                         let mut layers = self.durable.get(lpn.0);

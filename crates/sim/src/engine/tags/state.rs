@@ -90,7 +90,7 @@ pub struct Tags {
     /// What the data buffer's entries hold, and of which host page.
     pub(super) entries: Vec<(u64, Layers)>,
     /// What NVRAM holds of parities.
-    pub(super) delayed: FxHashMap<MemberPage, u64>,
+    pub(super) deferred: FxHashMap<MemberPage, u64>,
     pub(super) active: FxHashMap<u64, Page>,
     /// Pages of failed writes, and the number of the latest: old or new, nobody knows, until they are written whole again.
     pub(super) unknown: FxHashMap<u64, u64>,
@@ -113,7 +113,7 @@ impl Tags {
             newest: Pages::new(space_pages),
             durable: Pages::new(space_pages),
             entries: Vec::new(),
-            delayed: FxHashMap::default(),
+            deferred: FxHashMap::default(),
             active: FxHashMap::default(),
             unknown: FxHashMap::default(),
             doubts: Vec::new(),
@@ -179,8 +179,8 @@ impl Tags {
     }
 
     /// NVRAM holds no delayed parity any more.
-    pub fn destroy_delayed(&mut self) {
-        self.delayed.clear();
+    pub fn destroy_deferred(&mut self) {
+        self.deferred.clear();
     }
 
     pub(super) fn active(&mut self, lpn: Lpn) -> &mut Page {
@@ -317,7 +317,7 @@ impl Tags {
         let host = bits(sources.host).fold(ZERO, |content, strip| content ^ self.host_strip(id, operation, strip));
         let reads = &self.gathered[id as usize].reads;
         let content = bits(sources.reads).fold(host, |content, read| content ^ reads.get(read as usize).copied().unwrap_or(POISON));
-        content ^ if sources.delayed { self.delayed_of(id) } else { ZERO }
+        content ^ if sources.deferred { self.deferred_of(id) } else { ZERO }
     }
 
     /// Whether a write or discard of the page has failed since it was written whole: old or new, nobody knows.
@@ -327,11 +327,11 @@ impl Tags {
 
     /// What NVRAM holds of this parity.
     pub fn in_nvram(&self, parity: MemberPage) -> u64 {
-        self.delayed.get(&parity).copied().unwrap_or(ZERO)
+        self.deferred.get(&parity).copied().unwrap_or(ZERO)
     }
 
     /// What it holds of the parity of an operation's stripe.
-    pub(super) fn delayed_of(&self, id: u32) -> u64 {
+    pub(super) fn deferred_of(&self, id: u32) -> u64 {
         self.gathered[id as usize].parity.map_or(ZERO, |parity| self.in_nvram(parity))
     }
 }

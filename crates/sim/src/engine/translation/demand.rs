@@ -6,7 +6,7 @@ use super::state::{LOCK, NOTHING_HELD, Translation, Work, lock_of, stamp};
 use crate::engine::content::Content;
 use crate::engine::slot::{NIL, TRANSLATION};
 use crate::engine::state::Engine;
-use crate::media::{FlashFault, MapNews, Media};
+use crate::media::{FlashFault, MapEvent, Media};
 use flashraid_redundancy::{Lock, Operation};
 use flashraid_vocabulary::{Action, Change, MemberPage, Version, Wave};
 
@@ -154,20 +154,20 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// Takes notice of what the collector moved, and returns whether it did anything. What is not cached is written when the collection has ended,
+    /// Takes notice of what GC moved, and returns whether it did anything. What is not cached is written when the GC run has ended,
     /// all entries of a page at once.
-    pub(in crate::engine) fn take_map_news(&mut self) -> bool {
+    pub(in crate::engine) fn take_map_events(&mut self) -> bool {
         let mut translation = self.translation.take().expect("only under DFTL");
         let mut all_news = std::mem::take(&mut translation.news);
-        self.media.swap_map_news(&mut all_news);
+        self.media.swap_map_events(&mut all_news);
         if self.media.makes(FlashFault::ForgetMoves) {
             all_news.clear();
         }
         let any = !all_news.is_empty();
         for news in all_news.drain(..) {
             match news {
-                MapNews::Moved { plane, version, slot } => translation.moved(plane, version, slot, &self.media),
-                MapNews::Ended { plane } => {
+                MapEvent::Moved { plane, version, slot } => translation.moved(plane, version, slot, &self.media),
+                MapEvent::Ended { plane } => {
                     let mut pages = std::mem::take(&mut translation.grouped[plane as usize]);
                     for page in pages.drain(..) {
                         if translation.stale[page as usize] {
@@ -220,6 +220,6 @@ fn page_of_change(change: &Change) -> Option<MemberPage> {
         | Change::ReleaseCopy(address)
         | Change::Lose(address)
         | Change::Retire(address) => Some(address),
-        Change::Delay(..) | Change::ReleaseDelayed(_) => None,
+        Change::Delay(..) | Change::ReleaseDeferred(_) => None,
     }
 }

@@ -20,7 +20,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             if translation.on_flash[page as usize] == 0 && translation.entries_of(page).any(is_mapped) {
                 translation.placed(page);
                 for copy in translation.copies(page) {
-                    let (plane, ppn) = self.media.place_now(copy, Version::Current, false, &mut self.content);
+                    let (plane, ppn) = self.media.place_untimed(copy, Version::Current, false, &mut self.content);
                     self.content.placed_stamp(ppn, stamp(page, 1));
                     self.media.collect_low_now(plane, &mut self.content);
                 }

@@ -28,7 +28,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             let mut translation = self.translation.take().expect("not lent");
             // A write may have made both copies since, and a failure taken the other one too.
             if let Some(copy) = translation.lost_copy(page, &self.media) {
-                match self.media.has_room(translation.copies(page)[copy]) {
+                match self.media.can_allocate(translation.copies(page)[copy]) {
                     true => self.repair_translation_page(&mut translation, page, copy),
                     false => translation.unplaced.push(page),
                 }

@@ -5,7 +5,7 @@ use super::lists::{EMPTY, List, Lists};
 use super::mirrors::MirrorTable;
 use crate::engine::options::Dftl;
 use crate::engine::slot::{NIL, ROOM};
-use crate::media::{MapNews, Media, Shape};
+use crate::media::{MapEvent, Media, Shape};
 use flashraid_redundancy::{Lock, Operation, OperationKind};
 use flashraid_vocabulary::memory::reserved;
 use flashraid_vocabulary::{Lpn, MemberId, MemberPage, PageOperation, StripeId, Version, Wave};
@@ -62,7 +62,7 @@ pub(super) struct Work {
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
     pub(super) entries: Vec<u64>,
-    /// Entries that the collector changed and that are not cached.
+    /// Entries that GC changed and that are not cached.
     pub(super) moved: FxHashSet<u32>,
     /// Entries of pages that appeared without time: what is being written of their translation pages says so too.
     pub(super) appeared: FxHashSet<u32>,
@@ -91,9 +91,9 @@ pub struct Translation {
     /// By translation page: the operation that will write it and has not gathered its entries yet, and the one that reads it for somebody.
     pub(super) queued: Vec<u32>,
     pub(super) loading: Vec<u32>,
-    /// By translation page: whether the collector changed entries of it that are not cached and not written.
+    /// By translation page: whether GC changed entries of it that are not cached and not written.
     pub(super) stale: Vec<bool>,
-    /// By plane: translation pages that became stale by the collection that runs there.
+    /// By plane: translation pages that became stale by the GC run under way there.
     pub(super) grouped: Vec<Vec<u32>>,
     /// By slot of an operation.
     pub(super) held: Vec<Held>,
@@ -102,7 +102,7 @@ pub struct Translation {
     pub(super) pins: Lists<(u32, bool)>,
     pub(super) victims: Lists<u32>,
     pub(super) waiting: Lists<(u32, u32)>,
-    pub(super) news: Vec<MapNews>,
+    pub(super) news: Vec<MapEvent>,
     /// Repairs under way.
     pub(super) repairs: u32,
     /// Translation pages of which an operation has left a copy without a place, until there is room to repair it.
@@ -185,7 +185,7 @@ impl Translation {
     }
 
     /// Whether a copy of a translation page stays lost until there is room for it.
-    pub(in crate::engine) fn waits_for_room(&self) -> bool {
+    pub(in crate::engine) fn waits_for_slot(&self) -> bool {
         !self.unplaced.is_empty()
     }
 
@@ -250,7 +250,7 @@ impl Translation {
         (0..self.entries).filter(is_forgotten).count() as u64
     }
 
-    /// Entries that GC changed, that no translation page says, and that nobody is about to write. Unless a collection runs there must be none.
+    /// Entries that GC changed, that no translation page says, and that nobody is about to write. Unless a GC run is under way there must be none.
     pub(crate) fn unwritten_moves(&self) -> u64 {
         let is_forgotten = |entry: &&u32| self.queued[self.page_of(**entry) as usize] == NIL;
         self.stored.as_ref().map_or(0, |stored| stored.moved.iter().filter(is_forgotten).count() as u64)

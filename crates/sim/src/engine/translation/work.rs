@@ -131,7 +131,7 @@ impl Translation {
         }
     }
 
-    /// The collector moved a version of a page, or gave it up.
+    /// GC moved a version of a page, or gave it up.
     pub(super) fn moved(&mut self, plane: u32, version: Version, slot: u32, media: &impl Media) {
         let entry = match version {
             Version::Current => slot,
@@ -140,13 +140,13 @@ impl Translation {
             Version::Base | Version::Copy => match self.mirrors.entry(slot) {
                 Some(entry) => entry,
                 None => {
-                    // An operation that ends releases its pages one after another. Releasing one may start a collection, which
+                    // An operation that ends releases its pages one after another. Releasing one may start a GC run, which
                     // gives up the next one if that cannot be read; then the operation releases that, too, and its entry.
                     assert!(media.lookup(self.mirrors.shape.page(slot), version).is_none(), "who has a base or a copy has an entry for it");
                     return;
                 }
             },
-            Version::Delayed => unreachable!("never on flash"),
+            Version::DeferredParity => unreachable!("never on flash"),
         };
         let page = self.page_of(entry);
         if self.table.contains(entry) {

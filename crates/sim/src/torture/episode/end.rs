@@ -49,7 +49,7 @@ impl Episode {
         let is_done = self.rebuilds && self.engine.rebuild_share().is_none() && !self.exceeded;
         let (members, rows) = (flash.settings().members(), flash.settings().pages_per_member);
         let mut pages = (0..rows).flat_map(|page| (0..members).map(move |member| MemberPage::new(member as u16, page)));
-        let is_left = |page: &MemberPage| flash.is_lost(*page, Version::Current) && flash.has_room(*page);
+        let is_left = |page: &MemberPage| flash.is_lost(*page, Version::Current) && flash.can_allocate(*page);
         if let Some(page) = pages.find(is_left).filter(|_| is_done) {
             return Err((None, format!("the rebuild has ended, and there is room for {page:?}, which is still lost")));
         }
@@ -74,8 +74,8 @@ impl Episode {
         (0..translation.pages()).find(|page| {
             let Some((_, copies)) = translation.stored_at(*page) else { return false };
             let lost = copies.map(|copy| flash.is_lost(copy, Version::Current));
-            let has_room = |copy: usize| lost[copy] && !lost[1 - copy] && flash.has_room(copies[copy]);
-            has_room(0) || has_room(1)
+            let can_allocate = |copy: usize| lost[copy] && !lost[1 - copy] && flash.can_allocate(copies[copy]);
+            can_allocate(0) || can_allocate(1)
         })
     }
 
@@ -88,7 +88,7 @@ impl Episode {
             pages.clear();
             verify::pages_of_stripe(engine, first, end, &mut pages);
             let is_lost = |page: &MemberPage| VERSIONS.iter().any(|version| flash.is_lost(*page, *version));
-            if pages.iter().any(is_lost) && pages.iter().all(|page| flash.has_room(*page)) {
+            if pages.iter().any(is_lost) && pages.iter().all(|page| flash.can_allocate(*page)) {
                 return Some(Lpn(first));
             }
             first = end;

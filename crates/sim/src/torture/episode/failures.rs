@@ -144,7 +144,7 @@ impl Episode {
         }
         self.failed = Some(NVRAM);
         self.engine.fail(Fault::ParityCache);
-        self.engine.content.destroy_delayed();
+        self.engine.content.destroy_deferred();
         *self.faults.entry("parity_cache").or_default() += 1;
     }
 

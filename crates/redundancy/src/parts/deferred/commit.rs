@@ -1,6 +1,6 @@
 //! Commits: parities that NVRAM holds are brought to flash (SPEC 4.4, commit, widen and rebuild).
 
-use super::{Delayed, Rule, can_be_covered};
+use super::{DeferredParity, Rule, can_be_covered};
 use crate::parts::bits;
 use crate::parts::raid::waits_for_reads;
 use crate::parts::stripe::Stripe;
@@ -8,9 +8,9 @@ use crate::stripe_map::{Row, StripeMap};
 use crate::{CommitCause, Failure, Operation, Outcomes, Step};
 use flashraid_vocabulary::{Cause, Change, PageOperation, Sources, View, Wave};
 
-impl<M: StripeMap, R: Rule> Delayed<M, R> {
+impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
     /// Brings the parity to flash; without space for it, NVRAM is made to cover the whole stripe (widen). Fails if either would cost what is lost and
-    /// recoverable: then the entry stays, and the collector moves the bases.
+    /// recoverable: then the entry stays, and GC moves the bases.
     pub(super) fn commit(
         &mut self,
         operation: &mut Operation,
@@ -21,8 +21,8 @@ impl<M: StripeMap, R: Rule> Delayed<M, R> {
     ) -> Step {
         let row = &stripe.row;
         if outcomes.unplaced != 0 {
-            // The stripe goes without a parity, unless something that is lost needs one. The collector can do otherwise.
-            let goes_without = stripe.lost.current == 0 && operation.commit != CommitCause::Collection;
+            // The stripe goes without a parity, unless something that is lost needs one. GC can do otherwise.
+            let goes_without = stripe.lost.current == 0 && operation.commit != CommitCause::Gc;
             return if goes_without { Step::Done } else { Step::Failed(Failure::NoSpace) };
         }
         if operation.step == 0 {
@@ -45,7 +45,7 @@ impl<M: StripeMap, R: Rule> Delayed<M, R> {
             }
         }
         operation.step += 1;
-        let sources = Sources { host: 0, reads: bits::lowest(operation.reads.into()), delayed: true };
+        let sources = Sources { host: 0, reads: bits::lowest(operation.reads.into()), deferred: true };
         let is_widened = !Self::has_space_for_parity(operation, row);
         let counted = if is_widened { &mut self.counts.widened } else { &mut self.counts.commits[operation.commit as usize] };
         counted.count(operation.reads);

@@ -1,6 +1,6 @@
 //! The second phase of a merge: copies and erases.
 
-use crate::collection::state::{Merge, Stage};
+use crate::gc::state::{Merge, Stage};
 use crate::mapping::blocks::{NONE, State};
 use crate::nand::records::Work;
 use crate::{Flash, FlashFault, MergeKind};
@@ -9,12 +9,12 @@ use flashraid_vocabulary::{Observer, Ppn, Version};
 impl Flash {
     pub(super) fn start_copies(&mut self, plane: u32) {
         self.merge_mut(plane).begun = true;
-        if self.merge(plane).logicals.is_empty() { self.after_erase(plane) } else { self.go_on_merging(plane) }
+        if self.merge(plane).logicals.is_empty() { self.after_erase(plane) } else { self.resume_merge(plane) }
     }
 
     /// Begins the merge of the current logical block.
     pub(crate) fn prepare_logical(&mut self, plane: u32) {
-        let log = self.collections[plane as usize].victim;
+        let log = self.gc_runs[plane as usize].victim;
         let index = self.blocks.index(plane, log);
         let Merge { logicals, current, .. } = self.merge(plane);
         let is_own = self.hybrid().owner[index] == logicals[*current];
@@ -41,7 +41,7 @@ impl Flash {
             }
             self.merge_mut(plane).offset += 1;
             let Some(ppn) = self.slot_in(logical, offset).and_then(|slot| self.maps.get(Version::Current, slot)) else { continue };
-            let is_logged = || self.block_of(ppn) == self.blocks.index(plane, self.collections[plane as usize].victim);
+            let is_logged = || self.block_of(ppn) == self.blocks.index(plane, self.gc_runs[plane as usize].victim);
             if self.makes(FlashFault::MergeDataOnly) && is_logged() {
                 continue;
             }
@@ -73,19 +73,19 @@ impl Flash {
     }
 
     /// Begins the next logical block, and copies its first page.
-    fn go_on_merging(&mut self, plane: u32) {
+    fn resume_merge(&mut self, plane: u32) {
         self.prepare_logical(plane);
         self.continue_merge(plane);
     }
 
     /// Copies the next page, or erases what is left over.
-    pub(in crate::collection) fn continue_merge(&mut self, plane: u32) {
+    pub(in crate::gc) fn continue_merge(&mut self, plane: u32) {
         match self.next_copy(plane) {
             Some(from) => {
-                let state = &mut self.collections[plane as usize];
+                let state = &mut self.gc_runs[plane as usize];
                 (state.stage, state.moving) = (Stage::Moving, from.0);
                 let work = if self.settings.copyback { Work::CopyBack } else { Work::MoveRead };
-                self.collection_work(plane, work, from.0);
+                self.gc_work(plane, work, from.0);
             }
             None => {
                 self.logical_merged(plane);
@@ -97,7 +97,7 @@ impl Flash {
     /// All pages of the current logical block are in its new data block.
     pub(crate) fn logical_merged(&mut self, plane: u32) {
         let domain = self.domain_of_merge(plane);
-        let log = self.collections[plane as usize].victim;
+        let log = self.gc_runs[plane as usize].victim;
         let Merge { logicals, current, kind, target, .. } = self.merge(plane);
         let (logical, kind, target) = (logicals[*current], *kind, *target);
         let sequential = self.hybrid().instances[domain].sequential;
@@ -130,13 +130,13 @@ impl Flash {
             self.merge_mut(plane).erase.push((old, false));
         }
         self.merge_mut(plane).current += 1;
-        if !self.without_time {
+        if !self.untimed {
             self.collected.merges[kind as usize] += 1;
         }
     }
 
     /// Erases the next block that is left over.
-    pub(in crate::collection) fn erase_next(&mut self, plane: u32) {
+    pub(in crate::gc) fn erase_next(&mut self, plane: u32) {
         let Some(&(block, _)) = self.merge(plane).erase.last() else { return self.after_erase(plane) };
         let index = self.blocks.index(plane, block);
         if self.blocks.blocks[index].bases > 0 && !self.makes(FlashFault::CommitLogOnly) {
@@ -146,16 +146,16 @@ impl Flash {
         }
         self.blocks.blocks[index].state = State::Victim;
         if self.blocks.blocks[index].reads > 0 && !self.makes(FlashFault::EraseUnderRead) {
-            self.collections[plane as usize].stage = Stage::Reads;
+            self.gc_runs[plane as usize].stage = Stage::Reads;
             self.block_units(plane, false);
             return;
         }
-        self.collections[plane as usize].stage = Stage::Erasing;
-        self.collection_work(plane, Work::Erase, self.first_ppn(index).0);
+        self.gc_runs[plane as usize].stage = Stage::Erasing;
+        self.gc_work(plane, Work::Erase, self.first_ppn(index).0);
     }
 
     /// A block that was left over is erased.
-    pub(in crate::collection) fn merge_erased<O: Observer>(&mut self, plane: u32, observer: &mut O) {
+    pub(in crate::gc) fn merge_erased<O: Observer>(&mut self, plane: u32, observer: &mut O) {
         self.erased_block(plane, observer);
         self.erase_next(plane);
     }
@@ -180,14 +180,14 @@ impl Flash {
     fn after_erase(&mut self, plane: u32) {
         let Merge { logicals, current, keeps_log, .. } = self.merge(plane);
         if *current < logicals.len() {
-            return self.go_on_merging(plane);
+            return self.resume_merge(plane);
         }
         if *keeps_log {
             self.give_log(plane);
             return self.erase_next(plane);
         }
-        self.collected.collections += 1;
-        self.collected.time_ns += self.now_ns - self.collections[plane as usize].since_ns;
+        self.collected.gc_runs += 1;
+        self.collected.time_ns += self.now_ns - self.gc_runs[plane as usize].since_ns;
         self.end_merge(plane);
         self.block_units(plane, false);
         self.wake(self.domain_of_plane(plane));
@@ -198,7 +198,7 @@ impl Flash {
 
     /// No page of the shared log block is valid any more.
     pub(crate) fn give_log(&mut self, plane: u32) {
-        let log = self.collections[plane as usize].victim;
+        let log = self.gc_runs[plane as usize].victim;
         self.remove_log(self.domain_of_plane(plane), log);
         let merge = self.merge_mut(plane);
         merge.keeps_log = false;

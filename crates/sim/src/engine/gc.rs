@@ -3,9 +3,9 @@
 use super::content::Content;
 use super::slot::{NIL, NO_JOB};
 use super::state::Engine;
-use crate::media::{Answer, Media, News, Question};
+use crate::media::{Answer, GcQuery, Media, News};
 use flashraid_redundancy::Lock;
-use flashraid_vocabulary::{MemberPage, Ruling};
+use flashraid_vocabulary::{MemberPage, SemivalidAction};
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// Serves what the flash layer wants to know or has to tell. Returns whether there was anything.
@@ -20,47 +20,47 @@ impl<C: Content, M: Media> Engine<C, M> {
                     any |= self.wake_space_waiters(domain);
                     continue;
                 }
-                News::Asked(Question::Victim(plane)) => {
+                News::Asked(GcQuery::Victim(plane)) => {
                     any = true;
                     self.media.answer(Answer::Victim(plane, &|address| self.scheme.commit_cost(address)));
                     continue;
                 }
-                News::Asked(Question::Semivalid(plane, address)) => (plane, address),
+                News::Asked(GcQuery::Semivalid(plane, address)) => (plane, address),
             };
             any = true;
-            let ruling = match self.scheme.rule(address) {
-                Ruling::CommitFirst if !self.commit_for_collection(plane, address) => Ruling::Move,
-                ruling => ruling,
+            let action = match self.scheme.rule(address) {
+                SemivalidAction::CommitFirst if !self.commit_for_gc(plane, address) => SemivalidAction::Move,
+                action => action,
             };
-            if ruling == Ruling::Free
+            if action == SemivalidAction::Free
                 && let Some(stripe) = self.scheme.base_erased(address)
             {
                 self.note_exposed(stripe);
             }
             #[cfg(feature = "mutants")]
-            let ruling = self.distort_ruling(ruling);
-            self.media.answer(Answer::Semivalid(plane, address, ruling));
+            let action = self.distort_action(action);
+            self.media.answer(Answer::Semivalid(plane, address, action));
         }
-        // An answer may have let a collection move on, or end.
-        any | (self.translation.is_some() && self.take_map_news())
+        // An answer may have let a GC run move on, or end.
+        any | (self.translation.is_some() && self.take_map_events())
     }
 
-    /// Starts the commit that the collection of a plane waits for, before whoever waits for its stripe. Returns whether the scheme has one.
+    /// Starts the commit that the GC run of a plane waits for, before whoever waits for its stripe. Returns whether the scheme has one.
     ///
-    /// It waits for nobody who may wait for what the collection is to make: it is promised its pages at once or does without, and an
+    /// It waits for nobody who may wait for what the GC run is to make: it is promised its pages at once or does without, and an
     /// operation that has the stripe but has not started, as it waits for space, starts after it.
-    fn commit_for_collection(&mut self, plane: u32, address: MemberPage) -> bool {
-        let Some(with_room) = self.scheme.commit_for_collection(address, true) else { return false };
-        let operation = match self.promise_at_once(&with_room) {
+    fn commit_for_gc(&mut self, plane: u32, address: MemberPage) -> bool {
+        let Some(with_room) = self.scheme.commit_for_gc(address, true) else { return false };
+        let operation = match self.reserve_at_once(&with_room) {
             true => with_room,
-            false => match self.scheme.commit_for_collection(address, false) {
+            false => match self.scheme.commit_for_gc(address, false) {
                 Some(without_room) => without_room,
                 None => return false,
             },
         };
         let id = self.new_slot(operation, NIL, NO_JOB);
         let slot = &mut self.slots[id as usize];
-        (slot.promised, slot.unpromised, slot.plane) = (operation.space, 0, plane);
+        (slot.reserved, slot.unreserved, slot.plane) = (operation.space, 0, plane);
         let stripe = operation.stripe.0;
         match self.locks.exclusive_holder(stripe) {
             Some(holder) if !self.slots[holder as usize].started => self.go_before(holder, id),
@@ -76,24 +76,24 @@ impl<C: Content, M: Media> Engine<C, M> {
         true
     }
 
-    /// The collection of the plane goes on, and so does the operation whose lock the commit ran under.
+    /// The GC run of the plane goes on, and so does the operation whose lock the commit ran under.
     #[cold]
-    pub(super) fn commit_for_collection_ended(&mut self, id: u32, plane: u32, lender: u32) {
-        if lender != NIL {
-            if self.slots[lender as usize].borrower == id {
-                self.slots[lender as usize].borrower = NIL;
+    pub(super) fn commit_for_gc_ended(&mut self, id: u32, plane: u32, lock_holder: u32) {
+        if lock_holder != NIL {
+            if self.slots[lock_holder as usize].nested == id {
+                self.slots[lock_holder as usize].nested = NIL;
             }
-            self.condition_met(lender);
+            self.condition_met(lock_holder);
         }
         self.media.answer(Answer::Committed(plane));
     }
 
     /// Operation `id` runs under the lock of operation `holder`, which has not started and does not until then.
     fn go_before(&mut self, holder: u32, id: u32) {
-        let former = std::mem::replace(&mut self.slots[holder as usize].borrower, id);
+        let former = std::mem::replace(&mut self.slots[holder as usize].nested, id);
         self.slots[holder as usize].unmet += 1;
         let slot = &mut self.slots[id as usize];
-        (slot.operation.lock, slot.lender) = (Lock::None, holder);
+        (slot.operation.lock, slot.lock_holder) = (Lock::None, holder);
         if former != NIL {
             self.start_after(id, former);
         }

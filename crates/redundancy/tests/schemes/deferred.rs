@@ -9,7 +9,7 @@ use crate::host::{Host, build, scheme};
 use crate::waves::{background_waves, waves};
 use flashraid_redundancy::parts::parity_cache::{ParityCache, Replacement, Update};
 use flashraid_redundancy::{Build, CommitCause, Commits, GuardCounts, OperationKind, Step, find};
-use flashraid_vocabulary::{Action, Cause, Change, HostOp, LocalPage, Lpn, MemberPage, Ruling, Sources, StripeId, Version, View};
+use flashraid_vocabulary::{Action, Cause, Change, HostOp, LocalPage, Lpn, MemberPage, SemivalidAction, Sources, StripeId, Version, View};
 use proptest::prelude::*;
 
 fn only(courses: Vec<Course>) -> Course {
@@ -26,21 +26,21 @@ fn page(member: u16) -> MemberPage {
     MemberPage::new(member, 0)
 }
 
-fn delayed(host: &Host) -> u64 {
-    host.flash.delayed_at(LocalPage(0))
+fn deferred(host: &Host) -> u64 {
+    host.flash.deferred_at(LocalPage(0))
 }
 
 fn guard(host: &Host) -> GuardCounts {
     host.scheme.guard().unwrap()
 }
 
-/// What the changes of a course say of NVRAM: `host STRIPS ^ reads READS ^ delayed`.
+/// What the changes of a course say of NVRAM: `host STRIPS ^ reads READS ^ deferred`.
 fn delays(course: &Course) -> Vec<String> {
     let bits = |mask: u64| (0..64).filter(|bit| mask >> bit & 1 == 1).map(|bit| bit.to_string()).collect::<String>();
     let words = |sources: Sources| {
         let named = [("host ", bits(sources.host)), ("reads ", bits(sources.reads))];
         let named = named.into_iter().filter(|(_, bits)| !bits.is_empty()).map(|(name, bits)| name.to_string() + &bits);
-        named.chain(sources.delayed.then(|| "delayed".to_string())).collect::<Vec<_>>().join(" ^ ")
+        named.chain(sources.deferred.then(|| "delayed".to_string())).collect::<Vec<_>>().join(" ^ ")
     };
     course.changes.iter().filter_map(|change| if let Change::Delay(_, sources) = change { Some(words(*sources)) } else { None }).collect()
 }
@@ -61,18 +61,18 @@ fn figure_6() {
     assert_eq!(waves(&course), [["program host 1/0 4096 keeps base = host 1"]]);
     assert_eq!(delays(&course), ["host 1"]);
     let first = host.expected(1).unwrap();
-    assert_eq!((delayed(&host), host.flash.base(page(1))), (first, Some(old[1])));
+    assert_eq!((deferred(&host), host.flash.base(page(1))), (first, Some(old[1])));
     // Case 2: it has one, and D2 is not associated.
     let course = only(host.write(2, 1));
     assert_eq!(waves(&course), [["program host 2/0 4096 keeps base = host 2"]]);
     assert_eq!(delays(&course), ["host 2 ^ delayed"]);
-    assert_eq!((delayed(&host), host.flash.base(page(2))), (first ^ host.expected(2).unwrap(), Some(old[2])));
+    assert_eq!((deferred(&host), host.flash.base(page(2))), (first ^ host.expected(2).unwrap(), Some(old[2])));
     // Case 3: D1 is associated. One read of what NVRAM has of it; the oldest version stays.
     let course = only(host.write(1, 1));
     assert_eq!(waves(&course), [vec!["read pre_read 1/0 4096"], vec!["program host 1/0 4096 = host 1"]]);
     assert_eq!(delays(&course), ["host 1 ^ reads 0 ^ delayed"]);
     let [second, other] = [1, 2].map(|lpn| host.expected(lpn).unwrap());
-    assert_eq!((delayed(&host), host.flash.base(page(1))), (second ^ other, Some(old[1])));
+    assert_eq!((deferred(&host), host.flash.base(page(1))), (second ^ other, Some(old[1])));
     assert_ne!(first, second);
     assert_eq!((host.flash.current(page(4)), host.flash.held(Version::Base)), (Some(old[4]), 2), "the parity on flash is as it was");
     let GuardCounts { hits, misses, entries, old_pages, most_old_pages, .. } = guard(&host);
@@ -90,7 +90,7 @@ fn figure_7a() {
     assert_eq!(background_waves(&course), [vec!["read commit 0/0 4096"], vec!["program commit 4/0 4096 = delayed ^ reads 0"]]);
     let stripe = [0, 1, 2, 3].map(|lpn| host.expected(lpn).unwrap());
     assert_eq!(host.flash.current(page(4)), Some(stripe.iter().fold(0, |sum, content| sum ^ content)));
-    assert_eq!((host.flash.held(Version::Base), host.flash.held(Version::Delayed)), (0, 0));
+    assert_eq!((host.flash.held(Version::Base), host.flash.held(Version::DeferredParity)), (0, 0));
     assert_eq!((guard(&host).entries, guard(&host).old_pages), (0, 0));
     host.check();
 }
@@ -117,7 +117,7 @@ fn figure_8() {
     let mut sources = Vec::new();
     let lost = |member: u16| move |page: MemberPage, _: Version| page.member.0 == member;
     assert!(host.scheme.recover(Lpn(1), &lost(1), &mut sources));
-    assert_eq!(sources, [(page(2), Version::Current), (page(4), Version::Delayed)]);
+    assert_eq!(sources, [(page(2), Version::Current), (page(4), Version::DeferredParity)]);
     assert!(host.scheme.recover(Lpn(0), &lost(0), &mut sources));
     let of_the_old = [(page(1), Version::Base), (page(2), Version::Base), (page(3), Version::Current), (page(4), Version::Current)];
     assert_eq!(sources, of_the_old);
@@ -285,7 +285,7 @@ fn trims() {
     let course = only(host.trim(1, 1));
     assert_eq!((course.waves.len(), course.end), (0, Step::Done));
     assert_eq!(course.changes, [Change::Delay(page(4), Sources::default()), Change::Retire(page(1))]);
-    assert_eq!((host.flash.current(page(1)), host.flash.held(Version::Base), delayed(&host)), (None, 1, 0));
+    assert_eq!((host.flash.current(page(1)), host.flash.held(Version::Base), deferred(&host)), (None, 1, 0));
     host.check();
     // One read if the strip is associated.
     host.write(2, 1);
@@ -305,7 +305,7 @@ fn trims() {
     // With nothing left of the stripe, everything goes, the place in the cache too.
     host.write(0, 1);
     let course = only(host.trim(0, 4));
-    assert_eq!((course.waves.len(), host.flash.held(Version::Base), host.flash.held(Version::Delayed)), (0, 0, 0));
+    assert_eq!((course.waves.len(), host.flash.held(Version::Base), host.flash.held(Version::DeferredParity)), (0, 0, 0));
     assert_eq!((guard(&host).entries, host.flash.current(page(4))), (0, None));
     host.check();
     assert_eq!(only(host.trim(0, 4)).end, Step::Nothing);
@@ -336,7 +336,7 @@ fn what_nobody_decided_to_write_is_trimmed_with_a_parity() {
         host.appear(2);
         let course = only(host.trim(0, 2));
         assert_eq!(waves(&course), [vec!["read pre_read 2/0 4096"], vec!["program parity 4/0 4096 = reads 0"]]);
-        assert_eq!((guard(&host).entries, host.flash.held(Version::Delayed), host.flash.held(Version::Base)), (0, 0, 0));
+        assert_eq!((guard(&host).entries, host.flash.held(Version::DeferredParity), host.flash.held(Version::Base)), (0, 0, 0));
         host.check();
     }
 }
@@ -455,35 +455,35 @@ fn a_commit_comes_before_the_update_that_needs_its_place() {
     host.check();
 }
 
-/// SPEC 4.4, GC: the collector has a stripe committed; without a page for the parity NVRAM is made to cover all of it.
+/// SPEC 4.4, GC: GC has a stripe committed; without a page for the parity NVRAM is made to cover all of it.
 #[test]
-fn commits_for_the_collector() {
-    for (has_room, entries) in [(true, 0), (false, 1)] {
+fn commits_for_the_gc() {
+    for (can_allocate, entries) in [(true, 0), (false, 1)] {
         let mut host = filled("ppc", &[]);
         host.write(1, 1);
-        assert_eq!((host.scheme.rule(page(1)), host.scheme.moves_bases()), (Ruling::CommitFirst, false));
-        let course = host.collect(page(1), has_room).unwrap();
-        assert_eq!((course.operation.space, reads(&course)), (if has_room { 1 << 4 } else { 0 }, 2));
+        assert_eq!((host.scheme.rule(page(1)), host.scheme.moves_bases()), (SemivalidAction::CommitFirst, false));
+        let course = host.collect(page(1), can_allocate).unwrap();
+        assert_eq!((course.operation.space, reads(&course)), (if can_allocate { 1 << 4 } else { 0 }, 2));
         assert_eq!((host.flash.held(Version::Base), guard(&host).entries, guard(&host).old_pages), (0, entries, 0));
         let all = (0..4).fold(0, |sum, lpn| sum ^ host.expected(lpn).unwrap());
         let counted = Commits { commits: 1, reads: 2 };
-        if has_room {
-            assert_eq!((host.flash.current(page(4)), guard(&host).commits[CommitCause::Collection as usize]), (Some(all), counted));
+        if can_allocate {
+            assert_eq!((host.flash.current(page(4)), guard(&host).commits[CommitCause::Gc as usize]), (Some(all), counted));
         } else {
-            assert_eq!((delayed(&host), guard(&host).widened), (all, counted));
+            assert_eq!((deferred(&host), guard(&host).widened), (all, counted));
             assert_eq!(delays(&course), ["reads 01 ^ delayed"]);
         }
         host.check();
         // Decided state has moved: the next update is a miss, or the commit costs nothing.
         let before = guard(&host);
-        if !has_room {
+        if !can_allocate {
             assert_eq!(host.scheme.commit_cost(page(1)), (0, 1));
         }
         let course = only(host.write(1, 1));
-        assert_eq!((guard(&host).hits - before.hits, reads(&course)), if has_room { (0, 0) } else { (1, 1) });
-        assert_eq!(host.flash.held(Version::Base), u64::from(has_room));
+        assert_eq!((guard(&host).hits - before.hits, reads(&course)), if can_allocate { (0, 0) } else { (1, 1) });
+        assert_eq!(host.flash.held(Version::Base), u64::from(can_allocate));
         host.check();
-        assert_eq!(reads(&only(host.drain())), if has_room { 2 } else { 0 });
+        assert_eq!(reads(&only(host.drain())), if can_allocate { 2 } else { 0 });
         host.check();
         assert!(host.collect(page(1), true).is_none(), "nothing to commit");
     }
@@ -491,13 +491,13 @@ fn commits_for_the_collector() {
     assert!(host.scheme.moves_bases());
     let mut host = host;
     host.write(1, 1);
-    assert_eq!(host.scheme.rule(page(1)), Ruling::Move);
+    assert_eq!(host.scheme.rule(page(1)), SemivalidAction::Move);
     assert!(!filled("fpc", &[]).scheme.moves_bases());
 }
 
-/// A commit of the collector leaves the entry to updates that have been decided and not ended.
+/// A commit of GC leaves the entry to updates that have been decided and not ended.
 #[test]
-fn the_collector_leaves_places_to_those_who_need_them() {
+fn the_gc_leaves_places_to_those_who_need_them() {
     let mut cache = ParityCache::new(8, 4, 1, Replacement::LRU);
     let stripe = flashraid_vocabulary::StripeId(0);
     assert!(!cache.write(stripe, 4, 1).is_hit);
@@ -599,7 +599,7 @@ impl Cached {
     }
 }
 
-/// A request, or a group of pages, or a commit for the collector.
+/// A request, or a group of pages, or a commit for GC.
 pub fn step(host: &mut Host, request: &Request) {
     let aside = request.aside.index(1 << 16) as u64;
     let width = u64::from(host.scheme.width());
@@ -620,7 +620,7 @@ pub fn step(host: &mut Host, request: &Request) {
 /// The counts that a host may never see differ from what its flash holds.
 pub fn check_counts(host: &Host) {
     let counts = host.scheme.guard().unwrap();
-    assert_eq!((counts.entries, counts.old_pages), (host.flash.held(Version::Delayed), host.flash.held(Version::Base)));
+    assert_eq!((counts.entries, counts.old_pages), (host.flash.held(Version::DeferredParity), host.flash.held(Version::Base)));
     assert!(counts.entries <= counts.most_entries);
     assert!(counts.most_old_pages <= counts.most_entries * u64::from(host.scheme.width()));
     let on_one = (0..64).map(|member| host.flash.bases(flashraid_vocabulary::MemberId(member))).max().unwrap();
@@ -631,7 +631,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn delayed_parities_keep_every_page(cached in cached(), requests in prop::collection::vec(request(), 1..60)) {
+    fn deferred_parities_keep_every_page(cached in cached(), requests in prop::collection::vec(request(), 1..60)) {
         let mut host = cached.host();
         for request in &requests {
             step(&mut host, request);

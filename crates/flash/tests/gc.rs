@@ -1,6 +1,6 @@
-//! Collections that commit semivalid pages instead of moving them (SPEC 4.4): which block they choose, and their two phases.
+//! GC runs that commit semivalid pages instead of moving them (SPEC 4.4): which block they choose, and their two phases.
 
-use flashraid_flash::{Blocking, Collected, Placement, Settings};
+use flashraid_flash::{Blocking, GcCounts, Placement, Settings};
 use flashraid_vocabulary::{Cause, Fault, Geometry, MemberPage, Part, Version, View};
 use support::{Host, settings};
 
@@ -22,7 +22,7 @@ fn one_plane(commit_aware: bool) -> Settings {
         },
         pages_per_member: 20,
         gc_threshold: 0.5,
-        gc_blocks: Blocking::Chip,
+        gc_blocking_scope: Blocking::Chip,
         moves_bases: false,
         commit_aware,
         ..settings(Placement::Member)
@@ -89,7 +89,7 @@ fn of_equal_costs_nothing_is_committed() {
 fn commits_come_before_moves() {
     let mut host = overwritten(one_plane(false), &[(1, true), (3, true)]);
     assert_eq!((host.asked, host.commits.len()), ([2, 0], 2));
-    assert_eq!(host.flash.load(page(0).member).collections, 1);
+    assert_eq!(host.flash.load(page(0).member).gc_runs, 1);
     assert_eq!(host.flash.next_event_ns(), u64::MAX, "it waits");
     // The start of the program that brought the plane below the threshold.
     let begun_ns = host.flash.now_ns() - (1 + 4096 + 100);
@@ -104,7 +104,7 @@ fn commits_come_before_moves() {
     assert_eq!((host.flash.counts[1][GC], host.flash.counts[2][GC], erased(&host)), (3, 1, vec![0]));
     assert!(host.flash.lookup(page(1), Version::Base).is_none() && host.flash.lookup(page(3), Version::Base).is_some());
     let time_ns = host.flash.now_ns() - begun_ns;
-    assert_eq!(host.flash.collected, Collected { collections: 1, merges: [0; 3], time_ns }, "from the choice to the erase");
+    assert_eq!(host.flash.collected, GcCounts { gc_runs: 1, merges: [0; 3], time_ns }, "from the choice to the erase");
 }
 
 /// A page that becomes semivalid while commits are under way is moved; one that is released meanwhile is not.
@@ -124,7 +124,7 @@ fn what_is_semivalid_after_the_commits_is_moved() {
 /// Without a threshold a plane collects when its last page for host programs is taken, though all of its garbage is older than the block that it
 /// is in.
 #[test]
-fn the_last_page_starts_a_collection() {
+fn the_last_page_starts_a_gc() {
     let small = Geometry { blocks_per_plane: 4, ..one_plane(false).geometry };
     let mut host = Host::new(Settings { geometry: small, pages_per_member: 9, gc_threshold: 0.0, ..one_plane(false) });
     let mut write = |number: u32| {
@@ -139,14 +139,14 @@ fn the_last_page_starts_a_collection() {
     assert_eq!(write(8), (vec![0], Ok(())));
 }
 
-/// If nothing can be committed and nothing is garbage, the collection would gain nothing: it ends, and does not begin again by itself.
+/// If nothing can be committed and nothing is garbage, the GC run would gain nothing: it ends, and does not begin again by itself.
 #[test]
 fn a_victim_without_gain_is_left() {
     let mut host = overwritten(one_plane(false), &[(0, true), (2, true)]);
     assert_eq!(host.asked, [2, 0], "both are to be moved");
     host.finish();
     assert_eq!((host.flash.counts[1][GC], erased(&host)), (0, vec![]));
-    assert_eq!(host.flash.load(page(0).member).collections, 0);
+    assert_eq!(host.flash.load(page(0).member).gc_runs, 0);
     // Nor does it keep a block with garbage from being collected.
     assert!(host.write(page(8), Version::Current, false));
     host.finish();
@@ -155,15 +155,15 @@ fn a_victim_without_gain_is_left() {
     assert_eq!((host.flash.counts[1][GC], erased(&host)), (3, vec![2]));
 }
 
-/// A commit that ends when a failure has ended its collection changes nothing.
+/// A commit that ends when a failure has ended its GC run changes nothing.
 #[test]
 fn a_late_commit_is_harmless() {
     let mut host = overwritten(one_plane(false), &[(1, true), (3, true)]);
     let ppn = host.flash.lookup(page(0), Version::Current).unwrap();
     let Part::Page { channel, chip, die, plane, block, .. } = host.flash.part_of(ppn) else { unreachable!() };
     host.fail(Fault::Loss(Part::Block { channel, chip, die, plane, block }));
-    assert_eq!(host.flash.load(page(0).member).collections, 0);
+    assert_eq!(host.flash.load(page(0).member).gc_runs, 0);
     while host.end_commit() {}
     host.finish();
-    assert_eq!((host.flash.counts[2][GC], host.flash.take_question()), (0, None));
+    assert_eq!((host.flash.counts[2][GC], host.flash.take_gc_query()), (0, None));
 }

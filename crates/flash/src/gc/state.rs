@@ -1,4 +1,4 @@
-//! How far the collection of a plane is, and what collections have done.
+//! How far the GC run of a plane is, and what GC runs have done.
 
 use crate::mapping::blocks::NONE;
 
@@ -15,15 +15,15 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// Whether the units that a collection blocks are blocked: not while it waits for work that may need them.
+    /// Whether the units that a GC run blocks are blocked: not while it waits for work that may need them.
     pub(crate) fn blocks_units(self) -> bool {
         !matches!(self, Stage::Committing | Stage::Reads)
     }
 }
 
-/// The collection of one plane.
+/// The GC run of one plane.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Collection {
+pub(crate) struct Gc {
     pub(crate) victim: u16,
     pub(crate) cursor: u16,
     pub(crate) stage: Stage,
@@ -39,9 +39,9 @@ pub(crate) struct Collection {
     pub(crate) since_ns: u64,
 }
 
-impl Collection {
-    /// No collection runs.
-    pub const IDLE: Collection = Collection {
+impl Gc {
+    /// No GC runs.
+    pub const IDLE: Gc = Gc {
         victim: NONE,
         cursor: 0,
         stage: Stage::Moving,
@@ -59,9 +59,9 @@ impl Collection {
     }
 }
 
-/// Which collections run.
+/// Which GC runs are under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Collecting {
+pub struct GcUnderWay {
     /// Of data pages, moved page by page.
     pub of_data: bool,
     /// Merges of log blocks.
@@ -72,11 +72,11 @@ pub struct Collecting {
     pub for_wear: bool,
 }
 
-/// What collections have done beside their page operations (`Flash::counts`, causes `Gc` and `Wear`).
+/// What GC runs have done beside their page operations (`Flash::counts`, causes `Gc` and `Wear`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Collected {
+pub struct GcCounts {
     /// Victims erased, or merges of log blocks.
-    pub collections: u64,
+    pub gc_runs: u64,
     /// Logical blocks merged, by `MergeKind`: hybrid mapping only.
     pub merges: [u64; 3],
     /// Time from the choice of a victim to its erasure, of all of them together: they may overlap.
@@ -95,7 +95,7 @@ pub enum MergeKind {
     Full,
 }
 
-/// The merge of one instance, beside what every collection has: its victim is the log block.
+/// The merge of one instance, beside what every GC has: its victim is the log block.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Merge {
     /// Logical blocks that have a valid page in the log block.

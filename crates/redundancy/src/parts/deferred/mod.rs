@@ -6,10 +6,10 @@
 //! entry.
 //!
 //! What an update does to what NVRAM holds is the scheme's (`Rule`). A commit makes the parity of both lines, by whichever reads fewer pages; if the
-//! parity's chip has no page at hand the collector makes do with all strips associated (widen).
+//! parity's chip has no page at hand GC makes do with all strips associated (widen).
 //!
 //! *Decided* state (`ParityCache`) and *durable* state are apart: plans and recovery look at the durable one alone. They differ in what is under
-//! way, and where the collector or a failure intervened: then an operation finds nothing to do, or an update makes an entry that it was to find.
+//! way, and where GC or a failure intervened: then an operation finds nothing to do, or an update makes an entry that it was to find.
 //!
 //! After failures an associated strip is the XOR of NVRAM and the other associated ones, any other strip is the XOR of the parity and what that
 //! covers of the others. A write or trim that finds something of its stripe lost makes NVRAM cover the whole stripe: so nothing that it leaves
@@ -31,7 +31,7 @@ use crate::parts::raid::Raid;
 use crate::parts::stripe::{Guard, Stripe, Sum};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Build, GuardCounts, Operation, OperationKind, Parameter, ParameterError, Values};
-use flashraid_vocabulary::{Cause, Change, Ruling, StripeId, Version, View, Wave, memory};
+use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, memory};
 
 /// How much NVRAM there is for parities.
 pub const PARITY_CACHE_BYTES: Parameter = Parameter {
@@ -54,8 +54,8 @@ pub trait Rule: Clone + Send + 'static {
     /// What a commit makes the parity of, as all newest versions add up to it; `None` if too much is lost.
     fn commit<R: Row>(&self, stripe: &Stripe<R>) -> Option<Sum>;
 
-    /// What the collector does about a base.
-    fn ruling(&self) -> Ruling;
+    /// What GC does about a base.
+    fn action(&self) -> SemivalidAction;
 }
 
 /// What NVRAM will hold of a stripe.
@@ -94,7 +94,7 @@ struct Durable {
 
 /// Stripes with rotating parity that NVRAM delays.
 #[derive(Clone, Debug)]
-pub struct Delayed<M, R> {
+pub struct DeferredParity<M, R> {
     /// Everything that RAID-5 does.
     raid: Raid<M>,
     rule: R,
@@ -117,7 +117,7 @@ pub fn entries(build: &Build, stripes: u32) -> Result<u32, ParameterError> {
     Ok((bytes / build.page_bytes).min(stripes))
 }
 
-impl<M: StripeMap, R: Rule> Delayed<M, R> {
+impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
     /// The scheme `name` over the stripes of `map`. `replacement` says how victims of the cache are chosen.
     pub fn new(name: &str, map: M, build: &Build, rule: R, replacement: Replacement) -> Result<Self, ParameterError> {
         if build.members > MOST_MEMBERS {
@@ -144,11 +144,11 @@ impl<M: StripeMap, R: Rule> Delayed<M, R> {
     }
 
     fn stripe(&self, operation: &Operation, view: &dyn View) -> Stripe<M::Row> {
-        self.raid.stripe(operation, self.associated(operation.stripe), Guard::Delayed, view)
+        self.raid.stripe(operation, self.associated(operation.stripe), Guard::DeferredParity, view)
     }
 
     fn whole_stripe(&self, stripe: StripeId, view: &dyn View) -> Stripe<M::Row> {
-        self.raid.whole_stripe(stripe, self.associated(stripe), Guard::Delayed, view)
+        self.raid.whole_stripe(stripe, self.associated(stripe), Guard::DeferredParity, view)
     }
 
     fn has_space_for_parity(operation: &Operation, row: &M::Row) -> bool {
@@ -174,7 +174,7 @@ impl<M: StripeMap, R: Rule> Delayed<M, R> {
     /// The stripe is committed when the operation ends: it has neither bases nor an entry.
     fn release(&mut self, operation: &Operation, stripe: &Stripe<M::Row>, wave: &mut Wave) {
         self.release_bases(operation, &stripe.row, wave);
-        wave.changes.extend((stripe.dirty != 0).then_some(Change::ReleaseDelayed(stripe.row.parity())));
+        wave.changes.extend((stripe.dirty != 0).then_some(Change::ReleaseDeferred(stripe.row.parity())));
         self.set_next(operation, 0, 0);
     }
 
@@ -202,7 +202,7 @@ impl<M: StripeMap, R: Rule> Delayed<M, R> {
         let strips = |of: Durable| (of.associated.into(), of.bases.into());
         self.counts.moved(strips(before), strips(after));
         debug_assert!(self.counts.entries + u64::from(self.making) <= self.counts.most_entries);
-        // The collector or a repair may have intervened, without a decision.
+        // GC or a repair may have intervened, without a decision.
         if !has_failed && matches!(operation.kind, OperationKind::Commit | OperationKind::Repair) {
             match after.associated {
                 0 => self.cache.committed(operation.stripe),

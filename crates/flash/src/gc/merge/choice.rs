@@ -2,7 +2,7 @@
 
 use crate::mapping::blocks::NONE;
 use crate::mapping::hybrid::Spot;
-use crate::{Flash, FlashFault, Question};
+use crate::{Flash, FlashFault, GcQuery};
 use flashraid_vocabulary::{MemberId, MemberPage, Ppn, Version};
 
 impl Flash {
@@ -24,10 +24,10 @@ impl Flash {
             if hybrid.logical[owner as usize].active == 0 {
                 self.begin_merge(plane, own);
             }
-        } else if self.settings.commit_aware && !hybrid.shared && self.held(member).bases > 0 && !self.without_time {
-            let question = Question::Victim(plane);
-            if !self.questions.contains(&question) {
-                self.questions.push(question);
+        } else if self.settings.commit_aware && !hybrid.shared && self.held(member).bases > 0 && !self.untimed {
+            let query = GcQuery::Victim(plane);
+            if !self.gc_queries.contains(&query) {
+                self.gc_queries.push(query);
             }
         } else {
             self.choose_log(plane, &|_| (0, 0));
@@ -36,7 +36,7 @@ impl Flash {
 
     /// Merges a log block: the least recently used one; if commits count, the cheapest one, by the copies and commits of its merge; under FAST
     /// the oldest. Only those of inactive logical blocks.
-    pub(in crate::collection) fn choose_log(&mut self, plane: u32, commit_cost: &dyn Fn(MemberPage) -> (u32, u32)) {
+    pub(in crate::gc) fn choose_log(&mut self, plane: u32, commit_cost: &dyn Fn(MemberPage) -> (u32, u32)) {
         let mut log = self.hybrid().instances[self.domain_of_merge(plane)].oldest;
         let mut best: Option<(u64, u16)> = None;
         while log != NONE {

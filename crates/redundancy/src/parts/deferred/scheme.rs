@@ -1,6 +1,6 @@
 //! The contract with the engine.
 
-use super::{Delayed, Rule};
+use super::{DeferredParity, Rule};
 use crate::parts::bits::Bits;
 use crate::parts::parity_cache::ParityCache;
 use crate::parts::repair;
@@ -10,16 +10,16 @@ use crate::{
     Addressing, CommitCause, Damage, Decisions, Extent, Group, GuardCounts, Lost, Operation, OperationKind, Outcomes, ParityUpdates,
     Protects, Scheme, Step,
 };
-use flashraid_vocabulary::{Change, Guardian, HostOp, Lpn, MemberPage, Ruling, StripeId, Version, View, Wave, prefetch};
+use flashraid_vocabulary::{Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, prefetch};
 
-impl<M: StripeMap, R: Rule> Guardian for Delayed<M, R> {
-    fn rule(&self, address: MemberPage) -> Ruling {
+impl<M: StripeMap, R: Rule> GcAdvisor for DeferredParity<M, R> {
+    fn rule(&self, address: MemberPage) -> SemivalidAction {
         let stripe = self.raid.map().stripe_of(address);
-        if self.stripes[stripe.0 as usize].bases == 0 { Ruling::Move } else { self.rule.ruling() }
+        if self.stripes[stripe.0 as usize].bases == 0 { SemivalidAction::Move } else { self.rule.action() }
     }
 }
 
-impl<M: StripeMap, R: Rule> Scheme for Delayed<M, R> {
+impl<M: StripeMap, R: Rule> Scheme for DeferredParity<M, R> {
     fn addressing(&self) -> &dyn Addressing {
         &self.raid
     }
@@ -29,7 +29,7 @@ impl<M: StripeMap, R: Rule> Scheme for Delayed<M, R> {
     fn tables(&self, mapped_pages: u64) -> Vec<(&'static str, u64)> {
         let mut tables = vec![("page_map", 4 * mapped_pages)];
         let old_pages = 8 * self.counts.most_entries * u64::from(self.width());
-        tables.extend((self.rule.ruling() != Ruling::Free).then_some(("old_page_hash", old_pages)));
+        tables.extend((self.rule.action() != SemivalidAction::Free).then_some(("old_page_hash", old_pages)));
         tables
     }
 
@@ -91,7 +91,7 @@ impl<M: StripeMap, R: Rule> Scheme for Delayed<M, R> {
 
     fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
         let (number, strip) = self.raid.map().position(lpn);
-        Stripe::new(self.raid.map().row(number), self.associated(number), Guard::Delayed).recover(strip, lost, sources)
+        Stripe::new(self.raid.map().row(number), self.associated(number), Guard::DeferredParity).recover(strip, lost, sources)
     }
 
     fn damage(&self, stripe: StripeId, view: &dyn View) -> Damage {
@@ -114,13 +114,13 @@ impl<M: StripeMap, R: Rule> Scheme for Delayed<M, R> {
         self.raid.updates()
     }
 
-    fn commit_for_collection(&mut self, address: MemberPage, has_room: bool) -> Option<Operation> {
+    fn commit_for_gc(&mut self, address: MemberPage, can_allocate: bool) -> Option<Operation> {
         let stripe = self.raid.map().stripe_of(address);
         if self.associated(stripe) == 0 {
             return None;
         }
         let commit = self.raid.commit(stripe);
-        Some(Operation { commit: CommitCause::Collection, space: if has_room { commit.space } else { 0 }, ..commit })
+        Some(Operation { commit: CommitCause::Gc, space: if can_allocate { commit.space } else { 0 }, ..commit })
     }
 
     fn commit_cost(&self, address: MemberPage) -> (u32, u32) {
@@ -133,7 +133,7 @@ impl<M: StripeMap, R: Rule> Scheme for Delayed<M, R> {
     }
 
     fn moves_bases(&self) -> bool {
-        self.rule.ruling() == Ruling::Move
+        self.rule.action() == SemivalidAction::Move
     }
 
     fn drain(&mut self) -> Option<Operation> {
@@ -147,7 +147,7 @@ impl<M: StripeMap, R: Rule> Scheme for Delayed<M, R> {
             let durable = &mut self.stripes[number as usize];
             if durable.associated != 0 {
                 changes.extend(Bits(durable.bases.into()).map(|strip| Change::ReleaseBase(row.data(strip))));
-                changes.push(Change::ReleaseDelayed(row.parity()));
+                changes.push(Change::ReleaseDeferred(row.parity()));
                 (durable.associated, durable.bases) = (0, 0);
             }
             let is_written = |page| view.is_written(page, Version::Current);

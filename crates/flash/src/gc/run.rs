@@ -1,23 +1,23 @@
-//! The plain course of a collection: its start, the choice of its victim, the moves, and the erase.
+//! The plain course of a GC run: its start, the choice of its victim, the moves, and the erase.
 
-use super::state::{Collection, Stage};
+use super::state::{Gc, Stage};
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
 use crate::mapping::blocks::{NONE, State, Stream};
 use crate::nand::records::{Record, Work};
 use crate::nand::units::each;
-use crate::{Blocking, Flash, FlashFault, MapNews, MemberLoad, Question};
+use crate::{Blocking, Flash, FlashFault, GcQuery, MapEvent, MemberLoad};
 use flashraid_vocabulary::{Cause, MemberPage, Observer, Ppn, Priority, Version};
 
 impl Flash {
     // ---- start ----
 
-    /// Starts a collection if the plane has fewer free pages than the threshold (called after each program into it, so that a
+    /// Starts a GC run if the plane has fewer free pages than the threshold (called after each program into it, so that a
     /// program starts at most one).
     #[inline]
     pub(crate) fn collect_if_low(&mut self, plane: u32) {
         if self.is_low(plane) {
-            self.start_collection(plane);
+            self.start_gc(plane);
         }
     }
 
@@ -29,16 +29,16 @@ impl Flash {
         state.free_pages < state.gc_pages || self.blocks.host_pages(plane) == 0
     }
 
-    /// Starts a collection if host programs get no new block in this plane.
+    /// Starts a GC run if host programs get no new block in this plane.
     #[inline]
     pub(crate) fn collect_if_starved(&mut self, plane: u32) {
-        if self.blocks.planes[plane as usize].free_blocks < self.settings.gc_hard && !self.without_time {
-            self.start_collection(plane);
+        if self.blocks.planes[plane as usize].free_blocks < self.settings.gc_reserve_blocks && !self.untimed {
+            self.start_gc(plane);
         }
     }
 
-    fn start_collection(&mut self, plane: u32) {
-        if self.collections[plane as usize].victim != NONE {
+    fn start_gc(&mut self, plane: u32) {
+        if self.gc_runs[plane as usize].victim != NONE {
             return;
         }
         if !self.victims.pinned(plane).is_empty() {
@@ -53,19 +53,19 @@ impl Flash {
 
     #[cold]
     fn start_among_pinned(&mut self, plane: u32) {
-        let question = Question::Victim(plane);
+        let query = GcQuery::Victim(plane);
         if !self.settings.commit_aware {
             self.choose_victim(plane, &|_| (0, 0));
-        } else if !self.questions.contains(&question) {
-            self.questions.push(question);
+        } else if !self.gc_queries.contains(&query) {
+            self.gc_queries.push(query);
         }
     }
 
-    /// Starts the collection of the plane's cheapest block, if any has a page that need not be moved. `commit_cost` says how many pages the commit
+    /// Starts the GC run of the plane's cheapest block, if any has a page that need not be moved. `commit_cost` says how many pages the commit
     /// of a semivalid page's stripe reads and programs; a block has no two pages of one stripe. Of equally cheap ones, blocks without semivalid pages
     /// come first, then those that have had some for longest.
     pub fn choose_victim(&mut self, plane: u32, commit_cost: &dyn Fn(MemberPage) -> (u32, u32)) {
-        if self.collections[plane as usize].victim != NONE {
+        if self.gc_runs[plane as usize].victim != NONE {
             return;
         }
         if self.hybrid.is_some() {
@@ -105,30 +105,30 @@ impl Flash {
     pub(crate) fn can_move(&self, plane: u32, victim: u16) -> bool {
         let live = u32::from(self.blocks.blocks[self.blocks.index(plane, victim)].live);
         let free_blocks = self.blocks.planes[plane as usize].free_blocks;
-        live <= self.blocks.left(plane, Stream::Collection) + free_blocks * self.pages_per_block
+        live <= self.blocks.left(plane, Stream::Gc) + free_blocks * self.pages_per_block
     }
 
     pub(crate) fn is_collecting(&self, plane: u32) -> bool {
-        self.collections[plane as usize].victim != NONE
+        self.gc_runs[plane as usize].victim != NONE
     }
 
     pub(super) fn collect_block(&mut self, plane: u32, victim: u16, wear: bool) {
         self.claim(plane, victim);
-        self.begin_collection(plane, Collection { victim, wear, ..Collection::IDLE });
+        self.begin_gc(plane, Gc { victim, wear, ..Gc::IDLE });
     }
 
-    pub(super) fn begin_collection(&mut self, plane: u32, collection: Collection) {
-        self.collections[plane as usize] = Collection { since_ns: self.now_ns, ..collection };
-        self.load_of_plane(plane).collections += 1;
-        let block = self.blocks.index(plane, collection.victim);
-        if self.blocks.blocks[block].bases > 0 { self.ask_about_bases(plane, collection.victim) } else { self.start_moves(plane) }
+    pub(super) fn begin_gc(&mut self, plane: u32, gc: Gc) {
+        self.gc_runs[plane as usize] = Gc { since_ns: self.now_ns, ..gc };
+        self.load_of_plane(plane).gc_runs += 1;
+        let block = self.blocks.index(plane, gc.victim);
+        if self.blocks.blocks[block].bases > 0 { self.ask_about_bases(plane, gc.victim) } else { self.start_moves(plane) }
     }
 
     /// Moves and erase, with the units blocked.
     pub(super) fn start_moves(&mut self, plane: u32) {
-        self.collections[plane as usize].stage = Stage::Moving;
+        self.gc_runs[plane as usize].stage = Stage::Moving;
         self.block_units(plane, true);
-        self.continue_collection(plane);
+        self.continue_gc(plane);
     }
 
     /// Takes a block off the victim lists.
@@ -145,10 +145,10 @@ impl Flash {
 
     // ---- what stands still meanwhile ----
 
-    /// Keeps host work off the units that a collection blocks, or lets it on again.
+    /// Keeps host work off the units that a GC run blocks, or lets it on again.
     pub(super) fn block_units(&mut self, plane: u32, blocked: bool) {
         self.mark_units(plane, blocked);
-        if !blocked && self.settings.gc_blocks != Blocking::None {
+        if !blocked && self.settings.gc_blocking_scope != Blocking::None {
             self.kick(self.channel_of_unit(self.unit_of_plane(plane)));
         }
     }
@@ -158,13 +158,13 @@ impl Flash {
         self.units_blocked_by(plane).for_each(|unit| self.set_blocked(unit, blocked));
     }
 
-    /// The units that a collection of the plane blocks.
+    /// The units that a GC run of the plane blocks.
     pub(crate) fn units_blocked_by(&self, plane: u32) -> impl Iterator<Item = u32> + use<> {
         let unit = self.unit_of_plane(plane);
         let first = self.channel_of_unit(unit) * self.units_per_channel;
-        let units = match self.settings.gc_blocks {
+        let units = match self.settings.gc_blocking_scope {
             Blocking::None => 0,
-            Blocking::Unit => 1 << (unit - first),
+            Blocking::Lun => 1 << (unit - first),
             Blocking::Chip => self.chip_units(self.chip_of_unit(unit)),
             Blocking::Channel => u64::MAX >> (64 - self.units_per_channel),
         };
@@ -173,20 +173,21 @@ impl Flash {
 
     // ---- moves and erase ----
 
-    pub(super) fn collection_work(&mut self, plane: u32, work: Work, ppn: u32) {
-        let urgent = self.settings.gc_blocks != Blocking::None || self.blocks.planes[plane as usize].free_blocks < self.settings.gc_hard;
-        let priority = if urgent { Priority::Urgent } else { Priority::Collection };
-        let cause = self.collection_cause(plane);
-        self.submit_collection(plane, work, ppn, cause, priority);
+    pub(super) fn gc_work(&mut self, plane: u32, work: Work, ppn: u32) {
+        let urgent = self.settings.gc_blocking_scope != Blocking::None
+            || self.blocks.planes[plane as usize].free_blocks < self.settings.gc_reserve_blocks;
+        let priority = if urgent { Priority::Urgent } else { Priority::Gc };
+        let cause = self.gc_cause(plane);
+        self.submit_gc(plane, work, ppn, cause, priority);
     }
 
-    pub(super) fn collection_cause(&self, plane: u32) -> Cause {
-        if self.collections[plane as usize].wear { Cause::Wear } else { Cause::Gc }
+    pub(super) fn gc_cause(&self, plane: u32) -> Cause {
+        if self.gc_runs[plane as usize].wear { Cause::Wear } else { Cause::Gc }
     }
 
     /// Moves the next live page of the victim, or erases it when there is none left.
-    pub(super) fn continue_collection(&mut self, plane: u32) {
-        let Collection { victim, mut cursor, move_semivalid, .. } = self.collections[plane as usize];
+    pub(super) fn continue_gc(&mut self, plane: u32) {
+        let Gc { victim, mut cursor, move_semivalid, .. } = self.gc_runs[plane as usize];
         let block = self.blocks.index(plane, victim);
         let first = self.first_ppn(block).0;
         while self.blocks.blocks[block].live > 0 {
@@ -195,22 +196,22 @@ impl Flash {
                 None => cursor += 1,
                 Some(_) if self.has_failures() && self.is_lost_page(Ppn(ppn)) => self.give_up(Ppn(ppn)),
                 Some((Version::Base, slot)) if self.settings.moves_bases && !move_semivalid => {
-                    let state = &mut self.collections[plane as usize];
+                    let state = &mut self.gc_runs[plane as usize];
                     (state.cursor, state.stage) = (cursor, Stage::Asking);
-                    self.questions.push(Question::Semivalid(plane, self.address(slot)));
+                    self.gc_queries.push(GcQuery::Semivalid(plane, self.address(slot)));
                     return;
                 }
                 Some(_) => {
-                    let state = &mut self.collections[plane as usize];
+                    let state = &mut self.gc_runs[plane as usize];
                     (state.cursor, state.stage, state.moving, state.move_semivalid) = (cursor + 1, Stage::Moving, ppn, false);
                     let work = if self.settings.copyback { Work::CopyBack } else { Work::MoveRead };
-                    self.collection_work(plane, work, ppn);
+                    self.gc_work(plane, work, ppn);
                     return;
                 }
             }
         }
         if self.blocks.blocks[block].reads > 0 && !self.makes(FlashFault::EraseUnderRead) {
-            self.collections[plane as usize].stage = Stage::Reads;
+            self.gc_runs[plane as usize].stage = Stage::Reads;
             // The reads that we wait for may be queued at a unit that we block.
             self.block_units(plane, false);
         } else {
@@ -219,11 +220,11 @@ impl Flash {
     }
 
     fn erase_victim(&mut self, plane: u32, first: u32) {
-        self.collections[plane as usize].stage = Stage::Erasing;
-        if self.collections[plane as usize].retires {
+        self.gc_runs[plane as usize].stage = Stage::Erasing;
+        if self.gc_runs[plane as usize].retires {
             return self.retire_victim(plane);
         }
-        self.collection_work(plane, Work::Erase, first);
+        self.gc_work(plane, Work::Erase, first);
     }
 
     /// A read of a plan has ended.
@@ -234,38 +235,38 @@ impl Flash {
         entry.reads -= 1;
         if entry.reads == 0 && entry.state == State::Victim {
             let plane = self.plane_of(ppn);
-            if self.collections[plane as usize].stage == Stage::Reads {
+            if self.gc_runs[plane as usize].stage == Stage::Reads {
                 self.block_units(plane, true);
                 if self.hybrid.is_some() { self.erase_next(plane) } else { self.erase_victim(plane, self.first_ppn(block).0) }
             }
         }
     }
 
-    /// Takes the next page of the plane's collection stream. There always is one, unless failures took from what is kept for that.
+    /// Takes the next page of the plane's GC stream. There always is one, unless failures took from what is kept for that.
     pub(crate) fn take_move_page(&mut self, plane: u32) -> Option<Ppn> {
         if self.hybrid.is_some() {
             return self.is_collecting(plane).then(|| self.merge_page(plane));
         }
         let (block, offset) = match self.has_failures() {
-            false => self.blocks.take(plane, Stream::Collection),
+            false => self.blocks.take(plane, Stream::Gc),
             true => self.take_scarce_move_page(plane)?,
         };
         Some(Ppn(block as u32 * self.pages_per_block + offset))
     }
 
-    /// One step of a collection has ended.
-    pub(crate) fn collection_work_ended<O: Observer>(&mut self, id: u32, observer: &mut O) {
+    /// One step of a GC run has ended.
+    pub(crate) fn gc_work_ended<O: Observer>(&mut self, id: u32, observer: &mut O) {
         let Record { work, owner: plane, ppn, .. } = self.records[id as usize];
         self.free_record(id);
         if self.has_failures() && self.is_cut_short(plane, work, Ppn(ppn)) {
             return self.note_failed();
         }
         match work {
-            Work::MoveRead => self.collection_work(plane, Work::MoveProgram, ppn),
+            Work::MoveRead => self.gc_work(plane, Work::MoveProgram, ppn),
             Work::MoveProgram | Work::CopyBack => {
-                let from = Ppn(self.collections[plane as usize].moving);
+                let from = Ppn(self.gc_runs[plane as usize].moving);
                 self.switch_moved(from, Ppn(ppn), observer);
-                if self.hybrid.is_some() { self.continue_merge(plane) } else { self.continue_collection(plane) }
+                if self.hybrid.is_some() { self.continue_merge(plane) } else { self.continue_gc(plane) }
             }
             Work::Erase if self.hybrid.is_some() => self.merge_erased(plane, observer),
             Work::Erase => {
@@ -304,7 +305,7 @@ impl Flash {
             self.blocks.blocks[block].live += 1;
             self.blocks.blocks[block].bases += base;
             if self.reports_moves() && !self.settings.is_translation(self.address(slot).page) {
-                self.map_news.push(MapNews::Moved { plane: self.plane_of(from), version, slot });
+                self.map_events.push(MapEvent::Moved { plane: self.plane_of(from), version, slot });
             }
         }
         self.settle(block);
@@ -312,24 +313,24 @@ impl Flash {
 
     /// The victim is erased: its block is free again, and space may have been gained.
     pub(crate) fn erased<O: Observer>(&mut self, plane: u32, observer: &mut O) {
-        let Collection { victim, since_ns, .. } = std::mem::replace(&mut self.collections[plane as usize], Collection::IDLE);
+        let Gc { victim, since_ns, .. } = std::mem::replace(&mut self.gc_runs[plane as usize], Gc::IDLE);
         let first = self.first_ppn(self.blocks.index(plane, victim));
-        if !self.without_time {
-            self.collected.collections += 1;
+        if !self.untimed {
+            self.collected.gc_runs += 1;
             self.collected.time_ns += self.now_ns - since_ns;
             #[cfg(feature = "mutants")]
-            if accounting::makes(Slip::CollectionWithoutErase) {
+            if accounting::makes(Slip::GcWithoutErase) {
                 self.collected.time_ns -= self.cell_ns(crate::CellOperation::Erase, first.0);
             }
         }
-        self.load_of_plane(plane).collections -= 1;
+        self.load_of_plane(plane).gc_runs -= 1;
         observer.erased(first, self.pages_per_block);
         if self.has_failures() {
             self.faults.readable_again(first, self.pages_per_block);
         }
         self.change_space(plane, |blocks| blocks.erased(plane, victim));
         if self.reports_moves() {
-            self.map_news.push(MapNews::Ended { plane });
+            self.map_events.push(MapEvent::Ended { plane });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Updates: writes and trims that leave the parity to NVRAM (SPEC 4.4, flush; 4.9 item 18, trim).
 
-use super::{Delayed, Durable, Next, Rule, can_be_covered};
+use super::{DeferredParity, Durable, Next, Rule, can_be_covered};
 use crate::parts::bits::{self, Bits};
 use crate::parts::raid::waits_for_reads;
 use crate::parts::stripe::{Losses, Stripe, Sum};
@@ -11,17 +11,17 @@ use flashraid_vocabulary::{Cause, Change, Sources, View, Wave};
 /// What covers the whole stripe but for `changed`, and how: with what NVRAM holds (`Rmw`) or without (`Rcw`); `None` and nothing if too much is lost.
 fn made_anew<R: Row>(stripe: &Stripe<R>, changed: u64) -> (Method, Sum) {
     match Bits(stripe.all() & !changed).try_fold(Sum::default(), |sum, strip| Some(sum ^ stripe.newest(strip)?)) {
-        Some(sum) => (if sum.delayed { Method::Rmw } else { Method::Rcw }, sum),
+        Some(sum) => (if sum.deferred { Method::Rmw } else { Method::Rcw }, sum),
         None => (Method::None, Sum::default()),
     }
 }
 
-impl<M: StripeMap, R: Rule> Delayed<M, R> {
+impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
     /// What an update of `changed` does, `None` if anything would cost what is lost and recoverable. In its first step it decides on the method:
     /// `Deferred` as the scheme says; with something lost, NVRAM is made to cover the whole stripe with what it held (`Rmw`) or without (`Rcw`), or
     /// there is no parity that could be made (`None`).
     fn next(&self, operation: &mut Operation, stripe: &Stripe<M::Row>, changed: u64) -> Option<Next> {
-        let mut sum = Sum { delayed: operation.method == Method::Rmw, ..Sum::default() };
+        let mut sum = Sum { deferred: operation.method == Method::Rmw, ..Sum::default() };
         if operation.step == 0 && stripe.lost == Losses::default() {
             operation.method = Method::Deferred;
         } else if operation.step == 0 {
@@ -61,7 +61,7 @@ impl<M: StripeMap, R: Rule> Delayed<M, R> {
         let host = if operation.kind == OperationKind::Write { changed } else { 0 };
         // What only serves as old content comes last.
         let reads = bits::lowest(u32::from(operation.reads - operation.update_reads));
-        wave.changes.push(Change::Delay(stripe.row.parity(), Sources { host, reads, delayed: next.sum.delayed }));
+        wave.changes.push(Change::Delay(stripe.row.parity(), Sources { host, reads, deferred: next.sum.deferred }));
         let mut bases = u64::from(self.durable(operation.stripe).bases);
         if next.keeps_bases {
             bases |= self.raid.written(&stripe.row, changed & !stripe.dirty, view);
@@ -160,8 +160,8 @@ impl<M: StripeMap, R: Rule> Delayed<M, R> {
             return self.trim_and_commit(operation, dropped, stripe, view, wave);
         }
         // A page of zeroes that appears until the trim ends changes nothing of its plan.
-        operation.beneath = if operation.step == 0 { dropped } else { operation.beneath };
-        let planned = operation.beneath;
+        operation.merge_strips = if operation.step == 0 { dropped } else { operation.merge_strips };
+        let planned = operation.merge_strips;
         let Some(next) = self.next(operation, stripe, planned) else { return Step::Failed(Failure::NoSpace) };
         if operation.step == 0 {
             if !self.takes_place(operation, &next) {
@@ -209,7 +209,7 @@ impl<M: StripeMap, R: Rule> Delayed<M, R> {
             return Step::Done;
         }
         self.raid.count(operation.method);
-        let sources = Sources { host: 0, reads: bits::lowest(operation.reads.into()), delayed: operation.method == Method::Rmw };
+        let sources = Sources { host: 0, reads: bits::lowest(operation.reads.into()), deferred: operation.method == Method::Rmw };
         self.raid.push_parity_program(&stripe.row, sources, wave);
         Step::Last
     }

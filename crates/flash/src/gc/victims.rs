@@ -1,8 +1,8 @@
 //! Greedy victims in constant time: closed blocks in lists by their number of live pages.
 //!
 //! A block joins the tail of its new list when its number changes, so each list is ordered by who reached the number first,
-//! which is the rule for ties (SPEC 0.5). Blocks with semivalid pages that collections commit are few, as NVRAM bounds them, and what
-//! their collection costs changes with the state of their stripes: they are in a short list of their own, and looked at one by one.
+//! which is the rule for ties (SPEC 0.5). Blocks with semivalid pages that GC runs commit are few, as NVRAM bounds them, and what
+//! their GC costs changes with the state of their stripes: they are in a short list of their own, and looked at one by one.
 
 use crate::mapping::blocks::{Block, NONE};
 
@@ -77,7 +77,7 @@ impl Victims {
         }
     }
 
-    /// Closed blocks of the plane with semivalid pages that collections commit.
+    /// Closed blocks of the plane with semivalid pages that GC runs commit.
     #[inline]
     pub(crate) fn pinned(&self, plane: u32) -> &[u16] {
         &self.pinned[plane as usize]

@@ -1,9 +1,9 @@
 //! A merge from its start to its end, and its first phase: commits of the semivalid pages of what it is to erase.
 
-use crate::collection::state::{Collection, Merge, Stage};
+use crate::gc::state::{Gc, Merge, Stage};
 use crate::mapping::blocks::NONE;
 use crate::mapping::space::NIL;
-use crate::{Flash, FlashFault, Question};
+use crate::{Flash, FlashFault, GcQuery};
 
 impl Flash {
     pub(super) fn domain_of_merge(&self, plane: u32) -> usize {
@@ -40,9 +40,9 @@ impl Flash {
         }
         let erase = std::mem::take(&mut self.merge_mut(plane).erase);
         self.hybrid_mut().merges[domain] = Merge { logicals, erase, target: NONE, keeps_log: true, ..Merge::default() };
-        self.collections[plane as usize] = Collection::of(log, self.now_ns);
-        self.load_of_plane(plane).collections += 1;
-        if !self.without_time {
+        self.gc_runs[plane as usize] = Gc::of(log, self.now_ns);
+        self.load_of_plane(plane).gc_runs += 1;
+        if !self.untimed {
             self.commit_or_go_on(plane);
         }
     }
@@ -54,7 +54,7 @@ impl Flash {
             return erase.iter().map(|(block, _)| *block).collect();
         }
         let sequential = self.hybrid().instances[self.domain_of_merge(plane)].sequential;
-        let mut blocks = vec![self.collections[plane as usize].victim];
+        let mut blocks = vec![self.gc_runs[plane as usize].victim];
         if self.makes(FlashFault::CommitLogOnly) {
             return blocks;
         }
@@ -71,7 +71,7 @@ impl Flash {
         let bases: u16 = blocks.iter().map(|block| self.blocks.blocks[self.blocks.index(plane, *block)].bases).sum();
         let Merge { begun, refused, released, asked, .. } = *self.merge(plane);
         if bases == 0 {
-            self.collections[plane as usize].stage = Stage::Moving;
+            self.gc_runs[plane as usize].stage = Stage::Moving;
             self.block_units(plane, true);
             return if begun { self.erase_next(plane) } else { self.start_copies(plane) };
         }
@@ -80,29 +80,29 @@ impl Flash {
             if !begun {
                 return self.leave_merge(plane);
             }
-            let state = &mut self.collections[plane as usize];
+            let state = &mut self.gc_runs[plane as usize];
             (state.stage, state.uncommitted) = (Stage::Committing, 0);
             return;
         }
         let now_ns = self.now_ns;
         let merge = self.merge_mut(plane);
         (merge.refused, merge.asked) = (false, Some((released, now_ns)));
-        let state = &mut self.collections[plane as usize];
+        let state = &mut self.gc_runs[plane as usize];
         (state.stage, state.uncommitted) = (Stage::Committing, bases);
         for block in blocks.into_iter().rev() {
-            let asked: Vec<_> = self.bases_in(plane, block).map(|slot| Question::Semivalid(plane, self.address(slot))).collect();
-            self.questions.extend(asked.into_iter().rev());
+            let asked: Vec<_> = self.bases_in(plane, block).map(|slot| GcQuery::Semivalid(plane, self.address(slot))).collect();
+            self.gc_queries.extend(asked.into_iter().rev());
         }
     }
 
     /// All questions about semivalid pages are answered, and the commits have ended.
-    pub(in crate::collection) fn merge_settled(&mut self, plane: u32) {
+    pub(in crate::gc) fn merge_settled(&mut self, plane: u32) {
         self.commit_or_go_on(plane);
     }
 
     /// A base was released; a merge that could not get it committed goes on, and one that was put off may begin.
-    pub(in crate::collection) fn base_of_merge_released(&mut self, plane: u32) {
-        let Collection { victim, stage, uncommitted, .. } = self.collections[plane as usize];
+    pub(in crate::gc) fn base_of_merge_released(&mut self, plane: u32) {
+        let Gc { victim, stage, uncommitted, .. } = self.gc_runs[plane as usize];
         if victim == NONE {
             let domain = self.domain_of_plane(plane);
             if domain != NIL && self.hybrid().instances[domain as usize].starved {
@@ -118,7 +118,7 @@ impl Flash {
     }
 
     /// A semivalid page of a merge cannot be committed.
-    pub(in crate::collection) fn merge_refused(&mut self, plane: u32) {
+    pub(in crate::gc) fn merge_refused(&mut self, plane: u32) {
         self.merge_mut(plane).refused = true;
     }
 
@@ -133,8 +133,8 @@ impl Flash {
 
     /// Nothing is merged in the plane any more.
     pub(crate) fn end_merge(&mut self, plane: u32) {
-        self.load_of_plane(plane).collections -= 1;
-        self.collections[plane as usize] = Collection::IDLE;
+        self.load_of_plane(plane).gc_runs -= 1;
+        self.gc_runs[plane as usize] = Gc::IDLE;
         let logicals = std::mem::take(&mut self.merge_mut(plane).logicals);
         for &logical in &logicals {
             self.hybrid_mut().logical[logical as usize].merging = self.makes(FlashFault::KeepMerging);

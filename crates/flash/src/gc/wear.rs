@@ -25,7 +25,7 @@ impl Flash {
     /// Moves the coldest block of the plane if the block just erased is worn that much more, and space is not short.
     pub(super) fn level_wear(&mut self, plane: u32) {
         let Some(spread) = self.settings.wear_static else { return };
-        if self.collections[plane as usize].victim != NONE || self.blocks.planes[plane as usize].free_blocks < self.settings.gc_hard {
+        if self.gc_runs[plane as usize].victim != NONE || self.blocks.planes[plane as usize].free_blocks < self.settings.gc_reserve_blocks {
             return;
         }
         while let Some(Reverse((erases, block))) = self.cold[plane as usize].peek().copied() {

@@ -3,7 +3,7 @@
 //! On 5 members stripe 0 has strip i on member i and its parity on member 4.
 
 use crate::content::{STRIPES, request};
-use crate::delayed::{Cached, cached, check_counts, step};
+use crate::deferred::{Cached, cached, check_counts, step};
 use crate::flash::Course;
 use crate::host::{Host, build, scheme};
 use crate::waves::background_waves;
@@ -106,7 +106,7 @@ fn repairs() {
         }
     }
     // Want of room for the parity: the strip at least; of the strip: nothing.
-    for (full, damage, programs) in [(4, Compute, "1"), (1, Damage::NoRoom, "")] {
+    for (full, damage, programs) in [(4, Compute, "1"), (1, Damage::NoSpace, "")] {
         let mut host = host("1 2", "1 1b");
         host.flash.full.insert(MemberId(full));
         assert_eq!(host.scheme.damage(StripeId(0), &host.flash), damage);
@@ -143,7 +143,7 @@ fn commits_with_something_lost() {
     {
         let mut host = host(associated, lost);
         assert_eq!(pages(&only(host.drain())), [reads, "4"], "{associated}: {lost}");
-        assert_eq!((host.check_degraded(), host.flash.held(Version::Base), host.flash.held(Version::Delayed)), (0, 0, 0));
+        assert_eq!((host.check_degraded(), host.flash.held(Version::Base), host.flash.held(Version::DeferredParity)), (0, 0, 0));
         host.repair_all();
         host.check_each_member();
     }
@@ -178,7 +178,7 @@ fn updates_with_something_lost() {
     let mut host = host("1", "0 4");
     let course = only(host.write(2, 1));
     assert_eq!((course.operation.method, pages(&course)), (Method::None, ["", "2"].map(String::from)));
-    assert_eq!((host.check_degraded(), host.flash.held(Version::Delayed)), (1, 0));
+    assert_eq!((host.check_degraded(), host.flash.held(Version::DeferredParity)), (1, 0));
     assert_eq!(only(host.write_part(0, 512)).end, Step::Failed(Failure::Lost));
     host.write(0, 1);
     assert_eq!((host.check_degraded(), host.repair_all().len()), (0, 1));
@@ -208,14 +208,14 @@ fn what_finds_no_place() {
         let mut host = host("2", lost);
         host.flash.dead.insert(MemberId(4));
         let course = only(host.drain());
-        assert_eq!((course.end, host.flash.held(Version::Delayed)), (end, u64::from(end != Step::Done)));
+        assert_eq!((course.end, host.flash.held(Version::DeferredParity)), (end, u64::from(end != Step::Done)));
         assert_eq!(host.check_degraded(), 0);
     }
-    // The collector moves the base instead: its commit fails, and NVRAM keeps what it has.
+    // GC moves the base instead: its commit fails, and NVRAM keeps what it has.
     let mut host = host("2", "");
     host.flash.dead.insert(MemberId(4));
     let course = host.collect(MemberPage::new(2, 0), true).unwrap();
-    let held = [Version::Delayed, Version::Base].map(|version| host.flash.held(version));
+    let held = [Version::DeferredParity, Version::Base].map(|version| host.flash.held(version));
     assert_eq!((course.end, held), (Step::Failed(Failure::NoSpace), [1, 1]));
     assert_eq!(host.check_degraded(), 0);
 }
@@ -442,7 +442,7 @@ fn play(cached: &Cached, events: &[Event]) {
             host.check_each_member();
         }
         let counts = host.scheme.guard().unwrap();
-        assert_eq!(counts.entries, host.flash.held(Version::Delayed), "{event:?}");
+        assert_eq!(counts.entries, host.flash.held(Version::DeferredParity), "{event:?}");
     }
     host.flash.strike = None;
     host.flash.dead.clear();

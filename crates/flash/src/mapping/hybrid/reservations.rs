@@ -1,4 +1,4 @@
-//! Where pages of logical blocks may go, and promises of such pages.
+//! Where pages of logical blocks may go, and reservations of such pages.
 
 use super::{Hybrid, Instance, Logical, Spot};
 use crate::Flash;
@@ -64,12 +64,12 @@ impl Flash {
         (page < self.settings.pages_per_member).then(|| page * self.members + member)
     }
 
-    // ---- promises ----
+    // ---- reservations ----
 
     /// Where a page may go now.
     fn place_for(&self, Spot { domain, logical, offset }: Spot) -> Option<Place> {
         let hybrid = self.hybrid();
-        let Logical { data, log, promised_log, merging, .. } = hybrid.logical[logical as usize];
+        let Logical { data, log, reserved_log, merging, .. } = hybrid.logical[logical as usize];
         let instance = &hybrid.instances[domain as usize];
         let plane = self.domains[domain as usize].plane;
         let index = |block: u16| self.blocks.index(plane, block);
@@ -87,7 +87,7 @@ impl Flash {
             return match log {
                 NONE if instance.logs < hybrid.most_logs => Some(Place::NewLog),
                 NONE => None,
-                log => (u32::from(promised_log) < left(log)).then_some(Place::Log),
+                log => (u32::from(reserved_log) < left(log)).then_some(Place::Log),
             };
         }
         let sequential = instance.sequential;
@@ -101,11 +101,11 @@ impl Flash {
         let open = if instance.newest == NONE { 0 } else { left(instance.newest) };
         let erased = hybrid.most_logs.saturating_sub(instance.logs + u32::from(sequential == NONE));
         let room = open + erased * self.pages_per_block;
-        (room > instance.promised_random).then_some(Place::Log)
+        (room > instance.reserved_random).then_some(Place::Log)
     }
 
     #[cold]
-    pub(crate) fn promise(&mut self, slot: u32) -> bool {
+    pub(crate) fn reserve_page(&mut self, slot: u32) -> bool {
         let spot = self.spot(slot);
         let Spot { domain, logical, offset } = spot;
         if !self.domain_is_alive(domain) {
@@ -142,32 +142,32 @@ impl Flash {
         let (instance, state) = (&mut hybrid.instances[domain as usize], &mut hybrid.logical[logical as usize]);
         state.active += 1;
         if block == NONE {
-            state.promised_log += 1;
-            instance.promised_random += u32::from(hybrid.shared);
+            state.reserved_log += 1;
+            instance.reserved_random += u32::from(hybrid.shared);
         } else {
             instance.sequential_next += u16::from(block == instance.sequential);
             let (word, bit) = hybrid.bit(index, offset);
             hybrid.taken[word] |= bit;
-            hybrid.promised[word] |= bit;
+            hybrid.reserved[word] |= bit;
         }
         true
     }
 
     /// The block at an offset of which a page is promised.
-    pub(super) fn promised_block(&self, Spot { domain, logical, offset }: Spot) -> Option<u16> {
+    pub(super) fn reserved_block(&self, Spot { domain, logical, offset }: Spot) -> Option<u16> {
         let hybrid = self.hybrid();
         let plane = self.domains[domain as usize].plane;
         let blocks = [hybrid.logical[logical as usize].data, hybrid.instances[domain as usize].sequential];
         blocks.into_iter().find(|block| {
             let index = self.blocks.index(plane, *block);
-            *block != NONE && hybrid.owner[index] == logical && hybrid.is_promised(index, offset)
+            *block != NONE && hybrid.owner[index] == logical && hybrid.is_reserved(index, offset)
         })
     }
 
     /// A promise will not be used.
-    pub(crate) fn break_promise(&mut self, slot: u32) {
+    pub(crate) fn break_reservation(&mut self, slot: u32) {
         let spot = self.spot(slot);
-        let (plane, block) = (self.domains[spot.domain as usize].plane, self.promised_block(spot));
+        let (plane, block) = (self.domains[spot.domain as usize].plane, self.reserved_block(spot));
         let index = block.map(|block| self.blocks.index(plane, block));
         let hybrid = self.hybrid.as_mut().expect("a device with log blocks");
         let state = &mut hybrid.logical[spot.logical as usize];
@@ -175,16 +175,16 @@ impl Flash {
             Some(index) => {
                 let (word, bit) = hybrid.bit(index, spot.offset);
                 hybrid.taken[word] &= !bit;
-                hybrid.promised[word] &= !bit;
+                hybrid.reserved[word] &= !bit;
                 hybrid.in_order[index] = false; // of a sequential log block
             }
-            None if state.owed > 0 => {
-                state.owed -= 1;
+            None if state.unbacked > 0 => {
+                state.unbacked -= 1;
                 return;
             }
             None => {
-                state.promised_log -= 1;
-                hybrid.instances[spot.domain as usize].promised_random -= u32::from(hybrid.shared);
+                state.reserved_log -= 1;
+                hybrid.instances[spot.domain as usize].reserved_random -= u32::from(hybrid.shared);
             }
         }
         self.less_active(spot);

@@ -1,11 +1,11 @@
 //! Decisions: which stripes have entries, in the order of requests (SPEC 4.2, 4.4).
 
-use super::{Delayed, Rule};
+use super::{DeferredParity, Rule};
 use crate::parts::parity_cache::Update;
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Decisions, Operation, OperationKind};
 
-impl<M: StripeMap, R: Rule> Delayed<M, R> {
+impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
     /// Counts an update of a stripe, and makes room for its entry. Returns the operation that it requires.
     fn decide_update(&mut self, update: Update, decisions: &mut Decisions) -> Option<u16> {
         self.counts.hits += u64::from(update.is_hit);

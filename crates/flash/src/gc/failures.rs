@@ -1,42 +1,42 @@
-//! Collection after failures: what it cannot move or erase, and blocks that are emptied to be retired.
+//! GC after failures: what it cannot move or erase, and blocks that are emptied to be retired.
 
-use super::state::{Collection, Stage};
+use super::state::{Gc, Stage};
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
 use crate::mapping::blocks::{NONE, State, Stream};
 use crate::mapping::space::{Domain, NIL};
 use crate::nand::records::Work;
-use crate::{Flash, MapNews, Question};
+use crate::{Flash, GcQuery, MapEvent};
 use flashraid_vocabulary::{Ppn, Version};
 
 impl Flash {
-    /// Ends the collection of a plane as it is, without the erase. Units that it blocked are not offered anything yet.
-    pub(crate) fn cut_collection(&mut self, plane: u32) {
-        let Collection { victim, stage, .. } = std::mem::replace(&mut self.collections[plane as usize], Collection::IDLE);
+    /// Ends the GC run of a plane as it is, without the erase. Units that it blocked are not offered anything yet.
+    pub(crate) fn cut_gc(&mut self, plane: u32) {
+        let Gc { victim, stage, .. } = std::mem::replace(&mut self.gc_runs[plane as usize], Gc::IDLE);
         if victim != NONE {
-            self.load_of_plane(plane).collections -= 1;
+            self.load_of_plane(plane).gc_runs -= 1;
             if stage.blocks_units() {
                 self.mark_units(plane, false);
             }
             self.change_space(plane, |blocks| blocks.planes[plane as usize].debt = false);
             if self.reports_moves() {
-                self.map_news.push(MapNews::Ended { plane });
+                self.map_events.push(MapEvent::Ended { plane });
             }
-            self.questions.retain(|question| !matches!(question, Question::Semivalid(of, _) if *of == plane));
+            self.gc_queries.retain(|query| !matches!(query, GcQuery::Semivalid(of, _) if *of == plane));
         }
     }
 
-    /// The collection has ended early: whatever it kept waiting goes on.
-    fn collection_cut(&mut self, plane: u32) {
+    /// The GC run has ended early: whatever it kept waiting goes on.
+    fn gc_cut(&mut self, plane: u32) {
         self.collect_if_starved(plane);
         self.drain_doomed(plane);
         self.kick(self.channel_of_unit(self.unit_of_plane(plane)));
     }
 
-    /// The victim is lost: the collection ends when what it does has ended, or now if it waits.
+    /// The victim is lost: the GC run ends when what it does has ended, or now if it waits.
     pub(crate) fn victim_lost(&mut self, plane: u32) {
-        if matches!(self.collections[plane as usize].stage, Stage::Asking | Stage::Committing | Stage::Reads) {
-            self.cut_collection(plane);
+        if matches!(self.gc_runs[plane as usize].stage, Stage::Asking | Stage::Committing | Stage::Reads) {
+            self.cut_gc(plane);
         }
     }
 
@@ -49,14 +49,14 @@ impl Flash {
         self.blocks.blocks[block].live -= 1;
         self.blocks.blocks[block].bases -= u16::from(version == Version::Base && !self.settings.moves_bases);
         if self.reports_moves() && !self.settings.is_translation(self.address(slot).page) {
-            self.map_news.push(MapNews::Moved { plane: self.plane_of(ppn), version, slot });
+            self.map_events.push(MapEvent::Moved { plane: self.plane_of(ppn), version, slot });
         }
     }
 
-    /// Whether a failure undid what work of the collector was to do, and if so does what is left to do. `ppn` is the page of the work.
+    /// Whether a failure undid what work of GC was to do, and if so does what is left to do. `ppn` is the page of the work.
     #[cold]
     pub(super) fn is_cut_short(&mut self, plane: u32, work: Work, ppn: Ppn) -> bool {
-        let Collection { victim, moving, .. } = self.collections[plane as usize];
+        let Gc { victim, moving, .. } = self.gc_runs[plane as usize];
         let programs = matches!(work, Work::MoveProgram | Work::CopyBack);
         if self.blocks.planes[plane as usize].dead {
             if programs {
@@ -84,18 +84,18 @@ impl Flash {
         }
         #[cfg(feature = "mutants")]
         if fails && work == Work::Erase && accounting::makes(Slip::FailedEraseTwice) {
-            let (cause, unit) = (self.collection_cause(plane), self.unit_of_plane(plane) as usize);
+            let (cause, unit) = (self.gc_cause(plane), self.unit_of_plane(plane) as usize);
             self.count(2, cause);
             self.units[unit].operations[2][cause as usize] += 1;
         }
         if victim_lost || work == Work::Erase {
-            self.cut_collection(plane);
+            self.cut_gc(plane);
             self.retire_block(plane, victim);
-            self.collection_cut(plane);
+            self.gc_cut(plane);
         } else {
             // The page is moved again, if it is still there.
-            self.collections[plane as usize].cursor = (moving - self.first_ppn(block).0) as u16;
-            self.continue_collection(plane);
+            self.gc_runs[plane as usize].cursor = (moving - self.first_ppn(block).0) as u16;
+            self.continue_gc(plane);
         }
         true
     }
@@ -104,7 +104,7 @@ impl Flash {
     /// the page up.
     #[cold]
     fn is_merge_disturbed(&mut self, plane: u32, work: Work, ppn: Ppn) -> bool {
-        if work == Work::Erase || !self.is_lost_page(Ppn(self.collections[plane as usize].moving)) {
+        if work == Work::Erase || !self.is_lost_page(Ppn(self.gc_runs[plane as usize].moving)) {
             return false;
         }
         if work != Work::MoveRead {
@@ -115,26 +115,26 @@ impl Flash {
         true
     }
 
-    /// The victim of a collection that gives nothing back is empty.
+    /// The victim of a GC run that gives nothing back is empty.
     #[cold]
     pub(super) fn retire_victim(&mut self, plane: u32) {
-        let victim = self.collections[plane as usize].victim;
-        self.cut_collection(plane);
+        let victim = self.gc_runs[plane as usize].victim;
+        self.cut_gc(plane);
         self.retire_block(plane, victim);
-        self.collection_cut(plane);
+        self.gc_cut(plane);
     }
 
     /// A block that is retired in the end gives nothing back: what is taken for its pages is no loan, and leaves the reserve alone.
     #[cold]
     pub(super) fn take_scarce_move_page(&mut self, plane: u32) -> Option<(usize, u32)> {
-        let retires = self.collections[plane as usize].retires;
-        let needed = if retires { self.settings.gc_hard } else { 1 };
-        if self.blocks.left(plane, Stream::Collection) == 0 && self.blocks.planes[plane as usize].free_blocks < needed {
+        let retires = self.gc_runs[plane as usize].retires;
+        let needed = if retires { self.settings.gc_reserve_blocks } else { 1 };
+        if self.blocks.left(plane, Stream::Gc) == 0 && self.blocks.planes[plane as usize].free_blocks < needed {
             return None;
         }
         Some(self.change_space(plane, |blocks| {
             let debt = blocks.planes[plane as usize].debt;
-            let taken = blocks.take(plane, Stream::Collection);
+            let taken = blocks.take(plane, Stream::Gc);
             if retires {
                 blocks.planes[plane as usize].debt = debt;
             }
@@ -142,14 +142,14 @@ impl Flash {
         }))
     }
 
-    /// A move has no page to go to: the collection ends, and its victim stays.
+    /// A move has no page to go to: the GC run ends, and its victim stays.
     #[cold]
     pub(crate) fn move_finds_no_page(&mut self, unit: u32, id: u32) {
         let plane = self.records[id as usize].plane;
         self.free_record(id);
         self.refresh_want(unit);
-        let Collection { victim, retires, .. } = self.collections[plane as usize];
-        self.cut_collection(plane);
+        let Gc { victim, retires, .. } = self.gc_runs[plane as usize];
+        self.cut_gc(plane);
         if victim == NONE {
             return;
         }
@@ -169,13 +169,13 @@ impl Flash {
     /// Moves what lives in a doomed block of the plane, to retire it, if there is space that nobody else needs.
     #[cold]
     pub(crate) fn drain_doomed(&mut self, plane: u32) {
-        if self.collections[plane as usize].victim != NONE || self.without_time {
+        if self.gc_runs[plane as usize].victim != NONE || self.untimed {
             return;
         }
         let state = &self.blocks.planes[plane as usize];
-        let mut most = self.blocks.left(plane, Stream::Collection);
+        let mut most = self.blocks.left(plane, Stream::Gc);
         let domain = self.domain_of_plane(plane);
-        if domain != NIL && state.free_blocks >= self.settings.gc_hard {
+        if domain != NIL && state.free_blocks >= self.settings.gc_reserve_blocks {
             let Domain { free_pages, reserved, .. } = self.domains[domain as usize];
             most += if free_pages - reserved >= i64::from(self.pages_per_block) { self.pages_per_block } else { 0 };
         }
@@ -187,7 +187,7 @@ impl Flash {
         if let Some(victim) = doomed {
             let block = self.blocks.index(plane, victim);
             self.blocks.blocks[block].state = State::Victim;
-            self.begin_collection(plane, Collection { victim, retires: true, ..Collection::IDLE });
+            self.begin_gc(plane, Gc { victim, retires: true, ..Gc::IDLE });
         }
     }
 }
