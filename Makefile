@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates devices profiles -name '*.rs' -o -name '*.toml')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust prove bench mutate validate papers clean
+.PHONY: help demo test test-rust test-python prove bench mutate fuzz validate papers wheel clean
 
 ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 define MISSING
@@ -37,8 +37,10 @@ help:
 	@echo 'make prove     the longer proofs'
 	@echo 'make bench     speed and memory'
 	@echo 'make mutate    SEED=n SAMPLE=30: deliberate changes of the engine, and which of them the tests notice'
+	@echo 'make fuzz      SECONDS=60 for each target: readers, settings and profiles on input that a fuzzer finds'
 	@echo 'make validate  writes docs/validation.md: our figures beside published ones'
 	@echo 'make papers    writes docs/papers: the claims of papers beside our figures'
+	@echo 'make wheel     dist/*.whl: one wheel for every Python from 3.11 on'
 	@echo 'make clean     removes what was built'
 	@echo 'QUICK=1 behind prove, bench, validate or papers: only whether all of it runs, with little work'
 
@@ -48,19 +50,22 @@ demo: .venv/built
 	@.venv/bin/flashraid compare samples/sqlite-transactions.csv.gz --device ssd1 --schemes raid0,raid5 --fill 0.5
 	@echo 'Next: .venv/bin/flashraid run samples/pgbench-transactions.csv.gz --device ssd1 --scheme raid5 --fill 0.5 --verify'
 
-# The release build is for the most part one job for one core: what is Rust alone runs beside it.
+# The release build is for the most part one job for one core, and so is the end of many a test program: both languages are tested at once.
 test: .venv/testing
-	@$(MAKE) -s -j2 .venv/built test-rust
-	.venv/bin/ruff check -q $(PYTHON_SOURCES)
-	.venv/bin/ruff format -q --check $(PYTHON_SOURCES)
-	.venv/bin/mypy
-	$(PYTHON) -m pytest -q -n auto --dist worksteal
+	@$(MAKE) -s -j2 test-python test-rust
 	$(MAKE) -s demo bench validate papers QUICK=1
 
 test-rust:
 	cargo fmt --all --check
 	cargo clippy -q --workspace --all-targets --all-features -- -D warnings
 	cargo test -q --workspace --all-features
+	RUSTDOCFLAGS='-D warnings' cargo doc -q --workspace --all-features --no-deps
+
+test-python: .venv/built .venv/testing
+	.venv/bin/ruff check -q $(PYTHON_SOURCES)
+	.venv/bin/ruff format -q --check $(PYTHON_SOURCES)
+	.venv/bin/mypy
+	$(PYTHON) -m pytest -q -n auto --dist worksteal
 
 prove: .venv/built .venv/testing
 	$(PROVE) cargo test -q $(PROFILE) --workspace --all-features
@@ -72,15 +77,26 @@ bench: .venv/built
 mutate: .venv/installed
 	$(PYTHON) mutation/mutate.py $(or $(SEED),--survivors) $(SAMPLE)
 
+fuzz:
+	@cd fuzz && cargo +nightly fuzz --version >/dev/null || { echo 'make fuzz needs a nightly toolchain and cargo-fuzz (cargo install cargo-fuzz)' >&2; exit 1; }
+	cd fuzz && cargo +nightly fuzz build -s none
+	cd fuzz && for target in $$(cargo +nightly fuzz list); do \
+	  cargo +nightly fuzz run -s none $$target -- -max_total_time=$(or $(SECONDS),60) -verbosity=0 || exit; done
+
 validate: .venv/built
 	$(PYTHON) tests/validation/validate.py $(if $(QUICK),--quick,--write)
 
 papers: .venv/built
 	@for paper in $(notdir $(wildcard papers/*)); do .venv/bin/flashraid reproduce $$paper $(if $(QUICK),--quick,--write docs/papers) || exit; done
 
+wheel: .venv/installed
+	@rm -rf dist
+	.venv/bin/maturin build -q --release --out dist
+	@echo dist/*.whl
+
 clean:
 	cargo clean -q
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis python/flashraid/*.so
+	rm -rf .venv dist .mypy_cache .pytest_cache .ruff_cache .hypothesis python/flashraid/*.so
 	find benches python tests -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/installed: pyproject.toml

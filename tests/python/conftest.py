@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -70,17 +72,41 @@ def device(tmp_path):
     return write_device(tmp_path)
 
 
+@pytest.fixture(scope="session")
+def preloaded():
+    """Calls the command in a folder without loading it anew (preloaded.py)."""
+    ours, theirs = socket.socketpair()
+    line = [sys.executable, Path(__file__).with_name("preloaded.py"), str(theirs.fileno())]
+    server = subprocess.Popen(line, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+    theirs.close()
+    ours.settimeout(120)
+
+    def call(arguments, folder):
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, open(os.devnull) as nothing:
+            message = {"arguments": arguments, "folder": str(folder), "environment": dict(os.environ)}
+            socket.send_fds(ours, [json.dumps(message).encode()], [nothing.fileno(), out.fileno(), errors.fileno()])
+            status = json.loads(ours.recv(64))
+            texts = [file.seek(0) or file.read().decode() for file in (out, errors)]
+        return subprocess.CompletedProcess(["flashraid", *arguments], status, *texts)
+
+    yield call
+    ours.close()
+    server.wait()
+
+
 @pytest.fixture
-def command(tmp_path):
-    """Runs the installed command in an empty folder, with nothing to read from standard input."""
+def command(tmp_path, preloaded):
+    """Runs the command in an empty folder, with nothing to read from standard input; with options of `subprocess.run`, the installed one."""
     folder = tmp_path / "here"
     folder.mkdir()
 
     def run(*arguments, status=0, **options):
-        line = [str(COMMAND), *map(str, arguments)]
-        if "input" not in options:
-            options["stdin"] = subprocess.DEVNULL
-        done = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=120, **options)
+        arguments = list(map(str, arguments))
+        if options:
+            line = [str(COMMAND), *arguments]
+            done = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=120, **options)
+        else:
+            done = preloaded(arguments, folder)
         assert done.returncode == status, (done.returncode, done.stdout[-2000:], done.stderr[-2000:])
         return done
 

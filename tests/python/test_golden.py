@@ -1,6 +1,6 @@
 """The installed package, a release build, gives the golden results.
 
-Those of `crates/sim/tests/determinism.rs`, which compares them with a build that has debug assertions.
+Those of `crates/sim/tests/suite/determinism.rs`, which compares them with a build that has debug assertions.
 """
 
 import json

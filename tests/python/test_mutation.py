@@ -7,7 +7,7 @@ import tomllib
 from math import comb
 
 import pytest
-from conftest import ROOT
+from conftest import PROVE, ROOT
 
 import mutate
 
@@ -87,7 +87,9 @@ def test_mutants_lie_in_each_other():
     assert [text[start:end].count(mutate.HOOK) for start, end in (ranges[1], ranges[2], ranges[3])] == [2, 1, 1]
 
 
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
+@pytest.mark.skipif(
+    not PROVE or shutil.which("cargo") is None, reason="make prove: needs cargo, and compiles a parser of Rust"
+)
 def test_finder():
     """The finder's own tests; it is in no workspace of others."""
     manifest = ["--manifest-path", ROOT / "mutation/Cargo.toml", "--target-dir", ROOT / "target/mutation/list"]

@@ -14,7 +14,7 @@ import time
 
 import polars
 import pytest
-from conftest import COMMAND, ROOT, SAMPLE, write_device, write_trace, writes
+from conftest import COMMAND, PROVE, ROOT, SAMPLE, write_device, write_trace, writes
 
 import flashraid as fr
 from flashraid import outputs as outputs_module
@@ -337,6 +337,7 @@ def test_messages_name_options_in_the_command_and_arguments_in_python(command):
         fr.run(SAMPLE, scheme="raid0", **SETTINGS, timeline_window="1s..2s")
 
 
+@pytest.mark.skipif(not PROVE, reason="make prove: a million events")
 def test_a_truncated_timeline_shows_what_was_over_by_then_and_says_so(tmp_path):
     trace = tmp_path / "long.csv"
     fr.synth(trace, requests=12_000, space_bytes=64 << 20, interval_ns=1_000_000, min_pages=16, max_pages=32)

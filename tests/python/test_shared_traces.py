@@ -1,6 +1,6 @@
 """Real traces beside the repository: each runs, verified, on a device that fits it. Skipped where they are absent.
 
-What their requests are is compared with published counts in crates/workload/tests/shared_traces.rs.
+What their requests are is compared with published counts in crates/workload/tests/suite/shared_traces.rs.
 """
 
 import math

@@ -102,9 +102,9 @@ def test_files_are_named_by_the_user_only(command, device, tmp_path):
 def test_traces_of_one_kind(command, tmp_path, op, scheme):
     """SSDsim: a write-only trace ends in a division by zero, after the whole simulation. MQSim: -nan in the results."""
     trace = write_trace(tmp_path, [(i * 1000, op, *((0, 0) if op == "F" else (i * PAGE, PAGE))) for i in range(50)])
-    arguments = ["run", trace, "--device", device_for(tmp_path), "--scheme", scheme]
+    arguments = ["run", trace, "--device", device_for(tmp_path), "--scheme", scheme, "--json", "r.json"]
     command(*arguments)  # the table too
-    result = json.loads(command(*arguments, "--json").stdout, parse_constant=pytest.fail)
+    result = json.loads((command.folder / "r.json").read_text(), parse_constant=pytest.fail)
     assert result["requests"]["completed"] == 50
 
 

@@ -43,7 +43,7 @@ QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "
 # alone is recomputed nonetheless.
 DECIDED = "counted where the scheme decides, which no operation shows; models without time check it (tests/reference)"
 AT_THE_END = "the state at the end, which no log shows; its parts are checked against the maps by the property tests"
-GIVEN = "given: the configuration, or what follows from it before anything runs (crates/sim/tests/config.rs)"
+GIVEN = "given: the configuration, or what follows from it before anything runs (crates/sim/tests/suite/config.rs)"
 INPUT = "a fact of the trace, which the readers' tests check"
 NOT_RECOMPUTED = {
     "schema version device scheme seed partial config* protects* placement* survives*": GIVEN,
@@ -56,17 +56,17 @@ NOT_RECOMPUTED = {
     "requests/unmapped_reads requests/prefilled_pages": DECIDED,
     "parity_updates* buffer/kind buffer/read_hits buffer/read_misses buffer/write_hits buffer/write_misses": DECIDED,
     "buffer/evictions buffer/pages_written_out buffer/failed_evictions*": DECIDED,
-    "mapping*": "lookups in RAM; crates/sim/tests/translation.rs and a model of the table check them",
+    "mapping*": "lookups in RAM; crates/sim/tests/suite/translation.rs and a model of the table check them",
     "guard/hits guard/misses guard/commit* guard/widened guard/widen_reads": DECIDED,
     "guard/entries guard/most_entries guard/old_pages guard/most_old_pages buffer/pages_buffered": AT_THE_END,
-    "collection/merges_*": "they differ in what they leave, not in what they do: crates/flash/tests/hybrid.rs",
+    "collection/merges_*": "they differ in what they leave, not in what they do: crates/flash/tests/suite/hybrid.rs",
     "members/*/free_blocks members/*/state losses* capacity/live_pages": AT_THE_END,
     "capacity/effective_over_provisioning": AT_THE_END,
     "faults*": "what was injected, as the run was told",
     "rebuild/*/failed* rebuild/*/pages_lost rebuild/*/pages_copied": "what failed, and how pages were brought back: "
     "decided, and checked page by page by torture",
-    "window*": "needs each scheme's rule of what a failure takes: crates/sim/tests/results.rs tries every failure",
-    "verify*": "found by the oracle, and checked by deliberate faults (crates/sim/tests/mutants.rs)",
+    "window*": "needs each scheme's rule of what a failure takes: crates/sim/tests/suite/results.rs tries every failure",
+    "verify*": "found by the oracle, and checked by deliberate faults (crates/sim/tests/suite/mutants.rs)",
     "drain/pages drain/commits drain/simulated_ns drain/flash_ops/*": "a drain comes after all outputs have ended",
     "engine*": "what the machine needed",
 }

@@ -2,9 +2,9 @@
 
 use crate::{INTERRUPTED, json, to_python};
 use flashraid_sim::torture::Torture;
+use flashraid_vocabulary::wall::Stopwatch;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use std::time::{Duration, Instant};
 
 /// Kills devices at random instants and checks everything. `progress(scheme, kills)` is called about ten times a second and stops it by
 /// returning false; so does Ctrl-C. Returns the report as JSON text, and the exit status of the command.
@@ -34,10 +34,9 @@ pub fn torture(
         settings,
         ..Torture::default()
     };
-    let (mut error, mut is_stopped, mut last) = (None, false, Instant::now());
+    let (mut error, mut is_stopped, mut stopwatch) = (None, false, Stopwatch::start());
     let mut go_on = |scheme: &str, kills: u64| {
-        if last.elapsed() >= Duration::from_millis(100) {
-            last = Instant::now();
+        if stopwatch.is_due() {
             let answer = Python::attach(|py| {
                 py.check_signals()?;
                 progress.as_ref().map_or(Ok(true), |progress| progress.call1(py, (scheme, kills))?.is_truthy(py))

@@ -10,10 +10,10 @@ use crate::inject::Injector;
 use crate::result::{Measured, Snapshot};
 use crate::time::LATEST_NS;
 use crate::verify::{Checked, Checks, Verified};
+use flashraid_vocabulary::wall::Stopwatch;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
 use serde_json::Value;
-use std::time::Instant;
 
 /// The engine; contents are a type parameter, so that not tracking them costs nothing.
 #[derive(Clone)]
@@ -66,7 +66,7 @@ impl Simulation {
         } else {
             AnyEngine::Plain(Box::new(assemble::engine(&config, |_| Untracked)?))
         };
-        let began = Instant::now();
+        let stopwatch = Stopwatch::start();
         let mut is_prepared = true;
         let mut go_on = |pages| {
             is_prepared = go_on(pages);
@@ -74,7 +74,7 @@ impl Simulation {
         };
         let survival = with_engine!(&engine, engine => config.survival(engine.scheme()));
         let (filled_pages, preconditioned) = with_engine!(&mut engine, engine => prepare(engine, &config, &mut go_on)?);
-        let fill_seconds = began.elapsed().as_secs_f64();
+        let fill_seconds = stopwatch.seconds();
         let start = with_engine!(&engine, engine => Snapshot::of(engine));
         Ok(Self {
             measured: Measured::from(start),

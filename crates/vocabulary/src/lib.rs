@@ -12,6 +12,7 @@ mod ids;
 pub mod memory;
 mod plan;
 mod talk;
+pub mod wall;
 
 pub use faults::{Fault, Part};
 pub use geometry::Geometry;

@@ -175,6 +175,7 @@ fn measure(path: &Path, text_bytes: u64, format: &str, compression: &str, reques
     let mut batch = Vec::new();
     let mut best_ns = u128::MAX;
     for _ in 0..if is_quick() { 1 } else { PASSES } {
+        #[expect(clippy::disallowed_methods, reason = "it measures real time")]
         let start = Instant::now();
         let mut trace = Trace::open(path, &options).expect("the trace opens");
         while trace.read_batch(&mut batch).expect("every line is good") > 0 {

@@ -1,7 +1,7 @@
 //! Long work asks now and then whether to go on.
 
 use crate::error::TraceError;
-use std::time::{Duration, Instant};
+use flashraid_vocabulary::wall::Stopwatch;
 
 /// Asked about ten times a second, with the requests done and the share of the work that they are, if it is known; false stops the work.
 pub type GoOn<'a> = dyn FnMut(u64, Option<f64>) -> bool + 'a;
@@ -9,21 +9,17 @@ pub type GoOn<'a> = dyn FnMut(u64, Option<f64>) -> bool + 'a;
 /// Keeps the time between two questions.
 pub(crate) struct Watch<'a> {
     go_on: &'a mut GoOn<'a>,
-    last: Instant,
+    stopwatch: Stopwatch,
 }
 
 impl<'a> Watch<'a> {
     pub fn new(go_on: &'a mut GoOn<'a>) -> Self {
-        Self { go_on, last: Instant::now() }
+        Self { go_on, stopwatch: Stopwatch::start() }
     }
 
     /// Asks if it is time to.
     pub fn look(&mut self, requests: u64, share: impl FnOnce() -> Option<f64>) -> Result<(), TraceError> {
-        if self.last.elapsed() < Duration::from_millis(100) {
-            return Ok(());
-        }
-        self.last = Instant::now();
-        self.ask(requests, share())
+        if self.stopwatch.is_due() { self.ask(requests, share()) } else { Ok(()) }
     }
 
     /// Asks at the end, when what has been done is about to be shown.

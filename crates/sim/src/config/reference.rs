@@ -8,7 +8,7 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # Configuration
 
-Generated from the schema by `FLASHRAID_BLESS=1 cargo test -p flashraid-sim --test config`; do not edit.
+Generated from the schema by `FLASHRAID_BLESS=1 cargo test -p flashraid-sim --test suite config`; do not edit.
 
 Settings come from the device (a preset or a TOML file), then a configuration file (TOML, or the JSON of a result, whose `config`
 object is complete), then options, arguments and `--set key=value`; later ones count. (Parameters in a

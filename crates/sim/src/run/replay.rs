@@ -13,10 +13,10 @@ use crate::time::{LATEST_NS, Speed};
 use crate::verify::{Checked, Checks};
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
+use flashraid_vocabulary::wall::Stopwatch;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::{Compactor, OnError, Trace, TraceError};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 /// Requests ahead of the current one for which the maps, and then the blocks, are fetched into the cache.
 const LOOK_AHEAD_MAP: usize = 24;
@@ -47,7 +47,7 @@ pub(super) struct Replay {
     pub(super) checks: Checks,
     /// Outputs beside the result, if there are any.
     pub(super) writers: Option<Writers>,
-    last_report: Instant,
+    stopwatch: Stopwatch,
 }
 
 impl Replay {
@@ -73,7 +73,7 @@ impl Replay {
             submitted: 0,
             checks: Checks::default(),
             writers,
-            last_report: Instant::now(),
+            stopwatch: Stopwatch::start(),
         })
     }
 
@@ -107,8 +107,7 @@ impl Replay {
             }
             batch.clear();
             engine.completed.clear();
-            if self.last_report.elapsed() >= Duration::from_millis(100) {
-                self.last_report = Instant::now();
+            if self.stopwatch.is_due() {
                 let share = self.trace.share_read();
                 if !progress(Stage::Replaying { requests: self.submitted, share }) {
                     return Ok(false);
@@ -177,7 +176,7 @@ impl Replay {
     #[cold]
     fn touches_too_much(&mut self, requests: &[HostRequest], progress: &mut dyn FnMut(Stage) -> bool) -> RunError {
         let Some(mut compactor) = self.compactor.take() else { return TraceError::Interrupted.into() };
-        let (mut batch, mut count, mut last_report) = (requests.to_vec(), self.number, Instant::now());
+        let (mut batch, mut count, mut stopwatch) = (requests.to_vec(), self.number, Stopwatch::start());
         loop {
             count += batch.len() as u64;
             batch.drain(..).for_each(|request| compactor.touch(&request));
@@ -186,11 +185,8 @@ impl Replay {
                 Ok(_) => {}
                 Err(error) => return error.into(),
             }
-            if last_report.elapsed() >= Duration::from_millis(100) {
-                last_report = Instant::now();
-                if !progress(Stage::Counting { requests: count, share: self.trace.share_read() }) {
-                    return TraceError::Interrupted.into();
-                }
+            if stopwatch.is_due() && !progress(Stage::Counting { requests: count, share: self.trace.share_read() }) {
+                return TraceError::Interrupted.into();
             }
         }
         let found = compactor.found();

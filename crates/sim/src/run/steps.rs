@@ -12,9 +12,9 @@ use crate::simulation::{Simulation, with_engine};
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
 use flashraid_vocabulary::Cause;
+use flashraid_vocabulary::wall::Stopwatch;
 use flashraid_workload::{Trace, TraceError, can_be_read_again};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 /// A finished or interrupted run.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub fn run(
     warnings.extend(asked.notes());
     let requests = count_requests(trace, &config, progress)?;
     let mut simulation = Simulation::for_requests(config, requests, |pages| progress(Stage::Preconditioning(pages)))?;
-    let began = Instant::now();
+    let stopwatch = Stopwatch::start();
     let writers = Writers::open(outputs, &mut simulation)?;
     let mut replay = Replay::new(&simulation, opened, trace, writers)?;
     let is_done = simulation.is_prepared
@@ -82,7 +82,7 @@ pub fn run(
         progress(Stage::Verifying);
         simulation.verify();
     }
-    let wall_seconds = began.elapsed().as_secs_f64();
+    let wall_seconds = stopwatch.seconds();
     let cost = with_cost.then(|| cost(&simulation, wall_seconds));
     let mut result = simulation.result(&source, !is_done, cost)?;
     let (fio, warnings_of_outputs) = match writers {
@@ -147,18 +147,15 @@ fn count_requests(path: &Path, config: &Config, progress: &mut dyn FnMut(Stage) 
         return Ok(None);
     }
     let mut trace = Trace::open(path, &config.run.trace_options()?)?;
-    let (mut requests, mut batch, mut last_report) = (0, Vec::new(), Instant::now());
+    let (mut requests, mut batch, mut stopwatch) = (0, Vec::new(), Stopwatch::start());
     loop {
         match trace.read_batch(&mut batch)? as u64 {
             0 => return Ok(Some(requests)),
             more => requests += more,
         }
         batch.clear();
-        if last_report.elapsed() >= Duration::from_millis(100) {
-            last_report = Instant::now();
-            if !progress(Stage::Counting { requests, share: trace.share_read() }) {
-                return Err(TraceError::Interrupted.into());
-            }
+        if stopwatch.is_due() && !progress(Stage::Counting { requests, share: trace.share_read() }) {
+            return Err(TraceError::Interrupted.into());
         }
     }
 }

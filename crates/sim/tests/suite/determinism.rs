@@ -1,0 +1,195 @@
+//! Same input, same output, bit for bit: in two runs, in a clone, with contents and without, in debug and in release.
+//!
+//! `tests/golden` at the top of the repository holds a trace, the settings of runs over it (`cases.json`) and their results, but for what
+//! only repeats settings. Here they are compared by a build with debug assertions, in `tests/python/test_golden.py` by a release build.
+//! `FLASHRAID_BLESS=1` writes them anew.
+
+use crate::support::{Golden, accepted, goldens};
+use flashraid_redundancy::{SCHEMES, find};
+use flashraid_sim::{Config, Outputs, Simulation, Source, run, text};
+use flashraid_vocabulary::{HostOp, HostRequest};
+use flashraid_workload::SplitMix64;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A small drive at work, verified.
+fn verified(scheme: &str, pairs: &[(&str, &str)]) -> Config {
+    crate::support::small(scheme, &[&[("verify", "true")], pairs].concat())
+}
+
+/// Requests of every kind on 2 MiB, in bursts, at whole microseconds.
+fn requests(count: u64) -> Vec<HostRequest> {
+    let mut random = SplitMix64::new(2);
+    let mut below = |end: u64| random.next_u64() % end;
+    let mut arrival_ns = 0;
+    (0..count)
+        .map(|_| {
+            arrival_ns += if below(3) == 0 { below(2_000) * 1000 } else { 0 };
+            let op = match below(16) {
+                0 => HostOp::Flush,
+                1 => HostOp::Trim,
+                2 => HostOp::WriteZeroes,
+                3..=7 => HostOp::Read,
+                _ => HostOp::Write,
+            };
+            let (offset_bytes, size_bytes) = if op == HostOp::Flush { (0, 0) } else { (below(4000) * 512, 512 * (1 + below(40))) };
+            HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }
+        })
+        .collect()
+}
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(name)
+}
+
+fn write_trace(path: &Path) {
+    let mut lines = String::from("ts_us,op,offset,size,flags,latency_us\n");
+    for request in requests(600) {
+        let op = match request.op {
+            HostOp::Read => 'R',
+            HostOp::Write => 'W',
+            HostOp::Trim => 'D',
+            HostOp::WriteZeroes => 'Z',
+            HostOp::Flush => 'F',
+        };
+        lines += &format!("{},{op},{},{},,\n", request.arrival_ns / 1000, request.offset_bytes, request.size_bytes);
+    }
+    std::fs::write(path, lines).unwrap();
+}
+
+/// A run over the trace of the goldens.
+fn replay(config: Config, with_cost: bool) -> flashraid_sim::Finished {
+    run(&golden("trace.csv"), config, &Outputs::default(), with_cost, &mut |_| true).unwrap()
+}
+
+fn object(json: &str) -> Map<String, Value> {
+    serde_json::from_str(json).unwrap()
+}
+
+/// A result without what a release or a new setting changes.
+fn without_settings(json: &str) -> String {
+    let mut result = object(json);
+    ["version", "config"].iter().for_each(|key| assert!(result.shift_remove(*key).is_some()));
+    text(&result.into())
+}
+
+#[test]
+fn results_are_those_of_every_build() {
+    let is_blessing = std::env::var_os("FLASHRAID_BLESS").is_some();
+    let goldens = goldens();
+    let settings = |case: &Golden| case.pairs.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect();
+    let cases: Map<_, _> = goldens.iter().map(|case| (case.name.clone(), settings(case))).collect();
+    assert_eq!(cases.len(), goldens.len(), "each has a name of its own");
+    let mut expected = vec![(golden("cases.json"), text(&Value::from(cases)))];
+    for case in goldens {
+        let has_window = find(&case.config().scheme.name).is_some_and(|entry| entry.has_window);
+        let finished = replay(case.config(), false);
+        // Of a scheme that makes redundancy up later verification says what a failure would take; where blocks fail, there may be no space for a request.
+        assert!(matches!(finished.status, 0 | 3) || (finished.status == 1 && has_window), "{}: {}", case.name, finished.status);
+        expected.push((golden(&format!("{}.json", case.name)), without_settings(&finished.json)));
+    }
+    if is_blessing {
+        let old = std::fs::read_dir(golden("")).unwrap().map(|entry| entry.unwrap().path());
+        old.filter(|path| path.extension().is_some_and(|end| end == "json")).for_each(|path| std::fs::remove_file(path).unwrap());
+        write_trace(&golden("trace.csv"));
+        expected.iter().for_each(|(path, text)| std::fs::write(path, text).unwrap());
+    }
+    for (path, text) in expected {
+        let held = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(held == text, "{} differs; FLASHRAID_BLESS=1 writes it anew", path.display());
+    }
+}
+
+/// The goldens are a net only if much happens in them.
+#[test]
+fn every_scheme_fails_and_is_rebuilt_in_goldens() {
+    let (goldens, mut mappings) = (goldens(), BTreeSet::new());
+    for entry in SCHEMES {
+        let is_failing = |case: &&Golden| case.name.starts_with(&format!("{}-", entry.name)) && case.name.ends_with("failing");
+        let failing: Vec<_> = goldens.iter().filter(is_failing).collect();
+        assert_eq!(failing.len(), 2, "{}: on page mapping and on another", entry.name);
+        for case in failing {
+            let result = object(&replay(case.config(), false).json);
+            let done = |cause: &str| result["flash_ops"]["programs"][cause].as_u64().unwrap();
+            assert!(done("gc") > 0, "{}: no page was moved", case.name);
+            assert_eq!(done("rebuild") > 0, entry.redundancy != flashraid_redundancy::Redundancy::None, "{}: the rebuild", case.name);
+            mappings.insert(result["config"]["device"]["mapping"].to_string());
+        }
+    }
+    assert_eq!(mappings.len(), 4, "{mappings:?}");
+}
+
+#[test]
+fn equal_runs_give_equal_results() {
+    let first = replay(verified("raid5", &[]), false).json;
+    assert_eq!(first, replay(verified("raid5", &[]), false).json);
+    // What the machine needed comes last and is the only addition.
+    let mut with_cost = object(&replay(verified("raid5", &[]), true).json);
+    assert!(with_cost.remove("engine").is_some());
+    assert_eq!(text(&with_cost.into()), first);
+}
+
+#[test]
+fn a_result_can_be_run_again_from_its_own_configuration() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("again.json");
+    for case in goldens() {
+        let first = replay(case.config(), false).json;
+        std::fs::write(&path, &first).unwrap();
+        let again = replay(Config::assemble(None, None, Some(&path), &[]).unwrap(), false).json;
+        assert_eq!(again, first, "{}", case.name);
+    }
+}
+
+#[test]
+fn a_clone_goes_on_as_the_original_does() {
+    let buffers = [("buffer_bytes", "0"), ("buffer_bytes", "65536"), ("nvram_buffer_bytes", "65536")];
+    for (row, entry) in SCHEMES.iter().enumerate() {
+        for (column, buffer) in buffers.into_iter().enumerate() {
+            // Each buffer with contents and without, over the schemes.
+            let verify = ["true", "false"][(row + column) % 2];
+            let pairs = crate::support::merged(entry.name, &[("scheme.name", entry.name), ("verify", verify), buffer]);
+            let Some(config) = accepted(&pairs) else { continue };
+            let mut original = Simulation::new(config, |_| true).unwrap();
+            let (space, requests) = (original.space_bytes(), requests(400));
+            let fitting = |request: &&HostRequest| request.offset_bytes + request.size_bytes <= space;
+            let (first, second) = requests.split_at(200);
+            let submit = |simulation: &mut Simulation, requests: &[HostRequest]| {
+                requests.iter().filter(fitting).for_each(|request| {
+                    simulation.submit(request).unwrap();
+                });
+            };
+            submit(&mut original, first);
+            assert!(original.outstanding() > 0, "it is cloned with requests in flight");
+            let mut clone = original.clone();
+            let end = |simulation: &mut Simulation| {
+                submit(simulation, second);
+                simulation.finish().unwrap();
+                simulation.verify();
+                (simulation.take_completed(), text(&simulation.result(&Source::default(), false, None).unwrap()))
+            };
+            // One after the other: nothing is shared between them.
+            let expected = end(&mut original);
+            assert!(end(&mut clone) == expected, "{}, {pairs:?}", entry.name);
+        }
+    }
+}
+
+/// Also while parts fail and members are rebuilt: what a page holds decides what a test says of it, never what becomes of it.
+#[test]
+fn contents_change_no_times() {
+    for case in goldens() {
+        let completed = |verify| {
+            let mut config = case.config();
+            config.run.verify = verify;
+            let mut simulation = Simulation::new(config, |_| true).unwrap();
+            let space = simulation.space_bytes();
+            for request in requests(600).iter().filter(|request| request.offset_bytes + request.size_bytes <= space) {
+                simulation.submit(request).unwrap();
+            }
+            simulation.finish().unwrap();
+            simulation.take_completed()
+        };
+        assert_eq!(completed(true), completed(false), "{}", case.name);
+    }
+}

@@ -1,0 +1,259 @@
+//! Every setting says when it has effect (`config::Effect`). Here each is changed: where it says that it has none, the result is the same
+//! byte for byte; where it says that it has, some run differs.
+
+use flashraid_redundancy::SCHEMES;
+use flashraid_sim::config::{Asked, Key, Kind, TABLES};
+use flashraid_sim::{Outputs, run};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+type Pairs = Vec<(String, String)>;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn pairs(text: &str) -> Pairs {
+    text.split_whitespace().filter_map(|pair| pair.split_once('=')).map(|(key, value)| (key.into(), value.into())).collect()
+}
+
+/// A small drive at work: GC runs, wear levelling, pages never written, trims and flushes.
+const SMALL: &str = "blocks_per_plane=14 pages_per_block=8 chips_per_channel=2 over_provisioning=0.35 fit=wrap limit=160";
+
+/// Configurations of which each key meets some in which it says that it has effect, and, if it says so of any, some in which it has none.
+const BASES: &[(&str, &str, &str)] = &[
+    ("trace.csv", "raid5", "fill=0.9"),
+    ("trace.csv", "raid5", "fill=0.9 queue_depth=4 buffer_bytes=65536 drain=true"),
+    ("trace.csv", "raid5", "fill=0.9 fail=chip:1.0@30% wear_leveling=static wear_leveling_threshold=2 dies_per_chip=2"),
+    ("trace.csv", "raid5", "fail=chip:1.0@30% rebuild=none allocation=static buffer_bytes_per_gib=16777216"),
+    ("trace.csv", "raid5", "fill=0.8 mapping=dftl blocks_per_plane=20 over_provisioning=0.5 lun=chip precondition=random:0.3"),
+    ("trace.csv", "raid5", "fill=0.8 mapping=bast log_blocks=4 blocks_per_plane=20 over_provisioning=0.5"),
+    ("trace.csv", "raid5", "mapping=fast log_blocks=8 blocks_per_plane=20 over_provisioning=0.5 nvram_buffer_bytes=40960"),
+    ("trace.csv", "raid0", "limit=20 allocation=dynamic planes_per_die=1 verify=true"),
+    ("trace.csv", "raid0", "space_bytes=1MiB fill=1 planes_per_die=1"),
+    ("trace.csv", "raid1", "fill=0.9 fail=chip:1.0@30% verify=true"),
+    ("trace.csv", "sirf1", "fill=0.9 fail=chip:1.0@30%"),
+    ("trace.csv", "sirf1", "fill=0.9 groups=1"),
+    ("trace.csv", "cr5m", "chips_per_channel=3 fill=0.9"),
+    ("trace.csv", "cr5m", "chips_per_channel=3 fill=0.9 mw_limit=0"),
+    ("trace.csv", "no-pc", "fill=0.9 nvram_buffer_bytes=40960"),
+    ("trace.csv", "fpc", "fill=0.9 parity_cache_bytes=16384 update=rcw"),
+    ("trace.csv", "fpc", "fill=0.9 parity_cache_bytes=16384 update=rmw"),
+    ("trace.csv", "ppc", "fill=0.9 parity_cache_bytes=16384 drain=true"),
+    ("trace.csv", "ca-ppc", "fill=0.9 parity_cache_bytes=32768"),
+    ("trace.csv", "ppc", "fill=0.8 mapping=bast log_blocks=4 blocks_per_plane=20 over_provisioning=0.5"),
+    ("trace.csv", "fra", "fill=0.9"),
+    ("trace.csv", "ppc", "parity_cache_bytes=16384"),
+    ("trace.csv", "raid5", "chips_per_channel=1 planes_per_die=2"),
+    ("example.blktrace.txt", "raid0", ""),
+    ("example.lcs", "raid0", "op=write object_bytes=512"),
+    ("example.oracleGeneral.bin", "raid0", "op=write object_bytes=512"),
+    ("example.msr.csv", "raid0", ""),
+    ("example.msr.csv", "raid0", "space_bytes=512KiB fill=1"),
+    ("broken.csv", "raid0", "on_error=skip"),
+    ("broken.csv", "raid0", "on_error=skip page_bytes=2KiB"),
+];
+
+/// Values to try of a key.
+fn values(key: &str, kind: Option<&Kind>) -> Vec<String> {
+    let texts: &[&str] = match key {
+        "name" => &["other"],
+        "channels" => &["4", "6"],
+        "mirror_chips" | "spare_chips" => &["0", "1"],
+        "chips_per_channel" => &["2", "3"],
+        "dies_per_chip" | "planes_per_die" => &["1", "2"],
+        "blocks_per_plane" => &["20", "24"],
+        "pages_per_block" => &["8", "16"],
+        "page_bytes" => &["2KiB", "4KiB"],
+        "read_ns" | "program_ns" | "erase_ns" | "read_command_ns" | "program_command_ns" | "erase_command_ns" => &["150us"],
+        "bus_ps_per_byte" => &["10000"],
+        "static_order" => &["PDW", "DPW"],
+        "cmt_entries" => &["16"],
+        "log_blocks" => &["4", "8"],
+        "over_provisioning" => &["0.4", "0.55"],
+        "gc_threshold" => &["0.02", "0.4"],
+        "gc_reserve_blocks" => &["2", "3"],
+        "wear_leveling_threshold" => &["1", "7"],
+        "buffer_bytes_per_gib" => &["0", "32MiB"],
+        "buffer_bytes" => &["0", "32KiB"],
+        "nvram_buffer_bytes" => &["0", "32KiB"],
+        "buffer_ns" => &["7777"],
+        "rebuild" => &["none", "sor", "dor", "copy"],
+        "rebuild_window" => &["1", "9"],
+        "format" => &["flashraid", "ssdsim"],
+        "time_unit" => &["ms"],
+        "device_filter" => &["2", "all", "0"],
+        "on_error" => &["skip", "stop"],
+        "op" => &["none", "read", "mix:0.5"],
+        "action" => &["Q", "C"],
+        "object_bytes" => &["512", "1024"],
+        "limit" => &["100", "100000"],
+        "speed" => &["3"],
+        "queue_depth" => &["0", "2"],
+        "space_bytes" => &["1MiB"],
+        "fill" => &["0", "50%", "0.0000001"],
+        "fill_bytes" => &["512KiB", "1"],
+        "precondition" => &["none", "random:0.2"],
+        "warmup" => &["50"],
+        "verify_every" => &["40", "5000"],
+        "fail" => &["die:0.0.0@50%"],
+        "seed" => &["9"],
+        "groups" => &["1", "2"],
+        "mw_limit" => &["0", "3"],
+        "parity_cache_bytes" => &["8KiB", "64KiB"],
+        "alpha" => &["0", "1"],
+        _ => match kind {
+            Some(Kind::Word(words)) => return words.iter().map(|(word, _)| word.to_string()).collect(),
+            Some(Kind::Flag) => &["true", "false"],
+            _ => panic!("{key}: no values to try"),
+        },
+    };
+    texts.iter().map(|text| text.to_string()).collect()
+}
+
+/// The key as settings take it: the device and the scheme both have a name.
+fn named(key: &Key) -> &'static str {
+    if key.name == "name" { "device.name" } else { key.name }
+}
+
+/// The key without its table.
+fn bare(key: &str) -> &str {
+    key.rsplit('.').next().unwrap()
+}
+
+/// A run's result without what repeats settings, and the keys of which its warnings say that they had no effect.
+fn outcome(trace: &Path, asked: Asked) -> (Value, BTreeSet<String>) {
+    match run(trace, asked, &Outputs::default(), false, &mut |_| true) {
+        Err(error) => (error.to_string().into(), BTreeSet::new()),
+        Ok(finished) => {
+            let mut result: Value = serde_json::from_str(&finished.json).unwrap();
+            ["config", "seed"].iter().for_each(|key| drop(result.as_object_mut().unwrap().shift_remove(*key)));
+            let idle = finished.warnings.iter().filter(|text| text.contains("no effect"));
+            (result, idle.map(|text| text.split(" = ").next().unwrap().to_string()).collect())
+        }
+    }
+}
+
+/// The result without the account of a drain, which is there whatever was drained.
+fn without_drain(result: &Value) -> Value {
+    let mut result = result.clone();
+    if let Some(object) = result.as_object_mut() {
+        object.shift_remove("drain");
+        object["write_amplification_by"].as_object_mut().unwrap().shift_remove("drain");
+    }
+    result
+}
+
+fn asked(scheme: &str, settings: &[Pairs]) -> Result<Asked, String> {
+    Asked::gather(Some("tiny"), Some(scheme), None, &settings.concat()).map_err(|error| error.to_string())
+}
+
+/// Keys but for the scheme's name.
+fn keys() -> impl Iterator<Item = &'static Key> {
+    TABLES.iter().flat_map(|table| table.keys).filter(|key| (key.table, key.name) != ("scheme", "name"))
+}
+
+/// Each key, and each parameter of the scheme, with each value to try.
+fn tries(scheme: &str) -> impl Iterator<Item = (&'static str, String)> {
+    let entry = SCHEMES.iter().find(|entry| entry.name == scheme).unwrap();
+    let parameters = entry.parameters.iter().map(|parameter| {
+        let values = match parameter.values {
+            flashraid_redundancy::Values::Words(words) => words.iter().map(|word| word.to_string()).collect(),
+            _ => values(parameter.name, None),
+        };
+        (parameter.name, values)
+    });
+    let of_keys = keys().map(|key| (named(key), values(key.name, Some(&key.kind))));
+    of_keys.chain(parameters).flat_map(|(key, values)| values.into_iter().map(move |value| (key, value)))
+}
+
+/// Of every scheme on every mapping that it allows, a drive full of work: what is said to have no effect there has none.
+#[test]
+fn what_has_no_effect_changes_nothing() {
+    let trace = root().join("tests/golden/trace.csv");
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for scheme in SCHEMES.iter().map(|entry| entry.name) {
+        for mapping in [
+            "mapping=page fill=0.9",
+            "mapping=dftl fill=0.8 cmt_entries=20 blocks_per_plane=20 over_provisioning=0.5",
+            "mapping=bast fill=0.8 log_blocks=4 blocks_per_plane=20 over_provisioning=0.5",
+            "mapping=fast fill=0.8 log_blocks=8 blocks_per_plane=20 over_provisioning=0.5",
+        ] {
+            let base = [pairs(SMALL), pairs(mapping)];
+            let Ok(unchanged) = asked(scheme, &base) else { continue };
+            let (expected, _) = outcome(&trace, unchanged);
+            for (key, value) in tries(scheme) {
+                let changed = [base[0].clone(), base[1].clone(), vec![(key.into(), value.clone())]];
+                let Ok(asked) = asked(scheme, &changed) else { continue };
+                if base.concat().iter().any(|(other, _)| other == key) || !asked.idle().any(|idle| bare(key) == idle.key) {
+                    continue;
+                }
+                tried += 1;
+                if without_drain(&outcome(&trace, asked).0) != without_drain(&expected) {
+                    wrong.push(format!("{key} = {value} has an effect under {scheme}, {mapping}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(tried > 400, "{tried}");
+}
+
+#[test]
+fn settings_have_effect_where_they_say() {
+    let folder = std::env::temp_dir().join(format!("flashraid-effects-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let broken = "ts_us,op,offset,size,flags,latency_us\n0,W,0,4096,,\n5,X,0,4096,,\n9,R,0,4096,,\n";
+    std::fs::write(folder.join("broken.csv"), broken).unwrap();
+    let path = |name: &str| match name {
+        "trace.csv" => root().join("tests/golden/trace.csv"),
+        "broken.csv" => folder.join(name),
+        _ => root().join("samples/formats").join(name),
+    };
+    let parameters = || SCHEMES.iter().flat_map(|entry| entry.parameters);
+    let all: BTreeSet<_> = keys().map(named).chain(parameters().map(|parameter| parameter.name)).collect();
+    let conditional_keys = keys().filter(|key| key.effect.needs.is_some() || key.effect.meets.is_some()).map(named);
+    let conditional_parameters =
+        parameters().filter(|parameter| parameter.needs.is_some() || parameter.only_in_gc).map(|parameter| parameter.name);
+    let conditional: BTreeSet<_> = conditional_keys.chain(conditional_parameters).collect();
+    let (mut differing, mut idle, mut wrong) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    for (trace, scheme, more) in BASES {
+        let base = [pairs(SMALL), pairs(more)];
+        let (expected, _) = outcome(&path(trace), asked(scheme, &base).unwrap_or_else(|error| panic!("{scheme} {more}: {error}")));
+        for (key, value) in tries(scheme) {
+            if differing.contains(key) && !conditional.contains(key) {
+                continue; // there is nothing left to be shown
+            }
+            let changed = [base[0].clone(), base[1].clone(), vec![(key.into(), value.clone())]];
+            let Ok(asked) = asked(scheme, &changed) else { continue };
+            let name = bare(key);
+            let lacks = asked.idle().any(|idle| idle.key == name);
+            let (found, missed) = outcome(&path(trace), asked);
+            if lacks || missed.contains(name) {
+                // As if it had not been asked for.
+                let without = base.clone().map(|pairs| pairs.into_iter().filter(|(other, _)| other != key).collect());
+                let unasked =
+                    if without == base { expected.clone() } else { outcome(&path(trace), self::asked(scheme, &without).unwrap()).0 };
+                let is_so = without_drain(&found) == without_drain(&unasked);
+                if !is_so {
+                    wrong.push(format!("{key} = {value} has an effect under {scheme}, {more}"));
+                }
+                idle.insert(key);
+            } else if found != expected {
+                differing.insert(key);
+            }
+        }
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    for key in all {
+        let is_conditional = conditional.contains(key);
+        if !differing.contains(key) {
+            wrong.push(format!("{key}: no run differs"));
+        }
+        if idle.contains(key) != is_conditional {
+            wrong.push(format!("{key}: conditional: {is_conditional}, found without effect: {}", idle.contains(key)));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

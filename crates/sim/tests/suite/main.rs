@@ -1,0 +1,31 @@
+//! What the engine does, run by run. One program holds all of it, so that it is linked once and its tests share all cores.
+
+mod aging;
+mod buffer;
+mod buffer_nvram;
+mod clock;
+mod config;
+mod corpus;
+mod determinism;
+mod effects;
+mod failure;
+mod host;
+mod hybrid;
+mod mirroring;
+#[cfg(feature = "mutants")]
+mod mutants;
+mod orders;
+mod outputs;
+mod properties;
+#[cfg(feature = "mutants")]
+mod recompute;
+mod results;
+mod shift;
+mod stripe_map;
+#[path = "../support/mod.rs"]
+mod support;
+mod timing;
+mod torture;
+mod translation;
+mod trouble;
+mod wear;

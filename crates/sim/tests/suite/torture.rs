@@ -1,0 +1,210 @@
+//! Torture: a slice with a fixed seed of every scheme; `FLASHRAID_PROVE` runs the whole. Schemes that protect nothing are convicted.
+
+use crate::support::{engine, pages, proving, small, tags};
+use flashraid_redundancy::rebuild::ORDERS;
+use flashraid_redundancy::{Protects, SCHEMES};
+use flashraid_sim::torture::{OnFlash, Report, Torture};
+use flashraid_vocabulary::HostOp;
+use std::collections::BTreeMap;
+
+fn run(torture: &Torture) -> Report {
+    torture.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A state is met in one of so many kills of a scheme at least, and two states at once so often in a million.
+const STATE_ONCE_IN: u64 = 100;
+const PAIR_PER_MILLION: u64 = 100;
+
+/// Nothing is lost that the scheme protects; and the kills were of all kinds that its devices allow.
+#[test]
+fn nothing_is_lost_within_tolerance() {
+    for entry in SCHEMES.iter().filter(|entry| entry.protects != Protects::None && !entry.has_window) {
+        let (mut states, mut pairs, mut kills): (BTreeMap<_, u64>, BTreeMap<_, u64>, u64) = Default::default();
+        for order in ORDERS.iter().filter(|order| (order.suits)(entry).is_ok()) {
+            let torture =
+                Torture { scheme: entry.name.into(), rebuild: order.name.into(), kills: proving(20_000, 500), ..Torture::default() };
+            let report = run(&torture);
+            let [found] = report.schemes.as_slice() else { panic!("one scheme") };
+            assert_eq!(found.violation, None, "{} {}", entry.name, order.name);
+            assert_eq!(found.kills, torture.kills);
+            assert!(found.rebuilt > 0 && found.faults.len() >= 7, "{found:?}");
+            kills += found.kills;
+            found.states.iter().for_each(|(state, count)| *states.entry(*state).or_default() += count);
+            found.pairs.iter().for_each(|(pair, count)| *pairs.entry(pair.clone()).or_default() += count);
+        }
+        println!("{}: {kills} kills, {states:?}", entry.name);
+        for (state, count) in states {
+            assert!(count * STATE_ONCE_IN >= kills, "{}: {state} in {count} of {kills}", entry.name);
+        }
+        if proving(true, false) {
+            let rare: Vec<_> = pairs.iter().filter(|(_, count)| **count * 1_000_000 < PAIR_PER_MILLION * kills).collect();
+            assert!(rare.is_empty(), "{}: of {kills} kills too few found {rare:?}", entry.name);
+        }
+    }
+}
+
+/// Every day other devices: the seed is the number of the day, and is printed.
+#[test]
+fn nothing_is_lost_today() {
+    if proving(false, true) {
+        return;
+    }
+    #[expect(clippy::disallowed_methods, reason = "the seed is that of the day")]
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock that is right");
+    let seed = since.as_secs() / 86_400;
+    println!("flashraid torture --scheme all --kills 10000 --seed {seed}");
+    for found in run(&Torture { seed, kills: 10_000, ..Torture::default() }).schemes {
+        assert_eq!(found.violation, None, "{}", found.scheme);
+    }
+}
+
+/// The same on devices with log blocks.
+#[test]
+fn nothing_is_lost_with_log_blocks() {
+    for scheme in ["raid1", "raid4", "raid5", "no-pc", "fpc", "ppc", "ca-ppc"] {
+        for mapping in ["bast", "fast"] {
+            let settings = vec![("mapping".to_string(), mapping.to_string())];
+            let torture = Torture { scheme: scheme.into(), settings, kills: proving(5_000, 150), ..Torture::default() };
+            let report = run(&torture);
+            let found = &report.schemes[0];
+            assert_eq!(found.violation, None, "{scheme} {mapping}");
+            println!("{scheme} {mapping}: {:?} {:?}", found.states, found.faults);
+            assert!(found.kills == torture.kills && found.rebuilt > 0 && found.states["merge"] > 0, "{found:?}");
+        }
+    }
+}
+
+/// A second failure takes exactly what it must.
+#[test]
+fn a_second_failure_loses_what_it_must() {
+    let report = run(&Torture { second: true, kills: proving(5_000, 300), ..Torture::default() });
+    for found in &report.schemes {
+        assert_eq!(found.violation, None, "{}", found.scheme);
+        assert!(found.faults["second"] > 10 && found.pages_gone >= proving(50, 1), "{}: {} pages", found.scheme, found.pages_gone);
+    }
+}
+
+/// Nor do writes that are answered before they are on flash, and whose chips die then: they are lost, and nothing older passes for them.
+#[test]
+fn a_second_failure_under_early_answers_loses_what_it_must() {
+    for (key, value) in [("write_completes", "data_in"), ("parity_in_response", "false")] {
+        let (settings, scheme) = (vec![(key.to_string(), value.to_string())], proving("all", "ppc").to_string());
+        for found in run(&Torture { scheme, second: true, settings, kills: proving(2_000, 1_000), ..Torture::default() }).schemes {
+            assert_eq!(found.violation, None, "{} {key}", found.scheme);
+        }
+    }
+}
+
+/// What keeps nothing beside the data is convicted, whatever it claims; and what makes it up later.
+#[test]
+fn schemes_that_protect_nothing_are_convicted() {
+    // Nothing is answered before flash has it, which is convicted for itself.
+    let late = [("write_completes", "program_end"), ("buffer_bytes", "0")];
+    let alone = [("groups", "1"), ("completes", "all_copies"), late[0], late[1]];
+    let set = |pairs: &[(&str, &str)]| pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect::<Vec<_>>();
+    let raid0 = Torture { scheme: "raid0".into(), claims: Some(Protects::Member), settings: set(&late), kills: 100, ..Torture::default() };
+    let alone =
+        Torture { scheme: "sirf1".into(), claims: Some(Protects::Channel), settings: set(&alone), kills: 100, ..Torture::default() };
+    // What it has written is bare until the device is idle, and longer once an old version is erased.
+    let fra = Torture { scheme: "fra".into(), kills: 100, ..Torture::default() };
+    for torture in [raid0, alone, fra] {
+        let report = run(&torture);
+        let violation = report.schemes[0].violation.as_ref().expect("must be convicted");
+        assert!(violation.what.contains("would take it") || violation.what.contains("is lost"), "{violation:?}");
+    }
+    let all = run(&Torture { kills: 1, ..Torture::default() });
+    assert!(all.schemes.iter().all(|found| found.scheme != "raid0" && found.scheme != "fra"));
+}
+
+/// A write that is answered with its first copy programmed is in the map of flash later: till then the controller alone holds it.
+#[test]
+fn answers_with_the_first_copy_are_convicted() {
+    let violation = |completes: &str, claims: Option<Protects>| {
+        let fixed = [("completes", completes), ("buffer_bytes", "0"), ("write_completes", "program_end")];
+        let settings = fixed.map(|(key, value)| (key.into(), value.into())).to_vec();
+        let torture = Torture { scheme: "sirf1".into(), claims, settings, kills: 1_000, ..Torture::default() };
+        run(&torture).schemes[0].violation.clone()
+    };
+    assert_eq!(violation("all_copies", Some(Protects::Channel)), None);
+    assert_eq!(violation("first_copy", None), None, "a living controller loses nothing");
+    let found = violation("first_copy", Some(Protects::Channel)).expect("must be convicted");
+    assert!(found.what.contains("nothing that requests explain"), "{found:?}");
+}
+
+/// A kill can be replayed alone, and is the same.
+#[test]
+fn a_kill_is_replayed_from_its_number() {
+    let raid0 = Torture { scheme: "raid0".into(), claims: Some(Protects::Member), seed: 3, kills: 1000, ..Torture::default() };
+    let violation = run(&raid0).schemes[0].violation.clone().expect("must be convicted");
+    let again = run(&Torture { kill: Some(violation.kill), ..raid0 });
+    assert_eq!(again.schemes[0].violation, Some(violation));
+}
+
+/// Violations that long runs found, as long as the same devices are drawn: a commit under the lock of an operation that failed for space; what GC
+/// did to the map after an answer of the scheme, which nobody took notice of until the next event; a page without a place that the rebuild did not
+/// look for, as it waited for room elsewhere; and a base that GC had given up and a trim released in one instant, whose entry of the map was gone.
+#[test]
+fn what_was_once_a_violation_is_none() {
+    let violations = [
+        ("ca-ppc", "sor", 41_000, 10_332),
+        ("fpc", "sor", 41_002, 2_441),
+        ("cr5m", "dor", 1, 34_699),
+        ("cr5m", "dor", 41_014, 17_041),
+        ("raid5", "auto", 20_780, 1_589),
+    ];
+    for (scheme, rebuild, seed, kill) in violations {
+        let torture = Torture { scheme: scheme.into(), rebuild: rebuild.into(), seed, kill: Some(kill), ..Torture::default() };
+        let found = run(&torture).schemes.remove(0);
+        assert!(found.violation.is_none(), "{:?}", found.violation);
+    }
+}
+
+#[test]
+fn equal_seeds_give_equal_reports() {
+    let torture = Torture { scheme: "cr5m".into(), kills: 200, ..Torture::default() };
+    let text = |torture: &Torture| serde_json::to_string(&run(torture)).expect("plain data");
+    assert_eq!(text(&torture), text(&torture));
+    assert_ne!(text(&torture), text(&Torture { seed: 2, ..torture.clone() }));
+}
+
+/// Episodes run side by side, and the first violation is the one with the smallest number.
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let clean = Torture { scheme: "raid5".into(), kills: 210, ..Torture::default() };
+    let detected = Torture { scheme: "raid0".into(), claims: Some(Protects::Member), seed: 5, kills: 1000, ..Torture::default() };
+    for torture in [clean, detected] {
+        let text = |threads: usize| serde_json::to_string(&run(&Torture { threads, ..torture.clone() })).expect("plain data");
+        assert_eq!(text(1), text(4));
+    }
+}
+
+#[test]
+fn what_cannot_be_tortured_is_refused() {
+    let refusal = |torture: &Torture| torture.run(&mut |_, _| true).expect_err("must be refused").to_string();
+    let raid0 = Torture { scheme: "raid0".into(), ..Torture::default() };
+    assert_eq!(refusal(&raid0), "raid0 declares to survive nothing, so there is nothing to prove");
+    let unknown = Torture { scheme: "raid55".into(), ..Torture::default() };
+    assert!(refusal(&unknown).starts_with("unknown scheme raid55; the nearest is raid5; there are "));
+    let order = Torture { scheme: "raid5".into(), rebuild: "dro".into(), ..Torture::default() };
+    assert_eq!(refusal(&order), "rebuild = dro: no such order; the nearest is dor; there are auto, none, sor, dor, mcr, copy");
+    let with = |key: &str, value: &str| {
+        let settings = vec![(key.to_string(), value.to_string())];
+        refusal(&Torture { scheme: "raid5".into(), rebuild: "sor".into(), settings, ..Torture::default() })
+    };
+    assert_eq!(with("speed", "2"), "speed = 2 has no effect: torture makes its own requests");
+    assert_eq!(with("run.verify", "false"), "run.verify = false has no effect: torture verifies, whatever it says");
+    assert_eq!(with("scheme.name", "raid1"), "--scheme raid5 and --set scheme.name=raid1 contradict each other: give one of them");
+    assert_eq!(with("host.rebuild", "dor"), "--rebuild sor and --set host.rebuild=dor contradict each other: give one of them");
+}
+
+/// One page with an old version that a parity covers is enough, and is told for as long as it is there.
+#[test]
+fn a_single_semivalid_page_is_seen() {
+    let config = small("ppc", &[]);
+    let mut engine = engine(&config, tags(&config));
+    engine.fill(engine.space_pages());
+    assert!(!OnFlash::of(&engine.media).semivalid);
+    engine.submit(&pages(HostOp::Write, 5, 1), true);
+    engine.finish().unwrap();
+    assert!(OnFlash::of(&engine.media).semivalid);
+}

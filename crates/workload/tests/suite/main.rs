@@ -1,0 +1,20 @@
+//! Traces, profiles and conversions. One program holds all of it, so that it is linked once and its tests share all cores.
+
+mod anonymise;
+mod content;
+mod convert;
+mod corpus;
+mod fit;
+mod formats;
+mod formats_binary;
+mod formats_columns;
+mod formats_events;
+mod info;
+mod info_properties;
+mod profile_laws;
+mod profile_trace;
+mod profiles;
+mod shared_traces;
+mod support;
+mod synth;
+mod writers;
