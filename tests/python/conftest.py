@@ -96,7 +96,10 @@ def preloaded():
 
 @pytest.fixture
 def command(tmp_path, preloaded):
-    """Runs the command in an empty folder, with nothing to read from standard input; with options of `subprocess.run`, the installed one."""
+    """Runs the command in an empty folder, with nothing to read from standard input.
+
+    With options of `subprocess.run` it is the installed command that runs, started anew.
+    """
     folder = tmp_path / "here"
     folder.mkdir()
 

@@ -1,7 +1,7 @@
 """Loads the command once, and runs it in a fork for each call: loading takes most of the time of a short call.
 
-Called with the number of a socket, which brings a call as JSON (arguments, folder, environment) with its three standard streams, and takes
-the exit status.
+Called with the number of a socket, which brings a call as JSON (arguments, folder, environment) with its three
+standard streams, and takes the exit status.
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 
 import typer._adapters  # noqa: F401  # what typer loads as late as in its first call
 
-import flashraid.command.app  # noqa: F401
+import flashraid.command.app
 
 
 def serve(connection: socket.socket) -> None:

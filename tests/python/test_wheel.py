@@ -28,7 +28,8 @@ def test_a_wheel_works_in_an_empty_environment(tmp_path):
         [binaries / "python", "-I", "-c", USE, SAMPLE], cwd=tmp_path, check=True, capture_output=True, text=True
     )
     file, version, completed, mismatches = json.loads(found.stdout)
-    assert file.startswith(str(tmp_path)) and (completed, mismatches) == (100, 0)
+    assert file.startswith(str(tmp_path))
+    assert (completed, mismatches) == (100, 0)
     for arguments in (
         ["--version"],
         ["run", SAMPLE, "--device", "ssd1", "--scheme", "raid5", "--limit", "100"],

@@ -65,7 +65,7 @@ NOT_RECOMPUTED = {
     "faults*": "what was injected, as the run was told",
     "rebuild/*/failed* rebuild/*/pages_lost rebuild/*/pages_copied": "what failed, and how pages were brought back: "
     "decided, and checked page by page by torture",
-    "window*": "needs each scheme's rule of what a failure takes: crates/sim/tests/suite/results.rs tries every failure",
+    "window*": "needs each scheme's rule of what a failure takes: crates/sim/tests/suite/results.rs tries them all",
     "verify*": "found by the oracle, and checked by deliberate faults (crates/sim/tests/suite/mutants.rs)",
     "drain/pages drain/commits drain/simulated_ns drain/flash_ops/*": "a drain comes after all outputs have ended",
     "engine*": "what the machine needed",
@@ -174,9 +174,7 @@ class Run:
         self.of_run = self.result["config"]["run"]
         self.page_bytes = self.device["page_bytes"]
         self.chips = self.device["chips_per_channel"] + self.device["spare_chips"]
-        self.units_per_channel = self.chips * (
-            1 if self.device["lun"] == "chip" else self.device["dies_per_chip"]
-        )
+        self.units_per_channel = self.chips * (1 if self.device["lun"] == "chip" else self.device["dies_per_chip"])
         self.has_warmup = self.of_run["warmup"] not in ("0", "0s")
         if self.has_warmup and self.slices is None:
             raise SystemExit(f"{result}: with a warm-up, the timeline is needed for what was under way when it ended")

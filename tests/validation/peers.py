@@ -120,7 +120,9 @@ THRESHOLD = {"gc_threshold": 0.05}
 SSDSIM_GC = Setup("ssdsim-gc", {**DYNAMIC, **SMALL, **THRESHOLD, "gc_blocking_scope": "channel"})
 MQSIM_GC = Setup("mqsim-gc", {**SERIAL, **COMMANDS, **SMALL, **THRESHOLD, "gc_blocking_scope": "none"})
 # What MQSim's own counts say that it kept free: 524,288 + 64 x 15,716 - 1,463,075 pages on 64 planes, 16.4 blocks each.
-MQSIM_FREE = Setup("mqsim-gc-16", {**SERIAL, **COMMANDS, **SMALL, "gc_threshold": 16.4 / 128, "gc_blocking_scope": "none"})
+MQSIM_FREE = Setup(
+    "mqsim-gc-16", {**SERIAL, **COMMANDS, **SMALL, "gc_threshold": 16.4 / 128, "gc_blocking_scope": "none"}
+)
 
 
 def amplification(result: fr.Result) -> float:
@@ -169,7 +171,7 @@ simulators were told to collect below 5 % and to over-provision 20 %. Reported, 
   shrinks from 10 % to below 2 %, and has the other sign. 60 of its requests never completed. Not traced further.
 - *Response times* of (c) depend on what stands still during a collection, and are not reproduced. SSDsim blocks the
   channel for the computed time of all moves and the chip for the erase, and starts when the channel is idle; here
-  moves are page operations that a host request may have to wait for (`gc_blocking_scope`). Why MQSim's writes take 4.8 ms was
-  not traced.""",
+  moves are page operations that a host request may have to wait for (`gc_blocking_scope`). Why MQSim's writes take
+  4.8 ms was not traced.""",
     workloads=(C,),
 )

@@ -114,8 +114,8 @@ every 302,575 ns, its transfer included.""",
 # ---- greedy collection ----
 
 BLOCKS, PAGES_PER_BLOCK = 4096, 64
-# Blocks that are no victims at any time: one erased block that `gc_reserve_blocks` = 2 keeps for moves, the block open for the
-# host, and the block open for moves.
+# Blocks that are no victims at any time: one erased block that `gc_reserve_blocks` = 2 keeps for moves, the block open
+# for the host, and the block open for moves.
 TAKING_PART = BLOCKS - 3
 OVERWRITES = 2_000_000
 
@@ -172,8 +172,8 @@ GREEDY = Section(
     """\
 Uniformly random overwrites of single pages on one plane of 4096 blocks of 64 pages under one FTL instance; collection
 starts below three blocks of free pages. Utilisation is the share of valid pages in the blocks that can be victims:
-4093, as the block open for the host, the block open for moves and the one erased block that `gc_reserve_blocks` = 2 reserves
-for moves never are. (Counting one block more or less changes the formula by 0.05, 0.09 and 0.19 % at 0.7, 0.8 and
-0.9.)""",
+4093, as the block open for the host, the block open for moves and the one erased block that `gc_reserve_blocks` = 2
+reserves for moves never are. (Counting one block more or less changes the formula by 0.05, 0.09 and 0.19 % at 0.7, 0.8
+and 0.9.)""",
     (*greedy(0.7), *greedy(0.8), *greedy(0.9)),
 )
