@@ -77,7 +77,7 @@ fn nothing_is_lost_with_log_blocks() {
 /// A second failure takes exactly what it must.
 #[test]
 fn a_second_failure_loses_what_it_must() {
-    let report = run(&Torture { second: true, kills: proving(5_000, 300), ..Torture::default() });
+    let report = run(&Torture { second: true, kills: proving(5_000, 500), ..Torture::default() });
     for found in &report.schemes {
         assert_eq!(found.violation, None, "{}", found.scheme);
         assert!(found.faults["second"] > 10 && found.pages_gone >= proving(50, 1), "{}: {} pages", found.scheme, found.pages_gone);
