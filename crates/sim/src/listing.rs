@@ -3,7 +3,7 @@
 use crate::config::{Allocation, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Survival, TABLES, find_scheme};
 use crate::presets::PRESETS;
 use flashraid_flash::Placement;
-use flashraid_redundancy::{Entry, Protects, SCHEMES, Values};
+use flashraid_redundancy::{Entry, Protects, SCHEMES, Values, WriteBuffer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -116,7 +116,9 @@ pub struct SchemeDetail {
     /// When it does not survive it, if there are such times.
     pub window: Option<String>,
     /// What it asks of the number of members.
-    pub members: &'static str,
+    pub members: String,
+    /// What it keeps in NVRAM, or has there by its paper: a write buffer, a parity cache.
+    pub nvram: Vec<&'static str>,
     /// Its parameters.
     pub parameters: Vec<ParameterDetail>,
 }
@@ -241,9 +243,15 @@ fn scheme_detail(entry: &Entry) -> SchemeDetail {
                 entry.protects.name()
             )
         }),
-        members: entry.members,
+        members: entry.members_text(),
+        nvram: nvram(entry),
         parameters: parameters.collect(),
     }
+}
+
+fn nvram(entry: &Entry) -> Vec<&'static str> {
+    let buffer = (entry.write_buffer != WriteBuffer::Unused).then_some("write buffer");
+    buffer.into_iter().chain(entry.parity_cache.map(|_| "parity cache")).collect()
 }
 
 /// The unit of which one may die, on devices of either kind of member.

@@ -104,7 +104,7 @@ impl Mirrors {
     pub fn host(&self) -> Host {
         let parameters = [("mw_limit", self.mw_limit), ("consolidate", self.consolidate), ("update", self.update)];
         let build = Build { pages_held: STRIPES + self.bases, copies_held: self.copies, ..build(self.members, STRIPES, &parameters) };
-        let host = Host::new((find("cr5m").unwrap().build)(&build).unwrap());
+        let host = Host::new(find("cr5m").unwrap().build(&build).unwrap());
         if self.filled { host.filled() } else { host }
     }
 }
