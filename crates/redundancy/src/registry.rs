@@ -262,6 +262,7 @@ pub enum WriteBuffer {
 }
 
 /// One scheme.
+#[derive(Debug)]
 pub struct Entry {
     /// The key used everywhere.
     pub name: &'static str,
