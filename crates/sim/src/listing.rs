@@ -6,6 +6,7 @@ use flashraid_flash::Placement;
 use flashraid_redundancy::{Entry, Protects, SCHEMES, Values, WriteBuffer};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 /// A preset.
 #[derive(Clone, Debug, Serialize)]
@@ -262,6 +263,24 @@ fn survives(entry: &Entry) -> &'static str {
         Protects::Channel => "any one channel",
         Protects::Member => "any one channel; with member = chip any one chip",
     }
+}
+
+/// The table of schemes in README.md.
+pub fn schemes_markdown() -> String {
+    let mut text =
+        String::from("| scheme | idea and overhead | survives the loss of | members | NVRAM |\n| --- | --- | --- | --- | --- |\n");
+    for entry in SCHEMES {
+        let survives = match entry.protects {
+            Protects::None => "nothing",
+            Protects::Chip => "any one chip",
+            Protects::Channel => "any one channel",
+            Protects::Member => "any one channel (*)",
+        };
+        let but = if entry.has_window { ", except for pages whose redundancy is still to be made (`window`)" } else { "" };
+        let (members, nvram) = (entry.members_text(), nvram(entry).join(", "));
+        let _ = writeln!(text, "| `{}` | {}: {} | {survives}{but} | {members} | {nvram} |", entry.name, entry.title, entry.about);
+    }
+    text
 }
 
 /// Every setting but the schemes' parameters, which [`schemes`] lists.

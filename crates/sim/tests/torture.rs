@@ -120,7 +120,7 @@ fn schemes_that_protect_nothing_are_convicted() {
         assert!(violation.what.contains("would take it") || violation.what.contains("is lost"), "{violation:?}");
     }
     let all = run(&Torture { kills: 1, ..Torture::default() });
-    assert!(all.schemes.iter().map(|found| found.scheme).eq(protecting().map(|entry| entry.name)));
+    assert!(all.schemes.iter().map(|found| found.scheme.as_str()).eq(protecting().map(|entry| entry.name)));
 }
 
 /// A write that is answered with its first copy programmed is in the map of flash later: till then the controller alone holds it.
