@@ -3,6 +3,8 @@
 PYTHON := .venv/bin/python
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 PYTHON_SOURCES := python tests $(wildcard benches/*.py mutation/*.py)
+# rustfmt does not find these by itself: a macro declares their modules (crates/redundancy/src/schemes/mod.rs).
+SCHEMES := $(wildcard crates/redundancy/src/schemes/*.rs crates/redundancy/src/schemes/*/mod.rs)
 # What the long targets do instead with QUICK=1: all of it with little work, to see that it runs to its end. `make test` does that.
 PROVE := $(if $(QUICK),,FLASHRAID_PROVE=1)
 PROFILE := $(if $(QUICK),,--profile prove)
@@ -13,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates devices profiles -name '*.rs' -o -name '*.toml')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python prove bench mutate fuzz validate papers wheel clean
+.PHONY: help demo format test test-rust test-python prove bench mutate fuzz validate papers wheel clean
 
 ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
 define MISSING
@@ -33,6 +35,7 @@ endif
 
 help:
 	@echo 'make demo      real traces under RAID layouts, compared'
+	@echo 'make format    formats Rust and Python'
 	@echo 'make test      every test and lint'
 	@echo 'make prove     the longer proofs'
 	@echo 'make bench     speed and memory'
@@ -50,13 +53,17 @@ demo: .venv/built
 	@.venv/bin/flashraid compare samples/sqlite-transactions.csv.gz --device ssd1 --schemes raid0,raid5 --fill 0.5
 	@echo 'Next: .venv/bin/flashraid run samples/pgbench-transactions.csv.gz --device ssd1 --scheme raid5 --fill 0.5 --verify'
 
+format: .venv/testing
+	cargo fmt --all -- $(SCHEMES)
+	.venv/bin/ruff format -q $(PYTHON_SOURCES)
+
 # The release build is for the most part one job for one core, and so is the end of many a test program: both languages are tested at once.
 test: .venv/testing
 	@$(MAKE) -s -j2 test-python test-rust
 	$(MAKE) -s demo bench validate papers QUICK=1
 
 test-rust:
-	cargo fmt --all --check
+	cargo fmt --all -- --check $(SCHEMES)
 	cargo clippy -q --workspace --all-targets --all-features -- -D warnings
 	cargo test -q --workspace --all-features
 	RUSTDOCFLAGS='-D warnings' cargo doc -q --workspace --all-features --no-deps

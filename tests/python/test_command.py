@@ -1,12 +1,13 @@
 """The command: what goes where, exit statuses, files, and running again from a result."""
 
 import json
+import re
 import signal
 import subprocess
 import time
 
 import pytest
-from conftest import COMMAND, PAGE, SAMPLE, write_trace, writes
+from conftest import COMMAND, PAGE, SAMPLE, SCHEMES, write_trace, writes
 
 import flashraid as fr
 import flashraid.command
@@ -293,13 +294,32 @@ def test_devices(command):
 
 def test_schemes(command):
     schemes = {scheme["name"]: scheme for scheme in json.loads(command("schemes", "--json", "-").stdout)}
-    assert {"raid0", "raid1", "raid4", "raid5", "sirf1", "cr5m"} <= set(schemes)
+    assert list(schemes) == SCHEMES
+    assert any(scheme["window"] for scheme in schemes.values())
+    for name, scheme in schemes.items():
+        shown = " ".join(command("schemes", name).stdout.replace("│", " ").split())
+        assert ("but not always" in shown) == bool(scheme["window"])
+        assert "survives the loss of" in shown
+        assert ", ".join(scheme["nvram"]) in shown
     assert schemes["raid0"]["protects"] == "none"
     assert {"members", "parameters"} <= set(schemes["raid5"])
     assert "rmw" in command("schemes", "raid5").stdout
     groups = schemes["sirf1"]["parameters"][0]
     assert (groups["name"], groups["choices"], groups["default"]) == ("groups", [], "2")
     assert groups["allowed"] in command("schemes", "sirf1").stdout
+
+
+def test_a_window_is_told_wherever_it_is_said_what_a_scheme_survives(command):
+    """A scheme that makes redundancy later survives a member, but not at any time."""
+    windows = [scheme["name"] for scheme in json.loads(command("schemes", "--json", "-").stdout) if scheme["window"]]
+    for name in windows:
+        words = "but for pages whose parity is still to be made"
+        arguments = ["compare", *RUN[1:], "--schemes", f"raid5,{name}", "--no-engine"]
+        always, not_always = json.loads(command(*arguments, "--json", "-").stdout)["results"]
+        assert words in not_always["survives"]["text"]
+        assert words not in always["survives"]["text"]
+        for shown in (command(*arguments), command("devices", "ssd1", "--scheme", name)):
+            assert words in " ".join(re.sub("[│┃]", " ", shown.stdout).split())
 
 
 def test_version_and_help(command):

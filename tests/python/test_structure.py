@@ -1,11 +1,18 @@
-"""How the code is laid out: no file is too long to read at once, and imports between files form no circle."""
+"""How the code is laid out.
 
+No file is too long to read at once, imports between files form no circle, and only a scheme's own file names it.
+"""
+
+import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
+
+from flashraid import _native
 
 CRATES = ROOT / "crates"
 MOST_LINES = 600
@@ -135,6 +142,77 @@ def test_a_circle_is_noticed(tmp_path, table_of_contents, other, expected):
     ]:
         path.write_text(text)
     assert {path.name for path in circle(imports(tmp_path))} == set(expected)
+
+
+SCHEME_FILES = "crates/redundancy/src/schemes/"
+LISTED = json.loads(_native.schemes(None))
+NAMES = {scheme["name"] for scheme in LISTED}
+PARAMETERS = {parameter["name"] for scheme in LISTED for parameter in scheme["parameters"]}
+# `read` is also what a host does.
+AMBIGUOUS = {"read"}
+# Commands and settings that users copy need some scheme.
+EXAMPLES = {("crates/sim/src/config/reference.rs", "raid5"), ("python/flashraid/command/capture.py", "raid5")}
+
+
+def texts_of(path: str, source: str) -> list[str]:
+    """The texts in a file's code: no comments, no documentation, no tests."""
+    if path.endswith(".py"):
+        tree = ast.parse(source)
+        documented = [node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
+        documentation = {id(node.body[0].value) for node in documented if isinstance(node.body[0], ast.Expr)}
+        constants = [
+            node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in documentation
+        ]
+        return [node.value for node in constants if isinstance(node.value, str)]
+    source = source.split("\n#[cfg(test)]\nmod tests")[0].replace("'\"'", "").replace("'\\\"'", "")
+    return re.findall(r'"((?:[^"\\]|\\.)*)"', re.sub(r"(?m)^\s*//.*$|\s//\s.*$", "", source))
+
+
+def foreign_names(path: str, source: str) -> set[str]:
+    """Schemes and parameters of schemes that a file names and does not define."""
+    defined = set(re.findall(r'\bname: "([^"]*)"', source)) if path.startswith("crates/redundancy/") else set()
+    found = set(re.findall(r"\bschemes::([a-z]\w*)::", source)) if not path.startswith(SCHEME_FILES) else set()
+    for text in texts_of(path, source):
+        found |= {text} & (NAMES | PARAMETERS - AMBIGUOUS)
+        if not path.startswith(SCHEME_FILES):  # where a sentence may compare it with others
+            found |= {name for name in NAMES if re.search(rf"(?<![\w-]){name}(?![\w-])", text)}
+            found |= {name for name in PARAMETERS if re.search(rf"(?<!\w){name} ?= ?(?!=)", text)}
+    return found - defined - {name for example, name in EXAMPLES if example == path}
+
+
+def test_only_its_own_file_names_a_scheme_or_its_parameters():
+    """Code asks a scheme's entry in the registry what it needs to know: a list of names would lack the next scheme."""
+    rust = [path for source in CRATES.glob("*/src") for path in files_of(source) if "testing" not in path.parts]
+    python = [path for path in (ROOT / "python").glob("**/*.py") if "papers" not in path.parent.parts]
+    paths = {str(path.relative_to(ROOT)): path for path in [*rust, *python]}
+    named = {path: foreign_names(path, file.read_text()) for path, file in paths.items()}
+    assert not {path: names for path, names in named.items() if names}
+    assert len(NAMES) > 10
+    assert len(paths) > 200
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "expected"),
+    [
+        ("crates/sim/src/a.rs", 'if name == "raid1" {}', {"raid1"}),
+        ("crates/sim/src/a.rs", '// "raid1"\nlet a = x; // "raid1"', set()),
+        ("crates/sim/src/a.rs", 'const A: &str = "of raid1 and fra";', {"raid1", "fra"}),
+        ("crates/sim/src/a.rs", 'const A: &str = "ppc-4p1, ppc_update";', set()),
+        ("crates/sim/src/a.rs", 'parameters.get("alpha"); format!("alpha = {a}"); "read"', {"alpha"}),
+        ("crates/sim/src/a.rs", "use flashraid_redundancy::schemes::raid5::Raid5;", {"raid5"}),
+        ("crates/sim/src/a.rs", 'fn f() {}\n#[cfg(test)]\nmod tests {\n    const A: &str = "raid1";\n}\n', set()),
+        (SCHEME_FILES + "raid1.rs", 'name: "raid1", about: "unlike raid0"', set()),
+        (SCHEME_FILES + "raid1.rs", 'name: "raid1", build: over("raid0")', {"raid0"}),
+        (
+            "python/flashraid/a.py",
+            '"""raid1"""\n\ndef f(x):\n    """Of raid1."""\n    return x == "raid1"\n',
+            {"raid1"},
+        ),
+        ("python/flashraid/a.py", '"""raid1"""\n\ndef f(x):\n    """Of raid1."""\n', set()),
+    ],
+)
+def test_a_name_is_noticed(path, source, expected):
+    assert foreign_names(path, source) == expected
 
 
 def test_the_citation_names_this_version() -> None:

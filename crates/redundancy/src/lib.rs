@@ -1,4 +1,4 @@
-//! Redundancy: the scheme contract, the one registry list, and the schemes. Knows neither clock nor flash.
+//! Redundancy: the scheme contract, what a scheme states of itself, and the schemes. Knows neither clock nor flash.
 
 #![warn(missing_docs)]
 
@@ -16,4 +16,5 @@ pub mod testing;
 pub use contract::{Addressing, Damage, Grouping, Job, Lost, Scheme};
 pub use counts::{Commits, GuardCounts, ParityUpdates};
 pub use operation::{CommitCause, Decisions, Extent, Failure, Group, IdleWork, Lock, Method, Operation, OperationKind, Outcomes, Step};
-pub use registry::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, SCHEMES, Values, find};
+pub use registry::{Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Values, WriteBuffer};
+pub use schemes::{SCHEMES, find};

@@ -1,4 +1,5 @@
-//! The one list of schemes. The command's help, configuration checks, Python, the docs table and the test matrix read it.
+//! What each scheme states of itself ([`Entry`]): its name, its parameters, and what it is capable of. Configuration checks, help, documents, torture and the
+//! test matrices derive everything from it; `schemes::SCHEMES` is the list.
 
 use crate::Scheme;
 use std::fmt;
@@ -120,6 +121,17 @@ fn decimal_text(thousandths: u32) -> String {
     }
 }
 
+/// Which values torture draws for a parameter.
+#[derive(Clone, Copy, Debug)]
+pub enum Draws {
+    /// Each of its words is as likely.
+    Words,
+    /// Each of these is as likely; one that stands there twice is twice as likely.
+    OneOf(&'static [&'static str]),
+    /// Bytes that hold one of these numbers of pages, each as likely.
+    Pages(&'static [u64]),
+}
+
 /// A parameter of a scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
@@ -133,8 +145,19 @@ pub struct Parameter {
     pub needs: Option<(&'static str, Condition)>,
     /// Whether it says what becomes of pages that GC meets: without any it has no effect.
     pub only_in_gc: bool,
+    /// Which values torture draws: those that lead to different states of a small device.
+    pub draws: Draws,
     /// One sentence.
     pub about: &'static str,
+}
+
+/// One word of a parameter, where more than the scheme itself depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// The parameter.
+    pub parameter: &'static Parameter,
+    /// The word.
+    pub word: &'static str,
 }
 
 /// A condition on what a scheme is built on.
@@ -143,7 +166,7 @@ pub type Condition = fn(&Build) -> bool;
 /// What a scheme is built on.
 #[derive(Clone, Debug)]
 pub struct Build {
-    /// Number of members of the device, at most 64.
+    /// Number of members of the device, at most [`Members::MOST`].
     pub members: u16,
     /// Logical pages that each member offers (over-provisioning taken off already).
     pub pages_per_member: u32,
@@ -206,7 +229,40 @@ impl fmt::Display for ParameterError {
 
 impl std::error::Error for ParameterError {}
 
+/// How many members a scheme works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Members {
+    /// Fewest.
+    pub least: u16,
+    /// Most.
+    pub most: u16,
+    /// The number must be a multiple of this one; 1 if any number will do.
+    pub multiple_of: u16,
+}
+
+impl Members {
+    /// Most members that a device may have: strips and members are sets of 64 bits.
+    pub const MOST: u16 = 64;
+
+    /// Any number from `least` on.
+    pub const fn from(least: u16) -> Self {
+        Self { least, most: Self::MOST, multiple_of: 1 }
+    }
+}
+
+/// What a scheme has a write buffer in NVRAM for (`nvram_buffer_bytes`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteBuffer {
+    /// Nothing: its paper knows none.
+    Unused,
+    /// Its paper measures it behind one; it works without.
+    Usual,
+    /// Without one it is no scheme of its own. The text goes on after "NAME without a write buffer in NVRAM".
+    Needed(&'static str),
+}
+
 /// One scheme.
+#[derive(Debug)]
 pub struct Entry {
     /// The key used everywhere.
     pub name: &'static str,
@@ -221,35 +277,75 @@ pub struct Entry {
     pub has_window: bool,
     /// By what.
     pub redundancy: Redundancy,
-    /// What it asks of the number of members, in words ("at least 3").
-    pub members: &'static str,
+    /// How many members it works on.
+    pub members: Members,
     /// Chips of each channel that it uses as mirror chips.
     pub mirror_chips: u32,
+    /// The parameter that says into how many mirror groups it divides the members, if the FTL places each page freely in its group
+    /// (`Scheme::mirror_groups`). The number of members must be a multiple of it.
+    pub mirror_groups: Option<&'static Parameter>,
+    /// What it has a write buffer in NVRAM for.
+    pub write_buffer: WriteBuffer,
+    /// The parameter that says how many bytes of NVRAM it has for deferred parities, if it defers parities in NVRAM.
+    pub parity_cache: Option<&'static Parameter>,
+    /// Whether flash keeps superseded versions (bases) that the parity on flash still covers.
+    pub keeps_bases: bool,
+    /// With which choice GC moves these bases, if that can be chosen; with any other it has their stripes committed first.
+    pub moves_bases: Option<Choice>,
+    /// With which choice it acknowledges a write before each of its copies is programmed, if that can be chosen.
+    pub completes_early: Option<Choice>,
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// Builds it, or says why this configuration makes no sense.
-    pub build: fn(&Build) -> Result<Box<dyn Scheme>, ParameterError>,
+    /// Builds it on a number of members that it works on, or says why the rest of the configuration makes no sense. [`Entry::build`] calls it.
+    pub construct: fn(&Build) -> Result<Box<dyn Scheme>, ParameterError>,
 }
 
-/// Every scheme, one a line.
-#[rustfmt::skip]
-pub const SCHEMES: &[Entry] = &[
-    crate::schemes::raid0::ENTRY,
-    crate::schemes::raid1::ENTRY,
-    crate::schemes::raid4::ENTRY,
-    crate::schemes::raid5::ENTRY,
-    crate::schemes::sirf1::ENTRY,
-    crate::schemes::cr5m::ENTRY,
-    crate::schemes::no_pc::ENTRY,
-    crate::schemes::fpc::ENTRY,
-    crate::schemes::ppc::PPC,
-    crate::schemes::ppc::CA_PPC,
-    crate::schemes::fra::ENTRY,
-];
+impl Entry {
+    /// Builds the scheme, or says why this configuration makes no sense.
+    pub fn build(&self, build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
+        self.check_members(build)?;
+        (self.construct)(build)
+    }
 
-/// The scheme called `name`.
-pub fn find(name: &str) -> Option<&'static Entry> {
-    SCHEMES.iter().find(|entry| entry.name == name)
+    /// What it asks of the number of members, in words that follow "members:".
+    pub fn members_text(&self) -> String {
+        let Members { least, most, multiple_of } = self.members;
+        match (self.mirror_groups, multiple_of) {
+            (Some(groups), _) => format!("a multiple of {}", groups.name),
+            (None, 2) => format!("an even number, at least {least}"),
+            (None, 3..) => format!("a multiple of {multiple_of}, at least {least}"),
+            _ if most < Members::MOST => format!("from {least} to {most}"),
+            _ => format!("at least {least}"),
+        }
+    }
+
+    /// The parameter called `name`.
+    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    fn check_members(&self, build: &Build) -> Result<(), ParameterError> {
+        let (name, members, Members { least, most, multiple_of }) = (self.name, build.members, self.members);
+        let refuse = |text: String| Err(ParameterError(text));
+        if members < least {
+            let unit = if least == 1 { "member" } else { "members" };
+            return refuse(format!("{name} needs at least {least} {unit}; the device has {members}"));
+        }
+        if members > most {
+            return refuse(format!("{name} works on at most {most} members; the device has {members}"));
+        }
+        if !members.is_multiple_of(multiple_of) {
+            let number = if multiple_of == 2 { "an even number".into() } else { format!("a multiple of {multiple_of}") };
+            return refuse(format!("{name} needs {number} of members; the device has {members}"));
+        }
+        let Some(parameter) = self.mirror_groups else { return Ok(()) };
+        let groups = build.whole(parameter)?;
+        if !u32::from(members).is_multiple_of(groups) {
+            let parameter = parameter.name;
+            return refuse(format!("{parameter} = {groups}: groups of equally many members cannot be made of {members}"));
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -271,7 +367,7 @@ mod tests {
 
     #[test]
     fn values_are_read_within_their_bounds() {
-        let parameter = |name, values| Parameter { name, unit: "", values, needs: None, only_in_gc: false, about: "" };
+        let parameter = |name, values| Parameter { name, unit: "", values, needs: None, only_in_gc: false, draws: Draws::Words, about: "" };
         let words = parameter("w", Values::Words(&["a", "b"]));
         let number = parameter("n", Values::Whole { least: 1, most: 64, default: 2 });
         let limit = parameter("l", Values::Decimal { least: 0, most: 1_000_000, default: 1100 });
@@ -296,12 +392,5 @@ mod tests {
         assert_eq!(refused.whole(&number).map_err(text), Err("n = 0: allowed is a whole number from 1 to 64".into()));
         let bounds = "l = 1000.001: allowed is a number from 0 to 1000 with at most 3 decimal places";
         assert_eq!(refused.thousandths(&limit).map_err(text), Err(bounds.into()));
-    }
-
-    #[test]
-    fn every_default_is_allowed() {
-        for parameter in SCHEMES.iter().flat_map(|entry| entry.parameters) {
-            assert!(parameter.values.allows(&parameter.values.default_text()), "{}", parameter.name);
-        }
     }
 }

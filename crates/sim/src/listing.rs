@@ -3,9 +3,10 @@
 use crate::config::{Allocation, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Survival, TABLES, find_scheme};
 use crate::presets::PRESETS;
 use flashraid_flash::Placement;
-use flashraid_redundancy::{Entry, Protects, SCHEMES, Values};
+use flashraid_redundancy::{Entry, Protects, SCHEMES, Values, WriteBuffer};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 /// A preset.
 #[derive(Clone, Debug, Serialize)]
@@ -116,7 +117,9 @@ pub struct SchemeDetail {
     /// When it does not survive it, if there are such times.
     pub window: Option<String>,
     /// What it asks of the number of members.
-    pub members: &'static str,
+    pub members: String,
+    /// What it keeps in NVRAM, or has there by its paper: a write buffer, a parity cache.
+    pub nvram: Vec<&'static str>,
     /// Its parameters.
     pub parameters: Vec<ParameterDetail>,
 }
@@ -241,9 +244,15 @@ fn scheme_detail(entry: &Entry) -> SchemeDetail {
                 entry.protects.name()
             )
         }),
-        members: entry.members,
+        members: entry.members_text(),
+        nvram: nvram(entry),
         parameters: parameters.collect(),
     }
+}
+
+fn nvram(entry: &Entry) -> Vec<&'static str> {
+    let buffer = (entry.write_buffer != WriteBuffer::Unused).then_some("write buffer");
+    buffer.into_iter().chain(entry.parity_cache.map(|_| "parity cache")).collect()
 }
 
 /// The unit of which one may die, on devices of either kind of member.
@@ -254,6 +263,24 @@ fn survives(entry: &Entry) -> &'static str {
         Protects::Channel => "any one channel",
         Protects::Member => "any one channel; with member = chip any one chip",
     }
+}
+
+/// The table of schemes in README.md.
+pub fn schemes_markdown() -> String {
+    let mut text =
+        String::from("| scheme | idea and overhead | survives the loss of | members | NVRAM |\n| --- | --- | --- | --- | --- |\n");
+    for entry in SCHEMES {
+        let survives = match entry.protects {
+            Protects::None => "nothing",
+            Protects::Chip => "any one chip",
+            Protects::Channel => "any one channel",
+            Protects::Member => "any one channel (*)",
+        };
+        let but = if entry.has_window { ", except for pages whose redundancy is still to be made (`window`)" } else { "" };
+        let (members, nvram) = (entry.members_text(), nvram(entry).join(", "));
+        let _ = writeln!(text, "| `{}` | {}: {} | {survives}{but} | {members} | {nvram} |", entry.name, entry.title, entry.about);
+    }
+    text
 }
 
 /// Every setting but the schemes' parameters, which [`schemes`] lists.

@@ -206,6 +206,8 @@ def show_schemes(schemes: list[dict[str, Any]]) -> None:
         if scheme["window"]:
             table.add_row("but not always", scheme["window"])
         table.add_row("members", scheme["members"])
+        if scheme["nvram"]:
+            table.add_row("in NVRAM", ", ".join(scheme["nvram"]))
         for of in scheme["parameters"]:
             allowed = "|".join(of["choices"]) or of["allowed"]
             table.add_row(f"--set {of['name']}=", f"{allowed} (default {of['default']}): {of['about']}")

@@ -1,7 +1,7 @@
 //! Cutting a host request into operations: what is the same for every scheme.
 
 use crate::parts::bits;
-use crate::{Build, CommitCause, Extent, Group, Lock, Method, Operation, OperationKind, ParameterError};
+use crate::{CommitCause, Extent, Group, Lock, Method, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, Lpn, StripeId};
 
 /// The first `pages` pages of `extent` as an operation on strips `strip`, `strip` + 1, ... of one stripe.
@@ -55,16 +55,6 @@ pub fn group(group: &Group, page_bytes: u32, stripe: StripeId, strip: u32) -> Op
 /// A write of `pages` whole pages from `first` on, as `Scheme::fill` wants it cut.
 pub fn whole_write(first: Lpn, pages: u32, page_bytes: u32) -> Extent {
     Extent { op: HostOp::Write, first, pages: u64::from(pages), first_bytes: page_bytes, last_bytes: page_bytes, covered: false }
-}
-
-/// Refuses a device with fewer than `least` members.
-pub fn at_least(scheme: &str, build: &Build, least: u16) -> Result<(), ParameterError> {
-    debug_assert!(build.members <= 64, "strips and members are sets of at most 64");
-    if build.members >= least {
-        return Ok(());
-    }
-    let unit = if least == 1 { "member" } else { "members" };
-    Err(ParameterError(format!("{scheme} needs at least {least} {unit}; the device has {}", build.members)))
 }
 
 #[cfg(test)]

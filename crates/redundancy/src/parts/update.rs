@@ -1,6 +1,6 @@
 //! How a partial-stripe write gets the parity: by read-modify-write or by reconstruct write (SPEC 0.6).
 
-use crate::{Build, Method, Parameter, ParameterError, Values};
+use crate::{Build, Draws, Method, Parameter, ParameterError, Values};
 
 /// Rule that chooses between RMW and RCW.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,7 @@ impl UpdateRule {
         values: Values::Words(&["fewest", "rmw", "rcw"]),
         needs: None,
         only_in_gc: false,
+        draws: Draws::Words,
         about: "How partial-stripe writes compute the parity: by whatever needs fewer pre-reads (a tie goes to rcw), \
                 or always by read-modify-write, or always by reconstruct write. Pre-reads are counted by the numbers of strips alone, as if \
                 all strips had been written and whole pages changed: a strip that was never written is read from nowhere and still \

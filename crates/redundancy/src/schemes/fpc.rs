@@ -8,13 +8,13 @@
 //! Departures: those of PPC (`ppc.rs`). The read of the old parity is charged even if NVRAM has it, as in the paper, unless
 //! `fpc_cached_parity_free` says otherwise.
 
-use crate::parts::deferred::{DeferredParity, Next, PARITY_CACHE_BYTES, Rule};
+use crate::parts::deferred::{DeferredParity, MOST_MEMBERS, Next, PARITY_CACHE_BYTES, Rule};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::stripe::{Stripe, Sum};
 use crate::parts::update::UpdateRule;
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Row, StripeMap};
-use crate::{Build, Entry, Method, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
+use crate::{Build, Draws, Entry, Members, Method, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer};
 use flashraid_vocabulary::SemivalidAction;
 
 /// FPC.
@@ -25,10 +25,16 @@ pub const ENTRY: Entry = Entry {
     protects: Protects::Member,
     has_window: false,
     redundancy: Redundancy::Parity,
-    members: "from 3 to 32",
+    members: Members { most: MOST_MEMBERS, ..Members::from(3) },
     mirror_chips: 0,
+    mirror_groups: None,
+    write_buffer: WriteBuffer::Usual,
+    parity_cache: Some(&PARITY_CACHE_BYTES),
+    keeps_bases: false,
+    moves_bases: None,
+    completes_early: None,
     parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, UpdateRule::PARAMETER, CACHED_PARITY_FREE],
-    build,
+    construct: build,
 };
 
 const CACHED_PARITY_FREE: Parameter = Parameter {
@@ -37,17 +43,18 @@ const CACHED_PARITY_FREE: Parameter = Parameter {
     values: Values::Words(&["no", "yes"]),
     needs: Some(("update = fewest or rmw", |build| build.choice(&UpdateRule::PARAMETER) != Ok("rcw"))),
     only_in_gc: false,
+    draws: Draws::Words,
     about: "Whether a read-modify-write reads no old parity if the cache has it; else flash is read all the same, as in the paper.",
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    over(Formula::on_device(ENTRY.name, build)?, build)
+    over(Formula::on_device(build)?, build)
 }
 
 /// FPC over the stripes of `map`.
 pub fn over(map: impl StripeMap, build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     let rule = Fpc { update: UpdateRule::from_build(build)?, is_cached_free: build.choice(&CACHED_PARITY_FREE)? == "yes" };
-    Ok(Box::new(DeferredParity::new(ENTRY.name, map, build, rule, Replacement::LRU)?))
+    Ok(Box::new(DeferredParity::new(map, build, rule, Replacement::LRU)?))
 }
 
 /// What updates do (SPEC 4.6, flush).

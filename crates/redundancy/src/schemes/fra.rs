@@ -16,8 +16,8 @@ use crate::parts::stripe::{Guard, Stripe};
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Role, Row, StripeMap};
 use crate::{
-    Addressing, Build, CommitCause, Damage, Decisions, Entry, Extent, Failure, Group, GuardCounts, IdleWork, Lost, Method, Operation,
-    OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step,
+    Addressing, Build, CommitCause, Damage, Decisions, Entry, Extent, Failure, Group, GuardCounts, IdleWork, Lost, Members, Method,
+    Operation, OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step, WriteBuffer,
 };
 use flashraid_vocabulary::{Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, memory, prefetch};
 use std::collections::VecDeque;
@@ -31,14 +31,20 @@ pub const ENTRY: Entry = Entry {
     protects: Protects::Member,
     has_window: true,
     redundancy: Redundancy::Parity,
-    members: "at least 3",
+    members: Members::from(3),
     mirror_chips: 0,
+    mirror_groups: None,
+    write_buffer: WriteBuffer::Unused,
+    parity_cache: None,
+    keeps_bases: true,
+    moves_bases: None,
+    completes_early: None,
     parameters: &[Layout::PARAMETER],
-    build,
+    construct: build,
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    Ok(Box::new(Fra::new(Formula::on_device(ENTRY.name, build)?, build.page_bytes)))
+    Ok(Box::new(Fra::new(Formula::on_device(build)?, build.page_bytes)))
 }
 
 /// What is noted of a stripe. `next` is what the operation that has it makes of it.

@@ -1,12 +1,93 @@
-//! The schemes, one file each. `registry::SCHEMES` lists them; nothing else names one.
+//! The schemes, one file each, and the one list of them. Nothing outside a scheme's own file names it.
 
-pub mod cr5m;
-pub mod fpc;
-pub mod fra;
-pub mod no_pc;
-pub mod ppc;
-pub mod raid0;
-pub mod raid1;
-pub mod raid4;
-pub mod raid5;
-pub mod sirf1;
+use crate::Entry;
+
+/// Declares the module of each scheme, and lists its `ENTRY`.
+macro_rules! schemes {
+    ($($name:ident),+ $(,)?) => {
+        $(pub mod $name;)+
+
+        /// Every scheme.
+        pub const SCHEMES: &[Entry] = &[$($name::ENTRY),+];
+
+        #[cfg(test)]
+        const FILES: &[&str] = &[$(stringify!($name)),+];
+    };
+}
+
+// rustfmt does not find files through a macro: the Makefile names them to it.
+schemes! {
+    raid0,
+    raid1,
+    raid4,
+    raid5,
+    sirf1,
+    cr5m,
+    no_pc,
+    fpc,
+    ppc,
+    ca_ppc,
+    fra,
+}
+
+/// The scheme called `name`.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    SCHEMES.iter().find(|entry| entry.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Draws, Values};
+    use std::fs;
+    use std::path::Path;
+
+    /// Each file of this folder is a scheme of the list, or lies in the folder of one.
+    #[test]
+    fn every_file_is_listed() {
+        for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/schemes")).unwrap() {
+            let path = file.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            assert!(
+                name == "mod" || FILES.contains(&name),
+                "{} is not in the list: add the line `{name},` to `schemes!` in crates/redundancy/src/schemes/mod.rs",
+                path.display()
+            );
+        }
+    }
+
+    #[test]
+    fn defaults_and_what_torture_draws_are_allowed() {
+        for (entry, parameter) in SCHEMES.iter().flat_map(|entry| entry.parameters.iter().map(move |parameter| (entry.name, parameter))) {
+            let name = parameter.name;
+            assert!(parameter.values.allows(&parameter.values.default_text()), "{entry} {name}");
+            match (parameter.draws, parameter.values) {
+                (Draws::Words, values) => assert!(matches!(values, Values::Words(_)), "{entry} {name}: which numbers does torture draw?"),
+                (Draws::OneOf(texts), values) => {
+                    assert!(texts.iter().all(|text| values.allows(text)), "{entry} {name}: {texts:?}");
+                }
+                (Draws::Pages(pages), Values::Whole { .. }) => {
+                    assert!(pages.iter().all(|pages| parameter.values.allows(&(pages * 512).to_string())), "{entry} {name}: {pages:?}");
+                }
+                (Draws::Pages(_), _) => panic!("{entry} {name}: pages are counted in whole bytes"),
+            }
+        }
+    }
+
+    /// What an entry refers to is a parameter of its own, with such a word.
+    #[test]
+    fn capabilities_name_parameters_of_the_scheme() {
+        for entry in SCHEMES {
+            let choices = [entry.moves_bases, entry.completes_early].into_iter().flatten();
+            let numbers = [entry.mirror_groups, entry.parity_cache].into_iter().flatten();
+            for choice in choices {
+                let own = entry.parameter(choice.parameter.name).expect(choice.parameter.name);
+                assert!(own.values.allows(choice.word) && matches!(own.values, Values::Words(_)), "{} {}", entry.name, choice.word);
+            }
+            for number in numbers {
+                let own = entry.parameter(number.name).expect(number.name);
+                assert!(matches!(own.values, Values::Whole { .. }), "{} {}", entry.name, number.name);
+            }
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Delayed parity with a partial parity cache (PPC), and the same with commit-cost-aware replacement (CA-PPC).
+//! Delayed parity with a partial parity cache (PPC). `ca_ppc.rs` is the same with commit-cost-aware replacement.
 //!
 //! Idea: a write leaves the parity on flash alone. NVRAM holds the XOR of the strips that have changed since, which needs no pre-read of what
 //! did not; the superseded versions, which flash keeps anyway until it erases them, stay as semivalid pages that the old parity goes on covering for the
@@ -22,16 +22,16 @@
 //! - The cost by which CA-PPC chooses counts strips that were never written, too, though a commit does not read them.
 //! - A commit whose parity finds no page, as its chip is dead and not replaced, drops the entry only if the stripe has lost nothing else.
 
-use crate::parts::deferred::{DeferredParity, Next, PARITY_CACHE_BYTES, Rule, entries};
+use crate::parts::deferred::{DeferredParity, MOST_MEMBERS, Next, PARITY_CACHE_BYTES, Rule, entries};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::stripe::{Stripe, Sum};
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Row, StripeMap};
-use crate::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
+use crate::{Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer};
 use flashraid_vocabulary::SemivalidAction;
 
 /// PPC.
-pub const PPC: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     name: "ppc",
     title: "PPC (partial parity cache)",
     about: "RAID-5 whose parities are delayed: NVRAM holds the XOR of the strips that changed, flash the old versions of these. Costs one member's \
@@ -39,87 +39,68 @@ pub const PPC: Entry = Entry {
     protects: Protects::Member,
     has_window: false,
     redundancy: Redundancy::Parity,
-    members: "from 3 to 32",
+    members: Members { most: MOST_MEMBERS, ..Members::from(3) },
     mirror_chips: 0,
+    mirror_groups: None,
+    write_buffer: WriteBuffer::Usual,
+    parity_cache: Some(&PARITY_CACHE_BYTES),
+    keeps_bases: true,
+    moves_bases: Some(Choice { parameter: &GC_SEMIVALID, word: MOVE }),
+    completes_early: None,
     parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
-    build: |given| over("ppc", Formula::on_device("ppc", given)?, given, Replacement::LRU),
+    construct: |build| over(Formula::on_device(build)?, build, Replacement::LRU),
 };
 
-/// CA-PPC.
-pub const CA_PPC: Entry = Entry {
-    name: "ca-ppc",
-    title: "CA-PPC (PPC with commit-cost-aware replacement)",
-    about: "PPC that replaces the parities which are cheap to commit rather than those not used for the longest time. Costs as PPC.",
-    parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, ALPHA, SPARES_RECENT, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
-    build: |given| {
-        let replacement = Replacement { alpha: given.thousandths(&ALPHA)?, spares_recent: given.choice(&SPARES_RECENT)? == "half" };
-        over("ca-ppc", Formula::on_device("ca-ppc", given)?, given, replacement)
-    },
-    ..PPC
-};
-
-const ALPHA: Parameter = Parameter {
-    name: "alpha",
-    unit: "",
-    values: Values::Decimal { least: 0, most: Replacement::LRU.alpha, default: 0 },
-    needs: None,
-    only_in_gc: false,
-    about: "Weight of recency against commit cost in the choice of the cache's victim, both from 0 to 1: 0 is cost alone, 1 is LRU (ppc).",
-};
-
-const SPARES_RECENT: Parameter = Parameter {
-    name: "spares_recent",
-    unit: "",
-    values: Values::Words(&["half", "none"]),
-    needs: None,
-    only_in_gc: false,
-    about: "Which entries are no victims of the cache, as their updates may be under way: those of the last updates, half as many as there are entries, \
-            or none.",
-};
-
-const PPC_UPDATE: Parameter = Parameter {
+pub(super) const PPC_UPDATE: Parameter = Parameter {
     name: "ppc_update",
     unit: "",
     values: Values::Words(&["paper", "min"]),
     needs: None,
     only_in_gc: false,
+    draws: Draws::Words,
     about: "Which pages an update reads: the old versions of associated strips that change, or, if fewer, those that do not change.",
 };
 
-const EARLY_RELEASE: Parameter = Parameter {
+pub(super) const EARLY_RELEASE: Parameter = Parameter {
     name: "early_release",
     unit: "",
     values: Values::Words(&["no", "yes"]),
     needs: None,
     only_in_gc: false,
+    draws: Draws::Words,
     about: "Whether old versions become garbage as soon as all strips are associated, or at the commit.",
 };
 
-const GC_SEMIVALID: Parameter = Parameter {
+const MOVE: &str = "move";
+
+pub(super) const GC_SEMIVALID: Parameter = Parameter {
     name: "gc_semivalid",
     unit: "",
-    values: Values::Words(&["commit", "move"]),
+    values: Values::Words(&["commit", MOVE]),
     needs: None,
     only_in_gc: true,
+    draws: Draws::OneOf(&["commit", "commit", MOVE]),
     about: "What a collection does about semivalid pages of its victim: commit their stripes, or move them like valid pages.",
 };
 
-/// PPC over the stripes of `map`, by its name or as `ca-ppc`. `replacement` says how victims of the cache are chosen.
-pub fn over(name: &str, map: impl StripeMap, build: &Build, replacement: Replacement) -> Result<Box<dyn Scheme>, ParameterError> {
+/// PPC over the stripes of `map`. `replacement` says how victims of the cache are chosen.
+pub fn over(map: impl StripeMap, build: &Build, replacement: Replacement) -> Result<Box<dyn Scheme>, ParameterError> {
     // Each entry may pin one page in a member (SPEC 4.2). Members that do not even hold their own pages are refused for that.
     let (entries, room) = (entries(build, map.stripes())?, build.pages_held.checked_sub(build.pages_per_member));
     if let Some(room) = room.filter(|room| entries > *room) {
         let most = u64::from(room) * u64::from(build.page_bytes);
-        let text =
-            format!("parity_cache_bytes: members have room for {room} semivalid pages, one an entry; the largest that fits is {most}");
+        let text = format!(
+            "{}: members have room for {room} semivalid pages, one an entry; the largest that fits is {most}",
+            PARITY_CACHE_BYTES.name
+        );
         return Err(ParameterError(text));
     }
     let rule = Ppc {
         reads_fewest: build.choice(&PPC_UPDATE)? == "min",
         releases_early: build.choice(&EARLY_RELEASE)? == "yes",
-        moves_bases: build.choice(&GC_SEMIVALID)? == "move",
+        moves_bases: build.choice(&GC_SEMIVALID)? == MOVE,
     };
-    Ok(Box::new(DeferredParity::new(name, map, build, rule, replacement)?))
+    Ok(Box::new(DeferredParity::new(map, build, rule, replacement)?))
 }
 
 /// What updates do (SPEC 4.4, flush).

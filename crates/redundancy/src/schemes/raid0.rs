@@ -8,8 +8,7 @@
 //! Departures: none.
 
 use crate::parts::copies::{Copies, LeastBusy};
-use crate::parts::cut;
-use crate::{Build, Entry, ParameterError, Protects, Redundancy, Scheme};
+use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme, WriteBuffer};
 
 /// RAID-0.
 pub const ENTRY: Entry = Entry {
@@ -19,13 +18,18 @@ pub const ENTRY: Entry = Entry {
     protects: Protects::None,
     has_window: false,
     redundancy: Redundancy::None,
-    members: "at least 1",
+    members: Members::from(1),
     mirror_chips: 0,
+    mirror_groups: None,
+    write_buffer: WriteBuffer::Unused,
+    parity_cache: None,
+    keeps_bases: false,
+    moves_bases: None,
+    completes_early: None,
     parameters: &[],
-    build,
+    construct: build,
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    cut::at_least(ENTRY.name, build, 1)?;
     Ok(Box::new(Copies::new(build, 1, LeastBusy::default())))
 }

@@ -10,8 +10,7 @@
 //! operations in service and queued at the copy's die; equally busy copies take turns.
 
 use crate::parts::copies::{Copies, LeastBusy};
-use crate::parts::cut;
-use crate::{Build, Entry, ParameterError, Protects, Redundancy, Scheme};
+use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme, WriteBuffer};
 
 /// RAID-1.
 pub const ENTRY: Entry = Entry {
@@ -21,19 +20,18 @@ pub const ENTRY: Entry = Entry {
     protects: Protects::Member,
     has_window: false,
     redundancy: Redundancy::Copies,
-    members: "an even number, at least 2",
+    members: Members { multiple_of: 2, ..Members::from(2) },
     mirror_chips: 0,
+    mirror_groups: None,
+    write_buffer: WriteBuffer::Unused,
+    parity_cache: None,
+    keeps_bases: false,
+    moves_bases: None,
+    completes_early: None,
     parameters: &[],
-    build,
+    construct: build,
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    cut::at_least(ENTRY.name, build, 2)?;
-    if build.members % 2 == 1 {
-        let members = build.members;
-        return Err(ParameterError(format!(
-            "raid1 mirrors one half of the members on the other and needs an even number; the device has {members}"
-        )));
-    }
     Ok(Box::new(Copies::new(build, 2, LeastBusy::default())))
 }

@@ -7,11 +7,10 @@
 //! on level 4; SPEC 0.2 (layout) and 0.6, CR4 (same update rules as CR5). The rules are in `parts::raid`; this is raid5 with another layout (`layout = last_member`).
 //! Departures: none.
 
-use crate::parts::cut;
 use crate::parts::update::UpdateRule;
 use crate::schemes::raid5::Raid5;
 use crate::stripe_map::formula::{Formula, Layout};
-use crate::{Build, Entry, ParameterError, Protects, Redundancy, Scheme};
+use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme, WriteBuffer};
 
 /// RAID-4.
 pub const ENTRY: Entry = Entry {
@@ -21,14 +20,19 @@ pub const ENTRY: Entry = Entry {
     protects: Protects::Member,
     has_window: false,
     redundancy: Redundancy::Parity,
-    members: "at least 3",
+    members: Members::from(3),
     mirror_chips: 0,
+    mirror_groups: None,
+    write_buffer: WriteBuffer::Unused,
+    parity_cache: None,
+    keeps_bases: false,
+    moves_bases: None,
+    completes_early: None,
     parameters: &[UpdateRule::PARAMETER],
-    build,
+    construct: build,
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    cut::at_least(ENTRY.name, build, 3)?;
     let map = Formula::new(Layout::LastMember, build.members, build.pages_per_member);
     Ok(Box::new(Raid5::new(map, build.page_bytes, UpdateRule::from_build(build)?)))
 }

@@ -15,8 +15,8 @@ use crate::parts::update::UpdateRule;
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
-    Addressing, Build, Damage, Decisions, Entry, Extent, Group, Lost, Operation, OperationKind, Outcomes, ParameterError, ParityUpdates,
-    Protects, Redundancy, Scheme, Step,
+    Addressing, Build, Damage, Decisions, Entry, Extent, Group, Lost, Members, Operation, OperationKind, Outcomes, ParameterError,
+    ParityUpdates, Protects, Redundancy, Scheme, Step, WriteBuffer,
 };
 use flashraid_vocabulary::{GcAdvisor, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave};
 
@@ -28,14 +28,20 @@ pub const ENTRY: Entry = Entry {
     protects: Protects::Member,
     has_window: false,
     redundancy: Redundancy::Parity,
-    members: "at least 3",
+    members: Members::from(3),
     mirror_chips: 0,
+    mirror_groups: None,
+    write_buffer: WriteBuffer::Unused,
+    parity_cache: None,
+    keeps_bases: false,
+    moves_bases: None,
+    completes_early: None,
     parameters: &[Layout::PARAMETER, UpdateRule::PARAMETER],
-    build,
+    construct: build,
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    let map = Formula::on_device(ENTRY.name, build)?;
+    let map = Formula::on_device(build)?;
     Ok(Box::new(Raid5::new(map, build.page_bytes, UpdateRule::from_build(build)?)))
 }
 

@@ -15,8 +15,7 @@
 //! a group the two fall in step, and such reads use every other channel only; `read = least_busy` does not.
 
 use crate::parts::copies::{Copies, Steering};
-use crate::parts::cut;
-use crate::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
+use crate::{Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer};
 use flashraid_vocabulary::{MemberPage, Version, View};
 
 const GROUPS: Parameter = Parameter {
@@ -25,6 +24,7 @@ const GROUPS: Parameter = Parameter {
     values: Values::Whole { least: 1, most: 64, default: 2 },
     needs: None,
     only_in_gc: false,
+    draws: Draws::OneOf(&["2", "2", "3"]),
     about: "Mirror groups into which the channels are divided, with a copy of each page in each; 1 is an SSD without mirror.",
 };
 
@@ -34,16 +34,20 @@ const READ: Parameter = Parameter {
     values: Values::Words(&["round_robin", "least_busy"]),
     needs: Some(("groups from 2", has_mirror)),
     only_in_gc: false,
+    draws: Draws::Words,
     about: "Which copy a page read takes: that of the group whose turn it is, or the one at which fewer operations are queued \
             (at its array unit, then on its channel; a tie goes by turn).",
 };
 
+const FIRST_COPY: &str = "first_copy";
+
 const COMPLETES: Parameter = Parameter {
     name: "completes",
     unit: "",
-    values: Values::Words(&["all_copies", "first_copy"]),
+    values: Values::Words(&["all_copies", FIRST_COPY]),
     needs: Some(("groups from 2", has_mirror)),
     only_in_gc: false,
+    draws: Draws::OneOf(&["all_copies", "all_copies", FIRST_COPY]),
     about: "When a write is answered: with every copy programmed, or with the first. The latter is for sensitivity studies only: until \
             the others follow, a failure may take an answered write.",
 };
@@ -60,22 +64,23 @@ pub const ENTRY: Entry = Entry {
     protects: Protects::Channel,
     has_window: false,
     redundancy: Redundancy::Copies,
-    members: "on channels that the groups divide evenly",
+    members: Members::from(1),
     mirror_chips: 0,
+    // SPEC 2.7 ruling 9 refuses odd numbers of channels for two groups.
+    mirror_groups: Some(&GROUPS),
+    write_buffer: WriteBuffer::Unused,
+    parity_cache: None,
+    keeps_bases: false,
+    moves_bases: None,
+    completes_early: Some(Choice { parameter: &COMPLETES, word: FIRST_COPY }),
     parameters: &[GROUPS, READ, COMPLETES],
-    build,
+    construct: build,
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    cut::at_least(ENTRY.name, build, 1)?;
     let groups = build.whole(&GROUPS)?;
-    // SPEC 2.7 ruling 9 refuses odd numbers of channels for two groups.
-    if !u32::from(build.members).is_multiple_of(groups) {
-        let members = build.members;
-        return Err(ParameterError(format!("groups = {groups}: groups of equally many members cannot be made of {members}")));
-    }
     let by_load = build.choice(&READ)? == "least_busy";
-    let first_copy = build.choice(&COMPLETES)? == "first_copy";
+    let first_copy = build.choice(&COMPLETES)? == FIRST_COPY;
     Ok(Box::new(Copies::new(build, groups, Sirf1 { toggle: 0, by_load, first_copy })))
 }
 

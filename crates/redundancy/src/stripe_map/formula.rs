@@ -5,8 +5,7 @@
 //! begin behind it and go round, which under left-symmetric puts as many neighbouring host pages as there are members on different ones.
 
 use super::{Role, Row, StripeMap};
-use crate::parts::cut;
-use crate::{Build, Parameter, ParameterError, Values};
+use crate::{Build, Draws, Parameter, ParameterError, Values};
 use flashraid_vocabulary::{LocalPage, Lpn, MemberId, MemberPage, StripeId};
 
 /// See the module.
@@ -32,6 +31,7 @@ impl Layout {
         values: Values::Words(&["left_asymmetric", "left_symmetric", "right_asymmetric", "right_symmetric", "last_member"]),
         needs: None,
         only_in_gc: false,
+        draws: Draws::Words,
         about: "Which member has a stripe's parity, and which its data, as in Linux md: the parity moves down from the last member (left), up from \
                 the first (right) or stays on the last; data strips fill the others in order (asymmetric) or begin behind the parity (symmetric).",
     };
@@ -62,9 +62,8 @@ pub struct Formula {
 }
 
 impl Formula {
-    /// The layout that the user asked for, on the members of a device: at least 3 for the scheme `name`.
-    pub fn on_device(name: &str, build: &Build) -> Result<Self, ParameterError> {
-        cut::at_least(name, build, 3)?;
+    /// The layout that the user asked for, on the members of a device.
+    pub fn on_device(build: &Build) -> Result<Self, ParameterError> {
         Ok(Self::new(Layout::from_build(build)?, build.members, build.pages_per_member))
     }
 

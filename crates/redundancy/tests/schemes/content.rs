@@ -1,4 +1,5 @@
-//! Random requests: every page reads as written, and is recovered from every loss that the scheme declares to survive.
+//! Random requests to CR5M and to the test-only schemes: every page reads as written, and is recovered from every loss that the scheme declares to
+//! survive. `matrix` does that with every scheme.
 
 use crate::flash::{Course, PAGE};
 use crate::host::{Host, build, on, scheme};
@@ -40,37 +41,6 @@ pub fn submit<S: Scheme + ?Sized>(host: &mut Host<S>, request: &Request) -> Vec<
     host.submit(request.op, first, pages, request.first_bytes, request.last_bytes)
 }
 
-/// A scheme of the registry on some members.
-#[derive(Clone, Debug)]
-struct Choice {
-    name: &'static str,
-    members: u16,
-    parameters: Vec<(&'static str, &'static str)>,
-    filled: bool,
-}
-
-fn choice() -> impl Strategy<Value = Choice> {
-    let update = prop::sample::select(vec!["fewest", "rmw", "rcw"]).prop_map(|word| vec![("update", word)]);
-    let groups = prop::sample::select(vec![(1, "1"), (2, "2"), (3, "3")]);
-    let read = prop::sample::select(vec!["round_robin", "least_busy"]);
-    let sirf1 =
-        (1..=2u16, groups, read).prop_map(|(size, (groups, word), read)| ("sirf1", size * groups, vec![("groups", word), ("read", read)]));
-    let name_members_parameters = prop_oneof![
-        1 => (Just("raid0"), 1..=6u16, Just(vec![])),
-        1 => (Just("raid1"), (1..=4u16).prop_map(|half| 2 * half), Just(vec![])),
-        2 => sirf1,
-        6 => (prop::sample::select(vec!["raid4", "raid5"]), 3..=10u16, update),
-    ];
-    (name_members_parameters, any::<bool>()).prop_map(|((name, members, parameters), filled)| Choice { name, members, parameters, filled })
-}
-
-impl Choice {
-    fn host(&self) -> Host {
-        let host = Host::new(scheme(self.name, self.members, STRIPES, &self.parameters));
-        if self.filled { host.filled() } else { host }
-    }
-}
-
 /// CR5M with some options and little credit.
 #[derive(Clone, Debug)]
 pub struct Mirrors {
@@ -104,24 +74,13 @@ impl Mirrors {
     pub fn host(&self) -> Host {
         let parameters = [("mw_limit", self.mw_limit), ("consolidate", self.consolidate), ("update", self.update)];
         let build = Build { pages_held: STRIPES + self.bases, copies_held: self.copies, ..build(self.members, STRIPES, &parameters) };
-        let host = Host::new((find("cr5m").unwrap().build)(&build).unwrap());
+        let host = Host::new(find("cr5m").unwrap().build(&build).unwrap());
         if self.filled { host.filled() } else { host }
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn registered_schemes_keep_every_page(choice in choice(), requests in prop::collection::vec(request(), 1..60)) {
-        let mut host = choice.host();
-        for request in &requests {
-            let busy = host.scheme.locate(Lpn(request.aside.index(host.scheme.user_pages() as usize) as u64));
-            host.flash.loads.insert(busy, request.pages as u32);
-            submit(&mut host, request);
-            host.check();
-        }
-    }
 
     /// Mirror chips and reads are busy at random, consolidations under pressure come early or late.
     #[test]

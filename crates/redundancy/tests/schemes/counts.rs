@@ -63,7 +63,7 @@ fn updates_of_one_strip_share_the_limit() {
     for data_chips in 1..=7 {
         for updates in [1, 2, 3, 4, 10, 11, 12, 100, 331] {
             let build = Build { data_chips, ..build(4, 8, &[]) };
-            let mut host = Host::new((find("cr5m").unwrap().build)(&build).unwrap()).filled();
+            let mut host = Host::new(find("cr5m").unwrap().build(&build).unwrap()).filled();
             for _ in 0..updates {
                 host.write(0, 1);
             }

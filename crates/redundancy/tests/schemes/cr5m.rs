@@ -22,7 +22,7 @@ fn wide(parameters: &[(&str, &str)]) -> Host {
 /// 3+1 with room for so many bases and copies on each channel.
 fn with_credit(bases: u32, copies: u32) -> Host {
     let build = Build { pages_held: 8 + bases, copies_held: copies, ..build(4, 8, &[FREE]) };
-    Host::new((find("cr5m").unwrap().build)(&build).unwrap()).filled()
+    Host::new(find("cr5m").unwrap().build(&build).unwrap()).filled()
 }
 
 fn only(courses: Vec<Course>) -> Course {
@@ -293,7 +293,7 @@ fn copies_are_limited_by_the_mirror_chip() {
 #[test]
 fn pages_without_base_take_no_credit_for_one() {
     let build = Build { pages_held: 8 + 1, ..build(4, 8, &[FREE]) };
-    let mut host = Host::new((find("cr5m").unwrap().build)(&build).unwrap());
+    let mut host = Host::new(find("cr5m").unwrap().build(&build).unwrap());
     assert_eq!([0, 3, 6].map(|lpn| method(host.write(lpn, 1))), [Method::Mirrored; 3]);
 }
 
@@ -596,8 +596,7 @@ fn one_consolidation_a_channel_at_a_time() {
 #[test]
 fn consolidations_under_pressure_are_no_host_caused_programs() {
     // mw_limit 3 on 3 data chips. Stripe 1's parity is on channel 2, where each commit programs.
-    let mut host =
-        Host::new((find("cr5m").unwrap().build)(&Build { pages_held: 9, ..build(4, 8, &[("mw_limit", "3")]) }).unwrap()).filled();
+    let mut host = Host::new(find("cr5m").unwrap().build(&Build { pages_held: 9, ..build(4, 8, &[("mw_limit", "3")]) }).unwrap()).filled();
     host.write(3, 1);
     host.write(0, 1);
     let commit = host.background.remove(0);

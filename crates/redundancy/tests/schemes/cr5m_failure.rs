@@ -329,7 +329,7 @@ fn strips_that_only_a_copy_holds_are_programmed_with_what_releases_it() {
 #[test]
 fn credit_is_given_back() {
     let build = Build { pages_held: STRIPES + 1, ..build(4, STRIPES, &[ALWAYS]) };
-    let mut host = Host::new((find("cr5m").unwrap().build)(&build).unwrap()).filled();
+    let mut host = Host::new(find("cr5m").unwrap().build(&build).unwrap()).filled();
     host.flash.chip_strike = Some(Strike { wave: 0, member: MemberId(0), chip: DATA_CHIPS, has_spare: false });
     assert_ne!(only(host.write(0, 1)).operation.method, Method::Mirrored);
     host.flash.revive(MemberId(0));

@@ -548,7 +548,7 @@ fn tables() {
 
 #[test]
 fn caches_that_do_not_fit_are_refused() {
-    let refused = |build: &Build, name: &str| (find(name).unwrap().build)(build).map(|_| ()).map_err(|error| error.to_string());
+    let refused = |build: &Build, name: &str| find(name).unwrap().build(build).map(|_| ()).map_err(|error| error.to_string());
     let small = build(5, 100, &[("parity_cache_bytes", "4095")]);
     let text = "parity_cache_bytes = 4095: the smallest that holds a parity is 4096, one page";
     assert_eq!(refused(&small, "ppc"), Err(text.to_string()));

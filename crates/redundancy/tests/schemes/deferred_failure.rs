@@ -280,7 +280,7 @@ fn two_lost_strips_are_kept_apart() {
 #[test]
 fn nvram_is_never_overfull() {
     let build = build(5, 4, &[("parity_cache_bytes", "4096")]);
-    let mut host = Host::new((find("ppc").unwrap().build)(&build).unwrap()).filled();
+    let mut host = Host::new(find("ppc").unwrap().build(&build).unwrap()).filled();
     host.write(2, 1);
     host.flash.lose(MemberPage::new(0, 0), Version::Current);
     host.flash.dead.insert(MemberId(4));

@@ -1,5 +1,5 @@
-//! RAID-0, 1, 4, 5 and SIRF-1 after failures: each rule of SPEC 0.6 (last paragraph), 0.1 (e) and 2.4, then all cases of small devices, and
-//! random ones.
+//! RAID-0, 1, 4, 5 and SIRF-1 after failures: each rule of SPEC 0.6 (last paragraph), 0.1 (e) and 2.4, then all cases of small devices. Random ones
+//! are in `matrix`.
 //!
 //! Stripe 0 of raid5 has its parity on the last member, and strip i on member i.
 
@@ -7,8 +7,7 @@ use crate::flash::{Course, PAGE};
 use crate::host::{Host, scheme};
 use crate::waves::{background_waves, waves};
 use flashraid_redundancy::{Damage, Failure, Lock, Method, Step};
-use flashraid_vocabulary::{Action, Cause, Change, HostOp, Lpn, MemberId, MemberPage, StripeId, Version, View};
-use proptest::prelude::*;
+use flashraid_vocabulary::{Action, Cause, Change, HostOp, MemberId, MemberPage, StripeId, Version, View};
 
 fn only(courses: Vec<Course>) -> Course {
     let [course] = <[Course; 1]>::try_from(courses).unwrap();
@@ -558,111 +557,6 @@ fn every_request_under_which_a_member_dies() {
                     }
                 }
             }
-        }
-    }
-}
-
-// ---- random ----
-
-/// What happens next.
-#[derive(Clone, Debug)]
-enum Event {
-    Request(HostOp, prop::sample::Index, u64, u32, u32),
-    /// A member loses everything, at once or under the next operation; it has a spare or not.
-    Failure(prop::sample::Index, Option<usize>, bool),
-    /// One page becomes unreadable.
-    PageLoss(prop::sample::Index, prop::sample::Index),
-    /// The dead members get spares.
-    Spares,
-    Repair,
-}
-
-fn event() -> impl Strategy<Value = Event> {
-    let index = || any::<prop::sample::Index>();
-    let bytes = || prop_oneof![2 => Just(PAGE), 1 => Just(512u32)];
-    prop_oneof![
-        8 => (index(), 1..8u64, bytes(), bytes()).prop_map(|(at, pages, first, last)| Event::Request(HostOp::Write, at, pages, first, last)),
-        2 => (index(), 1..8u64).prop_map(|(at, pages)| Event::Request(HostOp::Trim, at, pages, PAGE, PAGE)),
-        2 => (index(), 1..8u64, bytes(), bytes()).prop_map(|(at, pages, first, last)| Event::Request(HostOp::Read, at, pages, first, last)),
-        2 => (index(), prop::option::of(0..2usize), any::<bool>()).prop_map(|(member, wave, spare)| Event::Failure(member, wave, spare)),
-        1 => (index(), index()).prop_map(|(member, page)| Event::PageLoss(member, page)),
-        2 => Just(Event::Spares),
-        2 => Just(Event::Repair),
-    ]
-}
-
-fn schemes() -> impl Strategy<Value = (&'static str, u16, Vec<(&'static str, &'static str)>)> {
-    let update = prop::sample::select(vec!["fewest", "rmw", "rcw"]).prop_map(|word| vec![("update", word)]);
-    let groups = prop::sample::select(vec![(2, "2"), (3, "3")]);
-    prop_oneof![
-        1 => (Just("raid0"), 1..=4u16, Just(vec![])),
-        1 => (Just("raid1"), (1..=3u16).prop_map(|half| 2 * half), Just(vec![])),
-        2 => (1..=2u16, groups).prop_map(|(size, (groups, word))| ("sirf1", size * groups, vec![("groups", word)])),
-        5 => (prop::sample::select(vec!["raid4", "raid5"]), 3..=7u16, update),
-    ]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
-
-    /// Whatever fails, however often: what the surviving pages determine is read and recovered right, everything else is reported as lost,
-    /// and only failures make pages lost. When all is repaired each member may fail again.
-    #[test]
-    fn only_what_must_be_lost_is_lost((name, members, parameters) in schemes(), filled: bool, events in prop::collection::vec(event(), 1..50)) {
-        const PAGES: u32 = 4;
-        let mut host = Host::new(scheme(name, members, PAGES, &parameters));
-        if filled {
-            host = host.filled();
-        }
-        let mut lost = 0;
-        for event in &events {
-            let mut has_failed = false;
-            match event {
-                Event::Request(op, at, pages, first_bytes, last_bytes) => {
-                    let user_pages = host.scheme.user_pages();
-                    let first = at.index(user_pages as usize) as u64;
-                    has_failed = host.flash.strike.is_some();
-                    host.submit(*op, first, (*pages).min(user_pages - first), *first_bytes, *last_bytes);
-                }
-                Event::Failure(member, None, has_spare) => {
-                    has_failed = true;
-                    let member = MemberId(member.index(usize::from(members)) as u16);
-                    if *has_spare { host.flash.replace(member) } else { host.flash.kill(member) }
-                }
-                Event::Failure(member, Some(wave), has_spare) => {
-                    host.flash.strike = Some((*wave, MemberId(member.index(usize::from(members)) as u16), *has_spare));
-                    continue;
-                }
-                Event::PageLoss(member, page) => {
-                    has_failed = true;
-                    let page = MemberPage::new(member.index(usize::from(members)) as u16, page.index(PAGES as usize) as u32);
-                    host.flash.lose(page, Version::Current);
-                }
-                Event::Spares => host.flash.dead.clear(),
-                Event::Repair => {
-                    has_failed = host.flash.strike.is_some();
-                    for stripe in (0..host.scheme.stripes()).map(StripeId) {
-                        if matches!(host.scheme.damage(stripe, &host.flash), Damage::Copy | Damage::Compute) {
-                            let repair = host.scheme.repair(stripe, &host.flash);
-                            host.run(repair);
-                        }
-                    }
-                }
-            }
-            host.flash.strike = None;
-            let lost_now = host.check_degraded();
-            prop_assert!(has_failed || lost_now <= lost, "{:?} makes pages lost", event);
-            lost = lost_now;
-        }
-        host.flash.strike = None;
-        host.flash.dead.clear();
-        host.repair_all();
-        prop_assert!(host.check_degraded() <= lost);
-        if lost == 0 {
-            host.check();
-        }
-        for lpn in (0..host.scheme.user_pages()).map(Lpn) {
-            prop_assert!(lost > 0 || !host.flash.is_lost(host.scheme.locate(lpn), Version::Current));
         }
     }
 }

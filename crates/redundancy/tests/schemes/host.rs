@@ -40,7 +40,7 @@ pub fn on(members: u64) -> impl Fn(MemberPage, Version) -> bool {
 
 /// The scheme called `name`.
 pub fn scheme(name: &str, members: u16, pages_per_member: u32, parameters: &[(&str, &str)]) -> Box<dyn Scheme> {
-    (find(name).unwrap().build)(&build(members, pages_per_member, parameters)).unwrap()
+    find(name).unwrap().build(&build(members, pages_per_member, parameters)).unwrap()
 }
 
 /// What `part` does not touch of `extent`: what an engine asks `decide` about next.

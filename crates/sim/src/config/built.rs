@@ -28,7 +28,7 @@ impl Config {
     /// The scheme, built for this device; or why it cannot be.
     pub fn build_scheme(&self) -> Result<Box<dyn Scheme>, ConfigError> {
         let entry = find_scheme(&self.scheme.name)?;
-        (entry.build)(&self.build()).map_err(|error| ConfigError(format!("{} on {}: {error}", entry.name, self.device.name)))
+        entry.build(&self.build()).map_err(|error| ConfigError(format!("{} on {}: {error}", entry.name, self.device.name)))
     }
 
     /// The order of rebuild, if there is to be one: what `rebuild` and the scheme come to.

@@ -4,7 +4,7 @@ use super::built::{may_spread, owned_planes};
 use super::error::refuse;
 use super::{Config, ConfigError, Ftl, find_scheme};
 use flashraid_flash::Placement;
-use flashraid_redundancy::Scheme;
+use flashraid_redundancy::{Scheme, WriteBuffer};
 
 /// A parity cache with fewer entries is as good as none. Under the profiles ppc-osdb and ppc-financial with 32 requests under way, at most 0.2 % of
 /// updates find their stripe's parity among 2 to 4 entries, 2 to 8 % among 8, and 18 to 27 % among 16.
@@ -35,20 +35,20 @@ impl Config {
 
     /// With block-mapped offsets pages do not move freely (SPEC 7.3): neither between the members of a mirror group, nor if they are semivalid.
     fn check_hybrid(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
-        let (name, mapping) = (&self.scheme.name, self.device.mapping);
+        let (entry, mapping) = (find_scheme(&self.scheme.name)?, self.device.mapping);
         if !mapping.is_hybrid() {
             return Ok(());
         }
         let why = if scheme.mirror_groups().is_some() {
-            "leaves it to the FTL on which channel a page goes"
-        } else if self.scheme.parameters.get("gc_semivalid").is_some_and(|value| value == "move") {
-            "with gc_semivalid = move has semivalid pages moved, and their offsets are taken"
+            "leaves it to the FTL on which channel a page goes".into()
+        } else if let Some(choice) = entry.moves_bases.filter(|choice| self.scheme.makes(*choice)) {
+            format!("with {} = {} has semivalid pages moved, and their offsets are taken", choice.parameter.name, choice.word)
         } else if self.device.mirror_chips > 0 {
-            "keeps copies on mirror chips, whose pages have no offset of their own"
+            "keeps copies on mirror chips, whose pages have no offset of their own".into()
         } else {
             return Ok(());
         };
-        refuse(format!("mapping = {}: {name} {why}: allowed is page, dftl", mapping.name()))
+        refuse(format!("mapping = {}: {} {why}: allowed is page, dftl", mapping.name(), entry.name))
     }
 
     /// An FTL instance over several members may put two strips of a stripe on one of them. So the scheme must survive the loss of
@@ -133,20 +133,19 @@ impl Config {
 
     /// NVRAM that does not do what the scheme has it for.
     fn useless_nvram(&self, scheme: &dyn Scheme) -> Option<String> {
-        let (name, device) = (&self.scheme.name, &self.device);
-        if name == "no-pc" && device.nvram_buffer_bytes == 0 {
-            return Some(
-                "no-pc without a write buffer in NVRAM (nvram_buffer_bytes = 0) is raid5 under another name: it is there for comparison with \
-                 fpc, ppc and ca-ppc behind the same buffer"
-                    .into(),
-            );
+        let (entry, device) = (find_scheme(&self.scheme.name).ok()?, &self.device);
+        if let WriteBuffer::Needed(why) = entry.write_buffer
+            && device.nvram_buffer_bytes == 0
+        {
+            return Some(format!("{} without a write buffer in NVRAM (nvram_buffer_bytes = 0) {why}", entry.name));
         }
+        let parameter = entry.parity_cache?.name;
         let entries = scheme.guard().map_or(0, |guard| guard.most_entries);
         (1..FEWEST_PARITIES).contains(&entries).then(|| {
             format!(
-                "parity_cache_bytes = {}: room for {entries} delayed parities of {} bytes: nearly every update has another stripe's parity written \
+                "{parameter} = {}: room for {entries} delayed parities of {} bytes: nearly every update has another stripe's parity written \
                  first; from {} bytes on there is room for {FEWEST_PARITIES}",
-                self.scheme.parameters["parity_cache_bytes"],
+                self.scheme.parameters[parameter],
                 device.page_bytes,
                 FEWEST_PARITIES * u64::from(device.page_bytes)
             )

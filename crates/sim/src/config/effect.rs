@@ -111,10 +111,10 @@ pub(super) const FILLED: Effect =
 pub(super) const COLLECTED: Effect = EVER.meets("nothing was collected", |run| run.collected);
 pub(super) const ERASED: Effect = EVER.meets("no block was erased", |run| run.erased);
 pub(super) const LEVELLED: Effect = COLLECTED.needs("wear_leveling = static", |config| config.device.wear_leveling == WearLeveling::Static);
-pub(super) const WITH_BASES_IN_PLACE: Effect = COLLECTED.needs(
-    "a scheme whose semivalid pages collections do not move (of ppc and ca-ppc with gc_semivalid = commit), and mapping other than fast",
-    |config| config.device.mapping != Mapping::Fast && config.build_scheme().is_ok_and(|scheme| !scheme.moves_bases()),
-);
+pub(super) const WITH_BASES_IN_PLACE: Effect = COLLECTED
+    .needs("a scheme whose semivalid pages collections do not move, and mapping other than fast", |config| {
+        config.device.mapping != Mapping::Fast && config.build_scheme().is_ok_and(|scheme| !scheme.moves_bases())
+    });
 pub(super) const UNLESS_FIXED: Effect =
     EVER.needs("buffer_bytes = 0", |config| config.device.buffer_bytes == 0 || config.device.buffer_bytes_per_gib == 0);
 pub(super) const BUFFERED: Effect =

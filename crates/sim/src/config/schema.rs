@@ -8,6 +8,7 @@ use super::words::{
     Allocation, Fit, Ftl, GcBlockingScope, GcPolicy, Lun, Mapping, Member, NvramVictim, Scheduling, SerialSubrequests, Transfer,
 };
 use super::words::{Unwritten, WearLeveling, WriteCompletes};
+use flashraid_redundancy::Choice;
 use flashraid_workload::{Layout, TraceError, TraceOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -163,6 +164,11 @@ pub struct SchemeChoice {
 }
 
 impl SchemeChoice {
+    /// Whether this choice is made.
+    pub(crate) fn makes(&self, choice: Choice) -> bool {
+        self.parameters.get(choice.parameter.name).is_some_and(|value| value == choice.word)
+    }
+
     pub(super) const TABLE: Table = Table {
         name: "scheme",
         about: "Which redundancy scheme. Its parameters stand beside the name.",

@@ -36,8 +36,9 @@ impl Survival {
 impl Config {
     /// What of this device may die under `scheme`.
     pub fn survival(&self, scheme: &dyn Scheme) -> Survival {
-        let has_window = find_scheme(&self.scheme.name).is_ok_and(|entry| entry.has_window);
-        let is_early = self.scheme.parameters.get("completes").is_some_and(|word| word == "first_copy");
+        let entry = find_scheme(&self.scheme.name);
+        let has_window = entry.as_ref().is_ok_and(|entry| entry.has_window);
+        let is_early = entry.is_ok_and(|entry| entry.completes_early.is_some_and(|choice| self.scheme.makes(choice)));
         let but = match (has_window, is_early) {
             (true, _) => Some("pages whose parity is still to be made"),
             (_, true) => Some("answered writes of which one copy is still to be programmed"),

@@ -42,7 +42,7 @@ pub fn draw(torture: &Torture, scheme: &str, number: u64) -> Result<Config, Conf
     }
     for parameter in entry.parameters {
         // Of a device that is given, no group of channels may be left over.
-        if torture.device.is_none() || parameter.name != "groups" {
+        if torture.device.is_none() || entry.mirror_groups.is_none_or(|groups| groups.name != parameter.name) {
             drawing.value(parameter.name);
         }
     }
@@ -70,7 +70,7 @@ fn sized(mut drawing: Drawing) -> Result<Config, ConfigError> {
     let roomy: Vec<_> = roomy.into_iter().chain(without_fill.clone()).collect();
     let mut shape = assemble(&drawing, &roomy)?;
     if drawing.asked("ftl").is_none() {
-        let ftl = drawing.random.of_list(&words_of("ftl", drawing.entry));
+        let ftl = drawing.random.of_list(&words_of("ftl"));
         // An instance over several members may be what the scheme does not survive.
         if let Ok(spread) = assemble(&drawing, &[&roomy[..], &[("ftl", ftl.into())]].concat()) {
             shape = spread;
@@ -79,9 +79,9 @@ fn sized(mut drawing: Drawing) -> Result<Config, ConfigError> {
     }
     let placement = shape.placement(&*shape.build_scheme()?);
     // Schemes that keep old pages until a commit keep one an entry.
-    let held = match drawing.has_parameter("gc_semivalid") {
-        true => (drawing.number("parity_cache_bytes") / drawing.number("page_bytes").max(1)).max(1) as u32,
-        false => 2 * drawing.entry.mirror_chips,
+    let held = match drawing.entry.parity_cache.filter(|_| drawing.entry.keeps_bases) {
+        Some(bytes) => (drawing.number(bytes.name) / drawing.number("page_bytes").max(1)).max(1) as u32,
+        None => 2 * drawing.entry.mirror_chips,
     };
     let mut device = shape.device.clone();
     let asked_blocks = drawing.asked("blocks_per_plane").and_then(|blocks| blocks.parse().ok());
@@ -221,9 +221,9 @@ mod tests {
     #[test]
     fn every_mapping_suits_every_scheme_that_allows_it() {
         for entry in protecting() {
-            for mapping in words_of("mapping", entry) {
+            for mapping in words_of("mapping") {
                 let torture = Torture { settings: vec![("mapping".into(), mapping.into())], ..Torture::default() };
-                let is_refused = ["bast", "fast"].contains(&mapping) && (entry.mirror_chips > 0 || entry.name == "sirf1");
+                let is_refused = ["bast", "fast"].contains(&mapping) && (entry.mirror_chips > 0 || entry.mirror_groups.is_some());
                 for number in 0..200 {
                     match draw(&torture, entry.name, number) {
                         Ok(config) => assert!(!is_refused && config.device.mapping.name() == mapping, "{} {mapping}", entry.name),

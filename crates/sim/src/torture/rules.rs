@@ -1,14 +1,14 @@
 //! How each setting of the devices is drawn.
 //!
-//! What is drawn follows from the schema: each key of it, and each parameter of a scheme, is drawn from all its words, has a rule here, or stands in
-//! `rule` as never drawn, with the reason. A key is drawn when it is first needed, so that rules may look at what others came to; what is asked for
+//! What is drawn follows from the schema: each key of it is drawn from all its words, has a rule here, or stands in `rule` as never drawn, with the
+//! reason. How a parameter of a scheme is drawn stands beside it (`Parameter::draws`). A key is drawn when it is first needed, so that rules may look at what others came to; what is asked for
 //! (`Torture::settings`) takes the place of what would be drawn.
 
 use super::asked::Torture;
 use super::random::Random;
 use crate::config::{Kind, TABLES};
 use flashraid_redundancy::rebuild::ORDERS;
-use flashraid_redundancy::{Entry, Values};
+use flashraid_redundancy::{Draws, Entry, Members, Parameter, Values, WriteBuffer};
 
 /// Physical pages, at most, that dies and planes are multiplied up to.
 const MOST_PAGES: u64 = 4_000;
@@ -35,7 +35,7 @@ pub(super) struct Drawing<'a> {
     pub(super) drawn: Vec<(&'static str, Option<String>)>,
 }
 
-/// How a key of the schema, or a parameter of a scheme, is drawn. `None` if nobody has said.
+/// How a key of the schema is drawn. `None` if nobody has said.
 pub(super) fn rule(key: &str) -> Option<Rule> {
     const TRACE: &str = "torture makes its own requests";
     Some(match key {
@@ -129,17 +129,6 @@ pub(super) fn rule(key: &str) -> Option<Rule> {
         "rebuild_window" => Rule::OneOf(&["0", "0", "1", "2", "16"]),
         "precondition" => Rule::OneOf(&["none", "none", "none", "random:0.5", "random:2"]),
         "seed" => Rule::By(|draw| Some(draw.random.below(1 << 32).to_string())),
-
-        "groups" => Rule::By(|draw| Some(draw.random.of_list(&["2", "2", "3"]).into())),
-        "completes" => Rule::OneOf(&["all_copies", "all_copies", "first_copy"]),
-        "mw_limit" => Rule::OneOf(&["1000", "1000", "1.1", "3", "0"]),
-        "alpha" => Rule::OneOf(&["0", "0", "0.5", "1"]),
-        "parity_cache_bytes" => Rule::By(|draw| {
-            let page_bytes = draw.number("page_bytes");
-            (draw.torture.device.is_none()).then(|| (draw.random.of_list(&[1, 2, 3, 5, 8]) * page_bytes).to_string())
-        }),
-        // Where pages do not move freely, nor do semivalid ones.
-        "gc_semivalid" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["commit", "commit", "move"]).into())),
         _ => return None,
     })
 }
@@ -147,22 +136,31 @@ pub(super) fn rule(key: &str) -> Option<Rule> {
 /// As many as the scheme asks for, and not many more.
 fn channels(draw: &mut Drawing) -> Option<String> {
     let of_chips = draw.is("member", "chip");
-    let channels = match draw.entry.name {
-        "raid1" => draw.random.of_list(&[2, 4, 6]),
-        _ if draw.entry.parameters.iter().any(|parameter| parameter.name == "groups") => {
-            let groups = draw.number("groups").max(1);
-            groups * draw.random.within(1, (6 / groups).max(1))
-        }
-        _ if of_chips => draw.random.within(2, 3),
-        _ if draw.entry.mirror_chips > 0 => draw.random.within(3, 5),
-        _ => draw.random.within(3, 8),
+    let (entry, Members { least, most, multiple_of }) = (draw.entry, draw.entry.members);
+    let (least, most, multiple_of) = (u64::from(least), u64::from(most), u64::from(multiple_of));
+    let channels = if multiple_of > 1 {
+        let fewest = least.div_ceil(multiple_of).max(1);
+        multiple_of * draw.random.within(fewest, fewest + 2)
+    } else if let Some(groups) = entry.mirror_groups {
+        let groups = draw.number(groups.name).max(1);
+        groups * draw.random.within(1, (6 / groups).max(1))
+    } else {
+        let (fewest, more) = match (of_chips, entry.mirror_chips > 0) {
+            // Each with two chips at least.
+            (true, _) => (least.div_ceil(2).max(2), 1),
+            (false, true) => (least.max(3), 2),
+            (false, false) => (least.max(3), 5),
+        };
+        draw.random.within(fewest, fewest + more).min(most)
     };
     Some(channels.to_string())
 }
 
 /// Hybrid mapping is for schemes that leave pages where they are.
 fn mapping(draw: &mut Drawing) -> Option<String> {
-    let moves = draw.entry.mirror_chips > 0 || draw.has_parameter("groups") || draw.is_asked("gc_semivalid", "move");
+    let entry = draw.entry;
+    let moves_bases = entry.moves_bases.is_some_and(|choice| draw.is_asked(choice.parameter.name, choice.word));
+    let moves = entry.mirror_chips > 0 || entry.mirror_groups.is_some() || moves_bases;
     let words: &[&str] = if moves { &["page", "page", "dftl"] } else { &["page", "page", "page", "dftl", "dftl", "bast", "fast"] };
     Some(draw.random.of_list(words).into())
 }
@@ -179,10 +177,6 @@ impl Drawing<'_> {
         self.asked(key) == Some(value)
     }
 
-    pub(super) fn has_parameter(&self, name: &str) -> bool {
-        self.entry.parameters.iter().any(|parameter| parameter.name == name)
-    }
-
     /// What a setting has come to, drawn now if need be; empty for its default.
     pub(super) fn value(&mut self, key: &'static str) -> String {
         if let Some(asked) = self.asked(key) {
@@ -191,14 +185,32 @@ impl Drawing<'_> {
         if let Some((_, value)) = self.drawn.iter().find(|(name, _)| *name == key) {
             return value.clone().unwrap_or_default();
         }
-        let value = match rule(key).unwrap_or(Rule::AnyWord) {
-            Rule::Never(_) | Rule::Last => None,
-            Rule::AnyWord => Some(self.random.of_list(&words_of(key, self.entry)).to_string()),
-            Rule::OneOf(values) => Some(self.random.of_list(values).to_string()),
-            Rule::By(draw) => draw(self),
+        let value = match (self.entry.parameter(key), rule(key).unwrap_or(Rule::AnyWord)) {
+            (Some(parameter), _) => self.parameter(parameter),
+            (None, Rule::Never(_) | Rule::Last) => None,
+            (None, Rule::AnyWord) => Some(self.random.of_list(&words_of(key)).to_string()),
+            (None, Rule::OneOf(values)) => Some(self.random.of_list(values).to_string()),
+            (None, Rule::By(draw)) => draw(self),
         };
         self.drawn.push((key, value.clone()));
         value.unwrap_or_default()
+    }
+
+    /// As the parameter says; `None` leaves the default, where nothing else is allowed.
+    fn parameter(&mut self, parameter: &Parameter) -> Option<String> {
+        // Where pages do not move freely, nor do semivalid ones.
+        let is_of_moves = self.entry.moves_bases.is_some_and(|choice| choice.parameter.name == parameter.name);
+        if is_of_moves && self.is_hybrid() {
+            return None;
+        }
+        match (parameter.draws, parameter.values) {
+            (Draws::Words, Values::Words(words)) => Some(self.random.of_list(words).to_string()),
+            (Draws::Words, _) => unreachable!("{} has no words", parameter.name),
+            (Draws::OneOf(values), _) => Some(self.random.of_list(values).to_string()),
+            // The pages of a device that is given are not drawn, and may be too many for the least of these.
+            (Draws::Pages(_), _) if self.torture.device.is_some() => None,
+            (Draws::Pages(counts), _) => Some((self.random.of_list(counts) * self.number("page_bytes")).to_string()),
+        }
     }
 
     fn is(&mut self, key: &'static str, value: &str) -> bool {
@@ -230,10 +242,9 @@ impl Drawing<'_> {
         if let Some((_, Some(kind))) = self.drawn.iter().find(|(name, _)| *name == BUFFER) {
             return kind.clone();
         }
-        let kind = if self.has_parameter("parity_cache_bytes") || self.entry.name == "no-pc" {
-            self.random.of_list(&["none", "none", "dram", "per_gib", "nvram", "nvram"])
-        } else {
-            self.random.of_list(&["none", "none", "none", "dram", "dram", "per_gib", "nvram", "nvram"])
+        let kind = match self.entry.write_buffer {
+            WriteBuffer::Unused => self.random.of_list(&["none", "none", "none", "dram", "dram", "per_gib", "nvram", "nvram"]),
+            WriteBuffer::Usual | WriteBuffer::Needed(_) => self.random.of_list(&["none", "none", "dram", "per_gib", "nvram", "nvram"]),
         };
         self.drawn.push((BUFFER, Some(kind.into())));
         kind.into()
@@ -254,13 +265,12 @@ impl Drawing<'_> {
 /// Stands for the kind of the buffer among what is drawn; no key.
 const BUFFER: &str = "";
 
-/// The words of a key or parameter that has words.
-pub(super) fn words_of(key: &str, entry: &Entry) -> Vec<&'static str> {
+/// The words of a key that has words.
+pub(super) fn words_of(key: &str) -> Vec<&'static str> {
     let kind = TABLES.iter().flat_map(|table| table.keys).find(|of_table| of_table.name == key).map(|key| key.kind);
-    match (kind, entry.parameters.iter().find(|parameter| parameter.name == key).map(|parameter| parameter.values)) {
-        (Some(Kind::Word(words)), _) => words.iter().map(|(word, _)| *word).collect(),
-        (Some(Kind::Flag), _) => vec!["false", "true"],
-        (_, Some(Values::Words(words))) => words.to_vec(),
+    match kind {
+        Some(Kind::Word(words)) => words.iter().map(|(word, _)| *word).collect(),
+        Some(Kind::Flag) => vec!["false", "true"],
         _ => panic!("nobody has said how torture draws {key}"),
     }
 }

@@ -64,12 +64,8 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
-    fn has(&self, parameter: &str) -> bool {
-        self.entry.parameters.iter().any(|of_scheme| of_scheme.name == parameter)
-    }
-
-    fn says(&self, parameter: &str, value: &str) -> bool {
-        self.config.scheme.parameters.get(parameter).is_some_and(|given| given == value)
+    fn has_parity_cache(&self) -> bool {
+        self.entry.parity_cache.is_some()
     }
 
     fn has_mirrors(&self) -> bool {
@@ -91,19 +87,19 @@ impl Case<'_> {
 
     /// Parities are brought up to date later than data: from copies, in NVRAM, or in idle time.
     fn delays_parities(&self) -> bool {
-        self.has_mirrors() || self.has("parity_cache_bytes") || self.entry.has_window
+        self.has_mirrors() || self.has_parity_cache() || self.entry.has_window
     }
 
-    /// Old pages stay until their parity is up to date.
-    fn keeps_bases(&self) -> bool {
-        self.has_mirrors() || self.has("gc_semivalid") || self.entry.has_window
+    /// GC has parities committed before it erases what they cover.
+    fn commits_for_gc(&self) -> bool {
+        self.entry.moves_bases.is_some_and(|choice| !self.config.scheme.makes(choice))
     }
 
     /// A buffer knows itself what has left it.
     fn answers_early(&self) -> bool {
         let Config { device, host, .. } = self.config;
         let is_early = device.write_completes == WriteCompletes::DataIn || !host.parity_in_response;
-        !self.has_buffer() && (is_early || self.says("completes", "first_copy"))
+        !self.has_buffer() && (is_early || self.entry.completes_early.is_some_and(|choice| self.config.scheme.makes(choice)))
     }
 
     /// A trim of copies changes nothing but the map.
@@ -153,10 +149,10 @@ pub const STATES: &[State] = &[
     state("eviction", 1, |known| known.in_flight.evicts, |case| case.has_buffer()),
     state("nvram_full", 1, |known| known.in_flight.nvram_is_full, |case| case.config.device.nvram_buffer_bytes > 0),
     state("answered_early", 4, |known| known.in_flight.answered_early, |case| case.answers_early()),
-    state("semivalid_page", 1, |known| known.on_flash.semivalid, |case| case.keeps_bases()),
+    state("semivalid_page", 1, |known| known.on_flash.semivalid, |case| case.entry.keeps_bases),
     state("commit", 4, |known| known.in_flight.commits, |case| case.delays_parities()),
-    state("borrowed_lock", 8, |known| known.in_flight.borrows_lock, |case| case.says("gc_semivalid", "commit")),
-    state("parity_cache_lost", 2, |known| known.has_lost_cache, |case| case.has("parity_cache_bytes")),
+    state("borrowed_lock", 8, |known| known.in_flight.borrows_lock, |case| case.commits_for_gc()),
+    state("parity_cache_lost", 2, |known| known.has_lost_cache, |case| case.has_parity_cache()),
     state("degraded", 1, |known| known.is_degraded, |_| true),
     state("rebuild_10", 7, |known| is_near(known, 10.0), |case| case.rebuilds()),
     state("rebuild_50", 8, |known| is_near(known, 50.0), |case| case.rebuilds()),

@@ -1,6 +1,6 @@
 //! Settings: precedence, refusals (each names its key and what is allowed), capacities, presets, listings, and the document.
 
-use flashraid_redundancy::SCHEMES;
+use flashraid_redundancy::{Protects, SCHEMES};
 use flashraid_sim::Config;
 use flashraid_sim::config::{
     Asked, Device, Injection, Precondition, TABLES, Target, Trigger, Warmup, most_logical_pages, reference_markdown, same_value,
@@ -490,8 +490,8 @@ fn survival_is_said_in_chips_and_channels() {
     };
     let chips = ("member", "chip");
     assert_eq!(survives("ssd1", "raid0", &[]), "nothing");
-    for scheme in ["raid1", "raid4", "raid5", "sirf1", "no-pc", "fpc", "ppc", "ca-ppc"] {
-        assert_eq!(survives("ssd1", scheme, &[]), "any one channel", "{scheme}");
+    for entry in SCHEMES.iter().filter(|entry| matches!(entry.protects, Protects::Channel | Protects::Member) && !entry.has_window) {
+        assert_eq!(survives("ssd1", entry.name, &[]), "any one channel", "{}", entry.name);
     }
     assert_eq!(survives("ssd1", "cr5m", &[]), "any one chip");
     assert_eq!(survives("ssd1", "raid5", &[chips]), "any one chip", "four chips of a stripe may be on one channel");
@@ -703,7 +703,7 @@ fn hybrid_mapping_needs_log_blocks_and_one_for_merges() {
         refusal("raid5", &[("mapping", "bast"), ("fail", "block:0.0.0.0.1@1s")]),
         "fail = block:0.0.0.0.1@1s: blocks are not retired with mapping = bast: allowed are larger parts and single pages, or mapping = page, dftl"
     );
-    for scheme in ["cr5m", "sirf1"] {
+    for scheme in SCHEMES.iter().filter(|entry| entry.mirror_chips > 0 || entry.mirror_groups.is_some()).map(|entry| entry.name) {
         let text = one_line(on("ssd1", scheme, &[("mapping", "bast"), ("log_blocks", "640")]).unwrap_err());
         assert!(text.starts_with(&format!("mapping = bast: {scheme} ")) && text.ends_with(": allowed is page, dftl"), "{text}");
     }

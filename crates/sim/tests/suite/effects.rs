@@ -1,7 +1,7 @@
 //! Every setting says when it has effect (`config::Effect`). Here each is changed: where it says that it has none, the result is the same
 //! byte for byte; where it says that it has, some run differs.
 
-use flashraid_redundancy::SCHEMES;
+use flashraid_redundancy::{Draws, SCHEMES, Values};
 use flashraid_sim::config::{Asked, Key, Kind, TABLES};
 use flashraid_sim::{Outputs, run};
 use serde_json::Value;
@@ -56,7 +56,7 @@ const BASES: &[(&str, &str, &str)] = &[
 ];
 
 /// Values to try of a key.
-fn values(key: &str, kind: Option<&Kind>) -> Vec<String> {
+fn values(key: &str, kind: &Kind) -> Vec<String> {
     let texts: &[&str] = match key {
         "name" => &["other"],
         "channels" => &["4", "6"],
@@ -99,13 +99,9 @@ fn values(key: &str, kind: Option<&Kind>) -> Vec<String> {
         "verify_every" => &["40", "5000"],
         "fail" => &["die:0.0.0@50%"],
         "seed" => &["9"],
-        "groups" => &["1", "2"],
-        "mw_limit" => &["0", "3"],
-        "parity_cache_bytes" => &["8KiB", "64KiB"],
-        "alpha" => &["0", "1"],
         _ => match kind {
-            Some(Kind::Word(words)) => return words.iter().map(|(word, _)| word.to_string()).collect(),
-            Some(Kind::Flag) => &["true", "false"],
+            Kind::Word(words) => return words.iter().map(|(word, _)| word.to_string()).collect(),
+            Kind::Flag => &["true", "false"],
             _ => panic!("{key}: no values to try"),
         },
     };
@@ -158,13 +154,20 @@ fn keys() -> impl Iterator<Item = &'static Key> {
 fn tries(scheme: &str) -> impl Iterator<Item = (&'static str, String)> {
     let entry = SCHEMES.iter().find(|entry| entry.name == scheme).unwrap();
     let parameters = entry.parameters.iter().map(|parameter| {
-        let values = match parameter.values {
-            flashraid_redundancy::Values::Words(words) => words.iter().map(|word| word.to_string()).collect(),
-            _ => values(parameter.name, None),
+        let drawn = || match parameter.draws {
+            Draws::Words => Vec::new(),
+            Draws::OneOf(texts) => texts.iter().map(|text| text.to_string()).collect(),
+            Draws::Pages(counts) => counts.iter().map(|pages| (pages * 4096).to_string()).collect(),
         };
+        let mut values = match parameter.values {
+            Values::Words(words) => words.iter().map(|word| word.to_string()).collect(),
+            Values::Whole { least, .. } => [vec![least.to_string()], drawn()].concat(),
+            Values::Decimal { .. } => drawn(),
+        };
+        values.dedup();
         (parameter.name, values)
     });
-    let of_keys = keys().map(|key| (named(key), values(key.name, Some(&key.kind))));
+    let of_keys = keys().map(|key| (named(key), values(key.name, &key.kind)));
     of_keys.chain(parameters).flat_map(|(key, values)| values.into_iter().map(move |value| (key, value)))
 }
 
@@ -218,7 +221,9 @@ fn settings_have_effect_where_they_say() {
         parameters().filter(|parameter| parameter.needs.is_some() || parameter.only_in_gc).map(|parameter| parameter.name);
     let conditional: BTreeSet<_> = conditional_keys.chain(conditional_parameters).collect();
     let (mut differing, mut idle, mut wrong) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
-    for (trace, scheme, more) in BASES {
+    let of_others = SCHEMES.iter().filter(|entry| BASES.iter().all(|(_, scheme, _)| *scheme != entry.name));
+    let of_others = of_others.map(|entry| ("trace.csv", entry.name, "fill=0.9"));
+    for (trace, scheme, more) in BASES.iter().copied().chain(of_others) {
         let base = [pairs(SMALL), pairs(more)];
         let (expected, _) = outcome(&path(trace), asked(scheme, &base).unwrap_or_else(|error| panic!("{scheme} {more}: {error}")));
         for (key, value) in tries(scheme) {

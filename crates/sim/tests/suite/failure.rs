@@ -2,6 +2,7 @@
 //! `torture`'s to show; here is what can be derived.
 
 use crate::support::{config, engine, pages, request, tags};
+use flashraid_redundancy::{Protects, SCHEMES};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::tags::Tags;
@@ -65,9 +66,10 @@ fn an_idle_rebuild_costs_what_the_closed_form_says() {
 /// Requests of all kinds while chips fail at any time, one after the other's rebuild.
 #[test]
 fn nothing_is_lost_while_requests_go_on() {
-    for scheme in ["raid1", "raid4", "raid5", "sirf1", "cr5m"] {
+    for entry in SCHEMES.iter().filter(|entry| entry.protects != Protects::None && !entry.has_window) {
+        let scheme = entry.name;
         for seed in 0..12 {
-            let spare = if scheme == "sirf1" { "0" } else { "1" };
+            let spare = if entry.mirror_groups.is_some() { "0" } else { "1" };
             let config = drive(scheme, &[("spare_chips", spare), ("gc_threshold", "0.3")]);
             let mut engine = engine(&config, tags(&config));
             let mut random = SplitMix64::new(seed);

@@ -1,7 +1,7 @@
 //! Outputs beside the result agree with it, change nothing, and are equal in equal runs.
 
 use crate::support::{config, proving, small};
-use flashraid_redundancy::SCHEMES;
+use flashraid_redundancy::{Redundancy, SCHEMES, find};
 use flashraid_sim::{Config, Outputs, Stage, run};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
@@ -131,6 +131,7 @@ fn the_latency_log_has_the_requests_of_the_result() {
     for (index, pairs) in variants().iter().enumerate() {
         for scheme in schemes_of(index) {
             let run = whole(&format!("latency-{index}-{scheme}"), scheme, pairs);
+            let entry = find(scheme).unwrap();
             let rows = run.table("latency.csv");
             assert_eq!(rows.len() as u64, run.result["workload"]["requests"].as_u64().unwrap());
             let requests: BTreeSet<u64> = rows.iter().map(|row| number(&row["request"])).collect();
@@ -151,16 +152,17 @@ fn the_latency_log_has_the_requests_of_the_result() {
                 former_end = end;
                 assert_eq!(row["failed"], "false");
                 assert_eq!(row["stripe"].is_empty(), row["op"] == "flush");
-                let allowed: &[&str] = match (scheme, row["op"].as_str()) {
-                    (_, "read" | "flush") | ("raid0", _) => &["none"],
-                    ("raid1" | "sirf1", "write") => &["mirrored"],
-                    ("raid1" | "sirf1", _) => &["none", "mirrored"],
-                    ("cr5m", _) => &["none", "full_stripe", "rmw", "rcw", "mirrored", "mixed"],
-                    ("fpc" | "ppc" | "ca-ppc" | "fra", "write") => &["full_stripe", "deferred", "mixed"],
-                    ("fpc" | "ppc" | "ca-ppc", _) => &["none", "full_stripe", "rmw", "rcw", "deferred", "mixed"],
-                    ("fra", _) => &["none", "full_stripe", "deferred", "mixed"],
-                    (_, "write") => &["full_stripe", "rmw", "rcw", "mixed"],
-                    _ => &["none", "full_stripe", "rmw", "rcw", "mixed"],
+                let defers = entry.parity_cache.is_some() || entry.has_window;
+                let allowed: &[&str] = match (entry.redundancy, row["op"].as_str()) {
+                    (_, "read" | "flush") | (Redundancy::None, _) => &["none"],
+                    (Redundancy::Copies, "write") => &["mirrored"],
+                    (Redundancy::Copies, _) => &["none", "mirrored"],
+                    (Redundancy::Parity, _) if entry.mirror_chips > 0 => &["none", "full_stripe", "rmw", "rcw", "mirrored", "mixed"],
+                    (Redundancy::Parity, "write") if defers => &["full_stripe", "deferred", "mixed"],
+                    (Redundancy::Parity, _) if entry.has_window => &["none", "full_stripe", "deferred", "mixed"],
+                    (Redundancy::Parity, _) if defers => &["none", "full_stripe", "rmw", "rcw", "deferred", "mixed"],
+                    (Redundancy::Parity, "write") => &["full_stripe", "rmw", "rcw", "mixed"],
+                    (Redundancy::Parity, _) => &["none", "full_stripe", "rmw", "rcw", "mixed"],
                 };
                 assert!(allowed.contains(&row["method"].as_str()), "{scheme}: {row:?}");
             }

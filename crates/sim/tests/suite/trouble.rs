@@ -78,7 +78,7 @@ fn overfull(scheme: &str, pages_per_member: u32, pairs: &[(&str, &str)]) -> Engi
         page_bytes: 4096,
         parameters: Vec::new(),
     };
-    let scheme = (find(scheme).unwrap().build)(&build).unwrap();
+    let scheme = find(scheme).unwrap().build(&build).unwrap();
     let settings =
         flashraid_flash::Settings { pages_per_member, ..settings(&config.device, config.placement(&*scheme), scheme.moves_bases()) };
     let tags = Tags::new(ppn_limit(&settings.geometry, settings.spare_chips, false), scheme.user_pages());

@@ -30,7 +30,7 @@ use crate::parts::parity_cache::{ParityCache, Replacement};
 use crate::parts::raid::Raid;
 use crate::parts::stripe::{Guard, Stripe, Sum};
 use crate::stripe_map::{Row, StripeMap};
-use crate::{Build, GuardCounts, Operation, OperationKind, Parameter, ParameterError, Values};
+use crate::{Build, Draws, GuardCounts, Operation, OperationKind, Parameter, ParameterError, Values};
 use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, memory};
 
 /// How much NVRAM there is for parities.
@@ -40,11 +40,12 @@ pub const PARITY_CACHE_BYTES: Parameter = Parameter {
     values: Values::Whole { least: 512, most: u32::MAX, default: 32_768 },
     needs: None,
     only_in_gc: false,
+    draws: Draws::Pages(&[1, 2, 3, 5, 8]),
     about: "NVRAM for delayed parities, in bytes: one page for each stripe whose parity is delayed; the rest of an entry is neglected.",
 };
 
 /// Members beyond which the reads of one operation, two versions of each strip, would not fit one wave.
-const MOST_MEMBERS: u16 = 32;
+pub const MOST_MEMBERS: u16 = 32;
 
 /// How a scheme brings up to date what NVRAM holds of a stripe.
 pub trait Rule: Clone + Send + 'static {
@@ -111,18 +112,16 @@ pub struct DeferredParity<M, R> {
 pub fn entries(build: &Build, stripes: u32) -> Result<u32, ParameterError> {
     let bytes = build.whole(&PARITY_CACHE_BYTES)?;
     if bytes < build.page_bytes {
-        let text = format!("parity_cache_bytes = {bytes}: the smallest that holds a parity is {}, one page", build.page_bytes);
+        let text = format!("{} = {bytes}: the smallest that holds a parity is {}, one page", PARITY_CACHE_BYTES.name, build.page_bytes);
         return Err(ParameterError(text));
     }
     Ok((bytes / build.page_bytes).min(stripes))
 }
 
 impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
-    /// The scheme `name` over the stripes of `map`. `replacement` says how victims of the cache are chosen.
-    pub fn new(name: &str, map: M, build: &Build, rule: R, replacement: Replacement) -> Result<Self, ParameterError> {
-        if build.members > MOST_MEMBERS {
-            return Err(ParameterError(format!("{name} works on at most {MOST_MEMBERS} members; the device has {}", build.members)));
-        }
+    /// A scheme over the stripes of `map`, on at most [`MOST_MEMBERS`] members. `replacement` says how victims of the cache are chosen.
+    pub fn new(map: M, build: &Build, rule: R, replacement: Replacement) -> Result<Self, ParameterError> {
+        debug_assert!(build.members <= MOST_MEMBERS);
         let most_entries = entries(build, map.stripes())?;
         Ok(Self {
             cache: ParityCache::new(map.stripes(), map.most_strips(), most_entries, replacement),

@@ -7,7 +7,7 @@ use crate::parts::raid::Raid;
 use crate::parts::update::UpdateRule;
 use crate::stripe_map::StripeMap;
 use crate::stripe_map::formula::{Formula, Layout};
-use crate::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
+use crate::{Build, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer};
 
 /// CR5M.
 pub const ENTRY: Entry = Entry {
@@ -18,10 +18,16 @@ pub const ENTRY: Entry = Entry {
     protects: Protects::Chip,
     has_window: false,
     redundancy: Redundancy::Parity,
-    members: "from 3 to 32",
+    members: Members { most: MOST_MEMBERS, ..Members::from(3) },
     mirror_chips: 1,
+    mirror_groups: None,
+    write_buffer: WriteBuffer::Unused,
+    parity_cache: None,
+    keeps_bases: true,
+    moves_bases: None,
+    completes_early: None,
     parameters: &[Layout::PARAMETER, MW_LIMIT, CONSOLIDATE, UpdateRule::PARAMETER],
-    build,
+    construct: build,
 };
 
 const MW_LIMIT: Parameter = Parameter {
@@ -30,6 +36,7 @@ const MW_LIMIT: Parameter = Parameter {
     values: Values::Decimal { least: 0, most: 1_000_000, default: 1_100 },
     needs: None,
     only_in_gc: false,
+    draws: Draws::OneOf(&["1000", "1000", "1.1", "3", "0"]),
     about: "Mirrored writes of a channel are allowed while they are at most this many times the mean number of host-caused programs \
             of its data chips; 0 is CR5.",
 };
@@ -40,6 +47,7 @@ const CONSOLIDATE: Parameter = Parameter {
     values: Values::Words(&["last_strip", "never"]),
     needs: Some(("mw_limit above 0", |build| build.thousandths(&MW_LIMIT) != Ok(0))),
     only_in_gc: false,
+    draws: Draws::Words,
     about: "When a write recomputes the parity of a mirrored stripe on its own account: if it changes the last strips that are not \
             mirrored, or never.",
 };
@@ -48,16 +56,14 @@ const CONSOLIDATE: Parameter = Parameter {
 const MOST_MEMBERS: u16 = 32;
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    over(Formula::on_device(ENTRY.name, build)?, build)
+    over(Formula::on_device(build)?, build)
 }
 
 /// CR5M over the stripes of `map`.
 pub fn over(map: impl StripeMap, build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    if build.members > MOST_MEMBERS {
-        return Err(ParameterError(format!("cr5m works on at most {MOST_MEMBERS} members; the device has {}", build.members)));
-    }
+    debug_assert!(build.members <= MOST_MEMBERS);
     if build.copies_held == 0 {
-        return Err(ParameterError("cr5m needs mirror chips with room for a copy; the device has none".to_string()));
+        return Err(ParameterError(format!("{} needs mirror chips with room for a copy; the device has none", ENTRY.name)));
     }
     let rule = Rule { update: UpdateRule::from_build(build)?, consolidates_last_strip: build.choice(&CONSOLIDATE)? == "last_strip" };
     let limits = Limits {

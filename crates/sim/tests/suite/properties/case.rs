@@ -1,6 +1,7 @@
 //! Random devices and random requests.
 
 use crate::support;
+use flashraid_redundancy::{Draws, Members, Parameter, Values, find};
 use flashraid_sim::Config;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use proptest::collection::vec;
@@ -40,7 +41,7 @@ pub struct Case {
 
 /// Cases with a write buffer of a few pages in NVRAM.
 pub fn nvram_cases(scheme: &'static str) -> impl Strategy<Value = Case> {
-    nvram(cases(scheme, if scheme == "cr5m" { 0.1 } else { 0.0 }))
+    nvram(cases(scheme, if find(scheme).is_some_and(|entry| entry.mirror_chips > 0) { 0.1 } else { 0.0 }))
 }
 
 /// The same cases with a write buffer of a few pages in NVRAM.
@@ -181,20 +182,25 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: 
     let ([mut member, mut allocation, ftl, unit, scheduling, completes, transfer, gc_blocking_scope, wear, order], rest) = words;
     let [multi_plane, copyback, gc_threshold, gc_reserve_blocks, serial, parity_in_response, unwritten, rest @ ..] = rest;
     let [update, spread, groups, read, completes_with, mw_limit, consolidate] = rest;
-    if scheme == "cr5m" {
+    let entry = find(scheme).expect("a scheme");
+    let Members { least, multiple_of, .. } = entry.members;
+    if entry.mirror_chips > 0 {
         // One more chip, for copies, which are in the member of the page.
-        (channels, chips, member) = (channels.max(3), chips + 1, "channel");
+        (chips, member) = (chips + 1, "channel");
         allocation = if allocation == "static" { "dynamic_member" } else { allocation };
     }
+    // Each entry of a parity cache may pin an old version, which takes space beside the logical pages.
+    let spare = if entry.parity_cache.is_some() && entry.keeps_bases { spare.max(0.2) } else { spare };
     let by_chip = member == "chip";
     let is_hybrid = more.iter().any(|(key, _)| *key == "log_blocks");
     let wear = if is_hybrid && wear == "static" { "dynamic" } else { wear };
     let multi_plane = if is_hybrid { "false" } else { multi_plane };
-    match scheme {
-        "raid1" => channels += channels % 2,
-        "sirf1" => channels = channels.next_multiple_of(groups.parse().expect("a number")),
-        "raid4" | "raid5" | "no-pc" | "fpc" | "ppc" | "ca-ppc" if channels * if by_chip { chips } else { 1 } < 3 => channels = 3,
-        _ => {}
+    if channels * if by_chip { chips } else { 1 } < u32::from(least) {
+        channels = least.into();
+    }
+    channels = channels.next_multiple_of(multiple_of.into());
+    if entry.mirror_groups.is_some() {
+        channels = channels.next_multiple_of(groups.parse().expect("a number"));
     }
     let ftl = match (scheme, ftl) {
         _ if is_hybrid => "auto",
@@ -239,18 +245,32 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: 
         ]
         .map(|(key, value)| (key, value.to_string())),
     );
-    if matches!(scheme, "raid4" | "raid5" | "cr5m") {
-        settings.push(("update", update.into()));
-    }
-    if scheme == "cr5m" {
-        settings.extend([("mw_limit", mw_limit), ("consolidate", consolidate)].map(|(key, value)| (key, value.to_string())));
-    }
-    if scheme == "sirf1" {
-        settings.extend([("groups", groups), ("read", read), ("completes", completes_with)].map(|(key, value)| (key, value.to_string())));
+    // What is drawn of these parameters; of others, the value of this number among those that torture draws.
+    let of_words = [
+        ("update", update),
+        ("mw_limit", mw_limit),
+        ("consolidate", consolidate),
+        ("groups", groups),
+        ("read", read),
+        ("completes", completes_with),
+    ];
+    // Where pages do not move freely, nor do semivalid ones.
+    let is_allowed = |parameter: &&Parameter| !is_hybrid || entry.moves_bases.is_none_or(|choice| choice.parameter.name != parameter.name);
+    for parameter in entry.parameters.iter().filter(is_allowed) {
+        let word = of_words.iter().find(|(name, _)| *name == parameter.name).map(|(_, word)| word.to_string());
+        settings.push((parameter.name, word.unwrap_or_else(|| drawn(parameter, blocks as usize + pages as usize, page_bytes))));
     }
     settings.extend_from_slice(more);
     settings.push(("over_provisioning", format!("{:.6}", (least_over_provisioning(scheme, &settings) + spare).min(0.95))));
     settings
+}
+
+fn drawn(parameter: &Parameter, number: usize, page_bytes: u32) -> String {
+    match (parameter.draws, parameter.values) {
+        (Draws::Words, Values::Words(words)) | (Draws::OneOf(words), _) => words[number % words.len()].into(),
+        (Draws::Words, _) => unreachable!("{} has no words", parameter.name),
+        (Draws::Pages(counts), _) => (counts[number % counts.len()] * u64::from(page_bytes)).to_string(),
+    }
 }
 
 /// How little over-provisioning would do.

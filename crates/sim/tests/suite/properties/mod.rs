@@ -11,7 +11,7 @@ mod test_only;
 use crate::support::proving;
 use bytes::{Bytes, Redundancy};
 use case::{Case, Drive, buffered, buffered_cases, cases, dftl_cases, hybrid_cases, nvram, nvram_cases};
-use flashraid_redundancy::{Job, Scheme};
+use flashraid_redundancy::{Job, SCHEMES, Scheme, find};
 use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::engine::{CompletedRequest, Engine};
@@ -276,14 +276,19 @@ fn check_simulation(case: &Case, config: Config, times: &[CompletedRequest]) {
 
 /// What the scheme keeps between the members of a row.
 fn redundancy(config: &Config) -> Redundancy {
-    match config.scheme.name.as_str() {
-        "raid0" => Redundancy::None,
-        "raid1" => Redundancy::Mirror(2),
-        "sirf1" => Redundancy::Mirror(config.scheme.parameters["groups"].as_u64().expect("a number") as u16),
-        "cr5m" => Redundancy::Copied,
+    let entry = find(&config.scheme.name).expect("a scheme");
+    let groups = entry.mirror_groups.map(|parameter| config.scheme.parameters[parameter.name].as_u64().expect("a number") as u16);
+    match entry.redundancy {
+        flashraid_redundancy::Redundancy::None => Redundancy::None,
+        // Halves, thirds and so on have the same pages, as have mirror groups. Of other copies the tags know.
+        flashraid_redundancy::Redundancy::Copies => match groups.unwrap_or(entry.members.multiple_of) {
+            1 if groups.is_none() => Redundancy::None,
+            groups => Redundancy::Mirror(groups),
+        },
+        flashraid_redundancy::Redundancy::Parity if entry.mirror_chips > 0 => Redundancy::Copied,
         // What flash holds of a row adds up with what NVRAM holds: the tags know.
-        "fpc" | "ppc" | "ca-ppc" => Redundancy::None,
-        _ => Redundancy::Parity,
+        flashraid_redundancy::Redundancy::Parity if entry.parity_cache.is_some() => Redundancy::None,
+        flashraid_redundancy::Redundancy::Parity => Redundancy::Parity,
     }
 }
 
@@ -293,6 +298,22 @@ fn registered(test: &str, scheme: &'static str, count: u64, strategy: impl Strat
         let times = check_case(case, &config, &|| config.build_scheme().unwrap(), &|| None, redundancy(&config));
         check_simulation(case, config, &times);
     });
+}
+
+/// Every scheme that survives at any time what it declares to survive: on page mapping, on others, and behind buffers. The tests below have more cases
+/// of what differs from scheme to scheme.
+#[test]
+fn every_scheme() {
+    for entry in SCHEMES.iter().filter(|entry| !entry.has_window) {
+        println!("{}", entry.name);
+        let name = entry.name;
+        registered("every_scheme", name, 15, cases(name, 0.2));
+        registered("every_scheme", name, 5, buffered(dftl_cases(name)));
+        registered("every_scheme", name, 5, nvram(cases(name, 0.2)));
+        if entry.mirror_chips == 0 && entry.mirror_groups.is_none() {
+            registered("every_scheme", name, 5, hybrid_cases(name));
+        }
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The test-only schemes and the test-only job under the same cases: they use what no registered scheme uses yet.
 
 use super::bytes::Redundancy;
-use super::case::{Case, cases};
+use super::case::{Case, buffered, cases, dftl_cases, hybrid_cases, nvram_cases};
 use super::{case_of, check_case, for_cases};
-use flashraid_redundancy::testing::{CommitsAnotherFirst, CopyWhenIdle, DecidesInSecondStep};
+use flashraid_redundancy::testing::{CommitsAnotherFirst, CopyWhenIdle, DecidesInSecondStep, chained};
 use flashraid_redundancy::{Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
 use flashraid_sim::Config;
 use flashraid_vocabulary::{GcAdvisor, Lpn, MemberPage, SemivalidAction, StripeId, View, Wave};
@@ -65,6 +65,19 @@ fn decides_in_second_step() {
             || Box::new(DecidesInSecondStep::new(device.members(), device.pages_per_member(), device.page_bytes)) as Box<dyn Scheme>;
         check_case(case, &config, &scheme, &|| None, Redundancy::Parity);
     });
+}
+
+/// The worked example of docs/writing-a-scheme.md, on the devices of a scheme of as many user pages: alone, behind buffers, and on other mappings.
+#[test]
+fn chained_declustering() {
+    let check = |case: &Case| {
+        let config = case.config("raid1");
+        check_case(case, &config, &|| chained::ENTRY.build(&config.build()).unwrap(), &|| None, Redundancy::None);
+    };
+    for_cases("test_only::chained_declustering", 30, cases("raid1", 0.0), check);
+    for_cases("test_only::chained_declustering", 10, buffered(dftl_cases("raid1")), check);
+    for_cases("test_only::chained_declustering", 10, nvram_cases("raid1"), check);
+    for_cases("test_only::chained_declustering", 10, hybrid_cases("raid1"), check);
 }
 
 /// Bases take space beside the logical pages, for which the capacity rule of registered schemes makes no room: hence some spare.

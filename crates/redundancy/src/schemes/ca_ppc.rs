@@ -1,0 +1,47 @@
+//! PPC with commit-cost-aware replacement (CA-PPC).
+//!
+//! Idea: PPC evicts the parity that was used the longest time ago; this evicts one that is cheap to commit, weighed against how recently it was used.
+//! Paper: that of PPC (`ppc.rs`), section 4.4. Rules: SPEC 4.4. Which entry is evicted is in `parts::parity_cache`; all else is in `ppc.rs`.
+//! Departures: those of PPC, of which the first is about this choice.
+
+use super::ppc::{self, EARLY_RELEASE, GC_SEMIVALID, PPC_UPDATE};
+use crate::parts::deferred::PARITY_CACHE_BYTES;
+use crate::parts::parity_cache::Replacement;
+use crate::stripe_map::formula::{Formula, Layout};
+use crate::{Build, Draws, Entry, Parameter, ParameterError, Scheme, Values};
+
+/// CA-PPC.
+pub const ENTRY: Entry = Entry {
+    name: "ca-ppc",
+    title: "CA-PPC (PPC with commit-cost-aware replacement)",
+    about: "PPC that replaces the parities which are cheap to commit rather than those not used for the longest time. Costs as PPC.",
+    parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, ALPHA, SPARES_RECENT, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
+    construct: build,
+    ..ppc::ENTRY
+};
+
+const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    unit: "",
+    values: Values::Decimal { least: 0, most: Replacement::LRU.alpha, default: 0 },
+    needs: None,
+    only_in_gc: false,
+    draws: Draws::OneOf(&["0", "0", "0.5", "1"]),
+    about: "Weight of recency against commit cost in the choice of the cache's victim, both from 0 to 1: 0 is cost alone, 1 is LRU (ppc).",
+};
+
+const SPARES_RECENT: Parameter = Parameter {
+    name: "spares_recent",
+    unit: "",
+    values: Values::Words(&["half", "none"]),
+    needs: None,
+    only_in_gc: false,
+    draws: Draws::Words,
+    about: "Which entries are no victims of the cache, as their updates may be under way: those of the last updates, half as many as there are entries, \
+            or none.",
+};
+
+fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
+    let replacement = Replacement { alpha: build.thousandths(&ALPHA)?, spares_recent: build.choice(&SPARES_RECENT)? == "half" };
+    ppc::over(Formula::on_device(build)?, build, replacement)
+}
