@@ -10,8 +10,9 @@ Times are nanoseconds, sizes are bytes. Every setting of docs/configuration.md i
 
 from ._native import DefectError, FlashraidError, InputError, __version__
 from .comparison import Comparison
+from .record import Record
 from .replay import Interrupted, compare, run
-from .result import Record, Result
+from .result import Result
 from .simulation import Completion, Simulation
 from .trace import anonymise, convert, fit, profiles, read_trace, sanity, synth, trace_info
 

@@ -16,6 +16,7 @@ pub struct Survival {
     pub channel: bool,
     /// What is lost all the same. Present if something is.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "&str")]
     pub but: Option<&'static str>,
     /// All this in words, as in `any one channel`.
     pub text: String,

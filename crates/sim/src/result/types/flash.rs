@@ -81,7 +81,7 @@ pub struct Capacity {
     pub overhead: Overhead,
 }
 
-/// Cost of parity, per page programmed with host data.
+/// Cost of parity, per page programmed with host data. All are null if there is no such page.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(extend("unit" = "pages per page"))]
 pub struct PerDataPage {
@@ -147,6 +147,7 @@ pub struct WriteAmplificationBy {
     pub failed: Option<f64>,
     /// Apart: all programs of the drain. Present with `drain`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<f64>")]
     pub drain: Option<Option<f64>>,
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 /// Version of the result's form: raised when a key is removed or renamed, or changes its meaning or unit.
 pub const SCHEMA: u32 = 2;
 
-/// The result of a run. Counts cover the measured requests, without those of a warm-up, unless a key says otherwise.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RunResult {
     /// Version of the result's form. It is raised when a key is removed or renamed, or changes its meaning or unit.
@@ -61,7 +61,7 @@ pub struct RunResult {
     pub flash_ops: FlashOps,
     /// Throughput. Failed requests count nowhere, and activity after the last completion does not lower it.
     pub bandwidth: Bandwidth,
-    /// Cost of parity, per page programmed with host data (cause `host`). Null if there is no such page.
+    /// Cost of parity, per page programmed with host data (cause `host`).
     pub per_data_page: PerDataPage,
     /// Garbage collection; with log blocks, their merges.
     pub collection: GarbageCollection,
@@ -70,7 +70,7 @@ pub struct RunResult {
     #[schemars(extend("unit" = "ratio"))]
     pub write_amplification: Option<f64>,
     /// The parts of `write_amplification`, which add up to it, and separate items over the same bytes (the bytes of completed writes). GC,
-    /// commits and evictions count when they happen, whatever made them necessary. Null if nothing was written.
+    /// commits and evictions count when they happen, whatever made them necessary. All are null if nothing was written.
     #[schemars(extend("unit" = "ratio"))]
     pub write_amplification_by: WriteAmplificationBy,
     /// Pages of `write_amplification` over pages programmed with host data (cause `host`). Null if there are none.
@@ -94,17 +94,21 @@ pub struct RunResult {
     pub wear: Wear,
     /// What the precondition reached. Present with `precondition`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Preconditioned")]
     pub precondition: Option<Preconditioned>,
     /// The data buffer, counted in host pages. Present with `buffer_bytes`, `buffer_bytes_per_gib` or `nvram_buffer_bytes`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "BufferFigures")]
     pub buffer: Option<BufferFigures>,
     /// The cached mapping table. Present with `mapping = dftl`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "MappingFigures")]
     pub mapping: Option<MappingFigures>,
     /// What the scheme did that defers parities. Present under `fpc`, `ppc`, `ca-ppc` and `fra`. Hits and misses count when an update is
     /// decided, in the order of the requests, and everything else when it runs; after a warm-up under load they therefore need not add up to
     /// `parity_updates.deferred`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "GuardFigures")]
     pub guard: Option<GuardFigures>,
     /// Faults that were injected, in order.
     pub faults: Vec<Injected>,
@@ -112,15 +116,18 @@ pub struct RunResult {
     pub rebuild: Vec<Rebuild>,
     /// What verification found. Present with `verify`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Verification")]
     pub verify: Option<Verification>,
     /// Cost of writing the data buffer and the deferred parities to flash after the last request. No other key but
     /// `write_amplification_by.drain` counts it; what it could not write is in `losses`, `buffer.failed_evictions` and `verify`. Present with
     /// `drain`, if the run was not stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Drain")]
     pub drain: Option<Drain>,
     /// What the machine needed: the only part that may differ between equal runs. Absent with `--no-engine` (`engine=False`), and of a
     /// `Simulation`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "EngineCost")]
     pub engine: Option<EngineCost>,
 }
 
