@@ -5,7 +5,7 @@
     result.latency.read.p99_9                                    # nanoseconds
     fr.compare("trace.csv.gz", device="ssd1", schemes=["raid0", "raid5"]).frame()
 
-Times are nanoseconds, sizes are bytes. Every setting of docs/configuration.md is a keyword argument.
+Times are nanoseconds, sizes are bytes. docs/result.md explains every member of a result. Every setting of docs/configuration.md is a keyword argument.
 """
 
 from ._native import DefectError, FlashraidError, InputError, __version__
