@@ -41,7 +41,9 @@ Layout = Literal[
 
 
 class Settings(TypedDict, total=False):
-    """Every setting of every table, and every parameter of every scheme."""
+    """Every setting of every table, and every parameter of every scheme. A dict of settings, to be given with `**`,
+    has this type, or `dict[str, Any]` if it has keys with their table (`device.name`).
+    """
 
     channels: int | None
     """Channels, each with its own bus."""

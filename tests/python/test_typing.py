@@ -47,6 +47,9 @@ assert_type(result.workload.ignored["comments"], int)
 assert_type(result.config.device.page_bytes, int)
 assert_type(result.config.scheme.update, Literal["fewest", "rmw", "rcw"])
 
+settings: fr.Settings = {"fill": 0.5, "page_bytes": "16KiB"}
+assert_type(fr.run("trace.csv", **settings, scheme="raid0"), fr.Result)
+
 comparison = fr.compare("trace.csv", device="ssd1", schemes=["raid0", "raid5"], queue_depth=8, fit="wrap")
 assert_type(comparison, fr.Comparison)
 assert_type(comparison.results[0].bandwidth.requests_per_second, float | None)
@@ -77,6 +80,7 @@ fr.compare("trace.csv", schemes="raid0", fit="wrapp")
 fr.compare("trace.csv", schemes="raid0", updat="rmw")
 fr.Simulation(device="tiny", scheme="raid5", buffer_byte=4096)
 fr.Simulation(device="tiny", scheme="raid5", mapping="block")
+settings: fr.Settings = {"fil": 0.5}
 """
 FIRST_WRONG = 5  # the line
 

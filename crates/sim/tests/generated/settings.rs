@@ -38,7 +38,10 @@ pub fn module() -> String {
         };
         let _ = write!(class, "    {name}: {kind} | None\n{}\n", doc(&about));
     }
-    let about = doc("Every setting of every table, and every parameter of every scheme.");
+    let about = doc(
+        "Every setting of every table, and every parameter of every scheme. A dict of settings, to be given with `**`, has this type, or \
+         `dict[str, Any]` if it has keys with their table (`device.name`).",
+    );
     format!("{HEAD}{aliases}\n\nclass Settings(TypedDict, total=False):\n{about}\n{}\n", class.trim_end())
 }
 
