@@ -5,13 +5,16 @@
     result.latency.read.p99_9                                    # nanoseconds
     fr.compare("trace.csv.gz", device="ssd1", schemes=["raid0", "raid5"]).frame()
 
-Times are nanoseconds, sizes are bytes. Every setting of docs/configuration.md is a keyword argument.
+Times are nanoseconds, sizes are bytes. Every setting of docs/configuration.md is a keyword argument, and docs/result.md
+explains every member of a result.
 """
 
 from ._native import DefectError, FlashraidError, InputError, __version__
 from .comparison import Comparison
+from .record import Record
 from .replay import Interrupted, compare, run
-from .result import Record, Result
+from .result import Result
+from .setting_types import Settings
 from .simulation import Completion, Simulation
 from .trace import anonymise, convert, fit, profiles, read_trace, sanity, synth, trace_info
 
@@ -24,6 +27,7 @@ __all__ = [
     "Interrupted",
     "Record",
     "Result",
+    "Settings",
     "Simulation",
     "__version__",
     "anonymise",

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import PurePath
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _native
 from ._native import InputError
@@ -25,6 +25,34 @@ ENDINGS = {"latency_log": TABLES, "operation_log": TABLES, "series": TABLES, "hd
 TEXTS = ("op", "method", "failure", "action", "cause", "kind", "version")
 TRUTHS = ("failed",)
 REALS = ("_busy", "_mean_ns", "write_amplification")
+
+
+class OutputArguments(TypedDict, total=False):
+    """What a run writes beside its result, as keyword arguments."""
+
+    latency_log: Path | None
+    """A row for each request: .csv or .parquet."""
+
+    operation_log: Path | None
+    """A row for each page operation and erase: .csv or .parquet."""
+
+    series: Path | None
+    """A row for each interval of simulated time: .csv or .parquet."""
+
+    series_interval: str | None
+    """Length of the intervals, as in 250us. Default: 100ms."""
+
+    hdr_log: Path | None
+    """Histograms of latencies over time, as HdrHistogram's tools read them."""
+
+    timeline: Path | None
+    """Activity of every bus and die over time, for Perfetto: .json."""
+
+    timeline_window: str | None
+    """The simulated time that the timeline shows, as in 1.5s..1.6s. Default: 100 ms from the first measured arrival."""
+
+    fio: bool
+    """Whether to make `Result.fio_json`. Default: false."""
 
 
 @dataclass(frozen=True)

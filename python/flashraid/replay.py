@@ -4,13 +4,15 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from typing import Unpack
 
 from . import _native
 from .comparison import Comparison
 from .files import must_be_read_again
 from .interrupts import Interrupts
-from .outputs import OpenOutputs, Outputs
+from .outputs import OpenOutputs, OutputArguments, Outputs
 from .result import Result
+from .setting_types import Settings
 from .settings import (
     Pairs,
     Path,
@@ -33,6 +35,10 @@ VIOLATION = 1
 INTERRUPTED = 130
 
 
+class RunArguments(Settings, OutputArguments, total=False):
+    """Settings, and what is written beside the result."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C or the progress function ended a run early. `result` is what there is: a Result or a Comparison.
 
@@ -53,7 +59,7 @@ def run(
     config: Path | None = None,
     engine: bool = True,
     progress: Progress | None = None,
-    **settings: object,
+    **settings: Unpack[RunArguments],
 ) -> Result:
     """Replays a trace on a device under a scheme.
 
@@ -65,13 +71,13 @@ def run(
     and `timeline` (.json) among the keyword arguments; `series_interval="250us"` and `timeline_window="1.5s..1.6s"` go
     with them, and `fio=True` makes `Result.fio_json`. See docs/outputs.md.
     """
-    outputs, settings = Outputs.split(settings)
+    outputs, others = Outputs.split(settings)
     trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)
     check_texts(**given(scheme=scheme))
     check_flags(engine=engine)
     check_progress(progress)
     outputs.check(trace=trace, device=device, config=config)
-    own = pairs(settings, scheme)
+    own = pairs(others, scheme)
     for text in _doubts(trace, device, scheme, config, own):
         warnings.warn(text, stacklevel=2)
     with outputs.open() as opened, Interrupts() as interrupts:
@@ -94,7 +100,7 @@ def compare(
     config: Path | None = None,
     engine: bool = True,
     progress: Progress | None = None,
-    **settings: object,
+    **settings: Unpack[RunArguments],
 ) -> Comparison:
     """Replays a trace under each of the schemes, on the same device, logical space and filled bytes.
 
@@ -105,10 +111,10 @@ def compare(
     names = texts("schemes", [name.strip() for name in schemes.split(",")] if isinstance(schemes, str) else schemes)
     check_flags(engine=engine)
     check_progress(progress)
-    outputs, settings = Outputs.split(settings)
+    outputs, others = Outputs.split(settings)
     trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)
     outputs.check(schemes=names, trace=trace, device=device, config=config)
-    own = for_each(device, names, config, pairs(settings))[0]
+    own = for_each(device, names, config, pairs(others))[0]
     for text in _doubts(trace, device, names[0], config, own.settings):
         warnings.warn(text, stacklevel=2)
     with Interrupts() as interrupts:
@@ -120,7 +126,7 @@ def compare(
             config,
             engine,
             watched,
-            pairs(settings),
+            pairs(others),
             outputs,
             lambda scheme: not interrupts.came,
         )

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 from . import _native
 from ._native import InputError
-from .result import Record, Result
+from .result import Result
+from .result_types import Verified
+from .setting_types import Settings
 from .settings import Path, bare, check_texts, device_and_config, given, pairs, texts
 from .sizes import check_columns, check_numbers
 
@@ -37,7 +39,7 @@ class Simulation:
         device: Path | None = None,
         scheme: str | None = None,
         config: Path | None = None,
-        **settings: object,
+        **settings: Unpack[Settings],
     ) -> None:
         """Builds the device and fills and preconditions it as the settings say. The arguments are those of `run`."""
         device, config = device_and_config(device, config)
@@ -142,7 +144,7 @@ class Simulation:
         check_numbers(**numbers)
         self.fail(f"{part}:{'.'.join(str(number) for number in numbers.values())}")
 
-    def verify(self) -> Record:
+    def verify(self) -> Verified:
         """Checks everything stored, and tries each failure that the scheme survives; counted in the result too.
 
         Raises InputError unless the simulation was made with `verify=True`.
@@ -150,7 +152,7 @@ class Simulation:
         found = self._native.verify()
         if found is None:
             raise InputError("verify: contents are not tracked; allowed is with Simulation(..., verify=True)")
-        return Record(json.loads(found))
+        return Verified(json.loads(found))
 
     def result(self) -> Result:
         """The result so far; requests still under way count as unfinished."""

@@ -1,13 +1,14 @@
 """What a trace is made of, its rows, other formats, and synthetic ones."""
 
 import json
-from typing import TYPE_CHECKING, SupportsFloat
+from typing import TYPE_CHECKING, SupportsFloat, Unpack
 
 from . import _native
 from ._native import InputError
 from .files import NewFile, refuse_same
+from .record import OpenRecord
 from .replay import Progress
-from .result import Record
+from .setting_types import Settings
 from .settings import (
     Path,
     check_flags,
@@ -35,7 +36,7 @@ def trace_info(
     capacity_bytes: int | None = None,
     progress: Progress | None = None,
     **reading: object,
-) -> Record:
+) -> OpenRecord:
     """Statistics of a trace: requests, footprint in pages of `page_bytes`, inter-arrival times, how it was read.
 
     With `capacity_bytes`, the requests that end beyond it are counted. `reading` says how the trace is read: `format`,
@@ -44,7 +45,7 @@ def trace_info(
     check_numbers(page_bytes=page_bytes, **given(capacity_bytes=capacity_bytes))
     check_progress(progress)
     text = _native.trace_info(path_text(trace, "trace"), pairs(reading), page_bytes, capacity_bytes, progress)
-    return Record(json.loads(text))
+    return OpenRecord(json.loads(text))
 
 
 def sanity(
@@ -53,8 +54,8 @@ def sanity(
     device: Path | None = None,
     scheme: str | None = None,
     config: Path | None = None,
-    **settings: object,
-) -> Record | None:
+    **settings: Unpack[Settings],
+) -> OpenRecord | None:
     """What the beginning of a trace would ask of a device: rate, span, footprint, mean size, highest address, load.
 
     `warnings` of it are what is almost certainly not meant, such as times in the wrong unit. The arguments are those of
@@ -63,7 +64,7 @@ def sanity(
     device, config = device_and_config(device, config)
     check_texts(**given(scheme=scheme))
     text = _native.sanity(path_text(trace, "trace"), device, scheme, config, pairs(settings))
-    return None if text is None else Record(json.loads(text))
+    return None if text is None else OpenRecord(json.loads(text))
 
 
 def read_trace(trace: Path, **reading: object) -> "pl.DataFrame":
@@ -99,7 +100,7 @@ def convert(
     rebase_address: bool = False,
     progress: Progress | None = None,
     **reading: object,
-) -> Record:
+) -> OpenRecord:
     """Writes a trace, or a part of it, in the format `to`, by default that of the output's name.
 
     Taken are requests that arrive from `from_ns` on and before `to_ns`, and lie wholly between `from_bytes` and
@@ -114,7 +115,7 @@ def convert(
     check_progress(progress)
     part = ((from_ns, to_ns), (from_bytes, to_bytes), skip, limit, rebase_time, rebase_address)
     text = _native.convert(path_text(trace, "trace"), pairs(reading), path_text(output, "output"), to, *part, progress)
-    return Record(json.loads(text))
+    return OpenRecord(json.loads(text))
 
 
 def anonymise(
@@ -125,7 +126,7 @@ def anonymise(
     to: str | None = None,
     progress: Progress | None = None,
     **reading: object,
-) -> Record:
+) -> OpenRecord:
     """Writes a trace without what identifies it: times begin at 0, devices are numbered, addresses move.
 
     docs/traces.md says what stays and what that does not hide. The other arguments are those of `convert`.
@@ -134,7 +135,7 @@ def anonymise(
     check_texts(**given(to=to))
     check_progress(progress)
     text = _native.anonymise(path_text(trace, "trace"), pairs(reading), path_text(output, "output"), to, seed, progress)
-    return Record(json.loads(text))
+    return OpenRecord(json.loads(text))
 
 
 def synth(
@@ -188,7 +189,7 @@ def profiles() -> dict[str, str]:
 
 def fit(
     trace: Path, output: Path, *, page_bytes: int = 4096, progress: Progress | None = None, **reading: object
-) -> Record:
+) -> OpenRecord:
     """Fits a profile to a trace and writes it as a TOML file. Returns the figures of the trace and of its twin.
 
     `figures` holds each figure with `original`, `twin`, `difference` (of the original) and `is_within` (5 %);
@@ -205,4 +206,4 @@ def fit(
         file.write(text)
     finally:
         file.discard()
-    return Record(json.loads(comparison))
+    return OpenRecord(json.loads(comparison))

@@ -7,7 +7,7 @@ import pytest
 from conftest import write_trace, writes
 
 from flashraid.command import results as tables
-from flashraid.result import Record
+from flashraid.record import Record
 
 # What a printed number is to be multiplied by, to be the value of the JSON.
 SCALES = {

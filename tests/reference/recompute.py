@@ -7,7 +7,8 @@ The files are those of `--json`, `--log-latency`, `--log-operations` and `--time
 may be CSV or Parquet. A folder has them as result.json, requests.csv, operations.csv and, if at all, timeline.json. A
 run must have been replayed to its end. Disagreements are printed one a line; the exit status is 1 if there are any.
 
-Nothing here knows the engine: only the definitions of docs/outputs.md, the configuration in the result, and the logs.
+Nothing here knows the engine: only the definitions of docs/result.md and docs/outputs.md, the configuration in the
+result, and the logs.
 Every key of the result is recomputed, or in the table NOT_RECOMPUTED with the reason why not; a key that is neither is
 a disagreement too.
 """

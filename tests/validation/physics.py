@@ -83,7 +83,9 @@ def bandwidth(name: str, setup: Setup, units_per_channel: int) -> Case:
 
     def measure(runner: Runner) -> Figure:
         result = runner.run(LARGE_WRITES, setup)
-        return Figure(result.bandwidth.write_bytes_per_second / 1e6)
+        bytes_per_second = result.bandwidth.write_bytes_per_second
+        assert bytes_per_second is not None, "nothing was written"
+        return Figure(bytes_per_second / 1e6)
 
     flash = closed_forms.Flash(units_per_channel=units_per_channel)
     expected = closed_forms.program_bytes_per_second(flash) / 1e6

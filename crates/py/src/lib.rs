@@ -7,7 +7,7 @@ mod synthetic;
 mod torture;
 mod traces;
 
-use flashraid_sim::{Asked, ConfigError, Outputs, RunError, Stage, listing};
+use flashraid_sim::{Asked, ConfigError, Outputs, RunError, Stage, Status, listing};
 use flashraid_workload::{GoOn, TraceError};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
@@ -20,7 +20,7 @@ create_exception!(flashraid, InputError, FlashraidError, "Usage, configuration o
 create_exception!(flashraid, DefectError, FlashraidError, "A defect of flashraid itself: please report it; the command exits with 1.");
 
 /// Exit status of an interrupted command.
-const INTERRUPTED: u8 = 130;
+const INTERRUPTED: u8 = Status::Interrupted.code();
 
 /// An error on its way to Python.
 fn to_python(error: RunError) -> PyErr {
@@ -120,9 +120,9 @@ fn run(
     let status = match caller.error.or(py.check_signals().err()) {
         Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => INTERRUPTED,
         Some(error) => return Err(error),
-        None => finished.status,
+        None => finished.status.code(),
     };
-    Ok((finished.json, finished.fio, finished.warnings, status))
+    Ok((finished.json(), finished.fio, finished.warnings, status))
 }
 
 /// The complete configuration that these sources make, with the space that it gives the host and the settings that have no effect in it, as JSON text.

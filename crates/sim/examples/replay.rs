@@ -20,9 +20,9 @@ fn main() {
         .and_then(|(config, outputs)| run(Path::new(trace), config, &outputs, true, &mut |_| true));
     match finished {
         Ok(finished) => {
-            print!("{}", finished.json);
+            print!("{}", finished.json());
             finished.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
-            std::process::exit(finished.status.into());
+            std::process::exit(finished.status.code().into());
         }
         Err(error) => {
             eprintln!("error: {error}");

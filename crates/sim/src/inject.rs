@@ -8,22 +8,26 @@ use crate::config::{ConfigError, Injection, Target, Trigger};
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use flashraid_vocabulary::{Action, Cause, Fault, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A fault that was injected.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Injected {
     /// What went wrong, as it was given.
     pub fault: String,
-    /// When it was to go wrong, as it was given.
+    /// When it was to go wrong, as it was given; `now` for a fault that a `Simulation` was told of.
     pub when: String,
-    /// When it did, in simulated time.
+    /// Simulated time at which it did.
+    #[schemars(extend("unit" = "ns"))]
     pub at_ns: u64,
     /// Requests that had arrived by then.
+    #[schemars(extend("unit" = "requests"))]
     pub request: u64,
     /// Whether a spare chip took the place of a dead one.
     pub spare: bool,
-    /// Host pages that nothing can bring back right after it.
+    /// Host pages that nothing can recover right after it, gone pages included.
+    #[schemars(extend("unit" = "pages"))]
     pub pages_lost: u64,
 }
 

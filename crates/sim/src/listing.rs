@@ -4,6 +4,7 @@ use crate::config::{Allocation, Asked, Config, ConfigError, Derived, Device, Ftl
 use crate::presets::PRESETS;
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Entry, Protects, SCHEMES, Values, WriteBuffer};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -78,13 +79,16 @@ pub struct ConfigDetail {
 }
 
 /// What `allocation` and `ftl` come to under a scheme.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Placed {
-    /// How a program finds its plane: static, dynamic_member (in the member that the layout names) or dynamic (in the FTL instance).
+    /// How a program finds its plane: `static`, `dynamic_member` (in the member that the layout names) or `dynamic` (in the FTL instance).
+    #[schemars(extend("enum" = ["static", "dynamic_member", "dynamic"]))]
     pub allocation: &'static str,
     /// Which planes an FTL instance owns: those of a member, of a group of members, or of the device.
+    #[schemars(extend("enum" = ["member", "group", "device"]))]
     pub ftl: &'static str,
     /// Number of FTL instances.
+    #[schemars(extend("unit" = "instances"))]
     pub instances: u32,
 }
 

@@ -7,13 +7,13 @@ use crate::engine::tags::Tags;
 use crate::engine::{CompletedRequest, Engine, Halted, Reached};
 use crate::error::RunError;
 use crate::inject::Injector;
+use crate::result::types::Drain;
 use crate::result::{Measured, Snapshot};
 use crate::time::LATEST_NS;
 use crate::verify::{Checked, Checks, Verified};
 use flashraid_vocabulary::wall::Stopwatch;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
-use serde_json::Value;
 
 /// The engine; contents are a type parameter, so that not tracking them costs nothing.
 #[derive(Clone)]
@@ -199,7 +199,7 @@ impl Simulation {
 
     /// Writes what the buffer holds to flash, and the parities that are put off, and returns what that cost. It is for the end of a run, when nothing is in
     /// flight: a result taken afterwards would count it as the workload's.
-    pub(crate) fn drain(&mut self) -> Result<Value, Halted> {
+    pub(crate) fn drain(&mut self) -> Result<Drain, Halted> {
         with_engine!(&mut self.engine, engine => {
             let start = Snapshot::of(engine);
             engine.drain_buffer()?;

@@ -8,22 +8,25 @@ use flashraid_flash::{Flash, Placement};
 use flashraid_redundancy::Protects;
 use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Version};
 use rustc_hash::FxHashSet;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What verification found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(extend("unit" = "pages"))]
 pub struct Verified {
-    /// Host page reads compared with what they may return.
+    /// Host page reads compared with what they may return; 0 for `Simulation.verify`.
     pub reads_checked: u64,
-    /// Of these, wrong ones; and stored pages that no host request explains.
+    /// Wrong ones of these, and stored pages that no host request explains.
     pub mismatches: u64,
     /// Stored pages compared, plus pages recomputed from survivors, over all failures tried.
     pub pages_checked: u64,
-    /// Of the recomputed pages, those that came out wrong or not at all: the failure of one more unit would take them.
+    /// Pages that one further failure would take although the scheme declares to survive it: recomputed pages that came out wrong or not at all.
     pub pages_lost: u64,
-    /// Host pages that are really lost: failures have taken them, beyond what the scheme survives, or the data buffer could not write them.
+    /// Host pages that are really lost: failures took them, beyond what the scheme survives, or flash could not take what the host believes
+    /// written.
     pub pages_gone: u64,
-    /// Translation pages of which they have taken both copies.
+    /// Translation pages of which failures took both copies (`mapping = dftl`).
     pub map_pages_gone: u64,
 }
 
@@ -43,15 +46,24 @@ pub struct Checks {
     failed_ns: Option<(u64, u64)>,
 }
 
-/// What is said of all checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Verification {
+/// What all checks of a run found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Verification {
+    /// What they found. A page counts once in `mismatches` and `pages_lost`, however many checks found it.
     #[serde(flatten)]
-    found: Verified,
-    checks: u64,
-    checks_failed: u64,
-    first_failed_ns: Option<u64>,
-    last_failed_ns: Option<u64>,
+    pub found: Verified,
+    /// Checks of everything stored: one at the end, others with `verify_every`.
+    #[schemars(extend("unit" = "checks"))]
+    pub checks: u64,
+    /// Of these, checks that found something wrong.
+    #[schemars(extend("unit" = "checks"))]
+    pub checks_failed: u64,
+    /// Simulated time of the first check that found something wrong. Null if there is none.
+    #[schemars(extend("unit" = "ns"))]
+    pub first_failed_ns: Option<u64>,
+    /// Simulated time of the last check that found something wrong. Null if there is none.
+    #[schemars(extend("unit" = "ns"))]
+    pub last_failed_ns: Option<u64>,
 }
 
 impl Checks {

@@ -10,6 +10,7 @@
 use crate::anonymise::ties;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Bytes that stay together: so long that few requests cross an end, and short enough that sparse traces become dense. Also what the
@@ -17,11 +18,14 @@ use serde::Serialize;
 pub const EXTENT_BYTES: u64 = 1 << 20;
 
 /// What became of the addresses of a trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(extend("unit" = "requests"))]
 pub struct Compacted {
     /// Bytes of an extent.
+    #[schemars(extend("unit" = "bytes"))]
     pub extent_bytes: u64,
     /// Extents touched, each with a place of its own.
+    #[schemars(extend("unit" = "extents"))]
     pub extents: u64,
     /// Requests, or pieces of them, that have another address than in the trace.
     pub moved: u64,

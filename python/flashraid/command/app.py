@@ -46,6 +46,8 @@ class Commands(TyperGroup):
             return super().invoke(context)
 
 
+EPILOG = "docs/result.md explains each key of the JSON, docs/glossary.md the terms."
+
 app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
 app.add_typer(trace_app, name="trace")
 app.command()(reproduce)
@@ -69,7 +71,7 @@ def flashraid(
     return 0 if version else 2
 
 
-@app.command()
+@app.command(epilog=EPILOG)
 @with_settings
 @with_outputs
 def run(
@@ -100,7 +102,7 @@ def run(
     return _status(result.status, progress, result.partial)
 
 
-@app.command()
+@app.command(epilog=EPILOG)
 @with_settings
 @with_outputs
 def compare(

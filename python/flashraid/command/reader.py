@@ -3,14 +3,14 @@
 import sys
 from collections.abc import Iterator
 
-from ..result import Record
+from ..record import OpenRecord
 from ..sizes import format_bytes
 
 DEVICES_NAMED = 8
 FAULTS_SHOWN = 3
 
 
-def rows(of: Record) -> Iterator[tuple[str, str]]:
+def rows(of: OpenRecord) -> Iterator[tuple[str, str]]:
     """Name and text of each thing to know of how a trace was read. What did not happen is left out."""
     yield "read as", f"{of.format}, times in {of.time_unit}"
     if of.spread_tick_ns:
@@ -28,9 +28,9 @@ def rows(of: Record) -> Iterator[tuple[str, str]]:
         yield from (("", fault) for fault in of.faults[:FAULTS_SHOWN])
 
 
-def _devices(of: Record) -> Iterator[tuple[str, str]]:
+def _devices(of: OpenRecord) -> Iterator[tuple[str, str]]:
     """The busiest devices by name, with where each lies if there are several."""
-    found = [Record(each) for each in of.to_dict()["device_list"]]
+    found = [OpenRecord(each) for each in of.to_dict()["device_list"]]
     if len(found) == 1:
         yield "devices", "1" if found[0].name == "0" else f"1, called {found[0].name}"
         return
@@ -49,7 +49,7 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {irregular.get(what, what.removesuffix('s')) if count == 1 else what}"
 
 
-def warn_of_filter(of: Record) -> None:
+def warn_of_filter(of: OpenRecord) -> None:
     """Says on standard error which devices asked for were not in what was read."""
     if of.absent:
         print(f"warning: --device-filter: no requests of {', '.join(of.absent)} in what was read", file=sys.stderr)

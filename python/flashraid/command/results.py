@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..comparison import Comparison
-from ..result import Record, Result
+from ..record import Record
+from ..result import Result
 from ..sizes import format_bytes
 from . import reader
 from .layout import print_tables, table_of

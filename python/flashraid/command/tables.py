@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..result import Record
+from ..record import OpenRecord
 from ..sizes import format_bytes
 from . import reader, results
 from .layout import print_tables as _print
@@ -46,7 +46,7 @@ def show_torture(report: dict[str, Any], seconds: float) -> None:
 
 def show_trace_info(info: dict[str, Any]) -> None:
     """What a trace is made of."""
-    of = Record(info)
+    of = OpenRecord(info)
     table = _table(f"{of.name}, {reader.counted(of.requests, 'requests')}", ["", ""])
     kinds = ("reads", "writes", "trims", "write_zeroes", "flushes")
     table.add_row(
@@ -114,7 +114,7 @@ def show_profiles(profiles: list[dict[str, Any]]) -> None:
 
 def show_fit(fitted: dict[str, Any]) -> None:
     """A trace and its twin, figure by figure."""
-    of = Record(fitted)
+    of = OpenRecord(fitted)
     title = f"{of.name} and its twin, a model of {of.profile_numbers:,} numbers: "
     title += f"{of.beyond} of {len(of.figures)} figures beyond 5 %" if of.beyond else "every figure within 5 %"
     table = _table(title, ["", "original", "twin", "difference", ""])
@@ -189,7 +189,7 @@ def show_device(data: dict[str, Any]) -> None:
             redundancy, share = format_bytes(of["redundancy_bytes"]), f"{of['redundancy_share']:.1%}"
             ratio, tables = f"{of['raw_per_user_byte']:.3f}", format_bytes(of["table_bytes"])
             row = (format_bytes(of["user_bytes"]), f"{of['user_pages']:,}", redundancy, share, ratio, tables)
-            table.add_row(name, *row, results.sizes_by_name(Record(of["nvram"])), of["survives"]["text"])
+            table.add_row(name, *row, results.sizes_by_name(OpenRecord(of["nvram"])), of["survives"]["text"])
             for text in of["warnings"]:
                 surprises.add_row(name, text)
     _print(facts, *(each for each in (table, refused, surprises) if each.row_count))
@@ -214,7 +214,7 @@ def show_schemes(schemes: list[dict[str, Any]]) -> None:
         _print(table, width=shutil.get_terminal_size((100, 0)).columns)
 
 
-def _quantiles(of: Record | None, text: Callable[[float], str], names: Sequence[str] | None = None) -> str:
+def _quantiles(of: OpenRecord | None, text: Callable[[float], str], names: Sequence[str] | None = None) -> str:
     return "-" if of is None else ", ".join(f"{name} {text(of[name])}" for name in names or of)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import _native
-from ..result import Record
+from ..record import OpenRecord
 from ..settings import Pairs
 from ..sizes import parse_bytes, parse_time
 from ..trace import END
@@ -48,7 +48,7 @@ def info(
             text = _native.trace_info(trace, reading, page, capacity_bytes, progress)
         target.write(text + "\n")
     if not quiet:
-        reader.warn_of_filter(Record(json.loads(text)))
+        reader.warn_of_filter(OpenRecord(json.loads(text)))
     if json_target != "-":
         tables.show_trace_info(json.loads(text))
     return 0
@@ -97,7 +97,7 @@ def convert(
     part = (times, addresses, skip, limit, rebase_time, rebase_address)
     with Progress(quiet=quiet) as progress:
         progress.begin("trace convert")
-        found = Record(json.loads(_native.convert(trace, reading, output, to, *part, progress)))
+        found = OpenRecord(json.loads(_native.convert(trace, reading, output, to, *part, progress)))
     if not quiet:
         _report(found, output)
         reader.warn_of_filter(found)
@@ -132,7 +132,7 @@ def anonymise(
     """Write a trace without what identifies it: times, addresses, devices and names. What it does stays as it is."""
     with Progress(quiet=quiet) as progress:
         progress.begin("trace anonymise")
-        found = Record(json.loads(_native.anonymise(trace, reading, output, to, seed, progress)))
+        found = OpenRecord(json.loads(_native.anonymise(trace, reading, output, to, seed, progress)))
     if not quiet:
         _report(found, output)
         reader.warn_of_filter(found)
@@ -152,7 +152,7 @@ def _addresses(text: str) -> tuple[int, int]:
     return first, parse_bytes("--address", end) if end else END
 
 
-def _report(found: Record, output: str) -> None:
+def _report(found: OpenRecord, output: str) -> None:
     """What was read and written, on standard error."""
     _note("read", f"{found.requests:,} requests of {found.name}")
     for name, text in reader.rows(found):
@@ -165,7 +165,7 @@ def _report(found: Record, output: str) -> None:
         _note("", found.first_unwritable)
 
 
-def _note_devices(found: Record) -> None:
+def _note_devices(found: OpenRecord) -> None:
     if found.devices > 1:
         layout = "keeps them apart" if found.devices_apart else "has none: they lie side by side"
         _note("devices written", f"{found.output_format} {layout}")

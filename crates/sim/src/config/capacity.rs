@@ -5,6 +5,7 @@ use crate::buffer::{BufferOptions, Kind, VictimRule};
 use flashraid_flash::Placement;
 use flashraid_redundancy::Scheme;
 use flashraid_vocabulary::Geometry;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -81,21 +82,28 @@ pub struct TranslationTables {
 }
 
 /// What a scheme costs beside time: flash and memory.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Overhead {
     /// Bytes of flash that neither the host nor over-provisioning gets: parity, copies, mirror chips.
+    #[schemars(extend("unit" = "bytes"))]
     pub redundancy_bytes: u64,
-    /// Of all flash, the share that these are.
+    /// `redundancy_bytes` over `raw_bytes`.
+    #[schemars(extend("unit" = "share"))]
     pub redundancy_share: f64,
-    /// Bytes of flash for each byte of the host's, over-provisioning included.
+    /// `raw_bytes` over `user_bytes`, and so with over-provisioning.
+    #[schemars(extend("unit" = "bytes per byte"))]
     pub raw_per_user_byte: f64,
     /// Bytes of the tables in DRAM that map pages, of all together.
+    #[schemars(extend("unit" = "bytes"))]
     pub table_bytes: u64,
-    /// Bytes of each of them, by name.
+    /// Bytes of each of them, by name (`page_map`, `gtd`, `cmt` and so on).
+    #[schemars(extend("unit" = "bytes"))]
     pub tables: BTreeMap<&'static str, u64>,
-    /// Bytes of NVRAM: the write buffer in it, and what the scheme keeps in it.
+    /// Bytes of NVRAM: the write buffer in it, and what the scheme keeps in it. `table_bytes`, which is DRAM, does not include them.
+    #[schemars(extend("unit" = "bytes"))]
     pub nvram_bytes: u64,
-    /// Bytes of each of these, by name.
+    /// Bytes of each of these, by name: `write_buffer`, `parity_cache`.
+    #[schemars(extend("unit" = "bytes"))]
     pub nvram: BTreeMap<&'static str, u64>,
 }
 

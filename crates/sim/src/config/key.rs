@@ -2,6 +2,9 @@
 
 use super::effect::Effect;
 use super::units;
+use flashraid_redundancy::SCHEMES;
+use flashraid_redundancy::rebuild::ORDERS;
+use flashraid_workload::formats::FORMATS;
 use serde_json::Value;
 
 /// TOML and JSON readers agree on whole numbers up to here.
@@ -38,6 +41,16 @@ pub struct Key {
 }
 
 impl Key {
+    /// Every value, if it takes the words of a closed list and no others.
+    pub fn words(&self) -> Option<Vec<&'static str>> {
+        match (self.table, self.name) {
+            ("scheme", "name") => Some(SCHEMES.iter().map(|entry| entry.name).collect()),
+            ("host", "rebuild") => Some(["auto", "none"].into_iter().chain(ORDERS.iter().map(|order| order.name)).collect()),
+            ("run", "format") => Some(std::iter::once("auto").chain(FORMATS.iter().map(|format| format.name)).collect()),
+            _ => self.kind.words(),
+        }
+    }
+
     /// The value, or `None` if it is not allowed. A number may have a unit that suits the key's.
     pub(super) fn read(&self, given: &Given) -> Option<Value> {
         match units::plain(&given.text, self.unit).filter(|_| !given.list) {
@@ -166,6 +179,18 @@ impl Kind {
             Kind::Word(words) => words.iter().any(|(word, _)| *word == text).then(|| Value::from(text)),
             Kind::Text { valid, .. } => valid(text).then(|| Value::from(text)),
             Kind::List { .. } => Some(text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(Value::from).collect()),
+        }
+    }
+
+    /// Every value, if it takes the words of a closed list and no others: of a text, if what is allowed is such a list.
+    fn words(&self) -> Option<Vec<&'static str>> {
+        match *self {
+            Kind::Word(words) => Some(words.iter().map(|(word, _)| *word).collect()),
+            Kind::Text { allowed, valid } => {
+                let words: Vec<_> = allowed.split(", ").collect();
+                (words.len() > 1 && words.iter().all(|word| !word.contains(' ') && valid(word))).then_some(words)
+            }
+            _ => None,
         }
     }
 

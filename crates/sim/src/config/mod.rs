@@ -9,7 +9,7 @@
 //! - what a setting is: `key` and `units`, `words`, `effect`, then `schema`; `preparation` and `faults` are keys with a grammar of their own;
 //! - where values come from: `setting`, `files`, `lookup`, `values`, `defaults`, which `gather` joins; `asked` knows which of them were asked for;
 //! - what may be: `check`, `check_device`, `check_faults`;
-//! - what follows: `built`, `capacity`, `survival`; `reference` is docs/configuration.md.
+//! - what follows: `built`, `capacity`, `survival`; `reference` is docs/configuration.md, and `json_schema` what a result says of it.
 
 mod asked;
 mod built;
@@ -23,6 +23,7 @@ mod error;
 mod faults;
 mod files;
 mod gather;
+mod json_schema;
 mod key;
 mod lookup;
 mod near;

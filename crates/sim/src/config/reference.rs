@@ -63,8 +63,8 @@ pub fn reference_markdown() -> String {
 }
 
 fn allowed(key: &Key) -> String {
-    match (key.table, key.name) {
-        ("scheme", "name") => SCHEMES.iter().map(|entry| format!("`{}`", entry.name)).collect::<Vec<_>>().join(", "),
+    match (key.table, key.name, key.words()) {
+        ("scheme", "name", Some(names)) => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
         _ => key.allowed(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::effect::*;
 use super::faults;
+use super::json_schema;
 use super::key::{Key, Kind, MOST, Table, whole};
 use super::preparation::{Precondition, Warmup};
 use super::words::{
@@ -10,12 +11,14 @@ use super::words::{
 use super::words::{Unwritten, WearLeveling, WriteCompletes};
 use flashraid_redundancy::Choice;
 use flashraid_workload::{Layout, TraceError, TraceOptions};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Every setting, complete: defaults are filled in. A result carries it, and can be run again from it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// What the flash is.
@@ -38,6 +41,16 @@ macro_rules! table {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct $name { $($(#[doc = $doc])+ pub $key: $type,)+ }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema::of_table(&Self::TABLE)
+            }
+        }
 
         impl $name {
             pub(super) const TABLE: Table = Table {

@@ -4,19 +4,21 @@ use super::built::survives;
 use super::{Config, Mapping, Member, find_scheme};
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Protects, Scheme};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What may die at any instant without loss, as long as nothing else is dead.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Survival {
-    /// Any one chip.
+    /// Any one chip may die without loss.
     pub chip: bool,
-    /// Any one channel, with all its chips.
+    /// Any one channel may die without loss, with all its chips.
     pub channel: bool,
-    /// What is lost all the same, if something is.
+    /// What is lost all the same. Present if something is.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "&str")]
     pub but: Option<&'static str>,
-    /// All this in words, as in "any one channel".
+    /// All this in words, as in `any one channel`.
     pub text: String,
 }
 

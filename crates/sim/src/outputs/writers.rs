@@ -8,14 +8,14 @@ use super::latency_log::LatencyLog;
 use super::operation_log::OperationLog;
 use super::series::Series;
 use super::timeline::{MOST_EVENTS, Timeline};
-use crate::config::{Config, ConfigError};
+use crate::config::ConfigError;
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::engine::recorder::DEPTHS;
 use crate::error::RunError;
-use crate::result::text;
+use crate::result::{RunResult, text};
 use crate::simulation::{Simulation, with_engine};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Records that may wait to be written.
@@ -211,7 +211,7 @@ impl Writers {
 
     /// The run has ended, or was stopped: writes what is left. Returns fio's document if it was asked for, and what the user
     /// should be told.
-    pub(crate) fn finish(mut self, simulation: &mut Simulation, result: &Value) -> Result<(Option<String>, Vec<String>), RunError> {
+    pub(crate) fn finish(mut self, simulation: &mut Simulation, result: &RunResult) -> Result<(Option<String>, Vec<String>), RunError> {
         let mut fio = None;
         with_engine!(&mut simulation.engine, engine => {
             self.write(engine)?;
@@ -221,7 +221,7 @@ impl Writers {
                 self.write_interval(engine, now_ns.max(self.interval.start_ns + 1))?;
             }
             if let (Some(rates), Some(recorder)) = (&mut self.rates, &engine.recorder) {
-                let job = job(&simulation.config, result, recorder.depths);
+                let job = job(result, recorder.depths);
                 fio = Some(text(&fio::document(&job, rates, &engine.statistics, now_ns)));
             }
             engine.stop_recording();
@@ -232,10 +232,9 @@ impl Writers {
         self.hdr_log.as_mut().map_or(Ok(()), HdrLog::finish)?;
         let warnings = self.warnings(simulation.now_ns());
         if let Some(timeline) = &mut self.timeline {
-            let of = |key: &str| result[key].clone();
+            let RunResult { version, device, scheme, workload, partial, config, .. } = result;
             let about = json!({
-                "flashraid": of("version"), "device": of("device"), "scheme": of("scheme"), "trace": result["workload"]["name"],
-                "partial": of("partial"), "config": of("config"),
+                "flashraid": version, "device": device, "scheme": scheme, "trace": workload.name, "partial": partial, "config": config,
             });
             with_engine!(&simulation.engine, engine => timeline.add_failures(engine.faults(), engine.rebuilds(), engine.now_ns()));
             timeline.finish(about)?;
@@ -273,15 +272,15 @@ impl Writers {
 }
 
 /// What fio's document says about the job.
-fn job<'a>(config: &'a Config, result: &'a Value, depths: [u64; DEPTHS.len() + 1]) -> Job<'a> {
-    let of_members: Vec<f64> = result["members"].as_array().into_iter().flatten().filter_map(|of| of["busy_fraction"].as_f64()).collect();
+fn job(result: &RunResult, depths: [u64; DEPTHS.len() + 1]) -> Job<'_> {
+    let of_members: Vec<f64> = result.members.iter().filter_map(|member| member.busy_fraction).collect();
     Job {
-        scheme: &config.scheme.name,
-        device: &config.device.name,
-        trace: result["workload"]["name"].as_str().unwrap_or_default(),
-        queue_depth: u64::from(config.run.queue_depth),
-        is_partial: result["partial"] == true,
-        span_ns: result["bandwidth"]["span_ns"].as_u64().unwrap_or(0),
+        scheme: &result.scheme,
+        device: &result.device,
+        trace: &result.workload.name,
+        queue_depth: u64::from(result.config.run.queue_depth),
+        is_partial: result.partial,
+        span_ns: result.bandwidth.span_ns,
         busy_share: of_members.iter().sum::<f64>() / of_members.len().max(1) as f64,
         depths,
     }

@@ -3,26 +3,27 @@
 //! are not written.
 
 use super::figures::ratio;
+use super::types::WriteAmplificationBy;
 use crate::statistics::Statistics;
 use flashraid_flash::Counts;
 use flashraid_vocabulary::{Action, Cause};
-use serde_json::{Map, Value};
 
 /// What write amplification is made of, by the causes of programs.
-const PARTS: [(&str, &[Cause]); 4] = [
-    ("host", &[Cause::Host, Cause::UpdateRead, Cause::PreRead]),
-    ("redundancy", &[Cause::Parity, Cause::Mirror, Cause::Commit]),
-    ("gc", &[Cause::Gc, Cause::Wear]),
-    ("metadata", &[Cause::Metadata]),
-];
+const HOST: &[Cause] = &[Cause::Host, Cause::UpdateRead, Cause::PreRead];
+const REDUNDANCY: &[Cause] = &[Cause::Parity, Cause::Mirror, Cause::Commit];
+const GC: &[Cause] = &[Cause::Gc, Cause::Wear];
+const METADATA: &[Cause] = &[Cause::Metadata];
+const PARTS: [&[Cause]; 4] = [HOST, REDUNDANCY, GC, METADATA];
 
 /// What stands apart from it.
-const APART: [(&str, &[Cause]); 3] =
-    [("rebuild", &[Cause::Rebuild, Cause::Reconstruct]), ("retry", &[Cause::Retry]), ("migration", &[Cause::Migration])];
+const REBUILD: &[Cause] = &[Cause::Rebuild, Cause::Reconstruct];
+const RETRY: &[Cause] = &[Cause::Retry];
+const MIGRATION: &[Cause] = &[Cause::Migration];
+const APART: [&[Cause]; 3] = [REBUILD, RETRY, MIGRATION];
 
 /// Whether programs of this cause stand apart from write amplification.
 pub(crate) fn is_apart(cause: Cause) -> bool {
-    APART.iter().any(|(_, causes)| causes.contains(&cause))
+    APART.iter().any(|causes| causes.contains(&cause))
 }
 
 /// Programs by the part of write amplification to which they belong.
@@ -58,7 +59,7 @@ impl Programs {
 
     /// Programs that count in write amplification.
     pub(super) fn counted(&self) -> u64 {
-        PARTS.iter().map(|(_, causes)| self.sum(causes)).sum()
+        PARTS.iter().map(|causes| self.sum(causes)).sum()
     }
 
     /// Pages programmed with the host's data.
@@ -67,12 +68,21 @@ impl Programs {
     }
 
     /// Each part, and what stands apart, over `pages_written`: host bytes in units of a page.
-    pub(super) fn report(&self, pages_written: f64) -> Value {
-        let parts = PARTS.iter().chain(&APART).map(|(name, causes)| ((*name).into(), ratio(self.sum(causes) as f64, pages_written)));
-        let mut object: Map<String, Value> = parts.collect();
-        object.insert("warmup".into(), ratio(self.warmup as f64, pages_written));
-        object.insert("failed".into(), ratio(self.failed as f64, pages_written));
-        object.into()
+    pub(super) fn report(&self, pages_written: f64) -> WriteAmplificationBy {
+        let per_page = |pages: u64| ratio(pages as f64, pages_written);
+        let of = |causes: &[Cause]| per_page(self.sum(causes));
+        WriteAmplificationBy {
+            host: of(HOST),
+            redundancy: of(REDUNDANCY),
+            gc: of(GC),
+            metadata: of(METADATA),
+            rebuild: of(REBUILD),
+            retry: of(RETRY),
+            migration: of(MIGRATION),
+            warmup: per_page(self.warmup),
+            failed: per_page(self.failed),
+            drain: None,
+        }
     }
 }
 
@@ -82,7 +92,7 @@ mod tests {
 
     #[test]
     fn every_cause_is_in_one_part() {
-        let mut causes: Vec<usize> = PARTS.iter().chain(&APART).flat_map(|(_, causes)| *causes).map(|cause| *cause as usize).collect();
+        let mut causes: Vec<usize> = PARTS.iter().chain(&APART).flat_map(|causes| *causes).map(|cause| *cause as usize).collect();
         causes.sort_unstable();
         assert_eq!(causes, Cause::ALL.map(|cause| cause as usize));
     }

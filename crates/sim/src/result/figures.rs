@@ -1,43 +1,57 @@
 //! Figures that many parts of the result have: latencies, counts by cause, quotients, means.
 
+use super::types::{ByCause, FlashOps, LatencyFigures};
 use crate::statistics::Latency;
 use flashraid_flash::Counts;
 use flashraid_vocabulary::Cause;
-use serde_json::{Map, Value, json};
 
-pub(super) fn latency(latency: &Latency) -> Value {
-    json!({
-        "count": latency.count,
-        "mean": latency.mean_ns(),
-        "stddev": latency.stddev_ns(),
-        "min": latency.min_ns(),
-        "max": latency.max_ns,
-        "p50": latency.quantile_ns(0.5),
-        "p90": latency.quantile_ns(0.9),
-        "p95": latency.quantile_ns(0.95),
-        "p99": latency.quantile_ns(0.99),
-        "p99_9": latency.quantile_ns(0.999),
-        "p99_99": latency.quantile_ns(0.9999),
-    })
+pub(super) fn latency(latency: &Latency) -> LatencyFigures {
+    LatencyFigures {
+        count: latency.count,
+        mean: latency.mean_ns(),
+        stddev: latency.stddev_ns(),
+        min: latency.min_ns(),
+        max: latency.max_ns,
+        p50: latency.quantile_ns(0.5),
+        p90: latency.quantile_ns(0.9),
+        p95: latency.quantile_ns(0.95),
+        p99: latency.quantile_ns(0.99),
+        p99_9: latency.quantile_ns(0.999),
+        p99_99: latency.quantile_ns(0.9999),
+    }
 }
 
-pub(super) fn by_cause(counts: &[u64; Cause::COUNT]) -> Value {
-    let mut object: Map<String, Value> = Cause::ALL.iter().map(|cause| (cause.name().into(), counts[*cause as usize].into())).collect();
-    object.insert("total".into(), counts.iter().sum::<u64>().into());
-    Value::Object(object)
+pub(super) fn by_cause(counts: &[u64; Cause::COUNT]) -> ByCause {
+    let of = |cause: Cause| counts[cause as usize];
+    ByCause {
+        host: of(Cause::Host),
+        update_read: of(Cause::UpdateRead),
+        pre_read: of(Cause::PreRead),
+        parity: of(Cause::Parity),
+        mirror: of(Cause::Mirror),
+        commit: of(Cause::Commit),
+        reconstruct: of(Cause::Reconstruct),
+        gc: of(Cause::Gc),
+        wear: of(Cause::Wear),
+        rebuild: of(Cause::Rebuild),
+        migration: of(Cause::Migration),
+        metadata: of(Cause::Metadata),
+        retry: of(Cause::Retry),
+        total: counts.iter().sum(),
+    }
 }
 
-pub(super) fn flash_ops(counts: &Counts) -> Value {
-    json!({ "reads": by_cause(&counts[0]), "programs": by_cause(&counts[1]), "erases": by_cause(&counts[2]) })
+pub(super) fn flash_ops(counts: &Counts) -> FlashOps {
+    FlashOps { reads: by_cause(&counts[0]), programs: by_cause(&counts[1]), erases: by_cause(&counts[2]) }
 }
 
-pub(super) fn since(now: &[u64; Cause::COUNT], before: &[u64; Cause::COUNT]) -> Value {
+pub(super) fn since(now: &[u64; Cause::COUNT], before: &[u64; Cause::COUNT]) -> ByCause {
     by_cause(&std::array::from_fn(|cause| now[cause] - before[cause]))
 }
 
-/// `numerator / denominator`, or null where there is nothing to divide by.
-pub(super) fn ratio(numerator: f64, denominator: f64) -> Value {
-    if denominator == 0.0 { Value::Null } else { (numerator / denominator).into() }
+/// `numerator / denominator`, or `None` where there is nothing to divide by.
+pub(super) fn ratio(numerator: f64, denominator: f64) -> Option<f64> {
+    (denominator != 0.0).then(|| numerator / denominator)
 }
 
 /// Mean and population standard deviation.
@@ -45,4 +59,18 @@ pub(super) fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let count = values.clone().count().max(1) as f64;
     let mean = values.clone().sum::<f64>() / count;
     (mean, (values.map(|value| (value - mean) * (value - mean)).sum::<f64>() / count).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_the_key_of_its_name() {
+        let object = serde_json::to_value(by_cause(&std::array::from_fn(|cause| 1 << cause))).expect("an object");
+        let object = object.as_object().expect("an object");
+        let expected = Cause::ALL.map(|cause| (cause.name(), 1 << cause as u64)).into_iter().chain([("total", (1 << Cause::COUNT) - 1)]);
+        let found = object.iter().map(|(name, count)| (name.as_str(), count.as_u64().expect("a count")));
+        assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    }
 }

@@ -1,6 +1,7 @@
 //! What is counted: counters at a moment, and what was asked of the device since measuring began.
 
 use super::figures::flash_ops;
+use super::types::Drain;
 use crate::buffer;
 use crate::engine::Engine;
 use crate::engine::content::Content;
@@ -8,7 +9,6 @@ use crate::engine::translation::TranslationCounts;
 use flashraid_flash::{Counts, GcCounts};
 use flashraid_redundancy::{GuardCounts, ParityUpdates};
 use flashraid_vocabulary::{Cause, HostOp, HostRequest};
-use serde_json::{Value, json};
 
 /// Monotonic counters at one moment; a report is the difference of two.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,14 +57,14 @@ impl Snapshot {
 
 impl Snapshot {
     /// What a drain cost that began at `start`.
-    pub(crate) fn cost_since(&self, start: &Self) -> Value {
+    pub(crate) fn cost_since(&self, start: &Self) -> Drain {
         let pages = |snapshot: &Self| snapshot.buffer.map_or(0, |counts| counts.pages_written_out - counts.pages_failed);
-        json!({
-            "pages": pages(self) - pages(start),
-            "commits": self.commits() - start.commits(),
-            "simulated_ns": self.now_ns - start.now_ns,
-            "flash_ops": flash_ops(&self.counts_since(start)),
-        })
+        Drain {
+            pages: pages(self) - pages(start),
+            commits: self.commits() - start.commits(),
+            simulated_ns: self.now_ns - start.now_ns,
+            flash_ops: flash_ops(&self.counts_since(start)),
+        }
     }
 
     /// Delayed parities that were brought to flash.

@@ -2,6 +2,9 @@
 
 use super::figures::{latency, ratio};
 use super::measured::Snapshot;
+use super::types::{
+    BufferFigures, FailedPart, Failures, GarbageCollection, GuardFigures, Losses, MappingFigures, MemberState, Rebuild, Window,
+};
 use crate::buffer::{self, Buffer};
 use crate::engine::content::Content;
 use crate::engine::translation::TranslationCounts;
@@ -11,149 +14,147 @@ use flashraid_flash::accounting::{self, Slip};
 use flashraid_flash::{ACTIONS, CellOperation, CellTimes, Counts, Flash, GcCounts};
 use flashraid_redundancy::{CommitCause, Commits, GuardCounts};
 use flashraid_vocabulary::{Action, Cause, MemberId};
-use serde_json::{Map, Value, json};
 
-/// Causes of commits, as the keys of the result call them. Those of a drain are counted apart, as all that it does.
-const COMMIT_CAUSES: [(&str, CommitCause); 4] =
-    [("replacement", CommitCause::Replacement), ("gc", CommitCause::Gc), ("rebuild", CommitCause::Rebuild), ("idle", CommitCause::Idle)];
-
-/// How a member is: `failed` if it can hold nothing any more, `degraded` if pages of it are lost.
-pub(super) fn state(flash: &Flash, member: MemberId) -> &'static str {
+/// How a member is.
+pub(super) fn state(flash: &Flash, member: MemberId) -> MemberState {
     if !flash.is_alive(member) {
-        "failed"
+        MemberState::Failed
     } else if flash.lost_versions(member) > 0 {
-        "degraded"
+        MemberState::Degraded
     } else {
-        "healthy"
+        MemberState::Healthy
     }
 }
 
 /// A rebuild. Its speed counts what it programmed, since the first failure (SPEC 1.7).
-pub(super) fn report_rebuild(rebuild: &RebuildRecord, page_bytes: u64) -> Value {
+pub(super) fn report_rebuild(rebuild: &RebuildRecord, page_bytes: u64) -> Rebuild {
     let started_ns = rebuild.faults[0].0;
     #[cfg(feature = "mutants")]
     let window_ns = rebuild.faults.last().filter(|_| accounting::makes(Slip::WindowFromLastFailure)).map_or(started_ns, |fault| fault.0);
     #[cfg(not(feature = "mutants"))]
     let window_ns = started_ns;
     let duration_ns = rebuild.ended_ns.map(|ended_ns| ended_ns - started_ns);
-    json!({
-        "failed": rebuild.faults.iter().map(|(at_ns, fault)| json!({ "fault": fault.to_string(), "at_ns": at_ns })).collect::<Vec<_>>(),
-        "started_ns": started_ns,
-        "ended_ns": rebuild.ended_ns,
-        "finished_ns": rebuild.finished_ns,
-        "window_of_vulnerability_ns": rebuild.finished_ns.map(|finished_ns| finished_ns - window_ns),
-        "pages_lost": rebuild.pages_lost,
-        "pages": rebuild.pages,
-        "pages_copied": rebuild.pages_copied,
-        "pages_xored": rebuild.pages - rebuild.pages_copied,
-        "bytes_per_second": duration_ns.map(|duration_ns| ratio((rebuild.pages * page_bytes) as f64 * 1e9, duration_ns as f64)),
-        "requests": rebuild.latency.count,
-        "mean_latency_ns": rebuild.latency.mean_ns(),
-        "latency_ns": latency(&rebuild.latency),
-    })
+    Rebuild {
+        failed: rebuild.faults.iter().map(|(at_ns, fault)| FailedPart { fault: fault.to_string(), at_ns: *at_ns }).collect(),
+        started_ns,
+        ended_ns: rebuild.ended_ns,
+        finished_ns: rebuild.finished_ns,
+        window_of_vulnerability_ns: rebuild.finished_ns.map(|finished_ns| finished_ns - window_ns),
+        pages_lost: rebuild.pages_lost,
+        pages: rebuild.pages,
+        pages_copied: rebuild.pages_copied,
+        pages_xored: rebuild.pages - rebuild.pages_copied,
+        bytes_per_second: duration_ns.and_then(|duration_ns| ratio((rebuild.pages * page_bytes) as f64 * 1e9, duration_ns as f64)),
+        requests: rebuild.latency.count,
+        mean_latency_ns: rebuild.latency.mean_ns(),
+        latency_ns: latency(&rebuild.latency),
+    }
 }
 
 /// What the window of the scheme exposed until now, with the mean from `averaged_from` on.
-pub(super) fn report_exposure(exposure: &Exposure, now: &Snapshot, averaged_from: &Snapshot) -> Value {
+pub(super) fn report_exposure(exposure: &Exposure, now: &Snapshot, averaged_from: &Snapshot) -> Window {
     let page_ns = now.exposed_page_ns - averaged_from.exposed_page_ns;
-    json!({
-        "mean_pages": ratio(page_ns as f64, (now.now_ns - averaged_from.now_ns) as f64),
-        "peak_pages": exposure.peak_pages,
-        "exposed_ns": exposure.exposed_ns(now.now_ns),
-        "pages": exposure.pages,
-    })
+    Window {
+        mean_pages: ratio(page_ns as f64, (now.now_ns - averaged_from.now_ns) as f64),
+        peak_pages: exposure.peak_pages,
+        exposed_ns: exposure.exposed_ns(now.now_ns),
+        pages: exposure.pages,
+    }
 }
 
 /// What failures have taken for good by now, and what the data buffer could not write.
-pub(super) fn losses<C: Content>(engine: &Engine<C>) -> Value {
-    json!({ "host_pages": engine.lost_pages().count(), "pages_not_rebuilt": engine.lost_versions() })
+pub(super) fn losses<C: Content>(engine: &Engine<C>) -> Losses {
+    Losses { host_pages: engine.lost_pages().count() as u64, pages_not_rebuilt: engine.lost_versions() }
 }
 
 /// Writes of pages out of NVRAM that failed, by why.
-pub(super) fn failed_evictions(now: buffer::Counts, start: buffer::Counts) -> Value {
-    json!({ "no_space": now.failed_no_space - start.failed_no_space, "lost": now.failed_lost - start.failed_lost })
+pub(super) fn failed_evictions(now: buffer::Counts, start: buffer::Counts) -> Failures {
+    Failures { no_space: now.failed_no_space - start.failed_no_space, lost: now.failed_lost - start.failed_lost }
 }
 
 /// What the data buffer did, counted in host pages.
-pub(super) fn report_buffer(now: buffer::Counts, start: buffer::Counts, buffer: &Buffer) -> Value {
+pub(super) fn report_buffer(now: buffer::Counts, start: buffer::Counts, buffer: &Buffer) -> BufferFigures {
     let (read_hits, read_misses) = (now.read_hits - start.read_hits, now.read_misses - start.read_misses);
     let (write_hits, write_misses) = (now.write_hits - start.write_hits, now.write_misses - start.write_misses);
     let (evictions, pages) = (now.evictions - start.evictions, now.pages_written_out - start.pages_written_out);
-    json!({
-        "kind": buffer.kind(),
-        "hits": read_hits + write_hits,
-        "misses": read_misses + write_misses,
-        "hit_rate": ratio((read_hits + write_hits) as f64, (read_hits + write_hits + read_misses + write_misses) as f64),
-        "read_hits": read_hits,
-        "read_misses": read_misses,
-        "write_hits": write_hits,
-        "write_misses": write_misses,
-        "evictions": evictions,
-        "pages_written_out": pages,
-        "mean_victim_pages": ratio(pages as f64, evictions as f64),
-        "failed_evictions": failed_evictions(now, start),
-        "pages_buffered": buffer.count(),
-    })
+    BufferFigures {
+        kind: buffer.kind(),
+        hits: read_hits + write_hits,
+        misses: read_misses + write_misses,
+        hit_rate: ratio((read_hits + write_hits) as f64, (read_hits + write_hits + read_misses + write_misses) as f64),
+        read_hits,
+        read_misses,
+        write_hits,
+        write_misses,
+        evictions,
+        pages_written_out: pages,
+        mean_victim_pages: ratio(pages as f64, evictions as f64),
+        failed_evictions: failed_evictions(now, start),
+        pages_buffered: buffer.count() as u64,
+    }
 }
 
 /// What the scheme that delays parities did. A commit costs its reads and one program; the share of GC runs leaves out commits that have
 /// nothing to do with room in the parity cache (SPEC 4.7).
-pub(super) fn report_guard(now: &GuardCounts, start: &GuardCounts, cell: CellTimes) -> Value {
+pub(super) fn report_guard(now: &GuardCounts, start: &GuardCounts, cell: CellTimes) -> GuardFigures {
     let since = |now: Commits, start: Commits| Commits { commits: now.commits - start.commits, reads: now.reads - start.reads };
     let of = |cause: CommitCause| since(now.commits[cause as usize], start.commits[cause as usize]);
     let (hits, misses) = (now.hits - start.hits, now.misses - start.misses);
-    let mut object = Map::new();
-    let mut insert = |key: &str, value: Value| object.insert(key.into(), value);
-    insert("hits", hits.into());
-    insert("misses", misses.into());
-    insert("hit_rate", ratio(hits as f64, (hits + misses) as f64));
-    for (name, cause) in COMMIT_CAUSES {
-        insert(&format!("commits_{name}"), of(cause).commits.into());
-        insert(&format!("commit_reads_{name}"), of(cause).reads.into());
-    }
-    let (commits, reads) =
-        COMMIT_CAUSES.iter().fold((0, 0), |(commits, reads), (_, cause)| (commits + of(*cause).commits, reads + of(*cause).reads));
-    insert("reads_per_commit", ratio(reads as f64, commits as f64));
+    // Commits of a drain are counted apart, as all that it does.
+    let [replacement, gc, rebuild, idle] = [CommitCause::Replacement, CommitCause::Gc, CommitCause::Rebuild, CommitCause::Idle].map(of);
+    let all = [replacement, gc, rebuild, idle];
     let cost = |of: Commits| {
         #[cfg(feature = "mutants")]
         let of = if accounting::makes(Slip::CommitWithoutReads) { Commits { reads: 0, ..of } } else { of };
         cell.mean_cost_ns(of.reads, of.commits) as f64
     };
-    let [gc, replacement] = [CommitCause::Gc, CommitCause::Replacement].map(|cause| cost(of(cause)));
-    insert("gc_commit_share", ratio(gc, gc + replacement));
     let widened = since(now.widened, start.widened);
-    insert("widened", widened.commits.into());
-    insert("widen_reads", widened.reads.into());
-    insert("entries", now.entries.into());
-    insert("most_entries", now.most_entries.into());
-    insert("old_pages", now.old_pages.into());
-    insert("most_old_pages", now.most_old_pages.into());
-    object.into()
+    GuardFigures {
+        hits,
+        misses,
+        hit_rate: ratio(hits as f64, (hits + misses) as f64),
+        commits_replacement: replacement.commits,
+        commit_reads_replacement: replacement.reads,
+        commits_gc: gc.commits,
+        commit_reads_gc: gc.reads,
+        commits_rebuild: rebuild.commits,
+        commit_reads_rebuild: rebuild.reads,
+        commits_idle: idle.commits,
+        commit_reads_idle: idle.reads,
+        reads_per_commit: ratio(all.map(|of| of.reads).iter().sum::<u64>() as f64, all.map(|of| of.commits).iter().sum::<u64>() as f64),
+        gc_commit_share: ratio(cost(gc), cost(gc) + cost(replacement)),
+        widened: widened.commits,
+        widen_reads: widened.reads,
+        entries: now.entries,
+        most_entries: now.most_entries,
+        old_pages: now.old_pages,
+        most_old_pages: now.most_old_pages,
+    }
 }
 
 /// What GC runs, or merges of log blocks, did. Their cost is the array time of copies and erases (SPEC 6.3).
-pub(super) fn report_gc(now: &GcCounts, start: &GcCounts, counts: &Counts, cell: CellTimes) -> Value {
+pub(super) fn report_gc(now: &GcCounts, start: &GcCounts, counts: &Counts, cell: CellTimes) -> GarbageCollection {
     let [copies, erases] = [Action::Program as usize, ACTIONS - 1].map(|action| counts[action][Cause::Gc as usize]);
     let merges = |kind: usize| now.merges[kind] - start.merges[kind];
-    json!({
-        "collections": now.gc_runs - start.gc_runs,
-        "merges_switch": merges(0),
-        "merges_partial": merges(1),
-        "merges_full": merges(2),
-        "copies": copies,
-        "erases": erases,
-        "time_ns": now.time_ns - start.time_ns,
-        "cost_ns": cell.mean_cost_ns(copies, copies) + erases * cell.mean_ns(CellOperation::Erase),
-    })
+    GarbageCollection {
+        collections: now.gc_runs - start.gc_runs,
+        merges_switch: merges(0),
+        merges_partial: merges(1),
+        merges_full: merges(2),
+        copies,
+        erases,
+        time_ns: now.time_ns - start.time_ns,
+        cost_ns: cell.mean_cost_ns(copies, copies) + erases * cell.mean_ns(CellOperation::Erase),
+    }
 }
 
-pub(super) fn report_mapping(now: TranslationCounts, start: TranslationCounts, translation_pages: u32) -> Value {
-    json!({
-        "cmt_hits": now.hits - start.hits,
-        "cmt_misses": now.misses - start.misses,
-        "evictions": now.evictions - start.evictions,
-        "dirty_evictions": now.dirty_evictions - start.dirty_evictions,
-        "in_hand": now.in_hand - start.in_hand,
-        "translation_pages": translation_pages,
-    })
+pub(super) fn report_mapping(now: TranslationCounts, start: TranslationCounts, translation_pages: u32) -> MappingFigures {
+    MappingFigures {
+        cmt_hits: now.hits - start.hits,
+        cmt_misses: now.misses - start.misses,
+        evictions: now.evictions - start.evictions,
+        dirty_evictions: now.dirty_evictions - start.dirty_evictions,
+        in_hand: now.in_hand - start.in_hand,
+        translation_pages,
+    }
 }

@@ -3,19 +3,28 @@
 use super::figures::{moments, ratio, since};
 use super::measured::Snapshot;
 use super::parts::state;
+use super::types::{Channel, Die, Member, Wear};
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::simulation::Simulation;
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
 use flashraid_vocabulary::{Action, Cause, MemberId};
-use serde_json::{Map, Value, json};
 
 const PROGRAM: usize = Action::Program as usize;
 
+/// Members, channels, dies and wear.
+pub(super) struct Resources {
+    pub(super) members: Vec<Member>,
+    pub(super) channels: Vec<Channel>,
+    pub(super) dies: Vec<Die>,
+    pub(super) blocked_cv: Option<f64>,
+    pub(super) wear: Wear,
+}
+
 impl Simulation {
     /// Members, channels, dies and wear.
-    pub(super) fn report_resources<C: Content>(&self, engine: &Engine<C>, now: &Snapshot, object: &mut Map<String, Value>) {
+    pub(super) fn report_resources<C: Content>(&self, engine: &Engine<C>, now: &Snapshot) -> Resources {
         let (flash, start, averaged_from) = (&engine.media, &self.measured.start, self.measured.averaged_from());
         let averaged_ns = now.now_ns - averaged_from.now_ns;
         let members = flash.settings().members();
@@ -29,7 +38,7 @@ impl Simulation {
         let parities_of =
             |member: u32| units_of(member).into_iter().map(|unit| parities(now, unit) - parities(start, unit)).sum::<u64>() as f64;
         let all_parities: f64 = (0..members).map(parities_of).sum();
-        let list: Vec<Value> = (0..members)
+        let members: Vec<Member> = (0..members)
             .map(|member| {
                 let units = units_of(member);
                 let of = |snapshot: &Snapshot, action: usize| units.iter().flat_map(|unit| snapshot.units[*unit][action]).sum::<u64>();
@@ -38,35 +47,35 @@ impl Simulation {
                 let in_use = units.iter().filter(|unit| flash.is_in_use(**unit as u32)).count();
                 let busy_ns =
                     |snapshot: &Snapshot| units.iter().flat_map(|unit| snapshot.unit_busy_ns[*unit]).map(u128::from).sum::<u128>();
-                json!({
-                    "reads": sum(0),
-                    "programs": sum(1),
-                    "erases": sum(2),
-                    "busy_fraction": ratio((busy_ns(now) - busy_ns(averaged_from)) as f64, in_use as f64 * averaged_ns as f64),
-                    "mean_blocked": blocked[member as usize],
-                    "p99_9_ns": engine.statistics.members[member as usize].quantile_ns(0.999),
-                    "free_blocks": flash.free_blocks(member),
-                    "parity_share": if all_parities > 0.0 { parities_of(member) / all_parities } else { 0.0 },
-                    "state": state(flash, MemberId(member as u16)),
-                })
+                Member {
+                    reads: sum(0),
+                    programs: sum(1),
+                    erases: sum(2),
+                    busy_fraction: ratio((busy_ns(now) - busy_ns(averaged_from)) as f64, in_use as f64 * averaged_ns as f64),
+                    mean_blocked: blocked[member as usize],
+                    p99_9_ns: engine.statistics.members[member as usize].quantile_ns(0.999),
+                    free_blocks: flash.free_blocks(member),
+                    parity_share: if all_parities > 0.0 { parities_of(member) / all_parities } else { 0.0 },
+                    state: state(flash, MemberId(member as u16)),
+                }
             })
             .collect();
-        object.insert("members".into(), list.into());
         let channels = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
-        object.insert("channels".into(), channels.map(|(now, start)| json!({ "busy_ns": since(now, start) })).collect());
-        let die = |unit: usize| {
-            json!({
-                "busy_ns": since(&now.unit_busy_ns[unit], &start.unit_busy_ns[unit]),
-                "programs": since(&now.units[unit][PROGRAM], &start.units[unit][PROGRAM]),
-            })
+        let die = |unit: usize| Die {
+            busy_ns: since(&now.unit_busy_ns[unit], &start.unit_busy_ns[unit]),
+            programs: since(&now.units[unit][PROGRAM], &start.units[unit][PROGRAM]),
         };
-        object.insert("dies".into(), (0..now.units.len()).map(die).collect());
-        let (mean, deviation) = moments(blocked.iter().copied());
-        object.insert("blocked_cv".into(), ratio(deviation, mean));
+        let (mean_blocked, deviation) = moments(blocked.iter().copied());
         let erases = flash.erase_counts();
         #[cfg(feature = "mutants")]
         let erases = erases.filter(|erases| *erases > 0 || !accounting::makes(Slip::WearOfErasedOnly));
-        let (mean, deviation) = moments(erases.clone().map(f64::from));
-        object.insert("wear".into(), json!({ "erase_mean": mean, "erase_max": erases.max(), "erase_stddev": deviation }));
+        let (erase_mean, erase_stddev) = moments(erases.clone().map(f64::from));
+        Resources {
+            members,
+            channels: channels.map(|(now, start)| Channel { busy_ns: since(now, start) }).collect(),
+            dies: (0..now.units.len()).map(die).collect(),
+            blocked_cv: ratio(deviation, mean_blocked),
+            wear: Wear { erase_mean, erase_max: erases.max().unwrap_or(0), erase_stddev },
+        }
     }
 }

@@ -2,12 +2,13 @@
 
 use super::replay::Replay;
 use super::stage::Stage;
+use super::status::Status;
 use super::warnings::{warnings_after, warnings_of_verification};
 use crate::config::{Asked, Config, Happened};
 use crate::error::RunError;
 use crate::inject::Injector;
 use crate::outputs::{Outputs, Writers};
-use crate::result::{EngineCost, Source, text};
+use crate::result::{EngineCost, RunResult, Source, text};
 use crate::simulation::{Simulation, with_engine};
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
@@ -19,14 +20,21 @@ use std::path::Path;
 /// A finished or interrupted run.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// The result, as text.
-    pub json: String,
+    /// The result.
+    pub result: RunResult,
     /// The result in the form of fio's JSON, if it was asked for.
     pub fio: Option<String>,
     /// What the user should be told beside the result, one line each.
     pub warnings: Vec<String>,
-    /// Exit status of the command: 0 done, 1 violation, 3 requests failed or unfinished, 130 interrupted.
-    pub status: u8,
+    /// How it ended.
+    pub status: Status,
+}
+
+impl Finished {
+    /// The result as text.
+    pub fn json(&self) -> String {
+        text(&self.result)
+    }
 }
 
 /// Replays a trace on the configured device. `progress` is called about ten times a second; when it returns false the run stops
@@ -100,27 +108,18 @@ pub fn run(
     if is_done {
         warnings.extend(asked.notes_after(&happened(&simulation, &source, delivered, &result)));
     }
-    let is_clean = result["verify"].is_null() || (result["verify"]["mismatches"] == 0 && result["verify"]["pages_lost"] == 0);
-    let all_completed = result["requests"]["failed"]["no_space"] == 0 && result["requests"]["unfinished"] == 0;
-    let status = match (is_clean, is_done, all_completed) {
-        (false, ..) => 1,
-        (_, false, _) => 130,
-        (_, _, false) => 3,
-        _ => 0,
-    };
-    Ok(Finished { json: text(&result), fio, warnings, status })
+    let status = Status::of(&result);
+    Ok(Finished { result, fio, warnings, status })
 }
 
 /// What a run met of what settings are for. Counts that start anew after a warm-up say nothing if there was one.
-fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, result: &serde_json::Value) -> Happened<'a> {
+fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, result: &RunResult) -> Happened<'a> {
     let erased = with_engine!(&simulation.engine, engine => engine.media.erase_counts().any(|erases| erases > 0));
     let moved = with_engine!(&simulation.engine, engine => {
         engine.media.counts.iter().any(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize] > 0) || engine.media.victims_collected_now() > 0
     });
     let evicted = with_engine!(&simulation.engine, engine => engine.buffer().is_some_and(|buffer| buffer.counts.evictions > 0));
-    let counted = |part: &str, key: &str| result[part][key].as_u64().is_some_and(|count| count > 0);
-    let unwritten =
-        ["unmapped_reads", "prefilled_pages"].into_iter().any(|key| result["requests"][key].as_u64().is_some_and(|pages| pages > 0));
+    let unwritten = result.requests.unmapped_reads > 0 || result.requests.prefilled_pages > 0;
     Happened {
         config: &simulation.config,
         failed: !simulation.injector.injected.is_empty(),
@@ -128,9 +127,8 @@ fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, r
         erased,
         evicted,
         read_unwritten: unwritten || source.warmup_requests > 0,
-        drained: counted("buffer", "pages_buffered")
-            || counted("drain", "commits")
-            || result["drain"]["flash_ops"]["programs"]["total"] != 0,
+        drained: result.buffer.is_some_and(|buffer| buffer.pages_buffered > 0)
+            || result.drain.is_none_or(|drain| drain.commits > 0 || drain.flash_ops.programs.total > 0),
         requests,
         filled: simulation.filled_pages > 0,
         cut_pages: source.unaligned > 0,
@@ -162,23 +160,18 @@ fn count_requests(path: &Path, config: &Config, progress: &mut dyn FnMut(Stage) 
 
 /// Writes the buffer and the parities that are put off to flash, checks what is stored then, and adds to the result the cost, which is not counted otherwise,
 /// and what was lost.
-fn drain(simulation: &mut Simulation, result: &mut serde_json::Value) -> Result<(), RunError> {
+fn drain(simulation: &mut Simulation, result: &mut RunResult) -> Result<(), RunError> {
     let cost = simulation.drain()?;
     #[cfg(feature = "mutants")]
     if accounting::makes(Slip::DrainWithRun) {
         let after = simulation.result(&Source::default(), false, None)?;
-        ["flash_ops", "members", "dies"].iter().for_each(|key| result[key] = after[key].clone());
+        (result.flash_ops, result.members, result.dies) = (after.flash_ops, after.members, after.dies);
     }
-    let object = result.as_object_mut().expect("an object");
-    let engine = object.remove("engine"); // it comes last
-    object["write_amplification_by"]["drain"] = simulation.amplification_of(&cost);
-    object.insert("drain".into(), cost);
-    simulation.report_losses(object);
+    simulation.report_drain(result, cost);
     if simulation.config.run.verify {
         simulation.verify();
-        object.insert("verify".into(), simulation.report_verification());
+        result.verify = Some(simulation.report_verification());
     }
-    object.extend(engine.map(|engine| ("engine".into(), engine)));
     Ok(())
 }
 

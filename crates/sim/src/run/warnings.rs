@@ -1,13 +1,14 @@
 //! What is likely to surprise in a result, told beside it.
 
+use crate::result::RunResult;
 use crate::simulation::{Simulation, with_engine};
 
 /// What is likely to surprise in the result.
-pub(super) fn warnings_after(simulation: &Simulation, result: &serde_json::Value) -> Vec<String> {
+pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec<String> {
     let mut warnings = Vec::new();
     // A closed loop is there to saturate the device.
     let is_open_loop = simulation.config().run.queue_depth == 0;
-    let [mean, busiest] = ["offered_load", "busiest_load"].map(|key| result["workload"][key].as_f64().unwrap_or(0.0));
+    let [mean, busiest] = [result.workload.offered_load, result.workload.busiest_load].map(|load| load.unwrap_or(0.0));
     if is_open_loop && busiest > 0.9 {
         let what = if mean > 0.9 {
             format!("offered load is {mean:.2}: the device cannot keep up")
@@ -26,18 +27,18 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &serde_json::Value
     }
     warnings.extend(warnings_of_failures(simulation, result));
     warnings.extend(warnings_of_space(result));
-    if result["precondition"]["steady"] == false {
-        let times = result["precondition"]["overwritten_bytes"].as_f64().unwrap_or(0.0) / simulation.space_bytes() as f64;
+    if let Some(reached) = result.precondition.filter(|reached| !reached.steady) {
+        let times = reached.overwritten_bytes as f64 / simulation.space_bytes() as f64;
         warnings.push(format!(
             "collection was not steady after {times:.1} times the logical space was overwritten: write amplification and latencies still move"
         ));
     }
-    let left_out = result["workload"]["left_out"].as_u64().unwrap_or(0);
+    let left_out = result.workload.left_out;
     if left_out > 0 {
         warnings.push(format!("{left_out} requests do not fit into the logical space and were left out (--on-error skip)"));
     }
-    let unmapped = result["requests"]["unmapped_reads"].as_u64().unwrap_or(0);
-    let pages = unmapped + result["flash_ops"]["reads"]["host"].as_u64().unwrap_or(0);
+    let unmapped = result.requests.unmapped_reads;
+    let pages = unmapped + result.flash_ops.reads.host;
     if unmapped * 100 > pages {
         warnings.push(format!(
             "{unmapped} page reads found nothing written and cost no flash access ({:.1} % of the pages read): \
@@ -49,12 +50,12 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &serde_json::Value
 }
 
 /// What failures have cost for good.
-fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> Vec<String> {
+fn warnings_of_failures(simulation: &Simulation, result: &RunResult) -> Vec<String> {
     let mut warnings = Vec::new();
     let lost = |pages: u64| if pages == 1 { "1 host page is lost".into() } else { format!("{pages} host pages are lost") };
     let gone = with_engine!(&simulation.engine, engine => engine.count_gone()) as u64;
-    if let of_flash @ 1.. = result["losses"]["host_pages"].as_u64().unwrap_or(0).saturating_sub(gone) {
-        let why = match result["window"].is_null() {
+    if let of_flash @ 1.. = result.losses.host_pages.saturating_sub(gone) {
+        let why = match result.window.is_none() {
             true => "more has failed than the scheme survives",
             false => {
                 "they were written shortly before a part failed, and had no redundancy yet, or more has failed than the scheme survives"
@@ -62,16 +63,15 @@ fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> 
         };
         warnings.push(format!("{}: {why}", lost(of_flash)));
     }
-    if let failed @ 1.. = result["requests"]["failed"]["lost"].as_u64().unwrap_or(0) {
+    if let failed @ 1.. = result.requests.failed.lost {
         let requests = if failed == 1 { "request" } else { "requests" };
         warnings.push(format!("{failed} {requests} failed because data are lost"));
     }
-    let failed = &result["buffer"]["failed_evictions"];
-    let failed = failed["no_space"].as_u64().unwrap_or(0) + failed["lost"].as_u64().unwrap_or(0);
+    let failed = result.buffer.map_or(0, |buffer| buffer.failed_evictions.no_space + buffer.failed_evictions.lost);
     let what = if failed == 1 { "1 write of buffered pages".into() } else { format!("{failed} writes of buffered pages") };
     match (failed, gone) {
         (0, 0) => {}
-        (0, pages) if result["buffer"].is_null() => warnings.push(format!(
+        (0, pages) if result.buffer.is_none() => warnings.push(format!(
             "{}: the host had its answer (write_completes, parity_in_response) before a part failed, and the operation that wrote them did not find all its pages",
             lost(pages)
         )),
@@ -79,7 +79,7 @@ fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> 
         (_, 0) => warnings.push(format!("{what} failed after the host had its answer; the pages were written anew or discarded since")),
         (_, pages) => warnings.push(format!("{what} failed after the host had its answer: {}", lost(pages))),
     }
-    if let lost @ 1.. = result["losses"]["pages_not_rebuilt"].as_u64().unwrap_or(0) {
+    if let lost @ 1.. = result.losses.pages_not_rebuilt {
         let pages = if lost == 1 { "page was" } else { "pages were" };
         warnings.push(format!("{lost} {pages} not brought back by the end of the run, those of redundancy included"));
     }
@@ -87,40 +87,39 @@ fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> 
 }
 
 /// Requests that came to nothing for lack of space, or that did not end.
-fn warnings_of_space(result: &serde_json::Value) -> Vec<String> {
+fn warnings_of_space(result: &RunResult) -> Vec<String> {
     let mut warnings = Vec::new();
-    let (requests, of) = (&result["requests"], result["workload"]["requests"].as_u64().unwrap_or(0));
-    if let failed @ 1.. = requests["failed"]["no_space"].as_u64().unwrap_or(0) {
-        let why = match result["faults"].as_array().is_some_and(|faults| !faults.is_empty()) {
+    let (requests, of) = (&result.requests, result.workload.requests);
+    if let failed @ 1.. = requests.failed.no_space {
+        let why = match !result.faults.is_empty() {
             true => "no page is left where what they write belongs, as parts of the device have failed",
             false => "the collector found nothing to free for what they write",
         };
         warnings.push(format!("{failed} of {of} requests failed for lack of space: {why}"));
     }
-    if let unfinished @ 1.. = requests["unfinished"].as_u64().unwrap_or(0) {
+    if let unfinished @ 1.. = requests.unfinished {
         warnings.push(format!("{unfinished} of {of} requests were left unfinished"));
     }
     warnings
 }
 
 /// What verification found wrong: what, when, and in how many of its checks.
-pub(super) fn warnings_of_verification(simulation: &Simulation, result: &serde_json::Value) -> Vec<String> {
-    let found = &result["verify"];
-    let number = |key: &str| found[key].as_u64().unwrap_or(0);
-    let seconds = |key: &str| number(key) as f64 / 1e9;
+pub(super) fn warnings_of_verification(simulation: &Simulation, result: &RunResult) -> Vec<String> {
+    let Some(verify) = &result.verify else { return Vec::new() };
+    let seconds = |time_ns: Option<u64>| time_ns.unwrap_or(0) as f64 / 1e9;
     let mut warnings = Vec::new();
     let when = format!(
         "{} of {} checks found something wrong, the first at {} s, the last at {} s",
-        number("checks_failed"),
-        number("checks"),
-        seconds("first_failed_ns"),
-        seconds("last_failed_ns")
+        verify.checks_failed,
+        verify.checks,
+        seconds(verify.first_failed_ns),
+        seconds(verify.last_failed_ns)
     );
-    if let wrong @ 1.. = number("mismatches") {
+    if let wrong @ 1.. = verify.found.mismatches {
         warnings.push(format!("verification: {wrong} reads or stored pages hold what no request explains ({when})"));
     }
-    if let lost @ 1.. = number("pages_lost") {
-        let unit = result["protects"].as_str().unwrap_or_default();
+    if let lost @ 1.. = verify.found.pages_lost {
+        let unit = result.protects;
         let why = match with_engine!(&simulation.engine, engine => engine.scheme().has_window()) {
             true => format!("; that is the window of data loss of {}", simulation.config.scheme.name),
             false => String::new(),

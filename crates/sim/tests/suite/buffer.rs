@@ -3,7 +3,7 @@
 use crate::support::{config, engine, pages, request, tags};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
-use flashraid_sim::{Config, Outputs, Simulation, run, verify};
+use flashraid_sim::{Config, Outputs, Simulation, Status, run, verify};
 use flashraid_vocabulary::{Action, Cause, Fault, HostOp, Lpn, MemberId, Part, Version};
 
 const ANSWER_NS: u64 = 1000;
@@ -336,8 +336,8 @@ fn a_drain_is_counted_apart() {
     let result = |drain: &str| {
         let config = device("raid1", &[("buffer_bytes", "12288"), ("drain", drain), ("verify", "true")]);
         let finished = run(&path, config, &Outputs::default(), true, &mut |_| true).unwrap();
-        assert_eq!((finished.status, finished.warnings), (0, vec![]));
-        serde_json::from_str::<serde_json::Value>(&finished.json).unwrap()
+        assert_eq!((finished.status, &finished.warnings), (Status::Done, &vec![]));
+        serde_json::from_str::<serde_json::Value>(&finished.json()).unwrap()
     };
     let (kept, drained) = (result("false"), result("true"));
     std::fs::remove_file(&path).unwrap();

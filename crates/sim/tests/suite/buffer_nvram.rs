@@ -4,7 +4,7 @@
 use crate::support::{config, engine, pages, request, tags};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
-use flashraid_sim::{Outputs, run, verify};
+use flashraid_sim::{Outputs, Status, run, verify};
 use flashraid_vocabulary::{Action, Cause, Fault, HostOp, HostRequest, Lpn, Part};
 use flashraid_workload::SplitMix64;
 use std::collections::BTreeMap;
@@ -436,8 +436,8 @@ fn the_end_of_a_run_leaves_it_as_it_is_or_drains_it() {
     let result = |drain: &str| {
         let config = config("tiny", "raid0", &[("channels", "4"), ("nvram_buffer_bytes", "24576"), ("drain", drain), ("verify", "true")]);
         let finished = run(&path, config, &Outputs::default(), true, &mut |_| true).unwrap();
-        assert_eq!((finished.status, finished.warnings), (0, vec![]));
-        serde_json::from_str::<serde_json::Value>(&finished.json).unwrap()
+        assert_eq!((finished.status, &finished.warnings), (Status::Done, &vec![]));
+        serde_json::from_str::<serde_json::Value>(&finished.json()).unwrap()
     };
     let (kept, drained) = (result("false"), result("true"));
     std::fs::remove_file(&path).unwrap();

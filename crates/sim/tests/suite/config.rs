@@ -1,12 +1,12 @@
 //! Settings: precedence, refusals (each names its key and what is allowed), capacities, presets, listings, and the document.
 
 use flashraid_redundancy::{Protects, SCHEMES};
-use flashraid_sim::Config;
 use flashraid_sim::config::{
     Asked, Device, Injection, Precondition, TABLES, Target, Trigger, Warmup, most_logical_pages, reference_markdown, same_value,
 };
 use flashraid_sim::listing;
 use flashraid_sim::presets::PRESETS;
+use flashraid_sim::{Config, SCHEMA};
 use flashraid_vocabulary::{Fault, Lpn, Part};
 use serde::Serialize;
 use serde_json::Value;
@@ -176,13 +176,22 @@ fn later_sources_count() {
 fn a_result_can_be_run_again_from_its_json() {
     let odd = [("fill", "0.12345678901234566"), ("speed", "3.3000000000000003"), ("seed", "9223372036854775807"), ("update", "rcw")];
     let config = on("adaptive-5p1", "raid5", &odd).unwrap();
-    let result = serde_json::json!({ "schema": 1, "config": serde_json::to_value(&config).unwrap(), "requests": { "completed": 3 } });
+    let mut result =
+        serde_json::json!({ "schema": SCHEMA, "config": serde_json::to_value(&config).unwrap(), "requests": { "completed": 3 } });
     let file = Scratch::new("result.json", &serde_json::to_string_pretty(&result).unwrap());
     assert_eq!(Config::assemble(None, None, Some(&file.0), &[]).unwrap(), config);
     assert_eq!(Config::assemble(Some("adaptive-5p1"), Some("raid5"), Some(&file.0), &[]).unwrap(), config);
     let error = Config::assemble(Some("ssd1"), None, Some(&file.0), &[]).unwrap_err().to_string();
     assert!(error.ends_with("the whole device adaptive-5p1, but device ssd1 is asked for: give one of them"), "{error}");
     assert_eq!(serde_json::from_value::<Config>(result["config"].clone()).unwrap(), config);
+    // One of another version too, if its keys are known.
+    result["schema"] = 1.into();
+    let file = Scratch::new("old.json", &serde_json::to_string_pretty(&result).unwrap());
+    assert_eq!(Config::assemble(None, None, Some(&file.0), &[]).unwrap(), config);
+    result["config"]["device"]["gc_hard"] = 2.into();
+    let file = Scratch::new("older.json", &serde_json::to_string_pretty(&result).unwrap());
+    let error = Config::assemble(None, None, Some(&file.0), &[]).unwrap_err().to_string();
+    assert!(error.ends_with("unknown key gc_hard: it is now called gc_reserve_blocks"), "{error}");
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn outcome(trace: &Path, asked: Asked) -> (Value, BTreeSet<String>) {
     match run(trace, asked, &Outputs::default(), false, &mut |_| true) {
         Err(error) => (error.to_string().into(), BTreeSet::new()),
         Ok(finished) => {
-            let mut result: Value = serde_json::from_str(&finished.json).unwrap();
+            let mut result: Value = serde_json::from_str(&finished.json()).unwrap();
             ["config", "seed"].iter().for_each(|key| drop(result.as_object_mut().unwrap().shift_remove(*key)));
             let idle = finished.warnings.iter().filter(|text| text.contains("no effect"));
             (result, idle.map(|text| text.split(" = ").next().unwrap().to_string()).collect())

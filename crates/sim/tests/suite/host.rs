@@ -4,7 +4,7 @@ use crate::support::{config, engine, pages, tags};
 use flashraid_redundancy::testing::CopyWhenIdle;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
-use flashraid_sim::{Config, Outputs, run, verify};
+use flashraid_sim::{Config, Outputs, Status, run, verify};
 use flashraid_vocabulary::{Action, Cause, HostOp, HostRequest, MemberPage, StripeId, Version};
 use serde_json::Value;
 
@@ -127,8 +127,8 @@ fn replay(name: &str, requests: &[(u64, HostRequest)], scheme: &str, pairs: &[(&
     let finished = run(&path, config("tiny", scheme, &all), &Outputs::default(), false, &mut |_| true);
     std::fs::remove_file(&path).unwrap();
     let finished = finished.unwrap();
-    assert_eq!(finished.status, 0);
-    serde_json::from_str(&finished.json).unwrap()
+    assert_eq!(finished.status, Status::Done);
+    serde_json::from_str(&finished.json()).unwrap()
 }
 
 #[test]

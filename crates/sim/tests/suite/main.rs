@@ -10,6 +10,7 @@ mod determinism;
 mod documents;
 mod effects;
 mod failure;
+mod generated;
 mod host;
 mod hybrid;
 mod mirroring;

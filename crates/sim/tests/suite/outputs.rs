@@ -2,7 +2,7 @@
 
 use crate::support::{config, proving, small};
 use flashraid_redundancy::{Redundancy, SCHEMES, find};
-use flashraid_sim::{Config, Outputs, Stage, run};
+use flashraid_sim::{Config, Outputs, Stage, Status, run};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -28,7 +28,7 @@ struct Run {
     json: String,
     result: Value,
     fio: Value,
-    status: u8,
+    status: Status,
 }
 
 impl Run {
@@ -76,8 +76,8 @@ fn replay(name: &str, trace: &Path, config: Config, more: &[(&str, &str)], go_on
     let finished = run(trace, config, &outputs, false, &mut |stage| go_on(stage)).unwrap();
     Run {
         folder,
-        result: serde_json::from_str(&finished.json).unwrap(),
-        json: finished.json,
+        result: serde_json::from_str(&finished.json()).unwrap(),
+        json: finished.json(),
         fio: serde_json::from_str(&finished.fio.unwrap()).unwrap(),
         status: finished.status,
     }
@@ -110,7 +110,7 @@ fn outputs_change_no_result() {
         for scheme in SCHEMES.iter().map(|entry| entry.name) {
             let with = whole(&format!("same-{index}-{scheme}"), scheme, pairs);
             let without = run(&golden_trace(), small(scheme, pairs), &Outputs::default(), false, &mut |_| true).unwrap();
-            assert!(with.json == without.json && with.status == without.status, "{scheme} {pairs:?}");
+            assert!(with.json == without.json() && with.status == without.status, "{scheme} {pairs:?}");
             assert!(without.fio.is_none());
         }
     }
@@ -602,7 +602,7 @@ fn a_run_that_is_stopped_leaves_complete_files() {
     let is_preparing = |stage| !matches!(stage, Stage::Replaying { .. });
     let run = replay("stopped", &trace, small("raid5", &[]), &[], is_preparing);
     fs::remove_file(&trace).unwrap();
-    assert_eq!(run.status, 130);
+    assert_eq!(run.status, Status::Interrupted);
     assert_eq!(run.result["partial"], true);
     let timeline = run.timeline();
     assert_eq!(timeline["otherData"]["partial"], true);
@@ -661,7 +661,7 @@ fn fio_calls_jobs_as_fio_would() {
 fn fio_says_that_a_run_was_interrupted() {
     let config = small("raid5", &[("precondition", "random:4")]);
     let run = replay("fio-partial", &golden_trace(), config, &[], |_| false);
-    assert_eq!(run.status, 130);
+    assert_eq!(run.status, Status::Interrupted);
     assert_eq!(run.fio["jobs"][0]["error"], 4);
 }
 

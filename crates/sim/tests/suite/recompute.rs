@@ -36,7 +36,7 @@ fn replay(config: Config, folder: &Path, has_timeline: bool) -> Result<String, S
     let pairs: Vec<_> = pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     let outputs = Outputs::from_pairs(&pairs).unwrap();
     let finished = run(&repository().join("tests/golden/trace.csv"), config, &outputs, false, &mut |_| true);
-    let json = finished.map_err(|error| error.to_string())?.json;
+    let json = finished.map_err(|error| error.to_string())?.json();
     fs::write(folder.join("result.json"), &json).unwrap();
     Ok(json)
 }

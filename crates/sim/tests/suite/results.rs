@@ -1,7 +1,7 @@
 //! The figures of a result that are derived from several counts, each against what it is defined to be.
 
 use crate::support::{config, engine, pages, small, tags};
-use flashraid_sim::{Outputs, run, verify};
+use flashraid_sim::{Outputs, Status, run, verify};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
 use serde_json::Value;
@@ -28,7 +28,7 @@ fn trace(name: &str, requests: &[(u64, HostRequest)]) -> PathBuf {
 /// The result on the device `tiny`, and what the user is told.
 fn replayed(name: &str, requests: &[(u64, HostRequest)], scheme: &str, pairs: &[(&str, &str)]) -> (Value, Vec<String>) {
     let finished = run(&trace(name, requests), config("tiny", scheme, pairs), &Outputs::default(), false, &mut |_| true).unwrap();
-    (serde_json::from_str(&finished.json).unwrap(), finished.warnings)
+    (serde_json::from_str(&finished.json()).unwrap(), finished.warnings)
 }
 
 fn number(value: &Value) -> f64 {
@@ -265,9 +265,9 @@ fn what_verification_finds_is_said_once_with_its_time() {
     let requests = [(0, write(0, 1)), (310, write(40, 1)), (320, write(80, 1)), (330, write(120, 1))];
     let pairs = [("fill", "0.5"), ("verify", "true"), ("verify_every", "1")];
     let finished = run(&trace("checks", &requests), config("tiny", "fra", &pairs), &Outputs::default(), false, &mut |_| true).unwrap();
-    let result: Value = serde_json::from_str(&finished.json).unwrap();
+    let result: Value = serde_json::from_str(&finished.json()).unwrap();
     let verify = &result["verify"];
-    assert_eq!(finished.status, 1);
+    assert_eq!(finished.status, Status::Violation);
     assert_eq!((&verify["checks"], &verify["checks_failed"], &verify["pages_lost"]), (&5.into(), &3.into(), &1.into()));
     assert_eq!((&verify["first_failed_ns"], &verify["last_failed_ns"]), (&310_000.into(), &330_000.into()));
     let said = "verification: 1 page would have been lost with a member; that is the window of data loss of fra (3 of 5 checks found \
@@ -283,7 +283,7 @@ fn what_an_early_answer_cost_is_said() {
     let pairs = [("parity_in_response", "false"), ("fail", "channel:0@400us,channel:3@400us")];
     let requests = [(0, write(5, 1)), (0, write(0, 1)), (10_000, pages(HostOp::Read, 0, 1))];
     let finished = run(&trace("early", &requests), config("tiny", "raid5", &pairs), &Outputs::default(), false, &mut |_| true).unwrap();
-    let result: Value = serde_json::from_str(&finished.json).unwrap();
+    let result: Value = serde_json::from_str(&finished.json()).unwrap();
     let failed = &result["requests"]["failed"];
     assert_eq!((&result["losses"]["host_pages"], &failed["lost"], &failed["no_space"]), (&1.into(), &1.into(), &0.into()));
     let said = "1 host page is lost: the host had its answer (write_completes, parity_in_response) before a part failed, and the operation \
@@ -405,7 +405,7 @@ fn steady_is_reached_or_it_is_said_that_it_is_not() {
     let reached = |precondition| {
         let config = small("raid5", &[("precondition", precondition)]);
         let finished = run(&path, config, &Outputs::default(), false, &mut |_| true).unwrap();
-        (serde_json::from_str::<Value>(&finished.json).unwrap()["precondition"].clone(), finished.warnings)
+        (serde_json::from_str::<Value>(&finished.json()).unwrap()["precondition"].clone(), finished.warnings)
     };
     let (precondition, told) = reached("steady");
     assert_eq!((&precondition["steady"], told.len()), (&true.into(), 0), "{told:?}");

@@ -57,7 +57,8 @@ fn run(config: &Config, fault: &str, start_ns: u64) -> (Vec<(u64, u64, bool)>, V
     let completed = simulation.take_completed();
     assert_eq!(completed.len(), all.len());
     let times = completed.iter().map(|completed| (completed.sequence, completed.completed_ns - start_ns, completed.ok)).collect();
-    let mut result = simulation.result(&Source::default(), false, None).expect("figures that agree");
+    let result = simulation.result(&Source::default(), false, None).expect("figures that agree");
+    let mut result = serde_json::to_value(result).expect("JSON");
     assert_eq!(result["verify"]["mismatches"], 0);
     move_back(&mut result, start_ns);
     (times, result, simulation.now_ns() - start_ns)

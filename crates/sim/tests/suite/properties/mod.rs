@@ -268,10 +268,10 @@ fn check_simulation(case: &Case, config: Config, times: &[CompletedRequest]) {
     simulation.verify().unwrap();
     assert_eq!(simulation.take_completed(), times);
     let result = simulation.result(&Source::default(), false, None).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(result["requests"]["completed"], case.raw.len());
-    assert_eq!(result["requests"]["unfinished"], 0);
-    assert_eq!(result["requests"]["failed"]["no_space"], 0);
-    assert_eq!((&result["verify"]["mismatches"], &result["verify"]["pages_lost"]), (&0.into(), &0.into()));
+    assert_eq!(result.requests.completed, case.raw.len() as u64);
+    assert_eq!((result.requests.unfinished, result.requests.failed.no_space), (0, 0));
+    let found = result.verify.expect("contents are tracked").found;
+    assert_eq!((found.mismatches, found.pages_lost), (0, 0));
 }
 
 /// What the scheme keeps between the members of a row.
