@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Record:
-    """A read-only JSON object. Members are attributes and items; objects inside are records too."""
+    """A read-only JSON object. Members are attributes and items; nested objects are records too."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = dict(data)
@@ -23,7 +23,7 @@ class Record:
         if name.startswith("_") or name not in self._data:
             near = difflib.get_close_matches(name, self._data, 1)
             hint = f"; the nearest is {near[0]}" if near else ""
-            raise AttributeError(f"there is no {name}{hint}; there are {', '.join(self._data)}")
+            raise AttributeError(f"unknown member {name}{hint}; there are {', '.join(self._data)}")
         return _view(self._data[name])
 
     def __getitem__(self, name: str) -> Any:
@@ -64,12 +64,12 @@ def _plain(value: Any) -> Any:
 
 
 class Result(Record):
-    """What one run gave: the JSON result, its members as attributes (`result.latency.read.p99_9`, in nanoseconds).
+    """The result of a run: the JSON object, with members as attributes (`result.latency.read.p99_9`, in nanoseconds).
 
-    `json` is the text that the command writes, `warnings` what is likely to surprise in it, `status` the command's exit
-    status: 0 done, 1 verification found a violation, 3 requests failed for lack of space or were left unfinished (those
-    that failed because failures took their data leave it at 0), 130 stopped before the end.
-    `files` names what was written beside the result, by output (`latency_log`, `series`, `hdr_log`, `timeline`).
+    `json` is the text that the command writes, `warnings` lists what is likely to mislead in it, and `status` is the
+    command's exit status: 0 done, 1 verification found a violation, 3 requests failed for lack of space or were left
+    unfinished, 130 stopped before the end. Requests that failed because injected faults lost their data leave it at 0.
+    `files` names the additional files by output (`latency_log`, `series`, `hdr_log`, `timeline`).
     """
 
     def __init__(
@@ -89,9 +89,9 @@ class Result(Record):
 
     @property
     def fio_json(self) -> str:
-        """The result in the form of fio's JSON, of a run with `fio=True`."""
+        """The result in fio's JSON format; needs a run with `fio=True`."""
         if self._fio_json is None:
-            raise InputError("fio_json: this run did not ask for it; allowed is with fio=True")
+            raise InputError("fio_json: allowed only after a run with fio=True")
         return self._fio_json
 
     def frame(self, output: str) -> "polars.DataFrame":
@@ -107,7 +107,7 @@ class Result(Record):
         return self.latency_ns  # type: ignore[no-any-return]
 
     def to_frame(self) -> "polars.DataFrame":
-        """One row; a column for each member, `latency_ns.read.p99_9`. Lists (members, channels, dies) are left out."""
+        """One row with a column for each value, as `latency_ns.read.p99_9`. Lists (members, channels, dies) are left out."""
         import polars
 
         return polars.DataFrame([dict(_flat(self._data))])

@@ -78,7 +78,7 @@ impl Simulation {
     ) -> PyResult<Vec<u64>> {
         let lengths = [ops.len(), offsets_bytes.len(), sizes_bytes.len(), at_ns.len()];
         if lengths.iter().any(|length| *length != lengths[0]) {
-            let text = format!("ops, offsets_bytes, sizes_bytes and at_ns have {lengths:?} entries: allowed is as many in each");
+            let text = format!("ops, offsets_bytes, sizes_bytes and at_ns have {lengths:?} entries: allowed is the same number in each");
             return Err(InputError::new_err(text));
         }
         let mut requests = Vec::with_capacity(ops.len());

@@ -236,8 +236,8 @@ fn scheme_detail(entry: &Entry) -> SchemeDetail {
         survives: survives(entry),
         window: entry.has_window.then(|| {
             format!(
-                "until their redundancy is made up for, pages that were written are lost with their {}; each result says how many, and for how \
-                 long (window)",
+                "until their parity is committed, written pages are lost if their {} fails; results give the number of exposed pages and the \
+                 time (window)",
                 entry.protects.name()
             )
         }),

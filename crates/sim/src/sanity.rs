@@ -205,32 +205,32 @@ fn warnings(found: &Sanity, sample: &Sample, unit: TimeUnit, config: &Config) ->
             let what = if rate.is_infinite() {
                 per_second(rate)
             } else if rate > MOST_PER_SECOND || load > MOST_LOAD {
-                format!("{} and {} times what the device can do", per_second(rate), rounded(load))
+                format!("{}, {} times what the device can serve", per_second(rate), rounded(load))
             } else {
                 per_second(rate)
             };
             let advice = match others[..] {
                 // No speed tells apart what comes at once.
-                [] if rate.is_infinite() => "--queue-depth replays them one after the other".to_owned(),
-                [] => "--speed or --queue-depth replays it in another time".to_owned(),
-                _ => format!("if its times are not in {}, --time-unit {} would be plausible", unit.name(), others.join(" or ")),
+                [] if rate.is_infinite() => "use --queue-depth for a closed loop".to_owned(),
+                [] => "use --speed or --queue-depth to change the rate".to_owned(),
+                _ => format!("if its times are not in {}, try --time-unit {}", unit.name(), others.join(" or ")),
             };
-            warnings.push(format!("the trace asks for {what}: {advice}"));
+            warnings.push(format!("the trace has {what}: {advice}"));
         }
     }
     let transfers = sample.reads + sample.writes;
     let is_most = |part: u64| transfers >= FEWEST_FOR_A_RATE && part as f64 >= MOST_SHARE * transfers as f64;
     if is_most(sample.unsectored) {
         warnings.push(format!(
-            "{} of {transfers} reads and writes are not of whole sectors of {SECTOR_BYTES} bytes: if the trace counts sectors, a format \
-             that counts bytes was chosen (--format)",
+            "{} of {transfers} reads and writes are not multiples of {SECTOR_BYTES}-byte sectors: if the trace counts sectors, choose a format \
+             that does (--format)",
             sample.unsectored
         ));
     }
     if is_most(sample.twice_sectored) {
         warnings.push(format!(
-            "{} of {transfers} reads and writes are of whole multiples of 256 KiB: if the trace counts bytes, a format that counts \
-             sectors was chosen (--format)",
+            "{} of {transfers} reads and writes are multiples of 256 KiB: if the trace counts bytes, choose a format that does \
+             (--format)",
             sample.twice_sectored
         ));
     }
@@ -243,9 +243,10 @@ fn warnings(found: &Sanity, sample: &Sample, unit: TimeUnit, config: &Config) ->
             found.space_bytes,
             found.max_address_bytes,
             match (config.run.fit, config.run.trace_options()?.on_error) {
-                (Fit::Wrap, _) => "they are wrapped, so that different addresses become one (--fit compact keeps them apart)",
-                (_, OnError::Skip) => "they are left out (--fit compact, --fit wrap, --device-filter or a larger device would take them)",
-                (_, OnError::Stop) => "--fit compact, --fit wrap, --device-filter or a larger device would take them",
+                (Fit::Wrap, _) => "they are wrapped, so that different addresses coincide (--fit compact avoids this)",
+                (_, OnError::Skip) =>
+                    "they are left out; to replay them, use --fit compact, --fit wrap, --device-filter or a larger device",
+                (_, OnError::Stop) => "use --fit compact, --fit wrap, --device-filter or a larger device",
             }
         ));
     }

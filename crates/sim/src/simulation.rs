@@ -135,7 +135,7 @@ impl Simulation {
             return refuse(format!("at {arrival_ns} ns: allowed is at most {LATEST_NS} (292 years)"));
         }
         if arrival_ns < now_ns {
-            return refuse(format!("at {arrival_ns} ns: the time is {now_ns} ns already, allowed is that or later"));
+            return refuse(format!("at {arrival_ns} ns: allowed is {now_ns} (now) or later"));
         }
         if op == HostOp::Flush && (offset_bytes, size_bytes) != (0, 0) {
             return refuse(format!("a flush of {size_bytes} bytes at {offset_bytes}: allowed is 0 for both"));
@@ -144,7 +144,9 @@ impl Simulation {
             return refuse("a size of 0 bytes: allowed is at least 1".into());
         }
         if offset_bytes.checked_add(size_bytes).is_none_or(|end| end > space_bytes) {
-            return refuse(format!("{size_bytes} bytes at {offset_bytes}: the logical space has {space_bytes} bytes"));
+            return refuse(format!(
+                "{size_bytes} bytes at {offset_bytes}: allowed is up to the end of the logical space, {space_bytes} bytes"
+            ));
         }
         Ok(())
     }

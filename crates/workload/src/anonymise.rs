@@ -93,7 +93,7 @@ pub fn anonymise(
     let source = each(input, &options, &mut watch, 0.5, |request| {
         let device = devices.of(request.source);
         let arrival_ns = request.arrival_ns - *first_ns.get_or_insert(request.arrival_ns);
-        let changed = || TraceError::Unusable { path: input.to_owned(), what: "changed while it was read".to_owned() };
+        let changed = || TraceError::Unusable { path: input.to_owned(), what: "changed while it was being read".to_owned() };
         let places = places.get_mut(device).ok_or_else(changed)?;
         let mut write = |offset_bytes, size_bytes| {
             writing.write(&HostRequest { arrival_ns, offset_bytes, size_bytes, source: device as u32, ..*request })

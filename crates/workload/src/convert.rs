@@ -73,7 +73,7 @@ pub fn convert(
     source.requests = read;
     if writing.written == 0 {
         let why = writing.first_unwritable.map_or(String::new(), |first| format!("; {first}"));
-        let what = format!("none of the {read} requests read is written{why}; expected a part of the trace with at least one");
+        let what = format!("none of the {read} requests read was selected{why}; expected a part of the trace with at least one request");
         return Err(TraceError::Unusable { path: input.to_owned(), what });
     }
     watch.look_last(read)?;

@@ -360,7 +360,7 @@ impl Gate {
             let Some(first) = rest.first() else { break };
             let of_tick = rest.partition_point(|request| request.arrival_ns == first.arrival_ns);
             if of_tick > MOST_IN_A_TICK {
-                let what = format!("more than {MOST_IN_A_TICK} requests of one time in a trace with a clock of {} ns", self.tick_ns);
+                let what = format!("more than {MOST_IN_A_TICK} requests with the same time in a trace with a clock of {} ns", self.tick_ns);
                 return Err(TraceError::Unusable { path: self.path.clone(), what });
             }
             if of_tick + held > rest.len() {
@@ -437,7 +437,7 @@ impl Gate {
     fn lay_out(&mut self) -> Result<(), TraceError> {
         must_be_read_again(
             &self.path,
-            "its devices are laid side by side, for which the size of each is found first (--device-filter chooses one)",
+            "placing its devices one after the other needs a first pass for their sizes (--device-filter chooses one)",
         )?;
         let mut trace = Trace::open(&self.path, &TraceOptions { layout: Layout::Apart, ..self.options.clone() })?;
         let mut batch = Vec::new();
@@ -455,7 +455,7 @@ impl Gate {
             self.devices[index].base_bytes = base_bytes;
             base_bytes += found.extent(self.options.limit > 0).end_bytes.next_multiple_of(BASE_BYTES);
             if base_bytes > LARGEST {
-                let what = "the devices' address spaces together are longer than 2^63 bytes: choose some with --device-filter".to_owned();
+                let what = "the address spaces of the devices add up to more than 2^63 bytes: choose some with --device-filter".to_owned();
                 return Err(TraceError::Unusable { path: self.path.clone(), what });
             }
         }

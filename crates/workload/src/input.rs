@@ -199,7 +199,7 @@ pub(crate) fn must_be_read_again(path: &Path, why: &str) -> Result<(), TraceErro
     if can_be_read_again(path) {
         return Ok(());
     }
-    let what = format!("it can be read only once, as a pipe, and {why}; expected a file");
+    let what = format!("a pipe can be read only once, and {why}; expected a file");
     Err(TraceError::Unusable { path: path.to_owned(), what })
 }
 
@@ -265,7 +265,7 @@ impl Input {
         } else if head.starts_with(b"PK\x03\x04") {
             "a zip archive; expected plain, gzip, zstd or xz"
         } else if head.get(257..262) == Some(b"ustar") {
-            "a tar archive; expected a trace, taken out of it"
+            "a tar archive; expected a trace extracted from it"
         } else if head.starts_with(&[0xFF, 0xFE]) && head.get(3) == Some(&0) || head.starts_with(&[0xFE, 0xFF, 0]) {
             "text in UTF-16; expected UTF-8"
         } else {

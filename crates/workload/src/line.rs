@@ -104,7 +104,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
             return Ok(whole);
         }
         if decimals == 0 {
-            return Err(self.unexpected("whole nanoseconds (--time-unit names another unit)"));
+            return Err(self.unexpected("whole nanoseconds (--time-unit sets another unit)"));
         }
         self.position += 1;
         let fraction = self.fraction(decimals)?;

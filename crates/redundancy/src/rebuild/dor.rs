@@ -14,7 +14,7 @@ use flashraid_vocabulary::Priority;
 /// DOR. Its window is the buffer, in pages.
 pub const ORDER: Order = Order {
     name: "dor",
-    about: "Disk-oriented: each surviving member reads for the rebuild whenever it is idle, into a buffer of rebuild_window pages.",
+    about: "Disk-oriented: each surviving member reads for the rebuild whenever it is idle; a buffer of rebuild_window pages limits the stripes in progress.",
     window: 8,
     paced: true,
     priority: Priority::Host,

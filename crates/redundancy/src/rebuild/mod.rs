@@ -63,7 +63,7 @@ pub fn default_order(entry: &Entry) -> Option<&'static Order> {
 /// Suits every scheme that keeps anything beside the data.
 fn keeps_redundancy(entry: &Entry) -> Result<(), String> {
     match entry.redundancy {
-        Redundancy::None => Err(format!("{} keeps nothing beside the data from which a lost page could be rebuilt", entry.name)),
+        Redundancy::None => Err(format!("{} has no redundancy from which a lost page could be rebuilt", entry.name)),
         Redundancy::Copies | Redundancy::Parity => Ok(()),
     }
 }

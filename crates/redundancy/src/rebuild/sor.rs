@@ -10,7 +10,7 @@ use flashraid_vocabulary::Priority;
 /// SOR. Its window is the number of processes.
 pub const ORDER: Order = Order {
     name: "sor",
-    about: "Stripe-oriented: one stripe after the other (rebuild_window of them at once), at low priority.",
+    about: "Stripe-oriented: repairs the stripes in order, rebuild_window of them at a time, at low priority.",
     window: 1,
     paced: false,
     priority: Priority::Rebuild,

@@ -1,4 +1,4 @@
-//! The schemes, one file each. `registry::SCHEMES` lists them; nothing else names one.
+//! The schemes, one file each. Only `registry::SCHEMES` names them.
 
 pub mod cr5m;
 pub mod fpc;

@@ -25,7 +25,7 @@ const GROUPS: Parameter = Parameter {
     values: Values::Whole { least: 1, most: 64, default: 2 },
     needs: None,
     only_in_gc: false,
-    about: "Mirror groups into which the channels are divided, with a copy of each page in each; 1 is an SSD without mirror.",
+    about: "Number of mirror groups into which the channels are divided. Each group holds a copy of each page; 1 disables mirroring.",
 };
 
 const READ: Parameter = Parameter {
@@ -34,8 +34,8 @@ const READ: Parameter = Parameter {
     values: Values::Words(&["round_robin", "least_busy"]),
     needs: Some(("groups from 2", has_mirror)),
     only_in_gc: false,
-    about: "Which copy a page read takes: that of the group whose turn it is, or the one at which fewer operations are queued \
-            (at its array unit, then on its channel; a tie goes by turn).",
+    about: "Which copy a page read takes: round_robin takes that of the group whose turn it is; least_busy takes the one with fewer queued \
+            operations (at its LUN, then on its channel; ties are broken in turn).",
 };
 
 const COMPLETES: Parameter = Parameter {
@@ -44,8 +44,8 @@ const COMPLETES: Parameter = Parameter {
     values: Values::Words(&["all_copies", "first_copy"]),
     needs: Some(("groups from 2", has_mirror)),
     only_in_gc: false,
-    about: "When a write is answered: with every copy programmed, or with the first. The latter is for sensitivity studies only: until \
-            the others follow, a failure may take an answered write.",
+    about: "When a write is acknowledged: once all copies are programmed, or once the first one is. The latter is for sensitivity studies only: \
+            until the other copies are programmed, a failure may lose an acknowledged write.",
 };
 
 fn has_mirror(build: &Build) -> bool {
@@ -56,7 +56,7 @@ fn has_mirror(build: &Build) -> bool {
 pub const ENTRY: Entry = Entry {
     name: "sirf1",
     title: "SIRF-1 (internal mirroring)",
-    about: "Each page in each of two groups of channels, placed independently; reads go round the groups. Costs half of the capacity.",
+    about: "Each page in each of two groups of channels, placed independently; reads alternate between the groups. Overhead: half of the capacity, and a second program for each page.",
     protects: Protects::Channel,
     has_window: false,
     redundancy: Redundancy::Copies,
@@ -72,7 +72,9 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     // SPEC 2.7 ruling 9 refuses odd numbers of channels for two groups.
     if !u32::from(build.members).is_multiple_of(groups) {
         let members = build.members;
-        return Err(ParameterError(format!("groups = {groups}: groups of equally many members cannot be made of {members}")));
+        return Err(ParameterError(format!(
+            "groups = {groups}: the device has {members} members, which cannot be divided evenly into {groups} groups"
+        )));
     }
     let by_load = build.choice(&READ)? == "least_busy";
     let first_copy = build.choice(&COMPLETES)? == "first_copy";

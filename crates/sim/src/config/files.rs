@@ -23,7 +23,7 @@ pub(super) fn device_settings(device: &str) -> Result<Vec<Setting>, ConfigError>
     };
     settings.iter_mut().for_each(|setting| setting.source = Source::Background);
     match settings.iter().find(|setting| setting.table != "device") {
-        Some(other) => Err(ConfigError(format!("{}a device file has the table device only, not {}", other.place, other.table))),
+        Some(other) => Err(ConfigError(format!("{}a device file contains only the table device, not {}", other.place, other.table))),
         None => Ok(settings),
     }
 }

@@ -22,8 +22,8 @@ pub(super) fn check_table(name: &str) -> Result<(), ConfigError> {
 pub(super) fn outside_tables(place: &str, key: &str) -> ConfigError {
     let tables: Vec<_> = TABLES.iter().filter(|table| table.keys.iter().any(|known| known.name == key)).map(|table| table.name).collect();
     match tables.as_slice() {
-        [] => ConfigError(format!("{place}{key} stands outside a table; the tables are {}", table_names().collect::<Vec<_>>().join(", "))),
-        tables => ConfigError(format!("{place}{key} stands outside a table; put it under [{}]", tables.join("] or ["))),
+        [] => ConfigError(format!("{place}{key} is outside any table; the tables are {}", table_names().collect::<Vec<_>>().join(", "))),
+        tables => ConfigError(format!("{place}{key} is outside any table; put it under [{}]", tables.join("] or ["))),
     }
 }
 

@@ -9,12 +9,12 @@ use crate::media::accounting::{self, Slip};
 use crate::time::LATEST_NS;
 use std::fmt;
 
-/// Why the engine cannot go on.
+/// Why the engine cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halted {
-    /// It has unfinished work, nothing is under way, and nobody waits for space: a defect of a scheme or of the engine.
+    /// Work is unfinished, but nothing is in flight and nothing waits for space: a defect of a scheme or of the engine.
     Stalled(String),
-    /// What is under way goes on beyond `LATEST_NS`.
+    /// Outstanding work would end after `LATEST_NS`.
     TooLate,
 }
 
@@ -22,7 +22,9 @@ impl fmt::Display for Halted {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stalled(text) => formatter.write_str(text),
-            Self::TooLate => write!(formatter, "what was asked of the device goes on beyond {LATEST_NS} ns (292 years), the latest time"),
+            Self::TooLate => {
+                write!(formatter, "work of the device would end after the latest simulated time of {LATEST_NS} ns (292 years)")
+            }
         }
     }
 }

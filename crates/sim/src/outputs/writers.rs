@@ -148,7 +148,7 @@ impl Writers {
             self.interval.skip_to(time_ns);
         } else if self.series.is_some() && self.interval.end_ns() <= time_ns && self.interval.number_at(time_ns) >= MOST_INTERVALS {
             return Err(RunError::Config(ConfigError(format!(
-                "series_interval = {}ns: up to {time_ns} ns the series would have more than {MOST_INTERVALS} rows, allowed is a longer interval",
+                "series_interval = {}ns: the series would have more than {MOST_INTERVALS} rows by {time_ns} ns: allowed is a longer interval",
                 self.asked.series_interval_ns
             ))));
         }
@@ -247,24 +247,24 @@ impl Writers {
         let mut warnings = Vec::new();
         if self.has_longer_intervals && (self.series.is_some() || self.hdr_log.is_some()) {
             warnings.push(format!(
-                "intervals of {} ns would have been too many: from {INTERVALS_OF_A_LENGTH} intervals on they are longer, at last {} ns",
+                "there would have been too many intervals of {} ns: after {INTERVALS_OF_A_LENGTH} intervals they were lengthened, finally to {} ns",
                 self.asked.series_interval_ns, self.interval.length_ns
             ));
         }
         if let Some(time_ns) = self.timeline.as_ref().and_then(|timeline| timeline.truncated_ns) {
             warnings.push(format!(
-                "the timeline ends at {MOST_EVENTS} events: what was under way at {time_ns} ns or came later is left out, so slices before \
-                 may name requests that are not shown; a shorter window shows all of it"
+                "the timeline was cut off at {MOST_EVENTS} events: requests in flight at {time_ns} ns and all later events are left out, so slices may \
+                 name requests that are not shown; choose a shorter window"
             ));
         }
         if let (Some(window), Some(timeline)) = (&self.asked.timeline_window, &self.timeline)
             && timeline.is_empty()
         {
-            warnings.push(format!("the timeline is empty: its window begins at {} ns, and the run ended at {now_ns} ns", window.start));
+            warnings.push(format!("the timeline is empty: its window begins at {} ns, but the run ended at {now_ns} ns", window.start));
         }
         if self.hdr_log.is_some() && !self.asked.series_interval_ns.is_multiple_of(HDR_TICK_NS) {
             warnings.push(format!(
-                "intervals of {} ns: the log of histograms has their times and lengths rounded to milliseconds",
+                "intervals of {} ns: the HdrHistogram log rounds their times and lengths to milliseconds",
                 self.asked.series_interval_ns
             ));
         }

@@ -37,15 +37,15 @@ pub(super) struct Drawing<'a> {
 
 /// How a key of the schema, or a parameter of a scheme, is drawn. `None` if nobody has said.
 pub(super) fn rule(key: &str) -> Option<Rule> {
-    const TRACE: &str = "torture makes its own requests";
+    const TRACE: &str = "torture generates its own requests";
     Some(match key {
         "name" => Rule::Never("a label"),
-        "verify" => Rule::Never("torture verifies, whatever it says"),
-        "verify_every" => Rule::Never("torture verifies at each kill"),
-        "fail" => Rule::Never("torture makes its own failures"),
+        "verify" => Rule::Never("torture always verifies"),
+        "verify_every" => Rule::Never("torture verifies at each crash point"),
+        "fail" => Rule::Never("torture injects its own failures"),
         "format" | "time_unit" | "device_filter" | "on_error" | "op" | "action" | "object_bytes" => Rule::Never(TRACE),
         "limit" | "speed" | "queue_depth" | "fit" => Rule::Never(TRACE),
-        "warmup" => Rule::Never("concerns statistics, of which torture has none"),
+        "warmup" => Rule::Never("torture has no statistics"),
 
         "channels" => Rule::By(channels),
         "chips_per_channel" => Rule::By(|draw| {

@@ -63,13 +63,13 @@ impl RecordFormat for OracleGeneral {
 #[inline]
 pub(super) fn extent(object: u64, size: i64, object_bytes: Option<u64>) -> Result<(u64, u64), Box<Fault>> {
     if object_bytes.is_none() && size != BLOCK_BYTES as i64 {
-        let expected = "4096: a block trace, cut into blocks of 4 KiB (--object-bytes says what objects count elsewhere)";
+        let expected = "4096, as in a block trace of 4 KiB blocks (--object-bytes sets another distance between objects)";
         return Err(record_fault(format!("a size of {size} bytes"), expected));
     }
     let unit = object_bytes.unwrap_or(BLOCK_BYTES);
-    let offset_bytes = object.checked_mul(unit).ok_or_else(|| {
-        record_fault(format!("object {object}"), "the number of a block, below 2^64 bytes (hashed keys are no addresses)")
-    })?;
+    let offset_bytes = object
+        .checked_mul(unit)
+        .ok_or_else(|| record_fault(format!("object {object}"), "a block number, below 2^64 bytes (hashed keys are not addresses)"))?;
     let size_bytes = u64::try_from(size).map_err(|_| record_fault(format!("a size of {size} bytes"), "at least 1"))?;
     Ok((offset_bytes, size_bytes))
 }

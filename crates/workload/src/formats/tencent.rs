@@ -38,7 +38,7 @@ impl LineFormat<b','> for Tencent {
     fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
         let arrival_ns = line.time("Timestamp", self.unit)?;
         if !arrival_ns.is_multiple_of(self.unit.ns()) {
-            return Err(line.unexpected("a whole number: the requests of a tick are spread over it"));
+            return Err(line.unexpected("a whole number, as requests are spread over each tick of the clock"));
         }
         let offset_bytes = line.offset("Offset", SECTOR_BYTES)?;
         let size_bytes = line.size("Size", SECTOR_BYTES)?;

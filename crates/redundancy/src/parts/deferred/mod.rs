@@ -40,7 +40,7 @@ pub const PARITY_CACHE_BYTES: Parameter = Parameter {
     values: Values::Whole { least: 512, most: u32::MAX, default: 32_768 },
     needs: None,
     only_in_gc: false,
-    about: "NVRAM for delayed parities, in bytes: one page for each stripe whose parity is delayed; the rest of an entry is neglected.",
+    about: "Size of the parity cache in NVRAM: one page for each stripe whose parity is deferred. Metadata of an entry are not counted.",
 };
 
 /// Members beyond which the reads of one operation, two versions of each strip, would not fit one wave.
@@ -111,7 +111,7 @@ pub struct DeferredParity<M, R> {
 pub fn entries(build: &Build, stripes: u32) -> Result<u32, ParameterError> {
     let bytes = build.whole(&PARITY_CACHE_BYTES)?;
     if bytes < build.page_bytes {
-        let text = format!("parity_cache_bytes = {bytes}: the smallest that holds a parity is {}, one page", build.page_bytes);
+        let text = format!("parity_cache_bytes = {bytes}: allowed is at least {}, one page", build.page_bytes);
         return Err(ParameterError(text));
     }
     Ok((bytes / build.page_bytes).min(stripes))
@@ -121,7 +121,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
     /// The scheme `name` over the stripes of `map`. `replacement` says how victims of the cache are chosen.
     pub fn new(name: &str, map: M, build: &Build, rule: R, replacement: Replacement) -> Result<Self, ParameterError> {
         if build.members > MOST_MEMBERS {
-            return Err(ParameterError(format!("{name} works on at most {MOST_MEMBERS} members; the device has {}", build.members)));
+            return Err(ParameterError(format!("{name} supports at most {MOST_MEMBERS} members; the device has {}", build.members)));
         }
         let most_entries = entries(build, map.stripes())?;
         Ok(Self {

@@ -1,4 +1,4 @@
-//! What the list of schemes says of CR5M, its parameters, and how it is built.
+//! The registry entry of CR5M, its parameters, and its construction.
 
 use super::credit::{Credit, Limits};
 use super::recency::MirroredStripes;
@@ -13,8 +13,8 @@ use crate::{Build, Entry, Parameter, ParameterError, Protects, Redundancy, Schem
 pub const ENTRY: Entry = Entry {
     name: "cr5m",
     title: "CR5M (channel RAID-5 with mirroring)",
-    about: "RAID-5 across channels whose small writes go twice to flash, once to a mirror chip, and put the parity off. Costs one \
-            member's capacity, one chip a channel, and flash for the versions that the parity still covers.",
+    about: "RAID-5 across channels that mirrors small writes: it programs the data twice, once on a mirror chip, and defers the parity. Overhead: \
+            one member's capacity, one chip per channel, and flash for the old versions that the parity still covers.",
     protects: Protects::Chip,
     has_window: false,
     redundancy: Redundancy::Parity,
@@ -30,8 +30,8 @@ const MW_LIMIT: Parameter = Parameter {
     values: Values::Decimal { least: 0, most: 1_000_000, default: 1_100 },
     needs: None,
     only_in_gc: false,
-    about: "Mirrored writes of a channel are allowed while they are at most this many times the mean number of host-caused programs \
-            of its data chips; 0 is CR5.",
+    about: "Limit of mirrored writes on a channel, as a multiple of the mean number of host-caused programs on its data chips; 0 allows none \
+            (CR5).",
 };
 
 const CONSOLIDATE: Parameter = Parameter {
@@ -40,11 +40,11 @@ const CONSOLIDATE: Parameter = Parameter {
     values: Values::Words(&["last_strip", "never"]),
     needs: Some(("mw_limit above 0", |build| build.thousandths(&MW_LIMIT) != Ok(0))),
     only_in_gc: false,
-    about: "When a write recomputes the parity of a mirrored stripe on its own account: if it changes the last strips that are not \
+    about: "When a write consolidates a mirrored stripe, that is recomputes its parity: if it changes the last strips that are not \
             mirrored, or never.",
 };
 
-/// Members beyond which the programs of a mirrored write, two a strip, would not fit one wave.
+/// With more members, the programs of a mirrored write, two for each strip, would not fit in one wave.
 const MOST_MEMBERS: u16 = 32;
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
@@ -54,16 +54,16 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
 /// CR5M over the stripes of `map`.
 pub fn over(map: impl StripeMap, build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     if build.members > MOST_MEMBERS {
-        return Err(ParameterError(format!("cr5m works on at most {MOST_MEMBERS} members; the device has {}", build.members)));
+        return Err(ParameterError(format!("cr5m supports at most {MOST_MEMBERS} members; the device has {}", build.members)));
     }
     if build.copies_held == 0 {
-        return Err(ParameterError("cr5m needs mirror chips with room for a copy; the device has none".to_string()));
+        return Err(ParameterError("cr5m needs mirror chips with space for at least one copy; the device has none".to_string()));
     }
     let rule = Rule { update: UpdateRule::from_build(build)?, consolidates_last_strip: build.choice(&CONSOLIDATE)? == "last_strip" };
     let limits = Limits {
         limit_thousandths: u64::from(build.thousandths(&MW_LIMIT)?),
         data_chips: u64::from(build.data_chips),
-        // Members that do not even hold their own pages are refused for that.
+        // Members that cannot hold their own pages are refused elsewhere.
         most_bases: build.pages_held.saturating_sub(build.pages_per_member),
         most_copies: build.copies_held,
     };
