@@ -107,7 +107,7 @@ class Result(Record):
         return self.latency_ns  # type: ignore[no-any-return]
 
     def to_frame(self) -> "polars.DataFrame":
-        """One row with a column for each value, as `latency_ns.read.p99_9`. Lists (members, channels, dies) are left out."""
+        """One row with a column for each value, as `latency_ns.read.p99_9`, without lists (members, channels, dies)."""
         import polars
 
         return polars.DataFrame([dict(_flat(self._data))])

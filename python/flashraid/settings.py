@@ -23,7 +23,7 @@ class Share(NamedTuple):
 
 
 def pairs(settings: Mapping[str, object], scheme: str | None = None) -> Pairs:
-    """Keyword arguments as pairs of key and text, without those that are None. `scheme` is the argument of that name."""
+    """Keyword arguments that are not None as pairs of key and text. `scheme` is the argument of that name."""
     found = {key: _text(value) for key, value in settings.items() if value is not None}
     check_texts(**found)
     said = [(key, value, f"{key} = {value}") for key, value in found.items()]

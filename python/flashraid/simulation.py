@@ -39,7 +39,7 @@ class Simulation:
         config: Path | None = None,
         **settings: object,
     ) -> None:
-        """Builds the device, and fills and preconditions it according to the settings. The arguments are those of `run`."""
+        """Builds the device, and fills and preconditions it as configured. The arguments are those of `run`."""
         device, config = device_and_config(device, config)
         check_texts(**given(scheme=scheme))
         own = pairs(settings, scheme)
@@ -144,7 +144,7 @@ class Simulation:
         self.fail(f"{part}:{'.'.join(str(number) for number in numbers.values())}")
 
     def verify(self) -> Record:
-        """Checks all stored pages, and recovery from each failure that the scheme survives; the result counts this check.
+        """Checks all stored pages, and recovery from each failure that the scheme survives; the result counts it.
 
         Raises InputError unless the simulation was made with `verify=True`.
         """

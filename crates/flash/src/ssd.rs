@@ -5,7 +5,7 @@
 use crate::faults::Faults;
 use crate::gc::state::Gc;
 use crate::gc::victims::Victims;
-use crate::mapping::blocks::{Blocks, State, plane_stride};
+use crate::mapping::blocks::{BlockState, Blocks, plane_stride};
 use crate::mapping::hybrid::Hybrid;
 use crate::mapping::maps::Maps;
 use crate::mapping::space::{Domain, NIL};
@@ -154,7 +154,7 @@ impl Flash {
         };
         // The sentinel of lost pages lies in the gap behind the last plane.
         let gap = flash.block_of(flash.faults.lost);
-        flash.blocks.blocks[gap].state = State::Retired;
+        flash.blocks.blocks[gap].state = BlockState::Retired;
         flash.assign_units();
         flash.static_planes = flash.order_static_planes();
         flash.form_domains();

@@ -76,7 +76,7 @@ pub fn sanity(path: &Path, config: Config) -> Result<Option<Sanity>, RunError> {
     options.limit = wanted;
     let mut trace = Trace::open(path, &options)?;
     let (format, unit) = (trace.format().name, trace.unit());
-    let mut sample = Sample::new(u64::from(config.device.page_bytes));
+    let mut sample = TraceSample::new(u64::from(config.device.page_bytes));
     let mut batch = Vec::new();
     let detail = listing::config(config)?;
     while trace.read_batch(&mut batch)? > 0 {
@@ -107,7 +107,7 @@ pub fn sanity(path: &Path, config: Config) -> Result<Option<Sanity>, RunError> {
     Ok(Some(sanity))
 }
 
-struct Sample {
+struct TraceSample {
     page_bytes: u64,
     requests: u64,
     reads: u64,
@@ -127,7 +127,7 @@ struct Sample {
     words: FxHashMap<u64, u64>,
 }
 
-impl Sample {
+impl TraceSample {
     fn new(page_bytes: u64) -> Self {
         Self {
             page_bytes,
@@ -188,7 +188,7 @@ impl Sample {
     }
 }
 
-fn warnings(found: &Sanity, sample: &Sample, unit: TimeUnit, config: &Config) -> Result<Vec<String>, RunError> {
+fn warnings(found: &Sanity, sample: &TraceSample, unit: TimeUnit, config: &Config) -> Result<Vec<String>, RunError> {
     let mut warnings = Vec::new();
     let is_open_loop = config.run.queue_depth == 0;
     let rate = found.requests_per_second.unwrap_or(f64::INFINITY);

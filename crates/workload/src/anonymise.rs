@@ -15,7 +15,7 @@ use crate::convert::Writing;
 use crate::error::TraceError;
 use crate::formats::Format;
 use crate::input::must_be_read_again;
-use crate::options::{Layout, TraceOptions};
+use crate::options::{DeviceLayout, TraceOptions};
 use crate::random::SplitMix64;
 use crate::trace::{Trace, TraceSummary};
 use crate::watch::{GoOn, Watch};
@@ -76,7 +76,7 @@ pub fn anonymise(
     must_be_read_again(input, "anonymising reads a trace twice")?;
     let mut watch = Watch::new(go_on);
     refuse_same(input, output)?;
-    let options = TraceOptions { layout: Layout::Apart, ..reading.clone() };
+    let options = TraceOptions { layout: DeviceLayout::Apart, ..reading.clone() };
     let mut devices = Devices::default();
     each(input, &options, &mut watch, 0.0, |request| {
         let device = devices.of(request.source);

@@ -171,7 +171,7 @@ pub fn system_text(error: &io::Error) -> String {
 /// An error inside a record, before its position in the file is known. It is boxed so that results without errors fit in
 /// registers.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum RecordError {
     /// The record.
     Malformed {
         /// Column in bytes, from 1.
@@ -185,7 +185,7 @@ pub(crate) enum Fault {
     Error(TraceError),
 }
 
-impl Fault {
+impl RecordError {
     /// Of a record.
     pub fn malformed(column: u64, what: String, expected: &str) -> Box<Self> {
         Box::new(Self::Malformed { column, what, expected: expected.to_owned() })

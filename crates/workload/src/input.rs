@@ -1,6 +1,6 @@
 //! The bytes of a trace: hashed as they lie on disk, decompressed, and handed out as whole lines.
 
-use crate::error::{Fault, TraceError};
+use crate::error::{RecordError, TraceError};
 use crate::line::PADDING;
 use crate::profile::Shipped;
 use flate2::bufread::GzDecoder;
@@ -204,7 +204,7 @@ pub(crate) fn must_be_read_again(path: &Path, why: &str) -> Result<(), TraceErro
 }
 
 /// A line that is longer than what is held at a time.
-pub(crate) struct Overlong(pub Box<Fault>);
+pub(crate) struct Overlong(pub Box<RecordError>);
 
 impl Input {
     /// Opens the file, or the shipped profile that `profile:NAME` stands for, and reads its beginning.
@@ -364,7 +364,7 @@ impl Input {
             let looked_at = self.filled - self.position;
             if looked_at == BUFFER_BYTES {
                 let what = format!("a line of more than {BUFFER_BYTES} bytes");
-                return Ok(Err(Overlong(Fault::malformed(1, what, "a text trace"))));
+                return Ok(Err(Overlong(RecordError::malformed(1, what, "a text trace"))));
             }
             if self.fill()? == 0 {
                 if looked_at == 0 {

@@ -5,7 +5,7 @@ use crate::unit::TimeUnit;
 
 /// What becomes of the address spaces of several devices in one trace. They are never merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Layout {
+pub enum DeviceLayout {
     /// One after the other in one address space, in order of appearance, each beginning at a multiple of 1 MiB.
     #[default]
     SideBySide,
@@ -67,7 +67,7 @@ pub struct TraceOptions {
     /// Keep the requests of these devices (disk, volume, ASU, LUN, file) only, by name; empty keeps all.
     pub device_filter: Vec<String>,
     /// What becomes of the address spaces of several devices.
-    pub layout: Layout,
+    pub layout: DeviceLayout,
     /// What becomes of a line or record that cannot be read.
     pub on_error: OnError,
     /// What requests are in a trace that records no operations. None refuses such a trace.
@@ -86,7 +86,7 @@ impl Default for TraceOptions {
             format: "auto".to_owned(),
             time_unit: None,
             device_filter: Vec::new(),
-            layout: Layout::default(),
+            layout: DeviceLayout::default(),
             on_error: OnError::default(),
             missing_op: None,
             action: BlockAction::default(),

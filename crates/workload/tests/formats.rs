@@ -3,7 +3,9 @@
 mod support;
 
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{Layout, OnError, Slice, SplitMix64, Synth, Trace, TraceOptions, convert, formats, trace_info, write_trace};
+use flashraid_workload::{
+    DeviceLayout, OnError, SplitMix64, Synth, Trace, TraceOptions, TraceSlice, convert, formats, trace_info, write_trace,
+};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
@@ -440,7 +442,7 @@ fn a_limit_changes_neither_times_nor_order() {
     let few = "100,0,8,0,1\n100,8,8,0,1\n100,16,8,0,2\n100,24,8,0,1\n101,32,8,0,1\n";
     for (number, (format, text)) in [("tencent", few), ("tencent", coarse.as_str()), ("ssdsim", late.as_str())].into_iter().enumerate() {
         let path = file(&format!("unlimited-{number}"), text.as_bytes());
-        let apart = |limit| TraceOptions { limit, layout: Layout::Apart, ..options(format) };
+        let apart = |limit| TraceOptions { limit, layout: DeviceLayout::Apart, ..options(format) };
         let (all, _) = read(&path, &apart(0)).unwrap();
         let (side_by_side, _) = read(&path, &options(format)).unwrap();
         for limit in [1, 2, 3, 4, 5, 1000, 1024, 2571, 3500, 4096, 8999] {
@@ -466,10 +468,10 @@ fn a_limit_changes_neither_times_nor_order() {
             let info = trace_info(&path, &apart(limit), NonZeroU64::new(4096).unwrap()).unwrap();
             assert_eq!(info.duration_ns, expected.last().unwrap().arrival_ns - expected[0].arrival_ns, "{format} {number}, limit {limit}");
             let output = path.with_extension("csv");
-            let slice = Slice { limit, ..Slice::default() };
+            let slice = TraceSlice { limit, ..TraceSlice::default() };
             let own = formats::find("flashraid").unwrap();
             convert(&path, &options(format), &slice, &output, own, &mut |_, _| true).unwrap();
-            let (converted, _) = read(&output, &TraceOptions { layout: Layout::Apart, ..options("flashraid") }).unwrap();
+            let (converted, _) = read(&output, &TraceOptions { layout: DeviceLayout::Apart, ..options("flashraid") }).unwrap();
             let times =
                 |requests: &[HostRequest]| requests.iter().map(|request| (request.arrival_ns, request.offset_bytes)).collect::<Vec<_>>();
             assert!(times(&converted) == times(&side_by_side[..expected.len()]), "{format} {number}, limit {limit}");

@@ -4,7 +4,7 @@ mod support;
 
 use HostOp::{Flush, Read, Write};
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{Layout, OnError, TimeUnit, Trace, TraceOptions};
+use flashraid_workload::{DeviceLayout, OnError, TimeUnit, Trace, TraceOptions};
 use std::fs;
 use support::{file, message, options, read, request, sample};
 
@@ -430,7 +430,7 @@ fn devices_are_filtered_by_name_or_kept_apart() {
     assert_eq!((summary.filtered, summary.devices), (4, 2));
 
     let path = support::in_repository("samples/formats/example.alibaba.csv");
-    let apart = read(&path, &TraceOptions { layout: Layout::Apart, ..TraceOptions::default() }).unwrap().0;
+    let apart = read(&path, &TraceOptions { layout: DeviceLayout::Apart, ..TraceOptions::default() }).unwrap().0;
     assert_eq!(apart[1], request(1000, Read, 524_288, 4096, 640));
     let filter = TraceOptions { device_filter: vec!["640".to_owned()], ..TraceOptions::default() };
     let alone: Vec<HostRequest> = read(&path, &filter).unwrap().0;

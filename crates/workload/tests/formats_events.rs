@@ -3,7 +3,7 @@
 mod support;
 
 use flashraid_vocabulary::HostOp::{Flush, Read, Trim, Write, WriteZeroes};
-use flashraid_workload::{BlockAction, Layout, OnError, Trace, TraceOptions};
+use flashraid_workload::{BlockAction, DeviceLayout, OnError, Trace, TraceOptions};
 use support::{file, message, options, read, request, sample};
 
 #[test]
@@ -164,7 +164,7 @@ fn fio_of_one_file_and_in_another_unit() {
     let (requests, summary) = read(&path, &only_b).unwrap();
     assert_eq!(requests, [request(1007, Write, 512, 512, 1)]);
     assert_eq!((summary.filtered, &summary.ignored[..]), (1, &[("sync_file_range actions", 1)][..]));
-    let apart = TraceOptions { layout: Layout::Apart, ..options("fio") };
+    let apart = TraceOptions { layout: DeviceLayout::Apart, ..options("fio") };
     assert_eq!(read(&path, &apart).unwrap().0[1], request(1_007_000, Write, 512, 512, 1));
 }
 

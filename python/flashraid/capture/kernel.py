@@ -67,7 +67,7 @@ def loop_device(image: Path, size_bytes: int) -> Iterator[Path]:
         device = Path(_run("losetup", "--find", "--show", "--direct-io=on", image))
         try:
             if Path("/sys/block", device.name, "loop", "dio").read_text().strip() != "1":
-                raise InputError(f"{image.parent}: the file system does not support direct I/O; allowed is a directory on a disk")
+                raise InputError(f"{image.parent}: no direct I/O on its file system; allowed is a directory on a disk")
             yield device
         finally:
             _run("losetup", "--detach", device)

@@ -57,7 +57,7 @@ Trace = Annotated[
 Output = Annotated[
     str,
     typer.Option(
-        "-o", "--output", metavar="FILE", help="Trace file to write, compressed if it ends in .gz, .zst or .xz; - is standard output."
+        "-o", "--output", metavar="FILE", help="Trace file to write, compressed if named .gz, .zst or .xz; - is standard output."
     ),
 ]
 DeviceName = Annotated[str | None, typer.Option("--device", metavar="NAME|FILE", help="Device: a preset, or a TOML file.")]

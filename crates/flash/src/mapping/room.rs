@@ -1,6 +1,6 @@
 //! Free space: pages promised to programs, and pages taken for them.
 
-use super::blocks::{Blocks, Stream};
+use super::blocks::{Blocks, WriteStream};
 use super::space::NIL;
 use crate::Flash;
 use crate::numbering::Site;
@@ -37,7 +37,7 @@ impl Flash {
     /// Takes the next page of a plane for a host program. The page stays pending.
     #[inline]
     pub(crate) fn take_host_page(&mut self, plane: u32) -> Ppn {
-        let (block, offset) = self.blocks.take(plane, Stream::Host);
+        let (block, offset) = self.blocks.take(plane, WriteStream::Host);
         let domain = self.domain_of_plane(plane);
         self.domains[domain as usize].free_pages -= 1;
         if offset + 1 == self.pages_per_block && self.blocks.host_pages(plane) == 0 {

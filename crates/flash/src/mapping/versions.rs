@@ -1,6 +1,6 @@
 //! Versions of pages: which physical page each one names, and what becomes of the page that it named before.
 
-use super::blocks::State;
+use super::blocks::BlockState;
 use crate::Flash;
 use crate::nand::records::Record;
 use flashraid_vocabulary::{MemberPage, Ppn, Version, memory};
@@ -66,14 +66,14 @@ impl Flash {
     pub(crate) fn settle(&mut self, block: usize) {
         let entry = &mut self.blocks.blocks[block];
         entry.pending -= 1;
-        if entry.pending == 0 && matches!(entry.state, State::Closed | State::Doomed) {
+        if entry.pending == 0 && matches!(entry.state, BlockState::Closed | BlockState::Doomed) {
             self.list_victim(block);
         }
     }
 
     pub(crate) fn list_victim(&mut self, block: usize) {
         let (plane, number) = self.blocks.place(block);
-        if self.blocks.blocks[block].state == State::Doomed {
+        if self.blocks.blocks[block].state == BlockState::Doomed {
             return self.drain_doomed(plane);
         }
         self.victims.insert(plane, number, self.blocks.of_plane(plane));

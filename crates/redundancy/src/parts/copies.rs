@@ -77,14 +77,14 @@ impl Steering for LeastBusy {
 
 /// Which page of which member each copy is.
 #[derive(Clone, Copy, Debug)]
-struct Layout {
+struct CopyLayout {
     groups: u32,
     /// Members of a group: the strips of a row.
     strips: u32,
     rows: u32,
 }
 
-impl Layout {
+impl CopyLayout {
     /// Row and strip of a host page.
     #[inline]
     fn position(&self, lpn: Lpn) -> (LocalPage, u32) {
@@ -109,7 +109,7 @@ impl Layout {
 /// A scheme that keeps a copy of each page in each of several groups.
 #[derive(Clone, Debug)]
 pub struct Copies<S> {
-    layout: Layout,
+    layout: CopyLayout,
     page_bytes: u32,
     steering: S,
 }
@@ -118,7 +118,7 @@ impl<S: Steering> Copies<S> {
     /// Over all members of the device, whose number `groups` divides.
     pub fn new(build: &Build, groups: u32, steering: S) -> Self {
         debug_assert!(u32::from(build.members).is_multiple_of(groups));
-        let layout = Layout { groups, strips: u32::from(build.members) / groups, rows: build.pages_per_member };
+        let layout = CopyLayout { groups, strips: u32::from(build.members) / groups, rows: build.pages_per_member };
         Self { layout, page_bytes: build.page_bytes, steering }
     }
 

@@ -43,7 +43,7 @@ pub struct Update {
 
 /// What is decided of a stripe. (Of integers, as such an array is not touched before it is used.)
 #[derive(Clone, Copy, Debug, Default)]
-struct Stripe {
+struct StripeEntry {
     /// Its entry plus 1, 0 if it has none.
     entry: u32,
     /// Strips that are written once everything decided has ended.
@@ -54,7 +54,7 @@ struct Stripe {
 
 /// A place in the cache.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct CacheEntry {
     stripe: StripeId,
     /// Its data strips.
     width: u32,
@@ -78,14 +78,14 @@ const UNLINKED: Link = Link { older: NIL, newer: NIL };
 
 /// Ends of a list.
 #[derive(Clone, Copy, Debug)]
-struct List {
+struct CostList {
     oldest: u32,
     newest: u32,
 }
 
-const EMPTY: List = List { oldest: NIL, newest: NIL };
+const EMPTY: CostList = CostList { oldest: NIL, newest: NIL };
 
-/// `Entry::links` of the list by last update, and of the cost list.
+/// `CacheEntry::links` of the list by last update, and of the cost list.
 const BY_UPDATE: usize = 0;
 const BY_COST: usize = 1;
 
@@ -98,14 +98,14 @@ pub struct ParityCache {
     most_entries: u32,
     /// The last updates whose entries are no victims.
     spared: u64,
-    stripes: Vec<Stripe>,
-    entries: Vec<Entry>,
+    stripes: Vec<StripeEntry>,
+    entries: Vec<CacheEntry>,
     /// Places that were given back.
     free: Vec<u32>,
     /// By last update.
-    recency: List,
+    recency: CostList,
     /// By commit reads; each in the order of last updates. The last one holds the places of stripes that were trimmed as a whole.
-    classes: Vec<List>,
+    classes: Vec<CostList>,
     updates: u64,
 }
 
@@ -183,7 +183,7 @@ impl ParityCache {
     /// What NVRAM holds of a stripe's parity covers all of it now (SPEC 4.4, widen).
     pub fn widened(&mut self, stripe: StripeId) {
         if let Some(entry) = self.entry_of(stripe).filter(|entry| self.entries[*entry as usize].class != self.emptied()) {
-            let Entry { width, changed, .. } = &mut self.entries[entry as usize];
+            let CacheEntry { width, changed, .. } = &mut self.entries[entry as usize];
             *changed = bits::lowest(*width) as u32;
             self.enter_class(entry, 0);
         }
@@ -215,7 +215,7 @@ impl ParityCache {
     /// Reads of a commit of the stripe once everything decided has ended; `None` if it has no entry.
     pub fn reads_to_commit(&self, stripe: StripeId) -> Option<u32> {
         let entry = self.entry_of(stripe).filter(|entry| self.entries[*entry as usize].class != self.emptied())?;
-        let Entry { width, changed, .. } = self.entries[entry as usize];
+        let CacheEntry { width, changed, .. } = self.entries[entry as usize];
         Some(Self::commit_reads(width, changed.count_ones()))
     }
 
@@ -238,8 +238,8 @@ impl ParityCache {
         };
         self.updates += 1;
         let changed = if update.is_hit { self.entries[entry as usize].changed } else { 0 } | strips;
-        let Entry { class, links, .. } = self.entries[entry as usize];
-        self.entries[entry as usize] = Entry { stripe, width, changed, updated: self.updates, class, links };
+        let CacheEntry { class, links, .. } = self.entries[entry as usize];
+        self.entries[entry as usize] = CacheEntry { stripe, width, changed, updated: self.updates, class, links };
         self.link_newest(entry, BY_UPDATE);
         self.enter_class(entry, Self::commit_reads(width, changed.count_ones()) as usize);
         self.stripe(stripe).pending += 1;
@@ -252,7 +252,7 @@ impl ParityCache {
             return (entry, None);
         }
         if self.entries.len() < self.most_entries as usize {
-            let blank = Entry { stripe: StripeId(0), width: 0, changed: 0, updated: 0, class: NIL as usize, links: [UNLINKED; 2] };
+            let blank = CacheEntry { stripe: StripeId(0), width: 0, changed: 0, updated: 0, class: NIL as usize, links: [UNLINKED; 2] };
             self.entries.push(blank);
             return (self.entries.len() as u32 - 1, None);
         }
@@ -285,7 +285,7 @@ impl ParityCache {
             if !is_victim(entry) || recency >= best.0 {
                 break; // later ones are spared, too, or no cheaper
             }
-            let Entry { class, links, .. } = self.entries[entry as usize];
+            let CacheEntry { class, links, .. } = self.entries[entry as usize];
             let priority = recency + (1000 - self.alpha) * class as u64 * highest_rank;
             if priority < best.0 {
                 best = (priority, entry);
@@ -297,7 +297,7 @@ impl ParityCache {
 
     // ---- lists ----
 
-    fn stripe(&mut self, stripe: StripeId) -> &mut Stripe {
+    fn stripe(&mut self, stripe: StripeId) -> &mut StripeEntry {
         &mut self.stripes[stripe.0 as usize]
     }
 
@@ -312,7 +312,7 @@ impl ParityCache {
 
     /// The place is free.
     fn remove(&mut self, entry: u32) {
-        let Entry { stripe, class, .. } = self.entries[entry as usize];
+        let CacheEntry { stripe, class, .. } = self.entries[entry as usize];
         if class != self.emptied() {
             self.unlink(entry, BY_UPDATE);
         }
@@ -337,7 +337,7 @@ impl ParityCache {
         self.link_behind(entry, older, BY_COST);
     }
 
-    fn list(&mut self, entry: u32, which: usize) -> &mut List {
+    fn list(&mut self, entry: u32, which: usize) -> &mut CostList {
         if which == BY_UPDATE { &mut self.recency } else { &mut self.classes[self.entries[entry as usize].class] }
     }
 

@@ -23,8 +23,8 @@ mod stripe_lru;
 mod table;
 mod victim;
 
-pub use departures::{Departure, Known, Taken};
-pub use options::{BufferOptions, Kind, MOST_PAGE_BYTES, SECTOR_BYTES, VictimRule};
+pub use departures::{Departure, HeldSectors, Taken};
+pub use options::{BufferKind, BufferOptions, MOST_PAGE_BYTES, SECTOR_BYTES, VictimRule};
 pub use room::Waiter;
 pub use state::{Buffer, Counts};
 pub use victim::Victim;

@@ -1,8 +1,8 @@
 //! The data buffer itself: buffered pages, room, sectors on flash, answers.
 
 use super::departures::Departures;
-use super::on_flash::OnFlash;
-use super::options::{BufferOptions, Kind, MOST_PAGE_BYTES, SECTOR_BYTES};
+use super::on_flash::SectorsOnFlash;
+use super::options::{BufferKind, BufferOptions, MOST_PAGE_BYTES, SECTOR_BYTES};
 use super::page_lru::PageLru;
 use super::room::{Room, Waiter};
 use super::stripe_lru::StripeLru;
@@ -42,7 +42,7 @@ pub struct Counts {
 
 /// The buffered pages, in the order in which they leave.
 #[derive(Clone, Debug)]
-enum Pages {
+enum BufferedPages {
     Dram(PageLru),
     Nvram(StripeLru),
 }
@@ -50,10 +50,10 @@ enum Pages {
 /// See `buffer`.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    pages: Pages,
+    pages: BufferedPages,
     /// What was done so far.
     pub counts: Counts,
-    pub(super) on_flash: OnFlash,
+    pub(super) on_flash: SectorsOnFlash,
     pub(super) departures: Departures,
     room: Room,
     /// Requests with a page that finds its place: when it is answered, and the request.
@@ -77,13 +77,13 @@ impl Buffer {
         // Pages are numbered with 30 bits.
         let capacity = pages.min(space_pages) as u32;
         let (pages, room) = match kind {
-            Kind::Dram => (Pages::Dram(PageLru::new(capacity)), u64::MAX),
-            Kind::Nvram(rule) => (Pages::Nvram(StripeLru::new(capacity, grouping, width, rule)), pages),
+            BufferKind::Dram => (BufferedPages::Dram(PageLru::new(capacity)), u64::MAX),
+            BufferKind::Nvram(rule) => (BufferedPages::Nvram(StripeLru::new(capacity, grouping, width, rule)), pages),
         };
         Self {
             pages,
             counts: Counts::default(),
-            on_flash: OnFlash::new(space_pages, shift),
+            on_flash: SectorsOnFlash::new(space_pages, shift),
             departures: Departures::default(),
             room: Room::new(room),
             answers: VecDeque::new(),
@@ -98,7 +98,7 @@ impl Buffer {
     /// Whether what it has taken is safe whatever happens to the controller, so that nobody has to wait until flash has it.
     #[inline]
     pub fn survives_power_loss(&self) -> bool {
-        matches!(self.pages, Pages::Nvram(_))
+        matches!(self.pages, BufferedPages::Nvram(_))
     }
 
     /// The word for its kind in results.
@@ -111,8 +111,8 @@ impl Buffer {
     /// Pages buffered.
     pub fn count(&self) -> usize {
         match &self.pages {
-            Pages::Dram(pages) => pages.count(),
-            Pages::Nvram(pages) => pages.count(),
+            BufferedPages::Dram(pages) => pages.count(),
+            BufferedPages::Nvram(pages) => pages.count(),
         }
     }
 
@@ -120,8 +120,8 @@ impl Buffer {
     #[inline]
     pub fn is_full(&self) -> bool {
         match &self.pages {
-            Pages::Dram(pages) => pages.is_full(),
-            Pages::Nvram(pages) => pages.is_full(),
+            BufferedPages::Dram(pages) => pages.is_full(),
+            BufferedPages::Nvram(pages) => pages.is_full(),
         }
     }
 
@@ -129,8 +129,8 @@ impl Buffer {
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
         match &self.pages {
-            Pages::Dram(pages) => pages.prefetch(lpn),
-            Pages::Nvram(pages) => {
+            BufferedPages::Dram(pages) => pages.prefetch(lpn),
+            BufferedPages::Nvram(pages) => {
                 pages.prefetch(lpn);
                 self.on_flash.prefetch(lpn);
             }
@@ -141,8 +141,8 @@ impl Buffer {
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<u32> {
         match &self.pages {
-            Pages::Dram(pages) => pages.find(lpn),
-            Pages::Nvram(pages) => pages.find(lpn),
+            BufferedPages::Dram(pages) => pages.find(lpn),
+            BufferedPages::Nvram(pages) => pages.find(lpn),
         }
     }
 
@@ -150,8 +150,8 @@ impl Buffer {
     #[inline]
     pub fn sectors(&self, entry: u32) -> u64 {
         match &self.pages {
-            Pages::Dram(pages) => pages.sectors(entry),
-            Pages::Nvram(pages) => pages.sectors(entry),
+            BufferedPages::Dram(pages) => pages.sectors(entry),
+            BufferedPages::Nvram(pages) => pages.sectors(entry),
         }
     }
 
@@ -159,15 +159,15 @@ impl Buffer {
     #[inline]
     pub fn number(&self, entry: u32) -> u64 {
         match &self.pages {
-            Pages::Dram(_) => 0,
-            Pages::Nvram(pages) => pages.number(entry),
+            BufferedPages::Dram(_) => 0,
+            BufferedPages::Nvram(pages) => pages.number(entry),
         }
     }
 
     /// A read finds something in an entry.
     #[inline]
     pub fn read(&mut self, entry: u32) {
-        if let Pages::Dram(pages) = &mut self.pages {
+        if let BufferedPages::Dram(pages) = &mut self.pages {
             pages.touch(entry);
         }
     }
@@ -178,8 +178,8 @@ impl Buffer {
         #[cfg(feature = "mutants")]
         let sectors = if self.mutant == Some(BufferFault::LoseMerge) { 0 } else { sectors };
         match &mut self.pages {
-            Pages::Dram(pages) => pages.merge(entry, sectors),
-            Pages::Nvram(pages) => pages.merge(entry, sectors),
+            BufferedPages::Dram(pages) => pages.merge(entry, sectors),
+            BufferedPages::Nvram(pages) => pages.merge(entry, sectors),
         }
     }
 
@@ -187,16 +187,16 @@ impl Buffer {
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, sectors: u64) -> u32 {
         match &mut self.pages {
-            Pages::Dram(pages) => pages.insert(lpn, sectors),
-            Pages::Nvram(pages) => pages.insert(lpn, sectors, self.room.take_in()),
+            BufferedPages::Dram(pages) => pages.insert(lpn, sectors),
+            BufferedPages::Nvram(pages) => pages.insert(lpn, sectors, self.room.take_in()),
         }
     }
 
     /// Takes out what leaves next: nothing if nothing is buffered.
     pub fn evict(&mut self, victims: &mut Vec<Victim>) {
         match &mut self.pages {
-            Pages::Dram(pages) => victims.extend(pages.take_oldest()),
-            Pages::Nvram(pages) => pages.take_group(victims),
+            BufferedPages::Dram(pages) => victims.extend(pages.take_oldest()),
+            BufferedPages::Nvram(pages) => pages.take_group(victims),
         }
         #[cfg(feature = "mutants")]
         if self.mutant == Some(BufferFault::LosePage) && victims.len() > 1 {
@@ -241,7 +241,7 @@ impl Buffer {
     /// A page that will probably leave some evictions from now; what is known of it here is fetched.
     #[inline]
     pub fn upcoming(&mut self) -> Option<Lpn> {
-        let Pages::Dram(pages) = &mut self.pages else { return None };
+        let BufferedPages::Dram(pages) = &mut self.pages else { return None };
         let lpn = pages.upcoming()?;
         pages.prefetch(lpn);
         self.on_flash.prefetch(lpn);
@@ -255,8 +255,8 @@ impl Buffer {
             return;
         }
         match &mut self.pages {
-            Pages::Dram(pages) => pages.remove_range(first, end),
-            Pages::Nvram(pages) => {
+            BufferedPages::Dram(pages) => pages.remove_range(first, end),
+            BufferedPages::Nvram(pages) => {
                 pages.remove_range(first, end, &mut self.numbers);
                 for number in self.numbers.drain(..) {
                     self.room.discard(number, &mut self.woken);
@@ -371,11 +371,11 @@ impl Buffer {
 
 #[cfg(test)]
 mod tests {
-    use super::super::departures::{Departure, Known};
+    use super::super::departures::{Departure, HeldSectors};
     use super::*;
 
     fn dram(pages: u64, space_pages: u64, page_bytes: u32) -> Buffer {
-        Buffer::new(BufferOptions { kind: Kind::Dram, pages, answer_ns: 0 }, space_pages, page_bytes, Grouping::Even(1), 1)
+        Buffer::new(BufferOptions { kind: BufferKind::Dram, pages, answer_ns: 0 }, space_pages, page_bytes, Grouping::Even(1), 1)
     }
 
     #[test]
@@ -417,7 +417,7 @@ mod tests {
     fn pages_that_leave_are_known_until_their_operations_end() {
         let mut buffer = dram(1, 10, 4096);
         let of = |operation, sectors| Departure { operation, strip: 0, sectors, number: 0 };
-        let known = |sectors, is_all| Known { sectors, is_all, number: 0 };
+        let known = |sectors, is_all| HeldSectors { sectors, is_all, number: 0 };
         buffer.depart(Lpn(3), of(7, Some(0b01)));
         buffer.depart(Lpn(4), of(8, Some(0b11)));
         buffer.depart(Lpn(3), of(9, Some(0b10)));

@@ -3,7 +3,7 @@
 use super::key::Given;
 use super::near::near;
 use super::renamed::renamed_key;
-use super::setting::{Setting, Source};
+use super::setting::{Setting, SettingSource};
 use super::{ConfigError, SchemeChoice, TABLES, Table, nearest};
 use flashraid_redundancy::{Entry, SCHEMES};
 
@@ -35,7 +35,7 @@ pub(super) fn resolve_override(path: &str, value: &str, entry: &Entry) -> Result
         key_place: String::new(),
         given: Given::bare(value),
         place: String::new(),
-        source: Source::Override,
+        source: SettingSource::Override,
     };
     if let Some((table, key)) = path.split_once('.') {
         check_table(table).map_err(|ConfigError(text)| ConfigError(format!("{path}: {text}")))?;

@@ -8,7 +8,7 @@ use super::words::{
     Allocation, Fit, Ftl, GcBlockingScope, GcPolicy, Lun, Mapping, Member, NvramVictim, Scheduling, SerialSubrequests, Transfer,
 };
 use super::words::{Unwritten, WearLeveling, WriteCompletes};
-use flashraid_workload::{Layout, TraceError, TraceOptions};
+use flashraid_workload::{DeviceLayout, TraceError, TraceOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -273,7 +273,7 @@ impl Run {
             ("object_bytes", &self.object_bytes),
         ];
         if self.fit == Fit::Compact {
-            options.layout = Layout::Apart; // extents belong to devices
+            options.layout = DeviceLayout::Apart; // extents belong to devices
         }
         texts.into_iter().try_for_each(|(key, value)| options.set(key, value))?;
         Ok(options)

@@ -22,7 +22,7 @@ use flashraid_redundancy::{Extent, Failure, Group, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, HostRequest, Lpn, Version};
 
 /// Pages in a row that have to be read from flash.
-type Run = Option<Extent>;
+type PageRun = Option<Extent>;
 
 /// A page out of those that leave.
 fn victim_of(victims: &[Victim], lpn: Lpn) -> &Victim {
@@ -159,7 +159,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Reads sectors of a page. What flash has to deliver goes into `run`, which is read when it cannot grow. If the
     /// buffer delivers any of it, returns the number with which NVRAM took that in.
-    fn read_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64, run: &mut Run) -> Option<u64> {
+    fn read_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64, run: &mut PageRun) -> Option<u64> {
         if self.is_gone(lpn) {
             self.buffered().counts.read_misses += 1;
             self.fail_over_what_is_gone(id);
@@ -215,7 +215,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         is_there
     }
 
-    fn add_to_run(&mut self, id: u32, lpn: Lpn, bytes: u32, run: &mut Run) {
+    fn add_to_run(&mut self, id: u32, lpn: Lpn, bytes: u32, run: &mut PageRun) {
         if let Some(run) = run
             && lpn.0 == run.first.0 + run.pages
             && (run.pages == 1 || run.last_bytes == self.shape.page_bytes)
@@ -229,7 +229,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.read_run(id, former);
     }
 
-    fn read_run(&mut self, id: u32, run: Run) {
+    fn read_run(&mut self, id: u32, run: PageRun) {
         if let Some(mut extent) = run {
             self.decide_all(id, &mut extent);
         }

@@ -13,7 +13,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let request = self.slots[id as usize].request;
         let is_flush = request != NIL && self.requests[request as usize].op == HostOp::Flush;
         #[cfg(feature = "mutants")]
-        let is_flush = is_flush && !self.has_fault(crate::mutants::Fault::FlushToRegisters);
+        let is_flush = is_flush && !self.has_fault(crate::mutants::EngineFault::FlushToRegisters);
         if is_flush {
             return;
         }

@@ -44,7 +44,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 }
                 let target = self.requests[id as usize].write_index.min(self.first_write + self.write_window.len() as u64);
                 #[cfg(feature = "mutants")]
-                let target = if self.has_fault(crate::mutants::Fault::FlushAtOnce) { self.first_write } else { target };
+                let target = if self.has_fault(crate::mutants::EngineFault::FlushAtOnce) { self.first_write } else { target };
                 if target > self.first_write {
                     self.flushes.push_back((target, id));
                     if self.recorder.is_some() {

@@ -4,7 +4,7 @@ use crate::media::FlashFault;
 
 /// One deliberate fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum EngineFault {
     /// RMW: the pre-read of a changed strip delivers the version that this write makes, instead of the one that the parity covers. The
     /// two cancel out, so the parity stays as it was for this strip.
     WrongVersionInRmw,
@@ -167,20 +167,20 @@ pub const BUFFER_FAULTS: [BufferFault; 19] = [
 ];
 
 /// Every fault.
-pub const FAULTS: [Fault; 15] = [
-    Fault::WrongVersionInRmw,
-    Fault::SkipPreRead,
-    Fault::SwapSources,
-    Fault::Flash(FlashFault::StaleMove),
-    Fault::Flash(FlashFault::EraseUnderRead),
-    Fault::DropParityProgram,
-    Fault::ForgetTrimInParity,
-    Fault::AcknowledgeEarly,
-    Fault::SkipUpdateRead,
-    Fault::CurrentForBase,
-    Fault::DropBase,
-    Fault::StaleCopy,
-    Fault::StoreMapOnce,
-    Fault::SwitchMapEarly,
-    Fault::Flash(FlashFault::ForgetMoves),
+pub const FAULTS: [EngineFault; 15] = [
+    EngineFault::WrongVersionInRmw,
+    EngineFault::SkipPreRead,
+    EngineFault::SwapSources,
+    EngineFault::Flash(FlashFault::StaleMove),
+    EngineFault::Flash(FlashFault::EraseUnderRead),
+    EngineFault::DropParityProgram,
+    EngineFault::ForgetTrimInParity,
+    EngineFault::AcknowledgeEarly,
+    EngineFault::SkipUpdateRead,
+    EngineFault::CurrentForBase,
+    EngineFault::DropBase,
+    EngineFault::StaleCopy,
+    EngineFault::StoreMapOnce,
+    EngineFault::SwitchMapEarly,
+    EngineFault::Flash(FlashFault::ForgetMoves),
 ];

@@ -1,7 +1,7 @@
 //! The outputs under way: what the engine recorded is taken away from it and handed to each of them.
 
 use super::asked::Outputs;
-use super::fio::{self, Job, Rates};
+use super::fio::{self, FioJob, Rates};
 use super::hdr_log::{HdrLog, TICK_NS as HDR_TICK_NS};
 use super::interval::{INTERVALS_OF_A_LENGTH, Interval, MOST_INTERVALS};
 use super::latency_log::LatencyLog;
@@ -273,9 +273,9 @@ impl Writers {
 }
 
 /// What fio's document says about the job.
-fn job<'a>(config: &'a Config, result: &'a Value, depths: [u64; DEPTHS.len() + 1]) -> Job<'a> {
+fn job<'a>(config: &'a Config, result: &'a Value, depths: [u64; DEPTHS.len() + 1]) -> FioJob<'a> {
     let of_members: Vec<f64> = result["members"].as_array().into_iter().flatten().filter_map(|of| of["busy_fraction"].as_f64()).collect();
-    Job {
+    FioJob {
         scheme: &config.scheme.name,
         device: &config.device.name,
         trace: result["workload"]["name"].as_str().unwrap_or_default(),

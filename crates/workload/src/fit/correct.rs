@@ -1,7 +1,7 @@
 //! Corrects a model by what its twin shows: the values of a table are moved so that the twin's distribution comes nearer to the original's.
 
 use crate::info::TraceStatistics;
-use crate::profile::{Moves, Place, Twin};
+use crate::profile::{Moves, StartKind, Twin};
 
 /// Shares of the reuses at which distances are compared.
 const DISTANCE_SHARES: [f64; 23] =
@@ -96,14 +96,14 @@ impl Correction {
             }
             phase.uses = phase.uses.map(|uses| (self.use_count.at(uses) * 100.0).round() / 100.0);
         }
-        for [clean, dirty] in [[Place::Clean, Place::Dirty], [Place::CleanAgain, Place::DirtyAgain]] {
+        for [clean, dirty] in [[StartKind::Clean, StartKind::Dirty], [StartKind::CleanAgain, StartKind::DirtyAgain]] {
             self.dirty(&mut twin, clean, dirty);
         }
         twin
     }
 
     /// Moves writes from one place to the other, in all phases alike.
-    fn dirty(&self, twin: &mut Twin, clean: Place, dirty: Place) {
+    fn dirty(&self, twin: &mut Twin, clean: StartKind, dirty: StartKind) {
         let (from, to) = if self.dirtied > 0.0 { (clean, dirty) } else { (dirty, clean) };
         let all: u64 = twin.phases.iter().flat_map(|phase| [clean, dirty].map(|of| phase.writes.get(&of).map_or(0, Moves::requests))).sum();
         let share = self.dirtied.abs() / (all.max(1)) as f64;

@@ -1,6 +1,6 @@
 //! When requests arrive.
 
-use super::{ProfileError, Table, check};
+use super::{ProfileError, ValueTable, check};
 use crate::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
@@ -42,9 +42,9 @@ pub enum Arrivals {
         off_ns: u64,
     },
     /// Drawn from a table of times.
-    Table {
+    ValueTable {
         /// `[weight, ns]` or `[weight, low, mean, high]`.
-        gaps_ns: Table,
+        gaps_ns: ValueTable,
     },
 }
 
@@ -74,7 +74,7 @@ impl Arrivals {
                 mean("on_ns", *on_ns)?;
                 mean("off_ns", *off_ns)
             }
-            Self::Table { gaps_ns } => gaps_ns.check("gaps_ns", 0.0),
+            Self::ValueTable { gaps_ns } => gaps_ns.check("gaps_ns", 0.0),
         }
     }
 
@@ -87,14 +87,14 @@ impl Arrivals {
             Self::Poisson { mean_ns } => 37.0 * *mean_ns as f64,
             // Longer waits need several times off within one gap: each of them as rare as the last.
             Self::Bursts { mean_ns, off_ns, .. } => 37.0 * (*mean_ns as f64 + 2.0 * *off_ns as f64),
-            Self::Table { gaps_ns } => gaps_ns.largest(),
+            Self::ValueTable { gaps_ns } => gaps_ns.largest(),
         }
     }
 }
 
 /// Arrivals, one after the other.
 #[derive(Clone, Debug)]
-pub(super) struct Clock {
+pub(super) struct ArrivalClock {
     arrivals: Arrivals,
     diurnal: Option<Diurnal>,
     random: SplitMix64,
@@ -103,7 +103,7 @@ pub(super) struct Clock {
     now_ns: u64,
 }
 
-impl Clock {
+impl ArrivalClock {
     pub fn new(arrivals: Arrivals, diurnal: Option<Diurnal>, seed: u64) -> Self {
         Self { arrivals, diurnal, random: SplitMix64::named(seed, "gaps"), on_ns: 0.0, now_ns: 0 }
     }
@@ -138,7 +138,7 @@ impl Clock {
                 self.on_ns -= gap_ns;
                 waited_ns.round() as u64
             }
-            Arrivals::Table { gaps_ns } => gaps_ns.at(random.next_unit()).round() as u64,
+            Arrivals::ValueTable { gaps_ns } => gaps_ns.at(random.next_unit()).round() as u64,
         }
     }
 }

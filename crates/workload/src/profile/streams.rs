@@ -5,7 +5,7 @@
 //! if there are several), the size (only if it varies), the address. Gaps come from the sequence "gaps", so they change nothing else.
 
 use super::addresses::{Addresses, Walk};
-use super::{ProfileError, Table, check};
+use super::{ProfileError, ValueTable, check};
 use crate::random::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use serde::{Deserialize, Serialize};
@@ -92,9 +92,9 @@ pub enum Sizes {
         bytes: u64,
     },
     /// Drawn from a table; between the ends of a row, whole pages of 4096 or sectors of 512 bytes if both ends are.
-    Table {
+    ValueTable {
         /// `[weight, bytes]` or `[weight, low, mean, high]`.
-        bytes: Table,
+        bytes: ValueTable,
     },
 }
 
@@ -114,7 +114,7 @@ impl Sizes {
                 check(*max_pages <= largest_pages, "max_pages", max_pages, &format!("at most {largest_pages}, below 4 GiB"))
             }
             Self::Fixed { bytes } => check((1..=LARGEST_BYTES).contains(bytes), "bytes", bytes, "1 to below 4 GiB"),
-            Self::Table { bytes } => {
+            Self::ValueTable { bytes } => {
                 bytes.check("bytes", 1.0)?;
                 check(bytes.largest() <= LARGEST_BYTES as f64, "bytes", bytes.largest(), "below 4 GiB")
             }
@@ -125,7 +125,7 @@ impl Sizes {
         match self {
             Self::Uniform { max_pages, .. } => max_pages * page_bytes,
             Self::Fixed { bytes } => *bytes,
-            Self::Table { bytes } => bytes.largest().ceil() as u64,
+            Self::ValueTable { bytes } => bytes.largest().ceil() as u64,
         }
     }
 
@@ -135,7 +135,7 @@ impl Sizes {
             Self::Uniform { min_pages, max_pages } if min_pages == max_pages => min_pages * page_bytes,
             Self::Uniform { min_pages, max_pages } => (min_pages + random.next_below(max_pages - min_pages + 1)) * page_bytes,
             Self::Fixed { bytes } => *bytes,
-            Self::Table { bytes } => bytes.size(random.next_unit()),
+            Self::ValueTable { bytes } => bytes.size(random.next_unit()),
         }
     }
 }

@@ -5,7 +5,7 @@ use flashraid_vocabulary::{MemberId, StripeId, View};
 
 /// What is counted for each channel (SPEC 1.2).
 #[derive(Clone, Copy, Debug, Default)]
-struct Channel {
+struct ChannelCredit {
     /// MWNo: mirrored writes that have ended.
     mirrored_writes: u64,
     /// Mirrored writes under way. Each counts for MWNo, and as a base and a copy, until the flash counts these.
@@ -33,7 +33,7 @@ pub struct Limits {
 #[derive(Clone, Debug)]
 pub struct Credit {
     limits: Limits,
-    channels: Vec<Channel>,
+    channels: Vec<ChannelCredit>,
     /// Channels to be relieved by a consolidation that is not under way yet.
     wanting: u64,
 }
@@ -41,7 +41,7 @@ pub struct Credit {
 impl Credit {
     /// Nothing was written on any of so many channels.
     pub fn new(limits: Limits, channels: u16) -> Self {
-        Self { limits, channels: vec![Channel::default(); usize::from(channels)], wanting: 0 }
+        Self { limits, channels: vec![ChannelCredit::default(); usize::from(channels)], wanting: 0 }
     }
 
     /// Number of channels.
@@ -50,7 +50,7 @@ impl Credit {
     }
 
     #[inline]
-    fn each(&mut self, channels: u64, act: impl Fn(&mut Channel)) {
+    fn each(&mut self, channels: u64, act: impl Fn(&mut ChannelCredit)) {
         Bits(channels).for_each(|number| act(&mut self.channels[number as usize]));
     }
 
@@ -74,7 +74,7 @@ impl Credit {
     }
 
     /// MWNo <= mw_limit x programs / data chips, exactly (SPEC 1.10 ruling 4).
-    fn is_within_limit(&self, channel: &Channel) -> bool {
+    fn is_within_limit(&self, channel: &ChannelCredit) -> bool {
         let Limits { limit_thousandths, data_chips, .. } = self.limits;
         let mirrored_writes = channel.mirrored_writes + u64::from(channel.booked);
         limit_thousandths > 0 && mirrored_writes * data_chips * 1000 <= limit_thousandths * channel.programs

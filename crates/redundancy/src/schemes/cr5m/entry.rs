@@ -2,7 +2,7 @@
 
 use super::credit::{Credit, Limits};
 use super::recency::MirroredStripes;
-use super::{Cr5m, Rule};
+use super::{Cr5m, ParityRule};
 use crate::parts::raid::Raid;
 use crate::parts::update::UpdateRule;
 use crate::stripe_map::StripeMap;
@@ -59,7 +59,7 @@ pub fn over(map: impl StripeMap, build: &Build) -> Result<Box<dyn Scheme>, Param
     if build.copies_held == 0 {
         return Err(ParameterError("cr5m needs mirror chips with space for at least one copy; the device has none".to_string()));
     }
-    let rule = Rule { update: UpdateRule::from_build(build)?, consolidates_last_strip: build.choice(&CONSOLIDATE)? == "last_strip" };
+    let rule = ParityRule { update: UpdateRule::from_build(build)?, consolidates_last_strip: build.choice(&CONSOLIDATE)? == "last_strip" };
     let limits = Limits {
         limit_thousandths: u64::from(build.thousandths(&MW_LIMIT)?),
         data_chips: u64::from(build.data_chips),

@@ -45,12 +45,12 @@ use recency::MirroredStripes;
 
 /// How the parity of a stripe is brought up to date.
 #[derive(Clone, Copy, Debug)]
-struct Rule {
+struct ParityRule {
     update: UpdateRule,
     consolidates_last_strip: bool,
 }
 
-impl Rule {
+impl ParityRule {
     /// Whether a change of `changed` leaves no strip unmirrored, and so makes the parity anew (SPEC 1.10 ruling 2).
     fn consolidates<R: Row>(&self, changed: u64, stripe: &Stripe<R>) -> bool {
         self.consolidates_last_strip && changed & !stripe.dirty != 0 && changed | stripe.dirty == stripe.all()
@@ -76,7 +76,7 @@ impl Rule {
 struct Cr5m<M> {
     /// Everything that a channel-level RAID-5 does.
     raid: Raid<M>,
-    rule: Rule,
+    rule: ParityRule,
     /// Of each channel.
     data_chips: u64,
     /// Of each channel.

@@ -18,7 +18,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let options = self.failures.options?;
         let stripes = self.scheme.stripes();
         #[cfg(feature = "mutants")]
-        let stripes = stripes - u32::from(self.has_fault(crate::mutants::Fault::SkipLastStripe));
+        let stripes = stripes - u32::from(self.has_fault(crate::mutants::EngineFault::SkipLastStripe));
         let rebuild = self.failures.rebuild.get_or_insert_with(|| Box::new(Rebuild::new(options.order, options.window, stripes)));
         Some(rebuild)
     }
@@ -61,7 +61,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             let operation = rebuild.next(&*self.scheme, &self.media);
             #[cfg(feature = "mutants")]
             let operation = {
-                if self.has_fault(crate::mutants::Fault::EndRebuildEarly) && rebuild.progress() >= 0.5 {
+                if self.has_fault(crate::mutants::EngineFault::EndRebuildEarly) && rebuild.progress() >= 0.5 {
                     self.failures.rebuild = Some(rebuild);
                     return self.rebuilt();
                 }

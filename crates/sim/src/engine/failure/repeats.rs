@@ -89,7 +89,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Repeats a program whose page is gone.
     fn program_again(&mut self, id: u32, record: u32) {
         #[cfg(feature = "mutants")]
-        if self.has_fault(crate::mutants::Fault::ForgetRetry) {
+        if self.has_fault(crate::mutants::EngineFault::ForgetRetry) {
             let former = std::mem::replace(&mut self.slots[id as usize].programs, record);
             *self.media.next_in_list(record) = former;
             return;
@@ -190,7 +190,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// An operation ends although a program found no page: it is to be made when there is room.
     pub(in crate::engine) fn ended_unplaced(&mut self, record: u32) {
         #[cfg(feature = "mutants")]
-        if self.has_fault(crate::mutants::Fault::ForgetUnplaced) {
+        if self.has_fault(crate::mutants::EngineFault::ForgetUnplaced) {
             return;
         }
         let address = self.media.program(record).page;

@@ -1,6 +1,6 @@
 //! What is known of every page: what flash holds, what it should hold, and what may be seen of it.
 
-use super::layers::{ALL, Layers, Pages, ZERO};
+use super::layers::{ALL, Layers, PageLayers, ZERO};
 use crate::engine::content::{InBuffer, InEntry, Shares};
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Sources};
@@ -56,7 +56,7 @@ pub(super) struct Submission {
 
 /// Versions of a page that somebody still uses.
 #[derive(Clone, Debug)]
-pub(super) struct Page {
+pub(super) struct PageVersions {
     /// Oldest first.
     pub(super) versions: SmallVec<[Submission; 3]>,
     /// The newest acknowledged version: older ones must not be seen by reads that begin now.
@@ -67,7 +67,7 @@ pub(super) struct Page {
     pub(super) vague: bool,
 }
 
-impl Page {
+impl PageVersions {
     /// Whether a version numbered `floor` or later has this content. Under overload a page has many, of which the oldest are durable.
     fn has(&self, content: u64, floor: u64) -> bool {
         let first = self.versions.partition_point(|version| version.number < floor);
@@ -84,14 +84,14 @@ pub struct Tags {
     pub(super) programs: Vec<u64>,
     pub(super) reads: Vec<(u8, u8)>,
     /// What each host page is made of once everything submitted is done.
-    pub(super) newest: Pages,
+    pub(super) newest: PageLayers,
     /// What the ended operations put into each host page.
-    pub(super) durable: Pages,
+    pub(super) durable: PageLayers,
     /// What the data buffer's entries hold, and of which host page.
     pub(super) entries: Vec<(u64, Layers)>,
     /// What NVRAM holds of parities.
     pub(super) deferred: FxHashMap<MemberPage, u64>,
-    pub(super) active: FxHashMap<u64, Page>,
+    pub(super) active: FxHashMap<u64, PageVersions>,
     /// Pages of failed writes, and the number of the latest: old or new, nobody knows, until they are written whole again.
     pub(super) unknown: FxHashMap<u64, u64>,
     /// Pages of which a write has failed since `take_doubts`.
@@ -110,8 +110,8 @@ impl Tags {
             gathered: Vec::new(),
             programs: Vec::new(),
             reads: Vec::new(),
-            newest: Pages::new(space_pages),
-            durable: Pages::new(space_pages),
+            newest: PageLayers::new(space_pages),
+            durable: PageLayers::new(space_pages),
             entries: Vec::new(),
             deferred: FxHashMap::default(),
             active: FxHashMap::default(),
@@ -183,11 +183,11 @@ impl Tags {
         self.deferred.clear();
     }
 
-    pub(super) fn active(&mut self, lpn: Lpn) -> &mut Page {
+    pub(super) fn active(&mut self, lpn: Lpn) -> &mut PageVersions {
         let newest = &self.newest;
         self.active.entry(lpn.0).or_insert_with(|| {
             let before = Submission { number: 0, content: newest.content(lpn.0), lanes: ALL, over_lost: false };
-            Page { versions: smallvec![before], floor: 0, users: 0, vague: false }
+            PageVersions { versions: smallvec![before], floor: 0, users: 0, vague: false }
         })
     }
 
@@ -220,7 +220,7 @@ impl Tags {
     /// The write numbered `number` has failed. Over what is lost that makes nothing of the old content right.
     pub(super) fn is_unknown(&mut self, lpn: Lpn, number: u64) {
         self.doubt(lpn);
-        let is_over_lost = |page: &Page| page.versions.iter().any(|version| version.number == number && version.over_lost);
+        let is_over_lost = |page: &PageVersions| page.versions.iter().any(|version| version.number == number && version.over_lost);
         if self.active.get(&lpn.0).is_some_and(is_over_lost) {
             return;
         }

@@ -18,7 +18,7 @@ const PROTECTED_PERCENT: u64 = 80;
 
 /// Where an entry is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum EntryState {
     /// In use; when it is let go it goes to the protected segment if it was used more than once.
     Pinned,
     Probationary,
@@ -28,9 +28,9 @@ enum State {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct CmtEntry {
     key: u32,
-    state: State,
+    state: EntryState,
     /// Used since it came: it belongs to the protected segment.
     used_again: bool,
     dirty: bool,
@@ -67,7 +67,7 @@ pub(super) enum Lookup {
 
 /// Who leaves to make room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Victim {
+pub(super) enum EvictedEntry {
     /// A clean entry has left.
     Clean,
     /// This dirty entry leaves once its translation page is written (`written`).
@@ -82,7 +82,7 @@ pub(super) struct CachedMap {
     most_protected: u32,
     /// Place of each key in `entries`, plus one; 0 if it is not cached.
     places: Vec<u32>,
-    entries: Vec<Entry>,
+    entries: Vec<CmtEntry>,
     free: u32,
     len: u32,
     leaving: u32,
@@ -133,35 +133,35 @@ impl CachedMap {
         let Some(place) = self.place(key) else { return Lookup::Miss };
         self.unlink(place);
         let entry = &mut self.entries[place as usize];
-        (entry.state, entry.used_again) = (State::Pinned, true);
+        (entry.state, entry.used_again) = (EntryState::Pinned, true);
         entry.pins += 1;
         if entry.is_loading { Lookup::Loading } else { Lookup::Hit }
     }
 
     /// Makes room for one entry. `None` if there is room already, or if all entries are pinned or leaving: then the table exceeds its
     /// capacity for the moment. To be asked until it answers `None`.
-    pub(super) fn make_room(&mut self) -> Option<Victim> {
+    pub(super) fn make_room(&mut self) -> Option<EvictedEntry> {
         if self.len - self.leaving < self.capacity {
             return None;
         }
         let place = [self.probationary.oldest, self.protected.oldest].into_iter().find(|place| *place != NIL)?;
         self.unlink(place);
-        let Entry { key, dirty, .. } = self.entries[place as usize];
+        let CmtEntry { key, dirty, .. } = self.entries[place as usize];
         if dirty {
-            self.entries[place as usize].state = State::Leaving;
+            self.entries[place as usize].state = EntryState::Leaving;
             self.leaving += 1;
-            return Some(Victim::Dirty(key));
+            return Some(EvictedEntry::Dirty(key));
         }
         self.remove(place);
-        Some(Victim::Clean)
+        Some(EvictedEntry::Clean)
     }
 
     /// Puts an entry that is not there into the table, pinned, and to be `loaded`.
     pub(super) fn insert(&mut self, key: u32) {
         debug_assert!(!self.contains(key));
-        let entry = Entry {
+        let entry = CmtEntry {
             key,
-            state: State::Pinned,
+            state: EntryState::Pinned,
             used_again: false,
             dirty: false,
             is_loading: true,
@@ -201,14 +201,14 @@ impl CachedMap {
             return;
         }
         if !entry.used_again {
-            self.link(place, State::Probationary);
+            self.link(place, EntryState::Probationary);
             return;
         }
-        self.link(place, State::Protected);
+        self.link(place, EntryState::Protected);
         while self.protected.len > self.most_protected {
             let oldest = self.protected.oldest;
             self.unlink(oldest);
-            self.link(oldest, State::Probationary);
+            self.link(oldest, EntryState::Probationary);
         }
     }
 
@@ -241,13 +241,13 @@ impl CachedMap {
     /// The translation page of a dirty victim is written: it leaves, unless it was used or changed since.
     pub(super) fn written(&mut self, key: u32) {
         let Some(place) = self.place(key) else { return };
-        let Entry { state, dirty, .. } = self.entries[place as usize];
-        if state != State::Leaving {
+        let CmtEntry { state, dirty, .. } = self.entries[place as usize];
+        if state != EntryState::Leaving {
             return;
         }
         self.leaving -= 1;
         if dirty {
-            self.link(place, State::Probationary);
+            self.link(place, EntryState::Probationary);
         } else {
             self.remove(place);
         }
@@ -261,16 +261,16 @@ impl CachedMap {
         self.len -= 1;
     }
 
-    fn segment(&mut self, state: State) -> Option<&mut Segment> {
+    fn segment(&mut self, state: EntryState) -> Option<&mut Segment> {
         match state {
-            State::Probationary => Some(&mut self.probationary),
-            State::Protected => Some(&mut self.protected),
-            State::Pinned | State::Leaving => None,
+            EntryState::Probationary => Some(&mut self.probationary),
+            EntryState::Protected => Some(&mut self.protected),
+            EntryState::Pinned | EntryState::Leaving => None,
         }
     }
 
     /// Puts the entry at the head of a segment.
-    fn link(&mut self, place: u32, state: State) {
+    fn link(&mut self, place: u32, state: EntryState) {
         let segment = self.segment(state).expect("a segment");
         let former = std::mem::replace(&mut segment.newest, place);
         segment.len += 1;
@@ -285,8 +285,8 @@ impl CachedMap {
 
     /// Takes the entry out of its segment, or off those that wait to leave.
     fn unlink(&mut self, place: u32) {
-        let Entry { state, newer, older, .. } = self.entries[place as usize];
-        if state == State::Leaving {
+        let CmtEntry { state, newer, older, .. } = self.entries[place as usize];
+        if state == EntryState::Leaving {
             self.leaving -= 1;
         }
         let Some(segment) = self.segment(state) else { return };
@@ -346,16 +346,16 @@ mod tests {
             Lookup::Miss
         }
 
-        fn make_room(&mut self) -> Option<Victim> {
+        fn make_room(&mut self) -> Option<EvictedEntry> {
             if self.len() - self.leaving.len() < self.capacity {
                 return None;
             }
             let key = self.probationary.pop().or_else(|| self.protected.pop())?;
             if self.dirty.contains(&key) {
                 self.leaving.push(key);
-                return Some(Victim::Dirty(key));
+                return Some(EvictedEntry::Dirty(key));
             }
-            Some(Victim::Clean)
+            Some(EvictedEntry::Clean)
         }
 
         fn unpin(&mut self, key: u32) {

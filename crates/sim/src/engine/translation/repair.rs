@@ -40,7 +40,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     fn repair_translation_page(&mut self, translation: &mut Translation, page: u32, copy: usize) {
         #[cfg(feature = "mutants")]
-        if self.has_fault(crate::mutants::Fault::SkipMapRepair) {
+        if self.has_fault(crate::mutants::EngineFault::SkipMapRepair) {
             return;
         }
         if copy == 1 && self.media.makes(FlashFault::RepairFirstCopy) {

@@ -31,7 +31,7 @@ pub struct TranslationCounts {
 
 /// A wave that waits for entries, and the entries that its operation uses.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct HeldWave {
     /// The wave's page operations.
     pub(super) wave: List,
     pub(super) background: bool,
@@ -41,11 +41,11 @@ pub(super) struct Held {
     pub(super) pins: List,
 }
 
-pub(super) const NOTHING_HELD: Held = Held { wave: EMPTY, background: false, missing: 0, pins: EMPTY };
+pub(super) const NO_WAVE: HeldWave = HeldWave { wave: EMPTY, background: false, missing: 0, pins: EMPTY };
 
 /// What a translation operation is at.
 #[derive(Clone, Debug)]
-pub(super) struct Work {
+pub(super) struct TranslationWork {
     /// The version of the translation page that it reads or writes.
     pub(super) version: u32,
     /// Dirty entries that leave when their translation page is written.
@@ -96,9 +96,9 @@ pub struct Translation {
     /// By plane: translation pages that became stale by the GC run under way there.
     pub(super) grouped: Vec<Vec<u32>>,
     /// By slot of an operation.
-    pub(super) held: Vec<Held>,
+    pub(super) held: Vec<HeldWave>,
     pub(super) waves: Lists<PageOperation>,
-    pub(super) work: Vec<Work>,
+    pub(super) work: Vec<TranslationWork>,
     pub(super) pins: Lists<(u32, bool)>,
     pub(super) victims: Lists<u32>,
     pub(super) waiting: Lists<(u32, u32)>,

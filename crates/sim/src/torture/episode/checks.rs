@@ -2,7 +2,7 @@
 
 use super::setup::{Episode, Problem};
 use crate::torture::oracle;
-use crate::verify::{self, Fault as Finding};
+use crate::verify::{self, Finding};
 use flashraid_vocabulary::Lpn;
 
 impl Episode {
