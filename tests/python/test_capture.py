@@ -129,7 +129,7 @@ def test_a_request_without_completion_holds_no_memory(monkeypatch):
         (["--dir", "w", "-o", ".csv", "--", "true"], "allowed is a name that ends in .csv or .csv.gz"),
         (["--dir", "w", "-o", "old.csv", "--", "true"], "old.csv: exists already; allowed is a new name"),
         (["--dir", "w", "-o", "text.csv.gz", "--", "true"], "text.tracefs.txt.gz: exists already"),
-        (["--dir", "w", "-o", "no/trace.csv", "--", "true"], "no: no such folder, or it cannot be written"),
+        (["--dir", "w", "-o", "no/trace.csv", "--", "true"], "no: no such directory, or it is not writable"),
         (["--dir", "w", "-o", "trace.csv", "--", "./nosuch"], "./nosuch: no such command"),
         (["--dir", "w", "-o", "trace.csv"], "missing argument '-- COMMAND'"),
         (["--dir", "w", "-o", "trace.csv", "--"], "missing argument '-- COMMAND'"),
@@ -345,7 +345,7 @@ def test_an_interrupt_leaves_nothing(capture, number):
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.02)
     process.send_signal(number)
-    assert process.communicate(timeout=30) == ("", "interrupted: nothing is kept\n")
+    assert process.communicate(timeout=30) == ("", "interrupted: no trace was written\n")
     assert process.returncode == 130
     assert os.listdir(capture.folder) == []
 

@@ -101,7 +101,7 @@ def test_what_needs_two_passes_is_refused_in_a_line(trace, tmp_path):
         (
             ["compare", "-", *where, "--schemes", "raid0,raid5"],
             data,
-            ONCE + "a comparison replays it under each scheme",
+            ONCE + "a comparison replays the trace under each scheme",
         ),
         (["trace", "anonymise", "-", "-o", "x.csv", "--seed", "1"], data, ONCE + "anonymising reads a trace twice"),
         (["trace", "info", "-", "--format", "ssdsim"], three, ONCE + "its devices are laid side by side"),

@@ -80,7 +80,7 @@ fn complaint(engine: &Engine<Tags>) -> Option<String> {
     let found = verify::stored(engine);
     let reads = engine.content.mismatches;
     if reads > 0 {
-        return Some(format!("{reads} reads returned something else than they may"));
+        return Some(format!("{reads} reads returned wrong content"));
     }
     if found.mismatches > 0 {
         return Some(format!("{} stored pages that no request explains", found.mismatches));

@@ -155,7 +155,7 @@ fn slices() {
     assert_eq!((lines, report.left_out.skipped), (vec!["50,D,8192,8192".to_owned()], 1));
     let nothing = TraceSlice { time_ns: 70_000..80_000, ..TraceSlice::default() };
     let error = converted(&path, &TraceOptions::default(), &nothing, &file("slices-none", b"old"), "flashraid").unwrap_err().to_string();
-    assert!(error.ends_with("none of the 6 requests read is written; expected a part of the trace with at least one"), "{error}");
+    assert!(error.ends_with("none of the 6 requests read was selected; expected a part of the trace with at least one request"), "{error}");
     assert_eq!(fs::read(file_path("slices-none")).unwrap(), b"old");
 }
 
@@ -226,7 +226,7 @@ fn names_of_outputs() {
     assert_eq!(formats::for_output(Path::new("-")).unwrap().name, "flashraid");
     for name in ["x.dat", "x.blkparse", "x.ascii", "x.trace", "x.spc", "x.ssdsim-us.trace", "ycsb.txt", "fio.txt"] {
         let error = formats::for_output(Path::new(name)).err().unwrap().to_string();
-        assert!(error.starts_with(&format!("{name}: its name tells no format to write; expected --to flashraid")), "{error}");
+        assert!(error.starts_with(&format!("{name}: the file name implies no format to write; expected --to flashraid")), "{error}");
     }
 }
 

@@ -140,7 +140,7 @@ fn malformed_ssdsim() {
         ("0 0 8 8 0\n0 0 x8 8 0\n", "FILE:2:5: lba_sectors is 'x8'; expected a decimal number".to_owned()),
         ("0 0 8 8.5 0\n", "FILE:1:7: sectors is '8.5'; expected a decimal number".to_owned()),
         ("0 0 -8 8 0\n", "FILE:1:5: lba_sectors is '-8'; expected a decimal number".to_owned()),
-        ("1.5 0 8 8 0\n", "FILE:1:1: time_ns is '1.5'; expected whole nanoseconds (--time-unit names another unit)".to_owned()),
+        ("1.5 0 8 8 0\n", "FILE:1:1: time_ns is '1.5'; expected whole nanoseconds (--time-unit sets another unit)".to_owned()),
         ("12345678a 0 8 8 0\n", "FILE:1:1: time_ns is '12345678a'; expected a decimal number".to_owned()),
         ("0 0 8 8 2\n", "FILE:1:9: type is '2'; expected 0 (write) or 1 (read)".to_owned()),
         ("0 0 8 8 01\n", "FILE:1:9: type is '01'; expected 0 (write) or 1 (read)".to_owned()),
@@ -400,10 +400,7 @@ fn a_filter_takes_one_device() {
     assert_eq!(requests, [request(3, HostOp::Read, 16 * 512, 4096, 9), request(6, HostOp::Write, 32 * 512, 4096, 9)]);
     assert_eq!((summary.requests, summary.filtered, summary.devices, summary.out_of_order), (2, 2, 2, 2));
     let error = of_device(5).unwrap_err().to_string();
-    assert!(
-        error.ends_with("no request of the devices asked for (--device-filter); devices found: 4, 9; expected at least one request"),
-        "{error}"
-    );
+    assert!(error.ends_with("no request matches --device-filter; devices found: 4, 9; expected at least one request"), "{error}");
 }
 
 /// Times count from the earliest request that the filter keeps.

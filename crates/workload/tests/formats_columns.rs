@@ -479,7 +479,7 @@ fn recognition_is_by_header_or_name() {
             (Ok(format), Ok(expected)) => assert_eq!(format, expected, "{name}"),
             (Err(error), Err(candidates)) => {
                 let end = format!(
-                    "{name}: its name fits several trace formats, and no header tells which (flashraid's own is ts_us,op,offset,size); expected --format {candidates}"
+                    "{name}: the file name matches several trace formats and there is no header (flashraid's is ts_us,op,offset,size); expected --format {candidates}"
                 );
                 assert!(error.ends_with(&end), "{error}");
             }

@@ -441,6 +441,6 @@ fn orders_suit_schemes_that_have_what_they_need() {
     let defaults = ["raid1", "raid5", "cr5m"].map(|scheme| default_order(find(scheme).unwrap()).unwrap().name);
     assert_eq!(defaults, ["copy", "dor", "mcr"]);
     let refusal = (find_order("copy").unwrap().suits)(find("raid5").unwrap());
-    assert_eq!(refusal, Err("raid5 keeps a parity: what is lost has to be computed of several strips".into()));
+    assert_eq!(refusal, Err("raid5 has parity, so a lost page must be computed from several strips".into()));
     assert!(find_order("raid").is_none());
 }

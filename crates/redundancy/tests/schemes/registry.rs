@@ -42,7 +42,10 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     let refused = |name, members| build(name, members, &[]).unwrap_err();
     assert_eq!(refused("raid0", 0), "raid0 needs at least 1 member; the device has 0");
     assert_eq!(refused("raid1", 1), "raid1 needs at least 2 members; the device has 1");
-    assert_eq!(refused("raid1", 5), "raid1 mirrors one half of the members on the other and needs an even number; the device has 5");
+    assert_eq!(
+        refused("raid1", 5),
+        "raid1 mirrors one half of the members on the other half and needs an even number of members; the device has 5"
+    );
     assert_eq!(refused("raid4", 2), "raid4 needs at least 3 members; the device has 2");
     assert_eq!(refused("raid5", 2), "raid5 needs at least 3 members; the device has 2");
     assert_eq!(refused("sirf1", 0), "sirf1 needs at least 1 member; the device has 0");
@@ -51,10 +54,10 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     assert_eq!(build("sirf1", 8, &[("groups", "65")]).unwrap_err(), "groups = 65: allowed is a whole number from 1 to 64");
     assert_eq!(build("sirf1", 8, &[("groups", "2.0")]).unwrap_err(), "groups = 2.0: allowed is a whole number from 1 to 64");
     assert_eq!(refused("cr5m", 2), "cr5m needs at least 3 members; the device has 2");
-    assert_eq!(refused("cr5m", 33), "cr5m works on at most 32 members; the device has 33");
+    assert_eq!(refused("cr5m", 33), "cr5m supports at most 32 members; the device has 33");
     let without_mirrors = Build { copies_held: 0, ..host::build(4, 10, &[]) };
     let error = (find("cr5m").unwrap().build)(&without_mirrors).map(|_| ()).unwrap_err();
-    assert_eq!(error.to_string(), "cr5m needs mirror chips with room for a copy; the device has none");
+    assert_eq!(error.to_string(), "cr5m needs mirror chips with space for at least one copy; the device has none");
     let limit = |value| build("cr5m", 4, &[("mw_limit", value)]).unwrap_err();
     assert_eq!(limit("-1"), "mw_limit = -1: allowed is a number from 0 to 1000 with at most 3 decimal places");
     assert_eq!(build("cr5m", 4, &[("consolidate", "always")]).unwrap_err(), "consolidate = always: allowed is last_strip, never");

@@ -395,13 +395,15 @@ fn bytes_convict_faults_of_a_buffer() {
 #[test]
 fn tags_convict_faults() {
     use flashraid_flash::FlashFault;
-    use flashraid_sim::mutants::{FAULTS, EngineFault};
+    use flashraid_sim::mutants::{EngineFault, FAULTS};
 
     const MOST_CASES: u64 = 20;
     for fault in FAULTS {
         let (scheme, strategy) = match fault {
             EngineFault::CurrentForBase | EngineFault::DropBase | EngineFault::StaleCopy => ("cr5m", cases("cr5m", 0.1).boxed()),
-            EngineFault::StoreMapOnce | EngineFault::SwitchMapEarly | EngineFault::Flash(FlashFault::ForgetMoves) => ("raid5", dftl_cases("raid5").boxed()),
+            EngineFault::StoreMapOnce | EngineFault::SwitchMapEarly | EngineFault::Flash(FlashFault::ForgetMoves) => {
+                ("raid5", dftl_cases("raid5").boxed())
+            }
             _ => ("raid5", cases("raid5", 0.0).boxed()),
         };
         let detects = |case: &Case, fault: Option<EngineFault>| {
