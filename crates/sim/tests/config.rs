@@ -91,7 +91,7 @@ fn faults_say_what_and_when() {
 #[test]
 fn faults_that_cannot_be_are_refused() {
     let what = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or erase: \
-                with the numbers of a part";
+                followed by the numbers of a part";
     let when = "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%";
     let unknown = format!("fail = chips:0.1@1s: unknown chips; the nearest is chip; there are {what}");
     let timeless = format!("fail = chip:0.1: has no time: allowed is WHAT@WHEN, where WHEN is {when}");
@@ -143,7 +143,7 @@ fn an_order_of_rebuild_suits_its_scheme() {
     assert_eq!(order("raid5", "drr"), Err("rebuild = drr: allowed is auto, none, sor, dor; the nearest is dor".into()));
     let unsuited = order("raid5", "mcr").unwrap_err();
     assert!(
-        unsuited.starts_with("rebuild = mcr: raid5 has no strips") && unsuited.ends_with(": allowed is auto, none, sor, dor"),
+        unsuited.starts_with("rebuild = mcr: raid5 has no mirror chips") && unsuited.ends_with(": allowed is auto, none, sor, dor"),
         "{unsuited}"
     );
 }
@@ -181,7 +181,7 @@ fn a_result_can_be_run_again_from_its_json() {
     assert_eq!(Config::assemble(None, None, Some(&file.0), &[]).unwrap(), config);
     assert_eq!(Config::assemble(Some("adaptive-5p1"), Some("raid5"), Some(&file.0), &[]).unwrap(), config);
     let error = Config::assemble(Some("ssd1"), None, Some(&file.0), &[]).unwrap_err().to_string();
-    assert!(error.ends_with("the whole device adaptive-5p1, but device ssd1 is asked for: give one of them"), "{error}");
+    assert!(error.ends_with("the whole device adaptive-5p1, but device ssd1 was also given: give only one of them"), "{error}");
     assert_eq!(serde_json::from_value::<Config>(result["config"].clone()).unwrap(), config);
 }
 
@@ -309,7 +309,7 @@ fn counts_that_do_not_fit_together_are_refused() {
     assert_eq!(refusal(&[("member", "chip"), ("chips_per_channel", "17")]), "member = chip: gives 68 members, allowed are at most 64");
     assert_eq!(
         refusal(&[("channels", "64"), ("chips_per_channel", "3"), ("blocks_per_plane", "65534")]),
-        "blocks_per_plane = 65534: 384 planes with 64 pages a block make 1610563584 physical pages, allowed are at most 1073741823"
+        "blocks_per_plane = 65534: 384 planes with 64 pages per block give 1610563584 physical pages, allowed are at most 1073741823"
     );
 }
 
@@ -321,7 +321,7 @@ fn space_and_fill_are_checked_against_the_capacity() {
     assert!(on("tiny", "raid5", &[("space_bytes", &all), ("fill_bytes", &all)]).is_ok());
     assert_eq!(
         on("tiny", "raid5", &[("space_bytes", &more)]).unwrap_err(),
-        format!("space_bytes = {more}: raid5 on tiny offers {all} bytes, allowed is at most that")
+        format!("space_bytes = {more}: allowed is at most {all}, the user capacity of raid5 on tiny")
     );
     assert_eq!(
         on("tiny", "raid5", &[("fill_bytes", "8192"), ("space_bytes", "4096")]).unwrap_err(),
@@ -532,7 +532,7 @@ fn nvram_is_a_cost_of_its_own() {
     );
     assert!(warnings("ppc", &[]).is_empty() && warnings("raid5", &[("page_bytes", "16KiB")]).is_empty());
     assert!(
-        warnings("no-pc", &[])[0].starts_with("no-pc without a write buffer in NVRAM (nvram_buffer_bytes = 0) is raid5 under another name")
+        warnings("no-pc", &[])[0].starts_with("no-pc without a write buffer in NVRAM (nvram_buffer_bytes = 0) is the same as raid5")
     );
     assert!(warnings("no-pc", &[("nvram_buffer_bytes", "32KiB")]).is_empty());
 }
@@ -589,7 +589,7 @@ fn a_device_may_be_a_file() {
     let few =
         Scratch::new("few.toml", "[device]\nname = \"few\"\nchannels = 4\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 2\n");
     let lacks = "FILE: table device lacks blocks_per_plane, pages_per_block, page_bytes, read_ns, program_ns, erase_ns, bus_ps_per_byte, read_command_ns, \
-                 program_command_ns, erase_command_ns, which have no default";
+                 program_command_ns, erase_command_ns, which have no defaults";
     assert_eq!(refusal(few.text(), &[]), lacks);
     for text in ["", "# nothing\n", "[device]\n"] {
         let empty = Scratch::new("empty.toml", text);
@@ -677,7 +677,7 @@ fn hybrid_mapping_needs_log_blocks_and_one_for_merges() {
     let refusal = |scheme: &str, pairs: &[(&str, &str)]| one_line(on("ppc-4p1", scheme, pairs).unwrap_err());
     assert_eq!(
         one_line(on("tiny", "raid5", &[("mapping", "bast")]).unwrap_err()),
-        "over_provisioning = 0.1: 57 logical blocks, 80 log blocks and one for merges make 138, and a plane has 64: allowed is a larger \
+        "over_provisioning = 0.1: 57 logical blocks, 80 log blocks and one for merges add up to 138, but a plane has 64: allowed is a larger \
          blocks_per_plane, or fewer log_blocks"
     );
     assert_eq!(
@@ -727,7 +727,7 @@ fn mirror_chips_hold_no_data() {
     );
     assert_eq!(
         refusal(&[("mirror_chips", "1"), ("allocation", "static")]),
-        "mirror_chips = 1: a strip and its copy are in one member: allowed with ftl = member, and allocation other than static"
+        "mirror_chips = 1: a strip and its copy lie in one member: allowed with ftl = member and allocation = dynamic_member or dynamic"
     );
 }
 
@@ -765,7 +765,7 @@ fn strips_stay_on_their_members_where_the_scheme_needs_it() {
                 assert!(outcome.is_ok(), "{outcome:?}");
             } else {
                 let text = outcome.unwrap_err();
-                let (start, end) = (format!("ftl = {ftl}: {scheme} binds each strip to its member"), format!("allowed is {allowed}"));
+                let (start, end) = (format!("ftl = {ftl}: {scheme} needs each strip on its own member"), format!("allowed is {allowed}"));
                 assert!(text.starts_with(&start) && text.ends_with(&end), "{text}");
             }
         }
@@ -810,11 +810,11 @@ fn an_ftl_instance_owns_what_the_scheme_allows() {
 #[test]
 fn mirror_groups_are_of_whole_channels() {
     let refusal = |pairs: &[(&str, &str)]| on("tiny", "sirf1", pairs).unwrap_err();
-    assert_eq!(refusal(&[("channels", "5")]), "sirf1 on tiny: groups = 2: groups of equally many members cannot be made of 5");
-    assert_eq!(refusal(&[("groups", "3")]), "sirf1 on tiny: groups = 3: groups of equally many members cannot be made of 4");
+    assert_eq!(refusal(&[("channels", "5")]), "sirf1 on tiny: groups = 2: the device has 5 members, which cannot be divided evenly into 2 groups");
+    assert_eq!(refusal(&[("groups", "3")]), "sirf1 on tiny: groups = 3: the device has 4 members, which cannot be divided evenly into 3 groups");
     // Six chips, yet on three channels.
     let chips = [("member", "chip"), ("channels", "3"), ("chips_per_channel", "2")];
-    assert_eq!(refusal(&chips), "sirf1 on tiny: 2 mirror groups of equally many channels cannot be made of 3");
+    assert_eq!(refusal(&chips), "sirf1 on tiny: 3 channels cannot be divided evenly into 2 mirror groups");
     assert_eq!(refusal(&[&chips[..], &[("allocation", "static")]].concat()), refusal(&chips));
     assert_eq!(refusal(&[("groups", "0")]), "groups = 0: allowed is a whole number from 1 to 64");
     assert_eq!(refusal(&[("groups", "two")]), "groups = two: allowed is a whole number from 1 to 64");

@@ -380,7 +380,7 @@ fn losses_are_one_story() {
     let failed = &result["requests"]["failed"];
     let no_space = failed["no_space"].as_u64().unwrap();
     assert!(no_space > 0);
-    let said = format!("{no_space} of 100 requests failed for lack of space: no page is left where what they write belongs");
+    let said = format!("{no_space} of 100 requests failed for lack of space: parts of the device have failed, and no free page is left");
     assert!(told.iter().any(|text| text.starts_with(&said)), "{told:?}");
 }
 
@@ -412,5 +412,5 @@ fn steady_is_reached_or_it_is_said_that_it_is_not() {
     assert_eq!(precondition, reached("random:20").0);
     let (precondition, told) = reached("random:0.5");
     assert_eq!(precondition["steady"], false);
-    assert!(told[0].starts_with("collection was not steady after 0.5 times"), "{told:?}");
+    assert!(told[0].starts_with("GC did not reach steady state although 0.5 times"), "{told:?}");
 }

@@ -79,7 +79,7 @@ fn warnings_of_failures(simulation: &Simulation, result: &serde_json::Value) -> 
     }
     if let lost @ 1.. = result["losses"]["pages_not_rebuilt"].as_u64().unwrap_or(0) {
         let pages = if lost == 1 { "page was" } else { "pages were" };
-        warnings.push(format!("{lost} lost {pages} not rebuilt by the end of the run, counting pages of redundancy"));
+        warnings.push(format!("{lost} {pages} not rebuilt by the end of the run, counting pages of redundancy"));
     }
     warnings
 }
