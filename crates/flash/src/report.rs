@@ -51,7 +51,7 @@ impl Flash {
         &self.channels
     }
 
-    /// Time that a channel's bus was in use before `time_ns`, which no transfer after the one under way began before, by the cause of the
+    /// Time that a channel's bus was in use before `time_ns`, which no transfer after the one in progress began before, by the cause of the
     /// work.
     pub fn bus_busy_ns(&self, channel: u32, time_ns: u64) -> [u64; Cause::COUNT] {
         let channel = &self.channels[channel as usize];
@@ -74,7 +74,7 @@ impl Flash {
         busy_ns
     }
 
-    /// The cause that work under way will have been counted under when it ends: of several reads together, that of the last.
+    /// The cause that work in progress will have been counted under when it ends: of several reads together, that of the last.
     fn cause_of_work(&self, unit: &Unit) -> Cause {
         let mut record = &self.records[unit.current as usize];
         if matches!(record.work, WorkKind::Read | WorkKind::MoveRead) {
@@ -90,7 +90,7 @@ impl Flash {
         self.units.iter().any(|unit| !unit.is_idle() && unit.since_ns < time_ns)
     }
 
-    // ---- what is under way ----
+    // ---- what is in flight ----
 
     /// GC runs, by what they are: looks at all planes.
     pub fn gc_runs_under_way(&self) -> GcUnderWay {
@@ -164,7 +164,7 @@ impl Flash {
         self.has_failures() && planes.any(|plane| self.blocks.planes[plane as usize].in_use)
     }
 
-    /// Whether the page stands for versions that found no place.
+    /// Whether the page stands for versions that could not be allocated.
     pub fn is_unplaced_page(&self, ppn: Ppn) -> bool {
         ppn == self.faults.lost
     }

@@ -16,7 +16,7 @@ use crate::numbering::{Divisor, Site, ppn_limit};
 use crate::{ACTIONS, Completion, Counts, Done, FlashFault, GcCounts, GcQuery, Held, MapEvent, MemberLoad, Placement, Settings, Slice};
 use flashraid_vocabulary::{Cause, Geometry, MemberId, Observer, Ppn, memory};
 
-/// Page operations in flight for which there is room without growing.
+/// Page operations in flight for which there is space without growing.
 const ROOM: usize = 1 << 21;
 
 /// The flash of one device.
@@ -171,7 +171,7 @@ impl Flash {
         self.now_ns
     }
 
-    /// Time of the earliest event, `u64::MAX` if nothing is under way.
+    /// Time of the earliest event, `u64::MAX` if nothing is in flight.
     #[inline]
     pub fn next_event_ns(&self) -> u64 {
         self.events.first_ns()

@@ -110,7 +110,7 @@ impl Simulation {
         self.with(py, |simulation| simulation.advance_until(time_ns))?.map_err(to_python)
     }
 
-    /// Time of the next event, or None if nothing is under way.
+    /// Time of the next event, or None if nothing is in flight.
     fn next_event_time(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         self.with(py, |simulation| simulation.next_event_ns())
     }

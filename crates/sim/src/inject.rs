@@ -23,7 +23,7 @@ pub struct Injected {
     pub request: u64,
     /// Whether a spare chip took the place of a dead one.
     pub spare: bool,
-    /// Host pages that nothing can bring back right after it.
+    /// Host pages that nothing can rebuild right after it.
     pub pages_lost: u64,
 }
 

@@ -106,7 +106,7 @@ impl Simulation {
         with_engine!(&self.engine, engine => engine.now_ns())
     }
 
-    /// Time of the next event, if anything is under way.
+    /// Time of the next event, if anything is in flight.
     pub fn next_event_ns(&self) -> Option<u64> {
         with_engine!(&self.engine, engine => engine.next_event_ns())
     }
@@ -199,7 +199,7 @@ impl Simulation {
         with_engine!(&mut self.engine, engine => std::mem::take(&mut engine.completed))
     }
 
-    /// Writes what the buffer holds to flash, and the parities that are put off, and returns what that cost. It is for the end of a run, when nothing is in
+    /// Writes what the buffer holds to flash, and the parities that are deferred, and returns what that cost. It is for the end of a run, when nothing is in
     /// flight: a result taken afterwards would count it as the workload's.
     pub(crate) fn drain(&mut self) -> Result<Value, Halted> {
         with_engine!(&mut self.engine, engine => {

@@ -264,7 +264,7 @@ fn examine_with_map(
     found
 }
 
-/// The unit on which a version of a page lies, or lay when it was lost; none if that is not known, as of a page that found no place.
+/// The unit on which a version of a page lies, or lay when it was lost; none if that is not known, as of a page that could not be allocated.
 pub(crate) fn unit_of_version(flash: &Flash, protects: Protects, page: MemberPage, version: Version) -> Option<u32> {
     let ppn = flash.lookup(page, version)?;
     let is_bound = !matches!(flash.settings().placement, Placement::Groups(_));

@@ -531,9 +531,7 @@ fn nvram_is_a_cost_of_its_own() {
         "{small:?}"
     );
     assert!(warnings("ppc", &[]).is_empty() && warnings("raid5", &[("page_bytes", "16KiB")]).is_empty());
-    assert!(
-        warnings("no-pc", &[])[0].starts_with("no-pc without a write buffer in NVRAM (nvram_buffer_bytes = 0) is the same as raid5")
-    );
+    assert!(warnings("no-pc", &[])[0].starts_with("no-pc without a write buffer in NVRAM (nvram_buffer_bytes = 0) is the same as raid5"));
     assert!(warnings("no-pc", &[("nvram_buffer_bytes", "32KiB")]).is_empty());
 }
 
@@ -810,8 +808,14 @@ fn an_ftl_instance_owns_what_the_scheme_allows() {
 #[test]
 fn mirror_groups_are_of_whole_channels() {
     let refusal = |pairs: &[(&str, &str)]| on("tiny", "sirf1", pairs).unwrap_err();
-    assert_eq!(refusal(&[("channels", "5")]), "sirf1 on tiny: groups = 2: the device has 5 members, which cannot be divided evenly into 2 groups");
-    assert_eq!(refusal(&[("groups", "3")]), "sirf1 on tiny: groups = 3: the device has 4 members, which cannot be divided evenly into 3 groups");
+    assert_eq!(
+        refusal(&[("channels", "5")]),
+        "sirf1 on tiny: groups = 2: the device has 5 members, which cannot be divided evenly into 2 groups"
+    );
+    assert_eq!(
+        refusal(&[("groups", "3")]),
+        "sirf1 on tiny: groups = 3: the device has 4 members, which cannot be divided evenly into 3 groups"
+    );
     // Six chips, yet on three channels.
     let chips = [("member", "chip"), ("channels", "3"), ("chips_per_channel", "2")];
     assert_eq!(refusal(&chips), "sirf1 on tiny: 3 channels cannot be divided evenly into 2 mirror groups");

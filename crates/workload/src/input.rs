@@ -370,7 +370,7 @@ impl Input {
                 if looked_at == 0 {
                     return Ok(Ok(false));
                 }
-                // The last line has no newline of its own; the padding leaves room for one.
+                // The last line has no newline of its own; the padding leaves space for one.
                 self.buffer[self.filled] = b'\n';
                 self.filled += 1;
                 self.complete = self.filled;
@@ -385,7 +385,7 @@ impl Input {
         self.complete = memchr::memrchr(b'\n', &self.buffer[looked_at..self.filled]).map_or(0, |last| looked_at + last + 1);
     }
 
-    /// Moves what is not parsed to the front and reads more behind it, for which there must be room; returns how much.
+    /// Moves what is not parsed to the front and reads more behind it, for which there must be space; returns how much.
     fn fill(&mut self) -> Result<usize, TraceError> {
         if self.is_at_end {
             return Ok(0);

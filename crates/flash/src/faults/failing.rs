@@ -7,7 +7,7 @@ use crate::nand::records::{Record, WorkKind};
 use flashraid_vocabulary::{Fault, Part, Ppn};
 
 impl Flash {
-    /// Something goes wrong, now. The part must exist (`Settings::part_exists`). Page operations under way on what dies take their time and fail;
+    /// Something goes wrong, now. The part must exist (`Settings::part_exists`). Page operations in flight on what dies take their time and fail;
     /// programs that nothing can take any more fail at once: their completions must be taken before the next event.
     pub fn fail(&mut self, fault: &Fault) {
         self.faults.any = true;
@@ -27,7 +27,7 @@ impl Flash {
                         self.collect_if_starved(plane);
                     }
                 }
-                (None, _) => self.planes_of(&part).into_iter().for_each(|plane| self.kill_plane(plane)),
+                (None, _) => self.planes_of(&part).into_iter().for_each(|plane| self.fail_plane(plane)),
             },
         }
         for domain in 0..self.domains.len() as u32 {
@@ -38,7 +38,7 @@ impl Flash {
         (0..self.channels.len() as u32).for_each(|channel| self.kick(channel));
     }
 
-    fn kill_plane(&mut self, plane: u32) {
+    fn fail_plane(&mut self, plane: u32) {
         let state = &self.blocks.planes[plane as usize];
         if state.dead {
             return;

@@ -143,7 +143,7 @@ impl Flash {
         &mut self.loads[member as usize]
     }
 
-    // ---- what stands still meanwhile ----
+    // ---- what is blocked meanwhile ----
 
     /// Keeps host work off the units that a GC run blocks, or lets it on again.
     pub(super) fn block_units(&mut self, plane: u32, blocked: bool) {

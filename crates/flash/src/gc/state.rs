@@ -59,7 +59,7 @@ impl Gc {
     }
 }
 
-/// Which GC runs are under way.
+/// Which GC runs are in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcUnderWay {
     /// Of data pages, moved page by page.
@@ -68,7 +68,7 @@ pub struct GcUnderWay {
     pub merges: bool,
     /// Of translation pages.
     pub of_map: bool,
-    /// Of a cold block, for static wear levelling.
+    /// Of a cold block, for static wear leveling.
     pub for_wear: bool,
 }
 

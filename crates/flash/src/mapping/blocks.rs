@@ -63,7 +63,7 @@ pub struct Block {
     pub written: u16,
     /// Dispatched reads that have not ended: the block must not be erased.
     pub reads: u16,
-    /// Programmed pages whose operation has not ended, and pages whose program is under way.
+    /// Programmed pages whose operation has not ended, and pages whose program is in flight.
     pub pending: u16,
     /// State.
     pub state: BlockState,
@@ -114,7 +114,7 @@ pub struct Plane {
     /// Blocks from here on were never used.
     fresh: u32,
     most_erases: u32,
-    /// Erased blocks that were used before, by erase count (dynamic wear levelling) or by the order in which they were freed.
+    /// Erased blocks that were used before, by erase count (dynamic wear leveling) or by the order in which they were freed.
     erased: BinaryHeap<Reverse<(u32, u16)>>,
     frees: u32,
 }
@@ -298,7 +298,7 @@ impl Blocks {
 
     fn next_free(&mut self, plane: u32) -> u16 {
         let state = &mut self.planes[plane as usize];
-        // A block never used has no erases, so it comes before any other under dynamic wear levelling too.
+        // A block never used has no erases, so it comes before any other under dynamic wear leveling too.
         if state.fresh < state.blocks {
             state.fresh += 1;
             (state.fresh - 1) as u16

@@ -1,4 +1,4 @@
-//! Versions of pages: which physical page each one names, and what becomes of the page that it named before.
+//! Versions of pages: which physical page each one names, and how the page that it named before is handled.
 
 use super::blocks::BlockState;
 use crate::Flash;
@@ -22,7 +22,7 @@ impl Flash {
     #[inline]
     pub fn commit(&mut self, record: u32) {
         let Record { slot, ppn, version, keep_base, .. } = self.records[record as usize];
-        if self.has_failures() && self.is_unplaced(record) {
+        if self.has_failures() && self.is_unallocated(record) {
             self.lose_version(version, slot, keep_base);
         } else {
             self.name(version, slot, Ppn(ppn), keep_base);

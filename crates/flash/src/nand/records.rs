@@ -10,13 +10,13 @@ pub(crate) enum WorkKind {
     Read,
     /// Program for a plan.
     Program,
-    /// Collector's read of a page to move.
+    /// GC's read of a page to move.
     MoveRead,
-    /// Collector's program of a moved page.
+    /// GC's program of a moved page.
     MoveProgram,
-    /// Collector's move inside the plane.
+    /// GC's move inside the plane.
     CopyBack,
-    /// Collector's erase.
+    /// GC's erase.
     Erase,
 }
 

@@ -279,7 +279,7 @@ impl Flash {
         first + number
     }
 
-    /// Takes the promised page for a program that starts now.
+    /// Takes the reserved page for a program that starts now.
     fn give_page(&mut self, id: u32, plane: u32) -> Ppn {
         let Record { domain, slot, version, member, cause, owner, .. } = self.records[id as usize];
         self.maps.prefetch(slot); // for the end of the program

@@ -84,7 +84,7 @@ impl Flash {
     // ---- queues ----
 
     /// Queues a page operation of the plan of `owner`, which completions name again. A read must be of a written version: it is bound to the page that holds it now, which is
-    /// not erased before the read ends. A program's page is chosen when it starts; it uses a page promised by `reserve_page`.
+    /// not erased before the read ends. A program's page is chosen when it starts; it uses a page reserved by `reserve_page`.
     /// Returns the record, or `None` for a read of a version that is not written.
     #[inline]
     pub fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
@@ -134,7 +134,7 @@ impl Flash {
         self.bind(id);
     }
 
-    /// Queues a program for which a page of its domain is promised: at its unit, if the domain has no other and a page for each promise, else
+    /// Queues a program for which a page of its domain is reserved: at its unit, if the domain has no other and a page for each reservation, else
     /// in the domain. If nothing of the domain lives, it fails.
     #[inline]
     pub(crate) fn queue_program(&mut self, id: u32) {
@@ -143,7 +143,7 @@ impl Flash {
         let domain = &self.domains[domain_id as usize];
         self.records[id as usize].plane = domain.plane;
         if domain.single_unit() && domain.free_pages >= domain.reserved {
-            if self.hybrid.is_none() || !self.has_failures() || self.keeps_promise(id) {
+            if self.hybrid.is_none() || !self.has_failures() || self.keeps_reservation(id) {
                 self.bind_program(id);
             }
         } else if domain.living_planes == 0 {

@@ -35,7 +35,7 @@ const WANTS: usize = Priority::COUNT * PHASES as usize;
 /// Bits of `Unit::filled` that belong to the urgent class.
 pub(super) const URGENT_QUEUES: u16 = 0b11;
 
-/// An LUN.
+/// A LUN.
 #[derive(Clone, Debug)]
 pub struct Unit {
     /// Its channel, its number there, and the bit of that number.

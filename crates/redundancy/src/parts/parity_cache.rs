@@ -1,8 +1,8 @@
-//! Which stripes have their parity in NVRAM, and which of them leaves next: the *decided* state of schemes that delay parities (SPEC 4.2, 4.4).
+//! Which stripes have their parity in NVRAM, and which of them leaves next: the *decided* state of schemes that defer parities (SPEC 4.2, 4.4).
 //!
 //! It moves with `decide`, in the order of requests, so hits, victims and costs do not depend on timing. An update of a stripe that has no entry, while
 //! all are taken, makes a victim leave: a commit of the victim is decided first, and the update requires it. The victim is chosen from decided
-//! state alone: it may be a stripe whose operations are under way; then its commit waits for them at the stripe's lock (`Replacement`).
+//! state alone: it may be a stripe whose operations are in flight; then its commit waits for them at the stripe's lock (`Replacement`).
 //!
 //! A stripe all of whose strips are trimmed has no entry any more, but what NVRAM holds of it stays until the trim has ended. So its place
 //! is taken before that of a victim, and whoever takes it requires a commit of that stripe, too, which will find nothing to do.
@@ -21,7 +21,7 @@ const NIL: u32 = u32::MAX;
 pub struct Replacement {
     /// Weight of recency against cost, in thousandths: 1000 is plain LRU.
     pub alpha: u32,
-    /// Entries of the last updates, half as many as there are entries, are no victims. Such an update may be under way, and a victim's commit waits for it,
+    /// Entries of the last updates, half as many as there are entries, are no victims. Such an update may be in progress, and a victim's commit waits for it,
     /// as do the updates that want its place: one after the other, where a cheap entry is always the newest. It stands for SPEC's "never a
     /// locked stripe", which is a matter of timing. It changes nothing about LRU.
     pub spares_recent: bool,
@@ -173,7 +173,7 @@ impl ParityCache {
         self.stripe(stripe).written |= strips as u32;
     }
 
-    /// The parity of a stripe is on flash: its place is free, unless updates that are under way need it.
+    /// The parity of a stripe is on flash: its place is free, unless updates that are in flight need it.
     pub fn committed(&mut self, stripe: StripeId) {
         if let Some(entry) = self.entry_of(stripe).filter(|_| self.stripes[stripe.0 as usize].pending == 0) {
             self.remove(entry);

@@ -19,7 +19,7 @@
 //! method that reads nothing that is lost: RMW, by which the parity goes on holding a lost strip
 //! that does not change; RCW for one that does, or with the parity lost. If there is neither, as more is lost than one parity makes up
 //! for, the data are written and the parity counts as lost, so that nothing wrong is ever computed of it. Old content that is lost and of which
-//! the host overwrites a part is computed first. What finds no place is held by the parity, or goes without one.
+//! the host overwrites a part is computed first. What cannot be allocated is held by the parity, or goes without one.
 
 use crate::parts::bits::{self, Bits};
 use crate::parts::stripe::{Guard, Losses, Stripe, Sum};
@@ -115,7 +115,7 @@ impl<M: StripeMap> Raid<M> {
         Operation::background(kind, stripe, self.map.first(stripe), space)
     }
 
-    /// An operation that makes the parity anew of the newest versions.
+    /// An operation that recomputes the parity of the newest versions.
     pub fn commit(&self, stripe: StripeId) -> Operation {
         self.background(OperationKind::Commit, stripe, self.map.row(stripe).parity_bit())
     }
@@ -150,8 +150,8 @@ impl<M: StripeMap> Raid<M> {
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
-        if outcomes.unplaced != 0 {
-            return end_without(operation, outcomes.unplaced, stripe);
+        if outcomes.unallocated != 0 {
+            return end_without(operation, outcomes.unallocated, stripe);
         }
         match operation.kind {
             OperationKind::Read => self.read(operation, stripe, view, wave),
@@ -296,7 +296,7 @@ impl<M: StripeMap> Raid<M> {
         }
     }
 
-    /// Counts a delayed parity that was brought to flash.
+    /// Counts a deferred parity that was brought to flash.
     pub fn count_commit(&mut self) {
         self.updates.committed += 1;
     }
@@ -443,13 +443,13 @@ impl<M: StripeMap> Raid<M> {
     }
 }
 
-/// How a write or trim ends whose last wave found no place on the members `unplaced`: without these pages, if what the host wrote
+/// How a write or trim ends whose last wave could not be allocated on the members `unallocated`: without these pages, if what the host wrote
 /// can be read or computed all the same, and nothing becomes lost that was not (SPEC 0.1 e, 0.6); else it fails.
-pub fn end_without<R: Row>(operation: &Operation, unplaced: u64, stripe: &Stripe<R>) -> Step {
+pub fn end_without<R: Row>(operation: &Operation, unallocated: u64, stripe: &Stripe<R>) -> Step {
     let row = &stripe.row;
     let (written, trimmed) = if operation.kind == OperationKind::Trim { (0, operation.strips) } else { (operation.strips, 0) };
     let programmed = written | operation.restored;
-    let missing = bits::of(Bits(programmed).filter(|strip| unplaced & row.members(1 << strip) != 0));
+    let missing = bits::of(Bits(programmed).filter(|strip| unallocated & row.members(1 << strip) != 0));
     let mut after = *stripe;
     // Only RMW leaves the strips dirty that it does not change; and without a method there is no parity.
     let keeps_others = matches!(operation.method, Method::Rmw | Method::None);
@@ -459,7 +459,7 @@ pub fn end_without<R: Row>(operation: &Operation, unplaced: u64, stripe: &Stripe
         current: stripe.lost.current & !(programmed | trimmed) | missing,
         base: stripe.lost.base & after.dirty,
         copy: stripe.lost.copy & after.dirty,
-        parity: operation.method == Method::None || unplaced & row.parity_bit() != 0,
+        parity: operation.method == Method::None || unallocated & row.parity_bit() != 0,
     };
     if stripe.may_become(&after, written) { Step::Done } else { Step::Failed(Failure::NoSpace) }
 }

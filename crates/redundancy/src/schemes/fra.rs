@@ -96,7 +96,7 @@ impl<M: StripeMap> Fra<M> {
         if operation.space & stripe.row.parity_bit() != 0 {
             return self.raid.plan(operation, outcomes, stripe, |_| Method::FullStripe, view, wave); // the fill
         }
-        if outcomes.unplaced != 0 {
+        if outcomes.unallocated != 0 {
             return Step::Failed(Failure::NoSpace);
         }
         let merged = self.raid.merged(operation, &stripe.row, view);
@@ -154,7 +154,7 @@ impl<M: StripeMap> Fra<M> {
 
     /// Computes and programs the parity of the newest versions.
     fn commit(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) -> Step {
-        if outcomes.unplaced != 0 {
+        if outcomes.unallocated != 0 {
             return Step::Failed(Failure::NoSpace);
         }
         if operation.step == 0 && (stripe.dirty == 0 || stripe.lost.current != 0) {

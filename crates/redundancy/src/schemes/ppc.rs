@@ -108,11 +108,11 @@ const GC_SEMIVALID: Parameter = Parameter {
 /// PPC over the stripes of `map`, as `ppc` or as `ca-ppc`. `replacement` is the rule that chooses victims of the cache.
 pub fn over(name: &str, map: impl StripeMap, build: &Build, replacement: Replacement) -> Result<Box<dyn Scheme>, ParameterError> {
     // Each entry may pin one page in a member (SPEC 4.2). Members that cannot hold their own pages are refused elsewhere.
-    let (entries, room) = (entries(build, map.stripes())?, build.pages_held.checked_sub(build.pages_per_member));
-    if let Some(room) = room.filter(|room| entries > *room) {
-        let most = u64::from(room) * u64::from(build.page_bytes);
+    let (entries, space) = (entries(build, map.stripes())?, build.pages_held.checked_sub(build.pages_per_member));
+    if let Some(space) = space.filter(|space| entries > *space) {
+        let most = u64::from(space) * u64::from(build.page_bytes);
         let text =
-            format!("parity_cache_bytes: members have space for {room} semivalid pages, one for each entry: allowed is at most {most}");
+            format!("parity_cache_bytes: members have space for {space} semivalid pages, one for each entry: allowed is at most {most}");
         return Err(ParameterError(text));
     }
     let rule = Ppc {

@@ -42,7 +42,7 @@ fn delays(course: &Course) -> Vec<String> {
         let named = named.into_iter().filter(|(_, bits)| !bits.is_empty()).map(|(name, bits)| name.to_string() + &bits);
         named.chain(sources.deferred.then(|| "delayed".to_string())).collect::<Vec<_>>().join(" ^ ")
     };
-    course.changes.iter().filter_map(|change| if let Change::Delay(_, sources) = change { Some(words(*sources)) } else { None }).collect()
+    course.changes.iter().filter_map(|change| if let Change::Defer(_, sources) = change { Some(words(*sources)) } else { None }).collect()
 }
 
 fn reads(course: &Course) -> usize {
@@ -284,7 +284,7 @@ fn trims() {
     let mut host = filled("ppc", &[]);
     let course = only(host.trim(1, 1));
     assert_eq!((course.waves.len(), course.end), (0, Step::Done));
-    assert_eq!(course.changes, [Change::Delay(page(4), Sources::default()), Change::Retire(page(1))]);
+    assert_eq!(course.changes, [Change::Defer(page(4), Sources::default()), Change::Retire(page(1))]);
     assert_eq!((host.flash.current(page(1)), host.flash.held(Version::Base), deferred(&host)), (None, 1, 0));
     host.check();
     // One read if the strip is associated.

@@ -25,7 +25,7 @@ pub(super) struct Departures {
     pub(super) pages: FxHashMap<u32, (u32, u32)>,
 }
 
-/// What the buffer knows of a page: sectors that it holds, and whether all others are zero, as a trim is under way.
+/// What the buffer knows of a page: sectors that it holds, and whether all others are zero, as a trim is in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeldSectors {
     /// Sectors in the buffer.

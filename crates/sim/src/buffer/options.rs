@@ -30,6 +30,6 @@ pub struct BufferOptions {
     pub kind: BufferKind,
     /// Pages that it holds.
     pub pages: u64,
-    /// Time in which it answers.
+    /// Access time.
     pub answer_ns: u64,
 }

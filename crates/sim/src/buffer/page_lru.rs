@@ -41,7 +41,7 @@ pub struct PageLru {
 }
 
 impl PageLru {
-    /// Room for `capacity` pages, at least one.
+    /// Space for `capacity` pages, at least one.
     pub fn new(capacity: u32) -> Self {
         let capacity = capacity as usize;
         let table = HashTable::new(capacity);
@@ -59,7 +59,7 @@ impl PageLru {
         self.count
     }
 
-    /// Whether there is no room for another page.
+    /// Whether there is no space for another page.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.count == self.capacity
@@ -93,7 +93,7 @@ impl PageLru {
         }
     }
 
-    /// Takes in a page that is not there, as the most recently used one; there must be room. Returns its entry.
+    /// Takes in a page that is not there, as the most recently used one; there must be space. Returns its entry.
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, sectors: u64) -> u32 {
         debug_assert!(!self.is_full() && self.find(lpn).is_none());

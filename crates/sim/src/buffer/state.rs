@@ -4,7 +4,7 @@ use super::departures::Departures;
 use super::on_flash::SectorsOnFlash;
 use super::options::{BufferKind, BufferOptions, MOST_PAGE_BYTES, SECTOR_BYTES};
 use super::page_lru::PageLru;
-use super::room::{Room, Waiter};
+use super::slots::{Slots, Waiter};
 use super::stripe_lru::StripeLru;
 use super::victim::Victim;
 #[cfg(feature = "mutants")]
@@ -32,7 +32,7 @@ pub struct Counts {
     pub evictions: u64,
     /// Pages that left so.
     pub pages_written_out: u64,
-    /// Writes of pages that left NVRAM, whose request was answered long ago, that failed for lack of space: what they held is gone.
+    /// Writes of pages that left NVRAM, whose request was acknowledged long ago, that failed for lack of space: what they held is gone.
     pub failed_no_space: u64,
     /// The same, that failed because flash had lost data that they needed.
     pub failed_lost: u64,
@@ -55,9 +55,9 @@ pub struct Buffer {
     pub counts: Counts,
     pub(super) on_flash: SectorsOnFlash,
     pub(super) departures: Departures,
-    room: Room,
-    /// Requests with a page that finds its place: when it is answered, and the request.
-    answers: VecDeque<(u64, u32)>,
+    slots: Slots,
+    /// Requests with a page that finds its place: when it is acknowledged, and the request.
+    completions: VecDeque<(u64, u32)>,
     answer_ns: u64,
     /// Lent: numbers of discarded pages, and who goes on.
     numbers: Vec<u64>,
@@ -68,7 +68,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Room for pages (at least one) of `page_bytes` (at most `MOST_PAGE_BYTES`) out of `space_pages`, in stripes of at most `width`,
+    /// Space for pages (at least one) of `page_bytes` (at most `MOST_PAGE_BYTES`) out of `space_pages`, in stripes of at most `width`,
     /// which `grouping` knows.
     pub fn new(options: BufferOptions, space_pages: u64, page_bytes: u32, grouping: Grouping, width: u32) -> Self {
         let BufferOptions { kind, pages, answer_ns } = options;
@@ -76,7 +76,7 @@ impl Buffer {
         let shift = (page_bytes / SECTOR_BYTES).trailing_zeros();
         // Pages are numbered with 30 bits.
         let capacity = pages.min(space_pages) as u32;
-        let (pages, room) = match kind {
+        let (pages, slots) = match kind {
             BufferKind::Dram => (BufferedPages::Dram(PageLru::new(capacity)), u64::MAX),
             BufferKind::Nvram(rule) => (BufferedPages::Nvram(StripeLru::new(capacity, grouping, width, rule)), pages),
         };
@@ -85,8 +85,8 @@ impl Buffer {
             counts: Counts::default(),
             on_flash: SectorsOnFlash::new(space_pages, shift),
             departures: Departures::default(),
-            room: Room::new(room),
-            answers: VecDeque::new(),
+            slots: Slots::new(slots),
+            completions: VecDeque::new(),
             answer_ns,
             numbers: Vec::new(),
             woken: reserved(MOST_WOKEN),
@@ -116,7 +116,7 @@ impl Buffer {
         }
     }
 
-    /// Whether there is no room for another page before one has left.
+    /// Whether there is no space for another page before one has left.
     #[inline]
     pub fn is_full(&self) -> bool {
         match &self.pages {
@@ -183,12 +183,12 @@ impl Buffer {
         }
     }
 
-    /// Takes in a page that is not there; there must be room. Returns its entry.
+    /// Takes in a page that is not there; there must be space. Returns its entry.
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, sectors: u64) -> u32 {
         match &mut self.pages {
             BufferedPages::Dram(pages) => pages.insert(lpn, sectors),
-            BufferedPages::Nvram(pages) => pages.insert(lpn, sectors, self.room.take_in()),
+            BufferedPages::Nvram(pages) => pages.insert(lpn, sectors, self.slots.take_in()),
         }
     }
 
@@ -259,7 +259,7 @@ impl Buffer {
             BufferedPages::Nvram(pages) => {
                 pages.remove_range(first, end, &mut self.numbers);
                 for number in self.numbers.drain(..) {
-                    self.room.discard(number, &mut self.woken);
+                    self.slots.discard(number, &mut self.woken);
                 }
                 self.wake(now_ns, startable);
             }
@@ -268,28 +268,28 @@ impl Buffer {
 
     // ---- room ----
 
-    /// Whether pages wait for room.
-    pub fn is_short_of_room(&self) -> bool {
-        self.room.is_short()
+    /// Whether pages wait for space.
+    pub fn waits_for_slots(&self) -> bool {
+        self.slots.has_waiting()
     }
 
     /// Operation `operation` writes pages out of which the one with this number was taken in last. Returns whether it has to wait for it.
     pub fn waits_for_admission(&mut self, number: u64, operation: u32) -> bool {
-        let waits = !self.room.is_admitted(number);
+        let waits = !self.slots.is_admitted(number);
         if waits {
-            self.room.wait(number, Waiter::Operation(operation));
+            self.slots.wait(number, Waiter::Operation(operation));
         }
         waits
     }
 
     /// A page has left, and gives its slot back. Operations that may start now are appended to `startable`.
-    pub fn give_back(&mut self, _lpn: Lpn, now_ns: u64, startable: &mut Vec<u32>) {
+    pub fn release(&mut self, _lpn: Lpn, now_ns: u64, startable: &mut Vec<u32>) {
         #[cfg(feature = "mutants")]
         if self.mutant == Some(BufferFault::ForgetRewritten) {
             self.discard(_lpn.0, _lpn.0 + 1, now_ns, startable);
         }
         if self.survives_power_loss() {
-            self.room.give_back(&mut self.woken);
+            self.slots.release(&mut self.woken);
             self.wake(now_ns, startable);
         }
     }
@@ -297,7 +297,7 @@ impl Buffer {
     fn wake(&mut self, now_ns: u64, startable: &mut Vec<u32>) {
         for waiter in self.woken.drain(..) {
             match waiter {
-                Waiter::Request(request) => self.answers.push_back((now_ns + self.answer_ns, request)),
+                Waiter::Request(request) => self.completions.push_back((now_ns + self.answer_ns, request)),
                 Waiter::Operation(operation) => startable.push(operation),
             }
         }
@@ -342,30 +342,30 @@ impl Buffer {
 
     // ---- answers ----
 
-    /// The request needs pages of which the one with this number was taken in last: it is answered some time after that one has its place.
+    /// The request needs pages of which the one with this number was taken in last: it is acknowledged some time after that one has its place.
     #[inline]
-    pub fn answer_later(&mut self, now_ns: u64, request: u32, number: u64) {
-        if self.room.is_admitted(number) {
-            self.answers.push_back((now_ns + self.answer_ns, request));
+    pub fn complete_later(&mut self, now_ns: u64, request: u32, number: u64) {
+        if self.slots.is_admitted(number) {
+            self.completions.push_back((now_ns + self.answer_ns, request));
         } else {
-            self.room.wait(number, Waiter::Request(request));
+            self.slots.wait(number, Waiter::Request(request));
         }
     }
 
-    /// Time in which it answers.
+    /// Access time.
     pub fn answer_ns(&self) -> u64 {
         self.answer_ns
     }
 
     /// When the next answer is due; `u64::MAX` for never.
     #[inline]
-    pub fn next_answer_ns(&self) -> u64 {
-        self.answers.front().map_or(u64::MAX, |answer| answer.0)
+    pub fn next_completion_ns(&self) -> u64 {
+        self.completions.front().map_or(u64::MAX, |answer| answer.0)
     }
 
     /// Takes the next answer: when, and which request.
-    pub fn take_answer(&mut self) -> Option<(u64, u32)> {
-        self.answers.pop_front()
+    pub fn take_completion(&mut self) -> Option<(u64, u32)> {
+        self.completions.pop_front()
     }
 }
 

@@ -60,7 +60,7 @@ pub struct StripeLru {
 }
 
 impl StripeLru {
-    /// Room for `capacity` pages, at least one, of stripes of at most `width` pages, which `grouping` knows.
+    /// Space for `capacity` pages, at least one, of stripes of at most `width` pages, which `grouping` knows.
     pub fn new(capacity: u32, grouping: Grouping, width: u32, rule: VictimRule) -> Self {
         let capacity = capacity as usize;
         let orders = if rule == VictimRule::LargestGroup { width as usize } else { 1 };
@@ -98,7 +98,7 @@ impl StripeLru {
         self.count
     }
 
-    /// Whether there is no room for another page.
+    /// Whether there is no space for another page.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.count == self.capacity
@@ -133,7 +133,7 @@ impl StripeLru {
         self.write(group);
     }
 
-    /// Takes in a page that is not there, whose group is the one written last; there must be room. Returns its entry.
+    /// Takes in a page that is not there, whose group is the one written last; there must be space. Returns its entry.
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, sectors: u64, number: u64) -> u32 {
         debug_assert!(!self.is_full() && self.find(lpn).is_none());
@@ -179,7 +179,7 @@ impl StripeLru {
         self.remove(group, pages);
     }
 
-    /// Takes out every page from `first` on, before `end`, at a cost of the range or of the room, whichever is less. Their numbers are appended
+    /// Takes out every page from `first` on, before `end`, at a cost of the range or of the space, whichever is less. Their numbers are appended
     /// to `numbers`.
     pub fn remove_range(&mut self, first: u64, end: u64, numbers: &mut Vec<u64>) {
         if (end - first) / u64::from(self.width) <= self.groups.len() as u64 {

@@ -198,7 +198,7 @@ impl Device {
     }
 
     /// Page versions that a member's data chips can hold and still be collected. (Under hybrid mapping semivalid
-    /// pages take no room from others, and merges commit as many as there are.)
+    /// pages take no space from others, and merges commit as many as there are.)
     pub(super) fn pages_held(&self) -> u32 {
         if self.mapping.is_hybrid() {
             return u32::MAX;

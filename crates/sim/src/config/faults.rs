@@ -12,7 +12,7 @@ pub(super) const ALLOWED: &str = "a comma-separated list of WHAT@WHEN, as in chi
 const PARTS: [(&str, usize); 7] = [("member", 1), ("channel", 1), ("chip", 2), ("die", 3), ("plane", 4), ("block", 5), ("page", 6)];
 /// What fails once, in a part that its numbers name.
 const ONCE: [&str; 2] = ["program", "erase"];
-/// The NVRAM that holds delayed parities.
+/// The NVRAM that holds deferred parities.
 const PARITY_CACHE: &str = "parity-cache";
 const WHAT: &str = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or \
                     erase: followed by the numbers of a part";
@@ -38,7 +38,7 @@ pub enum Trigger {
     Share(f64),
     /// When GC first does something.
     Gc,
-    /// When a commit of a delayed parity first runs.
+    /// When a commit of a deferred parity first runs.
     Commit,
     /// When a rebuild has passed this share of its stripes.
     Rebuild(f64),

@@ -74,7 +74,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let is_early = |fault: Option<EngineFault>, change: &Change| match change {
             Change::ReleaseBase(_) => commits && fault == Some(EngineFault::ReleaseBaseEarly),
             Change::ReleaseDeferred(_) => commits && fault == Some(EngineFault::ReleaseDeferredEarly),
-            Change::Delay(..) => !commits && fault == Some(EngineFault::DelayEarly),
+            Change::Defer(..) => !commits && fault == Some(EngineFault::DelayEarly),
             _ => false,
         };
         let fault = self.mutant.as_ref().map(|mutant| mutant.fault);
@@ -91,7 +91,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Whether what an operation programmed is forgotten at its end.
     pub(crate) fn forgets(&self, operation: &Operation, record: u32) -> bool {
         self.has_fault(EngineFault::KeepDeadMapping) && operation.kind == OperationKind::Repair
-            || self.has_fault(EngineFault::KeepUnplaced) && self.media.program(record).is_unplaced
+            || self.has_fault(EngineFault::KeepUnplaced) && self.media.program(record).is_unallocated
     }
 
     /// From now on the data buffer, which there must be, makes this fault whenever it can.

@@ -85,9 +85,9 @@ impl Mutant {
                 let bases = wave.operations.iter_mut().filter(|page_operation| page_operation.version == Version::Base);
                 bases.for_each(|read| read.version = Version::Current);
             }
-            EngineFault::ForgetDelay => wave.changes.retain(|change| !matches!(change, Change::Delay(..))),
+            EngineFault::ForgetDelay => wave.changes.retain(|change| !matches!(change, Change::Defer(..))),
             EngineFault::KeepInDeferred => wave.changes.iter_mut().for_each(|change| {
-                if let Change::Delay(_, sources) = change {
+                if let Change::Defer(_, sources) = change {
                     sources.reads = 0;
                 }
             }),
@@ -98,15 +98,15 @@ impl Mutant {
                 wave.operations.iter_mut().for_each(|program| program.sources.reads &= program.sources.reads.wrapping_sub(1));
             }
             EngineFault::RestartDeferred => wave.changes.iter_mut().for_each(|change| {
-                if let Change::Delay(_, sources) = change {
+                if let Change::Defer(_, sources) = change {
                     sources.deferred = false;
                 }
             }),
             EngineFault::ForgetTrimInDeferred if operation.kind == OperationKind::Trim => {
-                wave.changes.retain(|change| !matches!(change, Change::Delay(..)));
+                wave.changes.retain(|change| !matches!(change, Change::Defer(..)));
             }
             EngineFault::WidenWithoutDelay if operation.kind == OperationKind::Commit => {
-                wave.changes.retain(|change| !matches!(change, Change::Delay(..)));
+                wave.changes.retain(|change| !matches!(change, Change::Defer(..)));
             }
             EngineFault::RepairWithoutDeferred if is_repair => {
                 wave.operations.iter_mut().for_each(|program| program.sources.deferred = false);

@@ -67,7 +67,7 @@ struct Direction {
 
 /// What fio measures beside latencies: reads, writes and trims.
 pub(super) struct Rates {
-    /// End of the sample under way.
+    /// End of the sample in progress.
     sample_end_ns: u64,
     directions: [Direction; 3],
     failed: u64,

@@ -156,7 +156,7 @@ fn header(members: u32, channels: usize) -> Vec<String> {
     names
 }
 
-/// A row under way; each value is followed by a comma, the last by the end of the line.
+/// A row in progress; each value is followed by a comma, the last by the end of the line.
 struct RowWriter<'a>(&'a mut Vec<u8>);
 
 impl RowWriter<'_> {

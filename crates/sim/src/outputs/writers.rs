@@ -1,4 +1,4 @@
-//! The outputs under way: what the engine recorded is taken away from it and handed to each of them.
+//! The outputs in progress: what the engine recorded is taken away from it and handed to each of them.
 
 use super::asked::Outputs;
 use super::fio::{self, FioJob, Rates};
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// Records that may wait to be written.
 const MOST_WAITING: usize = 4096;
 
-/// The outputs under way.
+/// The outputs in progress.
 pub(crate) struct Writers {
     asked: Outputs,
     latency_log: Option<LatencyLog>,
@@ -30,7 +30,7 @@ pub(crate) struct Writers {
     hdr_log: Option<HdrLog>,
     timeline: Option<Timeline>,
     rates: Option<Rates>,
-    /// The interval under way. It sets the pace of writing even if nobody asked for intervals.
+    /// The interval in progress. It sets the pace of writing even if nobody asked for intervals.
     interval: Interval,
     is_measuring: bool,
     /// Whether a measured request has arrived: samples of fio, and the window of the timeline if none was asked for, begin there.
@@ -155,7 +155,7 @@ impl Writers {
         Ok(())
     }
 
-    /// The interval under way ends; every event before its end is processed.
+    /// The interval in progress ends; every event before its end is processed.
     fn end_interval<C: Content>(&mut self, engine: &mut Engine<C>) -> Result<(), RunError> {
         self.write(engine)?;
         self.write_interval(engine, self.interval.end_ns())?;

@@ -163,7 +163,7 @@ fn count_requests(path: &Path, config: &Config, progress: &mut dyn FnMut(Stage) 
     }
 }
 
-/// Writes the buffer and the parities that are put off to flash, checks what is stored then, and adds to the result the cost, which is not counted otherwise,
+/// Writes the buffer and the parities that are deferred to flash, checks what is stored then, and adds to the result the cost, which is not counted otherwise,
 /// and what was lost.
 fn drain(simulation: &mut Simulation, result: &mut serde_json::Value) -> Result<(), RunError> {
     let cost = simulation.drain()?;

@@ -87,7 +87,7 @@ pub(super) fn rule(key: &str) -> Option<Rule> {
             draw.is_hybrid().then(|| (draw.random.within(least, 4) * planes).to_string())
         }),
         "allocation" => Rule::By(|draw| {
-            // A strip and its copy are in one member, wherever it has room.
+            // A strip and its copy are in one member, wherever it has space.
             let words: &[&str] = match draw.entry.mirror_chips > 0 {
                 true => &["dynamic_member", "dynamic"],
                 false => &["dynamic_member", "dynamic_member", "static", "dynamic"],

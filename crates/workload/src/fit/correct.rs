@@ -8,13 +8,13 @@ const DISTANCE_SHARES: [f64; 23] =
     [0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99];
 /// Shares of the pages, from the least used, between which mean uses are compared.
 const USE_SHARES: [f64; 8] = [0.0, 0.5, 0.8, 0.9, 0.97, 0.99, 0.999, 1.0];
-/// Part of what is missing that is made up for at once.
+/// Share of the difference that is corrected at once.
 const STEP: f64 = 0.7;
 /// By how much smaller each step is than the one before.
 const DAMPING: f64 = 0.85;
 const LEAST_STEP: f64 = 0.1;
 
-/// What becomes of a value: pairs of what is measured and what is written down, both ascending, as logarithms (of 1 more).
+/// The mapping of values: pairs of what is measured and what is written down, both ascending, as logarithms (of 1 more).
 #[derive(Clone)]
 struct Curve(Vec<(f64, f64)>);
 
@@ -67,7 +67,7 @@ pub(super) struct Correction {
     updates: [f64; 2],
     /// Writes that are turned from clean to dirty pages; below 0 from dirty to clean.
     dirtied: f64,
-    /// Part of what is missing that is made up for next.
+    /// Share of the difference that is corrected next.
     step: f64,
 }
 

@@ -148,7 +148,7 @@ fn statistics(requests: impl Iterator<Item = HostRequest>, page_bytes: NonZeroU6
 }
 
 fn profile(twin: Twin, seed: u64, original: &Figures, name: &str) -> Profile {
-    // Room for new pages on either side of what the trace used.
+    // Space for new pages on either side of what the trace used.
     let space_bytes = original.max_address_bytes.max(2 * original.footprint_bytes).max(1 << 20);
     Profile {
         about: format!("Synthetic: fitted to {name}"),

@@ -122,7 +122,7 @@ impl Flash {
         self.merge_mut(plane).refused = true;
     }
 
-    /// The merge is put off: another one, or an operation that ends, may change what is in its way.
+    /// The merge is deferred: another one, or an operation that ends, may change what is in its way.
     #[cold]
     fn leave_merge(&mut self, plane: u32) {
         self.end_merge(plane);

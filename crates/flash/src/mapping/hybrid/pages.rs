@@ -1,4 +1,4 @@
-//! Pages and blocks that programs and merges take: promised pages, and the list of log blocks.
+//! Pages and blocks that programs and merges take: reserved pages, and the list of log blocks.
 
 use super::Spot;
 use crate::Flash;
@@ -7,7 +7,7 @@ use crate::mapping::space::NIL;
 use flashraid_vocabulary::Ppn;
 
 impl Flash {
-    /// Takes the promised page of a slot, for a program that starts. It stays pending.
+    /// Takes the reserved page of a slot, for a program that starts. It stays pending.
     #[cold]
     pub(crate) fn take_reserved(&mut self, slot: u32) -> Ppn {
         let spot = self.spot(slot);

@@ -113,7 +113,7 @@ impl Flash {
         }
         let Some(place) = self.place_for(spot) else {
             self.hybrid_mut().instances[domain as usize].starved = true;
-            self.make_room_for(spot);
+            self.start_merge_for(spot);
             return false;
         };
         let plane = self.domains[domain as usize].plane;
@@ -153,7 +153,7 @@ impl Flash {
         true
     }
 
-    /// The block at an offset of which a page is promised.
+    /// The block at an offset of which a page is reserved.
     pub(super) fn reserved_block(&self, Spot { domain, logical, offset }: Spot) -> Option<u16> {
         let hybrid = self.hybrid();
         let plane = self.domains[domain as usize].plane;
@@ -164,8 +164,8 @@ impl Flash {
         })
     }
 
-    /// A promise will not be used.
-    pub(crate) fn break_reservation(&mut self, slot: u32) {
+    /// A reservation will not be used.
+    pub(crate) fn cancel_reservation(&mut self, slot: u32) {
         let spot = self.spot(slot);
         let (plane, block) = (self.domains[spot.domain as usize].plane, self.reserved_block(spot));
         let index = block.map(|block| self.blocks.index(plane, block));

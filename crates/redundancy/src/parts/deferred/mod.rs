@@ -92,7 +92,7 @@ struct Durable {
     making: u32,
 }
 
-/// Stripes with rotating parity that NVRAM delays.
+/// Stripes with rotating parity whose updates NVRAM defers.
 #[derive(Clone, Debug)]
 pub struct DeferredParity<M, R> {
     /// Everything that RAID-5 does.

@@ -1,4 +1,4 @@
-//! Which channels take another mirrored write: the limit of SPEC 1.4, and the room for its base and its copy (pin credit, SPEC 1.6).
+//! Which channels take another mirrored write: the limit of SPEC 1.4, and the space for its base and its copy (pin credit, SPEC 1.6).
 
 use crate::parts::bits::Bits;
 use flashraid_vocabulary::{MemberId, StripeId, View};
@@ -8,7 +8,7 @@ use flashraid_vocabulary::{MemberId, StripeId, View};
 struct ChannelCredit {
     /// MWNo: mirrored writes that have ended.
     mirrored_writes: u64,
-    /// Mirrored writes under way. Each counts for MWNo, and as a base and a copy, until the flash counts these.
+    /// Mirrored writes in progress. Each counts for MWNo, and as a base and a copy, until the flash counts these.
     booked: u32,
     /// Host-caused programs on data chips, parity included.
     programs: u64,
@@ -34,7 +34,7 @@ pub struct Limits {
 pub struct Credit {
     limits: Limits,
     channels: Vec<ChannelCredit>,
-    /// Channels to be relieved by a consolidation that is not under way yet.
+    /// Channels to be relieved by a consolidation that is not in progress yet.
     wanting: u64,
 }
 
@@ -80,7 +80,7 @@ impl Credit {
         limit_thousandths > 0 && mirrored_writes * data_chips * 1000 <= limit_thousandths * channel.programs
     }
 
-    /// A mirrored write is under way on each of `channels`.
+    /// A mirrored write is in flight on each of `channels`.
     #[inline]
     pub fn book(&mut self, channels: u64) {
         self.each(channels, |channel| channel.booked += 1);
@@ -130,7 +130,7 @@ impl Credit {
         Some(MemberId(number as u16))
     }
 
-    /// The stripe is consolidated to relieve this channel. Returns whether that is not under way yet, for another channel's sake.
+    /// The stripe is consolidated to relieve this channel. Returns whether that is not in progress yet, for another channel's sake.
     pub fn consolidate(&mut self, member: MemberId, stripe: StripeId) -> bool {
         let is_under_way = self.channels.iter().any(|channel| channel.consolidating == Some(stripe));
         self.channels[usize::from(member.0)].consolidating = Some(stripe);

@@ -39,7 +39,7 @@ impl<M: StripeMap> Cr5m<M> {
         }
         self.credit.cancel(stripe.row.members(operation.strips));
         self.raid.retract_mirrored();
-        if outcomes.unplaced != 0 {
+        if outcomes.unallocated != 0 {
             return Step::Failed(Failure::NoSpace);
         }
         for (strip, page) in Bits(operation.strips).map(|strip| (strip, stripe.row.data(strip))) {

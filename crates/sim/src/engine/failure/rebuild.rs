@@ -23,7 +23,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         Some(rebuild)
     }
 
-    /// Starts the rebuild of what failed now, and took so many versions; one that runs goes round again.
+    /// Starts the rebuild of what failed now, and took so many versions; one that runs starts over.
     pub(super) fn start_rebuild(&mut self, now_ns: u64, fault: Fault, lost: u64) {
         let Some(rebuild) = self.rebuild() else { return };
         rebuild.failed();
@@ -86,7 +86,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         panic!("at {} ns the rebuild starts repairs without end", self.now_ns());
     }
 
-    /// The rebuild found nothing left to do, and nothing waits for room.
+    /// The rebuild found nothing left to do, and nothing waits for space.
     fn rebuilt(&mut self) {
         if self.failures.records.last().is_none_or(|record| record.ended_ns.is_some()) {
             return;

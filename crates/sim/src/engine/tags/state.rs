@@ -28,8 +28,8 @@ pub(super) struct Gathered {
     pub(super) reads: Vec<u64>,
     /// Old contents of data strips under writes of parts of pages.
     pub(super) below: Vec<(u8, u64)>,
-    /// The same of a write that was answered and has started anew since: the controller still holds the page as it was to be programmed.
-    pub(super) answered_below: Vec<(u8, u64)>,
+    /// The same of a write that was acknowledged and has started anew since: the controller still holds the page as it was to be programmed.
+    pub(super) acknowledged_below: Vec<(u8, u64)>,
     /// Write operations: what the host gives of a strip, unless it is all of it.
     pub(super) parts: SmallVec<[(u8, Layers); 2]>,
     /// Read operations: for each strip in order, the oldest version that it may see.
@@ -178,7 +178,7 @@ impl Tags {
         self.durable.content(lpn.0) == content
     }
 
-    /// NVRAM holds no delayed parity any more.
+    /// NVRAM holds no deferred parity any more.
     pub fn destroy_deferred(&mut self) {
         self.deferred.clear();
     }
@@ -239,7 +239,7 @@ impl Tags {
     }
 
     /// What the host takes for written of a page did not come to flash, and nobody has it any more. Where nothing newer covers it, the page is what nobody
-    /// can deliver: reads that begin from now on must fail. Those under way may have seen what the buffer held.
+    /// can deliver: reads that begin from now on must fail. Those in progress may have seen what the buffer held.
     pub(super) fn lose(&mut self, lpn: Lpn, given: &Layers) {
         self.doubt(lpn);
         let mut newest = self.newest.get(lpn.0);

@@ -1,7 +1,7 @@
-//! The cached mapping table of DFTL (SPEC 6.2): which entries of the map RAM holds. Pure bookkeeping, without time.
+//! The cached mapping table of DFTL (SPEC 6.2): which entries of the map RAM holds. Pure bookkeeping, in no simulated time.
 //!
 //! A segmented LRU: an entry comes into the probationary segment, and into the protected one when it is used again; what the protected
-//! one has no room for goes back to the head of the other, from whose tail entries leave. An entry in use by an operation is *pinned* and
+//! one has no space for goes back to the head of the other, from whose tail entries leave. An entry in use by an operation is *pinned* and
 //! in no segment; it is put at the head of its segment when the last of its users lets go. Dirty entries of one translation page are in
 //! one list, so that they are written together.
 //!
@@ -11,8 +11,8 @@
 use flashraid_vocabulary::memory;
 
 const NIL: u32 = u32::MAX;
-/// Entries beyond its capacity, all of them pinned, for which the table has room without growing.
-const ROOM: usize = 1 << 16;
+/// Entries beyond its capacity, all of them pinned, for which the table has space without growing.
+const INITIAL_CAPACITY: usize = 1 << 16;
 /// Share of the table that the protected segment may take, in percent.
 const PROTECTED_PERCENT: u64 = 80;
 
@@ -61,11 +61,11 @@ pub(super) enum Lookup {
     Hit,
     /// It will be: it was inserted for somebody else and is not `loaded` yet.
     Loading,
-    /// It is not: `make_room`, then `insert`.
+    /// It is not: `evict_one`, then `insert`.
     Miss,
 }
 
-/// Who leaves to make room.
+/// Who leaves to free space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EvictedEntry {
     /// A clean entry has left.
@@ -99,7 +99,7 @@ impl CachedMap {
             capacity,
             most_protected: (u64::from(capacity) * PROTECTED_PERCENT / 100) as u32,
             places: memory::zeroed(keys),
-            entries: memory::reserved((capacity as usize).min(keys) + ROOM),
+            entries: memory::reserved((capacity as usize).min(keys) + INITIAL_CAPACITY),
             free: NIL,
             len: 0,
             leaving: 0,
@@ -138,9 +138,9 @@ impl CachedMap {
         if entry.is_loading { Lookup::Loading } else { Lookup::Hit }
     }
 
-    /// Makes room for one entry. `None` if there is room already, or if all entries are pinned or leaving: then the table exceeds its
+    /// Makes space for one entry. `None` if there is space already, or if all entries are pinned or leaving: then the table exceeds its
     /// capacity for the moment. To be asked until it answers `None`.
-    pub(super) fn make_room(&mut self) -> Option<EvictedEntry> {
+    pub(super) fn evict_one(&mut self) -> Option<EvictedEntry> {
         if self.len - self.leaving < self.capacity {
             return None;
         }
@@ -346,7 +346,7 @@ mod tests {
             Lookup::Miss
         }
 
-        fn make_room(&mut self) -> Option<EvictedEntry> {
+        fn evict_one(&mut self) -> Option<EvictedEntry> {
             if self.len() - self.leaving.len() < self.capacity {
                 return None;
             }
@@ -406,8 +406,8 @@ mod tests {
                         hits += u32::from(found == Lookup::Hit);
                         if found == Lookup::Miss {
                             loop {
-                                let victim = table.make_room();
-                                assert_eq!(victim, model.make_room());
+                                let victim = table.evict_one();
+                                assert_eq!(victim, model.evict_one());
                                 if victim.is_none() {
                                     break;
                                 }

@@ -69,10 +69,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// Makes room for an entry and has it read for operation `id`.
+    /// Makes space for an entry and has it read for operation `id`.
     fn load(&mut self, translation: &mut Translation, id: u32, entry: u32, page: u32) {
         let mut write = NIL;
-        while let Some(victim) = translation.table.make_room() {
+        while let Some(victim) = translation.table.evict_one() {
             translation.counts.evictions += 1;
             if let EvictedEntry::Dirty(victim) = victim {
                 translation.counts.dirty_evictions += 1;
@@ -220,6 +220,6 @@ fn page_of_change(change: &Change) -> Option<MemberPage> {
         | Change::ReleaseCopy(address)
         | Change::Lose(address)
         | Change::Retire(address) => Some(address),
-        Change::Delay(..) | Change::ReleaseDeferred(_) => None,
+        Change::Defer(..) | Change::ReleaseDeferred(_) => None,
     }
 }

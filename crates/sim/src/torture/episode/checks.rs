@@ -31,7 +31,7 @@ impl Episode {
             return Err((None, format!("{reads} reads returned wrong content")));
         }
         let evictions = self.engine.buffer().map(|buffer| buffer.counts).unwrap_or_default();
-        // What a buffer cannot write, for lack of space too, is lost, and so are requests that need it; and what was answered early and had to be
+        // What a buffer cannot write, for lack of space too, is lost, and so are requests that need it; and what was acknowledged early and had to be
         // programmed again when there was no space left.
         let lacks_space = self.engine.believed_without_space > 0;
         let failed_lost =
@@ -53,7 +53,7 @@ impl Episode {
         self.check_flushes()
     }
 
-    /// What a completed flush has promised is on flash or in NVRAM.
+    /// What a completed flush guarantees is on flash or in NVRAM.
     fn check_flushes(&mut self) -> Result<(), Problem> {
         self.flushes.doubt(self.engine.content.take_doubts());
         match self.flushes.broken(&self.engine) {

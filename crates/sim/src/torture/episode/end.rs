@@ -45,7 +45,7 @@ impl Episode {
         self.notice_rebuilt();
         let flash = &self.engine.media;
         flash.check().map_err(|what| (None, what))?;
-        // Also where nothing but programs has failed, and no rebuild ever began: some may have found no place.
+        // Also where nothing but programs has failed, and no rebuild ever began: some pages may not have been allocated.
         let is_done = self.rebuilds && self.engine.rebuild_share().is_none() && !self.exceeded;
         let (members, rows) = (flash.settings().members(), flash.settings().pages_per_member);
         let mut pages = (0..rows).flat_map(|page| (0..members).map(move |member| MemberPage::new(member as u16, page)));
@@ -68,7 +68,7 @@ impl Episode {
         self.read_all()
     }
 
-    /// A translation page of which a copy is lost, though the other one lives and there is room for it.
+    /// A translation page of which a copy is lost, though the other one lives and there is space for it.
     fn unrepaired_map(&self) -> Option<u32> {
         let (translation, flash) = (self.engine.translation()?, &self.engine.media);
         (0..translation.pages()).find(|page| {
@@ -79,7 +79,7 @@ impl Episode {
         })
     }
 
-    /// A host page of a stripe that has lost something, of whatever version, though there is room for all of it.
+    /// A host page of a stripe that has lost something, of whatever version, though there is space for all of it.
     fn unrepaired(&self) -> Option<Lpn> {
         let (engine, flash) = (&self.engine, &self.engine.media);
         let (mut pages, mut first) = (Vec::new(), 0);

@@ -37,7 +37,7 @@ impl Frontiers {
         fits.or_else(|| self.slices.iter().filter(|slice| room(slice) > 0).max_by_key(room)).map(|slice| slice.next)
     }
 
-    /// Pages from `first` to below `end` were used. A slice that is full takes over the one behind it, if nothing lies there yet.
+    /// Pages from `first` to below `end` were used. A slice that is full replaces it the one behind it, if nothing lies there yet.
     pub fn advance(&mut self, first: u64, end: u64) {
         self.uses += 1;
         for index in 0..self.slices.len() {

@@ -507,7 +507,7 @@ impl Iterator for TwinGenerator {
             self.now_ns += self.gap_ns();
         }
         if self.deal.left == 0 {
-            // The last gap of a phase makes up for what rounding has left.
+            // The last gap of a phase commits what rounding has left.
             self.now_ns = arrived_ns.max(self.deal.end_ns.round().max(0.0) as u64);
         }
         self.is_started = true;

@@ -1,4 +1,4 @@
-//! Free space: pages promised to programs, and pages taken for them.
+//! Free space: pages reserved for programs, and pages taken for them.
 
 use super::blocks::{Blocks, WriteStream};
 use super::space::NIL;
@@ -7,7 +7,7 @@ use crate::numbering::Site;
 use flashraid_vocabulary::{MemberPage, Ppn, Version};
 
 impl Flash {
-    /// Promises a page to a program of this version, if there is one; else starts what makes room.
+    /// Reserves a page for a program of this version, if there is one; else starts what frees space.
     // Always inlined, as callers know the version.
     #[inline(always)]
     pub fn reserve(&mut self, address: MemberPage, version: Version) -> bool {
@@ -18,10 +18,10 @@ impl Flash {
         self.domains[domain as usize].reserve()
     }
 
-    /// Gives back what `reserve` has promised.
+    /// Releases what `reserve` has reserved.
     pub fn release(&mut self, address: MemberPage, version: Version) {
         if self.hybrid.is_some() {
-            self.break_reservation(self.slot(address));
+            self.cancel_reservation(self.slot(address));
         }
         let domain = self.domain_of(address, version);
         self.domains[domain as usize].reserved -= 1;
