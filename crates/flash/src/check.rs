@@ -85,7 +85,7 @@ impl Flash {
                 return Err(format!("dead plane {id} is in use: {plane:?}"));
             }
             if count(BlockState::Victim) > u32::from(self.is_collecting(id as u32)) || (plane.debt && !self.is_collecting(id as u32)) {
-                return Err(format!("plane {id} has victims or a loan that no collection has: {blocks:?}"));
+                return Err(format!("plane {id} has victims or a loan without a GC run: {blocks:?}"));
             }
             let domain = self.domain_of_plane(id as u32);
             if domain == NIL {

@@ -1,4 +1,4 @@
-//! What schemes count, beside what the engine counts of them.
+//! Counts that schemes keep in addition to those of the engine.
 
 /// How many parity updates of each kind were made (one for each operation that changes a stripe's parity).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Answers about what there is: devices with their capacities, schemes, settings. Each serialises to the JSON of its command.
+//! Listings of devices with their capacities, of schemes and of settings. Each serializes to the JSON of its command.
 
 use crate::config::{Allocation, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Survival, TABLES, find_scheme};
 use crate::presets::PRESETS;

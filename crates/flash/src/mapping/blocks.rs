@@ -133,7 +133,7 @@ pub struct Blocks {
     pages_per_block: u32,
     gc_reserve_blocks: u32,
     wear_dynamic: bool,
-    /// Hybrid mapping, which counts pages by itself: planes that live count as having room.
+    /// Hybrid mapping, which counts pages by itself: planes that live count as having space.
     pub(crate) is_hybrid: bool,
 }
 

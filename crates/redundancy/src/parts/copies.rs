@@ -1,14 +1,14 @@
-//! Striping with one or more copies of each page, and no parity: the rules that raid0, raid1 and sirf1 share. Which copy is read, and
-//! when a write is acknowledged, is theirs to say ([`Steering`]).
+//! Striping with one or more copies of each page, and no parity: the rules that raid0, raid1 and sirf1 share. Each scheme
+//! defines which copy is read and when a write is acknowledged ([`Steering`]).
 //!
 //! The members form as many groups as there are copies; page l of the host is strip l mod s of row l div s (s members a group), and lies
 //! at local page l div s of the strip's member in each group. There is no stripe to keep consistent, so an operation that writes or
 //! trims is one page with a lock of its own (SPEC 0.1 b: the copies of a page are its stripe), which keeps accesses to that page in
 //! order. Reads take no lock and come in rows.
 //!
-//! After failures (SPEC 0.6, 2.4): whoever would read a lost copy takes the least busy of the others, which moves no turn on. A write goes to
-//! all groups; a copy that cannot be allocated is missing (it counts as lost), and only if all are does the write fail. A repair reads one copy and
-//! programs those that are lost where there is space.
+//! After failures (SPEC 0.6, 2.4): a read of a lost copy takes the least busy of the others, without advancing the round robin. A write goes to
+//! all groups; a copy whose allocation fails counts as lost, and the write fails only if all allocations fail. A repair reads one copy and
+//! programs the lost ones where there is space.
 
 use super::bits::{self, Bits};
 use super::{cut, pages};

@@ -1,14 +1,14 @@
-//! Which stripes have their parity in NVRAM, and which of them leaves next: the *decided* state of schemes that defer parities (SPEC 4.2, 4.4).
+//! The stripes whose parity is in NVRAM, and the next one to evict: the *decided* state of schemes that defer parities (SPEC 4.2, 4.4).
 //!
-//! It moves with `decide`, in the order of requests, so hits, victims and costs do not depend on timing. An update of a stripe that has no entry, while
-//! all are taken, makes a victim leave: a commit of the victim is decided first, and the update requires it. The victim is chosen from decided
+//! It moves with `decide`, in the order of requests, so hits, victims and costs do not depend on timing. An update of a stripe without an entry,
+//! when all entries are taken, evicts a victim: its commit is decided first, and the update requires it. The victim is chosen from decided
 //! state alone: it may be a stripe whose operations are in flight; then its commit waits for them at the stripe's lock (`Replacement`).
 //!
-//! A stripe all of whose strips are trimmed has no entry any more, but what NVRAM holds of it stays until the trim has ended. So its place
-//! is taken before that of a victim, and whoever takes it requires a commit of that stripe, too, which will find nothing to do.
+//! A stripe whose strips are all trimmed loses its entry, but NVRAM holds its parity until the trim has ended. So its slot is reused before a
+//! victim is evicted, and the update that takes the slot requires a commit of that stripe, too, which will find nothing to do.
 //!
-//! Entries are in one list by their last update, and in one list for each cost of a commit. Of equally dear ones the least recent is the
-//! victim, so only the heads of the cost lists can be one.
+//! Entries are in one list by their last update, and in one list for each cost of a commit. Among entries of equal cost the least recent is the
+//! victim, so only the heads of the cost lists are candidates.
 
 use crate::parts::bits;
 use flashraid_vocabulary::{StripeId, memory, prefetch};

@@ -1,5 +1,5 @@
-//! One parity strip a stripe, brought up to date with every write: the rules that RAID-4, RAID-5 and, for what it does not mirror,
-//! CR5M share; and the reads and programs that all schemes with a parity are made of.
+//! One parity strip per stripe, updated with every write: the rules that RAID-4, RAID-5 and (for writes that it does not mirror) CR5M
+//! share; and the reads and programs of which all schemes with parity consist.
 //!
 //! Writes (SPEC 0.6): a full stripe needs no pre-read. A partial one reads the covered versions of the changed strips and the
 //! parity (RMW: P' = P xor covered_i xor new_i), or the strips that do not change (RCW: P' = xor of these and the new ones). All
@@ -8,18 +8,18 @@
 //!
 //! Sub-page writes (SPEC 0.3 step 4): a page of which the host gives a part, and which is written, is read and programmed
 //! anew as a whole. RMW reads it anyway, unless it is dirty: one read serves both ends. Otherwise an update read joins the first
-//! wave; it is no source of the parity, since the engine's host strip is the part laid over what this read delivers.
+//! wave; it is not a source of the parity, since the engine's host strip is the host's part merged with what this read delivers.
 //!
 //! Unwritten strips are zero (SPEC 0.3 step 5): never read, and no source. The method counts them all the same.
 //!
 //! Trims: as a write of zeroes that programs the parity only (SPEC 1.4, trim, without mirrors). A stripe that keeps no written
 //! strip loses its parity page too, and costs no flash operation.
 //!
-//! After failures (SPEC 0.6): a lost strip is computed, under the stripe's lock as what that reads must belong together. A write or trim takes the
-//! method that reads nothing that is lost: RMW, by which the parity goes on holding a lost strip
-//! that does not change; RCW for one that does, or with the parity lost. If there is neither, as more is lost than one parity makes up
-//! for, the data are written and the parity counts as lost, so that nothing wrong is ever computed of it. Old content that is lost and of which
-//! the host overwrites a part is computed first. What cannot be allocated is held by the parity, or goes without one.
+//! After failures (SPEC 0.6): a lost strip is computed under the stripe's lock, as the pages read must be consistent. A write or trim takes the
+//! method that reads no lost page: RMW if a lost strip does not change, so that the parity continues to hold it; RCW if it changes, or if the parity
+//! is lost. If neither is possible, as more is lost than one parity can replace, the data are written and the parity counts as lost, so that nothing
+//! wrong is ever computed from it. Lost old content of which the host overwrites a part is computed first. A strip whose allocation fails is held by
+//! the parity; a parity whose allocation fails is left out.
 
 use crate::parts::bits::{self, Bits};
 use crate::parts::stripe::{Guard, Losses, Stripe, Sum};

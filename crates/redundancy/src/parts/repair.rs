@@ -1,8 +1,8 @@
-//! What a repair does for a stripe after failures, whatever guards its dirty strips: the tables of SPEC 0.6 (RAID), 1.7 (MCR) and 4.4 (PPC).
+//! Repair of a stripe after failures, whatever guards its dirty strips: the tables of SPEC 0.6 (RAID), 1.7 (MCR) and 4.4 (PPC).
 //!
-//! One repair does one thing, and the next one what is left. First the parity is recomputed where it is of no use to the clean strips, if what is lost
-//! of the data is there all the same: this replaces a lost parity and lost bases, and for lost copies that find no mirror chip. Else one strip is
-//! rebuilt, from what the parity covers, from NVRAM or from its copy; last, a copy from its strip.
+//! Each repair takes one action, and further repairs the next ones. First, if the parity no longer protects the clean strips but all current data
+//! are available, the parity is recomputed: this replaces a lost parity, lost bases, and lost copies for which there is no mirror chip. Otherwise one
+//! strip is rebuilt, from the pages that the parity covers, from NVRAM or from its copy. Copies are rebuilt last, from their strips.
 
 use crate::parts::bits::{self, Bits};
 use crate::parts::raid::{Raid, waits_for_reads};

@@ -1,14 +1,14 @@
-//! Orders of rebuild: in which order, how many at a time and how urgently damaged stripes are repaired. How one stripe is repaired is
-//! its scheme's to say (`Scheme::damage`, `Scheme::repair`), so each order works with every scheme that it suits.
+//! Rebuild orders: the order, number and priority of repairs of damaged stripes. The scheme defines how one stripe is repaired
+//! (`Scheme::damage`, `Scheme::repair`), so each order works with every scheme that it suits.
 //!
-//! A rebuild cycles through the stripes and repairs those that are damaged when it comes to them: what is lost is judged by the state of that
-//! moment, not by a list made at the failure, since host writes repair stripes, and change what others need, meanwhile (SPEC 1.7). After
+//! A rebuild cycles through the stripes and repairs those that are damaged when it reaches them: it looks at the state of that moment,
+//! not at a list made at the failure, since host writes meanwhile repair stripes and change what others need (SPEC 1.7). After
 //! each round that repaired anything another one follows, so that the rebuild ends with a round that found nothing to do. A round costs a look at
 //! each stripe; it takes no simulated time where nothing is damaged.
 //!
 //! Lack of space: a stripe whose repair finds no free page in the member where it goes (`Damage::NoSpace`) is passed over, and the rebuild
 //! rests when nothing else is left. It remembers which members (or planes, if each is a space of its own) were full, and goes on from where it stood when one of them has space: a
-//! page of room thus costs a walk to the next damaged stripe, not a round.
+//! free page thus costs a walk to the next damaged stripe, not a round.
 
 mod copy;
 mod dor;
@@ -94,7 +94,7 @@ pub struct Rebuild {
     /// Full places for which stripes wait that earlier rounds have passed over, and those of pages that lost their place since. If there are any,
     /// all else is repaired, and the walk goes on only while there is space in one of them.
     waits_for: Vec<MemberPage>,
-    /// There is none.
+    /// There is no space in any of them.
     rests: bool,
 }
 
@@ -218,7 +218,7 @@ fn note_full(full: &mut Vec<MemberPage>, page: MemberPage, view: &dyn View) {
     }
 }
 
-/// Notes where a page is to find room, once for all pages of that place.
+/// Notes where a page waits for space, once for all pages of that space.
 fn note(places: &mut Vec<MemberPage>, page: MemberPage, view: &dyn View) {
     if !places.iter().any(|other| view.space_of(*other) == view.space_of(page)) {
         places.push(page);

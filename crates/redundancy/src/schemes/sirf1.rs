@@ -2,8 +2,8 @@
 //!
 //! Idea: the channels of one SSD form mirror groups, and each page has a copy in each of them. What distinguishes it from RAID-1 is that
 //! the FTL places the copies independently, each on whatever channel, chip, die and plane of its group is idle, so that a mapping entry
-//! holds one physical page number a group; and that page reads go round the groups. Costs all capacity but one group's, and as many more
-//! programs for each page written.
+//! holds one physical page number per group; and that page reads alternate between the groups. The overhead is the capacity of all groups
+//! but one, and as many more programs for each page written.
 //! Source: M. S. MacFadden, R. Shelby, T. Xie, "SIRF-1: Enhancing Reliability of Single Flash SSD through Internal Mirroring for
 //! Mission-Critical Mobile Applications", section III; SPEC 2.4 (algorithms), 2.7 (rulings), 0.1 b (one lock for all copies of a page).
 //! The rules of copies that have nothing to do with all this are in `parts::copies`, shared with RAID-1. Placement and GC are
@@ -11,8 +11,8 @@
 //! Departures: a program that finds no unit of its group idle takes the first that becomes so, where SSDsim binds it to the channel with
 //! the shortest queue when it is issued. Where SPEC 2.7 ruling 6 compares chips, the LUNs (dies, unless the device serves a chip
 //! as a whole) are compared, and programs that any unit of the group may take count nowhere.
-//! Beware of turns: pages written in a row go round the channels, and reads in a row go round the groups. With an even number of channels in
-//! a group the two fall in step, and such reads use every other channel only; `read = least_busy` does not.
+//! Note: consecutive page writes rotate over the channels, and consecutive reads over the groups. With an even number of channels in a
+//! group the two rotations are in step, and such reads use only every other channel; `read = least_busy` avoids this.
 
 use crate::parts::copies::{Copies, Steering};
 use crate::parts::cut;

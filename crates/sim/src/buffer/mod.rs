@@ -5,9 +5,9 @@
 //!
 //! Four things are kept. What is *decided* moves in the order of requests, so that hits, victims and evictions do not depend on timing
 //! (DESIGN idea 9): the buffered pages (`page_lru` and `stripe_lru`, the policies), and which sectors of each page flash holds, which tells
-//! whether an eviction needs the old page beneath it. Pages that *leave* stay readable until their operation ends. *Room*: pages that leave the
-//! DRAM give their room to the page that caused the eviction only then, so the DRAM is never too small; NVRAM admits pages as slots come
-//! back (`slots`). *Answers* are due a fixed time after a page found its place, so they form one queue.
+//! whether an eviction needs the old page beneath it. Pages that *leave* stay readable until their operation ends. *Slots*: pages that leave the
+//! DRAM pass their slot to the page that caused the eviction only then, so the DRAM is never too small; NVRAM admits pages as slots are
+//! released (`slots`). *Completions* are due a fixed time after a page got its slot, so they form one queue.
 //!
 //! Reading order: `options` (what a buffer is made of), `page_lru` and `stripe_lru` over `table`, `slots`, `on_flash`, `departures` (what is said of pages
 //! that leave), `state` (the buffer), `leaving` (what it does with them).

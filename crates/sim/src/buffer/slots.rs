@@ -1,12 +1,12 @@
-//! The room of a buffer in NVRAM (SPEC 4.4): a page takes one of its slots when it is admitted, and gives it back when the operation has ended
-//! that writes it to flash, or when it is discarded. Pages are numbered as they are taken in, and admitted in that order: page i as soon as
-//! i - capacity slots have been given back. So what is decided does not depend on when flash is done with anything; only answers and the
-//! starts of operations do. Nothing waits for what was decided later: slots that were to be given back before page i was taken in are enough.
+//! The slots of a buffer in NVRAM (SPEC 4.4): a page takes a slot when it is admitted, and releases it when the operation that writes it to
+//! flash has ended, or when it is discarded. Pages are numbered as they are taken in, and admitted in that order: page i as soon as
+//! i - capacity slots have been released. So decisions do not depend on the timing of flash; only completions and the starts of operations
+//! do. Nothing waits for a later decision: the slots whose release was decided before page i was taken in are enough.
 
 use super::table::NIL;
 use std::collections::VecDeque;
 
-/// Who goes on when a page is admitted.
+/// What continues when a page is admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiter {
     /// The request (by its slot) that wrote it, or reads it, is acknowledged.
@@ -20,7 +20,7 @@ pub enum Waiter {
 struct Waiting {
     /// Who waits for it: first and last in a list.
     waiters: (u32, u32),
-    /// It was discarded meanwhile: it gives its slot back at once.
+    /// It has been discarded: it releases its slot at once.
     is_discarded: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// So many slots; `u64::MAX` admits everything at once.
+    /// With this many slots; `u64::MAX` admits everything at once.
     pub fn new(capacity: u64) -> Self {
         Self { capacity, taken_in: 0, admitted: 0, released: 0, waiting: VecDeque::new(), waiters: Vec::new(), unused: NIL }
     }
@@ -55,7 +55,7 @@ impl Slots {
         self.taken_in
     }
 
-    /// Whether the page with this number is admitted. Number 0 is nobody's, and is.
+    /// Whether the page with this number is admitted. Number 0 stands for no page, and is admitted.
     #[inline]
     pub fn is_admitted(&self, number: u64) -> bool {
         number <= self.admitted
@@ -66,7 +66,7 @@ impl Slots {
         !self.waiting.is_empty()
     }
 
-    /// Somebody waits for the admission of the page with this number, which is not admitted.
+    /// Registers a waiter for the admission of the page with this number, which is not admitted yet.
     pub fn wait(&mut self, number: u64, waiter: Waiter) {
         let id = match self.unused {
             NIL => {
@@ -94,7 +94,7 @@ impl Slots {
         }
     }
 
-    /// A slot is given back. Appends to `woken` who goes on, in order.
+    /// Releases a slot. Appends to `woken` the waiters that continue, in order.
     pub fn release(&mut self, woken: &mut Vec<Waiter>) {
         self.released += 1;
         while self.admitted - self.released < self.capacity {

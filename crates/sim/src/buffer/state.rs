@@ -1,4 +1,4 @@
-//! The data buffer itself: buffered pages, room, sectors on flash, answers.
+//! The data buffer itself: buffered pages, slots, sectors on flash, completions.
 
 use super::departures::Departures;
 use super::on_flash::SectorsOnFlash;
@@ -266,7 +266,7 @@ impl Buffer {
         }
     }
 
-    // ---- room ----
+    // ---- slots ----
 
     /// Whether pages wait for space.
     pub fn waits_for_slots(&self) -> bool {
@@ -340,7 +340,7 @@ impl Buffer {
         self.on_flash.clear(lpn);
     }
 
-    // ---- answers ----
+    // ---- completions ----
 
     /// The request needs pages of which the one with this number was taken in last: it is acknowledged some time after that one has its place.
     #[inline]

@@ -104,7 +104,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn fail_for_space(&mut self) -> bool {
         let Some((domain, former, id)) = self.first_to_fail() else { return false };
         // Planes of translation pages hold far less than they have space for, and what failed there has been taken out of the way before.
-        assert!(self.slots[id as usize].job != TRANSLATION, "translation pages find room: {:?}", self.slots[id as usize].operation);
+        assert!(self.slots[id as usize].job != TRANSLATION, "translation pages always get space: {:?}", self.slots[id as usize].operation);
         self.leave_space_queue(domain, former);
         let request = self.slots[id as usize].request;
         self.believed_without_space += u64::from(request != NIL && self.is_believed(request));

@@ -2,15 +2,15 @@
 //!
 //! Idea: RAID-5 across the channels of one SSD, and on each channel a mirror chip that no user sees. A small write puts the new version
 //! of a strip on a data chip and on its channel's mirror chip at once, and leaves the parity alone: the copy guards the new version,
-//! while the superseded version stays on flash as the *base*, which the parity goes on covering for the sake of the other strips. That
+//! while the superseded version stays on flash as the *base*, which the parity still covers to protect the other strips. This
 //! saves the pre-reads and the parity program, until the last unmirrored strip of the stripe changes and the parity is recomputed. A
-//! write falls back on RAID-5 if a mirror chip that it needs is busy or has had more than its share of writes. The overhead is a chip a
-//! channel, and flash for the bases.
+//! write falls back on RAID-5 if a mirror chip that it needs is busy or has had more than its share of writes. The overhead is one chip
+//! per channel, and flash for the bases.
 //! Paper: W. Pan, T. Xie, "A Mirroring-Assisted Channel-RAID5 SSD for Mobile Applications", ACM Transactions on Embedded Computing
 //! Systems 17(4), article 75, 2018: section 3.1, Algorithm 1. Rules: SPEC 1.4 (writes), 1.5 (reads), 1.6 (pin credit, pressure), 1.10.
 //! The paper's tables: PPN is the current version, EPPN the base, MPPN the copy, and "MA is set" a bit of `dirty`: a mirrored strip is a dirty one
 //! with a copy as its guard. What follows from that is shared: reads and recovery (1.5, `parts::stripe`), RAID-5's updates (`parts::raid`), and the
-//! table of MCR (1.7, `parts::repair`). Here is when a write is mirrored, and how the stripe is handled.
+//! table of MCR (1.7, `parts::repair`). This file decides when a write is mirrored or consolidates its stripe.
 //!
 //! Departures, all from what the paper leaves open (SPEC 1.10): the last unmirrored strip consolidates (`consolidate`); a refused write
 //! of a mirrored stripe reads bases in RMW and current versions in RCW; TRIM. Beyond SPEC:
@@ -18,7 +18,7 @@
 //!   before that read, and again when the programs are to start. If the second look refuses, RAID-5's reads follow, even if one of
 //!   them repeats an update read.
 //! - The slack of 1.6 is contained in `Build::pages_held`, which leaves two blocks out.
-//! - Pressure means that credit alone stood in the way: an MW refused by its limit or by a busy mirror chip consolidates nothing.
+//! - Pressure means that only the lack of credit prevented a mirrored write: one refused by its limit or by a busy mirror chip consolidates nothing.
 //! - The fill leaves every stripe plain, one that is cut off by the end of the space too.
 //! - After the death of a data chip without a spare SPEC 1.7 repairs nothing; here its strips go to the other data chips of the channel as far
 //!   as these have space, as 0.6 has it for writes.
