@@ -85,7 +85,9 @@ def test_comparison_table_and_json(command):
 
 
 def test_compare_gives_all_one_space_and_fills_the_same_bytes(command):
-    done = command("compare", *RUN[1:], "--schemes", "raid0,raid1", "--set", "fill=0.3", "--set", "gc_reserve_blocks=3", "--json")
+    done = command(
+        "compare", *RUN[1:], "--schemes", "raid0,raid1", "--set", "fill=0.3", "--set", "gc_reserve_blocks=3", "--json"
+    )
     first, second = json.loads(done.stdout)["results"]
     page_bytes = first["config"]["device"]["page_bytes"]
     assert first["capacity"]["user_bytes"] > second["capacity"]["user_bytes"]

@@ -155,5 +155,7 @@ def test_devices_that_the_trace_has_not_are_named(tmp_path, command, device):
     trace = tmp_path / "two.ssdsim.trace"
     trace.write_text("0 1 0 8 0\n1000000 2 0 8 0\n")
     arguments = ("run", trace, "--device", device, "--scheme", "raid0", "--device-filter")
-    assert "--device-filter: the part of the trace that was read has no requests of 7" in command(*arguments, "1,7").stderr
+    assert (
+        "--device-filter: the part of the trace that was read has no requests of 7" in command(*arguments, "1,7").stderr
+    )
     assert "no requests of" not in command(*arguments, "1,2").stderr

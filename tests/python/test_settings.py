@@ -47,7 +47,16 @@ def test_an_option_and_a_set_that_contradict_each_other_are_refused(command, opt
 
 def test_the_same_said_twice_passes_and_a_repeated_set_counts_last(command):
     options = ["--fill", "50%", "--set", "fill=0.5", "--queue-depth", "8", "--set", "run.queue_depth=8"]
-    more = ["--scheme", "raid5", "--set", "scheme.name=raid5", "--set", "gc_reserve_blocks=3", "--set", "gc_reserve_blocks=4"]
+    more = [
+        "--scheme",
+        "raid5",
+        "--set",
+        "scheme.name=raid5",
+        "--set",
+        "gc_reserve_blocks=3",
+        "--set",
+        "gc_reserve_blocks=4",
+    ]
     config = json.loads(command(*RUN, *options, *more, "--json", "--quiet").stdout)["config"]
     assert (config["run"]["fill"], config["run"]["queue_depth"], config["device"]["gc_reserve_blocks"]) == (0.5, 8, 4)
 
@@ -91,7 +100,17 @@ def test_a_comparison_takes_what_has_effect_under_one_scheme(command):
 
 def test_what_changed_nothing_in_a_run_is_told(command, tmp_path):
     trace = write_trace(tmp_path, writes(50))
-    options = ["--set", "rebuild_window=4", "--set", "gc_blocking_scope=none", "--seed", "7", "--limit", "1000", "--drain"]
+    options = [
+        "--set",
+        "rebuild_window=4",
+        "--set",
+        "gc_blocking_scope=none",
+        "--seed",
+        "7",
+        "--limit",
+        "1000",
+        "--drain",
+    ]
     done = command("run", trace, "--device", "tiny", "--scheme", "raid5", *options)
     for text in (
         "rebuild_window = 4: had no effect in this run: nothing failed",
@@ -141,7 +160,10 @@ def test_survival_and_nvram_are_shown_on_the_device(command):
         shown.replace("parity cache, ", "").split()
     ) or ("32.0 KiB parity cache" in shown and "32.0 KiB write buffer" in shown)
     assert "any one channel, but for pages whose parity is not yet written" in shown
-    assert "the parity cache has only 2 entries" in command("devices", write_device(command.folder, page_bytes=16384)).stdout
+    assert (
+        "the parity cache has only 2 entries"
+        in command("devices", write_device(command.folder, page_bytes=16384)).stdout
+    )
     schemes = {each["name"]: each["survives"] for each in json.loads(command("schemes", "--json").stdout)}
     assert schemes["raid0"] == "nothing"
     assert schemes["raid5"] == "any one channel; with member = chip any one chip"

@@ -128,7 +128,10 @@ def test_the_reader_reports(command):
         (["info", SAMPLE, "--capacity", "big"], "--capacity big: allowed is a whole number of bytes"),
         (["info", "no-such-file"], "no-such-file: No such file"),
         (["info", SAMPLE, "--page-byte", "1"], "the nearest is --page-bytes"),
-        (["convert", SAMPLE, "-o", "x.dat"], "x.dat: the file name implies no format to write; expected --to flashraid"),
+        (
+            ["convert", SAMPLE, "-o", "x.dat"],
+            "x.dat: the file name implies no format to write; expected --to flashraid",
+        ),
         (["convert", SAMPLE, "-o", "x.csv", "--to", "ssdsin"], "(nearest: 'ssdsim')"),
         (["convert", SAMPLE, "-o", "x.csv", "--to", "msr"], "traces cannot be written as 'msr'"),
         (

@@ -174,9 +174,7 @@ class Run:
         self.of_run = self.result["config"]["run"]
         self.page_bytes = self.device["page_bytes"]
         self.chips = self.device["chips_per_channel"] + self.device["spare_chips"]
-        self.units_per_channel = self.chips * (
-            1 if self.device["lun"] == "chip" else self.device["dies_per_chip"]
-        )
+        self.units_per_channel = self.chips * (1 if self.device["lun"] == "chip" else self.device["dies_per_chip"])
         self.has_warmup = self.of_run["warmup"] not in ("0", "0s")
         if self.has_warmup and self.slices is None:
             raise SystemExit(f"{result}: with a warm-up, the timeline is needed for what was under way when it ended")

@@ -120,7 +120,9 @@ THRESHOLD = {"gc_threshold": 0.05}
 SSDSIM_GC = Setup("ssdsim-gc", {**DYNAMIC, **SMALL, **THRESHOLD, "gc_blocking_scope": "channel"})
 MQSIM_GC = Setup("mqsim-gc", {**SERIAL, **COMMANDS, **SMALL, **THRESHOLD, "gc_blocking_scope": "none"})
 # What MQSim's own counts say that it kept free: 524,288 + 64 x 15,716 - 1,463,075 pages on 64 planes, 16.4 blocks each.
-MQSIM_FREE = Setup("mqsim-gc-16", {**SERIAL, **COMMANDS, **SMALL, "gc_threshold": 16.4 / 128, "gc_blocking_scope": "none"})
+MQSIM_FREE = Setup(
+    "mqsim-gc-16", {**SERIAL, **COMMANDS, **SMALL, "gc_threshold": 16.4 / 128, "gc_blocking_scope": "none"}
+)
 
 
 def amplification(result: fr.Result) -> float:

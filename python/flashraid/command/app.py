@@ -137,7 +137,9 @@ def compare(
 @app.command()
 def devices(
     name: Annotated[str | None, typer.Argument(help="A preset, or a TOML file.")] = None,
-    scheme: Annotated[str | None, typer.Option("--scheme", metavar="NAME", help="Show only the capacity of this scheme.")] = None,
+    scheme: Annotated[
+        str | None, typer.Option("--scheme", metavar="NAME", help="Show only the capacity of this scheme.")
+    ] = None,
     json_target: Json = None,
 ) -> int:
     """List the device presets, or show the derived geometry and capacities of one device."""

@@ -57,10 +57,15 @@ Trace = Annotated[
 Output = Annotated[
     str,
     typer.Option(
-        "-o", "--output", metavar="FILE", help="Trace file to write, compressed if named .gz, .zst or .xz; - is standard output."
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Trace file to write, compressed if named .gz, .zst or .xz; - is standard output.",
     ),
 ]
-DeviceName = Annotated[str | None, typer.Option("--device", metavar="NAME|FILE", help="Device: a preset, or a TOML file.")]
+DeviceName = Annotated[
+    str | None, typer.Option("--device", metavar="NAME|FILE", help="Device: a preset, or a TOML file.")
+]
 Config = Annotated[
     str | None,
     typer.Option("--config", metavar="FILE", help="Settings: a TOML file, or the JSON of a result to repeat its run."),

@@ -14,12 +14,32 @@ FORMATS = ("flashraid", "fio-json")
 
 # Option, field of Outputs, metavar, help.
 OPTIONS = [
-    ("--log-latency", "latency_log", "FILE", "Log of requests: arrival, start, end, method. CSV or Parquet, by file name."),
+    (
+        "--log-latency",
+        "latency_log",
+        "FILE",
+        "Log of requests: arrival, start, end, method. CSV or Parquet, by file name.",
+    ),
     ("--log-operations", "operation_log", "FILE", "Log of page operations and erases. CSV or Parquet, by file name."),
-    ("--series", "series", "FILE", "Time series, one row per interval of simulated time. CSV or Parquet, by file name."),
+    (
+        "--series",
+        "series",
+        "FILE",
+        "Time series, one row per interval of simulated time. CSV or Parquet, by file name.",
+    ),
     ("--series-interval", "series_interval", "TIME", "Length of the intervals, as in 250us or 1.5s; by default 100ms."),
-    ("--hdr-log", "hdr_log", "FILE", "Latencies as an HdrHistogram interval log (version 2), tagged by kind of request."),
-    ("--timeline", "timeline", "FILE.json", "Timeline of buses and dies in the Chrome trace event format, for Perfetto."),
+    (
+        "--hdr-log",
+        "hdr_log",
+        "FILE",
+        "Latencies as an HdrHistogram interval log (version 2), tagged by kind of request.",
+    ),
+    (
+        "--timeline",
+        "timeline",
+        "FILE.json",
+        "Timeline of buses and dies in the Chrome trace event format, for Perfetto.",
+    ),
     (
         "--timeline-window",
         "timeline_window",

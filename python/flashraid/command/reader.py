@@ -19,7 +19,9 @@ def rows(of: Record) -> Iterator[tuple[str, str]]:
     if of.filtered:
         yield "filtered out by device", f"{of.filtered:,} requests"
     if of.out_of_order:
-        moved = f"; {of.displaced:,} of them came too late to reorder and were given a later time" if of.displaced else ""
+        moved = (
+            f"; {of.displaced:,} of them came too late to reorder and were given a later time" if of.displaced else ""
+        )
         yield "out-of-order records", f"{of.out_of_order:,} requests, reordered{moved}"
     for what, count in of.ignored.to_dict().items():
         yield "ignored, not a request", f"{count:,} x {what}"
@@ -52,4 +54,7 @@ def counted(count: int, what: str) -> str:
 def warn_of_filter(of: Record) -> None:
     """Warns of devices in the filter that have no requests in the part of the trace that was read."""
     if of.absent:
-        print(f"warning: --device-filter: the part of the trace that was read has no requests of {', '.join(of.absent)}", file=sys.stderr)
+        print(
+            f"warning: --device-filter: the part of the trace that was read has no requests of {', '.join(of.absent)}",
+            file=sys.stderr,
+        )

@@ -23,7 +23,8 @@ QUICK_REQUESTS = 100
 
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(metavar="PAPER[.EXPERIMENT]", help="Paper or experiment to run; without it, all are listed.")
+        str | None,
+        typer.Argument(metavar="PAPER[.EXPERIMENT]", help="Paper or experiment to run; without it, all are listed."),
     ] = None,
     set_values: Annotated[
         list[str] | None,
@@ -34,7 +35,8 @@ def reproduce(
         ),
     ] = None,
     write: Annotated[
-        str | None, typer.Option("--write", metavar="FOLDER", help="Write the paper's page and its figures to this directory.")
+        str | None,
+        typer.Option("--write", metavar="FOLDER", help="Write the paper's page and its figures to this directory."),
     ] = None,
     quick: Annotated[
         bool,
@@ -52,7 +54,9 @@ def reproduce(
     paper = library.find(name)
     change = parsed(set_values or [], sorted(names_of(paper), key=len, reverse=True))
     if write is not None and (change or "." in name):
-        raise InputError("--write: a page covers a whole paper without changes: allowed without an experiment and --set only")
+        raise InputError(
+            "--write: a page covers a whole paper without changes: allowed without an experiment and --set only"
+        )
     if quick and (write is not None or json_target is not None):
         raise InputError("--quick: its figures are meaningless: allowed without --write and --json only")
     with Target(json_target) as target:

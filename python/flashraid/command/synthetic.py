@@ -27,12 +27,18 @@ def synth(
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="Seed of the random number generator.", min=0, max=LARGEST)
     ] = None,
-    space: Annotated[str | None, typer.Option(metavar="SIZE", help="Size of the address space, a multiple of the page size.")] = None,
+    space: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Size of the address space, a multiple of the page size.")
+    ] = None,
     format_name: Annotated[str, typer.Option("--format", metavar="NAME", help="Format to write.")] = "flashraid",
     interval_ns: Annotated[
         int | None,
         typer.Option(
-            metavar="NS", help="Time between arrivals (fixed), or its mean (poisson).", min=0, max=LARGEST, rich_help_panel=UNIFORM
+            metavar="NS",
+            help="Time between arrivals (fixed), or its mean (poisson).",
+            min=0,
+            max=LARGEST,
+            rich_help_panel=UNIFORM,
         ),
     ] = None,
     read_share: Annotated[
@@ -99,7 +105,9 @@ def fit(
     trace: Trace,
     output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Profile to write, a TOML file.")],
     reading: Pairs,
-    page_bytes: Annotated[str, typer.Option("--page-bytes", metavar="SIZE", help="Page size for page counts.")] = "4096",
+    page_bytes: Annotated[
+        str, typer.Option("--page-bytes", metavar="SIZE", help="Page size for page counts.")
+    ] = "4096",
     json_target: Json = None,
     quiet: Quiet = False,
 ) -> int:

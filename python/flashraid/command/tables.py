@@ -20,7 +20,9 @@ GAPS = ("p1", "p10", "p25", "p50", "p75", "p90", "p99", "p100")  # of more, whic
 def show_torture(report: dict[str, Any], seconds: float) -> None:
     """The tests of each scheme, and the states found at its crash points."""
     schemes = report["schemes"]
-    tried = _table("", ["scheme", "crash points", "requests", "faults", "rebuilt", "pages checked", "pairs of states", "met"])
+    tried = _table(
+        "", ["scheme", "crash points", "requests", "faults", "rebuilt", "pages checked", "pairs of states", "met"]
+    )
     for found in schemes:
         row = [
             found["kills"],

@@ -20,26 +20,35 @@ def torture(
     scheme: Annotated[str, typer.Option("--scheme", metavar="NAME|all", help="Redundancy scheme, or all.")],
     device: Annotated[
         str | None,
-        typer.Option(
-            "--device", metavar="NAME|FILE", help="Preset, or a TOML file; by default, small random devices."
-        ),
+        typer.Option("--device", metavar="NAME|FILE", help="Preset, or a TOML file; by default, small random devices."),
     ] = None,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", min=0, max=LARGEST, help="Seed of the random number generators.")
     ] = 1,
     kills: Annotated[
-        int, typer.Option("--kills", metavar="K", min=1, max=LARGEST, help="Number of crash points to check for each scheme.")
+        int,
+        typer.Option(
+            "--kills", metavar="K", min=1, max=LARGEST, help="Number of crash points to check for each scheme."
+        ),
     ] = 1000,
     kill: Annotated[
-        int | None, typer.Option("--kill", metavar="K", min=0, max=LARGEST, help="Replay only the run that leads to crash point K.")
+        int | None,
+        typer.Option(
+            "--kill", metavar="K", min=0, max=LARGEST, help="Replay only the run that leads to crash point K."
+        ),
     ] = None,
     rebuild: Annotated[
         str,
-        typer.Option("--rebuild", metavar="auto|none|ORDER", help="Rebuild order; auto uses all that suit the scheme, in turn."),
+        typer.Option(
+            "--rebuild", metavar="auto|none|ORDER", help="Rebuild order; auto uses all that suit the scheme, in turn."
+        ),
     ] = "auto",
     second: Annotated[
         bool,
-        typer.Option("--second", help="Fail a second unit during rebuilds, and check that exactly the unprotected pages are lost."),
+        typer.Option(
+            "--second",
+            help="Fail a second unit during rebuilds, and check that exactly the unprotected pages are lost.",
+        ),
     ] = False,
     set_values: Set = None,
     json_target: Json = None,

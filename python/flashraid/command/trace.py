@@ -23,7 +23,10 @@ trace_app.command()(with_reading(synthetic.fit))
 trace_app.command()(capture.capture)
 
 To = Annotated[
-    str | None, typer.Option("--to", metavar="NAME", help="Format to write; by default, the one that the name of the output implies.")
+    str | None,
+    typer.Option(
+        "--to", metavar="NAME", help="Format to write; by default, the one that the name of the output implies."
+    ),
 ]
 
 
@@ -32,7 +35,9 @@ To = Annotated[
 def info(
     trace: Trace,
     reading: Pairs,
-    page_bytes: Annotated[str, typer.Option("--page-bytes", metavar="SIZE", help="Page size for page counts.")] = "4096",
+    page_bytes: Annotated[
+        str, typer.Option("--page-bytes", metavar="SIZE", help="Page size for page counts.")
+    ] = "4096",
     capacity: Annotated[
         str | None, typer.Option("--capacity", metavar="SIZE", help="Count the requests that end beyond this capacity.")
     ] = None,
@@ -62,10 +67,14 @@ def convert(
     reading: Pairs,
     to: To = None,
     from_time: Annotated[
-        str, typer.Option("--from-time", metavar="TIME", help="Leave out requests that arrive earlier, as in 1.5s or 200ms.")
+        str,
+        typer.Option(
+            "--from-time", metavar="TIME", help="Leave out requests that arrive earlier, as in 1.5s or 200ms."
+        ),
     ] = "0s",
     to_time: Annotated[
-        str | None, typer.Option("--to-time", metavar="TIME", help="Leave out requests that arrive at this time or later.")
+        str | None,
+        typer.Option("--to-time", metavar="TIME", help="Leave out requests that arrive at this time or later."),
     ] = None,
     address: Annotated[
         str,
@@ -79,10 +88,16 @@ def convert(
         int, typer.Option("--skip", metavar="N", help="Leave out the first N of the selected requests.", min=0, max=END)
     ] = 0,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", help="Take at most N of the remaining requests; 0 for all.", min=0, max=END)
+        int,
+        typer.Option(
+            "--limit", metavar="N", help="Take at most N of the remaining requests; 0 for all.", min=0, max=END
+        ),
     ] = 0,
     rebase_time: Annotated[
-        bool, typer.Option("--rebase-time/--keep-time", help="Whether to shift times so that the first request taken arrives at 0.")
+        bool,
+        typer.Option(
+            "--rebase-time/--keep-time", help="Whether to shift times so that the first request taken arrives at 0."
+        ),
     ] = False,
     rebase_address: Annotated[
         bool, typer.Option("--rebase-address", help="Shift addresses so that the start of --address becomes 0.")
@@ -167,7 +182,11 @@ def _report(found: Record, output: str) -> None:
 
 def _note_devices(found: Record) -> None:
     if found.devices > 1:
-        layout = "keeps them apart" if found.devices_apart else "has no devices: their address spaces are placed one after the other"
+        layout = (
+            "keeps them apart"
+            if found.devices_apart
+            else "has no devices: their address spaces are placed one after the other"
+        )
         _note("devices written", f"{found.output_format} {layout}")
 
 
