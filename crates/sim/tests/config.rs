@@ -680,7 +680,7 @@ fn hybrid_mapping_needs_log_blocks_and_one_for_merges() {
     );
     assert_eq!(
         refusal("raid5", &[("mapping", "bast"), ("over_provisioning", "0.0390")]),
-        "over_provisioning = 0.039: 3936 logical blocks, 160 log blocks and one for merges make 4097, and a plane has 4096: allowed is \
+        "over_provisioning = 0.039: 3936 logical blocks, 160 log blocks and one for merges add up to 4097, but a plane has 4096: allowed is \
          over_provisioning from 0.039063, or fewer log_blocks"
     );
     assert_eq!(
