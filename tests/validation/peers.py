@@ -78,7 +78,7 @@ TIMES = Section(
     "Response times of other simulators",
     """\
 Mean response times on 4 channels x 4 chips x 2 dies x 2 planes x 4096 blocks x 64 pages of 4 KiB, page mapping, no
-buffer, no collection.""",
+buffer, no GC.""",
     (
         peer("SSDsim static, (a), writes", A, SSDSIM_STATIC, 130.38, 0.005, SSDSIM, WRITES),
         peer(
@@ -171,6 +171,7 @@ simulators were told to collect below 5 % and to over-provision 20 %. Reported, 
   shrinks from 10 % to below 2 %, and has the other sign. 60 of its requests never completed. Not traced further.
 - *Response times* of (c) depend on what a GC run blocks, and are not reproduced. SSDsim blocks the channel for the
   computed time of all moves and the chip for the erase, and starts when the channel is idle; here moves are page
-  operations that a host request may have to wait for (`gc_blocking_scope`). Why MQSim's writes take 4.8 ms was not traced.""",
+  operations that a host request may have to wait for (`gc_blocking_scope`). Why MQSim's writes take 4.8 ms was not
+  traced.""",
     workloads=(C,),
 )

@@ -114,8 +114,8 @@ every 302,575 ns, its transfer included.""",
 # ---- greedy collection ----
 
 BLOCKS, PAGES_PER_BLOCK = 4096, 64
-# Blocks that are never victims: one erased block that `gc_reserve_blocks` = 2 keeps for moves, the block open for the host,
-# and the block open for moves.
+# Blocks that are never victims: one erased block that `gc_reserve_blocks` = 2 keeps for moves, the block open for the
+# host, and the block open for moves.
 TAKING_PART = BLOCKS - 3
 OVERWRITES = 2_000_000
 
