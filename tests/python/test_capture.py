@@ -134,8 +134,8 @@ def test_a_request_without_completion_holds_no_memory(monkeypatch):
         (["--dir", "w", "-o", "trace.csv"], "missing argument '-- COMMAND'"),
         (["--dir", "w", "-o", "trace.csv", "--"], "missing argument '-- COMMAND'"),
         (["-o", "trace.csv", "--", "true"], "missing option '--dir'"),
-        (["--dir", "old.csv", "-o", "trace.csv", "--", "true"], "--dir old.csv: no folder"),
-        (["--dir", ".", "-o", "trace.csv", "--", "true"], "--dir .: not empty; allowed is an empty folder"),
+        (["--dir", "old.csv", "-o", "trace.csv", "--", "true"], "--dir old.csv: not a directory"),
+        (["--dir", ".", "-o", "trace.csv", "--", "true"], "--dir .: not empty; allowed is an empty or a new directory"),
         (["--dir", "w", "-o", "trace.csv", "--size", "15MiB", "--", "true"], "from 16MiB on"),
         (["--dir", "w", "-o", "trace.csv", "--size", "20000001", "--", "true"], "multiples of 4096 bytes"),
         (["--dir", "w", "-o", "trace.csv", "--size", "big", "--", "true"], "--size big: allowed is"),
@@ -353,5 +353,5 @@ def test_an_interrupt_leaves_nothing(capture, number):
 @needs_kernel
 def test_a_device_that_cannot_be_made_leaves_nothing(capture):
     done = capture("--size", "8000000TiB", "-o", "trace.csv", "--", "true", status=2)
-    assert "no room for a device of 8796093022208000000 bytes" in done.stderr
+    assert "no space for a device of 8796093022208000000 bytes" in done.stderr
     assert os.listdir(capture.folder) == []

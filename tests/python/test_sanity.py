@@ -56,7 +56,7 @@ def test_a_wrong_unit_is_noticed(tmp_path, device, gap_us, unit, says):
 
 @pytest.mark.parametrize(
     ("size", "warns"),
-    [(8, "counts sectors, a format that counts bytes"), (4096, "counts bytes, a format that counts sectors")],
+    [(8, "counts sectors, choose a format"), (4096, "counts bytes, choose a format")],
 )
 def test_a_wrong_unit_of_sizes_is_noticed(tmp_path, size, warns):
     device = write_device(tmp_path, blocks_per_plane=30_000)
@@ -80,7 +80,7 @@ def test_said_before_the_run_and_not_when_quiet(command, device):
     done = command("run", SAMPLE, "--device", "ssd1", "--scheme", "raid0", "--limit", "500", "--time-unit", "ns")
     lines = done.stderr.splitlines()
     assert lines[0].startswith("trace: flashraid, times in ns; 500 requests in ")
-    assert lines[1].startswith("warning: the trace asks for ")
+    assert lines[1].startswith("warning: the trace has ")
     assert "--time-unit 100ns or us" in lines[1]
     done = command("run", SAMPLE, "--device", "ssd1", "--scheme", "raid0", "--limit", "500", "--quiet")
     assert done.stderr == ""
@@ -126,7 +126,7 @@ def test_a_pipe_is_read_once_and_whole(tmp_path, command, device):
     assert json.loads(command(*arguments, input=rows).stdout)["workload"]["requests"] == 20_000
     several = "0 0 0 8 0\n1000 1 0 8 0\n"
     done = command(*arguments, input=several, status=2)
-    assert "it can be read only once, as a pipe, and its devices are laid side by side" in done.stderr
+    assert "a pipe can be read only once, and placing its devices one after the other" in done.stderr
 
 
 def test_the_library_looks_too(tmp_path, device):

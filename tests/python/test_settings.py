@@ -116,7 +116,7 @@ def test_what_changed_nothing_in_a_run_is_told(command, tmp_path):
         "rebuild_window = 4: had no effect in this run: nothing failed",
         "gc_blocking_scope = none: had no effect in this run: GC did not run",
         "seed = 7: had no effect in this run: nothing in the run is random (precondition = none)",
-        "limit = 1000: had no effect in this run: the trace has no more requests",
+        "limit = 1000: had no effect in this run: the trace has fewer requests",
         "drain = true: had no effect in this run: nothing had to be drained",
     ):
         assert f"warning: {text}\n" in done.stderr

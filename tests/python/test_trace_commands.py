@@ -72,7 +72,7 @@ def test_devices(command):
     done = command("trace", "convert", "a.ssdsim", "-o", "b.csv")
     report = " ".join(done.stderr.split())
     assert "flashraid has no devices: their address spaces are placed one after the other" in report
-    assert "3: 1 request up to 4.0 KiB, laid at 1.0 MiB" in report
+    assert "3: 1 request up to 4.0 KiB, placed at 1.0 MiB" in report
     assert "5,W,0,4096,," in (command.folder / "b.csv").read_text()
     assert "6,R,1048576,4096,," in (command.folder / "b.csv").read_text()
     command("trace", "convert", "a.ssdsim", "-o", "c.csv", "--device-filter", "3")
@@ -116,7 +116,7 @@ def test_the_reader_reports(command):
         "a.ssdsim:4:10: ",
         "out-of-order records 1 requests",
         "beyond 8.0 KiB 3 requests",
-        "3: 2 requests up to 4.5 KiB, laid at 1.0 MiB",
+        "3: 2 requests up to 4.5 KiB, placed at 1.0 MiB",
     ):
         assert text in table, text
 
@@ -143,7 +143,7 @@ def test_the_reader_reports(command):
         (["convert", SAMPLE, "-o", "x.csv", "--address", "5"], "--address 5: allowed is START..END"),
         (["convert", SAMPLE, "-o", "x.csv", "--rebase-address"], "allowed is with an --address that has a start"),
         (["convert", SAMPLE, "-o", "x.ssdsim"], "cannot be written as 'ssdsim': it is a"),
-        (["convert", SAMPLE, "-o", "."], ".: its name tells no format to write"),
+        (["convert", SAMPLE, "-o", "."], ".: the file name implies no format to write"),
         (["convert", SAMPLE, "-o", "none/x.csv"], "none/x.csv: No such file or directory"),
         (["convert", SAMPLE, "-o", "/dev/null", "--to", "flashraid"], "/dev/null: not a regular file"),
         (
@@ -222,7 +222,7 @@ def test_info_shows_the_busiest_devices_each_on_a_row(command):
     start = next(index for index, line in enumerate(lines) if line.strip().startswith("devices"))
     assert lines[start].split() == ["devices", "10,", "the", "busiest", "of", "them"]
     assert [line.split(":")[0].strip() for line in lines[start + 1 : start + 9]] == list("94012356")
-    assert "9: 3 requests up to 12.0 KiB, laid at 9.0 MiB, 33.3% writes, mean size 4.0 KiB" in lines[start + 1]
+    assert "9: 3 requests up to 12.0 KiB, placed at 9.0 MiB, 33.3% writes, mean size 4.0 KiB" in lines[start + 1]
     assert "0: 1 request up to 4.0 KiB" in lines[start + 3]
     assert max(map(len, lines)) <= 140
     assert all(line == line.rstrip() for line in lines)
@@ -242,7 +242,7 @@ def test_info_shows_the_busiest_devices_each_on_a_row(command):
         (["convert", SAMPLE, "-o", "a.csv", "--address", "0..99999999TiB"], "--address 99999999TiB: allowed is"),
         (["convert", SAMPLE, "-o", "a.csv", "--from-time", "5s", "--to-time", "3s"], "--from-time to --to-time in ns"),
         (["convert", SAMPLE, "-o", "a.csv", "--to", "nonsense"], "as 'nonsense'; expected flashraid or ssdsim or"),
-        (["convert", SAMPLE, "-o", "hm_0.trace"], "its name tells no format to write"),
+        (["convert", SAMPLE, "-o", "hm_0.trace"], "the file name implies no format to write"),
         (["info", SAMPLE, "--page-bytes", "3000"], "page_bytes = 3000: allowed is a power of two"),
     ],
 )

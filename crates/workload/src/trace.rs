@@ -197,7 +197,7 @@ impl Trace {
             format!("no line or record can be read; the first error: {fault}")
         } else {
             let ignored: Vec<String> = self.gate.ignored().iter().map(|(what, count)| format!("{count} {what}")).collect();
-            let beside = if ignored.is_empty() { String::new() } else { format!(", only {}", ignored.join(", ")) };
+            let beside = if ignored.is_empty() { String::new() } else { format!(", but {}", ignored.join(", ")) };
             format!("no request in the file{beside}")
         };
         TraceError::Empty { path: self.input.path().to_owned(), what }

@@ -119,7 +119,7 @@ fn headers_that_are_close() {
     }
     // A name that tells the format decides, and rows without a header are what they were.
     assert!(refused("x.spc", b"time,op,offset\n0,R,0\n").starts_with("FILE:1:1: ASU is 'time'"));
-    assert!(refused("rows.csv", b"0,R,0,4096\n").contains("its name fits several trace formats"));
+    assert!(refused("rows.csv", b"0,R,0,4096\n").contains("the file name matches several trace formats"));
 }
 
 #[test]

@@ -319,10 +319,10 @@ fn recognition_is_by_header_or_name() {
         let opened = Trace::open(&file(name, text.as_bytes()), &TraceOptions::default());
         match (opened.map(|trace| trace.format().name).map_err(|error| error.to_string()), expected) {
             (Ok(format), Ok(expected)) => assert_eq!(format, expected, "{name}"),
-            (Err(error), Err("")) => assert!(error.contains("neither its first line nor its name tells"), "{name}: {error}"),
+            (Err(error), Err("")) => assert!(error.contains("neither the first line nor the file name identifies"), "{name}: {error}"),
             (Err(error), Err(candidates)) => {
                 assert!(
-                    error.ends_with(&format!("its name fits several trace formats, and no header tells which (flashraid's own is ts_us,op,offset,size); expected --format {candidates}")),
+                    error.ends_with(&format!("the file name matches several trace formats and there is no header (flashraid's is ts_us,op,offset,size); expected --format {candidates}")),
                     "{name}: {error}"
                 );
             }

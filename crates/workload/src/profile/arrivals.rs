@@ -42,7 +42,7 @@ pub enum Arrivals {
         off_ns: u64,
     },
     /// Drawn from a table of times.
-    ValueTable {
+    Table {
         /// `[weight, ns]` or `[weight, low, mean, high]`.
         gaps_ns: ValueTable,
     },
@@ -74,7 +74,7 @@ impl Arrivals {
                 mean("on_ns", *on_ns)?;
                 mean("off_ns", *off_ns)
             }
-            Self::ValueTable { gaps_ns } => gaps_ns.check("gaps_ns", 0.0),
+            Self::Table { gaps_ns } => gaps_ns.check("gaps_ns", 0.0),
         }
     }
 
@@ -87,7 +87,7 @@ impl Arrivals {
             Self::Poisson { mean_ns } => 37.0 * *mean_ns as f64,
             // Longer waits need several times off within one gap: each of them as rare as the last.
             Self::Bursts { mean_ns, off_ns, .. } => 37.0 * (*mean_ns as f64 + 2.0 * *off_ns as f64),
-            Self::ValueTable { gaps_ns } => gaps_ns.largest(),
+            Self::Table { gaps_ns } => gaps_ns.largest(),
         }
     }
 }
@@ -138,7 +138,7 @@ impl ArrivalClock {
                 self.on_ns -= gap_ns;
                 waited_ns.round() as u64
             }
-            Arrivals::ValueTable { gaps_ns } => gaps_ns.at(random.next_unit()).round() as u64,
+            Arrivals::Table { gaps_ns } => gaps_ns.at(random.next_unit()).round() as u64,
         }
     }
 }

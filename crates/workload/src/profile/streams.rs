@@ -92,7 +92,7 @@ pub enum Sizes {
         bytes: u64,
     },
     /// Drawn from a table; between the ends of a row, whole pages of 4096 or sectors of 512 bytes if both ends are.
-    ValueTable {
+    Table {
         /// `[weight, bytes]` or `[weight, low, mean, high]`.
         bytes: ValueTable,
     },
@@ -114,7 +114,7 @@ impl Sizes {
                 check(*max_pages <= largest_pages, "max_pages", max_pages, &format!("at most {largest_pages}, below 4 GiB"))
             }
             Self::Fixed { bytes } => check((1..=LARGEST_BYTES).contains(bytes), "bytes", bytes, "1 to below 4 GiB"),
-            Self::ValueTable { bytes } => {
+            Self::Table { bytes } => {
                 bytes.check("bytes", 1.0)?;
                 check(bytes.largest() <= LARGEST_BYTES as f64, "bytes", bytes.largest(), "below 4 GiB")
             }
@@ -125,7 +125,7 @@ impl Sizes {
         match self {
             Self::Uniform { max_pages, .. } => max_pages * page_bytes,
             Self::Fixed { bytes } => *bytes,
-            Self::ValueTable { bytes } => bytes.largest().ceil() as u64,
+            Self::Table { bytes } => bytes.largest().ceil() as u64,
         }
     }
 
@@ -135,7 +135,7 @@ impl Sizes {
             Self::Uniform { min_pages, max_pages } if min_pages == max_pages => min_pages * page_bytes,
             Self::Uniform { min_pages, max_pages } => (min_pages + random.next_below(max_pages - min_pages + 1)) * page_bytes,
             Self::Fixed { bytes } => *bytes,
-            Self::ValueTable { bytes } => bytes.size(random.next_unit()),
+            Self::Table { bytes } => bytes.size(random.next_unit()),
         }
     }
 }
