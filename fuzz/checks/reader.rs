@@ -1,7 +1,7 @@
 //! What holds for a reader of traces, whatever the file holds. Used by the fuzz targets, and by the test that replays their corpus.
 
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{Layout, MissingOp, OnError, Trace, TraceError, TraceOptions, TraceSummary, formats, write_trace};
+use flashraid_workload::{DeviceLayout, MissingOp, OnError, Trace, TraceError, TraceOptions, TraceSummary, formats, write_trace};
 use std::fs;
 use std::path::Path;
 
@@ -25,7 +25,7 @@ fn check_file(format: &str, path: &Path) {
         TraceOptions { format: format.to_owned(), missing_op: Some(MissingOp::Mix(0.5)), limit: LIMIT, ..TraceOptions::default() };
     let stopping = read(path, &options);
     let skipping = read(path, &TraceOptions { on_error: OnError::Skip, ..options.clone() });
-    let apart = read(path, &TraceOptions { layout: Layout::Apart, ..options });
+    let apart = read(path, &TraceOptions { layout: DeviceLayout::Apart, ..options });
     match stopping {
         Ok((requests, summary)) => {
             let (skipped, of_skipping) = skipping.expect("what can be read without skipping can be read with it");

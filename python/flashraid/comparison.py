@@ -13,25 +13,25 @@ PERCENTILES = {"p50": "50", "p90": "90", "p95": "95", "p99": "99", "p99_9": "99.
 
 
 class Comparison:
-    """The results of the schemes compared, in the order in which they were asked for; `results` lists them."""
+    """The results of a comparison, one for each scheme, in the order requested; `results` lists them."""
 
     def __init__(self, results: list[Result]) -> None:
         self.results = results
 
     @property
     def status(self) -> int:
-        """The command's exit status: the gravest of the results'."""
+        """The command's exit status: the most severe status of the results."""
         return next((status for status in (1, 130, 3) if any(result.status == status for result in self.results)), 0)
 
     @property
     def json(self) -> str:
-        """One JSON object: `schema`, and `results`, each as `run` writes it."""
+        """One JSON object with `schema` and `results`, each result as `run` writes it."""
         each = ",\n".join(result.json.rstrip("\n").replace("\n", "\n    ") for result in self.results)
         return f'{{\n  "schema": {self.results[0].schema},\n  "results": [\n    {each}\n  ]\n}}\n'
 
     @property
     def fio_json(self) -> str:
-        """The results in the form of fio's JSON, a job for each scheme, of a comparison with `fio=True`."""
+        """The results in fio's JSON format, one job for each scheme; needs a comparison with `fio=True`."""
         return fio.merged([result.fio_json for result in self.results])
 
     def to_dict(self) -> dict[str, Any]:
@@ -39,13 +39,13 @@ class Comparison:
         return {"schema": self.results[0].schema, "results": [result.to_dict() for result in self.results]}
 
     def frame(self) -> "polars.DataFrame":
-        """One row for each scheme, with the columns of `Result.to_frame`; null where a scheme has no such parameter."""
+        """One row for each scheme, with the columns of `Result.to_frame`; null where a scheme lacks a parameter."""
         import polars
 
         return polars.concat([result.to_frame() for result in self.results], how="diagonal_relaxed")
 
     def plot(self) -> "matplotlib.figure.Figure":
-        """Read and write latency up to the tail, and flash operations for each host request by cause."""
+        """Plots read and write latency percentiles, and flash operations per host request by cause."""
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(13, 4), layout="constrained")
@@ -76,6 +76,6 @@ class Comparison:
                     hatch = "//" if action == "programs" else None
                     axes.bar(names, heights, bottom=bottom, label=f"{action}: {cause}", hatch=hatch)
                     bottom = [low + height for low, height in zip(bottom, heights, strict=True)]
-        axes.set(title="flash operations for each host request", ylabel="page operations")
+        axes.set(title="flash operations per host request", ylabel="page operations")
         if axes.patches:
             axes.legend(loc="upper left", bbox_to_anchor=(1, 1))

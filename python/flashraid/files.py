@@ -16,13 +16,13 @@ MOST_NAME_BYTES = 200
 
 
 class NewFile:
-    """A file to be written: checked at once, under another name in the same folder until it is complete."""
+    """An output file: checked immediately, and written under a temporary name in the same directory until complete."""
 
     def __init__(self, path: Path, option: str) -> None:
-        """`option` is what asked for the file, for messages about names that cannot be."""
+        """`option` names the option or argument in messages about invalid names."""
         self.path = path_text(path, option)
         if not self.path:
-            raise InputError(f"{option}: no name: allowed is the name of a file")
+            raise InputError(f"{option}: empty name: allowed is the name of a file")
         self._real = os.path.realpath(self.path)  # a link stays, and what it points at is replaced
         self._temporaries: list[str] = []
         self._mode = 0o666
@@ -41,7 +41,7 @@ class NewFile:
             raise self.failure(error) from None
 
     def another_temporary(self) -> str:
-        """A new, empty file in the same folder, which `discard` removes. No other run can have the same name."""
+        """Creates an empty file in the same directory with a unique name; `discard` removes it."""
         folder, name = os.path.split(self._real)
         start = os.fsencode(name)[:MOST_NAME_BYTES].decode(errors="ignore")
         temporary = os.path.join(folder, f".{start}.{secrets.token_hex(8)}.part")
@@ -50,11 +50,11 @@ class NewFile:
         return temporary
 
     def failure(self, error: OSError) -> InputError:
-        """The error that says that this file cannot be written."""
+        """The error for a file that cannot be written."""
         return InputError(f"{self.path}: cannot be written: {error.strerror or error}")
 
     def write(self, text: str) -> None:
-        """Writes all of it, and keeps it."""
+        """Writes the whole text and keeps the file."""
         try:
             with open(self.temporary, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
@@ -63,7 +63,7 @@ class NewFile:
         self.keep()
 
     def keep(self) -> None:
-        """It is complete: it takes its name."""
+        """Gives the complete file its final name."""
         try:
             os.replace(self.temporary, self._real)
         except OSError as error:
@@ -71,20 +71,20 @@ class NewFile:
         self._temporaries.remove(self.temporary)
 
     def discard(self) -> None:
-        """Removes what is temporary."""
+        """Removes the temporary file."""
         while self._temporaries:
             os.unlink(self._temporaries.pop())
 
 
 def must_be_read_again(trace: str, why: str) -> None:
-    """Refuses a trace that can be read only once, for work that needs another pass; `why` says what for."""
+    """Refuses a trace that can be read only once, for work that needs a second pass; `why` names the work."""
     path = STANDARD_INPUT if trace == "-" else trace
     if os.path.exists(path) and not os.path.isfile(path):
-        raise InputError(f"{trace}: it can be read only once, as a pipe, and {why}; expected a file")
+        raise InputError(f"{trace}: a pipe can be read only once, and {why}; expected a file")
 
 
 def refuse_same(inputs: Mapping[str, Path | None], outputs: Mapping[str, Path | None]) -> None:
-    """Refuses an output that would replace an input or another output; both by what asked for them."""
+    """Refuses an output that would replace an input or another output; paths are keyed by option or argument."""
     read = {option: STANDARD_INPUT if path == "-" else path for option, path in inputs.items() if path is not None}
     seen = {os.path.realpath(path): option for option, path in read.items()}
     for option, path in outputs.items():
@@ -92,5 +92,5 @@ def refuse_same(inputs: Mapping[str, Path | None], outputs: Mapping[str, Path | 
             continue
         real = os.path.realpath(path)
         if real in seen:
-            raise InputError(f"{seen[real]} and {option} are both {os.fspath(path)}: allowed is a file for each")
+            raise InputError(f"{seen[real]} and {option} are both {os.fspath(path)}: allowed are different files")
         seen[real] = option

@@ -1,11 +1,11 @@
-"""Results in the form of fio's JSON."""
+"""Results in fio's JSON format."""
 
 import json
 from collections.abc import Sequence
 
 
 def merged(texts: Sequence[str]) -> str:
-    """One document of several: a job for each scheme, in the same order."""
+    """Merges several documents into one with a job for each scheme, in the same order."""
     documents = [json.loads(text) for text in texts]
     for group, document in enumerate(documents):
         document["jobs"][0]["groupid"] = group

@@ -1,4 +1,4 @@
-"""Ctrl-C while results are at stake."""
+"""Ctrl-C while there are results to keep."""
 
 import signal
 import threading
@@ -9,7 +9,7 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """While entered, signals that would raise KeyboardInterrupt are only noted, so that they lose nothing.
+    """While entered, signals that would raise KeyboardInterrupt are only recorded, so that no results are lost.
 
     Signals that are ignored, or that the program handles in its own way, stay so.
     """

@@ -1,4 +1,4 @@
-"""What a run writes beside its result: docs/outputs.md explains every file and column."""
+"""Files that a run writes in addition to its result; docs/outputs.md explains every file and column."""
 
 import os
 import re
@@ -57,7 +57,7 @@ class OutputArguments(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Outputs:
-    """Tables of requests, page operations and intervals, a log of histograms, a timeline; and fio's JSON."""
+    """Tables of requests, page operations and intervals, a histogram log, a timeline, and fio's JSON."""
 
     latency_log: Path | None = None
     operation_log: Path | None = None
@@ -72,7 +72,7 @@ class Outputs:
 
     @classmethod
     def split(cls, keywords: Mapping[str, Any]) -> tuple["Outputs", dict[str, Any]]:
-        """Outputs among keyword arguments, and the others."""
+        """Splits keyword arguments into outputs and others."""
         own = {each.name for each in fields(cls)} - {"labels"}
         given = {key: value for key, value in keywords.items() if key in own}
         return cls(**given), {key: value for key, value in keywords.items() if key not in own}
@@ -83,17 +83,17 @@ class Outputs:
         return {name: getattr(self, name) for name in ENDINGS}
 
     def of_scheme(self, scheme: str) -> "Outputs":
-        """The same for one scheme of several: its name is put into the names of the files."""
+        """The outputs of one scheme of a comparison: file names contain the scheme's name."""
         given = {name: PurePath(path) for name, path in self.files.items() if path is not None}
         own: dict[str, Any] = {name: path.with_stem(f"{path.stem}-{scheme}") for name, path in given.items()}
         return replace(self, **own)
 
     def label(self, name: str) -> str:
-        """What messages call an argument."""
+        """The name of an argument in messages."""
         return self.labels.get(name, name)
 
     def check(self, json: str | None = None, schemes: Sequence[str] = (), **inputs: Path | None) -> None:
-        """Refuses names that no file can have, and files that would replace each other or one of `inputs`."""
+        """Refuses invalid file names, and files that would replace each other or one of `inputs`."""
         check_flags(fio=self.fio)
         check_texts(**given(series_interval=self.series_interval, timeline_window=self.timeline_window))
         for name, path in self.files.items():
@@ -101,7 +101,7 @@ class Outputs:
             if text is None:
                 continue
             if text == "-" or not PurePath(text).name or text.endswith(os.sep):
-                raise InputError(f"{self.label(name)}: {text or 'no name'}: allowed is the name of a file")
+                raise InputError(f"{self.label(name)}: {text or 'empty name'}: allowed is the name of a file")
             allowed = ENDINGS[name]
             if allowed is not None and _ending(text) not in allowed:
                 endings = " or ".join(allowed)
@@ -117,7 +117,7 @@ class Outputs:
         refuse_same(read, {self.label("json"): json, **written})
 
     def open(self) -> "OpenOutputs":
-        """Creates the files under other names. `check` has found nothing."""
+        """Creates the files under temporary names; `check` must have passed."""
         return OpenOutputs(self)
 
 
@@ -126,7 +126,7 @@ def _ending(path: Path) -> str:
 
 
 class OpenOutputs:
-    """Outputs of a run under way: kept by `finish`, else removed."""
+    """The outputs of a running simulation: `finish` keeps them, else they are removed."""
 
     def __init__(self, outputs: Outputs) -> None:
         self._outputs = outputs
@@ -145,7 +145,7 @@ class OpenOutputs:
 
     @property
     def pairs(self) -> Pairs:
-        """What the engine is told."""
+        """The outputs as the engine takes them."""
         written = {name: file.temporary for name, file in self._files.items()} | self._tables
         options = {"series_interval": self._outputs.series_interval, "timeline_window": self._outputs.timeline_window}
         pairs = list(written.items())
@@ -153,7 +153,7 @@ class OpenOutputs:
         return pairs + ([("fio", "true")] if self._outputs.fio else [])
 
     def finish(self) -> dict[str, str]:
-        """The engine has written everything. Returns the files by output."""
+        """Keeps the files after the engine has written everything. Returns them by output."""
         for name, table in self._tables.items():
             with self._said_of(name):
                 _to_parquet(table, self._files[name].temporary)
@@ -163,7 +163,7 @@ class OpenOutputs:
 
     @contextmanager
     def _said_of(self, name: str) -> Iterator[None]:
-        """Trouble with a file in one line."""
+        """Turns file errors into one line."""
         import polars
 
         try:
@@ -174,7 +174,7 @@ class OpenOutputs:
 
     @contextmanager
     def messages(self) -> Iterator[None]:
-        """The engine's messages about an output, which begin with its argument, name it as the user does."""
+        """Renames the argument at the start of the engine's message to the name that the user used."""
         try:
             yield
         except InputError as error:
@@ -209,7 +209,7 @@ def _schema(path: str) -> dict[str, Any]:
 
 
 def _to_parquet(table: str, target: str) -> None:
-    """A piece at a time, so that memory does not grow with the table."""
+    """Converts in pieces, so that memory does not grow with the table."""
     import polars
 
     polars.scan_csv(table, schema=_schema(table), glob=False).sink_parquet(target)

@@ -40,10 +40,10 @@ class RunArguments(Settings, OutputArguments, total=False):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C or the progress function ended a run early. `result` is what there is: a Result or a Comparison.
+    """Ctrl-C or the progress function ended a run early. `result` is the partial Result or Comparison.
 
-    If Ctrl-C came when everything was simulated and the files were being completed, they are complete, and `partial` of
-    the result is False.
+    If Ctrl-C came after the simulation, while files were being completed, they are complete, and `partial` of the
+    result is False.
     """
 
     def __init__(self, result: Result | Comparison) -> None:
@@ -64,12 +64,12 @@ def run(
     """Replays a trace on a device under a scheme.
 
     `device` is a preset or a TOML file, `config` a TOML file or the JSON of a result; `settings` are those of
-    docs/configuration.md and come last. Without `engine` the result leaves out what the machine needed, and equal runs
-    give equal results, byte for byte. Raises InputError, or Interrupted with what there is so far.
+    docs/configuration.md and override both. Without `engine` the result omits the run time and memory of the simulator,
+    and equal runs give equal results, byte for byte. Raises InputError, or Interrupted with the partial result.
 
-    Written beside the result are the files `latency_log`, `operation_log` and `series` (.csv or .parquet), `hdr_log`
-    and `timeline` (.json) among the keyword arguments; `series_interval="250us"` and `timeline_window="1.5s..1.6s"` go
-    with them, and `fio=True` makes `Result.fio_json`. See docs/outputs.md.
+    The keyword arguments `latency_log`, `operation_log` and `series` (.csv or .parquet), `hdr_log` and `timeline`
+    (.json) name additional files to write, with `series_interval="250us"` and `timeline_window="1.5s..1.6s"`;
+    `fio=True` provides `Result.fio_json`. See docs/outputs.md.
     """
     outputs, others = Outputs.split(settings)
     trace, (device, config) = path_text(trace, "trace"), device_and_config(device, config)
@@ -102,11 +102,11 @@ def compare(
     progress: Progress | None = None,
     **settings: Unpack[RunArguments],
 ) -> Comparison:
-    """Replays a trace under each of the schemes, on the same device, logical space and filled bytes.
+    """Replays a trace under each of the schemes, with the same device, logical space and filled bytes.
 
-    The space is `space_bytes` if given, else the smallest capacity of the schemes. The other arguments are those of
-    `run`; a scheme's parameter goes to the schemes that have it. `schemes` may be one text with commas. The files of
-    `run` are written for each scheme, with its name before the ending: series-raid5.parquet.
+    The logical space is `space_bytes` if given, else the smallest capacity of the schemes. The other arguments are
+    those of `run`; a scheme parameter applies to the schemes that have it. `schemes` may be a comma-separated string.
+    The files of `run` are written for each scheme, with its name before the ending: series-raid5.parquet.
     """
     names = texts("schemes", [name.strip() for name in schemes.split(",")] if isinstance(schemes, str) else schemes)
     check_flags(engine=engine)
@@ -141,13 +141,13 @@ def compare(
 
 
 def _doubts(trace: str, device: str | None, scheme: str | None, config: str | None, settings: Pairs) -> list[str]:
-    """What is almost certainly not meant, found before the run; a trace that can be read only once is not looked at."""
+    """Warnings about likely mistakes, found before the run; a trace that can be read only once is not checked."""
     found = _native.sanity(trace, device, scheme, config, settings)
     return [] if found is None else json.loads(found)["warnings"]
 
 
 def _watched(interrupts: Interrupts, progress: Progress | None) -> Progress:
-    """Progress that Ctrl-C stops too."""
+    """A progress function that Ctrl-C stops as well."""
     return lambda *told: not interrupts.came and (progress is None or progress(*told))
 
 
@@ -161,7 +161,7 @@ def run_pairs(
     settings: Pairs,
     outputs: OpenOutputs,
 ) -> Result:
-    """`run` with settings as pairs and its files open. Returns what there is, interrupted or not."""
+    """`run` with settings as pairs and open files. Returns the result, which is partial if interrupted."""
     with outputs.messages():
         found = _native.run(trace, device, scheme, config, settings, outputs.pairs, engine, progress)
     return Result(*found, outputs.finish())
@@ -178,9 +178,9 @@ def compare_pairs(
     outputs: Outputs,
     begin: Callable[[str], bool] = lambda scheme: True,
 ) -> Comparison:
-    """`compare` with settings as pairs; `begin` is asked before each run. Returns what there is, interrupted or not."""
+    """`compare` with settings as pairs; calls `begin` before each run. Returns the results, partial if interrupted."""
     if len(schemes) > 1:
-        must_be_read_again(trace, "a comparison replays it under each scheme")
+        must_be_read_again(trace, "a comparison replays the trace under each scheme")
     results: list[Result] = []
     shares = for_each(device, schemes, config, settings)
     with ExitStack() as exit_stack:

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Result(RunResult):
-    """What one run gave: the JSON result, its members as attributes (`result.latency.read.p99_9`, in nanoseconds).
+    """The result of a run: the JSON object, with members as attributes (`result.latency.read.p99_9`, in nanoseconds).
 
     docs/result.md explains every member.
 
-    `json` is the text that the command writes, `warnings` what is likely to surprise in it, `status` the command's exit
-    status: 0 done, 1 verification found a violation, 3 requests failed for lack of space or were left unfinished (those
-    that failed because failures took their data leave it at 0), 130 stopped before the end.
-    `files` names what was written beside the result, by output (`latency_log`, `series`, `hdr_log`, `timeline`).
+    `json` is the text that the command writes, `warnings` lists what is likely to mislead in it, and `status` is the
+    command's exit status: 0 done, 1 verification found a violation, 3 requests failed for lack of space or were left
+    unfinished, 130 stopped before the end. Requests that failed because injected faults lost their data leave it at 0.
+    `files` names the additional files by output (`latency_log`, `series`, `hdr_log`, `timeline`).
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class Result(RunResult):
 
     @property
     def fio_json(self) -> str:
-        """The result in the form of fio's JSON, of a run with `fio=True`."""
+        """The result in fio's JSON format; needs a run with `fio=True`."""
         if self._fio_json is None:
-            raise InputError("fio_json: this run did not ask for it; allowed is with fio=True")
+            raise InputError("fio_json: allowed only after a run with fio=True")
         return self._fio_json
 
     def frame(self, output: str) -> "polars.DataFrame":
@@ -59,7 +59,7 @@ class Result(RunResult):
         return self.latency_ns
 
     def to_frame(self) -> "polars.DataFrame":
-        """One row; a column for each member, `latency_ns.read.p99_9`. Lists (members, channels, dies) are left out."""
+        """One row with a column for each value, as `latency_ns.read.p99_9`, without lists (members, channels, dies)."""
         import polars
 
         return polars.DataFrame([dict(_flat(self._data))])

@@ -1,4 +1,4 @@
-"""Settings on their way to the engine: pairs of key and text. What a key means and allows is known there alone."""
+"""Settings as pairs of key and text for the engine, which alone defines their meaning and allowed values."""
 
 import json
 import os
@@ -16,14 +16,14 @@ Said = tuple[str, str, str]
 
 
 class Share(NamedTuple):
-    """What of a comparison's settings goes to one scheme, and what is to be said of the others."""
+    """The settings of a comparison that apply to one scheme, and warnings about those that do not."""
 
     settings: Pairs
     notes: list[str]
 
 
 def pairs(settings: Mapping[str, object], scheme: str | None = None) -> Pairs:
-    """Keyword arguments as key and text; None stands for a setting not given. `scheme` is the argument of that name."""
+    """Keyword arguments that are not None as pairs of key and text. `scheme` is the argument of that name."""
     found = {key: _text(value) for key, value in settings.items() if value is not None}
     check_texts(**found)
     said = [(key, value, f"{key} = {value}") for key, value in found.items()]
@@ -34,7 +34,7 @@ def pairs(settings: Mapping[str, object], scheme: str | None = None) -> Pairs:
 
 
 def refuse_contradictions(named: Iterable[Said], others: Iterable[Said]) -> None:
-    """Refuses settings that have one value as an option or argument of their own, and another as `KEY=VALUE`."""
+    """Refuses a setting with one value as an option or argument, and another as `KEY=VALUE`."""
     last = {bare(key): (value, text) for key, value, text in others}
     for key, value, text in named:
         other, called = last.get(bare(key), (value, ""))
@@ -43,12 +43,12 @@ def refuse_contradictions(named: Iterable[Said], others: Iterable[Said]) -> None
 
 
 def bare(key: str) -> str:
-    """The key without its table, which only names need."""
+    """The key without its table; only `name` keeps it."""
     return key if key.endswith(".name") else key.rpartition(".")[2]
 
 
 def path_text(path: Path, name: str) -> str:
-    """A path as text; `name` says in errors whose path it is."""
+    """A path as text; errors call it `name`."""
     try:
         text = os.fspath(path)
     except TypeError:
@@ -65,7 +65,7 @@ def path_text(path: Path, name: str) -> str:
 
 
 def utf8_path(path: Path | None, name: str) -> str | None:
-    """The same of a path that crosses to the engine as text."""
+    """The same for a path that is passed to the engine as text."""
     text = None if path is None else path_text(path, name)
     if text is not None and not _is_utf8(text):
         raise InputError(f"{name} = {text!r}: allowed is a name in UTF-8")
@@ -77,19 +77,19 @@ def _is_utf8(text: str) -> bool:
 
 
 def given(**values: object) -> dict[str, Any]:
-    """Arguments that were given; None stands for those that were not."""
+    """The arguments that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def check_texts(**values: object) -> None:
-    """Refuses what is no text that the engine can take; each is named in the error."""
+    """Refuses values that are not UTF-8 text; the error names the value."""
     for name, value in values.items():
         if not (isinstance(value, str) and _is_utf8(value)):
             raise InputError(f"{name} = {value!r}: allowed is a text in UTF-8")
 
 
 def texts(name: str, values: object) -> list[str]:
-    """Several texts, each named in errors by its number; one text is not several."""
+    """A list of texts, each named by its number in errors; a single text is refused."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InputError(f"{name} = {values!r}: allowed is a list of texts")
     found = list(values)
@@ -98,20 +98,20 @@ def texts(name: str, values: object) -> list[str]:
 
 
 def check_flags(**values: object) -> None:
-    """Refuses what is neither true nor false."""
+    """Refuses values other than True and False."""
     for name, value in values.items():
         if not isinstance(value, bool):
             raise InputError(f"{name} = {value!r}: allowed is True or False")
 
 
 def check_progress(progress: object) -> None:
-    """Refuses what cannot be told how far the work is."""
+    """Refuses a progress argument that is neither a function nor None."""
     if progress is not None and not callable(progress):
         raise InputError(f"progress = {progress!r}: allowed is a function, or None")
 
 
 def device_and_config(device: Path | None, config: Path | None) -> tuple[str | None, str | None]:
-    """The names of a device (preset or file) and of a configuration file, as the engine takes them."""
+    """The device (preset or file) and the configuration file, as the engine takes them."""
     return utf8_path(device, "device"), None if config is None else path_text(config, "config")
 
 
@@ -128,30 +128,30 @@ def _text(value: object) -> str:
 
 
 def configuration(device: str | None, scheme: str, config: str | None, settings: Pairs) -> dict[str, Any]:
-    """The complete configuration and the space it gives: `config`, `user_bytes`, `space_bytes`."""
+    """The complete configuration and its capacity: `config`, `user_bytes`, `space_bytes`."""
     return json.loads(_native.configuration(device, scheme, config, settings))  # type: ignore[no-any-return]
 
 
 def with_effect(device: str, scheme: str, settings: Pairs) -> Pairs:
-    """Of settings laid over each other for many runs, those that can have effect in this one."""
+    """The settings, from those merged for many runs, that can have effect in this run."""
     idle = {each["key"] for each in configuration(device, scheme, None, settings)["idle"]}
     return [(key, value) for key, value in settings if bare(key) not in idle]
 
 
 def for_each(device: str | None, schemes: Sequence[str], config: str | None, settings: Pairs) -> list[Share]:
-    """Settings under which several schemes can be compared, one share for each.
+    """The settings of a comparison, separately for each scheme.
 
-    All get one logical space (the one asked for, or else the smallest of their capacities) with the same bytes filled.
-    A parameter goes to the schemes that have it, and a setting to those under which it can have effect; it is refused
-    if there are none.
+    All schemes get the same logical space (the one given, else the smallest of their capacities) and filled bytes. A
+    parameter applies to the schemes that have it, a setting to those under which it can have effect; it is refused if
+    there are none.
     """
     if not schemes:
         raise InputError("no schemes: give at least one")
     for scheme in schemes:
         if schemes.count(scheme) > 1:
-            raise InputError(f"scheme {scheme} is named twice: allowed is once")
+            raise InputError(f"scheme {scheme} is listed twice: allowed is once")
     if any(key == "scheme.name" for key, _ in settings):
-        raise InputError("scheme.name: a comparison has a list of schemes, and no such setting")
+        raise InputError("scheme.name: not allowed in a comparison, which takes a list of schemes")
     own_of = [_of(scheme, schemes, settings) for scheme in schemes]
     found = [configuration(device, scheme, config, own) for scheme, own in zip(schemes, own_of, strict=True)]
     shares = _shares(own_of, [{each["key"]: each["text"] for each in detail["idle"]} for detail in found])
@@ -165,7 +165,7 @@ def for_each(device: str | None, schemes: Sequence[str], config: str | None, set
 
 
 def _shares(own_of: list[Pairs], idle: list[dict[str, str]]) -> list[Share]:
-    """Each scheme's settings without those that have no effect under it, with why not; refused if that is so of all."""
+    """Each scheme's settings that can have effect under it, and why others cannot; refused if none can under any."""
     counting = {
         bare(key) for own, without in zip(own_of, idle, strict=True) for key, _ in own if bare(key) not in without
     }
@@ -180,7 +180,7 @@ def _shares(own_of: list[Pairs], idle: list[dict[str, str]]) -> list[Share]:
 
 
 def _of(scheme: str, schemes: Sequence[str], settings: Pairs) -> Pairs:
-    """The settings but for parameters that other schemes of the comparison have and this one has not."""
+    """The settings without parameters that only other schemes of the comparison have."""
     names = {name: {parameter["name"] for parameter in _scheme(name)["parameters"]} for name in schemes}
     others = set().union(*names.values()) - names[scheme]
     return [(key, value) for key, value in settings if key.removeprefix("scheme.") not in others]

@@ -1,4 +1,4 @@
-"""The engine itself, request by request."""
+"""The engine, driven request by request."""
 
 import json
 from collections.abc import Sequence
@@ -28,9 +28,9 @@ class Completion(NamedTuple):
 
 
 class Simulation:
-    """A simulated device: submit requests, advance the time, take completions, ask for the result.
+    """A simulated device: submit requests, advance the time, take completions, get the result.
 
-    Calls from several threads take turns; the interpreter's lock is released while the engine works.
+    Calls from several threads are serialized; the GIL is released while the engine works.
     """
 
     def __init__(
@@ -41,20 +41,21 @@ class Simulation:
         config: Path | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        """Builds the device and fills and preconditions it as the settings say. The arguments are those of `run`."""
+        """Builds the device, and fills and preconditions it as configured. The arguments are those of `run`."""
         device, config = device_and_config(device, config)
         check_texts(**given(scheme=scheme))
         own = pairs(settings, scheme)
         for key, value in own:
             if bare(key) in ABOUT_TRACES:
-                raise InputError(f"{key} = {value}: it is about a trace, and a Simulation replays none")
+                raise InputError(f"{key} = {value}: not allowed for a Simulation, which replays no trace")
         self._native = _native.Simulation(device, scheme, config, own)
 
     def submit(self, op: str, offset: int, size: int, at_ns: int | None = None) -> int:
         """Submits a request for `size` bytes at byte `offset` and returns its id, counted from 0.
 
-        `op` is read, write, trim, write_zeroes or flush (offset and size 0). Time moves to `at_ns` first; by default it
-        stays. Raises InputError if `at_ns` is past or the bytes are outside the logical space.
+        `op` is read, write, trim, write_zeroes or flush (offset and size 0). The time first advances to `at_ns`; by
+        default it does not advance. Raises InputError if `at_ns` is in the past or the bytes are outside the logical
+        space.
         """
         check_texts(op=op)
         check_numbers(offset=offset, size=size, **given(at_ns=at_ns))
@@ -63,20 +64,20 @@ class Simulation:
     def submit_many(
         self, ops: Sequence[str], offsets: Sequence[int], sizes: Sequence[int], at_ns: Sequence[int]
     ) -> list[int]:
-        """Submits many requests in order, given as four columns (lists or arrays), and returns their ids.
+        """Submits requests in order, given as four columns (lists or arrays), and returns their ids.
 
-        The first one refused ends it with InputError; those before it are submitted.
+        Raises InputError at the first request that is refused; those before it have been submitted.
         """
         check_columns(offsets=offsets, sizes=sizes, at_ns=at_ns)
         return self._native.submit_many(texts("ops", ops), offsets, sizes, at_ns)
 
     def advance_until(self, time_ns: int) -> None:
-        """Processes every event up to and including `time_ns`, and moves the time there if it is later."""
+        """Processes every event up to and including `time_ns`, and advances the time to it."""
         check_numbers(time_ns=time_ns)
         self._native.advance_until(time_ns)
 
     def next_event_time(self) -> int | None:
-        """Time of the next event in nanoseconds; None if nothing is under way."""
+        """Time of the next event in nanoseconds; None if no event is pending."""
         return self._native.next_event_time()
 
     @property
@@ -86,12 +87,12 @@ class Simulation:
 
     @property
     def outstanding(self) -> int:
-        """Requests submitted and not completed."""
+        """Number of requests submitted but not completed."""
         return self._native.outstanding
 
     @property
     def space_bytes(self) -> int:
-        """Bytes of the logical space."""
+        """Size of the logical space in bytes."""
         return self._native.space_bytes
 
     def take_completions(self) -> list[Completion]:
@@ -99,11 +100,11 @@ class Simulation:
         return [Completion(*completed) for completed in self._native.take_completed()]
 
     def finish(self) -> None:
-        """Runs until everything submitted has ended."""
+        """Runs until all submitted requests have completed."""
         self._native.finish()
 
     def fail(self, fault: str) -> None:
-        """Makes something go wrong now: `chip:0.1`, `page:lpn=7` and so on, as docs/faults.md lists them.
+        """Injects a fault now: `chip:0.1`, `page:lpn=7` and so on, as docs/faults.md lists them.
 
         Raises InputError if the device has no such part.
         """
@@ -111,49 +112,49 @@ class Simulation:
         self._native.fail(fault)
 
     def fail_member(self, member: int) -> None:
-        """A member is lost: a channel or a chip, as the device has it."""
+        """Fails a member: a channel or a chip, depending on the device."""
         self._fail("member", member=member)
 
     def fail_channel(self, channel: int) -> None:
-        """A channel is lost with all its chips."""
+        """Fails a channel with all its chips."""
         self._fail("channel", channel=channel)
 
     def fail_chip(self, channel: int, chip: int) -> None:
-        """A chip is lost; a spare chip of its channel takes its place, if there is one."""
+        """Fails a chip; a spare chip of its channel replaces it, if there is one."""
         self._fail("chip", channel=channel, chip=chip)
 
     def fail_die(self, channel: int, chip: int, die: int) -> None:
-        """A die is lost."""
+        """Fails a die."""
         self._fail("die", channel=channel, chip=chip, die=die)
 
     def fail_plane(self, channel: int, chip: int, die: int, plane: int) -> None:
-        """A plane is lost."""
+        """Fails a plane."""
         self._fail("plane", channel=channel, chip=chip, die=die, plane=plane)
 
     def fail_block(self, channel: int, chip: int, die: int, plane: int, block: int) -> None:
-        """A block is lost, and used no more."""
+        """Fails a block, which is then retired."""
         self._fail("block", channel=channel, chip=chip, die=die, plane=plane, block=block)
 
     def fail_page(self, lpn: int) -> None:
-        """The flash page that holds host page `lpn` now can be read no more."""
+        """Makes the flash page that now holds host page `lpn` unreadable."""
         check_numbers(lpn=lpn)
         self.fail(f"page:lpn={lpn}")
 
     def _fail(self, part: str, **numbers: int) -> None:
-        """A part of the device by its numbers."""
+        """Fails a part of the device given by its numbers."""
         check_numbers(**numbers)
         self.fail(f"{part}:{'.'.join(str(number) for number in numbers.values())}")
 
     def verify(self) -> Verified:
-        """Checks everything stored, and tries each failure that the scheme survives; counted in the result too.
+        """Checks all stored pages, and recovery from each failure that the scheme survives; the result counts it.
 
         Raises InputError unless the simulation was made with `verify=True`.
         """
         found = self._native.verify()
         if found is None:
-            raise InputError("verify: contents are not tracked; allowed is with Simulation(..., verify=True)")
+            raise InputError("verify: allowed only with Simulation(..., verify=True)")
         return Verified(json.loads(found))
 
     def result(self) -> Result:
-        """The result so far; requests still under way count as unfinished."""
+        """The result so far; outstanding requests count as unfinished."""
         return Result(self._native.result(), None, [], 0)

@@ -17,14 +17,14 @@ LARGEST = 2**64 - 1  # of the engine's numbers
 
 
 def check_numbers(**values: object) -> None:
-    """Refuses what is no number that the engine can take; each is named in the error."""
+    """Refuses values that are not unsigned 64-bit numbers; the error names the value."""
     for name, value in values.items():
         if not _is_number(value):
             raise InputError(f"{name} = {value!r}: allowed is a whole number from 0 to {LARGEST}")
 
 
 def check_columns(**columns: Sequence[object]) -> None:
-    """The same of every entry of lists or arrays."""
+    """The same for every entry of lists or arrays."""
     for name, column in columns.items():
         is_list = isinstance(column, Sequence) and not isinstance(column, str | bytes)
         if not (is_list or hasattr(column, "__array__")):
@@ -44,7 +44,7 @@ def _is_number(value: object) -> bool:
 
 
 def parse_bytes(name: str, text: str) -> int:
-    """The bytes that `16GiB`, `1.5 TB` or `4096` stand for; `name` names the option in the error."""
+    """The number of bytes in `16GiB`, `1.5 TB` or `4096`; errors call the option `name`."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", text)
     size = Decimal(found[1]) * UNITS[found[2]] if found and found[2] in UNITS else None
     if size is None or size != int(size) or size > LARGEST:
@@ -55,7 +55,7 @@ def parse_bytes(name: str, text: str) -> int:
 
 
 def parse_time(name: str, text: str) -> int:
-    """The nanoseconds that `1.5s` or `200 ms` stand for; `name` names the option in the error."""
+    """The number of nanoseconds in `1.5s` or `200 ms`; errors call the option `name`."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([a-z]+)", text)
     time_ns = Decimal(found[1]) * TIMES[found[2]] if found and found[2] in TIMES else None
     if time_ns is None or time_ns != int(time_ns) or time_ns > LARGEST:

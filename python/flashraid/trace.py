@@ -1,4 +1,4 @@
-"""What a trace is made of, its rows, other formats, and synthetic ones."""
+"""Statistics, requests, conversion, anonymisation and synthesis of traces."""
 
 import json
 from typing import TYPE_CHECKING, SupportsFloat, Unpack
@@ -37,9 +37,9 @@ def trace_info(
     progress: Progress | None = None,
     **reading: object,
 ) -> OpenRecord:
-    """Statistics of a trace: requests, footprint in pages of `page_bytes`, inter-arrival times, how it was read.
+    """Statistics of a trace: requests, footprint in pages of `page_bytes`, inter-arrival times, and how it was read.
 
-    With `capacity_bytes`, the requests that end beyond it are counted. `reading` says how the trace is read: `format`,
+    With `capacity_bytes`, requests that end beyond it are counted. `reading` sets how the trace is read: `format`,
     `time_unit`, `device_filter`, `on_error`, `op`, `action`, `object_bytes`, `limit`.
     """
     check_numbers(page_bytes=page_bytes, **given(capacity_bytes=capacity_bytes))
@@ -56,10 +56,10 @@ def sanity(
     config: Path | None = None,
     **settings: Unpack[Settings],
 ) -> OpenRecord | None:
-    """What the beginning of a trace would ask of a device: rate, span, footprint, mean size, highest address, load.
+    """Load of the start of a trace on a device: rate, span, footprint, mean size, highest address, load.
 
-    `warnings` of it are what is almost certainly not meant, such as times in the wrong unit. The arguments are those of
-    `run`, which gives the same warnings. None if the trace can be read only once, as a pipe.
+    `warnings` lists likely mistakes, such as times in the wrong unit. The arguments are those of `run`, which gives the
+    same warnings. None if the trace can be read only once (a pipe).
     """
     device, config = device_and_config(device, config)
     check_texts(**given(scheme=scheme))
@@ -70,8 +70,8 @@ def sanity(
 def read_trace(trace: Path, **reading: object) -> "pl.DataFrame":
     """The requests of a trace as a frame: `arrival_ns`, `op`, `offset_bytes`, `size_bytes`, `device`.
 
-    Offsets count in the device's own address space, and `device` is what the trace calls it. `reading` is that of
-    `trace_info`; only as much is read as `limit` asks for, and a row takes about 50 bytes.
+    Offsets are in the address space of the device, and `device` is its name in the trace. `reading` is that of
+    `trace_info`; no more than `limit` requests are read, and a row takes about 50 bytes.
     """
     import polars as pl
 
@@ -101,13 +101,13 @@ def convert(
     progress: Progress | None = None,
     **reading: object,
 ) -> OpenRecord:
-    """Writes a trace, or a part of it, in the format `to`, by default that of the output's name.
+    """Writes a trace, or part of it, in the format `to`, by default the one that the output's name implies.
 
-    Taken are requests that arrive from `from_ns` on and before `to_ns`, and lie wholly between `from_bytes` and
-    `to_bytes` (a flush always does); of these not the first `skip`, and at most `limit` (0 for all). With
-    `rebase_time`, the first one taken arrives at 0; with `rebase_address`, `from_bytes` becomes the address 0.
-    `reading` is that of `trace_info`. Returns what became of the requests; raises KeyboardInterrupt if `progress`
-    returns False, and then nothing is written.
+    It selects requests that arrive at or after `from_ns` and before `to_ns` and lie entirely between `from_bytes` and
+    `to_bytes` (a flush always does), skips the first `skip` of them, and takes at most `limit` (0 for all). With
+    `rebase_time`, the first request taken arrives at 0; with `rebase_address`, `from_bytes` becomes address 0.
+    `reading` is that of `trace_info`. Returns counts of requests taken and left out; raises KeyboardInterrupt if
+    `progress` returns False, and then writes nothing.
     """
     check_numbers(from_ns=from_ns, to_ns=to_ns, from_bytes=from_bytes, to_bytes=to_bytes, skip=skip, limit=limit)
     check_flags(rebase_time=rebase_time, rebase_address=rebase_address)
@@ -127,9 +127,9 @@ def anonymise(
     progress: Progress | None = None,
     **reading: object,
 ) -> OpenRecord:
-    """Writes a trace without what identifies it: times begin at 0, devices are numbered, addresses move.
+    """Writes a trace without identifying data: times begin at 0, devices are numbered, addresses are permuted.
 
-    docs/traces.md says what stays and what that does not hide. The other arguments are those of `convert`.
+    docs/traces.md describes what is preserved, and what that can reveal. The other arguments are those of `convert`.
     """
     check_numbers(seed=seed)
     check_texts(**given(to=to))
@@ -156,11 +156,11 @@ def synth(
 ) -> int:
     """Writes a synthetic trace and returns the number of its requests; equal arguments give equal files.
 
-    With `profile`, a shipped one (`profiles()`) or a TOML file, it is that workload, with the profile's own number of
-    requests, space and seed unless others are given. Else requests are uniformly random: addresses and sizes are whole
-    pages, every size from `min_pages` to `max_pages` is as likely, and requests arrive every `interval_ns`
-    (`arrivals="fixed"`) or after exponential gaps of that mean (`"poisson"`). The file is compressed if its name ends
-    in .gz, .zst or .xz; `-` is standard output.
+    `profile` is a shipped profile (`profiles()`) or a TOML file; its number of requests, space and seed apply unless
+    others are given. Without a profile, requests are uniformly random: addresses and sizes are whole pages, every size
+    from `min_pages` to `max_pages` is equally likely, and requests arrive every `interval_ns` (`arrivals="fixed"`) or
+    with exponential gaps of that mean (`"poisson"`). The file is compressed if its name ends in .gz, .zst or .xz; `-`
+    is standard output.
     """
     path = path_text(output, "output")
     check_texts(format=format, arrivals=arrivals)
@@ -173,7 +173,7 @@ def synth(
     if profile is not None:
         uniform = (page_bytes, read_share, min_pages, max_pages, arrivals, interval_ns)
         if uniform != (4096, 0.0, 1, 1, "fixed", None):
-            raise InputError("profile: it has its own laws; allowed beside it are requests, seed and space_bytes")
+            raise InputError("profile: allowed with it are only requests, seed and space_bytes")
         name = utf8_path(profile, "profile") or ""
         return _native.synth_profile(path, format, name, requests, seed, space_bytes, progress)
     if missing := [name for name, value in numbers.items() if value is None and name != "seed"]:
@@ -183,7 +183,7 @@ def synth(
 
 
 def profiles() -> dict[str, str]:
-    """The shipped profiles: what each is, by name."""
+    """The shipped profiles: descriptions by name."""
     return {profile["name"]: profile["about"] for profile in json.loads(_native.profiles())}
 
 
@@ -193,7 +193,7 @@ def fit(
     """Fits a profile to a trace and writes it as a TOML file. Returns the figures of the trace and of its twin.
 
     `figures` holds each figure with `original`, `twin`, `difference` (of the original) and `is_within` (5 %);
-    `beyond` counts those that are not. `reading` is that of `trace_info`. The requests are held in memory.
+    `beyond` counts the others. `reading` is that of `trace_info`. The requests are held in memory.
     """
     check_numbers(page_bytes=page_bytes)
     check_progress(progress)

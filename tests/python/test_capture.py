@@ -129,13 +129,13 @@ def test_a_request_without_completion_holds_no_memory(monkeypatch):
         (["--dir", "w", "-o", ".csv", "--", "true"], "allowed is a name that ends in .csv or .csv.gz"),
         (["--dir", "w", "-o", "old.csv", "--", "true"], "old.csv: exists already; allowed is a new name"),
         (["--dir", "w", "-o", "text.csv.gz", "--", "true"], "text.tracefs.txt.gz: exists already"),
-        (["--dir", "w", "-o", "no/trace.csv", "--", "true"], "no: no such folder, or it cannot be written"),
+        (["--dir", "w", "-o", "no/trace.csv", "--", "true"], "no: no such directory, or it is not writable"),
         (["--dir", "w", "-o", "trace.csv", "--", "./nosuch"], "./nosuch: no such command"),
         (["--dir", "w", "-o", "trace.csv"], "missing argument '-- COMMAND'"),
         (["--dir", "w", "-o", "trace.csv", "--"], "missing argument '-- COMMAND'"),
         (["-o", "trace.csv", "--", "true"], "missing option '--dir'"),
-        (["--dir", "old.csv", "-o", "trace.csv", "--", "true"], "--dir old.csv: no folder"),
-        (["--dir", ".", "-o", "trace.csv", "--", "true"], "--dir .: not empty; allowed is an empty folder"),
+        (["--dir", "old.csv", "-o", "trace.csv", "--", "true"], "--dir old.csv: not a directory"),
+        (["--dir", ".", "-o", "trace.csv", "--", "true"], "--dir .: not empty; allowed is an empty or a new directory"),
         (["--dir", "w", "-o", "trace.csv", "--size", "15MiB", "--", "true"], "from 16MiB on"),
         (["--dir", "w", "-o", "trace.csv", "--size", "20000001", "--", "true"], "multiples of 4096 bytes"),
         (["--dir", "w", "-o", "trace.csv", "--size", "big", "--", "true"], "--size big: allowed is"),
@@ -345,7 +345,7 @@ def test_an_interrupt_leaves_nothing(capture, number):
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.02)
     process.send_signal(number)
-    assert process.communicate(timeout=30) == ("", "interrupted: nothing is kept\n")
+    assert process.communicate(timeout=30) == ("", "interrupted: no trace was written\n")
     assert process.returncode == 130
     assert os.listdir(capture.folder) == []
 
@@ -353,5 +353,5 @@ def test_an_interrupt_leaves_nothing(capture, number):
 @needs_kernel
 def test_a_device_that_cannot_be_made_leaves_nothing(capture):
     done = capture("--size", "8000000TiB", "-o", "trace.csv", "--", "true", status=2)
-    assert "no room for a device of 8796093022208000000 bytes" in done.stderr
+    assert "no space for a device of 8796093022208000000 bytes" in done.stderr
     assert os.listdir(capture.folder) == []

@@ -76,7 +76,7 @@ def test_warnings_on_standard_error_and_none_when_quiet(command):
 def test_comparison_table_and_json(command):
     arguments = ["compare", *RUN[1:], "--schemes", "raid0,raid1,raid5", "--no-engine"]
     done = command(*arguments)
-    price = ["user capacity", "overhead of redundancy", "flash for each user byte", "DRAM of mapping tables"]
+    price = ["user capacity", "redundancy overhead", "flash bytes per user byte", "DRAM of mapping tables"]
     for text in [*price, "raid0", "raid5", "survives", "offered load", "p99.9", "pre-reads"]:
         assert text in done.stdout
     compared = json.loads(command(*arguments, "--json", "-").stdout)

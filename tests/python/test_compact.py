@@ -167,7 +167,7 @@ def test_devices_need_not_be_laid_side_by_side(tmp_path, large, command):
     wanted["config"]["run"].pop("format")
     assert found == wanted
     done = command("run", "-", *arguments, input=trace.read_text(), status=2)
-    assert "it can be read only once, as a pipe, and its devices are laid side by side" in done.stderr
+    assert "a pipe can be read only once, and placing its devices one after the other" in done.stderr
     one = fr.run(trace, **same, device_filter="1")
     assert one.workload.requests == 100
     assert one.workload.compacted.extents < result.workload.compacted.extents

@@ -40,7 +40,7 @@ def test_each_fault_at_its_time(trace):
 def test_a_time_after_the_last_arrival(trace):
     result = fr.run(trace, **BASE, fail=["page:lpn=1@99010us", "page:lpn=2@10s"])
     assert injected(result) == [("page:lpn=1", "99010us", 99_010_000, 100)]
-    assert result.warnings == ["fail = page:lpn=2@10s: did not happen before the run ended"]
+    assert result.warnings == ["fail = page:lpn=2@10s: the run ended before the fault could be injected"]
 
 
 def test_closed_loop(trace):
@@ -59,7 +59,7 @@ def test_events(tmp_path):
     assert result.flash_ops.erases.gc > 0
     plain = fr.run(collecting, device="tiny", scheme="raid5", fit="wrap", fail=["page:lpn=1@commit"], **small)
     assert plain.faults == []
-    assert plain.warnings[-1] == "fail = page:lpn=1@commit: did not happen before the run ended"
+    assert plain.warnings[-1] == "fail = page:lpn=1@commit: the run ended before the fault could be injected"
 
 
 @pytest.mark.parametrize("percent", [0, 50, 100])
@@ -150,7 +150,7 @@ def test_torture_on_the_command_line(command):
     done = command("torture", "--scheme", "raid1,raid5", status=2).stderr
     assert done.startswith("error: unknown scheme raid1,raid5; the nearest is raid1; there are ")
     assert command("torture", "--scheme", "raid0", status=2).stderr == (
-        "error: raid0 declares to survive nothing, so there is nothing to prove\n"
+        "error: raid0 is not declared to survive any failure, so there is nothing to test\n"
     )
     for kills, allowed in [("0", "allowed is 1 or more"), ("many", "allowed is a whole number")]:
         refused = command("torture", "--kills", kills, status=2).stderr

@@ -54,7 +54,7 @@ def test_device_and_configuration_are_never_outputs(command, verb, option):
         target = own if output == "--json" or verb[0] == "run" else None
         if target is not None:
             done = command(*verb, trace, option, own, output, target, status=2)
-            assert done.stderr == f"error: {option} and {output} are both {target}: allowed is a file for each\n"
+            assert done.stderr == f"error: {option} and {output} are both {target}: allowed are different files\n"
     assert own.read_text() == before
     assert len(names(command.folder)) == 2
     with pytest.raises(fr.InputError, match="config and hdr_log are both"):
@@ -72,8 +72,8 @@ def test_names_are_names_and_no_patterns(tmp_path, name):
     ("options", "expected"),
     [
         (["--hdr-log", "new/"], "--hdr-log: new/: allowed is the name of a file"),
-        (["--hdr-log", ""], "--hdr-log: no name: allowed is the name of a file"),
-        (["--json", ""], "--json: no name: allowed is the name of a file"),
+        (["--hdr-log", ""], "--hdr-log: empty name: allowed is the name of a file"),
+        (["--json", ""], "--json: empty name: allowed is the name of a file"),
         (["--json", "new/"], "new/: allowed is the name of a regular file"),
         (["--series", b"s\xff.csv"], r"--series = 's\udcff.csv': allowed is a name in UTF-8"),
         (["--device", b"\xff.toml"], r"--device = '\udcff.toml': allowed is a name in UTF-8"),

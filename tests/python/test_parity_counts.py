@@ -1,4 +1,4 @@
-"""Counts of delayed parities and of the NVRAM write buffer, beside the reference model, without collection."""
+"""Counts of deferred parities and of the NVRAM write buffer, beside the reference model, without collection."""
 
 import random
 from pathlib import Path

@@ -15,7 +15,7 @@ from conftest import COMMAND, HEADER, PAGE, SAMPLE, write_trace, writes
 import flashraid as fr
 
 ARGUMENTS = ["--device", "tiny", "--scheme", "raid5", "--json", "-", "--no-engine", "--quiet"]
-ONCE = "it can be read only once, as a pipe, and "
+ONCE = "a pipe can be read only once, and "
 
 
 @pytest.fixture
@@ -101,10 +101,10 @@ def test_what_needs_two_passes_is_refused_in_a_line(trace, tmp_path):
         (
             ["compare", "-", *where, "--schemes", "raid0,raid5"],
             data,
-            ONCE + "a comparison replays it under each scheme",
+            ONCE + "a comparison replays the trace under each scheme",
         ),
         (["trace", "anonymise", "-", "-o", "x.csv", "--seed", "1"], data, ONCE + "anonymising reads a trace twice"),
-        (["trace", "info", "-", "--format", "ssdsim"], three, ONCE + "its devices are laid side by side"),
+        (["trace", "info", "-", "--format", "ssdsim"], three, ONCE + "placing its devices one after the other needs a first pass"),
     ]:
         line = [str(COMMAND), *arguments]
         done = subprocess.run(line, input=text, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60)

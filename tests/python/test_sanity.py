@@ -41,7 +41,7 @@ def test_limit_and_sample(tmp_path, device):
     ("gap_us", "unit", "says"),
     [
         (1000, "auto", None),
-        (1000, "ns", "1005025 requests a second and 50.3 times what the device can do"),
+        (1000, "ns", "1005025 requests a second, 50.3 times what the device can serve"),
         (1000, "s", "requests a second: if its times are not in s, --time-unit"),
         (10_000_000_000, "auto", "if its times are not in us, --time-unit ns"),
     ],
@@ -56,7 +56,7 @@ def test_a_wrong_unit_is_noticed(tmp_path, device, gap_us, unit, says):
 
 @pytest.mark.parametrize(
     ("size", "warns"),
-    [(8, "counts sectors, a format that counts bytes"), (4096, "counts bytes, a format that counts sectors")],
+    [(8, "counts sectors, choose a format"), (4096, "counts bytes, choose a format")],
 )
 def test_a_wrong_unit_of_sizes_is_noticed(tmp_path, size, warns):
     device = write_device(tmp_path, blocks_per_plane=30_000)
@@ -80,7 +80,7 @@ def test_said_before_the_run_and_not_when_quiet(command, device):
     done = command("run", SAMPLE, "--device", "ssd1", "--scheme", "raid0", "--limit", "500", "--time-unit", "ns")
     lines = done.stderr.splitlines()
     assert lines[0].startswith("trace: flashraid, times in ns; 500 requests in ")
-    assert lines[1].startswith("warning: the trace asks for ")
+    assert lines[1].startswith("warning: the trace has ")
     assert "--time-unit 100ns or us" in lines[1]
     done = command("run", SAMPLE, "--device", "ssd1", "--scheme", "raid0", "--limit", "500", "--quiet")
     assert done.stderr == ""
@@ -105,13 +105,13 @@ def test_lines_that_cannot_be_read_can_be_left_out(tmp_path, command, device):
     done = command(*options, "--on-error", "skip")
     work = json.loads(done.stdout)["workload"]
     assert (work["requests"], work["skipped"]) == (2, 1)
-    assert "1 lines or records were skipped, the first because of " in done.stderr
+    assert "1 lines or records were skipped; the first error: " in done.stderr
 
 
 def test_a_coarse_clock_is_said(tmp_path, command, device):
     trace = tmp_path / "clock.tencent.csv"
     trace.write_text("1538400000,0,8,1,7\n1538400000,8,8,1,7\n1538400001,0,8,0,7\n")
-    assert "ticks of 1 s, requests spread evenly over each" in command("trace", "info", trace).stdout
+    assert "ticks of 1 s; requests are spread evenly over each tick" in command("trace", "info", trace).stdout
     info = json.loads(command("trace", "info", trace, "--json", "-").stdout)
     assert (info["spread_tick_ns"], info["interarrival_mean_ns"]) == (1_000_000_000, 500_000_000)
     options = ("run", trace, "--device", device, "--scheme", "raid0")
@@ -126,7 +126,7 @@ def test_a_pipe_is_read_once_and_whole(tmp_path, command, device):
     assert json.loads(command(*arguments, input=rows).stdout)["workload"]["requests"] == 20_000
     several = "0 0 0 8 0\n1000 1 0 8 0\n"
     done = command(*arguments, input=several, status=2)
-    assert "it can be read only once, as a pipe, and its devices are laid side by side" in done.stderr
+    assert "a pipe can be read only once, and placing its devices one after the other" in done.stderr
 
 
 def test_the_library_looks_too(tmp_path, device):
@@ -155,5 +155,7 @@ def test_devices_that_the_trace_has_not_are_named(tmp_path, command, device):
     trace = tmp_path / "two.ssdsim.trace"
     trace.write_text("0 1 0 8 0\n1000000 2 0 8 0\n")
     arguments = ("run", trace, "--device", device, "--scheme", "raid0", "--device-filter")
-    assert "no requests of 7 in what was read (--device-filter)" in command(*arguments, "1,7").stderr
+    assert (
+        "--device-filter: the part of the trace that was read has no requests of 7" in command(*arguments, "1,7").stderr
+    )
     assert "no requests of" not in command(*arguments, "1,2").stderr

@@ -114,13 +114,13 @@ def test_what_changed_nothing_in_a_run_is_told(command, tmp_path):
     done = command("run", trace, "--device", "tiny", "--scheme", "raid5", *options)
     for text in (
         "rebuild_window = 4: had no effect in this run: nothing failed",
-        "gc_blocking_scope = none: had no effect in this run: nothing was collected",
+        "gc_blocking_scope = none: had no effect in this run: GC did not run",
         "seed = 7: had no effect in this run: nothing in the run is random (precondition = none)",
         "limit = 1000: had no effect in this run: the trace has fewer requests",
-        "drain = true: had no effect in this run: nothing was left to drain",
+        "drain = true: had no effect in this run: nothing had to be drained",
     ):
         assert f"warning: {text}\n" in done.stderr
-    with pytest.warns(UserWarning, match="action = Q: had no effect in this run: the trace is not of blkparse"):
+    with pytest.warns(UserWarning, match="action = Q: had no effect in this run: the trace is not blkparse text"):
         result = fr.run(trace, device="tiny", scheme="raid5", action="Q")
     assert any("action = Q" in text for text in result.warnings)
 
@@ -159,8 +159,11 @@ def test_survival_and_nvram_are_shown_on_the_device(command):
     assert "(32.0 KiB write buffer, 32.0 KiB parity cache)" in " ".join(
         shown.replace("parity cache, ", "").split()
     ) or ("32.0 KiB parity cache" in shown and "32.0 KiB write buffer" in shown)
-    assert "any one channel, but for pages whose parity is still to be made" in shown
-    assert "room for 2 delayed parities" in command("devices", write_device(command.folder, page_bytes=16384)).stdout
+    assert "any one channel, but for pages whose parity is not yet written" in shown
+    assert (
+        "the parity cache has only 2 entries"
+        in command("devices", write_device(command.folder, page_bytes=16384)).stdout
+    )
     schemes = {each["name"]: each["survives"] for each in json.loads(command("schemes", "--json").stdout)}
     assert schemes["raid0"] == "nothing"
     assert schemes["raid5"] == "any one channel; with member = chip any one chip"

@@ -68,11 +68,11 @@ def test_devices(command):
     assert (command.folder / "b.ssdsim").read_text() == "4000 7 16 8 1\n5000 7 0 8 0\n6000 3 0 8 1\n"
     report = " ".join(done.stderr.split())
     assert "ssdsim keeps them apart" in report
-    assert "recorded out of order: 1 requests" in report
+    assert "out-of-order records: 1 requests" in report
     done = command("trace", "convert", "a.ssdsim", "-o", "b.csv")
     report = " ".join(done.stderr.split())
-    assert "flashraid has none: they lie side by side" in report
-    assert "3: 1 request up to 4.0 KiB, laid at 1.0 MiB" in report
+    assert "flashraid has no devices: their address spaces are placed one after the other" in report
+    assert "3: 1 request up to 4.0 KiB, placed at 1.0 MiB" in report
     assert "5,W,0,4096,," in (command.folder / "b.csv").read_text()
     assert "6,R,1048576,4096,," in (command.folder / "b.csv").read_text()
     command("trace", "convert", "a.ssdsim", "-o", "c.csv", "--device-filter", "3")
@@ -114,9 +114,9 @@ def test_the_reader_reports(command):
         "read as ssdsim, times in ns",
         "unreadable, skipped 1 lines or records",
         "a.ssdsim:4:10: ",
-        "recorded out of order 1 requests",
+        "out-of-order records 1 requests",
         "beyond 8.0 KiB 3 requests",
-        "3: 2 requests up to 4.5 KiB, laid at 1.0 MiB",
+        "3: 2 requests up to 4.5 KiB, placed at 1.0 MiB",
     ):
         assert text in table, text
 
@@ -128,7 +128,10 @@ def test_the_reader_reports(command):
         (["info", SAMPLE, "--capacity", "big"], "--capacity big: allowed is a whole number of bytes"),
         (["info", "no-such-file"], "no-such-file: No such file"),
         (["info", SAMPLE, "--page-byte", "1"], "the nearest is --page-bytes"),
-        (["convert", SAMPLE, "-o", "x.dat"], "x.dat: its name tells no format to write; expected --to flashraid"),
+        (
+            ["convert", SAMPLE, "-o", "x.dat"],
+            "x.dat: the file name implies no format to write; expected --to flashraid",
+        ),
         (["convert", SAMPLE, "-o", "x.csv", "--to", "ssdsin"], "(nearest: 'ssdsim')"),
         (["convert", SAMPLE, "-o", "x.csv", "--to", "msr"], "traces cannot be written as 'msr'"),
         (
@@ -140,12 +143,12 @@ def test_the_reader_reports(command):
         (["convert", SAMPLE, "-o", "x.csv", "--address", "5"], "--address 5: allowed is START..END"),
         (["convert", SAMPLE, "-o", "x.csv", "--rebase-address"], "allowed is with an --address that has a start"),
         (["convert", SAMPLE, "-o", "x.ssdsim"], "cannot be written as 'ssdsim': it is a"),
-        (["convert", SAMPLE, "-o", "."], ".: its name tells no format to write"),
+        (["convert", SAMPLE, "-o", "."], ".: the file name implies no format to write"),
         (["convert", SAMPLE, "-o", "none/x.csv"], "none/x.csv: No such file or directory"),
         (["convert", SAMPLE, "-o", "/dev/null", "--to", "flashraid"], "/dev/null: not a regular file"),
         (
             ["anonymise", "/dev/null", "-o", "x.csv", "--seed", "1"],
-            "/dev/null: it can be read only once, as a pipe, and anonymising reads a trace twice; expected a file",
+            "/dev/null: a pipe can be read only once, and anonymising reads a trace twice; expected a file",
         ),
         (["anonymise", SAMPLE, "-o", "x.csv", "--seed", "-1"], "allowed is 0 or more"),
     ],
@@ -219,7 +222,7 @@ def test_info_shows_the_busiest_devices_each_on_a_row(command):
     start = next(index for index, line in enumerate(lines) if line.strip().startswith("devices"))
     assert lines[start].split() == ["devices", "10,", "the", "busiest", "of", "them"]
     assert [line.split(":")[0].strip() for line in lines[start + 1 : start + 9]] == list("94012356")
-    assert "9: 3 requests up to 12.0 KiB, laid at 9.0 MiB, 33.3% writes, mean size 4.0 KiB" in lines[start + 1]
+    assert "9: 3 requests up to 12.0 KiB, placed at 9.0 MiB, 33.3% writes, mean size 4.0 KiB" in lines[start + 1]
     assert "0: 1 request up to 4.0 KiB" in lines[start + 3]
     assert max(map(len, lines)) <= 140
     assert all(line == line.rstrip() for line in lines)
@@ -239,7 +242,7 @@ def test_info_shows_the_busiest_devices_each_on_a_row(command):
         (["convert", SAMPLE, "-o", "a.csv", "--address", "0..99999999TiB"], "--address 99999999TiB: allowed is"),
         (["convert", SAMPLE, "-o", "a.csv", "--from-time", "5s", "--to-time", "3s"], "--from-time to --to-time in ns"),
         (["convert", SAMPLE, "-o", "a.csv", "--to", "nonsense"], "as 'nonsense'; expected flashraid or ssdsim or"),
-        (["convert", SAMPLE, "-o", "hm_0.trace"], "its name tells no format to write"),
+        (["convert", SAMPLE, "-o", "hm_0.trace"], "the file name implies no format to write"),
         (["info", SAMPLE, "--page-bytes", "3000"], "page_bytes = 3000: allowed is a power of two"),
     ],
 )
@@ -264,7 +267,7 @@ def test_a_device_that_is_not_there_is_said(command):
     (command.folder / "a.ssdsim").write_text(SSDSIM)
     for arguments in (["info", "a.ssdsim"], ["convert", "a.ssdsim", "-o", "b.csv"]):
         done = command("trace", *arguments, "--device-filter", "7,8")
-        assert "warning: --device-filter: no requests of 8 in what was read" in done.stderr
+        assert "warning: --device-filter: the part of the trace that was read has no requests of 8" in done.stderr
         assert "warning" not in command("trace", *arguments, "--device-filter", "7").stderr
 
 

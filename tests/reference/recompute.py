@@ -186,7 +186,7 @@ class Run:
         self.has_losses = any(not fault["fault"].startswith(("program", "erase")) for fault in self.result["faults"])
 
     def unit(self, done: Operation) -> int:
-        """Number of the array unit in `dies` of the result."""
+        """Number of the LUN in `dies` of the result."""
         in_channel = done.chip if self.device["lun"] == "chip" else done.die * self.chips + done.chip
         number: int = done.channel * self.units_per_channel + in_channel
         return number
@@ -333,7 +333,7 @@ def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]
 
 
 def is_member_unit(run: Run, unit: int) -> bool:
-    """Whether the array unit belongs to a member: those of spare chips do when they have taken the place of others."""
+    """Whether the LUN belongs to a member: those of spare chips do after they have replaced others."""
     channel, chip = unit // run.units_per_channel, unit % run.units_per_channel % run.chips
     return chip < run.device["chips_per_channel"] or (channel, chip) in replaced(run).values()
 
@@ -355,7 +355,7 @@ def replaced(run: Run) -> dict[tuple[int, int], tuple[int, int]]:
 
 
 def groups(run: Run) -> dict[int, list[list[Operation]]]:
-    """Page operations by array unit, those that it did at once (multi-plane) together, in order."""
+    """Page operations by LUN, those executed at once (multi-plane) together, in order."""
     together: dict[tuple[int, int], list[Operation]] = defaultdict(list)
     for done in run.operations:
         together[run.unit(done), done.start].append(done)
@@ -368,7 +368,7 @@ def groups(run: Run) -> dict[int, list[list[Operation]]]:
 def of_busy_times(
     run: Run, found: dict[str, Any], complaints: list[str]
 ) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
-    """Busy times of buses and array units by cause, from the operations, and from the slices of the timeline."""
+    """Busy times of buses and LUNs by cause, from the operations, and from the slices of the timeline."""
     units: list[dict[str, int]] = [defaultdict(int) for _ in range(run.units_per_channel * run.device["channels"])]
     buses: list[dict[str, int]] = [defaultdict(int) for _ in range(run.device["channels"])]
     command = {name: run.device[f"{name}_command_ns"] for name in ("read", "program", "erase")}

@@ -29,7 +29,7 @@ the long ones, marked *, and compares them with what they should be.
 
 {passed} of {required} required figures are within their tolerance; {reported} more are reported only.
 
-Not reproduced: MQSim's and SSDsim's response times, and MQSim's write amplification, while collection runs (last
+Not reproduced: MQSim's and SSDsim's response times, and MQSim's write amplification, while GC runs (last
 section). Not compared here: schemes with redundancy, as no simulator of them was found whose rules are those of a
 paper. Their counts are compared with tests/reference/raid_counts.py, and their contents are verified.
 """

@@ -78,7 +78,7 @@ TIMES = Section(
     "Response times of other simulators",
     """\
 Mean response times on 4 channels x 4 chips x 2 dies x 2 planes x 4096 blocks x 64 pages of 4 KiB, page mapping, no
-buffer, no collection.""",
+buffer, no GC.""",
     (
         peer("SSDsim static, (a), writes", A, SSDSIM_STATIC, 130.38, 0.005, SSDSIM, WRITES),
         peer(
@@ -98,7 +98,7 @@ buffer, no collection.""",
     ),
     after="""\
 - *Static (b).* What is left is the order in which a channel sends the commands of waiting reads. SSDsim scans for the
-  oldest; here the array units of a channel take turns (round robin). `tests/reference/nand_model.py`, an event
+  oldest; here the LUNs of a channel take turns (round robin). `tests/reference/nand_model.py`, an event
   simulation that shares no code with the engine, agrees with the engine on each of the first 20,000 requests of (a)
   and (b) to the nanosecond, and with the order of SSDsim it comes closer to SSDsim's figures, as its rows show.
 - *Dynamic (b).* Where a program goes depends on which chips are idle, so nothing forces two simulators to the same
@@ -169,9 +169,9 @@ simulators were told to collect below 5 % and to over-provision 20 %. Reported, 
   own counts tell what it kept free at the end: 524,288 pages + 64 for each of 15,716 erases - 1,463,075 programs =
   67,037, or 16.4 blocks for each of the 64 planes, where 5 % are 6.4. With as many kept free here the difference
   shrinks from 10 % to below 2 %, and has the other sign. 60 of its requests never completed. Not traced further.
-- *Response times* of (c) depend on what stands still during a collection, and are not reproduced. SSDsim blocks the
-  channel for the computed time of all moves and the chip for the erase, and starts when the channel is idle; here
-  moves are page operations that a host request may have to wait for (`gc_blocking_scope`). Why MQSim's writes take
-  4.8 ms was not traced.""",
+- *Response times* of (c) depend on what a GC run blocks, and are not reproduced. SSDsim blocks the channel for the
+  computed time of all moves and the chip for the erase, and starts when the channel is idle; here moves are page
+  operations that a host request may have to wait for (`gc_blocking_scope`). Why MQSim's writes take 4.8 ms was not
+  traced.""",
     workloads=(C,),
 )

@@ -99,7 +99,7 @@ TWO_CHIPS = {**CLOSED, "chips_per_channel": 2, "lun": "chip", "static_order": "W
 BANDWIDTH = Section(
     "Program bandwidth at saturation",
     """\
-Writes of 64 pages, 64 of them outstanding at any time. A channel's bus takes a page every 102,575 ns; an array unit
+Writes of 64 pages, 64 of them outstanding at any time. A channel's bus takes a page every 102,575 ns; a LUN
 every 302,575 ns, its transfer included.""",
     (
         bandwidth("bus-bound, 8 dies a channel", Setup("eight-dies", CLOSED), 8),
@@ -116,8 +116,8 @@ every 302,575 ns, its transfer included.""",
 # ---- greedy collection ----
 
 BLOCKS, PAGES_PER_BLOCK = 4096, 64
-# Blocks that are no victims at any time: one erased block that `gc_reserve_blocks` = 2 keeps for moves, the block open
-# for the host, and the block open for moves.
+# Blocks that are never victims: one erased block that `gc_reserve_blocks` = 2 keeps for moves, the block open for the
+# host, and the block open for moves.
 TAKING_PART = BLOCKS - 3
 OVERWRITES = 2_000_000
 
@@ -170,9 +170,9 @@ def greedy(utilisation: float) -> list[Case]:
 
 
 GREEDY = Section(
-    "Write amplification of greedy collection",
+    "Write amplification of greedy GC",
     """\
-Uniformly random overwrites of single pages on one plane of 4096 blocks of 64 pages under one FTL instance; collection
+Uniformly random overwrites of single pages on one plane of 4096 blocks of 64 pages under one FTL instance; GC
 starts below three blocks of free pages. Utilisation is the share of valid pages in the blocks that can be victims:
 4093, as the block open for the host, the block open for moves and the one erased block that `gc_reserve_blocks` = 2
 reserves for moves never are. (Counting one block more or less changes the formula by 0.05, 0.09 and 0.19 % at 0.7, 0.8

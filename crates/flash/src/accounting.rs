@@ -10,7 +10,7 @@ pub enum Slip {
     FailedProgramIdle,
     /// A request of which a program is repeated counts from the repetition on.
     RepeatedRequestAnew,
-    /// Wear levelling counts as GC.
+    /// Wear leveling counts as GC.
     WearAsGc,
     /// Programs of a rebuild count as parity.
     RebuildAsParity,

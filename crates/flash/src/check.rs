@@ -1,8 +1,8 @@
 //! What must always hold, by a scan of everything: for tests.
 
-use crate::mapping::blocks::{NONE, State};
+use crate::mapping::blocks::{BlockState, NONE};
 use crate::mapping::space::NIL;
-use crate::nand::records::{Record, Work};
+use crate::nand::records::{Record, WorkKind};
 use crate::{Flash, Held};
 use flashraid_vocabulary::Version;
 
@@ -43,7 +43,7 @@ impl Flash {
             if self.victims.pinned(plane).contains(&number) != (block.listed && block.bases > 0) {
                 return Err(format!("block {index} {block:?} is wrongly among those with bases, or not"));
             }
-            if block.listed != (block.state == State::Closed && block.pending == 0) {
+            if block.listed != (block.state == BlockState::Closed && block.pending == 0) {
                 return Err(format!("block {index} {block:?} is wrongly listed or unlisted"));
             }
         }
@@ -70,13 +70,13 @@ impl Flash {
         for (id, plane) in self.blocks.planes.iter().enumerate() {
             let first = self.blocks.index(id as u32, 0);
             let blocks = &self.blocks.blocks[first..first + plane.blocks as usize];
-            let count = |state: State| blocks.iter().filter(|block| block.state == state).count() as u32;
-            let unwritten = |state: State| {
+            let count = |state: BlockState| blocks.iter().filter(|block| block.state == state).count() as u32;
+            let unwritten = |state: BlockState| {
                 blocks.iter().filter(|block| block.state == state).map(|block| self.pages_per_block - u32::from(block.written)).sum::<u32>()
             };
-            let free_pages = unwritten(State::Free) + unwritten(State::Open);
+            let free_pages = unwritten(BlockState::Free) + unwritten(BlockState::Open);
             let open = plane.open.iter().filter(|open| **open != NONE).count() as u32;
-            if (count(State::Free), free_pages, count(State::Retired), count(State::Open))
+            if (count(BlockState::Free), free_pages, count(BlockState::Retired), count(BlockState::Open))
                 != (plane.free_blocks, plane.free_pages, plane.retired, open)
             {
                 return Err(format!("plane {id} counts {plane:?} of {blocks:?}"));
@@ -84,8 +84,8 @@ impl Flash {
             if plane.dead && (plane.retired < plane.blocks || self.is_collecting(id as u32)) {
                 return Err(format!("dead plane {id} is in use: {plane:?}"));
             }
-            if count(State::Victim) > u32::from(self.is_collecting(id as u32)) || (plane.debt && !self.is_collecting(id as u32)) {
-                return Err(format!("plane {id} has victims or a loan that no collection has: {blocks:?}"));
+            if count(BlockState::Victim) > u32::from(self.is_collecting(id as u32)) || (plane.debt && !self.is_collecting(id as u32)) {
+                return Err(format!("plane {id} has victims or a loan without a GC run: {blocks:?}"));
             }
             let domain = self.domain_of_plane(id as u32);
             if domain == NIL {
@@ -120,7 +120,7 @@ impl Flash {
             for mut id in unit.bound() {
                 while id != NIL {
                     let Record { work, domain, next, .. } = self.records[id as usize];
-                    if work == Work::Program && self.domains[domain as usize].free_pages < self.domains[domain as usize].reserved {
+                    if work == WorkKind::Program && self.domains[domain as usize].free_pages < self.domains[domain as usize].reserved {
                         return Err(format!("a program is bound to a unit of domain {domain}, which is short of pages"));
                     }
                     id = next;
@@ -178,7 +178,7 @@ impl Flash {
             let state = &self.blocks.planes[plane as usize];
             let fault = |what: String| Err(format!("instance {domain} {instance:?}: {what}"));
             let is_merging = self.is_collecting(plane);
-            let count = |state: State| {
+            let count = |state: BlockState| {
                 (0..self.blocks.planes[plane as usize].blocks as u16)
                     .filter(|block| self.blocks.blocks[self.blocks.index(plane, *block)].state == state)
                     .count() as u32
@@ -201,7 +201,7 @@ impl Flash {
                     let index = self.blocks.index(plane, logical.data);
                     data_blocks += 1;
                     reserved += hybrid.reservations_in(index);
-                    if hybrid.owner[index] != number || !matches!(self.blocks.blocks[index].state, State::Data) {
+                    if hybrid.owner[index] != number || !matches!(self.blocks.blocks[index].state, BlockState::Data) {
                         return fault(format!("data block of {number} {logical:?} is {:?}", self.blocks.blocks[index]));
                     }
                     let taken: u32 = hybrid.taken[index * hybrid.words..][..hybrid.words].iter().map(|word| word.count_ones()).sum();
@@ -223,7 +223,8 @@ impl Flash {
                     let block = self.block_of(ppn);
                     let at_offset = ppn.0 % self.pages_per_block == offset;
                     let (of, entry) = (hybrid.owner[block], &self.blocks.blocks[block]);
-                    let fits = entry.state == State::Retired || (of == number && (at_offset || entry.state != State::Data)) || of == NIL;
+                    let fits =
+                        entry.state == BlockState::Retired || (of == number && (at_offset || entry.state != BlockState::Data)) || of == NIL;
                     if !fits || u64::from(number) != u64::from(self.logical_of(slot)) {
                         return fault(format!("page {offset} of logical block {number} is at {ppn:?} in {entry:?} of {of}"));
                     }
@@ -244,7 +245,7 @@ impl Flash {
             if (!is_merging && listed != instance.logs) || instance.logs > hybrid.most_logs {
                 return fault(format!("{listed} log blocks"));
             }
-            let idle_blocks = (count(State::Data), count(State::Log));
+            let idle_blocks = (count(BlockState::Data), count(BlockState::Log));
             if !is_merging && (idle_blocks != (data_blocks, listed) || state.free_blocks == 0) {
                 return fault(format!(
                     "{idle_blocks:?} data and log blocks, known {data_blocks} and {listed}, {} are free",

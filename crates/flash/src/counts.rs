@@ -22,7 +22,7 @@ pub struct MemberLoad {
     pub programs: u32,
     /// Page operations of plans in service.
     pub in_service: u32,
-    /// GC runs under way in the member.
+    /// GC runs in progress in the member.
     pub gc_runs: u32,
     /// Sum over completed host requests of the queue length found at their completion (SPEC 3.6).
     pub(crate) blocked_sum: u64,

@@ -13,7 +13,7 @@ pub enum FlashFault {
     MergeShort,
     /// A merge of a shared log block takes care of the first logical block in it only.
     MergeFirstLogical,
-    /// A log block is merged although operations on its logical block are under way.
+    /// A log block is merged although operations on its logical block are in flight.
     MergeActive,
     /// A merge erases the sequential log block, whichever logical block it belongs to.
     EraseForeignLog,

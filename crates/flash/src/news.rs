@@ -46,8 +46,8 @@ pub enum MapEvent {
 /// What GC wants to know of the layer above, which answers in the same instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GcQuery {
-    /// Which block of the plane is collected, as some have semivalid pages to commit: answered by `choose_victim`.
+    /// Which block of the plane GC reclaims, as some have semivalid pages to commit: answered by `choose_victim`.
     Victim(u32),
-    /// What becomes of a semivalid page in the victim of a plane: answered by `rule`.
+    /// How a semivalid page is handled in the victim of a plane: answered by `rule`.
     Semivalid(u32, MemberPage),
 }

@@ -1,9 +1,9 @@
 //! What reports, logs and torture look at, and the engine does not: how full and worn flash is, what buses and LUNs did, and what has failed.
 
-use crate::faults::Place;
+use crate::faults::PageLocation;
 use crate::mapping::blocks::NONE;
 use crate::mapping::space::{DATA, NIL};
-use crate::nand::records::Work;
+use crate::nand::records::WorkKind;
 use crate::nand::units::{Channel, Unit};
 use crate::{Flash, GcUnderWay, Space};
 use flashraid_vocabulary::{Cause, MemberId, Part, Ppn};
@@ -51,7 +51,7 @@ impl Flash {
         &self.channels
     }
 
-    /// Time that a channel's bus was in use before `time_ns`, which no transfer after the one under way began before, by the cause of the
+    /// Time that a channel's bus was in use before `time_ns`, which no transfer after the one in progress began before, by the cause of the
     /// work.
     pub fn bus_busy_ns(&self, channel: u32, time_ns: u64) -> [u64; Cause::COUNT] {
         let channel = &self.channels[channel as usize];
@@ -74,10 +74,10 @@ impl Flash {
         busy_ns
     }
 
-    /// The cause that work under way will have been counted under when it ends: of several reads together, that of the last.
+    /// The cause that work in progress will have been counted under when it ends: of several reads together, that of the last.
     fn cause_of_work(&self, unit: &Unit) -> Cause {
         let mut record = &self.records[unit.current as usize];
-        if matches!(record.work, Work::Read | Work::MoveRead) {
+        if matches!(record.work, WorkKind::Read | WorkKind::MoveRead) {
             while record.next != NIL {
                 record = &self.records[record.next as usize];
             }
@@ -90,7 +90,7 @@ impl Flash {
         self.units.iter().any(|unit| !unit.is_idle() && unit.since_ns < time_ns)
     }
 
-    // ---- what is under way ----
+    // ---- what is in flight ----
 
     /// GC runs, by what they are: looks at all planes.
     pub fn gc_runs_under_way(&self) -> GcUnderWay {
@@ -108,7 +108,7 @@ impl Flash {
     /// The pages that programs are being written to. Looks at all LUNs.
     pub fn programs_in_service(&self) -> impl Iterator<Item = Ppn> {
         let first = self.units.iter().map(|unit| unit.current).filter(|id| *id != NIL);
-        first.map(|id| self.records[id as usize]).filter(|record| record.work == Work::Program).map(|record| Ppn(record.ppn))
+        first.map(|id| self.records[id as usize]).filter(|record| record.work == WorkKind::Program).map(|record| Ppn(record.ppn))
     }
 
     // ---- requests ----
@@ -164,7 +164,7 @@ impl Flash {
         self.has_failures() && planes.any(|plane| self.blocks.planes[plane as usize].in_use)
     }
 
-    /// Whether the page stands for versions that found no place.
+    /// Whether the page stands for versions that could not be allocated.
     pub fn is_unplaced_page(&self, ppn: Ppn) -> bool {
         ppn == self.faults.lost
     }
@@ -179,7 +179,7 @@ impl Flash {
 
     /// Where a physical page is, by the numbers of its levels.
     pub fn part_of(&self, ppn: Ppn) -> Part {
-        let Place { channel, chip, die, plane, block, page, .. } = self.locate(ppn);
+        let PageLocation { channel, chip, die, plane, block, page, .. } = self.locate(ppn);
         Part::Page { channel, chip, die, plane, block, page }
     }
 

@@ -16,7 +16,7 @@ pub enum Placement {
     Groups(u32),
 }
 
-/// What stands still for the host while a GC run moves pages.
+/// The unit that serves no host operations while a GC run moves pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocking {
     /// Nothing: GC competes by priority.
@@ -82,7 +82,7 @@ pub struct Settings {
     pub gc_threshold: f64,
     /// Free blocks of a plane below which host programs get no new block there and GC goes on by itself; at least 2.
     pub gc_reserve_blocks: u32,
-    /// What stands still during a GC run.
+    /// The unit that a GC run blocks.
     pub gc_blocking_scope: Blocking,
     /// GC runs move semivalid pages like valid ones; else the layer above commits them first, so that they need no move (SPEC 4.4).
     pub moves_bases: bool,

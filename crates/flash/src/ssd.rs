@@ -5,7 +5,7 @@
 use crate::faults::Faults;
 use crate::gc::state::Gc;
 use crate::gc::victims::Victims;
-use crate::mapping::blocks::{Blocks, State, plane_stride};
+use crate::mapping::blocks::{BlockState, Blocks, plane_stride};
 use crate::mapping::hybrid::Hybrid;
 use crate::mapping::maps::Maps;
 use crate::mapping::space::{Domain, NIL};
@@ -16,7 +16,7 @@ use crate::numbering::{Divisor, Site, ppn_limit};
 use crate::{ACTIONS, Completion, Counts, Done, FlashFault, GcCounts, GcQuery, Held, MapEvent, MemberLoad, Placement, Settings, Slice};
 use flashraid_vocabulary::{Cause, Geometry, MemberId, Observer, Ppn, memory};
 
-/// Page operations in flight for which there is room without growing.
+/// Page operations in flight for which there is space without growing.
 const ROOM: usize = 1 << 21;
 
 /// The flash of one device.
@@ -154,7 +154,7 @@ impl Flash {
         };
         // The sentinel of lost pages lies in the gap behind the last plane.
         let gap = flash.block_of(flash.faults.lost);
-        flash.blocks.blocks[gap].state = State::Retired;
+        flash.blocks.blocks[gap].state = BlockState::Retired;
         flash.assign_units();
         flash.static_planes = flash.order_static_planes();
         flash.form_domains();
@@ -171,7 +171,7 @@ impl Flash {
         self.now_ns
     }
 
-    /// Time of the earliest event, `u64::MAX` if nothing is under way.
+    /// Time of the earliest event, `u64::MAX` if nothing is in flight.
     #[inline]
     pub fn next_event_ns(&self) -> u64 {
         self.events.first_ns()

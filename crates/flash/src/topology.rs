@@ -8,7 +8,7 @@ use flashraid_vocabulary::{LocalPage, MemberId, MemberPage, Ppn, Priority, Versi
 impl Flash {
     // ---- domains ----
 
-    /// The member's planes, as offsets from its first channel's first plane, in the order in which static placement goes round them.
+    /// The member's planes, as offsets from its first channel's first plane, in the order in which static placement cycles through them.
     pub(crate) fn order_static_planes(&self) -> Vec<u32> {
         let geometry = self.settings.geometry;
         let chips = if self.settings.member_is_chip { 1 } else { geometry.chips_per_channel };

@@ -1,4 +1,4 @@
-//! Work without time: fill, precondition, and pages that are there on first touch. Everything is programmed, moved and erased at once, where an idle
+//! Work in no simulated time: fill, precondition, and pages that are there on first touch. Everything is programmed, moved and erased at once, where an idle
 //! device would have put it.
 
 use crate::gc::state::Gc;
@@ -13,19 +13,19 @@ impl Flash {
         self.untimed = untimed;
     }
 
-    /// Victims collected without time so far.
+    /// Victims collected in no simulated time so far.
     pub fn victims_collected_now(&self) -> u64 {
         self.victims_now
     }
 
-    /// Pages programmed without time so far, moves included.
+    /// Pages programmed in no simulated time so far, moves included.
     pub fn pages_programmed_now(&self) -> u64 {
         self.programmed_now
     }
 
     // ---- pages ----
 
-    /// Programs and commits a page at once, where an idle device would have put it. Takes a promised page of its domain (`reserve`).
+    /// Programs and commits a page at once, where an idle device would have put it. Takes a reserved page of its domain (`reserve`).
     pub fn place(&mut self, address: MemberPage, version: Version) -> Ppn {
         let domain = self.domain_of(address, version);
         self.domains[domain as usize].reserved -= 1;
@@ -36,7 +36,7 @@ impl Flash {
         ppn
     }
 
-    /// Programs and commits a page at once, as `place` but without a promise: collects in its domain until there is a page.
+    /// Programs and commits a page at once, as `place` but without a reservation: runs GC in its domain until there is a page.
     /// Panics if there is none to be had, which the configuration's capacity rule excludes. Returns its plane and its number;
     /// `collect_low_now` of the plane must follow when the content is noted.
     #[inline]
@@ -46,7 +46,7 @@ impl Flash {
             return self.place_merging(domain, address, version, keep_base, observer);
         }
         while self.domains[domain as usize].free_pages <= self.domains[domain as usize].reserved {
-            self.make_room_now(domain, observer);
+            self.free_space_now(domain, observer);
         }
         self.programmed_now += 1;
         self.place_in(domain, address, version, keep_base)
@@ -70,7 +70,7 @@ impl Flash {
         self.place_in(domain, address, version, keep_base)
     }
 
-    /// Programs and commits a page at once; the domain has one that is not promised. Returns its plane and its number.
+    /// Programs and commits a page at once; the domain has one that is not reserved. Returns its plane and its number.
     #[inline]
     fn place_in(&mut self, domain: u32, address: MemberPage, version: Version, keep_base: bool) -> (u32, Ppn) {
         let plane = match self.settings.placement {
@@ -118,7 +118,7 @@ impl Flash {
         }
     }
 
-    /// Work without time is over: collects in planes in which host programs would get no new block, as nothing else would start that
+    /// Work in no simulated time is over: collects in planes in which host programs would get no new block, as nothing else would start that
     /// before something there becomes garbage.
     pub fn relieve_now<O: Observer>(&mut self, observer: &mut O) {
         for plane in 0..self.gc_runs.len() as u32 {
@@ -127,7 +127,7 @@ impl Flash {
     }
 
     #[cold]
-    fn make_room_now<O: Observer>(&mut self, domain: u32, observer: &mut O) {
+    fn free_space_now<O: Observer>(&mut self, domain: u32, observer: &mut O) {
         let planes = 0..self.gc_runs.len() as u32;
         let mut collected = false;
         for plane in planes {

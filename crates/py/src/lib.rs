@@ -15,9 +15,9 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use std::path::PathBuf;
 
-create_exception!(flashraid, FlashraidError, PyException, "Base of every error of flashraid.");
-create_exception!(flashraid, InputError, FlashraidError, "Usage, configuration or input that cannot be; the command exits with 2.");
-create_exception!(flashraid, DefectError, FlashraidError, "A defect of flashraid itself: please report it; the command exits with 1.");
+create_exception!(flashraid, FlashraidError, PyException, "Base class of all errors of flashraid.");
+create_exception!(flashraid, InputError, FlashraidError, "Invalid usage, configuration or input; the command exits with status 2.");
+create_exception!(flashraid, DefectError, FlashraidError, "A defect of flashraid: please report it; the command exits with status 1.");
 
 /// Exit status of an interrupted command.
 const INTERRUPTED: u8 = Status::Interrupted.code();

@@ -78,7 +78,7 @@ impl Simulation {
     ) -> PyResult<Vec<u64>> {
         let lengths = [ops.len(), offsets_bytes.len(), sizes_bytes.len(), at_ns.len()];
         if lengths.iter().any(|length| *length != lengths[0]) {
-            let text = format!("ops, offsets_bytes, sizes_bytes and at_ns have {lengths:?} entries: allowed is as many in each");
+            let text = format!("ops, offsets_bytes, sizes_bytes and at_ns have {lengths:?} entries: allowed is the same number in each");
             return Err(InputError::new_err(text));
         }
         let mut requests = Vec::with_capacity(ops.len());
@@ -110,7 +110,7 @@ impl Simulation {
         self.with(py, |simulation| simulation.advance_until(time_ns))?.map_err(to_python)
     }
 
-    /// Time of the next event, or None if nothing is under way.
+    /// Time of the next event, or None if nothing is in flight.
     fn next_event_time(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         self.with(py, |simulation| simulation.next_event_ns())
     }

@@ -3,7 +3,7 @@
 use crate::{DefectError, config_error, json, to_python, trace_error, watched};
 use flashraid_sim::Asked;
 use flashraid_workload::formats::{self, Format};
-use flashraid_workload::{Slice, TraceError, TraceOptions, TraceRows};
+use flashraid_workload::{TraceError, TraceOptions, TraceRows, TraceSlice};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -47,7 +47,7 @@ pub fn convert(
 ) -> PyResult<String> {
     let (options, format) = (options(&reading)?, output_format(&output, format)?);
     let (time_ns, address_bytes) = (time_ns.0..time_ns.1, address_bytes.0..address_bytes.1);
-    let slice = Slice { time_ns, address_bytes, skip, limit, rebase_time, rebase_address };
+    let slice = TraceSlice { time_ns, address_bytes, skip, limit, rebase_time, rebase_address };
     json(&watched(py, "converting", progress, |go_on| flashraid_workload::convert(&trace, &options, &slice, &output, format, go_on))?)
 }
 

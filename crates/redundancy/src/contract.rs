@@ -24,11 +24,11 @@ use std::sync::Arc;
 pub enum Damage {
     /// Nothing, or nothing that a repair could change.
     None,
-    /// Something that a repair would bring back, had the member where it goes a free page (`View::can_allocate`).
+    /// Something that a repair would rebuild, had the member where it goes a free page (`View::can_allocate`).
     NoSpace,
     /// All that is lost has a copy: a repair reads one page for each.
     Copy,
-    /// Something that is lost has to be computed of others, or what is lost weakens others until the parity is made anew.
+    /// Something that is lost has to be computed of others, or what is lost weakens others until the parity is recomputed.
     Compute,
 }
 
@@ -46,7 +46,7 @@ pub trait Addressing {
     /// Number of stripes, as locks know them.
     fn stripes(&self) -> u32;
 
-    /// The full-stripe write that fills stripe `index` (0, 1, ...) for `--fill`; the engine runs it without time.
+    /// The full-stripe write that fills stripe `index` (0, 1, ...) for `--fill`; the engine runs it in no simulated time.
     /// `None` past the last stripe. Stripes come in the order of host pages.
     fn fill(&self, index: u64) -> Option<Operation>;
 
@@ -205,7 +205,7 @@ pub trait Scheme: GcAdvisor + Send {
     /// fail, `Step::Nothing` and repairs included.
     fn ended(&mut self, _operation: &Operation) {}
 
-    /// The operation has failed, by its own answer or for want of space, and changed nothing. Instead of `ended`.
+    /// The operation has failed, by its own answer or for lack of space, and changed nothing. Instead of `ended`.
     fn failed(&mut self, _operation: &Operation) {}
 
     /// Asks the processor for the scheme's own state of the host page's stripe.
@@ -256,7 +256,7 @@ pub trait Scheme: GcAdvisor + Send {
         None
     }
 
-    /// Whether there are times when it does not survive what it declares to, as it makes redundancy up later.
+    /// Whether there are times when it does not survive what it declares to, as it creates redundancy later.
     fn has_window(&self) -> bool {
         false
     }
@@ -277,7 +277,7 @@ pub trait Scheme: GcAdvisor + Send {
         true
     }
 
-    /// The next operation that brings a delayed parity to flash at the end of a run; asked until there is none.
+    /// The next operation that brings a deferred parity to flash at the end of a run; asked until there is none.
     fn drain(&mut self) -> Option<Operation> {
         None
     }
@@ -292,11 +292,11 @@ pub trait Scheme: GcAdvisor + Send {
         IdleWork::None
     }
 
-    /// NVRAM has lost every delayed parity. What follows for pages on flash goes into `changes`: of a scheme that delays parities, all
+    /// NVRAM has lost every deferred parity. What follows for pages on flash goes into `changes`: of a scheme that defers parities, all
     /// bases are released, and the parities of all written stripes are lost, as nobody knows which of them are current (SPEC 4.4).
     fn parity_cache_lost(&mut self, _view: &dyn View, _changes: &mut Vec<Change>) {}
 
-    /// What delays parities has done so far; `None` if the scheme delays none.
+    /// What defers parities has done so far; `None` if the scheme defers none.
     fn guard(&self) -> Option<GuardCounts> {
         None
     }
@@ -305,7 +305,7 @@ pub trait Scheme: GcAdvisor + Send {
     fn boxed_clone(&self) -> Box<dyn Scheme>;
 }
 
-/// Background work: rebuild, migration, idle commits, wear levelling. The engine asks for operations after each event.
+/// Background work: rebuild, migration, idle commits, wear leveling. The engine asks for operations after each event.
 pub trait Job: Send {
     /// The next operation, or `None` if there is nothing to start now. Asked again after every event; cheap when there is nothing.
     fn next(&mut self, scheme: &dyn Scheme, view: &dyn View) -> Option<Operation>;

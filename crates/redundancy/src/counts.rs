@@ -1,4 +1,4 @@
-//! What schemes count, beside what the engine counts of them.
+//! Counts that schemes keep in addition to those of the engine.
 
 /// How many parity updates of each kind were made (one for each operation that changes a stripe's parity).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,18 +30,18 @@ impl Commits {
     }
 }
 
-/// What a scheme that delays parities has done (SPEC 4.7).
+/// What a scheme that defers parities has done (SPEC 4.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GuardCounts {
-    /// Stripe updates that found their stripe's parity delayed already.
+    /// Stripe updates that found their stripe's parity already deferred.
     pub hits: u64,
     /// Other stripe updates.
     pub misses: u64,
     /// Commits, by `CommitCause`.
     pub commits: [Commits; 5],
-    /// Delayed parities made to cover their whole stripe in NVRAM, as their parity's chip had no page at hand (SPEC 4.4, widen).
+    /// Deferred parities made to cover their whole stripe in NVRAM, as their parity's chip had no page at hand (SPEC 4.4, widen).
     pub widened: Commits,
-    /// Stripes whose parity is delayed now.
+    /// Stripes whose parity is deferred now.
     pub entries: u64,
     /// Most of them there can be; 0 if there is no bound.
     pub most_entries: u64,

@@ -41,7 +41,7 @@ pub enum OperationKind {
     Write,
     /// Discard of some strips of a stripe.
     Trim,
-    /// Bring a delayed parity up to date.
+    /// Bring a deferred parity up to date.
     Commit,
     /// Bring back what failures took of a stripe (`Scheme::repair`).
     Repair,
@@ -62,9 +62,9 @@ pub enum Method {
     Rmw,
     /// Reconstruct write: the unchanged strips are read.
     Rcw,
-    /// Mirrored write: the parity is put off, and a second copy guards the new version meanwhile.
+    /// Mirrored write: the parity is deferred, and a second copy guards the new version meanwhile.
     Mirrored,
-    /// The parity on flash is put off, and NVRAM holds what guards the new version meanwhile.
+    /// The parity on flash is deferred, and NVRAM holds what guards the new version meanwhile.
     Deferred,
 }
 
@@ -95,7 +95,7 @@ pub struct Operation {
     pub step: u8,
     /// Reads named in waves so far (numbers the reads for `Sources::reads`).
     pub reads: u8,
-    /// How many of them, the last ones, only serve old content beneath what the host gives, and are no source of the parity. Noted when
+    /// How many of them, the last ones, only serve old content merged with what the host gives, and are no source of the parity. Noted when
     /// they are made: an unwritten page may appear at any time (as zeroes), so what is written now does not tell what was.
     pub update_reads: u8,
     /// The stripe, which is what is locked.
@@ -114,7 +114,7 @@ pub struct Operation {
     /// Members that get one program each, of a version that is no `Copy`, of the stripe's page on them (`Addressing::page_on`): bit m is member m. (A page for a copy is taken when its
     /// program is submitted; a scheme makes one only where `View::takes_copy` says that there is one.)
     pub space: u64,
-    /// Programs of its last wave that may go on after the host's answer, of those that the host waits for: 0 to wait for all.
+    /// Programs of its last wave that may go on after the acknowledgement to the host, of those that the host waits for: 0 to wait for all.
     pub posted_programs: u8,
     /// Repairs: how many of its programs got their content by copying one page; the others were computed.
     pub copied: u8,
@@ -189,16 +189,16 @@ pub struct Decisions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Outcomes {
     /// A read failed: what it was to read is lost now. The operation starts anew: the engine has set `step`, `reads`, `update_reads`,
-    /// `copied` and `method` back to what `decide` left, forgotten what was read and programmed, and promised the pages again.
+    /// `copied` and `method` back to what `decide` left, forgotten what was read and programmed, and reserved its pages again.
     pub read_failed: bool,
     /// Members (bits) on which a program of a current version found no page, and will find none: nothing is left of the member, or
     /// nothing is left in it and nothing can be collected. If the operation ends all the same, the page is lost (SPEC 0.6): it counts
     /// as written, and what it was to hold is what the others make of it; what it supersedes becomes garbage or the base, as the program
     /// says. Programs on a broken chip of a member that has others do not
     /// appear here, as the engine repeats them.
-    pub unplaced: u64,
+    pub unallocated: u64,
     /// The same of copies; if the operation ends all the same, they are not made.
-    pub unplaced_copies: u64,
+    pub unallocated_copies: u64,
 }
 
 impl Outcomes {
@@ -249,7 +249,7 @@ pub enum Failure {
     Lost,
 }
 
-/// Why a delayed parity was brought to flash.
+/// Why a deferred parity was brought to flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum CommitCause {

@@ -272,8 +272,8 @@ pub struct Entry {
     pub about: &'static str,
     /// What it survives one failure of.
     pub protects: Protects,
-    /// Whether there are times when it does not, as it makes redundancy up later: then verification finds pages that a failure would take, and
-    /// torture convicts it.
+    /// Whether there are times when it does not, as it creates redundancy later: then verification finds pages that a failure would take, and
+    /// torture reports it.
     pub has_window: bool,
     /// By what.
     pub redundancy: Redundancy,

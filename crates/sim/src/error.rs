@@ -1,4 +1,4 @@
-//! Why a run, or a simulation that is driven step by step, cannot go on.
+//! Errors of a run, or of a simulation that is driven step by step.
 
 use crate::config::ConfigError;
 use crate::engine::Halted;
@@ -7,14 +7,14 @@ use flashraid_workload::{TraceError, system_text};
 use std::fmt;
 use std::io;
 
-/// Why a run gave no result.
+/// Why a run has no result.
 #[derive(Debug)]
 pub enum RunError {
     /// A setting cannot be used.
     Config(ConfigError),
     /// The trace cannot be read or does not fit.
     Trace(TraceError),
-    /// A request that the device cannot be asked.
+    /// A request that the device cannot serve.
     Request(String),
     /// An output cannot be written.
     Output {
@@ -23,14 +23,14 @@ pub enum RunError {
         /// Why not.
         source: io::Error,
     },
-    /// The simulation cannot go on.
+    /// The simulation cannot continue.
     Halted(Halted),
-    /// A defect of the program: counts contradict each other.
+    /// A defect of flashraid: counts contradict each other.
     Inconsistent(Inconsistent),
 }
 
 impl RunError {
-    /// Whether the user's input is at fault (exit status 2), not the program (1).
+    /// Whether the user's input caused the error (exit status 2), not a defect of flashraid (1).
     pub fn is_input(&self) -> bool {
         matches!(self, Self::Config(_) | Self::Trace(_) | Self::Request(_) | Self::Output { .. } | Self::Halted(Halted::TooLate))
     }

@@ -26,7 +26,7 @@ pub struct Injected {
     pub request: u64,
     /// Whether a spare chip took the place of a dead one.
     pub spare: bool,
-    /// Host pages that nothing can recover right after it, gone pages included.
+    /// Host pages that nothing can rebuild right after it.
     #[schemars(extend("unit" = "pages"))]
     pub pages_lost: u64,
 }
@@ -64,7 +64,7 @@ impl Injector {
             if let Trigger::Share(share) = fault.trigger {
                 let Some(requests) = requests else {
                     let (what, when) = (&fault.what, &fault.when);
-                    let why = "a share of the trace needs a trace that can be read twice: allowed is a time, or request:N";
+                    let why = "a share of the trace needs a trace that can be read twice: allowed is a time or request:N";
                     return Err(ConfigError(format!("fail = {what}@{when}: {why}")));
                 };
                 fault.trigger = Trigger::Request(request_of(share, requests));
@@ -154,7 +154,7 @@ impl Injector {
 
     /// What the user should be told about faults that did not come to pass.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
-        self.pending.iter().map(|fault| format!("fail = {}@{}: did not happen before the run ended", fault.what, fault.when))
+        self.pending.iter().map(|fault| format!("fail = {}@{}: the run ended before the fault could be injected", fault.what, fault.when))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Answers about what there is: devices with their capacities, schemes, settings. Each serialises to the JSON of its command.
+//! Listings of devices with their capacities, of schemes and of settings. Each serializes to the JSON of its command.
 
 use crate::config::{Allocation, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Survival, TABLES, find_scheme};
 use crate::presets::PRESETS;
@@ -243,8 +243,8 @@ fn scheme_detail(entry: &Entry) -> SchemeDetail {
         survives: survives(entry),
         window: entry.has_window.then(|| {
             format!(
-                "until their redundancy is made up for, pages that were written are lost with their {}; each result says how many, and for how \
-                 long (window)",
+                "until their parity is committed, written pages are lost if their {} fails; results give the number of exposed pages and the \
+                 time (window)",
                 entry.protects.name()
             )
         }),

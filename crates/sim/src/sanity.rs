@@ -76,7 +76,7 @@ pub fn sanity(path: &Path, config: Config) -> Result<Option<Sanity>, RunError> {
     options.limit = wanted;
     let mut trace = Trace::open(path, &options)?;
     let (format, unit) = (trace.format().name, trace.unit());
-    let mut sample = Sample::new(u64::from(config.device.page_bytes));
+    let mut sample = TraceSample::new(u64::from(config.device.page_bytes));
     let mut batch = Vec::new();
     let detail = listing::config(config)?;
     while trace.read_batch(&mut batch)? > 0 {
@@ -107,7 +107,7 @@ pub fn sanity(path: &Path, config: Config) -> Result<Option<Sanity>, RunError> {
     Ok(Some(sanity))
 }
 
-struct Sample {
+struct TraceSample {
     page_bytes: u64,
     requests: u64,
     reads: u64,
@@ -127,7 +127,7 @@ struct Sample {
     words: FxHashMap<u64, u64>,
 }
 
-impl Sample {
+impl TraceSample {
     fn new(page_bytes: u64) -> Self {
         Self {
             page_bytes,
@@ -188,7 +188,7 @@ impl Sample {
     }
 }
 
-fn warnings(found: &Sanity, sample: &Sample, unit: TimeUnit, config: &Config) -> Result<Vec<String>, RunError> {
+fn warnings(found: &Sanity, sample: &TraceSample, unit: TimeUnit, config: &Config) -> Result<Vec<String>, RunError> {
     let mut warnings = Vec::new();
     let is_open_loop = config.run.queue_depth == 0;
     let rate = found.requests_per_second.unwrap_or(f64::INFINITY);
@@ -205,32 +205,32 @@ fn warnings(found: &Sanity, sample: &Sample, unit: TimeUnit, config: &Config) ->
             let what = if rate.is_infinite() {
                 per_second(rate)
             } else if rate > MOST_PER_SECOND || load > MOST_LOAD {
-                format!("{} and {} times what the device can do", per_second(rate), rounded(load))
+                format!("{}, {} times what the device can serve", per_second(rate), rounded(load))
             } else {
                 per_second(rate)
             };
             let advice = match others[..] {
                 // No speed tells apart what comes at once.
-                [] if rate.is_infinite() => "--queue-depth replays them one after the other".to_owned(),
-                [] => "--speed or --queue-depth replays it in another time".to_owned(),
-                _ => format!("if its times are not in {}, --time-unit {} would be plausible", unit.name(), others.join(" or ")),
+                [] if rate.is_infinite() => "use --queue-depth for a closed loop".to_owned(),
+                [] => "use --speed or --queue-depth to change the rate".to_owned(),
+                _ => format!("if its times are not in {}, try --time-unit {}", unit.name(), others.join(" or ")),
             };
-            warnings.push(format!("the trace asks for {what}: {advice}"));
+            warnings.push(format!("the trace has {what}: {advice}"));
         }
     }
     let transfers = sample.reads + sample.writes;
     let is_most = |part: u64| transfers >= FEWEST_FOR_A_RATE && part as f64 >= MOST_SHARE * transfers as f64;
     if is_most(sample.unsectored) {
         warnings.push(format!(
-            "{} of {transfers} reads and writes are not of whole sectors of {SECTOR_BYTES} bytes: if the trace counts sectors, a format \
-             that counts bytes was chosen (--format)",
+            "{} of {transfers} reads and writes are not multiples of {SECTOR_BYTES}-byte sectors: if the trace counts sectors, choose a format \
+             that does (--format)",
             sample.unsectored
         ));
     }
     if is_most(sample.twice_sectored) {
         warnings.push(format!(
-            "{} of {transfers} reads and writes are of whole multiples of 256 KiB: if the trace counts bytes, a format that counts \
-             sectors was chosen (--format)",
+            "{} of {transfers} reads and writes are multiples of 256 KiB: if the trace counts bytes, choose a format that does \
+             (--format)",
             sample.twice_sectored
         ));
     }
@@ -243,9 +243,10 @@ fn warnings(found: &Sanity, sample: &Sample, unit: TimeUnit, config: &Config) ->
             found.space_bytes,
             found.max_address_bytes,
             match (config.run.fit, config.run.trace_options()?.on_error) {
-                (Fit::Wrap, _) => "they are wrapped, so that different addresses become one (--fit compact keeps them apart)",
-                (_, OnError::Skip) => "they are left out (--fit compact, --fit wrap, --device-filter or a larger device would take them)",
-                (_, OnError::Stop) => "--fit compact, --fit wrap, --device-filter or a larger device would take them",
+                (Fit::Wrap, _) => "they are wrapped, so that different addresses coincide (--fit compact avoids this)",
+                (_, OnError::Skip) =>
+                    "they are left out; to replay them, use --fit compact, --fit wrap, --device-filter or a larger device",
+                (_, OnError::Stop) => "use --fit compact, --fit wrap, --device-filter or a larger device",
             }
         ));
     }

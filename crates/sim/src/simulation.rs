@@ -106,7 +106,7 @@ impl Simulation {
         with_engine!(&self.engine, engine => engine.now_ns())
     }
 
-    /// Time of the next event, if anything is under way.
+    /// Time of the next event, if anything is in flight.
     pub fn next_event_ns(&self) -> Option<u64> {
         with_engine!(&self.engine, engine => engine.next_event_ns())
     }
@@ -135,7 +135,7 @@ impl Simulation {
             return refuse(format!("at {arrival_ns} ns: allowed is at most {LATEST_NS} (292 years)"));
         }
         if arrival_ns < now_ns {
-            return refuse(format!("at {arrival_ns} ns: the time is {now_ns} ns already, allowed is that or later"));
+            return refuse(format!("at {arrival_ns} ns: allowed is {now_ns} (now) or later"));
         }
         if op == HostOp::Flush && (offset_bytes, size_bytes) != (0, 0) {
             return refuse(format!("a flush of {size_bytes} bytes at {offset_bytes}: allowed is 0 for both"));
@@ -144,7 +144,9 @@ impl Simulation {
             return refuse("a size of 0 bytes: allowed is at least 1".into());
         }
         if offset_bytes.checked_add(size_bytes).is_none_or(|end| end > space_bytes) {
-            return refuse(format!("{size_bytes} bytes at {offset_bytes}: the logical space has {space_bytes} bytes"));
+            return refuse(format!(
+                "{size_bytes} bytes at {offset_bytes}: allowed is up to the end of the logical space, {space_bytes} bytes"
+            ));
         }
         Ok(())
     }
@@ -197,7 +199,7 @@ impl Simulation {
         with_engine!(&mut self.engine, engine => std::mem::take(&mut engine.completed))
     }
 
-    /// Writes what the buffer holds to flash, and the parities that are put off, and returns what that cost. It is for the end of a run, when nothing is in
+    /// Writes what the buffer holds to flash, and the parities that are deferred, and returns what that cost. It is for the end of a run, when nothing is in
     /// flight: a result taken afterwards would count it as the workload's.
     pub(crate) fn drain(&mut self) -> Result<Drain, Halted> {
         with_engine!(&mut self.engine, engine => {

@@ -177,7 +177,7 @@ impl Statistics {
 
     /// Measuring begins: what is no difference of two snapshots starts anew. `started` are the page operations that the NAND has started so far.
     pub fn begin(&mut self, started: &Counts) {
-        // GC runs and wear levelling are not planned.
+        // GC runs and wear leveling are not planned.
         let (planned, started) = (&self.planned[Action::Program as usize], &started[Action::Program as usize]);
         self.warmup_programs = std::array::from_fn(|cause| planned[cause].saturating_sub(started[cause]));
         self.members.iter_mut().for_each(|member| *member = Latency::default());

@@ -71,15 +71,15 @@ impl Checks {
     pub(crate) fn check(&mut self, engine: &Engine<Tags>) -> Verified {
         let Self { wrong, exposed, exposed_of_map, .. } = self;
         let mut wrong_pages = 0;
-        let mut complain = |lpn: Lpn, fault: Fault| match fault {
-            Fault::Wrong => {
+        let mut complain = |lpn: Lpn, fault: Finding| match fault {
+            Finding::Wrong => {
                 wrong_pages += 1;
                 wrong.insert(lpn.0);
             }
-            Fault::Exposed(_) => {
+            Finding::Exposed(_) => {
                 exposed.insert(lpn.0);
             }
-            Fault::Gone => {}
+            Finding::Gone => {}
         };
         let mut complain_of_map = |page: u32| {
             exposed_of_map.insert(page);
@@ -185,7 +185,7 @@ fn stored_map(engine: &Engine<Tags>, found: &mut Verified, exposed: &mut dyn FnM
 
 /// What is wrong with a host page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum Finding {
     /// It holds, or what survives makes of it, something that no request explains.
     Wrong,
     /// The failure of this unit, which the scheme declares to survive, would take it.
@@ -239,7 +239,7 @@ pub fn stored(engine: &Engine<Tags>) -> Verified {
 /// The same; `complain` is told of each page with which something is wrong. With failures, a page that cannot be read now is recomputed of what
 /// survives, and a further failure is tried only where it leaves no more of the stripe lost than one unit. `controller_lives`: what is
 /// acknowledged may be held by the controller or its DRAM alone, which survive all failures of flash; what NVRAM holds counts anyway.
-pub fn examine(engine: &Engine<Tags>, controller_lives: bool, complain: &mut dyn FnMut(Lpn, Fault)) -> Verified {
+pub fn examine(engine: &Engine<Tags>, controller_lives: bool, complain: &mut dyn FnMut(Lpn, Finding)) -> Verified {
     examine_with_map(engine, controller_lives, complain, &mut |_| {})
 }
 
@@ -247,7 +247,7 @@ pub fn examine(engine: &Engine<Tags>, controller_lives: bool, complain: &mut dyn
 fn examine_with_map(
     engine: &Engine<Tags>,
     controller_lives: bool,
-    complain: &mut dyn FnMut(Lpn, Fault),
+    complain: &mut dyn FnMut(Lpn, Finding),
     exposed: &mut dyn FnMut(u32),
 ) -> Verified {
     let (flash, has_failures) = (&engine.media, engine.media.has_failures());
@@ -276,7 +276,7 @@ fn examine_with_map(
     found
 }
 
-/// The unit on which a version of a page lies, or lay when it was lost; none if that is not known, as of a page that found no place.
+/// The unit on which a version of a page lies, or lay when it was lost; none if that is not known, as of a page that could not be allocated.
 pub(crate) fn unit_of_version(flash: &Flash, protects: Protects, page: MemberPage, version: Version) -> Option<u32> {
     let ppn = flash.lookup(page, version)?;
     let is_bound = !matches!(flash.settings().placement, Placement::Groups(_));
@@ -288,12 +288,12 @@ pub(crate) fn unit_of_version(flash: &Flash, protects: Protects, page: MemberPag
 }
 
 /// A page that flash has lost, and of which the data buffer has all that the host has written since.
-fn examine_renewed(engine: &Engine<Tags>, lpn: Lpn, controller_lives: bool, found: &mut Verified, complain: &mut dyn FnMut(Lpn, Fault)) {
+fn examine_renewed(engine: &Engine<Tags>, lpn: Lpn, controller_lives: bool, found: &mut Verified, complain: &mut dyn FnMut(Lpn, Finding)) {
     // What flash had, all of which the buffer lies over.
     let read = engine.read_now(lpn, engine.content.durable(lpn), |tags, stored, shares| tags.with_buffer(lpn, stored, shares));
     if !engine.content.explains(lpn, read) || !(controller_lives || engine.holds_safely(lpn)) {
         found.mismatches += 1;
-        complain(lpn, Fault::Wrong);
+        complain(lpn, Finding::Wrong);
     }
 }
 
@@ -304,7 +304,7 @@ fn examine_page(
     lost_on: LostOn,
     sources: &mut Vec<(MemberPage, Version)>,
     found: &mut Verified,
-    complain: &mut dyn FnMut(Lpn, Fault),
+    complain: &mut dyn FnMut(Lpn, Finding),
 ) {
     let (scheme, flash, tags) = (engine.scheme(), &engine.media, &engine.content);
     let content = |address: MemberPage, version: Version| match version {
@@ -314,7 +314,7 @@ fn examine_page(
     let sum = |sources: &[(MemberPage, Version)]| sources.iter().fold(ZERO, |sum, (address, version)| sum ^ content(*address, *version));
     if engine.is_gone(lpn) {
         found.pages_gone += 1;
-        return complain(lpn, Fault::Gone);
+        return complain(lpn, Finding::Gone);
     }
     let protects = scheme.protects();
     let address = scheme.locate(lpn);
@@ -327,7 +327,7 @@ fn examine_page(
                 return examine_renewed(engine, lpn, controller_lives, found, complain);
             }
             found.pages_gone += 1;
-            return complain(lpn, Fault::Gone);
+            return complain(lpn, Finding::Gone);
         }
         stored = sum(sources);
     }
@@ -343,11 +343,11 @@ fn examine_page(
     };
     if !tags.is_durable(lpn, stored) || !is_explained || is_stale_copy {
         found.mismatches += 1;
-        complain(lpn, Fault::Wrong);
+        complain(lpn, Finding::Wrong);
     }
     if engine.is_in_registers_alone(lpn) {
         (found.pages_checked, found.pages_lost) = (found.pages_checked + 1, found.pages_lost + 1);
-        return complain(lpn, Fault::Exposed(address.member.0.into()));
+        return complain(lpn, Finding::Exposed(address.member.0.into()));
     }
     if flash.lookup(address, Version::Current).is_none() {
         return;
@@ -366,6 +366,6 @@ fn examine_page(
     found.pages_checked += 1;
     if !recovered {
         found.pages_lost += 1;
-        complain(lpn, Fault::Exposed(failed));
+        complain(lpn, Finding::Exposed(failed));
     }
 }

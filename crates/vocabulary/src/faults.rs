@@ -52,7 +52,7 @@ pub enum Fault {
     Program(Part),
     /// The next erase that ends in the part fails: the block is retired.
     Erase(Part),
-    /// The NVRAM that holds delayed parities loses them all; what it buffers for the host is kept twice and stays (SPEC 4.4).
+    /// The NVRAM that holds deferred parities loses them all; what it buffers for the host is kept twice and stays (SPEC 4.4).
     ParityCache,
 }
 

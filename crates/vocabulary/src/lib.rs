@@ -1,5 +1,5 @@
 //! The words that every other crate uses: ids, units, geometry, host requests, page operations with their causes, and
-//! the traits through which the layers talk. Nothing here simulates anything.
+//! the traits through which the layers communicate. Nothing here simulates anything.
 //!
 //! Times are integer nanoseconds (`*_ns`), sizes are bytes (`*_bytes`).
 

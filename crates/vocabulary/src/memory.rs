@@ -46,7 +46,7 @@ pub fn filled<T: Clone>(value: T, len: usize) -> Vec<T> {
     array
 }
 
-/// An empty vector with room for `capacity` elements, on huge pages if the system grants them. Room costs address space, and
+/// An empty vector with space for `capacity` elements, on huge pages if the system grants them. Capacity costs address space, and
 /// memory only when it is used; a vector that had to grow would be copied, and leave holes behind.
 pub fn reserved<T>(capacity: usize) -> Vec<T> {
     let array = Vec::with_capacity(capacity);

@@ -40,13 +40,13 @@ pub enum Cause {
     Parity,
     /// Program of a second copy.
     Mirror,
-    /// Read or program that brings a delayed parity up to date.
+    /// Read or program that brings a deferred parity up to date.
     Commit,
     /// Read of survivors to recompute a lost page, or a program that stores one on the occasion of a host's write.
     Reconstruct,
     /// Move or erase of GC.
     Gc,
-    /// Move or erase of static wear levelling.
+    /// Move or erase of static wear leveling.
     Wear,
     /// Read or program of a rebuild.
     Rebuild,
@@ -177,7 +177,7 @@ pub enum Change {
     /// The page has no current version any more (TRIM), and the one that it had becomes the base if it has none.
     Retire(MemberPage),
     /// NVRAM holds this of the parity page from now on, instead of what it held.
-    Delay(MemberPage, Sources),
+    Defer(MemberPage, Sources),
     /// NVRAM holds nothing of the parity page any more.
     ReleaseDeferred(MemberPage),
 }
@@ -204,7 +204,7 @@ pub struct Wave {
     pub deliveries: Vec<Delivery>,
     /// Its reads go out one by one, each when nothing else waits for its member (SPEC 1.7: the fetchers of DOR); reads of several such waves in order.
     pub paced: bool,
-    /// The scheme has work of its own to do in the background: the engine asks for it when this wave is under way.
+    /// The scheme has background work: the engine asks for it when this wave is in flight.
     pub background: bool,
 }
 

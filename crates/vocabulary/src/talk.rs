@@ -24,9 +24,9 @@ pub trait View {
     fn has_failures(&self) -> bool;
     /// Whether the page has this version, and failures took it: it can be read no more. (SPEC 0.1: LOST)
     fn is_lost(&self, address: MemberPage, version: Version) -> bool;
-    /// Whether a page is free now for a program of the current version of this page, and not promised.
+    /// Whether a page is free now for a program of the current version of this page, and not reserved.
     fn can_allocate(&self, address: MemberPage) -> bool;
-    /// A number of the planes that such a program may use: pages of one number have room or not together.
+    /// A number of the planes that such a program may use: pages of one number have space or not together.
     fn space_of(&self, address: MemberPage) -> u32;
     /// Whether the member has mirror chips that live.
     fn has_mirror(&self, member: MemberId) -> bool;

@@ -15,7 +15,7 @@ use crate::convert::Writing;
 use crate::error::TraceError;
 use crate::formats::Format;
 use crate::input::must_be_read_again;
-use crate::options::{Layout, TraceOptions};
+use crate::options::{DeviceLayout, TraceOptions};
 use crate::random::SplitMix64;
 use crate::trace::{Trace, TraceSummary};
 use crate::watch::{GoOn, Watch};
@@ -76,7 +76,7 @@ pub fn anonymise(
     must_be_read_again(input, "anonymising reads a trace twice")?;
     let mut watch = Watch::new(go_on);
     refuse_same(input, output)?;
-    let options = TraceOptions { layout: Layout::Apart, ..reading.clone() };
+    let options = TraceOptions { layout: DeviceLayout::Apart, ..reading.clone() };
     let mut devices = Devices::default();
     each(input, &options, &mut watch, 0.0, |request| {
         let device = devices.of(request.source);
@@ -93,7 +93,7 @@ pub fn anonymise(
     let source = each(input, &options, &mut watch, 0.5, |request| {
         let device = devices.of(request.source);
         let arrival_ns = request.arrival_ns - *first_ns.get_or_insert(request.arrival_ns);
-        let changed = || TraceError::Unusable { path: input.to_owned(), what: "changed while it was read".to_owned() };
+        let changed = || TraceError::Unusable { path: input.to_owned(), what: "changed while it was being read".to_owned() };
         let places = places.get_mut(device).ok_or_else(changed)?;
         let mut write = |offset_bytes, size_bytes| {
             writing.write(&HostRequest { arrival_ns, offset_bytes, size_bytes, source: device as u32, ..*request })

@@ -2,8 +2,8 @@
 
 use crate::error::TraceError;
 use crate::formats::Format;
-use crate::options::{Layout, OnError, TraceOptions};
-use crate::slice::{LeftOut, Slice, Slicer};
+use crate::options::{DeviceLayout, OnError, TraceOptions};
+use crate::slice::{LeftOut, Slicer, TraceSlice};
 use crate::trace::{Trace, TraceSummary};
 use crate::watch::{GoOn, Watch};
 use crate::write::{TraceWriter, refuse_same};
@@ -40,7 +40,7 @@ pub struct Converted {
 pub fn convert(
     input: &Path,
     reading: &TraceOptions,
-    slice: &Slice,
+    slice: &TraceSlice,
     output: &Path,
     format: &'static Format,
     go_on: &mut GoOn<'_>,
@@ -49,7 +49,7 @@ pub fn convert(
     refuse_same(input, output)?;
     let mut watch = Watch::new(go_on);
     let devices_apart = format.keeps_devices();
-    let layout = if devices_apart { Layout::Apart } else { Layout::SideBySide };
+    let layout = if devices_apart { DeviceLayout::Apart } else { DeviceLayout::SideBySide };
     let mut trace = Trace::open(input, &TraceOptions { layout, ..reading.clone() })?;
     let mut writing = Writing::create(output, format, reading.on_error)?;
     let mut slicer = Slicer::new(slice);
@@ -73,7 +73,7 @@ pub fn convert(
     source.requests = read;
     if writing.written == 0 {
         let why = writing.first_unwritable.map_or(String::new(), |first| format!("; {first}"));
-        let what = format!("none of the {read} requests read is written{why}; expected a part of the trace with at least one");
+        let what = format!("none of the {read} requests read was selected{why}; expected a part of the trace with at least one request");
         return Err(TraceError::Unusable { path: input.to_owned(), what });
     }
     watch.look_last(read)?;

@@ -1,4 +1,4 @@
-//! What can be wrong with a trace. Every message is one line that says where, what, and what was expected.
+//! Errors of traces. Every message is one line: where, what is wrong, and what was expected.
 
 use crate::formats::Format;
 use std::io;
@@ -51,48 +51,48 @@ pub enum TraceError {
         /// What would be right.
         expected: String,
     },
-    /// A trace that is readable and still cannot be used.
+    /// A trace that is readable but cannot be used.
     #[error("{}: {what}", path.display())]
     Unusable {
         /// The file.
         path: PathBuf,
-        /// Why not, and what can be done.
+        /// Why not, and what to do about it.
         what: String,
     },
-    /// An option of the reader with a value that it cannot have.
+    /// An option of the reader with a value that is not allowed.
     #[error("{key} = {value}: allowed is {allowed}")]
     Option {
         /// The option.
         key: String,
         /// Its value.
         value: String,
-        /// What it may be.
+        /// The allowed values.
         allowed: &'static str,
     },
-    /// A profile that makes no workload, or a name that is none.
+    /// An invalid profile, or an unknown profile name.
     #[error("{0}")]
     Profile(String),
-    /// No option of this name.
-    #[error("{key}: no such option of a reader; allowed is format, time_unit, device_filter, on_error, op, action, object_bytes, limit")]
+    /// An unknown option.
+    #[error("unknown reader option {key}: allowed is format, time_unit, device_filter, on_error, op, action, object_bytes, limit")]
     UnknownOption {
         /// The name given.
         key: String,
     },
-    /// No format of this name.
+    /// An unknown format.
     #[error("unknown trace format '{name}'{}; expected auto, {}", nearest(name, |_| true), crate::formats::names())]
     UnknownFormat {
         /// The name given.
         name: String,
     },
-    /// Neither the first line nor the file's name tells the format.
-    #[error("{}: neither its first line nor its name tells the trace format; expected --format {}",
+    /// Neither the first line nor the file name identifies the format.
+    #[error("{}: neither the first line nor the file name identifies the trace format; expected --format {}",
         path.display(), crate::formats::names())]
     Unrecognised {
         /// The file.
         path: PathBuf,
     },
     /// The first line names columns, but not those of a format.
-    #[error("{}:1:1: the header '{header}' is that of no trace format; {}", path.display(), lacks)]
+    #[error("{}:1:1: the header '{header}' matches no trace format; {}", path.display(), lacks)]
     Header {
         /// The file.
         path: PathBuf,
@@ -101,8 +101,8 @@ pub enum TraceError {
         /// What our own format would need.
         lacks: String,
     },
-    /// The file's name fits several formats.
-    #[error("{}: its name fits several trace formats, and no header tells which (flashraid's own is ts_us,op,offset,size); expected --format {}",
+    /// The file name matches several formats.
+    #[error("{}: the file name matches several trace formats and there is no header (flashraid's is ts_us,op,offset,size); expected --format {}",
         path.display(), candidates.join(" or "))]
     Ambiguous {
         /// The file.
@@ -118,29 +118,29 @@ pub enum TraceError {
         /// What was found instead.
         what: String,
     },
-    /// The name of a file to be written does not tell the format.
-    #[error("{}: its name tells no format to write; expected --to {}", path.display(), crate::formats::writable_names())]
+    /// The name of an output file does not identify the format.
+    #[error("{}: the file name implies no format to write; expected --to {}", path.display(), crate::formats::writable_names())]
     UnknownOutput {
         /// The file.
         path: PathBuf,
     },
-    /// The caller asked to stop; nothing is left of what was being written.
+    /// The caller asked to stop; partial output has been removed.
     #[error("interrupted")]
     Interrupted,
-    /// A format that this crate reads only, or none at all.
+    /// A format that can only be read, or an unknown one.
     #[error("traces cannot be written as '{name}'{}; expected {}", nearest(name, Format::is_writable), crate::formats::writable_names())]
     ReadOnlyFormat {
         /// The name given.
         name: String,
     },
-    /// A request that the output format has no words for.
+    /// A request that the output format cannot express.
     #[error("request {number} cannot be written as '{format}': {what}; expected {expected}")]
     Unwritable {
         /// The request's number, from 1.
         number: u64,
         /// The output format.
         format: &'static str,
-        /// What stands in the way.
+        /// Why not.
         what: String,
         /// What the format can hold.
         expected: &'static str,
@@ -159,7 +159,7 @@ fn nearest(name: &str, is_allowed: fn(&Format) -> bool) -> String {
         .unwrap_or_default()
 }
 
-/// What the system said went wrong, without the number that the library puts behind it.
+/// The system's error message without the error number that the library appends.
 pub fn system_text(error: &io::Error) -> String {
     let mut text = error.to_string();
     if let Some(number) = text.rfind(" (os error ") {
@@ -168,10 +168,10 @@ pub fn system_text(error: &io::Error) -> String {
     text
 }
 
-/// Something wrong inside a record, before the place in the file is known. Passed in a box: results stay small enough for
-/// registers on the path where nothing is wrong.
+/// An error inside a record, before its position in the file is known. It is boxed so that results without errors fit in
+/// registers.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum RecordError {
     /// The record.
     Malformed {
         /// Column in bytes, from 1.
@@ -181,11 +181,11 @@ pub(crate) enum Fault {
         /// What would be right.
         expected: String,
     },
-    /// Not the record: something that was found out on the way.
+    /// An error that does not concern the record itself.
     Error(TraceError),
 }
 
-impl Fault {
+impl RecordError {
     /// Of a record.
     pub fn malformed(column: u64, what: String, expected: &str) -> Box<Self> {
         Box::new(Self::Malformed { column, what, expected: expected.to_owned() })

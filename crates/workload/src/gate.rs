@@ -1,8 +1,8 @@
 //! What holds for requests of every format: which are kept, in what order, at which address, and which cannot be.
 
-use crate::error::{Fault, TraceError};
+use crate::error::{RecordError, TraceError};
 use crate::input::must_be_read_again;
-use crate::options::{Layout, OnError, TraceOptions};
+use crate::options::{DeviceLayout, OnError, TraceOptions};
 use crate::trace::{DeviceSummary, Trace};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
@@ -32,13 +32,13 @@ const FAULTS_KEPT: usize = 3;
 
 /// Where in the file something is, for messages. Methods take a copy, so that nothing keeps a reference to a line's cursor and it
 /// can live in registers.
-pub(crate) trait Place: Copy {
+pub(crate) trait Position: Copy {
     /// A fault of the device number.
-    fn device_fault(self, what: String, expected: &str) -> Box<Fault>;
+    fn device_fault(self, what: String, expected: &str) -> Box<RecordError>;
     /// A fault of address or length.
-    fn size_fault(self, what: String, expected: &str) -> Box<Fault>;
+    fn size_fault(self, what: String, expected: &str) -> Box<RecordError>;
     /// A fault of the record as a whole.
-    fn line_fault(self, what: String, expected: &str) -> Box<Fault>;
+    fn line_fault(self, what: String, expected: &str) -> Box<RecordError>;
 }
 
 /// Bits of the minor number in a device number that holds both, as in the kernel's `dev_t`.
@@ -76,7 +76,7 @@ impl Traits {
 }
 
 #[derive(Clone, Debug)]
-struct Device {
+struct TraceDevice {
     id: u32,
     name: String,
     is_kept: bool,
@@ -86,19 +86,19 @@ struct Device {
     end_bytes: u64,
     requests: u64,
     /// The same two of those delivered, counted only under a limit: more is read than is delivered.
-    delivered: Extent,
+    delivered: DeviceExtent,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Extent {
+struct DeviceExtent {
     end_bytes: u64,
     requests: u64,
 }
 
-impl Device {
+impl TraceDevice {
     /// Its requests: those that were asked for, if they are limited.
-    fn extent(&self, is_limited: bool) -> Extent {
-        let read = Extent { end_bytes: self.end_bytes, requests: self.requests };
+    fn extent(&self, is_limited: bool) -> DeviceExtent {
+        let read = DeviceExtent { end_bytes: self.end_bytes, requests: self.requests };
         if is_limited && self.is_kept { self.delivered } else { read }
     }
 }
@@ -120,7 +120,7 @@ pub(crate) struct Gate {
     ignored: BTreeMap<&'static str, u64>,
     skipped: u64,
     faults: Vec<String>,
-    devices: Vec<Device>,
+    devices: Vec<TraceDevice>,
     device_of: FxHashMap<u32, usize>,
     /// Devices that are known by words: the words by number, and back.
     words: Vec<Vec<u8>>,
@@ -223,8 +223,8 @@ impl Gate {
         // A device met only beyond the limit is not part of what was asked for.
         let met = self.devices.iter().filter(move |device| !(is_limited && device.is_kept) || device.delivered.requests > 0);
         met.map(move |device| {
-            let Extent { end_bytes, requests } = device.extent(is_limited);
-            let Device { id, name, is_kept, base_bytes, .. } = device;
+            let DeviceExtent { end_bytes, requests } = device.extent(is_limited);
+            let TraceDevice { id, name, is_kept, base_bytes, .. } = device;
             DeviceSummary { number: *id, name: name.clone(), requests, is_kept: *is_kept, base_bytes: *base_bytes, end_bytes }
         })
     }
@@ -268,7 +268,7 @@ impl Gate {
 
     /// Takes in a request as recorded.
     #[inline(always)]
-    pub fn admit(&mut self, request: &HostRequest, place: impl Place) -> Result<(), Box<Fault>> {
+    pub fn admit(&mut self, request: &HostRequest, place: impl Position) -> Result<(), Box<RecordError>> {
         check_range(request, place)?;
         let (id, index) = match self.current {
             Some(current) if current.0 == request.source => current,
@@ -346,8 +346,8 @@ impl Gate {
         let device = &mut self.devices[self.device_of[&request.source]];
         let base_bytes = if request.op == HostOp::Flush { 0 } else { device.base_bytes };
         let end_bytes = request.offset_bytes + request.size_bytes - base_bytes;
-        let Extent { end_bytes: known, requests } = device.delivered;
-        device.delivered = Extent { end_bytes: known.max(end_bytes), requests: requests + 1 };
+        let DeviceExtent { end_bytes: known, requests } = device.delivered;
+        device.delivered = DeviceExtent { end_bytes: known.max(end_bytes), requests: requests + 1 };
     }
 
     /// The same for a coarse clock: whole ticks, the requests of each spread over it evenly. More than `wanted` if a tick has more,
@@ -360,7 +360,7 @@ impl Gate {
             let Some(first) = rest.first() else { break };
             let of_tick = rest.partition_point(|request| request.arrival_ns == first.arrival_ns);
             if of_tick > MOST_IN_A_TICK {
-                let what = format!("more than {MOST_IN_A_TICK} requests of one time in a trace with a clock of {} ns", self.tick_ns);
+                let what = format!("more than {MOST_IN_A_TICK} requests with the same time in a trace with a clock of {} ns", self.tick_ns);
                 return Err(TraceError::Unusable { path: self.path.clone(), what });
             }
             if of_tick + held > rest.len() {
@@ -406,7 +406,7 @@ impl Gate {
 
     /// Looks a device up that is not that of the request before; a new one is named and, if others are kept, gets its place.
     #[inline(never)]
-    fn change_device(&mut self, id: u32, place: impl Place) -> Result<(u32, usize), Box<Fault>> {
+    fn change_device(&mut self, id: u32, place: impl Position) -> Result<(u32, usize), Box<RecordError>> {
         if let Some(index) = self.device_of.get(&id) {
             return Ok((id, *index));
         }
@@ -422,11 +422,11 @@ impl Gate {
             return Err(place.device_fault(format!("device {name} is new"), "a file that does not change while it is read"));
         }
         let index = self.devices.len();
-        self.devices.push(Device { id, name, is_kept, base_bytes: 0, end_bytes: 0, requests: 0, delivered: Extent::default() });
+        self.devices.push(TraceDevice { id, name, is_kept, base_bytes: 0, end_bytes: 0, requests: 0, delivered: DeviceExtent::default() });
         self.device_of.insert(id, index);
         let has_company = is_kept && self.devices.iter().filter(|device| device.is_kept).count() > 1;
-        if has_company && self.options.layout == Layout::SideBySide {
-            self.lay_out().map_err(|error| Box::new(Fault::Error(error)))?;
+        if has_company && self.options.layout == DeviceLayout::SideBySide {
+            self.lay_out().map_err(|error| Box::new(RecordError::Error(error)))?;
         }
         Ok((id, index))
     }
@@ -437,9 +437,9 @@ impl Gate {
     fn lay_out(&mut self) -> Result<(), TraceError> {
         must_be_read_again(
             &self.path,
-            "its devices are laid side by side, for which the size of each is found first (--device-filter chooses one)",
+            "placing its devices one after the other needs a first pass for their sizes (--device-filter chooses one)",
         )?;
-        let mut trace = Trace::open(&self.path, &TraceOptions { layout: Layout::Apart, ..self.options.clone() })?;
+        let mut trace = Trace::open(&self.path, &TraceOptions { layout: DeviceLayout::Apart, ..self.options.clone() })?;
         let mut batch = Vec::new();
         while trace.read_batch(&mut batch)? > 0 {
             batch.clear();
@@ -448,14 +448,20 @@ impl Gate {
         for found in trace.gate().devices.iter().filter(|device| device.is_kept) {
             let known = self.devices.iter().position(|device| device.id == found.id);
             let index = known.unwrap_or_else(|| {
-                self.devices.push(Device { base_bytes: 0, end_bytes: 0, requests: 0, delivered: Extent::default(), ..found.clone() });
+                self.devices.push(TraceDevice {
+                    base_bytes: 0,
+                    end_bytes: 0,
+                    requests: 0,
+                    delivered: DeviceExtent::default(),
+                    ..found.clone()
+                });
                 self.device_of.insert(found.id, self.devices.len() - 1);
                 self.devices.len() - 1
             });
             self.devices[index].base_bytes = base_bytes;
             base_bytes += found.extent(self.options.limit > 0).end_bytes.next_multiple_of(BASE_BYTES);
             if base_bytes > LARGEST {
-                let what = "the devices' address spaces together are longer than 2^63 bytes: choose some with --device-filter".to_owned();
+                let what = "the address spaces of the devices add up to more than 2^63 bytes: choose some with --device-filter".to_owned();
                 return Err(TraceError::Unusable { path: self.path.clone(), what });
             }
         }
@@ -466,7 +472,7 @@ impl Gate {
 
 /// Lengths and addresses that no host can have.
 #[inline(always)]
-fn check_range(request: &HostRequest, place: impl Place) -> Result<(), Box<Fault>> {
+fn check_range(request: &HostRequest, place: impl Position) -> Result<(), Box<RecordError>> {
     let is_flush = request.op == HostOp::Flush;
     if (request.size_bytes == 0) != is_flush || (is_flush && request.offset_bytes != 0) {
         return Err(if is_flush {

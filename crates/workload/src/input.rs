@@ -1,6 +1,6 @@
 //! The bytes of a trace: hashed as they lie on disk, decompressed, and handed out as whole lines.
 
-use crate::error::{Fault, TraceError};
+use crate::error::{RecordError, TraceError};
 use crate::line::PADDING;
 use crate::profile::Shipped;
 use flate2::bufread::GzDecoder;
@@ -199,12 +199,12 @@ pub(crate) fn must_be_read_again(path: &Path, why: &str) -> Result<(), TraceErro
     if can_be_read_again(path) {
         return Ok(());
     }
-    let what = format!("it can be read only once, as a pipe, and {why}; expected a file");
+    let what = format!("a pipe can be read only once, and {why}; expected a file");
     Err(TraceError::Unusable { path: path.to_owned(), what })
 }
 
 /// A line that is longer than what is held at a time.
-pub(crate) struct Overlong(pub Box<Fault>);
+pub(crate) struct Overlong(pub Box<RecordError>);
 
 impl Input {
     /// Opens the file, or the shipped profile that `profile:NAME` stands for, and reads its beginning.
@@ -265,7 +265,7 @@ impl Input {
         } else if head.starts_with(b"PK\x03\x04") {
             "a zip archive; expected plain, gzip, zstd or xz"
         } else if head.get(257..262) == Some(b"ustar") {
-            "a tar archive; expected a trace, taken out of it"
+            "a tar archive; expected a trace extracted from it"
         } else if head.starts_with(&[0xFF, 0xFE]) && head.get(3) == Some(&0) || head.starts_with(&[0xFE, 0xFF, 0]) {
             "text in UTF-16; expected UTF-8"
         } else {
@@ -364,13 +364,13 @@ impl Input {
             let looked_at = self.filled - self.position;
             if looked_at == BUFFER_BYTES {
                 let what = format!("a line of more than {BUFFER_BYTES} bytes");
-                return Ok(Err(Overlong(Fault::malformed(1, what, "a text trace"))));
+                return Ok(Err(Overlong(RecordError::malformed(1, what, "a text trace"))));
             }
             if self.fill()? == 0 {
                 if looked_at == 0 {
                     return Ok(Ok(false));
                 }
-                // The last line has no newline of its own; the padding leaves room for one.
+                // The last line has no newline of its own; the padding leaves space for one.
                 self.buffer[self.filled] = b'\n';
                 self.filled += 1;
                 self.complete = self.filled;
@@ -385,7 +385,7 @@ impl Input {
         self.complete = memchr::memrchr(b'\n', &self.buffer[looked_at..self.filled]).map_or(0, |last| looked_at + last + 1);
     }
 
-    /// Moves what is not parsed to the front and reads more behind it, for which there must be room; returns how much.
+    /// Moves what is not parsed to the front and reads more behind it, for which there must be space; returns how much.
     fn fill(&mut self) -> Result<usize, TraceError> {
         if self.is_at_end {
             return Ok(0);

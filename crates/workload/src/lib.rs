@@ -39,11 +39,11 @@ pub use info::{
     WorkingSet, page_size, trace_info, trace_info_within,
 };
 pub use input::can_be_read_again;
-pub use options::{BlockAction, Layout, MissingOp, OnError, TraceOptions};
+pub use options::{BlockAction, DeviceLayout, MissingOp, OnError, TraceOptions};
 pub use profile::{Profile, ProfileError};
 pub use random::SplitMix64;
 pub use rows::TraceRows;
-pub use slice::{LeftOut, Slice};
+pub use slice::{LeftOut, TraceSlice};
 pub use synth::{Arrivals, Synth};
 pub use trace::{DeviceSummary, Trace, TraceSummary};
 pub use unit::TimeUnit;

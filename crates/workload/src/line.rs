@@ -1,8 +1,8 @@
 //! A cursor over the fields of one line of text, without allocation and without looking at a byte twice.
 
 use crate::digits::{POWERS_OF_TEN, leading_digits};
-use crate::error::Fault;
-use crate::gate::{MINOR_BITS, Place};
+use crate::error::RecordError;
+use crate::gate::{MINOR_BITS, Position};
 use crate::unit::TimeUnit;
 
 /// Bytes that must follow the last newline of the text a `Line` is laid over, whatever they hold.
@@ -51,7 +51,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// Ends the line: returns where the next one begins. A field too many is a fault.
     #[inline(always)]
-    pub fn finish(&mut self) -> Result<usize, Box<Fault>> {
+    pub fn finish(&mut self) -> Result<usize, Box<RecordError>> {
         self.skip_blanks();
         if self.text[self.position] == b'\r' {
             self.position += 1;
@@ -90,21 +90,21 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// A whole number.
     #[inline(always)]
-    pub fn whole(&mut self, name: &'static str) -> Result<u64, Box<Fault>> {
+    pub fn whole(&mut self, name: &'static str) -> Result<u64, Box<RecordError>> {
         self.next_field(name)?;
         self.digits()
     }
 
     /// A time, in nanoseconds. It may have a decimal point, but not if it counts nanoseconds; digits below a nanosecond are cut off.
     #[inline(always)]
-    pub fn time(&mut self, name: &'static str, unit: TimeUnit) -> Result<u64, Box<Fault>> {
+    pub fn time(&mut self, name: &'static str, unit: TimeUnit) -> Result<u64, Box<RecordError>> {
         let decimals = unit.decimals();
         let whole = self.scaled(name, POWERS_OF_TEN[decimals as usize])?;
         if self.text[self.position] != b'.' {
             return Ok(whole);
         }
         if decimals == 0 {
-            return Err(self.unexpected("whole nanoseconds (--time-unit names another unit)"));
+            return Err(self.unexpected("whole nanoseconds (--time-unit sets another unit)"));
         }
         self.position += 1;
         let fraction = self.fraction(decimals)?;
@@ -113,7 +113,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// A device, volume, ASU or LUN number.
     #[inline(always)]
-    pub fn device(&mut self, name: &'static str) -> Result<u32, Box<Fault>> {
+    pub fn device(&mut self, name: &'static str) -> Result<u32, Box<RecordError>> {
         self.next_field(name)?;
         self.device_at = self.field;
         // Nearly always one digit: two predictable branches instead of a count that the rest of the line waits for.
@@ -128,13 +128,13 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// An address in units of `unit_bytes`, in bytes.
     #[inline(always)]
-    pub fn offset(&mut self, name: &'static str, unit_bytes: u64) -> Result<u64, Box<Fault>> {
+    pub fn offset(&mut self, name: &'static str, unit_bytes: u64) -> Result<u64, Box<RecordError>> {
         self.scaled(name, unit_bytes)
     }
 
     /// A length in units of `unit_bytes`, in bytes.
     #[inline(always)]
-    pub fn size(&mut self, name: &'static str, unit_bytes: u64) -> Result<u64, Box<Fault>> {
+    pub fn size(&mut self, name: &'static str, unit_bytes: u64) -> Result<u64, Box<RecordError>> {
         let size = self.scaled(name, unit_bytes)?;
         self.size_at = self.field;
         Ok(size)
@@ -142,7 +142,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// A word, which may be empty where the separator is not a blank.
     #[inline(always)]
-    pub fn word(&mut self, name: &'static str) -> Result<&'a [u8], Box<Fault>> {
+    pub fn word(&mut self, name: &'static str) -> Result<&'a [u8], Box<RecordError>> {
         self.next_field(name)?;
         while !self.is_field_end(self.position) {
             self.position += 1;
@@ -152,7 +152,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// A field whatever it holds, without the blanks around it. It may be empty, and hold blanks, where the separator is not a blank.
     #[inline(always)]
-    pub fn field(&mut self, name: &'static str) -> Result<&'a [u8], Box<Fault>> {
+    pub fn field(&mut self, name: &'static str) -> Result<&'a [u8], Box<RecordError>> {
         self.next_field(name)?;
         let rest = &self.text[self.position..];
         let end = match SEPARATOR {
@@ -166,7 +166,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// A field that may hold the separator: it ends where `count` more fields follow. The separator must be blanks.
     #[inline(always)]
-    pub fn field_before_last(&mut self, name: &'static str, count: usize) -> Result<&'a [u8], Box<Fault>> {
+    pub fn field_before_last(&mut self, name: &'static str, count: usize) -> Result<&'a [u8], Box<RecordError>> {
         self.next_field(name)?;
         let mut field = self.rest().trim_ascii_end();
         for _ in 0..count {
@@ -182,7 +182,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// A whole number in hexadecimal, behind `prefix`.
     #[inline(always)]
-    pub fn hexadecimal(&mut self, name: &'static str, prefix: &'static str) -> Result<u64, Box<Fault>> {
+    pub fn hexadecimal(&mut self, name: &'static str, prefix: &'static str) -> Result<u64, Box<RecordError>> {
         let word = self.word(name)?;
         let digits = word.strip_prefix(prefix.as_bytes()).unwrap_or_default();
         let mut value = 0_u64;
@@ -200,7 +200,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// The same as a length in bytes.
     #[inline(always)]
-    pub fn hexadecimal_size(&mut self, name: &'static str, prefix: &'static str) -> Result<u64, Box<Fault>> {
+    pub fn hexadecimal_size(&mut self, name: &'static str, prefix: &'static str) -> Result<u64, Box<RecordError>> {
         let size = self.hexadecimal(name, prefix)?;
         self.size_at = self.field;
         Ok(size)
@@ -208,7 +208,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// The numbers of a Linux device in two fields, as one (`DeviceNames::MajorMinor`).
     #[inline(always)]
-    pub fn major_minor(&mut self, major_name: &'static str, minor_name: &'static str) -> Result<u32, Box<Fault>> {
+    pub fn major_minor(&mut self, major_name: &'static str, minor_name: &'static str) -> Result<u32, Box<RecordError>> {
         let major = self.device(major_name)?;
         if major >> (u32::BITS - MINOR_BITS) > 0 {
             return Err(self.unexpected("a major device number of at most 4095"));
@@ -224,7 +224,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// The numbers of a Linux device in one field (`8,16`), as one.
     #[inline(always)]
-    pub fn major_comma_minor(&mut self, name: &'static str) -> Result<u32, Box<Fault>> {
+    pub fn major_comma_minor(&mut self, name: &'static str) -> Result<u32, Box<RecordError>> {
         self.next_field(name)?;
         self.device_at = self.field;
         let major = self.digits()?;
@@ -254,7 +254,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// The fault that the current field is not what it should be.
     #[cold]
-    pub fn unexpected(self, expected: &str) -> Box<Fault> {
+    pub fn unexpected(self, expected: &str) -> Box<RecordError> {
         let token = self.token();
         self.fault(self.field, format!("{} is '{token}'", self.name), expected)
     }
@@ -268,7 +268,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// Moves to the beginning of the next field.
     #[inline(always)]
-    fn next_field(&mut self, name: &'static str) -> Result<(), Box<Fault>> {
+    fn next_field(&mut self, name: &'static str) -> Result<(), Box<RecordError>> {
         if !self.is_first {
             let end = self.position;
             self.skip_blanks();
@@ -295,7 +295,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// The number at the cursor.
     #[inline(always)]
-    fn digits(&mut self) -> Result<u64, Box<Fault>> {
+    fn digits(&mut self) -> Result<u64, Box<RecordError>> {
         let (count, value) = leading_digits(self.eight());
         if count == 8 {
             return self.more_digits(value);
@@ -309,7 +309,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// The rest of a number of which the eight digits at the cursor are `value`.
     #[inline(always)]
-    fn more_digits(&mut self, mut value: u64) -> Result<u64, Box<Fault>> {
+    fn more_digits(&mut self, mut value: u64) -> Result<u64, Box<RecordError>> {
         loop {
             // Eight, not a count: the branch that led here lets the processor go on before the digits are counted.
             self.position += 8;
@@ -326,14 +326,14 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     }
 
     #[inline(always)]
-    fn scaled(&mut self, name: &'static str, unit: u64) -> Result<u64, Box<Fault>> {
+    fn scaled(&mut self, name: &'static str, unit: u64) -> Result<u64, Box<RecordError>> {
         let number = self.whole(name)?;
         number.checked_mul(unit).ok_or_else(|| self.too_large())
     }
 
     /// The digits behind a decimal point, in units of 10^-`decimals`.
     #[inline(always)]
-    fn fraction(&mut self, decimals: u32) -> Result<u64, Box<Fault>> {
+    fn fraction(&mut self, decimals: u32) -> Result<u64, Box<RecordError>> {
         let (count, value) = leading_digits(self.eight());
         if count == 0 {
             return Err(self.unexpected("a decimal number"));
@@ -346,7 +346,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     }
 
     /// Many decimals.
-    fn long_fraction(&mut self, decimals: u32) -> Result<u64, Box<Fault>> {
+    fn long_fraction(&mut self, decimals: u32) -> Result<u64, Box<RecordError>> {
         let (mut count, mut value) = (0, 0);
         while self.text[self.position].is_ascii_digit() {
             if count < decimals {
@@ -378,12 +378,12 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     }
 
     #[cold]
-    fn too_large(self) -> Box<Fault> {
+    fn too_large(self) -> Box<RecordError> {
         self.unexpected("a number that fits 64 bits in nanoseconds or bytes")
     }
 
     #[cold]
-    fn not_hexadecimal(self, prefix: &str) -> Box<Fault> {
+    fn not_hexadecimal(self, prefix: &str) -> Box<RecordError> {
         self.unexpected(&if prefix.is_empty() {
             "a hexadecimal number".to_owned()
         } else {
@@ -392,13 +392,13 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
     }
 
     #[cold]
-    fn missing(self, name: &str) -> Box<Fault> {
+    fn missing(self, name: &str) -> Box<RecordError> {
         self.fault(self.position, format!("the line ends before {name}"), self.columns)
     }
 
     /// What follows the current field is neither a separator nor the end of the line.
     #[cold]
-    fn trailing(self) -> Box<Fault> {
+    fn trailing(self) -> Box<RecordError> {
         if self.is_field_end(self.position) || self.is_field_end(self.position - 1) {
             let name = if self.name.is_empty() { "a carriage return" } else { self.name };
             return self.fault(self.position, format!("something follows {name}"), self.columns);
@@ -406,24 +406,24 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         self.unexpected("a decimal number")
     }
 
-    fn fault(self, at: usize, what: String, expected: &str) -> Box<Fault> {
-        Fault::malformed((at - self.start + 1) as u64, what, expected)
+    fn fault(self, at: usize, what: String, expected: &str) -> Box<RecordError> {
+        RecordError::malformed((at - self.start + 1) as u64, what, expected)
     }
 }
 
-impl<const SEPARATOR: u8> Place for Line<'_, SEPARATOR> {
+impl<const SEPARATOR: u8> Position for Line<'_, SEPARATOR> {
     #[cold]
-    fn device_fault(self, what: String, expected: &str) -> Box<Fault> {
+    fn device_fault(self, what: String, expected: &str) -> Box<RecordError> {
         self.fault(self.device_at, what, expected)
     }
 
     #[cold]
-    fn size_fault(self, what: String, expected: &str) -> Box<Fault> {
+    fn size_fault(self, what: String, expected: &str) -> Box<RecordError> {
         self.fault(self.size_at, what, expected)
     }
 
     #[cold]
-    fn line_fault(self, what: String, expected: &str) -> Box<Fault> {
+    fn line_fault(self, what: String, expected: &str) -> Box<RecordError> {
         self.fault(self.start, what, expected)
     }
 }

@@ -3,9 +3,9 @@
 use crate::error::TraceError;
 use crate::unit::TimeUnit;
 
-/// What becomes of the address spaces of several devices in one trace. They are never merged.
+/// How the address is handled spaces of several devices in one trace. They are never merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Layout {
+pub enum DeviceLayout {
     /// One after the other in one address space, in order of appearance, each beginning at a multiple of 1 MiB.
     #[default]
     SideBySide,
@@ -13,7 +13,7 @@ pub enum Layout {
     Apart,
 }
 
-/// What becomes of a line or record that cannot be read.
+/// How a line is handled or record that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OnError {
     /// Reading ends with an error.
@@ -34,7 +34,7 @@ pub enum MissingOp {
     Mix(f64),
 }
 
-/// At which of its stations a request counts, in traces of the kernel's block layer that record several.
+/// Which event counts as the arrival of a request, in traces of the kernel's block layer that record several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum BlockAction {
     /// Queued (`Q`): as the file system or application asked for it, before merging.
@@ -66,13 +66,13 @@ pub struct TraceOptions {
     pub time_unit: Option<TimeUnit>,
     /// Keep the requests of these devices (disk, volume, ASU, LUN, file) only, by name; empty keeps all.
     pub device_filter: Vec<String>,
-    /// What becomes of the address spaces of several devices.
-    pub layout: Layout,
-    /// What becomes of a line or record that cannot be read.
+    /// How the address is handled spaces of several devices.
+    pub layout: DeviceLayout,
+    /// How a line is handled or record that cannot be read.
     pub on_error: OnError,
     /// What requests are in a trace that records no operations. None refuses such a trace.
     pub missing_op: Option<MissingOp>,
-    /// At which of its stations a request counts (blkparse text).
+    /// Which event counts as the arrival of a request (blkparse text).
     pub action: BlockAction,
     /// Bytes that the number of an object counts in a trace of a cache. None: 4096, and only for objects of that size.
     pub object_bytes: Option<u64>,
@@ -86,7 +86,7 @@ impl Default for TraceOptions {
             format: "auto".to_owned(),
             time_unit: None,
             device_filter: Vec::new(),
-            layout: Layout::default(),
+            layout: DeviceLayout::default(),
             on_error: OnError::default(),
             missing_op: None,
             action: BlockAction::default(),

@@ -1,15 +1,15 @@
 //! From the bytes of a file to records: what a format must provide, and the two ways in which formats lie in a file (lines of
 //! text, records of one size).
 
-use crate::error::{Fault, TraceError};
-use crate::gate::{Gate, Place};
+use crate::error::{RecordError, TraceError};
+use crate::gate::{Gate, Position};
 use crate::input::{Input, Overlong};
 use crate::line::Line;
 use flashraid_vocabulary::HostRequest;
 
 /// What a line or record of a trace is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Record {
+pub(crate) enum TraceRecord {
     /// A request, with its time as recorded, in nanoseconds.
     Request(HostRequest),
     /// Something recorded that is no request; counted by what it is.
@@ -34,18 +34,18 @@ pub(crate) trait LineFormat<const SEPARATOR: u8>: Send {
     const HAS_EMPTY_LINES: bool = false;
 
     /// Takes the first line: the columns' names, unless a format has them in other orders.
-    fn header(&mut self, line: &[u8]) -> Result<(), Box<Fault>> {
+    fn header(&mut self, line: &[u8]) -> Result<(), Box<RecordError>> {
         if line.eq_ignore_ascii_case(Self::COLUMNS.as_bytes()) { Ok(()) } else { Err(no_header_line(Self::COLUMNS)) }
     }
 
     /// What one line is: its fields in order. What can be wrong with the requests of any format (order of times, range of
     /// addresses, device) is checked by the caller. Of a line that is no request, the rest need not be read.
-    fn record(&mut self, line: &mut Line<'_, SEPARATOR>, gate: &mut Gate) -> Result<Record, Box<Fault>>;
+    fn record(&mut self, line: &mut Line<'_, SEPARATOR>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>>;
 }
 
 /// The fault that the first line is no header of the format.
-pub(crate) fn no_header_line(columns: &str) -> Box<Fault> {
-    Fault::malformed(1, "no header line".to_owned(), columns)
+pub(crate) fn no_header_line(columns: &str) -> Box<RecordError> {
+    RecordError::malformed(1, "no header line".to_owned(), columns)
 }
 
 /// Line by line through a `LineFormat`.
@@ -77,7 +77,7 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
 
     /// Parses the line at `start` and hands its request to the gate; returns where the next line begins.
     #[inline(always)]
-    fn line(&mut self, text: &[u8], start: usize, line_number: u64, gate: &mut Gate) -> Result<usize, Box<Fault>> {
+    fn line(&mut self, text: &[u8], start: usize, line_number: u64, gate: &mut Gate) -> Result<usize, Box<RecordError>> {
         let mut line = Line::<SEPARATOR>::new(text, start, F::COLUMNS);
         if line.is_at_end() && !F::HAS_EMPTY_LINES {
             let next = line.finish()?;
@@ -85,16 +85,16 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> LineParser<F, SEPARATOR> {
             return Ok(next);
         }
         match self.format.record(&mut line, gate)? {
-            Record::Request(request) => {
+            TraceRecord::Request(request) => {
                 let next = line.finish()?;
                 gate.admit(&request, line)?;
                 Ok(next)
             }
-            Record::Ignored(what) => {
+            TraceRecord::Ignored(what) => {
                 gate.ignore(what, 1);
                 Ok(line.skip())
             }
-            Record::Nothing => Ok(line.skip()),
+            TraceRecord::Nothing => Ok(line.skip()),
         }
     }
 }
@@ -117,7 +117,7 @@ impl<F: LineFormat<SEPARATOR>, const SEPARATOR: u8> Parser for LineParser<F, SEP
             }
             let (text, start) = input.text();
             if self.empty_line.is_some() && !Line::<SEPARATOR>::new(text, start, F::COLUMNS).is_at_end() {
-                let fault = Fault::malformed(1, "an empty line inside the trace".to_owned(), F::COLUMNS);
+                let fault = RecordError::malformed(1, "an empty line inside the trace".to_owned(), F::COLUMNS);
                 gate.refuse(fault.at_line(input.path(), self.empty_line.take().unwrap_or_default()))?;
             }
             match self.line(text, start, input.line_number(), gate) {
@@ -137,7 +137,7 @@ pub(crate) trait RecordFormat: Send {
     /// Reads what comes before the first record, and returns the bytes of a record.
     fn begin(&mut self, input: &mut Input) -> Result<usize, TraceError>;
     /// What a record is.
-    fn record(&mut self, bytes: &[u8], gate: &mut Gate) -> Result<Record, Box<Fault>>;
+    fn record(&mut self, bytes: &[u8], gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>>;
 }
 
 /// Record by record through a `RecordFormat`.
@@ -173,12 +173,12 @@ impl<F: RecordFormat> Parser for RecordParser<F> {
                 Err(RecordPlace.line_fault(format!("the file ends inside a record ({length} of {} bytes)", self.size), "whole records"))
             } else {
                 self.format.record(bytes, gate).and_then(|record| match record {
-                    Record::Request(request) => gate.admit(&request, RecordPlace),
-                    Record::Ignored(what) => {
+                    TraceRecord::Request(request) => gate.admit(&request, RecordPlace),
+                    TraceRecord::Ignored(what) => {
                         gate.ignore(what, 1);
                         Ok(())
                     }
-                    Record::Nothing => Ok(()),
+                    TraceRecord::Nothing => Ok(()),
                 })
             };
             if let Err(fault) = found {
@@ -200,7 +200,7 @@ pub(crate) fn bytes_at<const N: usize>(record: &[u8], position: usize) -> [u8; N
 
 /// A fault of a record.
 #[cold]
-pub(crate) fn record_fault(what: String, expected: &str) -> Box<Fault> {
+pub(crate) fn record_fault(what: String, expected: &str) -> Box<RecordError> {
     RecordPlace.line_fault(what, expected)
 }
 
@@ -208,16 +208,16 @@ pub(crate) fn record_fault(what: String, expected: &str) -> Box<Fault> {
 #[derive(Clone, Copy)]
 pub(crate) struct RecordPlace;
 
-impl Place for RecordPlace {
-    fn device_fault(self, what: String, expected: &str) -> Box<Fault> {
-        Fault::malformed(1, what, expected)
+impl Position for RecordPlace {
+    fn device_fault(self, what: String, expected: &str) -> Box<RecordError> {
+        RecordError::malformed(1, what, expected)
     }
 
-    fn size_fault(self, what: String, expected: &str) -> Box<Fault> {
-        Fault::malformed(1, what, expected)
+    fn size_fault(self, what: String, expected: &str) -> Box<RecordError> {
+        RecordError::malformed(1, what, expected)
     }
 
-    fn line_fault(self, what: String, expected: &str) -> Box<Fault> {
-        Fault::malformed(1, what, expected)
+    fn line_fault(self, what: String, expected: &str) -> Box<RecordError> {
+        RecordError::malformed(1, what, expected)
     }
 }

@@ -1,7 +1,7 @@
 //! A trace as rows of a table, for whoever computes with it.
 
 use crate::error::TraceError;
-use crate::options::{Layout, TraceOptions};
+use crate::options::{DeviceLayout, TraceOptions};
 use crate::trace::Trace;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub struct TraceRows {
 impl TraceRows {
     /// Opens a trace. `options.layout` is of no concern.
     pub fn open(path: &Path, options: &TraceOptions) -> Result<Self, TraceError> {
-        let trace = Trace::open(path, &TraceOptions { layout: Layout::Apart, ..options.clone() })?;
+        let trace = Trace::open(path, &TraceOptions { layout: DeviceLayout::Apart, ..options.clone() })?;
         Ok(Self { trace, names: BTreeMap::new(), batch: Vec::new() })
     }
 

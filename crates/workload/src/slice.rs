@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// Which requests to take, and whether times and addresses of these begin anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slice {
+pub struct TraceSlice {
     /// Those that arrive from the start of this range on and before its end, in nanoseconds of the trace.
     pub time_ns: Range<u64>,
     /// Those that lie wholly inside, and flushes, which have no address.
@@ -22,14 +22,14 @@ pub struct Slice {
     pub rebase_address: bool,
 }
 
-impl Default for Slice {
+impl Default for TraceSlice {
     /// Everything, as it is.
     fn default() -> Self {
         Self { time_ns: 0..u64::MAX, address_bytes: 0..u64::MAX, skip: 0, limit: 0, rebase_time: false, rebase_address: false }
     }
 }
 
-impl Slice {
+impl TraceSlice {
     /// Refuses ranges in which nothing can be.
     pub(crate) fn check(&self) -> Result<(), TraceError> {
         for (key, range) in [("--from-time to --to-time in ns", &self.time_ns), ("--address in bytes", &self.address_bytes)] {
@@ -57,7 +57,7 @@ pub struct LeftOut {
 
 /// A slice being taken.
 pub(crate) struct Slicer<'a> {
-    slice: &'a Slice,
+    slice: &'a TraceSlice,
     pub left_out: LeftOut,
     taken: u64,
     first_ns: u64,
@@ -65,7 +65,7 @@ pub(crate) struct Slicer<'a> {
 }
 
 impl<'a> Slicer<'a> {
-    pub fn new(slice: &'a Slice) -> Self {
+    pub fn new(slice: &'a TraceSlice) -> Self {
         Self { slice, left_out: LeftOut::default(), taken: 0, first_ns: 0, is_past_end: false }
     }
 

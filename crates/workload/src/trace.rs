@@ -192,9 +192,9 @@ impl Trace {
             let more = seen.len().saturating_sub(DEVICES_NAMED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let named = seen[..seen.len().min(DEVICES_NAMED)].join(", ");
-            format!("no request of the devices asked for (--device-filter); devices found: {named}{more}")
+            format!("no request matches --device-filter; devices found: {named}{more}")
         } else if let Some(fault) = self.gate.skipped().1.first() {
-            format!("no line or record can be read, the first because of {fault}")
+            format!("no line or record can be read; the first error: {fault}")
         } else {
             let ignored: Vec<String> = self.gate.ignored().iter().map(|(what, count)| format!("{count} {what}")).collect();
             let beside = if ignored.is_empty() { String::new() } else { format!(", but {}", ignored.join(", ")) };

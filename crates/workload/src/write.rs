@@ -71,18 +71,18 @@ impl Encoder {
 }
 
 /// A file under another name in the same folder until it is complete; gone if it never is.
-struct Part {
+struct PartialFile {
     part: PathBuf,
     complete: PathBuf,
 }
 
-impl Part {
+impl PartialFile {
     fn rename(self) -> io::Result<()> {
         fs::rename(&self.part, &self.complete)
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         // After `rename` there is nothing to remove. Else an error is on its way already; if this fails too, a file that is
         // clearly no trace is left.
@@ -97,7 +97,7 @@ pub struct TraceWriter {
     format: &'static Format,
     writer: Box<dyn Writer>,
     encoder: Encoder,
-    part: Option<Part>,
+    part: Option<PartialFile>,
     text: Vec<u8>,
     /// Requests handed over.
     number: u64,
@@ -108,12 +108,12 @@ impl TraceWriter {
     pub fn create(path: &Path, format: &'static Format) -> Result<Self, TraceError> {
         let mut writer = format.writer.map(|writer| writer()).ok_or(TraceError::ReadOnlyFormat { name: format.name.to_owned() })?;
         let io_error = |source| TraceError::Io { path: path.to_owned(), source };
-        let (sink, part): (Sink, Option<Part>) = if path == Path::new("-") {
+        let (sink, part): (Sink, Option<PartialFile>) = if path == Path::new("-") {
             (Box::new(io::stdout()), None)
         } else {
             let complete = destination(path)?;
             let (file, part) = temporary_beside(&complete).map_err(io_error)?;
-            let part = Part { part, complete };
+            let part = PartialFile { part, complete };
             if let Ok(former) = fs::metadata(&part.complete) {
                 file.set_permissions(former.permissions()).map_err(io_error)?;
             }
@@ -141,7 +141,7 @@ impl TraceWriter {
         self.writer.end(&mut self.text);
         self.hand_on()?;
         let Self { path, encoder, part, .. } = self;
-        encoder.finish().and_then(|()| part.map_or(Ok(()), Part::rename)).map_err(|source| TraceError::Io { path, source })
+        encoder.finish().and_then(|()| part.map_or(Ok(()), PartialFile::rename)).map_err(|source| TraceError::Io { path, source })
     }
 
     fn hand_on(&mut self) -> Result<(), TraceError> {

@@ -1,4 +1,4 @@
-"""Capturing a trace: a command runs on a file system of its own while the kernel's block tracepoints are recorded."""
+"""Trace capture: runs a command on its own file system and records the kernel's block tracepoints."""
 
 import gzip
 import io
@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class Capture:
-    """What a capture left, and what is to be said of it."""
+    """The files and counts of a capture."""
 
     trace: Path
     text: Path  # the kernel's own words
@@ -40,7 +40,7 @@ def capture(folder: Path, output: Path, command: Sequence[str], *, size_bytes: i
     text = _check_output(output)
     command = _check_command(command)
     if size_bytes < MIN_SIZE_BYTES or size_bytes % 4096:
-        raise InputError(f"--size {size_bytes}: allowed are multiples of 4096 bytes from 16MiB on")
+        raise InputError(f"--size {size_bytes}: allowed are multiples of 4096 bytes, at least 16MiB")
     _check_folder(folder)
     check_machine()
     with Interrupts() as interrupts:
@@ -67,7 +67,7 @@ def capture(folder: Path, output: Path, command: Sequence[str], *, size_bytes: i
 
 
 def _check_output(output: Path) -> Path:
-    """Refuses an output that cannot be written; returns the name of the text beside it."""
+    """Refuses an output that cannot be written; returns the name of the event text."""
     stem, suffix = output.name.removesuffix(".gz").removesuffix(".csv"), ".gz" if output.suffix == ".gz" else ""
     if not stem or output.name != f"{stem}.csv{suffix}":
         raise InputError(f"{output}: allowed is a name that ends in .csv or .csv.gz")
@@ -76,12 +76,12 @@ def _check_output(output: Path) -> Path:
         if path.exists():
             raise InputError(f"{path}: exists already; allowed is a new name")
     if not os.access(output.parent, os.W_OK):
-        raise InputError(f"{output.parent}: no such folder, or it cannot be written")
+        raise InputError(f"{output.parent}: no such directory, or it is not writable")
     return text
 
 
 def _check_command(command: Sequence[str]) -> list[str]:
-    """The command with its program's place, which is meant from here and not from the mount."""
+    """The command with the absolute path of its program, resolved here and not in the mount."""
     program = shutil.which(command[0])
     if program is None:
         raise InputError(f"{command[0]}: no such command")
@@ -90,15 +90,15 @@ def _check_command(command: Sequence[str]) -> list[str]:
 
 def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"--dir {folder}: no folder; allowed is an empty one, or a new one")
+        raise InputError(f"--dir {folder}: not a directory; allowed is an empty or a new directory")
     if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"--dir {folder}: not empty; allowed is an empty folder, or a new one")
+        raise InputError(f"--dir {folder}: not empty; allowed is an empty or a new directory")
 
 
 def _record(
     folder: Path, events: Path, command: Sequence[str], size_bytes: int, evicting: bool, interrupts: Interrupts
 ) -> tuple[int, int, bool]:
-    """Records a command's events from the making of the file system to its unmounting."""
+    """Records the events of a command, from making the file system to unmounting it."""
     mount_point = folder / "mnt"
     with (
         loop_device(folder / "disk.img", size_bytes) as device,

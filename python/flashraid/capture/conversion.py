@@ -1,4 +1,4 @@
-"""The text of the kernel's block tracepoints, turned into our CSV: one row a request, in order of issue.
+"""Converts the event text of the kernel's block tracepoints to CSV: one row per request, in order of issue.
 
     comm-pid [cpu] flags seconds: block_rq_issue: major,minor RWBS bytes (cmd) sector + sectors priority [comm]
     comm-pid [cpu] flags seconds: block_rq_complete: major,minor RWBS (cmd) sector + sectors priority [error]
@@ -34,7 +34,7 @@ OPERATIONS = {"R": "R", "W": "W", "D": "D", "DE": "D", "F": "F", "N": "Z"}
 
 @dataclass
 class Counts:
-    """What was found in a text."""
+    """Counts of what an event text contains."""
 
     requests: Counter[str] = field(default_factory=Counter)  # by the letter of `op`
     span_us: int = 0  # from the first issue to the last
@@ -56,7 +56,7 @@ class _Request:
 
 
 def convert(text: Iterable[str], output: TextIO) -> Counts:
-    """Reads lines of events and writes the CSV; holds no more than the requests under way in memory."""
+    """Reads event lines and writes the CSV; holds only the outstanding requests in memory."""
     counts = Counts()
     output.write(HEADER)
     first_us = None
@@ -72,7 +72,7 @@ def convert(text: Iterable[str], output: TextIO) -> Counts:
 
 
 def _paired(text: Iterable[str], counts: Counts) -> Iterator[tuple[int, _Request]]:
-    """Requests with their latency, by time of issue (lines of different processors can be out of order a little)."""
+    """Requests with their latency, by time of issue (lines of different CPUs may be slightly out of order)."""
     under_way: list[tuple[int, int, _Request]] = []  # a heap by time of issue, then by place in the text
     waiting: defaultdict[tuple[str, int, int], deque[tuple[int, _Request]]] = defaultdict(deque)
     for number, line in enumerate(text):
@@ -110,7 +110,7 @@ def _paired(text: Iterable[str], counts: Counts) -> Iterator[tuple[int, _Request
 
 
 def _request(rwbs: str, sector: int, sectors: int) -> _Request | None:
-    """The request that an event speaks of, or None if a drive of flash has nothing to do for it."""
+    """The request of an event, or None if a flash drive has nothing to do for it."""
     found = RWBS.fullmatch(rwbs)
     if found is None:
         return None

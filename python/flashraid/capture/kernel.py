@@ -1,4 +1,4 @@
-"""The kernel's parts of a capture: a loop device, a file system on it, and a tracefs instance that records the device.
+"""The kernel side of a capture: a loop device, a file system on it, and a tracefs instance that records the device.
 
 Each is a context that undoes itself.
 """
@@ -22,13 +22,13 @@ UNMOUNT_SECONDS = 10.0  # a command's last processes may still be ending
 
 
 def check_machine() -> None:
-    """Refuses a machine on which nothing can be captured, with what is missing."""
+    """Refuses a machine that cannot capture, and names what is missing."""
     if os.geteuid() != 0:
-        raise InputError("trace capture makes a device and a mount: run it as root")
+        raise InputError("trace capture creates a device and mounts it: run it as root")
     if not os.path.exists("/dev/loop-control"):
-        raise InputError("no /dev/loop-control: the kernel offers no loop devices (CONFIG_BLK_DEV_LOOP)")
+        raise InputError("no /dev/loop-control: the kernel has no loop devices (CONFIG_BLK_DEV_LOOP)")
     if not os.path.isdir("/sys/kernel/tracing"):
-        raise InputError("no /sys/kernel/tracing: the kernel offers no tracefs (CONFIG_BLK_DEV_IO_TRACE)")
+        raise InputError("no /sys/kernel/tracing: the kernel has no tracefs (CONFIG_BLK_DEV_IO_TRACE)")
     for tool in TOOLS:
         _find(tool)
 
@@ -42,7 +42,7 @@ def _find(tool: str) -> str:
 
 
 def _run(tool: str, *arguments: str | Path) -> str:
-    """Runs a tool out of reach of Ctrl-C, so that no step is left half done."""
+    """Runs a tool shielded from Ctrl-C, so that no step is left half done."""
     line = [_find(tool), *map(str, arguments)]
     done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, process_group=0)
     if done.returncode != 0:
@@ -56,7 +56,7 @@ def _make_sparse(image: Path, size_bytes: int) -> None:
         with open(image, "xb") as file:
             file.truncate(size_bytes)
     except OSError as error:
-        raise InputError(f"{image.parent}: no room for a device of {size_bytes} bytes: {error.strerror}") from None
+        raise InputError(f"{image.parent}: no space for a device of {size_bytes} bytes: {error.strerror}") from None
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def loop_device(image: Path, size_bytes: int) -> Iterator[Path]:
         device = Path(_run("losetup", "--find", "--show", "--direct-io=on", image))
         try:
             if Path("/sys/block", device.name, "loop", "dio").read_text().strip() != "1":
-                raise InputError(f"{image.parent}: its file system knows no direct I/O; allowed is a folder on a disk")
+                raise InputError(f"{image.parent}: no direct I/O on its file system; allowed is a directory on a disk")
             yield device
         finally:
             _run("losetup", "--detach", device)
@@ -76,12 +76,12 @@ def loop_device(image: Path, size_bytes: int) -> Iterator[Path]:
 
 
 def make_file_system(device: Path) -> None:
-    """ext4 that is complete at once: without these options the kernel would go on writing it under the workload."""
+    """ext4 that is complete immediately: without these options the kernel would initialize it during the workload."""
     _run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
 
 
 class Mount:
-    """The file system while it is mounted; `left` tells whether processes still used it at the end."""
+    """The mounted file system; `left` tells whether processes still used it at the end."""
 
     def __init__(self, device: Path, folder: Path) -> None:
         self._device, self._folder = device, folder
@@ -117,7 +117,7 @@ class Mount:
 
 @contextmanager
 def tracefs() -> Iterator[Path]:
-    """Where tracefs is mounted; mounted only meanwhile if it was not."""
+    """The mount point of tracefs, which is mounted temporarily if necessary."""
     mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
     if there := [fields[1] for fields in mounts if fields[2] == "tracefs"]:
         yield Path(there[0])
@@ -131,7 +131,7 @@ def tracefs() -> Iterator[Path]:
 
 
 class Recorder:
-    """Appends the events of one block device to a text file, from entering to leaving; `lost` counts what got lost."""
+    """Appends the events of one block device to a text file while entered; `lost` counts lost events."""
 
     def __init__(self, tracing: Path, device: Path, text: Path) -> None:
         self._instance = tracing / "instances" / f"flashraid-{os.getpid()}"
@@ -191,7 +191,7 @@ class Recorder:
             self._error = error
 
     def _copy(self, target: int) -> None:
-        """Copies what the pipe holds now."""
+        """Copies the present content of the pipe."""
         while True:
             try:
                 events = os.read(self._pipe, 1 << 16)

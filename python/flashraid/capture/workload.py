@@ -16,7 +16,7 @@ GRACE_SECONDS = 5.0
 
 
 class Interrupts:
-    """Ctrl-C and its like are only noted meanwhile, so that whatever was begun is undone; `check` then raises."""
+    """Defers Ctrl-C and similar signals, so that every step started is undone; `check` then raises."""
 
     def __enter__(self) -> "Interrupts":
         self.noted = False
@@ -63,7 +63,7 @@ def run_command(command: Sequence[str], folder: Path, interrupts: Interrupts, ea
 
 
 def evict(folder: Path) -> None:
-    """Drops the clean cached pages of every file under a folder and starts to write back the dirty ones."""
+    """Drops the clean cached pages of every file under a directory and starts writeback of the dirty ones."""
     for parent, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(parent, name)

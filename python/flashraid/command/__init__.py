@@ -21,7 +21,7 @@ def main() -> None:
         os.kill(os.getpid(), signal.SIGPIPE)
 
 
-# What the validator of options says of numbers, in the words of all other messages.
+# Messages of the option validator about numbers, reworded like all other messages.
 ALLOWED = (
     ("Input should be a valid integer.*", "allowed is a whole number"),
     ("Input should be a valid number.*", "allowed is a number"),
@@ -39,7 +39,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    # An exception in the midst of loading could be taken for a module's own, or be ignored.
+    # An exception during imports could be taken for a module's own, or be ignored.
     with Interrupts() as interrupts:
         import typer
 

@@ -25,7 +25,7 @@ from .trace import trace_app
 
 @contextmanager
 def _said() -> Iterator[None]:
-    """Ctrl-C on its way to where it is said; typer by itself would only give the status."""
+    """Turns Ctrl-C into an exception that is reported; typer by itself would only set the status."""
     try:
         yield
     except KeyboardInterrupt:
@@ -33,15 +33,15 @@ def _said() -> Iterator[None]:
 
 
 class Commands(TyperGroup):
-    """The commands, which say so when Ctrl-C ends them."""
+    """The commands; they report an end by Ctrl-C."""
 
     def make_context(self, *arguments: Any, **keywords: Any) -> Any:
-        """Takes the arguments apart."""
+        """Parses the arguments."""
         with _said():
             return super().make_context(*arguments, **keywords)
 
     def invoke(self, context: Any) -> Any:
-        """Runs the command asked for."""
+        """Runs the command."""
         with _said():
             return super().invoke(context)
 
@@ -57,13 +57,13 @@ app.command()(torture)
 @app.callback(invoke_without_command=True)
 def flashraid(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> int:
     """Simulate redundancy (RAID) inside flash storage.
 
     Exit status: 0 done; 1 verification found a violation; 2 bad usage, configuration or input; 3 requests failed
-    for lack of space or were left unfinished (requests that failed because failures took their data leave it at 0,
-    with a warning); 130 interrupted (Ctrl-C, SIGTERM or SIGHUP).
+    for lack of space or were left unfinished; 130 interrupted (Ctrl-C, SIGTERM or SIGHUP). Requests that failed
+    because injected faults lost their data do not change the status; a warning reports them.
     """
     if context.invoked_subcommand is not None:
         return 0
@@ -116,7 +116,7 @@ def compare(
     no_engine: NoEngine = False,
     quiet: Quiet = False,
 ) -> int:
-    """Replay a trace under several schemes, on the same device, logical space and filled bytes."""
+    """Replay a trace under several schemes, with the same device, logical space and filled bytes."""
     names = [name.strip() for name in schemes.split(",")]
     json_target = _json_target(json_target, outputs)
     outputs.check(json_target, names, trace=trace, device=device, config=config)
@@ -138,13 +138,15 @@ def compare(
 
 @app.command()
 def devices(
-    name: Annotated[str | None, typer.Argument(help="Preset, or a TOML file.")] = None,
-    scheme: Annotated[str | None, typer.Option("--scheme", metavar="NAME", help="This scheme's capacity only.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A preset, or a TOML file.")] = None,
+    scheme: Annotated[
+        str | None, typer.Option("--scheme", metavar="NAME", help="Show only the capacity of this scheme.")
+    ] = None,
     json_target: Json = None,
 ) -> int:
-    """List the device presets, or show what follows from one device's numbers."""
+    """List the device presets, or show the derived geometry and capacities of one device."""
     if name is None and scheme is not None:
-        raise _native.InputError("--scheme without a device: allowed is devices NAME --scheme NAME")
+        raise _native.InputError("--scheme needs a device: allowed is devices NAME --scheme NAME")
     if name is None:
         _show(_native.devices(), json_target, tables.show_devices)
     else:
@@ -154,10 +156,10 @@ def devices(
 
 @app.command()
 def schemes(
-    name: Annotated[str | None, typer.Argument(help="One scheme.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show only this scheme.")] = None,
     json_target: Json = None,
 ) -> int:
-    """List the redundancy schemes: the idea of each, its parameters, what failure it survives."""
+    """List the redundancy schemes: idea, parameters, and the failures that each survives."""
     _show(_native.schemes(name), json_target, tables.show_schemes)
     return 0
 
@@ -170,7 +172,7 @@ def _show(text: str, json_target: str | None, table: Callable[[Any], None]) -> N
 
 
 def _json_target(json_target: str | None, outputs: Outputs) -> str | None:
-    """Where the JSON goes: who asks for fio's form wants to see it."""
+    """The target of the JSON; output in fio's format goes to standard output by default."""
     return "-" if outputs.fio and json_target is None else json_target
 
 

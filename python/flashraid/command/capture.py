@@ -1,4 +1,4 @@
-"""The command that records what an application asks of its disk. Returns its exit status."""
+"""The command that records the block requests of an application. Returns its exit status."""
 
 import shlex
 import signal
@@ -16,31 +16,31 @@ KINDS = {"R": "reads", "W": "writes", "F": "flushes", "D": "discards", "Z": "wri
 
 
 def capture(
-    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND", help="What to run, with its options.")],
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND", help="Command to run, with its options.")],
     folder: Annotated[
-        Path, typer.Option("--dir", metavar="WORKDIR", help="Empty folder on the disk to be used, or a new one.")
+        Path, typer.Option("--dir", metavar="WORKDIR", help="Empty or new directory, on the disk to use.")
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="TRACE.csv[.gz]", help="Trace file to write.")],
     size: Annotated[str, typer.Option("--size", metavar="SIZE", help="Size of the device.")] = "4GiB",
     evict: Annotated[
-        bool, typer.Option("--evict", help="Once a second, drop cached pages, so that reads reach the device.")
+        bool, typer.Option("--evict", help="Drop cached pages once a second, so that reads reach the device.")
     ] = False,
 ) -> int:
     """Run a command on a file system of its own and record the requests that reach the device. Needs root.
 
-    The command finds the file system as its working folder and in $CAPTURE_DIR. It is gone at the end; left are the
-    trace and, beside it, the kernel's own text (TRACE.tracefs.txt[.gz]).
+    The command starts in the root of the file system, which is also in $CAPTURE_DIR. The file system is removed at
+    the end; the trace and the kernel's event text (TRACE.tracefs.txt[.gz]) remain.
     """
     size_bytes = parse_bytes("--size", size)
     try:
         captured = recording.capture(folder, output, command, size_bytes=size_bytes, evicting=evict)
     except KeyboardInterrupt:
-        print("interrupted: nothing is kept", file=sys.stderr)
+        print("interrupted: no trace was written", file=sys.stderr)
         return 130
     counts, trace = captured.counts, shlex.quote(str(captured.trace))
     kinds = ", ".join(f"{count:,} {KINDS[op]}" for op, count in sorted(counts.requests.items()))
     print(f"{captured.trace}: {counts.requests.total():,} requests in {counts.span_us / 1e6:.1f} s: {kinds}")
-    print(f"{captured.text}: the same in the kernel's words")
+    print(f"{captured.text}: the kernel's event text of the same requests")
     print(f"replay it: flashraid run {trace} --device ssd1 --scheme raid5 --verify")
     for text in _warnings(captured):
         print(f"warning: {text}", file=sys.stderr)
@@ -55,14 +55,14 @@ def _warnings(captured: recording.Capture) -> list[str]:
     counts = captured.counts
     warnings = [
         (counts.failed, "requests that failed on this machine"),
-        (counts.without_completion, "requests that were not seen to complete"),
-        (counts.without_issue, "completions of requests that were not seen"),
-        (counts.skipped, "requests of other kinds, which are left out"),
-        (counts.other_lines, "lines of the kernel's text that were not understood"),
+        (counts.without_completion, "requests whose completion was not recorded"),
+        (counts.without_issue, "completions of requests that were not recorded"),
+        (counts.skipped, "requests of other kinds, left out"),
+        (counts.other_lines, "lines of the event text that could not be parsed"),
     ]
     texts = [f"{what}: {count:,}" for count, what in warnings if count]
     if captured.left:
-        texts.append("processes of the command still use its file system; what they do from now on is not in the trace")
+        texts.append("processes of the command still use its file system; their further requests are not in the trace")
     return texts
 
 

@@ -1,4 +1,4 @@
-"""How tables look."""
+"""Layout of tables."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def table_of(title: str, columns: list[str]) -> "Table":
-    """A table without rows yet; the first column is on the left, the others on the right."""
+    """An empty table; the first column is aligned left, the others right."""
     from rich import box
     from rich.table import Table
 
@@ -20,7 +20,7 @@ def table_of(title: str, columns: list[str]) -> "Table":
 
 
 def print_tables(*tables: "Table", width: int | None = None) -> None:
-    """Prints at the terminal's width, or wider: rather wrapped by the terminal than cut off."""
+    """Prints at the terminal's width, or wider if needed: lines are wrapped by the terminal, never cut off."""
     from rich.console import Console
     from rich.measure import measure_renderables
 
@@ -36,6 +36,6 @@ def print_tables(*tables: "Table", width: int | None = None) -> None:
         console.print(title, style="bold", soft_wrap=True)
         with console.capture() as captured:
             console.print(table)
-        # Nobody wants the blanks that fill up a row in a file; on a terminal there are colours behind them.
+        # A file gets no trailing blanks; on a terminal they may carry colours.
         lines = captured.get().splitlines()
         print(*(line if console.is_terminal else line.rstrip() for line in lines), "", sep="\n")

@@ -1,4 +1,4 @@
-"""The options that `run` and `compare` share. What each means is said once, in the engine's schema."""
+"""The options that `run` and `compare` share. Their help texts come from the engine's schema."""
 
 import inspect
 import json
@@ -14,11 +14,11 @@ from ..settings import Pairs, Said, list_text, refuse_contradictions
 
 ABOUT = {setting["key"]: setting["about"] for setting in json.loads(_native.settings())}
 
-# The option of each setting that has one: its key, what stands for its value in the help, and the help's heading.
+# An option of a setting: option, key, metavar, and heading in the help.
 Option = tuple[str, str, str | None, str]
 WORKLOAD, DEVICE, CHECKS = "Workload", "State of the device", "Checks and randomness"
 FAILURES = "Failures"
-# What stands for the value of an option that may be repeated.
+# Metavar of the option that may be repeated.
 FAULT = "WHAT@WHEN"
 READING: list[Option] = [
     ("--format", "format", "NAME", WORKLOAD),
@@ -35,7 +35,7 @@ OPTIONS: list[Option] = [
     ("--speed", "speed", "X", WORKLOAD),
     ("--queue-depth", "queue_depth", "N", WORKLOAD),
     ("--fit", "fit", "compact|wrap|error", WORKLOAD),
-    ("--warmup", "warmup", "N|SECONDS", WORKLOAD),
+    ("--warmup", "warmup", "N|TIME", WORKLOAD),
     ("--space", "space_bytes", "SIZE", DEVICE),
     ("--fill", "fill", "SHARE", DEVICE),
     ("--fill-bytes", "fill_bytes", "SIZE", DEVICE),
@@ -57,40 +57,45 @@ Trace = Annotated[
 Output = Annotated[
     str,
     typer.Option(
-        "-o", "--output", metavar="FILE", help="Trace file to write; .gz, .zst, .xz compress, - is standard output."
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Trace file to write, compressed if named .gz, .zst or .xz; - is standard output.",
     ),
 ]
-DeviceName = Annotated[str | None, typer.Option("--device", metavar="NAME|FILE", help="Preset, or a TOML file.")]
+DeviceName = Annotated[
+    str | None, typer.Option("--device", metavar="NAME|FILE", help="Device: a preset, or a TOML file.")
+]
 Config = Annotated[
     str | None,
-    typer.Option("--config", metavar="FILE", help="Settings: a TOML file, or the JSON of a result, to run it again."),
+    typer.Option("--config", metavar="FILE", help="Settings: a TOML file, or the JSON of a result to repeat its run."),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Any setting of docs/configuration.md; may be repeated."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Any setting of docs/configuration.md. May be repeated."),
 ]
 Steady = Annotated[
     bool,
     typer.Option(
         "--steady",
-        help="After the fill, overwrite at random until collection is steady (--precondition steady).",
+        help="After the fill, overwrite random pages until GC reaches steady state (--precondition steady).",
         rich_help_panel=DEVICE,
     ),
 ]
 Json = Annotated[
     str | None, typer.Option("--json", metavar="[FILE|-]", help="Write the result as JSON; - is standard output.")
 ]
-NoEngine = Annotated[bool, typer.Option("--no-engine", help="Leave out of the JSON what the machine needed.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no warnings.")]
+NoEngine = Annotated[bool, typer.Option("--no-engine", help="Omit run time and memory of the simulator from the JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress and no warnings.")]
 
 
 def with_settings(command: Callable[..., int]) -> Callable[..., int]:
-    """Gives a command the shared options; it gets what they and `--set` say as its parameter `settings`."""
+    """Gives a command the shared options; it receives their values and those of `--set` as its parameter `settings`."""
     return _with(command, "settings", OPTIONS, has_set=True)
 
 
 def with_reading(command: Callable[..., int]) -> Callable[..., int]:
-    """Gives a command the options of reading a trace; it gets what they say as its parameter `reading`."""
+    """Gives a command the options for reading a trace; it receives their values as its parameter `reading`."""
     return _with(command, "reading", READING, has_set=False)
 
 
@@ -153,7 +158,7 @@ def _given(values: dict[str, Any], options: list[Option]) -> list[Said]:
 
 
 def assignments(texts: list[str] | None) -> Pairs:
-    """What `--set` says."""
+    """The keys and values of `--set`."""
     settings = []
     for text in texts or []:
         key, equals, value = text.partition("=")

@@ -1,4 +1,4 @@
-"""Where data goes: a file that appears complete or not at all, or standard output."""
+"""Targets of data: a file that appears complete or not at all, or standard output."""
 
 import sys
 from types import TracebackType
@@ -7,14 +7,14 @@ from ..files import NewFile
 
 
 class Target:
-    """A file to be written at the end, checked at the start; `-` is standard output, None nothing at all."""
+    """A file that is checked at the start and written at the end; `-` is standard output, None discards."""
 
     def __init__(self, path: str | None) -> None:
         self.path = path
         self._file = None if path is None or path == "-" else NewFile(path, "--json")
 
     def write(self, text: str) -> None:
-        """Writes all of it."""
+        """Writes the whole text."""
         if self.path == "-":
             sys.stdout.write(text)
             sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The options of what `run` and `compare` write beside the result (docs/outputs.md)."""
+"""The options for the additional outputs of `run` and `compare` (docs/outputs.md)."""
 
 import inspect
 from collections.abc import Callable
@@ -12,19 +12,39 @@ from ..outputs import Outputs
 
 FORMATS = ("flashraid", "fio-json")
 
-# Option, field of Outputs, what stands for its value in the help, help.
+# Option, field of Outputs, metavar, help.
 OPTIONS = [
-    ("--log-latency", "latency_log", "FILE", "A row for each request: arrival, start, end, method. CSV or Parquet."),
-    ("--log-operations", "operation_log", "FILE", "A row for each page operation and erase. CSV or Parquet."),
-    ("--series", "series", "FILE", "A row for each interval of simulated time. CSV or Parquet, by the name's ending."),
-    ("--series-interval", "series_interval", "TIME", "Length of intervals, as in 250us or 1.5s; by default 100ms."),
-    ("--hdr-log", "hdr_log", "FILE", "HdrHistogram interval log (version 2) of latencies, tagged by kind of request."),
-    ("--timeline", "timeline", "FILE.json", "Timeline of buses and dies as Chrome trace events, for Perfetto."),
+    (
+        "--log-latency",
+        "latency_log",
+        "FILE",
+        "Log of requests: arrival, start, end, method. CSV or Parquet, by file name.",
+    ),
+    ("--log-operations", "operation_log", "FILE", "Log of page operations and erases. CSV or Parquet, by file name."),
+    (
+        "--series",
+        "series",
+        "FILE",
+        "Time series, one row per interval of simulated time. CSV or Parquet, by file name.",
+    ),
+    ("--series-interval", "series_interval", "TIME", "Length of the intervals, as in 250us or 1.5s; by default 100ms."),
+    (
+        "--hdr-log",
+        "hdr_log",
+        "FILE",
+        "Latencies as an HdrHistogram interval log (version 2), tagged by kind of request.",
+    ),
+    (
+        "--timeline",
+        "timeline",
+        "FILE.json",
+        "Timeline of buses and dies in the Chrome trace event format, for Perfetto.",
+    ),
     (
         "--timeline-window",
         "timeline_window",
         "START..END",
-        "Simulated time to show; by default the first 100ms measured.",
+        "Simulated time that the timeline covers; by default the first 100ms measured.",
     ),
 ]
 LABELS = {name: option for option, name, _, _ in OPTIONS} | {
@@ -32,11 +52,11 @@ LABELS = {name: option for option, name, _, _ in OPTIONS} | {
     "device": "--device",
     "config": "--config",
 }
-FORMAT_HELP = "Form of --json: fio-json is as fio's JSON output, and goes to standard output without --json."
+FORMAT_HELP = "Format of --json. fio-json is fio's JSON format; without --json it goes to standard output."
 
 
 def with_outputs(command: Callable[..., int]) -> Callable[..., int]:
-    """Gives a command these options; it gets what they say as its parameter `outputs`."""
+    """Gives a command these options; it receives their values as its parameter `outputs`."""
     signature = inspect.signature(command)
     own = [parameter for parameter in signature.parameters.values() if parameter.name != "outputs"]
     options = [*OPTIONS, ("--output-format", "output_format", "|".join(FORMATS), FORMAT_HELP)]

@@ -1,4 +1,4 @@
-"""Progress on standard error (a bar for each scheme on a terminal, now and then a line elsewhere), and Ctrl-C."""
+"""Progress on standard error (a bar for each scheme on a terminal, else an occasional line), and Ctrl-C."""
 
 import sys
 import time
@@ -10,7 +10,7 @@ LINE_SECONDS = 10.0
 
 
 class Progress:
-    """What long runs call, and what stops them: Ctrl-C is only noted, so that it never loses what there is so far."""
+    """The callback of long runs, which also stops them: Ctrl-C is only recorded, so that partial results are kept."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._interrupts = Interrupts()
@@ -36,11 +36,11 @@ class Progress:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C, or a signal that is as good, has come."""
+        """Whether Ctrl-C or an equivalent signal was received."""
         return self._interrupts.came
 
     def hide(self) -> None:
-        """Nothing more is to be shown."""
+        """Removes the bar."""
         if self._bar:
             with suppress(OSError):  # a terminal that is gone must not take the results with it
                 self._bar.stop()
@@ -49,7 +49,7 @@ class Progress:
         self._exit.close()
 
     def begin(self, scheme: str) -> bool:
-        """A run under this scheme is to begin; the one before is complete. Returns whether to begin it."""
+        """Announces the run of a scheme; the previous one is complete. Returns whether to start it."""
         self._scheme = scheme
         if self._bar:
             for task in self._bar.tasks:
@@ -58,11 +58,11 @@ class Progress:
         return not self.interrupted
 
     def __call__(self, stage: str, count: int, share: float | None) -> bool:
-        """Shows how far the run is. Returns whether to go on."""
+        """Shows the progress of the run. Returns whether to continue."""
         if self.interrupted:
             return False
         what = {"preconditioning": f"{count:,} pages overwritten", "verifying": "verifying", "fitting": f"{count:,}"}
-        what |= {"reproducing": f"{count:,} runs", "kills": f"{count:,} kills"}
+        what |= {"reproducing": f"{count:,} runs", "kills": f"{count:,} crash points"}
         text = what.get(stage, f"{count:,} requests")
         if self._bar:
             self._bar.update(self._task, total=None if share is None else 1, completed=share or 0, what=text)

@@ -1,4 +1,4 @@
-"""The command that puts papers' claims beside our figures. Returns its exit status."""
+"""The command that compares papers' claims with flashraid's figures. Returns its exit status."""
 
 import json
 import os
@@ -23,38 +23,42 @@ QUICK_REQUESTS = 100
 
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(metavar="PAPER[.EXPERIMENT]", help="What to run; without it, what there is.")
+        str | None,
+        typer.Argument(metavar="PAPER[.EXPERIMENT]", help="Paper or experiment to run; without it, all are listed."),
     ] = None,
     set_values: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Change every run; NAME.KEY=VALUE: those of a configuration, workload or point.",
+            help="Change a setting of every run; NAME.KEY=VALUE changes it for one configuration, workload or point.",
         ),
     ] = None,
     write: Annotated[
-        str | None, typer.Option("--write", metavar="FOLDER", help="Write the paper's page and its figures there.")
+        str | None,
+        typer.Option("--write", metavar="FOLDER", help="Write the paper's page and its figures to this directory."),
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Little of each run: whether all of them run. Nothing is judged or written."),
+        typer.Option("--quick", help="Smoke test: a short part of each run. Nothing is judged or written."),
     ] = False,
     json_target: Json = None,
     quiet: Quiet = False,
 ) -> int:
-    """Run a paper's experiments and judge its claims: the paper's figure beside ours."""
+    """Run a paper's experiments, judge its claims, and show the paper's figures beside flashraid's."""
     if name is None:
         if set_values or write or json_target or quick:
-            raise InputError("reproduce: without a paper it only lists them; allowed is PAPER or PAPER.EXPERIMENT")
+            raise InputError("reproduce: these options need a paper: allowed is PAPER or PAPER.EXPERIMENT")
         tables.show_papers([library.find(each) for each in library.names()])
         return 0
     paper = library.find(name)
     change = parsed(set_values or [], sorted(names_of(paper), key=len, reverse=True))
     if write is not None and (change or "." in name):
-        raise InputError("--write: a page is of a whole paper without changes; leave out the experiment and --set")
+        raise InputError(
+            "--write: a page covers a whole paper without changes: allowed without an experiment and --set only"
+        )
     if quick and (write is not None or json_target is not None):
-        raise InputError("--quick: its figures mean nothing; allowed is without --write and --json")
+        raise InputError("--quick: its figures are meaningless: allowed without --write and --json only")
     with Target(json_target) as target:
         files = (
             {}
@@ -73,11 +77,11 @@ def reproduce(
                 progress.hide()
             if left_out := [each for each in paper.experiments if each not in found.paper.experiments]:
                 if files:
-                    raise InputError(f"--write: the traces of {', '.join(left_out)} are not there; a page needs them")
-                print(f"left out, as its traces are not there: {', '.join(left_out)}", file=sys.stderr)
+                    raise InputError(f"--write: the traces of {', '.join(left_out)} are missing; a page needs them")
+                print(f"left out, as the traces are missing: {', '.join(left_out)}", file=sys.stderr)
             if quick:
                 pages = page.render(found), page.figures_json(found)
-                print(f"{name}: all runs end, and make a page of {sum(map(len, pages)):,} characters")
+                print(f"{name}: all runs completed, and the page has {sum(map(len, pages)):,} characters")
                 return 0
             target.write(json.dumps(found.to_dict(), indent=2) + "\n")
             if files:

@@ -1,4 +1,4 @@
-"""The tables of results. Each figure is one of the JSON: a row names where it stands there, and how it is written."""
+"""The tables of results. Each row names the JSON path of its figure and the format in which it is shown."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -148,7 +148,7 @@ def one(name: str, path: str, write: Callable[[Any], str], text: str = "{}") -> 
 
 
 WINDOW = Row(
-    "window of data loss",
+    "exposure window",
     "{} pages exposed on average, {} at most; {} s with any",
     (("window.mean_pages", hundredths), ("window.peak_pages", count), ("window.exposed_ns", seconds)),
 )
@@ -157,7 +157,7 @@ WINDOW = Row(
 RUN = (
     Row(
         "user capacity",
-        "{}, {} of raw flash is overhead of redundancy; {} bytes of flash for each user byte",
+        "{}; {} of raw flash is redundancy overhead; {} bytes of flash per user byte",
         (
             ("capacity.user_bytes", size),
             ("capacity.redundancy_share", percent),
@@ -187,7 +187,7 @@ RUN = (
     ),
     Row(
         "completed",
-        "{} (failed for lack of space {}, as data are lost {}, unfinished {})",
+        "{} (failed for lack of space {}, failed for lost data {}, unfinished {})",
         (
             ("requests.completed", count),
             ("requests.failed.no_space", count),
@@ -209,7 +209,7 @@ RUN = (
     one("parity updates", "parity_updates", counts_by_name),
     Row(
         "data buffer",
-        "{}: hits {}, misses {} (hit rate {}), evictions {} of {} pages, left {}",
+        "{}: hits {}, misses {} (hit rate {}), evictions {} of {} pages, pages at the end {}",
         (
             ("buffer.kind", text),
             ("buffer.hits", count),
@@ -221,8 +221,8 @@ RUN = (
         ),
     ),
     Row(
-        "delayed parities",
-        "hits {}, misses {} (hit rate {}), left {}",
+        "deferred parities",
+        "hits {}, misses {} (hit rate {}), not committed at the end {}",
         (("guard.hits", count), ("guard.misses", count), ("guard.hit_rate", percent), ("guard.entries", count)),
     ),
     Row(
@@ -237,8 +237,8 @@ RUN = (
         ),
     ),
     Row(
-        "lost for good",
-        "{} host pages; {} pages not rebuilt, those of redundancy included",
+        "lost pages",
+        "{} host pages; {} pages not rebuilt, counting pages of redundancy",
         (("losses.host_pages", count), ("losses.pages_not_rebuilt", count)),
     ),
     Row(
@@ -248,7 +248,7 @@ RUN = (
     ),
     Row(
         "verified pages",
-        "{} in {} checks: {} would be lost by one more failure, {} are lost",
+        "{} in {} checks: {} would be lost in one more failure, {} are lost",
         (
             ("verify.pages_checked", count),
             ("verify.checks", count),
@@ -257,8 +257,8 @@ RUN = (
         ),
     ),
     Row(
-        "this run took",
-        "{} s, and {} s to build and fill",
+        "run time",
+        "{} s, plus {} s to build and fill",
         (("engine.wall_seconds", hundredths), ("engine.fill_seconds", hundredths)),
     ),
 )
@@ -277,8 +277,8 @@ def latency_rows(kind: str) -> dict[str, Row]:
 def _comparison_rows() -> Iterator[tuple[Row, bool]]:
     """What a comparison shows, and whether a section ends with it."""
     yield one("user capacity", "capacity.user_bytes", size), False
-    yield one("overhead of redundancy", "capacity.redundancy_share", percent), False
-    yield one("flash for each user byte", "capacity.raw_per_user_byte", thousandths), False
+    yield one("redundancy overhead", "capacity.redundancy_share", percent), False
+    yield one("flash bytes per user byte", "capacity.raw_per_user_byte", thousandths), False
     yield one("DRAM of mapping tables", "capacity.table_bytes", size), False
     yield one("NVRAM", "capacity.nvram_bytes", size), False
     yield one("survives the loss of", "survives.text", text), False
@@ -299,18 +299,18 @@ def _comparison_rows() -> Iterator[tuple[Row, bool]]:
     for part in APART:
         yield one(f"apart from it: {part}", f"write_amplification_by.{part}", thousandths), False
     yield one("effective over-provisioning", "capacity.effective_over_provisioning", percent), False
-    yield one("collections", "collection.collections", count), False
+    yield one("GC runs", "collection.collections", count), False
     yield one("pre-reads", "flash_ops.reads.pre_read", count), False
-    yield one("reads of commits", "flash_ops.reads.commit", count), False
-    yield one("programs of parity", "flash_ops.programs.parity", count), False
-    yield one("programs of commits", "flash_ops.programs.commit", count), False
-    yield one("collection programs", "flash_ops.programs.gc", count), True
+    yield one("commit reads", "flash_ops.reads.commit", count), False
+    yield one("parity programs", "flash_ops.programs.parity", count), False
+    yield one("commit programs", "flash_ops.programs.commit", count), False
+    yield one("GC programs", "flash_ops.programs.gc", count), True
     yield one("failed for lack of space", "requests.failed.no_space", count), False
-    yield one("failed as data are lost", "requests.failed.lost", count), False
+    yield one("failed for lost data", "requests.failed.lost", count), False
     yield one("unfinished", "requests.unfinished", count), False
     yield one("host pages lost", "losses.host_pages", count), False
     yield one("mismatches", "verify.mismatches", count), False
-    yield one("lost by one more failure", "verify.pages_lost", count), False
+    yield one("lost in one more failure", "verify.pages_lost", count), False
 
 
 COMPARISON = tuple(_comparison_rows())

@@ -1,4 +1,4 @@
-"""What a trace would ask of a device, said before the run: a wrong unit shows here, not in the result."""
+"""Load of a trace on a device, shown before the run, so that a wrong unit is noticed early."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ from ..sizes import format_bytes
 
 
 def show(trace: str, device: str | None, scheme: str | None, config: str | None, settings: Pairs) -> None:
-    """Prints one line of figures and a line for each warning to standard error."""
+    """Prints a line of figures, and a line for each warning, to standard error."""
     text = _native.sanity(trace, device, scheme, config, settings)
     if text is None:  # a pipe, which the run itself will read
         return
@@ -39,5 +39,5 @@ def _figures(found: dict[str, Any]) -> str:
     address, space = format_bytes(found["max_address_bytes"]), format_bytes(found["space_bytes"])
     parts.append(f"highest address {address} of {space}")
     if found["expected_load"] is not None:
-        parts.append(f"load {found['expected_load']:.2g} before redundancy and collection")
+        parts.append(f"load {found['expected_load']:.2g} before redundancy and GC")
     return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""The commands that make synthetic workloads, and fit them to traces. Each returns its exit status."""
+"""The commands that generate synthetic workloads and fit them to traces. Each returns its exit status."""
 
 import json
 from typing import Annotated
@@ -23,16 +23,22 @@ def synth(
     profile: Annotated[
         str | None, typer.Option(metavar="NAME|FILE", help="A shipped profile (`trace profiles`), or a TOML file.")
     ] = None,
-    requests: Annotated[int | None, typer.Option(metavar="N", help="How many requests.", min=0, max=LARGEST)] = None,
+    requests: Annotated[int | None, typer.Option(metavar="N", help="Number of requests.", min=0, max=LARGEST)] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Seed of everything random.", min=0, max=LARGEST)
+        int | None, typer.Option(metavar="N", help="Seed of the random number generator.", min=0, max=LARGEST)
     ] = None,
-    space: Annotated[str | None, typer.Option(metavar="SIZE", help="Address space, whole pages.")] = None,
+    space: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Size of the address space, a multiple of the page size.")
+    ] = None,
     format_name: Annotated[str, typer.Option("--format", metavar="NAME", help="Format to write.")] = "flashraid",
     interval_ns: Annotated[
         int | None,
         typer.Option(
-            metavar="NS", help="Time between arrivals, or its mean.", min=0, max=LARGEST, rich_help_panel=UNIFORM
+            metavar="NS",
+            help="Time between arrivals (fixed), or its mean (poisson).",
+            min=0,
+            max=LARGEST,
+            rich_help_panel=UNIFORM,
         ),
     ] = None,
     read_share: Annotated[
@@ -50,11 +56,11 @@ def synth(
         str, typer.Option(metavar="SIZE", help="Unit of addresses and sizes.", rich_help_panel=UNIFORM)
     ] = "4096",
     arrivals: Annotated[
-        str, typer.Option(metavar="fixed|poisson", help="How requests arrive.", rich_help_panel=UNIFORM)
+        str, typer.Option(metavar="fixed|poisson", help="Arrival process.", rich_help_panel=UNIFORM)
     ] = "fixed",
     quiet: Quiet = False,
 ) -> int:
-    """Write a synthetic workload: a profile, or uniformly random requests."""
+    """Write a synthetic trace from a profile, or of uniformly random requests."""
     space_bytes = None if space is None else parse_bytes("--space", space)
     if profile is None:
         given = {"--requests": requests, "--space": space, "--interval-ns": interval_ns}
@@ -81,7 +87,7 @@ def synth(
 
 
 def profiles(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this one.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this profile.")] = None,
     json_target: Json = None,
 ) -> int:
     """List the shipped profiles, or print one."""
@@ -99,11 +105,13 @@ def fit(
     trace: Trace,
     output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Profile to write, a TOML file.")],
     reading: Pairs,
-    page_bytes: Annotated[str, typer.Option("--page-bytes", metavar="SIZE", help="Unit of page counts.")] = "4096",
+    page_bytes: Annotated[
+        str, typer.Option("--page-bytes", metavar="SIZE", help="Page size for page counts.")
+    ] = "4096",
     json_target: Json = None,
     quiet: Quiet = False,
 ) -> int:
-    """Measure a trace and write a profile whose synthetic twin has the same figures; show both."""
+    """Fit a profile to a trace, and compare the figures of the trace with those of its synthetic twin."""
     page = parse_bytes("--page-bytes", page_bytes)
     with Target(json_target) as target, Target(output) as profile:
         with Progress(quiet=quiet) as progress:

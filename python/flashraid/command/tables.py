@@ -1,4 +1,4 @@
-"""What people read of all but results: tables on standard output. Times in microseconds, sizes in binary units."""
+"""Tables on standard output, except those of results. Times in microseconds, sizes in binary units."""
 
 import json
 import shutil
@@ -18,9 +18,11 @@ GAPS = ("p1", "p10", "p25", "p50", "p75", "p90", "p99", "p100")  # of more, whic
 
 
 def show_torture(report: dict[str, Any], seconds: float) -> None:
-    """What was tried on each scheme, and what its kills found going on."""
+    """The tests of each scheme, and the states found at its crash points."""
     schemes = report["schemes"]
-    tried = _table("", ["scheme", "kills", "requests", "faults", "rebuilt", "pages checked", "pairs of states", "met"])
+    tried = _table(
+        "", ["scheme", "crash points", "requests", "faults", "rebuilt", "pages checked", "pairs of states", "met"]
+    )
     for found in schemes:
         row = [
             found["kills"],
@@ -32,7 +34,7 @@ def show_torture(report: dict[str, Any], seconds: float) -> None:
             sum(count > 0 for count in found["pairs"].values()),
         ]
         tried.add_row(found["scheme"], *(f"{count:,}" for count in row))
-    states = _table("", ["kills that found", *(found["scheme"] for found in schemes)])
+    states = _table("", ["crash points with", *(found["scheme"] for found in schemes)])
     for state in dict.fromkeys(state for found in schemes for state in found["states"]):
         shares = (found["states"].get(state, None) for found in schemes)
         kills = (max(found["kills"], 1) for found in schemes)
@@ -41,11 +43,11 @@ def show_torture(report: dict[str, Any], seconds: float) -> None:
         )
     _print(tried, states)
     kills_done = sum(found["kills"] for found in schemes)
-    print(f"{kills_done:,} kills in {seconds:.1f} s: {kills_done / max(seconds, 1e-9) * 60:,.0f} a minute")
+    print(f"{kills_done:,} crash points in {seconds:.1f} s: {kills_done / max(seconds, 1e-9) * 60:,.0f} per minute")
 
 
 def show_trace_info(info: dict[str, Any]) -> None:
-    """What a trace is made of."""
+    """Statistics of a trace."""
     of = OpenRecord(info)
     table = _table(f"{of.name}, {reader.counted(of.requests, 'requests')}", ["", ""])
     kinds = ("reads", "writes", "trims", "write_zeroes", "flushes")
@@ -92,7 +94,7 @@ def show_trace_info(info: dict[str, Any]) -> None:
     if of.skew is not None:
         shares = (of.skew.top_1_percent, of.skew.top_10_percent, of.skew.top_20_percent)
         row = ", ".join(_percent(share) for share in shares)
-        table.add_row("uses of the top 1, 10, 20 % of pages", f"{row} (Gini {of.skew.gini:.3f})")
+        table.add_row("accesses to the top 1, 10, 20 % of pages", f"{row} (Gini {of.skew.gini:.3f})")
     table.add_row("unaligned transfers", _percent(of.unaligned_share))
     if of.capacity_bytes is not None:
         table.add_row(f"beyond {format_bytes(of.capacity_bytes)}", reader.counted(of.beyond_capacity, "requests"))
@@ -105,7 +107,7 @@ def show_trace_info(info: dict[str, Any]) -> None:
 
 def show_profiles(profiles: list[dict[str, Any]]) -> None:
     """The shipped profiles."""
-    table = _table("profiles", ["name", "what it is"])
+    table = _table("profiles", ["name", "description"])
     table.columns[1].justify = "left"
     for profile in profiles:
         table.add_row(profile["name"], profile["about"])
@@ -128,7 +130,7 @@ def show_fit(fitted: dict[str, Any]) -> None:
 def show_papers(papers: "list[Paper]") -> None:
     """The papers, each with its experiments."""
     for paper in papers:
-        table = _table(f"{paper.name}: {paper.title}", ["experiment", "where", "what", "claims"])
+        table = _table(f"{paper.name}: {paper.title}", ["experiment", "in the paper", "title", "claims"])
         for column in table.columns[1:3]:
             column.justify = "left"
         for name, experiment in paper.experiments.items():
@@ -138,10 +140,10 @@ def show_papers(papers: "list[Paper]") -> None:
 
 
 def show_reproduction(found: "Reproduction") -> None:
-    """Each claim: what the paper says, what we find."""
+    """Each claim: the paper's figure and flashraid's."""
     from ..reproduce import page
 
-    table = _table(found.paper.title, ["claim", "outcome", "asked", "ours"])
+    table = _table(found.paper.title, ["claim", "outcome", "expected", "flashraid"])
     for column in table.columns[1:]:
         column.justify = "left"
     for outcome in found.outcomes:
@@ -153,7 +155,7 @@ def show_reproduction(found: "Reproduction") -> None:
 
 def show_devices(devices: list[dict[str, Any]]) -> None:
     """The presets."""
-    table = _table("device presets", ["name", "what it is"])
+    table = _table("device presets", ["name", "description"])
     table.columns[1].justify = "left"
     for device in devices:
         table.add_row(device["name"], device["about"])
@@ -161,7 +163,7 @@ def show_devices(devices: list[dict[str, Any]]) -> None:
 
 
 def show_device(data: dict[str, Any]) -> None:
-    """One device: its numbers, and what each scheme makes of it."""
+    """One device: its geometry, and its capacity under each scheme."""
     facts = _table(data["name"] + (f": {data['about']}" if data["about"] else ""), ["", ""])
     facts.columns[1].justify = "left"
     facts.add_row("raw capacity", f"{format_bytes(data['raw_bytes'])} ({data['physical_pages']:,} physical pages)")
@@ -176,11 +178,11 @@ def show_device(data: dict[str, Any]) -> None:
     for key, value in data["device"].items():
         facts.add_row(key, json.dumps(value).strip('"'))
     columns = ["scheme", "user capacity", "user pages", "redundancy", "of raw", "raw/user", "mapping tables", "NVRAM"]
-    table = _table("the price of each scheme, and what may die without loss", [*columns, "survives the loss of"])
+    table = _table("overhead of each scheme, and the failures that it survives", [*columns, "survives the loss of"])
     table.columns[-1].justify = "left"
-    surprises = _table("likely to surprise", ["scheme", "what"])
+    surprises = _table("warnings", ["scheme", "warning"])
     surprises.columns[1].justify = "left"
-    refused = _table("cannot be built", ["scheme", "why"])
+    refused = _table("not possible on this device", ["scheme", "reason"])
     refused.columns[1].justify = "left"
     for name, of in data["schemes"].items():
         if "refused" in of:
@@ -204,7 +206,7 @@ def show_schemes(schemes: list[dict[str, Any]]) -> None:
         table.add_row("idea", scheme["about"])
         table.add_row("survives the loss of", scheme["survives"])
         if scheme["window"]:
-            table.add_row("but not always", scheme["window"])
+            table.add_row("exposure window", scheme["window"])
         table.add_row("members", scheme["members"])
         if scheme["nvram"]:
             table.add_row("in NVRAM", ", ".join(scheme["nvram"]))

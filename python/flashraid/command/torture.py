@@ -1,4 +1,4 @@
-"""`flashraid torture`: kills at random instants, and what they found."""
+"""`flashraid torture`: checks at random crash points, and their findings."""
 
 import json
 import sys
@@ -20,40 +20,49 @@ def torture(
     scheme: Annotated[str, typer.Option("--scheme", metavar="NAME|all", help="Redundancy scheme, or all.")],
     device: Annotated[
         str | None,
-        typer.Option(
-            "--device", metavar="NAME|FILE", help="Preset, or a TOML file; by default small ones of many shapes."
-        ),
+        typer.Option("--device", metavar="NAME|FILE", help="Preset, or a TOML file; by default, small random devices."),
     ] = None,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, max=LARGEST, help="Seed of everything random.")
+        int, typer.Option("--seed", metavar="N", min=0, max=LARGEST, help="Seed of the random number generators.")
     ] = 1,
     kills: Annotated[
-        int, typer.Option("--kills", metavar="K", min=1, max=LARGEST, help="Instants to check, for each scheme.")
+        int,
+        typer.Option(
+            "--kills", metavar="K", min=1, max=LARGEST, help="Number of crash points to check for each scheme."
+        ),
     ] = 1000,
     kill: Annotated[
-        int | None, typer.Option("--kill", metavar="K", min=0, max=LARGEST, help="Only what leads to this kill.")
+        int | None,
+        typer.Option(
+            "--kill", metavar="K", min=0, max=LARGEST, help="Replay only the run that leads to crash point K."
+        ),
     ] = None,
     rebuild: Annotated[
         str,
-        typer.Option("--rebuild", metavar="auto|none|ORDER", help="Order of rebuild; auto: all that suit, in turn."),
+        typer.Option(
+            "--rebuild", metavar="auto|none|ORDER", help="Rebuild order; auto uses all that suit the scheme, in turn."
+        ),
     ] = "auto",
     second: Annotated[
         bool,
-        typer.Option("--second", help="A second unit fails during rebuilds; what is lost is exactly what must be."),
+        typer.Option(
+            "--second",
+            help="Fail a second unit during rebuilds, and check that exactly the unprotected pages are lost.",
+        ),
     ] = False,
     set_values: Set = None,
     json_target: Json = None,
     quiet: Quiet = False,
 ) -> int:
-    """Stop random workloads at random instants, let parts fail, and prove that what a scheme protects is never lost.
+    """Inject failures into random workloads and check, at random crash points, that no protected data is lost.
 
-    Exit status 1 if something is lost or wrong; the message says how to see it again.
+    Exit status 1 if a check fails; the message gives the command that reproduces it.
     """
     settings: Pairs = assignments(set_values)
     with Target(json_target) as target, Progress(quiet=quiet) as progress:
         current = ""
 
-        def go_on(name: str, done: int) -> bool:
+        def watch(name: str, done: int) -> bool:
             nonlocal current
             if name != current:
                 current = name
@@ -61,7 +70,7 @@ def torture(
             return progress("kills", done, min(done / kills, 1.0))
 
         start = time.monotonic()
-        text, status = _native.torture(scheme, device, seed, kills, kill, rebuild, second, settings, go_on)
+        text, status = _native.torture(scheme, device, seed, kills, kill, rebuild, second, settings, watch)
         seconds = time.monotonic() - start
         progress.hide()
         target.write(text + "\n")
@@ -76,5 +85,5 @@ def torture(
 
 def _complain(scheme: str, seed: int, violation: dict[str, Any]) -> None:
     page = "" if violation["page"] is None else f", page {violation['page']}"
-    where = f"{scheme}, seed {seed}, kill {violation['kill']} at {violation['at_ns']} ns{page}"
+    where = f"{scheme}, seed {seed}, crash point {violation['kill']} at {violation['at_ns']} ns{page}"
     print(f"violation: {where}: {violation['what']}\nreplay: {violation['replay']}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The commands `flashraid trace ...`: looking at traces. Each returns its exit status."""
+"""The commands `flashraid trace ...`. Each returns its exit status."""
 
 import json
 import sys
@@ -16,14 +16,17 @@ from .options import Json, Output, Quiet, Trace, with_reading
 from .output import Target
 from .progress import Progress
 
-trace_app = typer.Typer(help="Look at traces, convert and anonymise them, and make synthetic ones.")
+trace_app = typer.Typer(help="Inspect, convert, anonymise, capture and synthesize traces.")
 trace_app.command()(synthetic.synth)
 trace_app.command()(synthetic.profiles)
 trace_app.command()(with_reading(synthetic.fit))
 trace_app.command()(capture.capture)
 
 To = Annotated[
-    str | None, typer.Option("--to", metavar="NAME", help="Format to write; by default what the output's name says.")
+    str | None,
+    typer.Option(
+        "--to", metavar="NAME", help="Format to write; by default, the one that the name of the output implies."
+    ),
 ]
 
 
@@ -32,14 +35,16 @@ To = Annotated[
 def info(
     trace: Trace,
     reading: Pairs,
-    page_bytes: Annotated[str, typer.Option("--page-bytes", metavar="SIZE", help="Unit of page counts.")] = "4096",
+    page_bytes: Annotated[
+        str, typer.Option("--page-bytes", metavar="SIZE", help="Page size for page counts.")
+    ] = "4096",
     capacity: Annotated[
-        str | None, typer.Option("--capacity", metavar="SIZE", help="Count the requests that end beyond it.")
+        str | None, typer.Option("--capacity", metavar="SIZE", help="Count the requests that end beyond this capacity.")
     ] = None,
     json_target: Json = None,
     quiet: Quiet = False,
 ) -> int:
-    """Show what a trace is made of, and how it was read."""
+    """Show statistics of a trace, and how it was read."""
     page = parse_bytes("--page-bytes", page_bytes)
     capacity_bytes = None if capacity is None else parse_bytes("--capacity", capacity)
     with Target(json_target) as target:
@@ -62,38 +67,48 @@ def convert(
     reading: Pairs,
     to: To = None,
     from_time: Annotated[
-        str, typer.Option("--from-time", metavar="TIME", help="Leave out what arrives before, as in 1.5s or 200ms.")
+        str,
+        typer.Option(
+            "--from-time", metavar="TIME", help="Leave out requests that arrive earlier, as in 1.5s or 200ms."
+        ),
     ] = "0s",
     to_time: Annotated[
-        str | None, typer.Option("--to-time", metavar="TIME", help="Leave out what arrives then or later.")
+        str | None,
+        typer.Option("--to-time", metavar="TIME", help="Leave out requests that arrive at this time or later."),
     ] = None,
     address: Annotated[
         str,
         typer.Option(
             "--address",
             metavar="[START]..[END]",
-            help="Take requests that lie wholly inside, as in 4GiB..8GiB, and flushes.",
+            help="Take only flushes and requests that lie entirely in this range, as in 4GiB..8GiB.",
         ),
     ] = "..",
     skip: Annotated[
-        int, typer.Option("--skip", metavar="N", help="Of these, leave out the first N.", min=0, max=END)
+        int, typer.Option("--skip", metavar="N", help="Leave out the first N of the selected requests.", min=0, max=END)
     ] = 0,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", help="Of these, take at most N; 0 for all.", min=0, max=END)
+        int,
+        typer.Option(
+            "--limit", metavar="N", help="Take at most N of the remaining requests; 0 for all.", min=0, max=END
+        ),
     ] = 0,
     rebase_time: Annotated[
-        bool, typer.Option("--rebase-time/--keep-time", help="Whether the first request taken arrives at 0.")
+        bool,
+        typer.Option(
+            "--rebase-time/--keep-time", help="Whether to shift times so that the first request taken arrives at 0."
+        ),
     ] = False,
     rebase_address: Annotated[
-        bool, typer.Option("--rebase-address", help="Make the start of --address the address 0.")
+        bool, typer.Option("--rebase-address", help="Shift addresses so that the start of --address becomes 0.")
     ] = False,
     quiet: Quiet = False,
 ) -> int:
-    """Write a trace, or a part of it, in another format. What became of its requests goes to standard error."""
+    """Write a trace, or part of it, in another format. A summary goes to standard error."""
     times = (parse_time("--from-time", from_time), END if to_time is None else parse_time("--to-time", to_time))
     addresses = _addresses(address)
     if rebase_address and addresses[0] == 0:
-        raise _native.InputError("--rebase-address: allowed is with an --address that has a start")
+        raise _native.InputError("--rebase-address: allowed only with an --address that has a start")
     part = (times, addresses, skip, limit, rebase_time, rebase_address)
     with Progress(quiet=quiet) as progress:
         progress.begin("trace convert")
@@ -105,7 +120,7 @@ def convert(
             "time": "arrive before --from-time",
             "address": "lie outside --address",
             "straddling": "lie partly outside --address",
-            "skipped": "are passed over by --skip",
+            "skipped": "are skipped by --skip",
         }
         for key, reason in reasons.items():
             if found.left_out[key]:
@@ -123,22 +138,22 @@ def anonymise(
     seed: Annotated[
         int,
         typer.Option(
-            "--seed", metavar="N", help="Seed of the new order of addresses; keep it to yourself.", min=0, max=END
+            "--seed", metavar="N", help="Seed of the random order of addresses; keep it secret.", min=0, max=END
         ),
     ],
     to: To = None,
     quiet: Quiet = False,
 ) -> int:
-    """Write a trace without what identifies it: times, addresses, devices and names. What it does stays as it is."""
+    """Write a trace without identifying times, addresses, devices and names. Its access pattern is preserved."""
     with Progress(quiet=quiet) as progress:
         progress.begin("trace anonymise")
         found = OpenRecord(json.loads(_native.anonymise(trace, reading, output, to, seed, progress)))
     if not quiet:
         _report(found, output)
         reader.warn_of_filter(found)
-        _note("put in random order", f"{found.regions:,} regions of addresses")
+        _note("put in random order", f"{found.regions:,} address regions")
         if found.cut:
-            pieces = f"cut to what else is used, {found.pieces:,} pieces"
+            pieces = f"cut to the addresses that other requests use, {found.pieces:,} pieces"
             _note("cut", f"{found.cut:,} discards or writes of zeroes of 128 MiB or more, {pieces}")
         _note_devices(found)
     return 0
@@ -153,7 +168,7 @@ def _addresses(text: str) -> tuple[int, int]:
 
 
 def _report(found: OpenRecord, output: str) -> None:
-    """What was read and written, on standard error."""
+    """Reports what was read and written on standard error."""
     _note("read", f"{found.requests:,} requests of {found.name}")
     for name, text in reader.rows(found):
         _note(name, text)
@@ -167,7 +182,11 @@ def _report(found: OpenRecord, output: str) -> None:
 
 def _note_devices(found: OpenRecord) -> None:
     if found.devices > 1:
-        layout = "keeps them apart" if found.devices_apart else "has none: they lie side by side"
+        layout = (
+            "keeps them apart"
+            if found.devices_apart
+            else "has no devices: their address spaces are placed one after the other"
+        )
         _note("devices written", f"{found.output_format} {layout}")
 
 

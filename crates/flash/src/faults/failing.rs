@@ -1,13 +1,13 @@
 //! Failures as they happen: parts die, blocks are retired, and programs and erases fail.
 
 use crate::Flash;
-use crate::mapping::blocks::State;
+use crate::mapping::blocks::BlockState;
 use crate::mapping::space::NIL;
-use crate::nand::records::{Record, Work};
+use crate::nand::records::{Record, WorkKind};
 use flashraid_vocabulary::{Fault, Part, Ppn};
 
 impl Flash {
-    /// Something goes wrong, now. The part must exist (`Settings::part_exists`). Page operations under way on what dies take their time and fail;
+    /// Something goes wrong, now. The part must exist (`Settings::part_exists`). Page operations in flight on what dies take their time and fail;
     /// programs that nothing can take any more fail at once: their completions must be taken before the next event.
     pub fn fail(&mut self, fault: &Fault) {
         self.faults.any = true;
@@ -17,7 +17,7 @@ impl Flash {
             Fault::Loss(part) => match (self.block_of_part(&part), part) {
                 (Some((plane, number)), Part::Page { page, .. }) => {
                     let block = self.blocks.index(plane, number);
-                    if self.blocks.blocks[block].state != State::Retired {
+                    if self.blocks.blocks[block].state != BlockState::Retired {
                         self.faults.unreadable.insert(self.first_ppn(block).0 + page);
                     }
                 }
@@ -27,7 +27,7 @@ impl Flash {
                         self.collect_if_starved(plane);
                     }
                 }
-                (None, _) => self.planes_of(&part).into_iter().for_each(|plane| self.kill_plane(plane)),
+                (None, _) => self.planes_of(&part).into_iter().for_each(|plane| self.fail_plane(plane)),
             },
         }
         for domain in 0..self.domains.len() as u32 {
@@ -38,7 +38,7 @@ impl Flash {
         (0..self.channels.len() as u32).for_each(|channel| self.kick(channel));
     }
 
-    fn kill_plane(&mut self, plane: u32) {
+    fn fail_plane(&mut self, plane: u32) {
         let state = &self.blocks.planes[plane as usize];
         if state.dead {
             return;
@@ -49,7 +49,7 @@ impl Flash {
         if domain != NIL {
             self.domains[domain as usize].living_planes -= u32::from(blocks > 0);
         }
-        self.change_space(plane, |all| (0..blocks as u16).for_each(|number| all.close(plane, number, State::Retired)));
+        self.change_space(plane, |all| (0..blocks as u16).for_each(|number| all.close(plane, number, BlockState::Retired)));
         self.cut_gc(plane);
         if self.hybrid.is_some() && domain != NIL {
             self.forget_instance(domain, plane);
@@ -72,16 +72,16 @@ impl Flash {
     pub(crate) fn retire_block(&mut self, plane: u32, number: u16) {
         let block = self.blocks.index(plane, number);
         let state = self.blocks.blocks[block].state;
-        if state == State::Retired {
+        if state == BlockState::Retired {
             return;
         }
         self.unlist(plane, number);
-        self.change_space(plane, |blocks| blocks.close(plane, number, State::Retired));
+        self.change_space(plane, |blocks| blocks.close(plane, number, BlockState::Retired));
         self.note_gone(plane, 1);
         self.faults.doomed.retain(|doomed| *doomed != (plane, number));
         self.faults.readable_again(self.first_ppn(block), self.pages_per_block);
         self.set_threshold(plane);
-        if state == State::Victim {
+        if state == BlockState::Victim {
             self.victim_lost(plane);
         }
     }
@@ -89,9 +89,9 @@ impl Flash {
     /// A program in the block has failed: it takes no more, and is retired once its live pages are moved.
     pub(crate) fn doom(&mut self, block: usize) {
         let (plane, number) = self.blocks.place(block);
-        if matches!(self.blocks.blocks[block].state, State::Open | State::Closed) {
+        if matches!(self.blocks.blocks[block].state, BlockState::Open | BlockState::Closed) {
             self.unlist(plane, number);
-            self.change_space(plane, |blocks| blocks.close(plane, number, State::Doomed));
+            self.change_space(plane, |blocks| blocks.close(plane, number, BlockState::Doomed));
             self.faults.doomed.push((plane, number));
             // Its last pages for host programs may have gone with the block.
             self.collect_if_starved(plane);
@@ -116,11 +116,11 @@ impl Flash {
     }
 
     /// Whether a program or erase of this page is to fail now; each fault happens once.
-    pub(crate) fn fails_now(&mut self, work: Work, ppn: Ppn) -> bool {
+    pub(crate) fn fails_now(&mut self, work: WorkKind, ppn: Ppn) -> bool {
         let place = self.locate(ppn);
         let is_meant = |fault: &Fault| {
             let (Fault::Program(part) | Fault::Erase(part)) = fault else { return false };
-            let is_kind = matches!(fault, Fault::Erase(_)) == (work == Work::Erase);
+            let is_kind = matches!(fault, Fault::Erase(_)) == (work == WorkKind::Erase);
             let is_there = match *part {
                 Part::Block { block, .. } | Part::Page { block, .. } => place.block == block,
                 _ => true,
@@ -138,7 +138,7 @@ impl Flash {
         if self.is_lost_page(Ppn(ppn)) {
             return true;
         }
-        let fails = work == Work::Program && self.fails_now(work, Ppn(ppn));
+        let fails = work == WorkKind::Program && self.fails_now(work, Ppn(ppn));
         if fails {
             self.doom(self.block_of(Ppn(ppn)));
         }

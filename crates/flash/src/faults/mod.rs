@@ -13,5 +13,5 @@ mod programs;
 mod replacement;
 mod state;
 
-pub(crate) use parts::Place;
+pub(crate) use parts::PageLocation;
 pub(crate) use state::Faults;

@@ -4,7 +4,7 @@ use crate::Flash;
 use flashraid_vocabulary::{Part, Ppn};
 
 /// Where a physical page is, level by level as `Part` counts them.
-pub(crate) struct Place {
+pub(crate) struct PageLocation {
     unit: u32,
     pub(crate) channel: u32,
     pub(crate) chip: u32,
@@ -15,7 +15,7 @@ pub(crate) struct Place {
 }
 
 impl Flash {
-    pub(crate) fn locate(&self, ppn: Ppn) -> Place {
+    pub(crate) fn locate(&self, ppn: Ppn) -> PageLocation {
         let (site, plane) = (self.plane_of(ppn), self.plane_of(ppn) % self.data_planes());
         let unit = plane / self.planes_per_unit;
         let (number, in_unit) = (unit % self.units_per_channel, plane % self.planes_per_unit);
@@ -24,7 +24,7 @@ impl Flash {
         let block = ppn.0 / self.pages_per_block - self.blocks.index(site, 0) as u32;
         // Translation planes are the last blocks.
         let before = if site == plane { 0 } else { self.blocks.planes[plane as usize].blocks };
-        Place {
+        PageLocation {
             unit,
             channel: unit / self.units_per_channel,
             chip: number % chips,
@@ -40,7 +40,7 @@ impl Flash {
     }
 
     /// Whether the place is in the plane, or larger part, that the part is or lies in.
-    pub(super) fn is_in_plane_of(&self, part: &Part, place: &Place) -> bool {
+    pub(super) fn is_in_plane_of(&self, part: &Part, place: &PageLocation) -> bool {
         match *part {
             Part::Member(member) if self.settings.member_is_chip => self.units[place.unit as usize].member == Some(member),
             Part::Member(channel) | Part::Channel(channel) => place.channel == channel,

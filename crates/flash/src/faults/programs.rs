@@ -7,7 +7,7 @@ use crate::{Completion, Flash, Progress};
 use flashraid_vocabulary::{Cause, MemberPage, PageOperation, Ppn, Version};
 
 impl Flash {
-    /// More pages of a domain may be promised than there are: what waits at its unit waits in the domain instead, so that nothing behind it
+    /// More pages of a domain may be reserved than there are: what waits at its unit waits in the domain instead, so that nothing behind it
     /// is kept from the unit, GC's work least of all.
     pub(crate) fn pool_if_short(&mut self, domain_id: u32) {
         let domain = &self.domains[domain_id as usize];
@@ -36,14 +36,14 @@ impl Flash {
     pub(crate) fn fail_unstarted(&mut self, id: u32) {
         let Record { domain, member, slot, .. } = self.records[id as usize];
         if self.hybrid.is_some() {
-            self.break_reservation(slot);
+            self.cancel_reservation(slot);
         }
         self.domains[domain as usize].reserved -= 1;
         self.queue_changes(member, 0, -1);
         self.completions.push(Completion { record: id, progress: Progress::Failed });
     }
 
-    /// If nothing is under way and programs wait for pages that nobody will make, these fail, and cannot be repeated. Returns whether there were any.
+    /// If nothing is in flight and programs wait for pages that nobody will make, these fail, and cannot be repeated. Returns whether there were any.
     pub fn fail_stuck(&mut self) -> bool {
         if self.next_event_ns() != NEVER {
             return false;
@@ -56,7 +56,7 @@ impl Flash {
         self.completions.len() > before
     }
 
-    /// Queues a program again that failed, or whose page was lost after it had ended: its page is garbage, and another is promised, even if there
+    /// Queues a program again that failed, or whose page was lost after it had ended: its page is garbage, and another is reserved, even if there
     /// is none yet. Counted as a retry. False if the domain has nothing that lives, or the program failed as it was stuck; then `abort` must follow.
     pub fn repeat(&mut self, record: u32) -> bool {
         self.forget_page(record);
@@ -81,8 +81,8 @@ impl Flash {
         self.free_record(record);
     }
 
-    /// A program that finds no page, and was not submitted: its record, as if it had failed.
-    pub fn unplaced(&mut self, operation: &PageOperation, owner: u32) -> u32 {
+    /// A program that gets no page, and was not submitted: its record, as if it had failed.
+    pub fn unallocated(&mut self, operation: &PageOperation, owner: u32) -> u32 {
         let domain = self.domain_of(operation.address, operation.version);
         self.new_record(Record { domain, ..self.program_record(operation, owner) })
     }
@@ -94,14 +94,14 @@ impl Flash {
     }
 
     /// Whether the version that a program makes will be lost (`leave_unplaced`).
-    pub fn is_unplaced(&self, record: u32) -> bool {
+    pub fn is_unallocated(&self, record: u32) -> bool {
         self.records[record as usize].ppn == self.faults.lost.0
     }
 
     /// Whether a program has ended, and its page is lost since then.
     pub fn has_lost_its_page(&self, record: u32) -> bool {
         let ppn = self.records[record as usize].ppn;
-        ppn != NIL && !self.is_unplaced(record) && self.is_lost_page(Ppn(ppn))
+        ppn != NIL && !self.is_unallocated(record) && self.is_lost_page(Ppn(ppn))
     }
 
     /// Which version of which page a program makes.

@@ -1,11 +1,11 @@
 //! GC after failures: what it cannot move or erase, and blocks that are emptied to be retired.
 
-use super::state::{Gc, Stage};
+use super::state::{Gc, GcStage};
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
-use crate::mapping::blocks::{NONE, State, Stream};
+use crate::mapping::blocks::{BlockState, NONE, WriteStream};
 use crate::mapping::space::{Domain, NIL};
-use crate::nand::records::Work;
+use crate::nand::records::WorkKind;
 use crate::{Flash, GcQuery, MapEvent};
 use flashraid_vocabulary::{Ppn, Version};
 
@@ -35,7 +35,7 @@ impl Flash {
 
     /// The victim is lost: the GC run ends when what it does has ended, or now if it waits.
     pub(crate) fn victim_lost(&mut self, plane: u32) {
-        if matches!(self.gc_runs[plane as usize].stage, Stage::Asking | Stage::Committing | Stage::Reads) {
+        if matches!(self.gc_runs[plane as usize].stage, GcStage::Asking | GcStage::Committing | GcStage::Reads) {
             self.cut_gc(plane);
         }
     }
@@ -55,9 +55,9 @@ impl Flash {
 
     /// Whether a failure undid what work of GC was to do, and if so does what is left to do. `ppn` is the page of the work.
     #[cold]
-    pub(super) fn is_cut_short(&mut self, plane: u32, work: Work, ppn: Ppn) -> bool {
+    pub(super) fn is_cut_short(&mut self, plane: u32, work: WorkKind, ppn: Ppn) -> bool {
         let Gc { victim, moving, .. } = self.gc_runs[plane as usize];
-        let programs = matches!(work, Work::MoveProgram | Work::CopyBack);
+        let programs = matches!(work, WorkKind::MoveProgram | WorkKind::CopyBack);
         if self.blocks.planes[plane as usize].dead {
             if programs {
                 self.settle(self.block_of(ppn));
@@ -68,10 +68,10 @@ impl Flash {
             return self.is_merge_disturbed(plane, work, Ppn(ppn.0));
         }
         let block = self.blocks.index(plane, victim);
-        let victim_lost = self.blocks.blocks[block].state == State::Retired;
-        let source_lost = work != Work::Erase && self.is_lost_page(Ppn(moving));
+        let victim_lost = self.blocks.blocks[block].state == BlockState::Retired;
+        let source_lost = work != WorkKind::Erase && self.is_lost_page(Ppn(moving));
         let target_lost = programs && self.is_lost_page(ppn);
-        let fails = (programs || work == Work::Erase) && self.fails_now(work, ppn);
+        let fails = (programs || work == WorkKind::Erase) && self.fails_now(work, ppn);
         if !(victim_lost || source_lost || target_lost || fails) {
             return false;
         }
@@ -83,12 +83,12 @@ impl Flash {
             self.settle(target);
         }
         #[cfg(feature = "mutants")]
-        if fails && work == Work::Erase && accounting::makes(Slip::FailedEraseTwice) {
+        if fails && work == WorkKind::Erase && accounting::makes(Slip::FailedEraseTwice) {
             let (cause, unit) = (self.gc_cause(plane), self.unit_of_plane(plane) as usize);
             self.count(2, cause);
             self.units[unit].operations[2][cause as usize] += 1;
         }
-        if victim_lost || work == Work::Erase {
+        if victim_lost || work == WorkKind::Erase {
             self.cut_gc(plane);
             self.retire_block(plane, victim);
             self.gc_cut(plane);
@@ -103,11 +103,11 @@ impl Flash {
     /// Whether a failure undid what work of a merge was to do: if the page that it copies is lost now, the copy counts for nothing, and the merge gives
     /// the page up.
     #[cold]
-    fn is_merge_disturbed(&mut self, plane: u32, work: Work, ppn: Ppn) -> bool {
-        if work == Work::Erase || !self.is_lost_page(Ppn(self.gc_runs[plane as usize].moving)) {
+    fn is_merge_disturbed(&mut self, plane: u32, work: WorkKind, ppn: Ppn) -> bool {
+        if work == WorkKind::Erase || !self.is_lost_page(Ppn(self.gc_runs[plane as usize].moving)) {
             return false;
         }
-        if work != Work::MoveRead {
+        if work != WorkKind::MoveRead {
             self.settle(self.block_of(ppn));
         }
         self.merge_mut(plane).offset -= 1;
@@ -129,12 +129,12 @@ impl Flash {
     pub(super) fn take_scarce_move_page(&mut self, plane: u32) -> Option<(usize, u32)> {
         let retires = self.gc_runs[plane as usize].retires;
         let needed = if retires { self.settings.gc_reserve_blocks } else { 1 };
-        if self.blocks.left(plane, Stream::Gc) == 0 && self.blocks.planes[plane as usize].free_blocks < needed {
+        if self.blocks.left(plane, WriteStream::Gc) == 0 && self.blocks.planes[plane as usize].free_blocks < needed {
             return None;
         }
         Some(self.change_space(plane, |blocks| {
             let debt = blocks.planes[plane as usize].debt;
-            let taken = blocks.take(plane, Stream::Gc);
+            let taken = blocks.take(plane, WriteStream::Gc);
             if retires {
                 blocks.planes[plane as usize].debt = debt;
             }
@@ -155,9 +155,9 @@ impl Flash {
         }
         let block = self.blocks.index(plane, victim);
         match self.blocks.blocks[block].state {
-            State::Victim if retires => self.blocks.blocks[block].state = State::Doomed,
-            State::Victim => {
-                self.blocks.blocks[block].state = State::Closed;
+            BlockState::Victim if retires => self.blocks.blocks[block].state = BlockState::Doomed,
+            BlockState::Victim => {
+                self.blocks.blocks[block].state = BlockState::Closed;
                 self.list_victim(block);
             }
             _ => {}
@@ -173,7 +173,7 @@ impl Flash {
             return;
         }
         let state = &self.blocks.planes[plane as usize];
-        let mut most = self.blocks.left(plane, Stream::Gc);
+        let mut most = self.blocks.left(plane, WriteStream::Gc);
         let domain = self.domain_of_plane(plane);
         if domain != NIL && state.free_blocks >= self.settings.gc_reserve_blocks {
             let Domain { free_pages, reserved, .. } = self.domains[domain as usize];
@@ -186,7 +186,7 @@ impl Flash {
         let doomed = self.faults.doomed_of(plane).find(fits);
         if let Some(victim) = doomed {
             let block = self.blocks.index(plane, victim);
-            self.blocks.blocks[block].state = State::Victim;
+            self.blocks.blocks[block].state = BlockState::Victim;
             self.begin_gc(plane, Gc { victim, retires: true, ..Gc::IDLE });
         }
     }

@@ -1,7 +1,7 @@
 //! Questions of GC about victims and semivalid pages, their answers, and what it tells of its moves.
 
-use super::state::{Gc, Stage};
-use crate::mapping::blocks::{NONE, State};
+use super::state::{Gc, GcStage};
+use crate::mapping::blocks::{BlockState, NONE};
 use crate::{Flash, GcQuery, MapEvent};
 use flashraid_vocabulary::{MemberPage, Ppn, SemivalidAction, Version};
 
@@ -24,7 +24,7 @@ impl Flash {
         gc_queries.extend(self.bases_in(plane, victim).map(|slot| GcQuery::Semivalid(plane, self.address(slot))));
         gc_queries[before..].reverse(); // the last is taken first
         let state = &mut self.gc_runs[plane as usize];
-        (state.stage, state.uncommitted) = (Stage::Committing, (gc_queries.len() - before) as u16);
+        (state.stage, state.uncommitted) = (GcStage::Committing, (gc_queries.len() - before) as u16);
         self.gc_queries = gc_queries;
     }
 
@@ -52,7 +52,7 @@ impl Flash {
     fn leave_victim(&mut self, plane: u32, victim: u16) {
         self.cut_gc(plane);
         let blocks = self.blocks.of_plane(plane);
-        blocks[usize::from(victim)].state = State::Closed;
+        blocks[usize::from(victim)].state = BlockState::Closed;
         self.victims.insert(plane, victim, blocks);
         if let Some(other) = self.victims.best(plane)
             && self.can_move(plane, other)
@@ -73,9 +73,9 @@ impl Flash {
             }
             let base = self.lookup(address, Version::Base);
             match stage {
-                Stage::Asking if base == Some(self.page_at(plane, victim, cursor)) => return Some(query),
-                Stage::Committing if base.is_some_and(|base| self.is_to_be_erased(plane, victim, base)) => return Some(query),
-                Stage::Committing => self.base_settled(plane),
+                GcStage::Asking if base == Some(self.page_at(plane, victim, cursor)) => return Some(query),
+                GcStage::Committing if base.is_some_and(|base| self.is_to_be_erased(plane, victim, base)) => return Some(query),
+                GcStage::Committing => self.base_settled(plane),
                 _ => {}
             }
         }
@@ -94,7 +94,7 @@ impl Flash {
     /// Answers GC about a semivalid page. After `CommitFirst`, which only schemes give that move no bases, it waits for `committed`.
     pub fn rule(&mut self, plane: u32, address: MemberPage, action: SemivalidAction) {
         debug_assert!(action != SemivalidAction::CommitFirst || !self.settings.moves_bases);
-        if self.gc_runs[plane as usize].stage == Stage::Committing {
+        if self.gc_runs[plane as usize].stage == GcStage::Committing {
             if action == SemivalidAction::Free {
                 self.unmap(address, Version::Base);
             }
@@ -116,7 +116,7 @@ impl Flash {
     pub(crate) fn base_released(&mut self, ppn: Ppn) {
         let plane = self.plane_of(ppn);
         let Gc { victim, cursor, stage, .. } = self.gc_runs[plane as usize];
-        if victim != NONE && stage == Stage::Asking && ppn == self.page_at(plane, victim, cursor) {
+        if victim != NONE && stage == GcStage::Asking && ppn == self.page_at(plane, victim, cursor) {
             self.continue_gc(plane);
         } else if self.hybrid.is_some() {
             self.base_of_merge_released(plane);
@@ -127,7 +127,7 @@ impl Flash {
     pub fn committed(&mut self, plane: u32) {
         let Gc { victim, stage, .. } = self.gc_runs[plane as usize];
         // A failure may have ended the GC run; another one, that began since, moves what it does not wait for.
-        if victim != NONE && stage == Stage::Committing {
+        if victim != NONE && stage == GcStage::Committing {
             self.base_settled(plane);
         }
     }

@@ -1,10 +1,10 @@
 //! The plain course of a GC run: its start, the choice of its victim, the moves, and the erase.
 
-use super::state::{Gc, Stage};
+use super::state::{Gc, GcStage};
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
-use crate::mapping::blocks::{NONE, State, Stream};
-use crate::nand::records::{Record, Work};
+use crate::mapping::blocks::{BlockState, NONE, WriteStream};
+use crate::nand::records::{Record, WorkKind};
 use crate::nand::units::each;
 use crate::{Blocking, Flash, FlashFault, GcQuery, MapEvent, MemberLoad};
 use flashraid_vocabulary::{Cause, MemberPage, Observer, Ppn, Priority, Version};
@@ -105,7 +105,7 @@ impl Flash {
     pub(crate) fn can_move(&self, plane: u32, victim: u16) -> bool {
         let live = u32::from(self.blocks.blocks[self.blocks.index(plane, victim)].live);
         let free_blocks = self.blocks.planes[plane as usize].free_blocks;
-        live <= self.blocks.left(plane, Stream::Gc) + free_blocks * self.pages_per_block
+        live <= self.blocks.left(plane, WriteStream::Gc) + free_blocks * self.pages_per_block
     }
 
     pub(crate) fn is_collecting(&self, plane: u32) -> bool {
@@ -126,7 +126,7 @@ impl Flash {
 
     /// Moves and erase, with the units blocked.
     pub(super) fn start_moves(&mut self, plane: u32) {
-        self.gc_runs[plane as usize].stage = Stage::Moving;
+        self.gc_runs[plane as usize].stage = GcStage::Moving;
         self.block_units(plane, true);
         self.continue_gc(plane);
     }
@@ -135,7 +135,7 @@ impl Flash {
     pub(crate) fn claim(&mut self, plane: u32, victim: u16) {
         let blocks = self.blocks.of_plane(plane);
         self.victims.remove(plane, victim, blocks);
-        blocks[usize::from(victim)].state = State::Victim;
+        blocks[usize::from(victim)].state = BlockState::Victim;
     }
 
     pub(crate) fn load_of_plane(&mut self, plane: u32) -> &mut MemberLoad {
@@ -143,7 +143,7 @@ impl Flash {
         &mut self.loads[member as usize]
     }
 
-    // ---- what stands still meanwhile ----
+    // ---- what is blocked meanwhile ----
 
     /// Keeps host work off the units that a GC run blocks, or lets it on again.
     pub(super) fn block_units(&mut self, plane: u32, blocked: bool) {
@@ -173,7 +173,7 @@ impl Flash {
 
     // ---- moves and erase ----
 
-    pub(super) fn gc_work(&mut self, plane: u32, work: Work, ppn: u32) {
+    pub(super) fn gc_work(&mut self, plane: u32, work: WorkKind, ppn: u32) {
         let urgent = self.settings.gc_blocking_scope != Blocking::None
             || self.blocks.planes[plane as usize].free_blocks < self.settings.gc_reserve_blocks;
         let priority = if urgent { Priority::Urgent } else { Priority::Gc };
@@ -197,21 +197,21 @@ impl Flash {
                 Some(_) if self.has_failures() && self.is_lost_page(Ppn(ppn)) => self.give_up(Ppn(ppn)),
                 Some((Version::Base, slot)) if self.settings.moves_bases && !move_semivalid => {
                     let state = &mut self.gc_runs[plane as usize];
-                    (state.cursor, state.stage) = (cursor, Stage::Asking);
+                    (state.cursor, state.stage) = (cursor, GcStage::Asking);
                     self.gc_queries.push(GcQuery::Semivalid(plane, self.address(slot)));
                     return;
                 }
                 Some(_) => {
                     let state = &mut self.gc_runs[plane as usize];
-                    (state.cursor, state.stage, state.moving, state.move_semivalid) = (cursor + 1, Stage::Moving, ppn, false);
-                    let work = if self.settings.copyback { Work::CopyBack } else { Work::MoveRead };
+                    (state.cursor, state.stage, state.moving, state.move_semivalid) = (cursor + 1, GcStage::Moving, ppn, false);
+                    let work = if self.settings.copyback { WorkKind::CopyBack } else { WorkKind::MoveRead };
                     self.gc_work(plane, work, ppn);
                     return;
                 }
             }
         }
         if self.blocks.blocks[block].reads > 0 && !self.makes(FlashFault::EraseUnderRead) {
-            self.gc_runs[plane as usize].stage = Stage::Reads;
+            self.gc_runs[plane as usize].stage = GcStage::Reads;
             // The reads that we wait for may be queued at a unit that we block.
             self.block_units(plane, false);
         } else {
@@ -220,11 +220,11 @@ impl Flash {
     }
 
     fn erase_victim(&mut self, plane: u32, first: u32) {
-        self.gc_runs[plane as usize].stage = Stage::Erasing;
+        self.gc_runs[plane as usize].stage = GcStage::Erasing;
         if self.gc_runs[plane as usize].retires {
             return self.retire_victim(plane);
         }
-        self.gc_work(plane, Work::Erase, first);
+        self.gc_work(plane, WorkKind::Erase, first);
     }
 
     /// A read of a plan has ended.
@@ -233,9 +233,9 @@ impl Flash {
         let block = self.block_of(ppn);
         let entry = &mut self.blocks.blocks[block];
         entry.reads -= 1;
-        if entry.reads == 0 && entry.state == State::Victim {
+        if entry.reads == 0 && entry.state == BlockState::Victim {
             let plane = self.plane_of(ppn);
-            if self.gc_runs[plane as usize].stage == Stage::Reads {
+            if self.gc_runs[plane as usize].stage == GcStage::Reads {
                 self.block_units(plane, true);
                 if self.hybrid.is_some() { self.erase_next(plane) } else { self.erase_victim(plane, self.first_ppn(block).0) }
             }
@@ -248,7 +248,7 @@ impl Flash {
             return self.is_collecting(plane).then(|| self.merge_page(plane));
         }
         let (block, offset) = match self.has_failures() {
-            false => self.blocks.take(plane, Stream::Gc),
+            false => self.blocks.take(plane, WriteStream::Gc),
             true => self.take_scarce_move_page(plane)?,
         };
         Some(Ppn(block as u32 * self.pages_per_block + offset))
@@ -262,14 +262,14 @@ impl Flash {
             return self.note_failed();
         }
         match work {
-            Work::MoveRead => self.gc_work(plane, Work::MoveProgram, ppn),
-            Work::MoveProgram | Work::CopyBack => {
+            WorkKind::MoveRead => self.gc_work(plane, WorkKind::MoveProgram, ppn),
+            WorkKind::MoveProgram | WorkKind::CopyBack => {
                 let from = Ppn(self.gc_runs[plane as usize].moving);
                 self.switch_moved(from, Ppn(ppn), observer);
                 if self.hybrid.is_some() { self.continue_merge(plane) } else { self.continue_gc(plane) }
             }
-            Work::Erase if self.hybrid.is_some() => self.merge_erased(plane, observer),
-            Work::Erase => {
+            WorkKind::Erase if self.hybrid.is_some() => self.merge_erased(plane, observer),
+            WorkKind::Erase => {
                 self.erased(plane, observer);
                 self.block_units(plane, false);
                 self.collect_if_starved(plane);
@@ -278,7 +278,7 @@ impl Flash {
                 }
                 self.level_wear(plane);
             }
-            Work::Read | Work::Program => unreachable!("work of a plan"),
+            WorkKind::Read | WorkKind::Program => unreachable!("work of a plan"),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::mapping::blocks::NONE;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum GcStage {
     Moving,
     /// A semivalid page at the cursor: the layer above has been asked.
     Asking,
@@ -14,10 +14,10 @@ pub(crate) enum Stage {
     Erasing,
 }
 
-impl Stage {
+impl GcStage {
     /// Whether the units that a GC run blocks are blocked: not while it waits for work that may need them.
     pub(crate) fn blocks_units(self) -> bool {
-        !matches!(self, Stage::Committing | Stage::Reads)
+        !matches!(self, GcStage::Committing | GcStage::Reads)
     }
 }
 
@@ -26,7 +26,7 @@ impl Stage {
 pub(crate) struct Gc {
     pub(crate) victim: u16,
     pub(crate) cursor: u16,
-    pub(crate) stage: Stage,
+    pub(crate) stage: GcStage,
     pub(crate) wear: bool,
     /// The page at the cursor is to be moved even if it is semivalid.
     pub(crate) move_semivalid: bool,
@@ -44,7 +44,7 @@ impl Gc {
     pub const IDLE: Gc = Gc {
         victim: NONE,
         cursor: 0,
-        stage: Stage::Moving,
+        stage: GcStage::Moving,
         wear: false,
         move_semivalid: false,
         retires: false,
@@ -59,7 +59,7 @@ impl Gc {
     }
 }
 
-/// Which GC runs are under way.
+/// Which GC runs are in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcUnderWay {
     /// Of data pages, moved page by page.
@@ -68,7 +68,7 @@ pub struct GcUnderWay {
     pub merges: bool,
     /// Of translation pages.
     pub of_map: bool,
-    /// Of a cold block, for static wear levelling.
+    /// Of a cold block, for static wear leveling.
     pub for_wear: bool,
 }
 

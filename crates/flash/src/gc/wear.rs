@@ -1,4 +1,4 @@
-//! Static wear levelling: the coldest block of a plane is moved when another is worn that much more.
+//! Static wear leveling: the coldest block of a plane is moved when another is worn that much more.
 
 use crate::Flash;
 use crate::mapping::blocks::NONE;

@@ -26,7 +26,7 @@ pub(crate) fn plane_stride(blocks_per_plane: u32) -> u32 {
 /// State of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
-pub enum State {
+pub enum BlockState {
     /// Erased.
     #[default]
     Free,
@@ -63,10 +63,10 @@ pub struct Block {
     pub written: u16,
     /// Dispatched reads that have not ended: the block must not be erased.
     pub reads: u16,
-    /// Programmed pages whose operation has not ended, and pages whose program is under way.
+    /// Programmed pages whose operation has not ended, and pages whose program is in flight.
     pub pending: u16,
     /// State.
-    pub state: State,
+    pub state: BlockState,
     /// In a victim list.
     pub(crate) listed: bool,
 }
@@ -83,7 +83,7 @@ pub struct Space {
 /// The two write streams of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Stream {
+pub enum WriteStream {
     /// Host programs and what redundancy adds to them.
     Host,
     /// Pages that GC moves.
@@ -114,7 +114,7 @@ pub struct Plane {
     /// Blocks from here on were never used.
     fresh: u32,
     most_erases: u32,
-    /// Erased blocks that were used before, by erase count (dynamic wear levelling) or by the order in which they were freed.
+    /// Erased blocks that were used before, by erase count (dynamic wear leveling) or by the order in which they were freed.
     erased: BinaryHeap<Reverse<(u32, u16)>>,
     frees: u32,
 }
@@ -133,7 +133,7 @@ pub struct Blocks {
     pages_per_block: u32,
     gc_reserve_blocks: u32,
     wear_dynamic: bool,
-    /// Hybrid mapping, which counts pages by itself: planes that live count as having room.
+    /// Hybrid mapping, which counts pages by itself: planes that live count as having space.
     pub(crate) is_hybrid: bool,
 }
 
@@ -208,7 +208,7 @@ impl Blocks {
     /// Pages of the blocks in use, and how many of them are live, but for spare chips that replace none.
     pub(crate) fn space(&self) -> Space {
         let planes = self.blocks.chunks(self.stride as usize).zip(&self.planes).filter(|(_, plane)| plane.in_use);
-        let blocks = planes.flat_map(|(blocks, plane)| &blocks[..plane.blocks as usize]).filter(|block| block.state != State::Retired);
+        let blocks = planes.flat_map(|(blocks, plane)| &blocks[..plane.blocks as usize]).filter(|block| block.state != BlockState::Retired);
         blocks.fold(Space::default(), |space, block| Space {
             pages: space.pages + u64::from(self.pages_per_block),
             live_pages: space.live_pages + u64::from(block.live),
@@ -223,12 +223,12 @@ impl Blocks {
             return if state.retired < state.blocks { ENOUGH } else { 0 };
         }
         let blocks = (state.free_blocks + u32::from(state.debt)).saturating_sub(self.gc_reserve_blocks - 1);
-        blocks * self.pages_per_block + self.left(plane, Stream::Host)
+        blocks * self.pages_per_block + self.left(plane, WriteStream::Host)
     }
 
     /// Pages left in the stream's open block.
     #[inline]
-    pub(crate) fn left(&self, plane: u32, stream: Stream) -> u32 {
+    pub(crate) fn left(&self, plane: u32, stream: WriteStream) -> u32 {
         match self.planes[plane as usize].open[stream as usize] {
             NONE => 0,
             block => self.pages_per_block - u32::from(self.blocks[self.index(plane, block)].written),
@@ -236,7 +236,7 @@ impl Blocks {
     }
 
     /// The page offset at which the stream would program next (0 if it would open a block).
-    pub(crate) fn next_offset(&self, plane: u32, stream: Stream) -> u32 {
+    pub(crate) fn next_offset(&self, plane: u32, stream: WriteStream) -> u32 {
         match self.planes[plane as usize].open[stream as usize] {
             NONE => 0,
             block => u32::from(self.blocks[self.index(plane, block)].written),
@@ -246,7 +246,7 @@ impl Blocks {
     /// Takes the next page of the stream and leaves it pending; the caller has checked that there is one. Returns the
     /// block's index and the page's offset in it.
     #[inline]
-    pub fn take(&mut self, plane: u32, stream: Stream) -> (usize, u32) {
+    pub fn take(&mut self, plane: u32, stream: WriteStream) -> (usize, u32) {
         let mut block = self.planes[plane as usize].open[stream as usize];
         if block == NONE {
             block = self.open(plane, stream);
@@ -257,7 +257,7 @@ impl Blocks {
         entry.written += 1;
         entry.pending += 1;
         if u32::from(entry.written) == self.pages_per_block {
-            entry.state = State::Closed;
+            entry.state = BlockState::Closed;
             self.planes[plane as usize].open[stream as usize] = NONE;
         }
         self.planes[plane as usize].free_pages -= 1;
@@ -265,7 +265,7 @@ impl Blocks {
     }
 
     /// Takes an erased block for pages that are not programmed in order.
-    pub(super) fn take_free(&mut self, plane: u32, state: State) -> u16 {
+    pub(super) fn take_free(&mut self, plane: u32, state: BlockState) -> u16 {
         let block = self.next_unretired(plane);
         self.planes[plane as usize].free_blocks -= 1;
         self.planes[plane as usize].free_pages -= self.pages_per_block;
@@ -278,27 +278,27 @@ impl Blocks {
         // A block retired while it was free is still among those to choose from.
         loop {
             let block = self.next_free(plane);
-            if self.blocks[self.index(plane, block)].state != State::Retired {
+            if self.blocks[self.index(plane, block)].state != BlockState::Retired {
                 break block;
             }
         }
     }
 
-    fn open(&mut self, plane: u32, stream: Stream) -> u16 {
+    fn open(&mut self, plane: u32, stream: WriteStream) -> u16 {
         let block = self.next_unretired(plane);
         let state = &mut self.planes[plane as usize];
         state.free_blocks -= 1;
-        state.debt |= stream == Stream::Gc;
+        state.debt |= stream == WriteStream::Gc;
         state.open[stream as usize] = block;
         let index = self.index(plane, block);
-        debug_assert_eq!(self.blocks[index].state, State::Free);
-        self.blocks[index].state = State::Open;
+        debug_assert_eq!(self.blocks[index].state, BlockState::Free);
+        self.blocks[index].state = BlockState::Open;
         block
     }
 
     fn next_free(&mut self, plane: u32) -> u16 {
         let state = &mut self.planes[plane as usize];
-        // A block never used has no erases, so it comes before any other under dynamic wear levelling too.
+        // A block never used has no erases, so it comes before any other under dynamic wear leveling too.
         if state.fresh < state.blocks {
             state.fresh += 1;
             (state.fresh - 1) as u16
@@ -308,32 +308,32 @@ impl Blocks {
     }
 
     /// The block gets no more programs. It must not be in a victim list.
-    pub(crate) fn close(&mut self, plane: u32, block: u16, state: State) {
+    pub(crate) fn close(&mut self, plane: u32, block: u16, state: BlockState) {
         let index = self.index(plane, block);
         let entry = &mut self.blocks[index];
         debug_assert!(!entry.listed);
         let free = self.pages_per_block - u32::from(entry.written);
         let plane = &mut self.planes[plane as usize];
         match entry.state {
-            State::Free => {
+            BlockState::Free => {
                 plane.free_blocks -= 1;
                 plane.free_pages -= free;
             }
-            State::Open => {
+            BlockState::Open => {
                 plane.free_pages -= free;
                 plane.open.iter_mut().filter(|open| **open == block).for_each(|open| *open = NONE);
             }
-            State::Retired => return,
-            State::Closed | State::Doomed | State::Data | State::Log | State::Victim => {}
+            BlockState::Retired => return,
+            BlockState::Closed | BlockState::Doomed | BlockState::Data | BlockState::Log | BlockState::Victim => {}
         }
         entry.state = state;
-        plane.retired += u32::from(state == State::Retired);
+        plane.retired += u32::from(state == BlockState::Retired);
     }
 
     /// A plane that was never used gives its last `blocks` blocks to another that has none.
     pub(crate) fn split(&mut self, from: u32, to: u32, blocks: u32) {
         let left = self.planes[from as usize].blocks - blocks;
-        let is_retired = |number: &u32| self.blocks[self.index(from, *number as u16)].state == State::Retired;
+        let is_retired = |number: &u32| self.blocks[self.index(from, *number as u16)].state == BlockState::Retired;
         let retired: Vec<u32> = (left..left + blocks).filter(is_retired).collect();
         let pages_per_block = self.pages_per_block;
         let mut change = |plane: u32, blocks: u32, retired: u32, sign: i32| {
@@ -347,7 +347,7 @@ impl Blocks {
         change(to, blocks, retired.len() as u32, 1);
         for number in retired {
             let index = self.index(to, (number - left) as u16);
-            self.blocks[index].state = State::Retired;
+            self.blocks[index].state = BlockState::Retired;
         }
     }
 

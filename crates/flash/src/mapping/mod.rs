@@ -1,10 +1,10 @@
 //! Which physical page holds which version of which logical page, and where free space is.
 //!
-//! Reading order: `maps`, `blocks`, `space`; then `versions` and `room`, which keep them in step. `hybrid` is mapping by log blocks.
+//! Reading order: `maps`, `blocks`, `space`; then `versions` and `allocation`, which keep them in step. `hybrid` is mapping by log blocks.
 
+mod allocation;
 pub mod blocks;
 pub(crate) mod hybrid;
 pub mod maps;
-mod room;
 pub(crate) mod space;
 mod versions;

@@ -27,7 +27,7 @@ pub(crate) const TRANSLATION: usize = 1;
 pub(crate) struct Domain {
     /// Pages that host programs may still take.
     pub(crate) free_pages: i64,
-    /// Of these, promised to operations whose programs have not taken theirs yet. After failures more may be promised than there are:
+    /// Of these, reserved for operations whose programs have not taken theirs yet. After failures more may be reserved than there are:
     /// then programs wait for GC.
     pub(crate) reserved: i64,
     /// Planes of it that live.
@@ -46,12 +46,12 @@ pub(crate) struct Domain {
     pub(crate) waiting_mask: u32,
     /// Next channel to be offered a program, when there are several.
     pub(crate) next_channel: u32,
-    /// Turn of placement without time: channel, unit in the channel, plane in the unit.
+    /// Turn of placement in no simulated time: channel, unit in the channel, plane in the unit.
     pub(crate) fill_turn: (u32, u32, u32),
 }
 
 impl Domain {
-    /// Promises a page, if there is one that is not promised yet.
+    /// Reserves a page, if there is one that is not reserved yet.
     pub(super) fn reserve(&mut self) -> bool {
         let granted = self.free_pages > self.reserved;
         self.reserved += i64::from(granted);

@@ -1,6 +1,6 @@
-//! Versions of pages: which physical page each one names, and what becomes of the page that it named before.
+//! Versions of pages: which physical page each one names, and how the page that it named before is handled.
 
-use super::blocks::State;
+use super::blocks::BlockState;
 use crate::Flash;
 use crate::nand::records::Record;
 use flashraid_vocabulary::{MemberPage, Ppn, Version, memory};
@@ -22,7 +22,7 @@ impl Flash {
     #[inline]
     pub fn commit(&mut self, record: u32) {
         let Record { slot, ppn, version, keep_base, .. } = self.records[record as usize];
-        if self.has_failures() && self.is_unplaced(record) {
+        if self.has_failures() && self.is_unallocated(record) {
             self.lose_version(version, slot, keep_base);
         } else {
             self.name(version, slot, Ppn(ppn), keep_base);
@@ -66,14 +66,14 @@ impl Flash {
     pub(crate) fn settle(&mut self, block: usize) {
         let entry = &mut self.blocks.blocks[block];
         entry.pending -= 1;
-        if entry.pending == 0 && matches!(entry.state, State::Closed | State::Doomed) {
+        if entry.pending == 0 && matches!(entry.state, BlockState::Closed | BlockState::Doomed) {
             self.list_victim(block);
         }
     }
 
     pub(crate) fn list_victim(&mut self, block: usize) {
         let (plane, number) = self.blocks.place(block);
-        if self.blocks.blocks[block].state == State::Doomed {
+        if self.blocks.blocks[block].state == BlockState::Doomed {
             return self.drain_doomed(plane);
         }
         self.victims.insert(plane, number, self.blocks.of_plane(plane));

@@ -1,7 +1,7 @@
 //! Who gets the bus next.
 
-use super::records::Work;
-use super::units::{Channel, DATA_OUT, NOTHING, PHASES, PROGRAM, READ_COMMAND, State, URGENT_QUEUES, after};
+use super::records::WorkKind;
+use super::units::{Channel, DATA_OUT, NOTHING, PHASES, PROGRAM, READ_COMMAND, URGENT_QUEUES, UnitState, after};
 use crate::Flash;
 use crate::mapping::space::{Domain, NIL};
 use crate::nand::events::NEVER;
@@ -11,18 +11,18 @@ impl Flash {
     pub(crate) fn refresh_want(&mut self, unit_id: u32) {
         let unit = &self.units[unit_id as usize];
         let want = match unit.state {
-            State::Idle => {
+            UnitState::Idle => {
                 let filled = if unit.blocked > 0 { unit.filled & URGENT_QUEUES } else { unit.filled };
                 if filled == 0 {
                     NOTHING
                 } else {
                     let index = filled.trailing_zeros() as usize;
                     let head = &self.records[unit.queues[index].head as usize];
-                    let phase = if matches!(head.work, Work::Read | Work::MoveRead) { READ_COMMAND } else { PROGRAM };
+                    let phase = if matches!(head.work, WorkKind::Read | WorkKind::MoveRead) { READ_COMMAND } else { PROGRAM };
                     (index / 2) as u8 * PHASES + phase
                 }
             }
-            State::DataReady => self.records[unit.current as usize].priority as u8 * PHASES + DATA_OUT,
+            UnitState::DataReady => self.records[unit.current as usize].priority as u8 * PHASES + DATA_OUT,
             _ => NOTHING,
         };
         let old = unit.want;
@@ -98,7 +98,7 @@ impl Flash {
             }
             if domain != NIL {
                 self.start_from_pool(unit_id, domain);
-            } else if self.units[unit_id as usize].state == State::DataReady {
+            } else if self.units[unit_id as usize].state == UnitState::DataReady {
                 self.start_data_out(unit_id);
             } else {
                 self.start_bound(unit_id);

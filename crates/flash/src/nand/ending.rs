@@ -1,8 +1,8 @@
 //! Events of LUNs: an operation goes on to its next phase, or ends.
 
 use super::events::NEVER;
-use super::records::{Record, Work};
-use super::units::State;
+use super::records::{Record, WorkKind};
+use super::units::UnitState;
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
 use crate::mapping::space::NIL;
@@ -13,23 +13,23 @@ impl Flash {
     pub(crate) fn unit_event<O: Observer>(&mut self, unit_id: u32, observer: &mut O) {
         self.unit_at(unit_id, NEVER);
         match self.units[unit_id as usize].state {
-            State::Reading => {
-                self.set_state(unit_id, State::DataReady);
+            UnitState::Reading => {
+                self.set_state(unit_id, UnitState::DataReady);
                 self.kick(self.units[unit_id as usize].channel);
             }
-            State::DataOut => {
+            UnitState::DataOut => {
                 let id = self.units[unit_id as usize].current;
                 let next = self.records[id as usize].next;
                 self.units[unit_id as usize].current = next;
                 if next == NIL {
                     self.end_of_work(unit_id, id);
                 } else {
-                    self.set_state(unit_id, State::DataReady);
+                    self.set_state(unit_id, UnitState::DataReady);
                 }
                 self.finish(id, observer);
                 self.kick(self.units[unit_id as usize].channel);
             }
-            State::DataIn => {
+            UnitState::DataIn => {
                 let mut id = self.units[unit_id as usize].current;
                 while id != NIL {
                     self.completions.push(Completion { record: id, progress: Progress::DataIn });
@@ -37,9 +37,9 @@ impl Flash {
                 }
                 let end = self.now_ns + self.units[unit_id as usize].cell_after_ns;
                 self.unit_at(unit_id, end);
-                self.set_state(unit_id, State::Working);
+                self.set_state(unit_id, UnitState::Working);
             }
-            State::Working => {
+            UnitState::Working => {
                 let mut id = self.units[unit_id as usize].current;
                 self.end_of_work(unit_id, id);
                 while id != NIL {
@@ -49,7 +49,7 @@ impl Flash {
                 }
                 self.kick(self.units[unit_id as usize].channel);
             }
-            State::Idle | State::DataReady => unreachable!("a unit that waits has no event"),
+            UnitState::Idle | UnitState::DataReady => unreachable!("a unit that waits has no event"),
         }
     }
 
@@ -63,17 +63,17 @@ impl Flash {
         let unit = &mut self.units[unit_id as usize];
         unit.busy_ns[cause as usize] += now_ns - unit.since_ns;
         #[cfg(feature = "mutants")]
-        if unit.state == State::DataOut && accounting::makes(Slip::TransferTwice) {
+        if unit.state == UnitState::DataOut && accounting::makes(Slip::TransferTwice) {
             unit.busy_ns[cause as usize] += self.settings.transfer_ns(self.records[id as usize].bytes);
         }
         unit.current = NIL;
-        self.set_state(unit_id, State::Idle);
+        self.set_state(unit_id, UnitState::Idle);
     }
 
     #[cfg(feature = "mutants")]
     fn forget_failed_program(&mut self, id: u32) {
         let Record { work, plane, cause, .. } = self.records[id as usize];
-        if work == Work::Program && accounting::makes(Slip::FailedProgramIdle) {
+        if work == WorkKind::Program && accounting::makes(Slip::FailedProgramIdle) {
             let unit = self.unit_of_plane(plane) as usize;
             self.units[unit].busy_ns[cause as usize] -= self.now_ns - self.units[unit].since_ns;
         }
@@ -86,9 +86,9 @@ impl Flash {
             self.note_done(id);
         }
         match work {
-            Work::Read | Work::Program => {
+            WorkKind::Read | WorkKind::Program => {
                 self.loads[usize::from(member)].in_service -= 1;
-                if work == Work::Read {
+                if work == WorkKind::Read {
                     self.read_ended(Ppn(ppn));
                 }
                 let failed = self.has_failures() && self.has_failed(id);

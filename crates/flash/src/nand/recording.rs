@@ -1,7 +1,7 @@
 //! Records slices and page operations, only while somebody asks for them.
 
-use super::records::{Record, Work};
-use super::units::State;
+use super::records::{Record, WorkKind};
+use super::units::UnitState;
 use crate::mapping::space::NIL;
 use crate::{Activity, Done, Flash, Slice, Track};
 use flashraid_vocabulary::Ppn;
@@ -30,14 +30,14 @@ impl Flash {
         if self.begun_before[unit_id as usize] == Some(start_ns) {
             return;
         }
-        let crosses_bus = !matches!(work, Work::CopyBack | Work::Erase);
+        let crosses_bus = !matches!(work, WorkKind::CopyBack | WorkKind::Erase);
         self.done.push(Done {
             submitted_ns,
             start_ns,
             end_ns: self.now_ns,
             activity: activity_of(work),
             cause,
-            operation: matches!(work, Work::Read | Work::Program).then_some(owner),
+            operation: matches!(work, WorkKind::Read | WorkKind::Program).then_some(owner),
             ppn: Ppn(ppn),
             member: if slot == NIL { self.member_of_unit(unit_id) } else { Some(self.address(slot).member.0.into()) },
             page: (slot != NIL).then(|| (self.address(slot), version)),
@@ -72,11 +72,11 @@ impl Flash {
     pub(super) fn note_bus(&mut self, unit_id: u32, duration_ns: u64, id: u32) {
         let unit = &self.units[unit_id as usize];
         let activity = match self.records[id as usize].work {
-            Work::Read | Work::MoveRead if unit.state == State::DataReady => Activity::DataOut,
-            Work::Read | Work::MoveRead => Activity::ReadCommand,
-            Work::Program | Work::MoveProgram => Activity::DataIn,
-            Work::CopyBack => Activity::CopyBackCommand,
-            Work::Erase => Activity::EraseCommand,
+            WorkKind::Read | WorkKind::MoveRead if unit.state == UnitState::DataReady => Activity::DataOut,
+            WorkKind::Read | WorkKind::MoveRead => Activity::ReadCommand,
+            WorkKind::Program | WorkKind::MoveProgram => Activity::DataIn,
+            WorkKind::CopyBack => Activity::CopyBackCommand,
+            WorkKind::Erase => Activity::EraseCommand,
         };
         self.note(Track::Bus(unit.channel), unit_id, activity, (self.now_ns, self.now_ns + duration_ns), id);
     }
@@ -90,18 +90,18 @@ impl Flash {
 
     fn note(&mut self, track: Track, unit: u32, activity: Activity, (start_ns, end_ns): (u64, u64), id: u32) {
         let Record { work, cause, owner, ppn, slot, .. } = self.records[id as usize];
-        let is_planned = matches!(work, Work::Read | Work::Program);
+        let is_planned = matches!(work, WorkKind::Read | WorkKind::Program);
         let page = (slot != NIL).then(|| self.address(slot));
         let operation = is_planned.then_some(owner);
         self.slices.push(Slice { start_ns, end_ns, track, unit, activity, cause, operation, ppn: Ppn(ppn), page });
     }
 }
 
-fn activity_of(work: Work) -> Activity {
+fn activity_of(work: WorkKind) -> Activity {
     match work {
-        Work::Read | Work::MoveRead => Activity::Read,
-        Work::Program | Work::MoveProgram => Activity::Program,
-        Work::CopyBack => Activity::CopyBack,
-        Work::Erase => Activity::Erase,
+        WorkKind::Read | WorkKind::MoveRead => Activity::Read,
+        WorkKind::Program | WorkKind::MoveProgram => Activity::Program,
+        WorkKind::CopyBack => Activity::CopyBack,
+        WorkKind::Erase => Activity::Erase,
     }
 }

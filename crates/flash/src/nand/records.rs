@@ -5,18 +5,18 @@ use flashraid_vocabulary::{Action, Cause, MemberId, Ppn, Priority, Version};
 /// What a record makes its unit do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Work {
+pub(crate) enum WorkKind {
     /// Read for a plan.
     Read,
     /// Program for a plan.
     Program,
-    /// Collector's read of a page to move.
+    /// GC's read of a page to move.
     MoveRead,
-    /// Collector's program of a moved page.
+    /// GC's program of a moved page.
     MoveProgram,
-    /// Collector's move inside the plane.
+    /// GC's move inside the plane.
     CopyBack,
-    /// Collector's erase.
+    /// GC's erase.
     Erase,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Record {
     pub(crate) bytes: u32,
     pub(crate) submitted_ns: u64,
     pub(crate) member: u16,
-    pub(crate) work: Work,
+    pub(crate) work: WorkKind,
     pub(crate) cause: Cause,
     pub(crate) priority: Priority,
     pub(crate) version: Version,

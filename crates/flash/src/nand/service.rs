@@ -1,21 +1,21 @@
 //! Starting page operations on a unit: how long bus and array are occupied (SPEC 0.4).
 
-use super::records::{Record, Work};
-use super::units::{State, URGENT_QUEUES, Unit, after};
+use super::records::{Record, WorkKind};
+use super::units::{URGENT_QUEUES, Unit, UnitState, after};
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
 use crate::counts::action_index;
-use crate::mapping::blocks::Stream;
+use crate::mapping::blocks::WriteStream;
 use crate::mapping::space::NIL;
 use crate::{CellOperation, Flash, FlashFault};
 use flashraid_vocabulary::{Action, Ppn, memory};
 
 impl Flash {
-    pub(super) fn set_state(&mut self, unit_id: u32, state: State) {
+    pub(super) fn set_state(&mut self, unit_id: u32, state: UnitState) {
         let channel_id = self.units[unit_id as usize].channel;
         let bit = self.units[unit_id as usize].bit;
         let idle = &mut self.channels[channel_id as usize].idle;
-        *idle = if state == State::Idle { *idle | bit } else { *idle & !bit };
+        *idle = if state == UnitState::Idle { *idle | bit } else { *idle & !bit };
         self.units[unit_id as usize].state = state;
         self.refresh_want(unit_id);
     }
@@ -33,7 +33,7 @@ impl Flash {
         channel.free_ns = self.now_ns + duration_ns;
         channel.busy_ns[cause as usize] += counted_ns;
         #[cfg(feature = "mutants")]
-        if self.records[id as usize].work == Work::Erase && accounting::makes(Slip::EraseCommandFree) {
+        if self.records[id as usize].work == WorkKind::Erase && accounting::makes(Slip::EraseCommandFree) {
             channel.busy_ns[cause as usize] -= counted_ns;
         }
         channel.turn = turn;
@@ -82,20 +82,20 @@ impl Flash {
         self.units[unit_id as usize].since_ns = self.now_ns;
         self.fetch_next(self.units[unit_id as usize].queues[index].head);
         match self.records[id as usize].work {
-            Work::Read | Work::MoveRead => self.start_reads(unit_id, id, index),
-            Work::Program => self.start_programs(unit_id, id, |flash| {
+            WorkKind::Read | WorkKind::MoveRead => self.start_reads(unit_id, id, index),
+            WorkKind::Program => self.start_programs(unit_id, id, |flash| {
                 let next = flash.units[unit_id as usize].queues[index].head;
-                (flash.units[unit_id as usize].filled >> index & 1 == 1 && flash.records[next as usize].work == Work::Program)
+                (flash.units[unit_id as usize].filled >> index & 1 == 1 && flash.records[next as usize].work == WorkKind::Program)
                     .then_some((next, index))
             }),
-            Work::MoveProgram => {
+            WorkKind::MoveProgram => {
                 let plane = self.records[id as usize].plane;
                 let Some(ppn) = self.take_move_page(plane) else { return self.move_finds_no_page(unit_id, id) };
                 self.records[id as usize].ppn = ppn.0;
                 let bus_ns = self.settings.program_command_ns + self.page_transfer_ns();
                 self.start_working(unit_id, id, bus_ns, self.cell_ns(CellOperation::Program, ppn.0));
             }
-            Work::CopyBack => {
+            WorkKind::CopyBack => {
                 let from_ns = self.cell_ns(CellOperation::Read, self.records[id as usize].ppn);
                 let plane = self.records[id as usize].plane;
                 let Some(ppn) = self.take_move_page(plane) else { return self.move_finds_no_page(unit_id, id) };
@@ -107,7 +107,7 @@ impl Flash {
                 let bus_ns = self.settings.read_command_ns + self.settings.program_command_ns;
                 self.start_working(unit_id, id, bus_ns, cell_ns);
             }
-            Work::Erase => {
+            WorkKind::Erase => {
                 let cell_ns = self.cell_ns(CellOperation::Erase, self.records[id as usize].ppn);
                 self.start_working(unit_id, id, self.settings.erase_command_ns, cell_ns);
             }
@@ -138,13 +138,13 @@ impl Flash {
     /// Occupies bus and array for one record of GC.
     fn start_working(&mut self, unit_id: u32, id: u32, bus_ns: u64, cell_ns: u64) {
         let Record { cause, work, .. } = self.records[id as usize];
-        let action = if work == Work::Erase { 2 } else { action_index(Action::Program) };
+        let action = if work == WorkKind::Erase { 2 } else { action_index(Action::Program) };
         self.count(action, cause);
         self.units[unit_id as usize].operations[action][cause as usize] += 1;
         let bus_end = self.occupy_bus(unit_id, bus_ns, id);
         self.units[unit_id as usize].current = id;
         self.unit_at(unit_id, bus_end + cell_ns);
-        self.set_state(unit_id, State::Working);
+        self.set_state(unit_id, UnitState::Working);
     }
 
     /// Starts a read, and with multi-plane those behind it that fit.
@@ -155,7 +155,7 @@ impl Flash {
         let mut cell_ns = 0;
         loop {
             let Record { ppn, plane, cause, member, work, owner, slot, .. } = self.records[last as usize];
-            if work == Work::Read {
+            if work == WorkKind::Read {
                 self.started.push((owner, Ppn(ppn), slot));
                 self.queue_changes(member, -1, 0);
                 self.loads[usize::from(member)].in_service += 1;
@@ -183,7 +183,7 @@ impl Flash {
         let bus_end = self.occupy_bus(unit_id, bus_ns, first);
         self.units[unit_id as usize].current = first;
         self.unit_at(unit_id, bus_end + cell_ns);
-        self.set_state(unit_id, State::Reading);
+        self.set_state(unit_id, UnitState::Reading);
     }
 
     /// Starts the program that waits longest in the domain.
@@ -236,10 +236,10 @@ impl Flash {
         if self.settings.report_data_in {
             self.units[unit_id as usize].cell_after_ns = cell_ns;
             self.unit_at(unit_id, bus_end);
-            self.set_state(unit_id, State::DataIn);
+            self.set_state(unit_id, UnitState::DataIn);
         } else {
             self.unit_at(unit_id, bus_end + cell_ns);
-            self.set_state(unit_id, State::Working);
+            self.set_state(unit_id, UnitState::Working);
         }
         self.collect_after_programs(first);
     }
@@ -252,7 +252,7 @@ impl Flash {
             let bit = self.sites[plane as usize].bit;
             used & bit == 0
                 && self.units[unit_id as usize].writable[kind] & bit != 0
-                && self.blocks.next_offset(plane, Stream::Host) == offset
+                && self.blocks.next_offset(plane, WriteStream::Host) == offset
         };
         match self.records[candidate as usize].plane {
             NIL => (first..first + self.planes_per_unit).find(|plane| fits(*plane)),
@@ -273,13 +273,13 @@ impl Flash {
         if self.settings.multi_plane {
             let turns = (0..self.planes_per_unit).map(|turn| (number + turn) % self.planes_per_unit);
             let writable = turns.filter(|number| unit.writable[kind] >> number & 1 == 1);
-            number = writable.min_by_key(|number| self.blocks.next_offset(first + number, Stream::Host)).expect("a writable plane");
+            number = writable.min_by_key(|number| self.blocks.next_offset(first + number, WriteStream::Host)).expect("a writable plane");
         }
         self.units[unit_id as usize].turn_of_plane = u64::from(number);
         first + number
     }
 
-    /// Takes the promised page for a program that starts now.
+    /// Takes the reserved page for a program that starts now.
     fn give_page(&mut self, id: u32, plane: u32) -> Ppn {
         let Record { domain, slot, version, member, cause, owner, .. } = self.records[id as usize];
         self.maps.prefetch(slot); // for the end of the program
@@ -312,6 +312,6 @@ impl Flash {
         let bytes = self.records[id as usize].bytes;
         let end = self.occupy_bus(unit_id, self.settings.transfer_ns(bytes), id);
         self.unit_at(unit_id, end);
-        self.set_state(unit_id, State::DataOut);
+        self.set_state(unit_id, UnitState::DataOut);
     }
 }

@@ -8,7 +8,7 @@ use flashraid_vocabulary::{Cause, MemberPage, Ppn, Version};
 pub enum Track {
     /// The bus of a channel.
     Bus(u32),
-    /// An LUN, from the command on until its register is empty again.
+    /// A LUN, from the command on until its register is empty again.
     Unit(u32),
 }
 

@@ -1,7 +1,7 @@
 //! How page operations come in: records, and the queues of units and domains that they wait in.
 
-use super::records::{Record, Work};
-use super::units::State;
+use super::records::{Record, WorkKind};
+use super::units::UnitState;
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
 use crate::mapping::space::{NIL, Queue};
@@ -36,7 +36,7 @@ impl Flash {
         let Record { owner, work, cause, host_waits, member, submitted_ns, ppn, .. } = self.records[record as usize];
         #[cfg(feature = "mutants")]
         let submitted_ns = if accounting::makes(Slip::MemberLatencyFromStart) { self.began_ns(record) } else { submitted_ns };
-        let action = if work == Work::Read { Action::Read } else { Action::Program };
+        let action = if work == WorkKind::Read { Action::Read } else { Action::Program };
         About { owner, action, cause, host_waits, member: MemberId(member), submitted_ns, ppn: Ppn(ppn) }
     }
 
@@ -66,7 +66,7 @@ impl Flash {
             bytes: if self.settings.whole_page_transfers { self.settings.geometry.page_bytes } else { operation.bytes },
             submitted_ns: self.now_ns,
             member: operation.address.member.0,
-            work: Work::Program,
+            work: WorkKind::Program,
             cause: operation.cause,
             priority: operation.priority,
             version: operation.version,
@@ -84,7 +84,7 @@ impl Flash {
     // ---- queues ----
 
     /// Queues a page operation of the plan of `owner`, which completions name again. A read must be of a written version: it is bound to the page that holds it now, which is
-    /// not erased before the read ends. A program's page is chosen when it starts; it uses a page promised by `reserve_page`.
+    /// not erased before the read ends. A program's page is chosen when it starts; it uses a page reserved by `reserve_page`.
     /// Returns the record, or `None` for a read of a version that is not written.
     #[inline]
     pub fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
@@ -94,7 +94,7 @@ impl Flash {
             let ppn = self.maps.get(operation.version, slot)?;
             let block = self.block_of(ppn);
             self.blocks.blocks[block].reads += 1;
-            record.work = Work::Read;
+            record.work = WorkKind::Read;
             record.ppn = ppn.0;
             record.plane = self.plane_of(ppn);
             record.unit = self.unit_of_plane(record.plane);
@@ -110,7 +110,7 @@ impl Flash {
     }
 
     /// Queues GC's work on a plane.
-    pub(crate) fn submit_gc(&mut self, plane: u32, work: Work, ppn: u32, cause: Cause, priority: Priority) {
+    pub(crate) fn submit_gc(&mut self, plane: u32, work: WorkKind, ppn: u32, cause: Cause, priority: Priority) {
         let unit = self.unit_of_plane(plane);
         let record = Record {
             next: NIL,
@@ -134,7 +134,7 @@ impl Flash {
         self.bind(id);
     }
 
-    /// Queues a program for which a page of its domain is promised: at its unit, if the domain has no other and a page for each promise, else
+    /// Queues a program for which a page of its domain is reserved: at its unit, if the domain has no other and a page for each reservation, else
     /// in the domain. If nothing of the domain lives, it fails.
     #[inline]
     pub(crate) fn queue_program(&mut self, id: u32) {
@@ -143,7 +143,7 @@ impl Flash {
         let domain = &self.domains[domain_id as usize];
         self.records[id as usize].plane = domain.plane;
         if domain.single_unit() && domain.free_pages >= domain.reserved {
-            if self.hybrid.is_none() || !self.has_failures() || self.keeps_promise(id) {
+            if self.hybrid.is_none() || !self.has_failures() || self.keeps_reservation(id) {
                 self.bind_program(id);
             }
         } else if domain.living_planes == 0 {
@@ -203,7 +203,7 @@ impl Flash {
     /// Queues a record at its unit.
     fn bind(&mut self, id: u32) {
         let record = &self.records[id as usize];
-        let reads_first = !self.settings.fifo && !matches!(record.work, Work::Read | Work::MoveRead);
+        let reads_first = !self.settings.fifo && !matches!(record.work, WorkKind::Read | WorkKind::MoveRead);
         let index = record.priority as usize * 2 + usize::from(reads_first);
         let unit_id = record.unit;
         let mut queue = self.units[unit_id as usize].queues[index];
@@ -212,7 +212,7 @@ impl Flash {
         unit.queues[index] = queue;
         unit.filled |= 1 << index;
         unit.queued += 1;
-        let (channel, is_idle) = (unit.channel, unit.state == State::Idle);
+        let (channel, is_idle) = (unit.channel, unit.state == UnitState::Idle);
         self.channels[channel as usize].queued += 1;
         if is_idle {
             self.refresh_want(unit_id);
@@ -233,7 +233,7 @@ impl Flash {
             while id != NIL {
                 let Record { next, work, domain: of, .. } = self.records[id as usize];
                 self.records[id as usize].next = NIL;
-                if work == Work::Program && of == domain {
+                if work == WorkKind::Program && of == domain {
                     programs.push(id)
                 } else {
                     self.append(&mut others, id)

@@ -11,7 +11,7 @@ use crate::{ACTIONS, Counts};
 use flashraid_vocabulary::{Cause, Priority};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum UnitState {
     Idle,
     /// The array is reading.
     Reading,
@@ -35,7 +35,7 @@ const WANTS: usize = Priority::COUNT * PHASES as usize;
 /// Bits of `Unit::filled` that belong to the urgent class.
 pub(super) const URGENT_QUEUES: u16 = 0b11;
 
-/// An LUN.
+/// A LUN.
 #[derive(Clone, Debug)]
 pub struct Unit {
     /// Its channel, its number there, and the bit of that number.
@@ -44,7 +44,7 @@ pub struct Unit {
     pub(crate) member: Option<u32>,
     pub(super) number: u64,
     pub(crate) bit: u64,
-    pub(super) state: State,
+    pub(super) state: UnitState,
     /// What it would do with the bus: class * PHASES + phase, or `NOTHING`.
     pub(super) want: u8,
     /// How many GC runs keep it from serving anything but urgent work: up to one for each of a channel's 64 x 64 planes.
@@ -76,7 +76,7 @@ impl Unit {
             member: None,
             number: u64::from(number),
             bit: 1 << number,
-            state: State::Idle,
+            state: UnitState::Idle,
             want: NOTHING,
             blocked: 0,
             turn_of_plane: 63,
@@ -98,7 +98,7 @@ impl Unit {
     }
 
     pub(crate) fn is_idle(&self) -> bool {
-        self.state == State::Idle
+        self.state == UnitState::Idle
     }
 }
 

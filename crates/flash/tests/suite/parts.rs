@@ -2,7 +2,7 @@
 
 use crate::support::Random;
 use flashraid_flash::gc::victims::Victims;
-use flashraid_flash::mapping::blocks::{Block, Blocks, State, Stream};
+use flashraid_flash::mapping::blocks::{Block, BlockState, Blocks, WriteStream};
 use flashraid_flash::mapping::maps::Maps;
 use flashraid_flash::{Flash, Placement, Settings};
 use flashraid_vocabulary::{Geometry, MemberPage, Ppn, Version, View};
@@ -85,7 +85,7 @@ fn victims_are_the_emptiest_and_among_these_the_first() {
 const PAGES: u32 = 8;
 
 /// Programs `count` pages of a stream; they are live at once.
-fn program(blocks: &mut Blocks, stream: Stream, count: u32) {
+fn program(blocks: &mut Blocks, stream: WriteStream, count: u32) {
     for _ in 0..count {
         let (block, _) = blocks.take(0, stream);
         blocks.blocks[block].pending -= 1;
@@ -96,9 +96,9 @@ fn program(blocks: &mut Blocks, stream: Stream, count: u32) {
 /// Moves the live pages of a full block as GC does, and erases it.
 fn collect(blocks: &mut Blocks, victim: u16) {
     let index = blocks.index(0, victim);
-    blocks.blocks[index].state = State::Victim;
+    blocks.blocks[index].state = BlockState::Victim;
     let live = blocks.blocks[index].live;
-    program(blocks, Stream::Gc, u32::from(live));
+    program(blocks, WriteStream::Gc, u32::from(live));
     blocks.blocks[index].live = 0;
     blocks.erased(0, victim);
 }
@@ -115,11 +115,11 @@ fn gc_never_takes_more_than_its_loan() {
             // The host takes some or all that it may.
             let most = blocks.host_pages(0);
             let count = if round % 3 == 0 { most } else { random.below(u64::from(most) + 1) as u32 };
-            program(&mut blocks, Stream::Host, count);
+            program(&mut blocks, WriteStream::Host, count);
             assert_eq!(blocks.host_pages(0), most - count);
             assert!(blocks.planes[0].free_blocks + u32::from(blocks.planes[0].debt) >= gc_reserve_blocks - 1);
             // Pages of full blocks become garbage, at least one of each block: any of them may be the victim, with any number left.
-            let full: Vec<u16> = (0..16).filter(|number| blocks.blocks[usize::from(*number)].state == State::Closed).collect();
+            let full: Vec<u16> = (0..16).filter(|number| blocks.blocks[usize::from(*number)].state == BlockState::Closed).collect();
             for number in &full {
                 let live = &mut blocks.blocks[usize::from(*number)].live;
                 *live = (*live).min(random.below(u64::from(PAGES)) as u16);
@@ -141,7 +141,7 @@ fn gc_never_takes_more_than_its_loan() {
 fn next_opened(wear_dynamic: bool) -> Vec<u16> {
     let mut blocks = Blocks::new([(4, 0.0)].into_iter(), 4, 1, 2, wear_dynamic);
     let opened = |blocks: &mut Blocks| {
-        let (block, _) = blocks.take(0, Stream::Host);
+        let (block, _) = blocks.take(0, WriteStream::Host);
         blocks.blocks[block].pending -= 1;
         block as u16
     };

@@ -1,14 +1,14 @@
-//! Striping with one or more copies of each page, and no parity: the rules that raid0, raid1 and sirf1 share. Which copy is read, and
-//! when a write is answered, is theirs to say ([`Steering`]).
+//! Striping with one or more copies of each page, and no parity: the rules that raid0, raid1 and sirf1 share. Each scheme
+//! defines which copy is read and when a write is acknowledged ([`Steering`]).
 //!
 //! The members form as many groups as there are copies; page l of the host is strip l mod s of row l div s (s members a group), and lies
 //! at local page l div s of the strip's member in each group. There is no stripe to keep consistent, so an operation that writes or
 //! trims is one page with a lock of its own (SPEC 0.1 b: the copies of a page are its stripe), which keeps accesses to that page in
 //! order. Reads take no lock and come in rows.
 //!
-//! After failures (SPEC 0.6, 2.4): whoever would read a lost copy takes the least busy of the others, which moves no turn on. A write goes to
-//! all groups; a copy that finds no place is missing (it counts as lost), and only if all are does the write fail. A repair reads one copy and
-//! programs those that are lost where there is room.
+//! After failures (SPEC 0.6, 2.4): a read of a lost copy takes the least busy of the others, without advancing the round robin. A write goes to
+//! all groups; a copy whose allocation fails counts as lost, and the write fails only if all allocations fail. A repair reads one copy and
+//! programs the lost ones where there is space.
 
 use super::bits::{self, Bits};
 use super::{cut, pages};
@@ -28,7 +28,7 @@ pub trait Steering: Clone + Send + 'static {
     /// The group whose copy is read before a part of a written page is overwritten.
     fn update_read(&mut self, groups: u32, copy: &dyn Fn(u32) -> MemberPage, view: &dyn View) -> u32;
 
-    /// How many of the programs of a write may go on after the host's answer; fewer than `groups`.
+    /// How many of the programs of a write may go on after the acknowledgement to the host; fewer than `groups`.
     fn posted_programs(&self, _groups: u32) -> u8 {
         0
     }
@@ -77,14 +77,14 @@ impl Steering for LeastBusy {
 
 /// Which page of which member each copy is.
 #[derive(Clone, Copy, Debug)]
-struct Layout {
+struct CopyLayout {
     groups: u32,
     /// Members of a group: the strips of a row.
     strips: u32,
     rows: u32,
 }
 
-impl Layout {
+impl CopyLayout {
     /// Row and strip of a host page.
     #[inline]
     fn position(&self, lpn: Lpn) -> (LocalPage, u32) {
@@ -109,7 +109,7 @@ impl Layout {
 /// A scheme that keeps a copy of each page in each of several groups.
 #[derive(Clone, Debug)]
 pub struct Copies<S> {
-    layout: Layout,
+    layout: CopyLayout,
     page_bytes: u32,
     steering: S,
 }
@@ -118,7 +118,7 @@ impl<S: Steering> Copies<S> {
     /// Over all members of the device, whose number `groups` divides.
     pub fn new(build: &Build, groups: u32, steering: S) -> Self {
         debug_assert!(u32::from(build.members).is_multiple_of(groups));
-        let layout = Layout { groups, strips: u32::from(build.members) / groups, rows: build.pages_per_member };
+        let layout = CopyLayout { groups, strips: u32::from(build.members) / groups, rows: build.pages_per_member };
         Self { layout, page_bytes: build.page_bytes, steering }
     }
 
@@ -178,8 +178,8 @@ impl<S: Steering> Copies<S> {
 
     /// A part of a written page needs the old page first, once for all copies, which are then programmed as a whole.
     fn write(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
-        if outcomes.unplaced != 0 {
-            return self.end_without(operation, outcomes.unplaced);
+        if outcomes.unallocated != 0 {
+            return self.end_without(operation, outcomes.unallocated);
         }
         let page = self.page(operation);
         if operation.step == 0 {
@@ -213,9 +213,9 @@ impl<S: Steering> Copies<S> {
         Step::Last
     }
 
-    /// How a write ends of which the members `unplaced` had no place for a copy: each strip needs one copy at least.
-    fn end_without(&self, operation: &Operation, unplaced: u64) -> Step {
-        let is_placed = |copy: MemberPage| unplaced >> copy.member.0 & 1 == 0;
+    /// How a write ends of which the members `unallocated` had no place for a copy: each strip needs one copy at least.
+    fn end_without(&self, operation: &Operation, unallocated: u64) -> Step {
+        let is_placed = |copy: MemberPage| unallocated >> copy.member.0 & 1 == 0;
         let page = self.page(operation);
         if Bits(operation.strips).all(|strip| self.layout.copies(page, strip).any(is_placed)) {
             Step::Done
@@ -239,8 +239,8 @@ impl<S: Steering> Copies<S> {
 
     /// Reads one copy and programs those of the lost ones for which there is space; nobody waits for it.
     fn step_repair(&self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
-        if outcomes.unplaced != 0 {
-            operation.copied -= outcomes.unplaced.count_ones() as u8;
+        if outcomes.unallocated != 0 {
+            operation.copied -= outcomes.unallocated.count_ones() as u8;
             return if operation.copied > 0 { Step::Done } else { Step::Failed(Failure::NoSpace) };
         }
         let step = if operation.step == 0 {
@@ -281,7 +281,7 @@ impl<S: Steering> Copies<S> {
     }
 }
 
-/// Those of `members` (bits) that have room for their copy of a strip, at local page `page`.
+/// Those of `members` (bits) that have space for their copy of a strip, at local page `page`.
 fn with_room(members: u64, page: LocalPage, view: &dyn View) -> u64 {
     bits::of(Bits(members).filter(|member| view.can_allocate(MemberPage { member: MemberId(*member as u16), page })))
 }
@@ -399,7 +399,7 @@ impl<S: Steering> Scheme for Copies<S> {
         }
     }
 
-    /// Of the copies for which there is room, if there is any.
+    /// Of the copies for which there is space, if there is any.
     fn repair(&self, stripe: StripeId, view: &dyn View) -> Operation {
         let first = Lpn(u64::from(stripe.0));
         let (lost, page) = (self.repairable(first, view), self.layout.position(first).0);

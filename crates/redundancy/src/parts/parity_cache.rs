@@ -1,14 +1,14 @@
-//! Which stripes have their parity in NVRAM, and which of them leaves next: the *decided* state of schemes that delay parities (SPEC 4.2, 4.4).
+//! The stripes whose parity is in NVRAM, and the next one to evict: the *decided* state of schemes that defer parities (SPEC 4.2, 4.4).
 //!
-//! It moves with `decide`, in the order of requests, so hits, victims and costs do not depend on timing. An update of a stripe that has no entry, while
-//! all are taken, makes a victim leave: a commit of the victim is decided first, and the update requires it. The victim is chosen from decided
-//! state alone: it may be a stripe whose operations are under way; then its commit waits for them at the stripe's lock (`Replacement`).
+//! It moves with `decide`, in the order of requests, so hits, victims and costs do not depend on timing. An update of a stripe without an entry,
+//! when all entries are taken, evicts a victim: its commit is decided first, and the update requires it. The victim is chosen from decided
+//! state alone: it may be a stripe whose operations are in flight; then its commit waits for them at the stripe's lock (`Replacement`).
 //!
-//! A stripe all of whose strips are trimmed has no entry any more, but what NVRAM holds of it stays until the trim has ended. So its place
-//! is taken before that of a victim, and whoever takes it requires a commit of that stripe, too, which will find nothing to do.
+//! A stripe whose strips are all trimmed loses its entry, but NVRAM holds its parity until the trim has ended. So its slot is reused before a
+//! victim is evicted, and the update that takes the slot requires a commit of that stripe, too, which will find nothing to do.
 //!
-//! Entries are in one list by their last update, and in one list for each cost of a commit. Of equally dear ones the least recent is the
-//! victim, so only the heads of the cost lists can be one.
+//! Entries are in one list by their last update, and in one list for each cost of a commit. Among entries of equal cost the least recent is the
+//! victim, so only the heads of the cost lists are candidates.
 
 use crate::parts::bits;
 use flashraid_vocabulary::{StripeId, memory, prefetch};
@@ -21,7 +21,7 @@ const NIL: u32 = u32::MAX;
 pub struct Replacement {
     /// Weight of recency against cost, in thousandths: 1000 is plain LRU.
     pub alpha: u32,
-    /// Entries of the last updates, half as many as there are entries, are no victims. Such an update may be under way, and a victim's commit waits for it,
+    /// Entries of the last updates, half as many as there are entries, are no victims. Such an update may be in progress, and a victim's commit waits for it,
     /// as do the updates that want its place: one after the other, where a cheap entry is always the newest. It stands for SPEC's "never a
     /// locked stripe", which is a matter of timing. It changes nothing about LRU.
     pub spares_recent: bool,
@@ -43,7 +43,7 @@ pub struct Update {
 
 /// What is decided of a stripe. (Of integers, as such an array is not touched before it is used.)
 #[derive(Clone, Copy, Debug, Default)]
-struct Stripe {
+struct StripeEntry {
     /// Its entry plus 1, 0 if it has none.
     entry: u32,
     /// Strips that are written once everything decided has ended.
@@ -54,7 +54,7 @@ struct Stripe {
 
 /// A place in the cache.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct CacheEntry {
     stripe: StripeId,
     /// Its data strips.
     width: u32,
@@ -78,14 +78,14 @@ const UNLINKED: Link = Link { older: NIL, newer: NIL };
 
 /// Ends of a list.
 #[derive(Clone, Copy, Debug)]
-struct List {
+struct CostList {
     oldest: u32,
     newest: u32,
 }
 
-const EMPTY: List = List { oldest: NIL, newest: NIL };
+const EMPTY: CostList = CostList { oldest: NIL, newest: NIL };
 
-/// `Entry::links` of the list by last update, and of the cost list.
+/// `CacheEntry::links` of the list by last update, and of the cost list.
 const BY_UPDATE: usize = 0;
 const BY_COST: usize = 1;
 
@@ -98,14 +98,14 @@ pub struct ParityCache {
     most_entries: u32,
     /// The last updates whose entries are no victims.
     spared: u64,
-    stripes: Vec<Stripe>,
-    entries: Vec<Entry>,
+    stripes: Vec<StripeEntry>,
+    entries: Vec<CacheEntry>,
     /// Places that were given back.
     free: Vec<u32>,
     /// By last update.
-    recency: List,
+    recency: CostList,
     /// By commit reads; each in the order of last updates. The last one holds the places of stripes that were trimmed as a whole.
-    classes: Vec<List>,
+    classes: Vec<CostList>,
     updates: u64,
 }
 
@@ -173,7 +173,7 @@ impl ParityCache {
         self.stripe(stripe).written |= strips as u32;
     }
 
-    /// The parity of a stripe is on flash: its place is free, unless updates that are under way need it.
+    /// The parity of a stripe is on flash: its place is free, unless updates that are in flight need it.
     pub fn committed(&mut self, stripe: StripeId) {
         if let Some(entry) = self.entry_of(stripe).filter(|_| self.stripes[stripe.0 as usize].pending == 0) {
             self.remove(entry);
@@ -183,7 +183,7 @@ impl ParityCache {
     /// What NVRAM holds of a stripe's parity covers all of it now (SPEC 4.4, widen).
     pub fn widened(&mut self, stripe: StripeId) {
         if let Some(entry) = self.entry_of(stripe).filter(|entry| self.entries[*entry as usize].class != self.emptied()) {
-            let Entry { width, changed, .. } = &mut self.entries[entry as usize];
+            let CacheEntry { width, changed, .. } = &mut self.entries[entry as usize];
             *changed = bits::lowest(*width) as u32;
             self.enter_class(entry, 0);
         }
@@ -215,7 +215,7 @@ impl ParityCache {
     /// Reads of a commit of the stripe once everything decided has ended; `None` if it has no entry.
     pub fn reads_to_commit(&self, stripe: StripeId) -> Option<u32> {
         let entry = self.entry_of(stripe).filter(|entry| self.entries[*entry as usize].class != self.emptied())?;
-        let Entry { width, changed, .. } = self.entries[entry as usize];
+        let CacheEntry { width, changed, .. } = self.entries[entry as usize];
         Some(Self::commit_reads(width, changed.count_ones()))
     }
 
@@ -238,8 +238,8 @@ impl ParityCache {
         };
         self.updates += 1;
         let changed = if update.is_hit { self.entries[entry as usize].changed } else { 0 } | strips;
-        let Entry { class, links, .. } = self.entries[entry as usize];
-        self.entries[entry as usize] = Entry { stripe, width, changed, updated: self.updates, class, links };
+        let CacheEntry { class, links, .. } = self.entries[entry as usize];
+        self.entries[entry as usize] = CacheEntry { stripe, width, changed, updated: self.updates, class, links };
         self.link_newest(entry, BY_UPDATE);
         self.enter_class(entry, Self::commit_reads(width, changed.count_ones()) as usize);
         self.stripe(stripe).pending += 1;
@@ -252,7 +252,7 @@ impl ParityCache {
             return (entry, None);
         }
         if self.entries.len() < self.most_entries as usize {
-            let blank = Entry { stripe: StripeId(0), width: 0, changed: 0, updated: 0, class: NIL as usize, links: [UNLINKED; 2] };
+            let blank = CacheEntry { stripe: StripeId(0), width: 0, changed: 0, updated: 0, class: NIL as usize, links: [UNLINKED; 2] };
             self.entries.push(blank);
             return (self.entries.len() as u32 - 1, None);
         }
@@ -285,7 +285,7 @@ impl ParityCache {
             if !is_victim(entry) || recency >= best.0 {
                 break; // later ones are spared, too, or no cheaper
             }
-            let Entry { class, links, .. } = self.entries[entry as usize];
+            let CacheEntry { class, links, .. } = self.entries[entry as usize];
             let priority = recency + (1000 - self.alpha) * class as u64 * highest_rank;
             if priority < best.0 {
                 best = (priority, entry);
@@ -297,7 +297,7 @@ impl ParityCache {
 
     // ---- lists ----
 
-    fn stripe(&mut self, stripe: StripeId) -> &mut Stripe {
+    fn stripe(&mut self, stripe: StripeId) -> &mut StripeEntry {
         &mut self.stripes[stripe.0 as usize]
     }
 
@@ -312,7 +312,7 @@ impl ParityCache {
 
     /// The place is free.
     fn remove(&mut self, entry: u32) {
-        let Entry { stripe, class, .. } = self.entries[entry as usize];
+        let CacheEntry { stripe, class, .. } = self.entries[entry as usize];
         if class != self.emptied() {
             self.unlink(entry, BY_UPDATE);
         }
@@ -337,7 +337,7 @@ impl ParityCache {
         self.link_behind(entry, older, BY_COST);
     }
 
-    fn list(&mut self, entry: u32, which: usize) -> &mut List {
+    fn list(&mut self, entry: u32, which: usize) -> &mut CostList {
         if which == BY_UPDATE { &mut self.recency } else { &mut self.classes[self.entries[entry as usize].class] }
     }
 

@@ -1,5 +1,5 @@
-//! One parity strip a stripe, brought up to date with every write: the rules that RAID-4, RAID-5 and, for what it does not mirror,
-//! CR5M share; and the reads and programs that all schemes with a parity are made of.
+//! One parity strip per stripe, updated with every write: the rules that RAID-4, RAID-5 and (for writes that it does not mirror) CR5M
+//! share; and the reads and programs of which all schemes with parity consist.
 //!
 //! Writes (SPEC 0.6): a full stripe needs no pre-read. A partial one reads the covered versions of the changed strips and the
 //! parity (RMW: P' = P xor covered_i xor new_i), or the strips that do not change (RCW: P' = xor of these and the new ones). All
@@ -8,18 +8,18 @@
 //!
 //! Sub-page writes (SPEC 0.3 step 4): a page of which the host gives a part, and which is written, is read and programmed
 //! anew as a whole. RMW reads it anyway, unless it is dirty: one read serves both ends. Otherwise an update read joins the first
-//! wave; it is no source of the parity, since the engine's host strip is the part laid over what this read delivers.
+//! wave; it is not a source of the parity, since the engine's host strip is the host's part merged with what this read delivers.
 //!
 //! Unwritten strips are zero (SPEC 0.3 step 5): never read, and no source. The method counts them all the same.
 //!
 //! Trims: as a write of zeroes that programs the parity only (SPEC 1.4, trim, without mirrors). A stripe that keeps no written
 //! strip loses its parity page too, and costs no flash operation.
 //!
-//! After failures (SPEC 0.6): a lost strip is computed, under the stripe's lock as what that reads must belong together. A write or trim takes the
-//! method that reads nothing that is lost: RMW, by which the parity goes on holding a lost strip
-//! that does not change; RCW for one that does, or with the parity lost. If there is neither, as more is lost than one parity makes up
-//! for, the data are written and the parity counts as lost, so that nothing wrong is ever computed of it. Old content that is lost and of which
-//! the host overwrites a part is computed first. What finds no place is held by the parity, or goes without one.
+//! After failures (SPEC 0.6): a lost strip is computed under the stripe's lock, as the pages read must be consistent. A write or trim takes the
+//! method that reads no lost page: RMW if a lost strip does not change, so that the parity continues to hold it; RCW if it changes, or if the parity
+//! is lost. If neither is possible, as more is lost than one parity can replace, the data are written and the parity counts as lost, so that nothing
+//! wrong is ever computed from it. Lost old content of which the host overwrites a part is computed first. A strip whose allocation fails is held by
+//! the parity; a parity whose allocation fails is left out.
 
 use crate::parts::bits::{self, Bits};
 use crate::parts::stripe::{Guard, Losses, Stripe, Sum};
@@ -115,7 +115,7 @@ impl<M: StripeMap> Raid<M> {
         Operation::background(kind, stripe, self.map.first(stripe), space)
     }
 
-    /// An operation that makes the parity anew of the newest versions.
+    /// An operation that recomputes the parity of the newest versions.
     pub fn commit(&self, stripe: StripeId) -> Operation {
         self.background(OperationKind::Commit, stripe, self.map.row(stripe).parity_bit())
     }
@@ -150,8 +150,8 @@ impl<M: StripeMap> Raid<M> {
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
-        if outcomes.unplaced != 0 {
-            return end_without(operation, outcomes.unplaced, stripe);
+        if outcomes.unallocated != 0 {
+            return end_without(operation, outcomes.unallocated, stripe);
         }
         match operation.kind {
             OperationKind::Read => self.read(operation, stripe, view, wave),
@@ -296,7 +296,7 @@ impl<M: StripeMap> Raid<M> {
         }
     }
 
-    /// Counts a delayed parity that was brought to flash.
+    /// Counts a deferred parity that was brought to flash.
     pub fn count_commit(&mut self) {
         self.updates.committed += 1;
     }
@@ -443,13 +443,13 @@ impl<M: StripeMap> Raid<M> {
     }
 }
 
-/// How a write or trim ends whose last wave found no place on the members `unplaced`: without these pages, if what the host wrote
+/// How a write or trim ends whose last wave could not be allocated on the members `unallocated`: without these pages, if what the host wrote
 /// can be read or computed all the same, and nothing becomes lost that was not (SPEC 0.1 e, 0.6); else it fails.
-pub fn end_without<R: Row>(operation: &Operation, unplaced: u64, stripe: &Stripe<R>) -> Step {
+pub fn end_without<R: Row>(operation: &Operation, unallocated: u64, stripe: &Stripe<R>) -> Step {
     let row = &stripe.row;
     let (written, trimmed) = if operation.kind == OperationKind::Trim { (0, operation.strips) } else { (operation.strips, 0) };
     let programmed = written | operation.restored;
-    let missing = bits::of(Bits(programmed).filter(|strip| unplaced & row.members(1 << strip) != 0));
+    let missing = bits::of(Bits(programmed).filter(|strip| unallocated & row.members(1 << strip) != 0));
     let mut after = *stripe;
     // Only RMW leaves the strips dirty that it does not change; and without a method there is no parity.
     let keeps_others = matches!(operation.method, Method::Rmw | Method::None);
@@ -459,7 +459,7 @@ pub fn end_without<R: Row>(operation: &Operation, unplaced: u64, stripe: &Stripe
         current: stripe.lost.current & !(programmed | trimmed) | missing,
         base: stripe.lost.base & after.dirty,
         copy: stripe.lost.copy & after.dirty,
-        parity: operation.method == Method::None || unplaced & row.parity_bit() != 0,
+        parity: operation.method == Method::None || unallocated & row.parity_bit() != 0,
     };
     if stripe.may_become(&after, written) { Step::Done } else { Step::Failed(Failure::NoSpace) }
 }

@@ -1,8 +1,8 @@
-//! What a repair does for a stripe after failures, whatever guards its dirty strips: the tables of SPEC 0.6 (RAID), 1.7 (MCR) and 4.4 (PPC).
+//! Repair of a stripe after failures, whatever guards its dirty strips: the tables of SPEC 0.6 (RAID), 1.7 (MCR) and 4.4 (PPC).
 //!
-//! One repair does one thing, and the next one what is left. First the parity is made anew where it is of no use to the clean strips, if what is lost
-//! of the data is there all the same: this makes up for a lost parity and for lost bases, and for lost copies that find no mirror chip. Else one strip is
-//! brought back, from what the parity covers, from NVRAM or from its copy; last, a copy from its strip.
+//! Each repair takes one action, and further repairs the next ones. First, if the parity no longer protects the clean strips but all current data
+//! are available, the parity is recomputed: this replaces a lost parity, lost bases, and lost copies for which there is no mirror chip. Otherwise one
+//! strip is rebuilt, from the pages that the parity covers, from NVRAM or from its copy. Copies are rebuilt last, from their strips.
 
 use crate::parts::bits::{self, Bits};
 use crate::parts::raid::{Raid, waits_for_reads};
@@ -14,9 +14,9 @@ use flashraid_vocabulary::{Cause, MemberPage, PageOperation, Sources, StripeId, 
 /// What a repair does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RepairAction {
-    /// Nothing: there is nothing lost, or nothing that can be brought back.
+    /// Nothing: there is nothing lost, or nothing that can be rebuilt.
     None,
-    /// Nothing, for want of room.
+    /// Nothing, for lack of space.
     NoSpace,
     /// Makes the parity anew, and with it the dirty strips that are lost, which it takes from their guard.
     Parity,
@@ -70,8 +70,8 @@ pub fn damage<R: Row>(stripe: &Stripe<R>, view: &dyn View) -> Damage {
 }
 
 impl<M: StripeMap> Raid<M> {
-    /// The operation that repairs a damaged stripe (`Scheme::repair`). A copy to the mirror chip has room for the parity too, if there is any, in case
-    /// that the mirror chip has none. Where there is no room at all, what it would need.
+    /// The operation that repairs a damaged stripe (`Scheme::repair`). A copy to the mirror chip has space for the parity too, if there is any, in case
+    /// that the mirror chip has none. Where there is no space at all, what it would need.
     pub fn repair(&self, number: StripeId, stripe: &Stripe<M::Row>, view: &dyn View) -> Operation {
         let mut action = next_repair(stripe, |page| view.can_allocate(page), view);
         if action == RepairAction::NoSpace {
@@ -98,7 +98,7 @@ impl<M: StripeMap> Raid<M> {
         view: &dyn View,
         wave: &mut Wave,
     ) -> (Step, bool) {
-        if outcomes.unplaced != 0 {
+        if outcomes.unallocated != 0 {
             return (Step::Failed(Failure::NoSpace), false);
         }
         if operation.step == 0 {
@@ -117,7 +117,7 @@ impl<M: StripeMap> Raid<M> {
                     wave.operations.push(self.whole_read(stripe.row.data(strip), Version::Current, Cause::Rebuild));
                 }
             }
-        } else if outcomes.unplaced_copies != 0 {
+        } else if outcomes.unallocated_copies != 0 {
             // The mirror chip died under the repair, or is full: the parity takes its place.
             let has_place = operation.space & stripe.row.parity_bit() != 0;
             if !has_place || stripe.lost.current != 0 {

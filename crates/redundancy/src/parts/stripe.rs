@@ -1,18 +1,18 @@
-//! The state of a stripe, and the one rule by which what is lost of it comes back.
+//! The state of a stripe, and the one rule that recovers its lost pages.
 //!
-//! A strip is *dirty* if it has changed since the parity on flash was made. That parity covers the *base* of a dirty strip (the version that it was
-//! made of; zero if there was none) and the current version of every other, *clean* one. What a scheme does about dirty strips is their *guard*:
+//! A strip is *dirty* if it has changed since the parity on flash was computed. That parity covers the *base* of a dirty strip (the version from which
+//! it was computed; zero if there was none) and the current version of every other, *clean* strip. A scheme protects dirty strips by a *guard*:
 //!
 //! ```text
 //! parity  = XOR of base_i, i dirty, and current_i, i clean
 //! copy_i  = current_i, i dirty                                  Guard::Copy    (CR5M, SPEC 1.2)
-//! delayed = XOR of current_i, i dirty                           Guard::Delayed (PPC, and FPC with all strips dirty, SPEC 4.2)
+//! deferred = XOR of current_i, i dirty                          Guard::Deferred (PPC, and FPC with all strips dirty, SPEC 4.2)
 //! ```
 //!
-//! RAID-4 and RAID-5 have no dirty strips; FRA guards them by nothing (`Guard::None`), and where a base is erased its parity is void.
+//! RAID-4 and RAID-5 have no dirty strips. FRA has no guard (`Guard::None`), and its parity is void once a base is erased.
 //!
-//! So a lost clean strip is the XOR of the parity and of what that covers of the others; a lost dirty strip is what its guard says. Everything that
-//! is read is a sum of versions that these lines make equal to what is wanted (`Sum`).
+//! So a lost clean strip is the XOR of the parity and of the versions that it covers of the other strips; a lost dirty strip is recovered from its
+//! guard. A recovery reads a set of versions whose XOR, by these equations, is the lost content (`Sum`).
 
 use crate::parts::bits::{self, Bits};
 use crate::stripe_map::Row;

@@ -22,10 +22,10 @@ impl UpdateRule {
         needs: None,
         only_in_gc: false,
         draws: Draws::Words,
-        about: "How partial-stripe writes compute the parity: by whatever needs fewer pre-reads (a tie goes to rcw), \
-                or always by read-modify-write, or always by reconstruct write. Pre-reads are counted by the numbers of strips alone, as if \
-                all strips had been written and whole pages changed: a strip that was never written is read from nowhere and still \
-                counts, and the read of a page of which only a part is written does not count.",
+        about: "How a partial-stripe write computes the parity: fewest chooses the method with fewer pre-reads (rcw on a tie), rmw always uses \
+                read-modify-write, rcw always uses reconstruct write. The choice counts strips only, as if all strips had been written before \
+                and whole pages changed: a strip that was never written needs no read but counts, and the update read of a partly \
+                written page does not count.",
     };
 
     /// The rule that the user asked for.

@@ -10,7 +10,7 @@ use flashraid_vocabulary::Priority;
 /// Copying. Its window is the number of pages that are copied at once.
 pub const ORDER: Order = Order {
     name: "copy",
-    about: "Lost pages are read from another copy, rebuild_window of them at once, at low priority.",
+    about: "Reads lost pages from another copy, rebuild_window of them at a time, at low priority.",
     window: 8,
     paced: false,
     priority: Priority::Rebuild,
@@ -22,6 +22,6 @@ fn keeps_copies(entry: &Entry) -> Result<(), String> {
     keeps_redundancy(entry)?;
     match entry.redundancy {
         Redundancy::Copies => Ok(()),
-        _ => Err(format!("{} keeps a parity: what is lost has to be computed of several strips", entry.name)),
+        _ => Err(format!("{} has parity, so a lost page must be computed from several strips", entry.name)),
     }
 }

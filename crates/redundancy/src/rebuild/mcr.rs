@@ -12,7 +12,7 @@ use flashraid_vocabulary::Priority;
 /// MCR. Its window is the buffer, in pages.
 pub const ORDER: Order = Order {
     name: "mcr",
-    about: "Mirroring-assisted: as dor, in two rounds; strips that have a copy on a mirror chip are copied in the second one.",
+    about: "Mirroring-assisted: as dor, but in two rounds; strips that have a copy on a mirror chip are copied in the second round.",
     window: 8,
     paced: true,
     priority: Priority::Host,
@@ -24,5 +24,5 @@ fn mirrors_strips(entry: &Entry) -> Result<(), String> {
     if entry.redundancy == Redundancy::Parity && entry.mirror_chips > 0 {
         return Ok(());
     }
-    Err(format!("{} has no strips that are copied on mirror chips and none that are not, to rebuild in two phases", entry.name))
+    Err(format!("{} has no mirror chips, from which mcr copies in its second round", entry.name))
 }

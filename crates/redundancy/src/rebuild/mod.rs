@@ -1,14 +1,14 @@
-//! Orders of rebuild: in which order, how many at a time and how urgently damaged stripes are repaired. How one stripe is repaired is
-//! its scheme's to say (`Scheme::damage`, `Scheme::repair`), so each order works with every scheme that it suits.
+//! Rebuild orders: the order, number and priority of repairs of damaged stripes. The scheme defines how one stripe is repaired
+//! (`Scheme::damage`, `Scheme::repair`), so each order works with every scheme that it suits.
 //!
-//! A rebuild goes round the stripes and repairs those that are damaged when it comes to them: what is lost is judged by the state of that
-//! moment, not by a list made at the failure, since host writes repair stripes, and change what others need, meanwhile (SPEC 1.7). After
+//! A rebuild cycles through the stripes and repairs those that are damaged when it reaches them: it looks at the state of that moment,
+//! not at a list made at the failure, since host writes meanwhile repair stripes and change what others need (SPEC 1.7). After
 //! each round that repaired anything another one follows, so that the rebuild ends with a round that found nothing to do. A round costs a look at
 //! each stripe; it takes no simulated time where nothing is damaged.
 //!
-//! Want of room: a stripe whose repair finds no free page in the member where it goes (`Damage::NoSpace`) is passed over, and the rebuild
-//! rests when nothing else is left. It remembers which members (or planes, if each is a space of its own) were full, and goes on from where it stood when one of them has room: a
-//! page of room thus costs a walk to the next damaged stripe, not a round.
+//! Lack of space: a stripe whose repair finds no free page in the member where it goes (`Damage::NoSpace`) is passed over, and the rebuild
+//! rests when nothing else is left. It remembers which members (or planes, if each is a space of its own) were full, and goes on from where it stood when one of them has space: a
+//! free page thus costs a walk to the next damaged stripe, not a round.
 
 mod copy;
 mod dor;
@@ -63,7 +63,7 @@ pub fn default_order(entry: &Entry) -> Option<&'static Order> {
 /// Suits every scheme that keeps anything beside the data.
 fn keeps_redundancy(entry: &Entry) -> Result<(), String> {
     match entry.redundancy {
-        Redundancy::None => Err(format!("{} keeps nothing beside the data from which a lost page could be rebuilt", entry.name)),
+        Redundancy::None => Err(format!("{} has no redundancy from which a lost page could be rebuilt", entry.name)),
         Redundancy::Copies | Redundancy::Parity => Ok(()),
     }
 }
@@ -92,9 +92,9 @@ pub struct Rebuild {
     /// Full places for which stripes wait that this round has passed over: a page for each.
     passed_over: Vec<MemberPage>,
     /// Full places for which stripes wait that earlier rounds have passed over, and those of pages that lost their place since. If there are any,
-    /// all else is repaired, and the walk goes on only while there is room in one of them.
+    /// all else is repaired, and the walk goes on only while there is space in one of them.
     waits_for: Vec<MemberPage>,
-    /// There is none.
+    /// There is no space in any of them.
     rests: bool,
 }
 
@@ -119,7 +119,7 @@ impl Rebuild {
         }
     }
 
-    /// Something has failed: goes round again from the first stripe, also if it was on its way. Repairs under way go on.
+    /// Something has failed: starts over from the first stripe, also if it was on its way. Repairs in progress go on.
     pub fn failed(&mut self) {
         (self.runs, self.position, self.left, self.rounds) = (true, 0, self.stripes, 0);
         (self.again, self.rests) = (false, false);
@@ -127,8 +127,8 @@ impl Rebuild {
         self.waits_for.clear();
     }
 
-    /// An operation has left this page without a place, and so lost (`Outcomes::unplaced`): it is repaired when there is room.
-    pub fn unplaced(&mut self, page: MemberPage, view: &dyn View) {
+    /// An operation has left this page without a place, and so lost (`Outcomes::unallocated`): it is repaired when there is space.
+    pub fn unallocated(&mut self, page: MemberPage, view: &dyn View) {
         if !self.runs {
             (self.runs, self.left) = (true, self.stripes);
             self.waits_for.push(page);
@@ -139,7 +139,7 @@ impl Rebuild {
         if self.waits_for.is_empty() {
             note_full(&mut self.passed_over, page, view);
         } else {
-            // The walk goes on for it, too; at once, if there is room by now.
+            // The walk goes on for it, too; at once, if there is space by now.
             note(&mut self.waits_for, page, view);
         }
     }
@@ -151,12 +151,12 @@ impl Rebuild {
         }
     }
 
-    /// Whether nothing is left to repair, or only what waits for room (`waits_for_slot`): then it goes on by itself when there is some.
+    /// Whether nothing is left to repair, or only what waits for space (`waits_for_slot`): then it goes on by itself when there is some.
     pub fn is_done(&self) -> bool {
         !self.runs || self.rests && self.under_way.is_empty()
     }
 
-    /// Whether something stays lost until there is room for it.
+    /// Whether something stays lost until there is space for it.
     pub fn waits_for_slot(&self) -> bool {
         !self.waits_for.is_empty()
     }
@@ -192,7 +192,7 @@ impl Rebuild {
         Some(scheme.repair(stripe, view))
     }
 
-    /// Ends a round in which every stripe was looked at and nothing is under way any more; prepares the next one, if there is one.
+    /// Ends a round in which every stripe was looked at and nothing is in flight any more; prepares the next one, if there is one.
     fn end_round(&mut self) {
         let must_follow = self.leaves_copies() | std::mem::take(&mut self.again);
         self.rounds = self.rounds.saturating_add(1);
@@ -211,14 +211,14 @@ impl Rebuild {
     }
 }
 
-/// Notes where a page waits for room, if there is none.
+/// Notes where a page waits for space, if there is none.
 fn note_full(full: &mut Vec<MemberPage>, page: MemberPage, view: &dyn View) {
     if !view.can_allocate(page) {
         note(full, page, view);
     }
 }
 
-/// Notes where a page is to find room, once for all pages of that place.
+/// Notes where a page waits for space, once for all pages of that space.
 fn note(places: &mut Vec<MemberPage>, page: MemberPage, view: &dyn View) {
     if !places.iter().any(|other| view.space_of(*other) == view.space_of(page)) {
         places.push(page);

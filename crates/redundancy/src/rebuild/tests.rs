@@ -191,7 +191,7 @@ impl Run {
         self.rebuild.ended(&operation, 1);
     }
 
-    /// Until nothing starts and nothing is under way.
+    /// Until nothing starts and nothing is in flight.
     fn finish(&mut self) -> Vec<u32> {
         loop {
             self.offer();
@@ -312,7 +312,7 @@ fn what_finds_no_room_waits_for_it_and_holds_up_nothing_else() {
         assert!(!run.rebuild.is_done());
         run.end_one();
     }
-    // Stripes 4 and 6 were all; it is noticed as soon as there is room again.
+    // Stripes 4 and 6 were all; it is noticed as soon as there is space again.
     assert!(run.offer().is_empty() && run.rebuild.waits_for_slot());
     run.room.0[0] += 1;
     assert!(run.offer().is_empty() && run.rebuild.is_done() && !run.rebuild.waits_for_slot());
@@ -328,7 +328,7 @@ fn what_waits_for_room_and_is_repaired_by_others_is_forgotten() {
     assert!(run.finish().is_empty() && run.rebuild.is_done() && !run.rebuild.waits_for_slot());
 }
 
-/// What waits for room holds up nothing that fails later and has room.
+/// What waits for space holds up nothing that fails later and has space.
 #[test]
 fn a_later_failure_is_repaired_while_others_wait_for_room() {
     let mut scheme = Damaged::new(&[(1, Compute)]);
@@ -350,7 +350,7 @@ fn pages_without_a_place_are_repaired_when_there_is_room() {
     assert_eq!(run.finish(), [5]);
     run.room = Room([0, 9]);
     run.scheme.damage[3] = Compute;
-    run.rebuild.unplaced(MemberPage::new(0, 0), &run.room);
+    run.rebuild.unallocated(MemberPage::new(0, 0), &run.room);
     assert!(run.offer().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_slot());
     run.room = Room([1, 9]);
     assert_eq!(run.finish(), [3]);
@@ -361,14 +361,14 @@ fn pages_without_a_place_are_repaired_when_there_is_room() {
     assert_eq!(run.offer(), [7]);
     run.room = Room([0, 9]);
     run.scheme.damage[2] = Compute;
-    run.rebuild.unplaced(MemberPage::new(0, 0), &run.room);
+    run.rebuild.unallocated(MemberPage::new(0, 0), &run.room);
     assert_eq!(run.finish(), [7]);
     assert!(run.rebuild.waits_for_slot());
     run.room = Room([1, 9]);
     assert_eq!(run.finish(), [2]);
 }
 
-/// Also where there is room again when the page is known to be lost.
+/// Also where there is space again when the page is known to be lost.
 #[test]
 fn a_page_without_a_place_is_repaired_while_others_wait_for_room() {
     let mut run = Run::new("dor", 8, Damaged::new(&[(1, Compute)]));
@@ -376,7 +376,7 @@ fn a_page_without_a_place_is_repaired_while_others_wait_for_room() {
     run.room = Room([0, 9]);
     assert!(run.finish().is_empty() && run.rebuild.is_done() && run.rebuild.waits_for_slot());
     run.scheme.damage[4] = Compute;
-    run.rebuild.unplaced(MemberPage::new(1, 4), &run.room);
+    run.rebuild.unallocated(MemberPage::new(1, 4), &run.room);
     assert_eq!(run.finish(), [4]);
     assert!(run.rebuild.is_done() && run.rebuild.waits_for_slot());
     run.room = Room([1, 9]);
@@ -441,6 +441,6 @@ fn orders_suit_schemes_that_have_what_they_need() {
     let defaults = ["raid1", "raid5", "cr5m"].map(|scheme| default_order(find(scheme).unwrap()).unwrap().name);
     assert_eq!(defaults, ["copy", "dor", "mcr"]);
     let refusal = (find_order("copy").unwrap().suits)(find("raid5").unwrap());
-    assert_eq!(refusal, Err("raid5 keeps a parity: what is lost has to be computed of several strips".into()));
+    assert_eq!(refusal, Err("raid5 has parity, so a lost page must be computed from several strips".into()));
     assert!(find_order("raid").is_none());
 }

@@ -1,12 +1,12 @@
-//! Delayed full parities in an NVRAM cache (FPC).
+//! Deferred parity with a full parity cache in NVRAM (FPC).
 //!
-//! Idea: a write computes the stripe's new parity as RAID-5 does, with the same pre-reads, but leaves it in NVRAM, where the next writes of the
-//! stripe find it; flash gets it when the entry is wanted for another stripe. That saves parity programs, and no pre-reads. The overhead is NVRAM. As
-//! NVRAM holds a whole parity, no old version is needed for recovery.
+//! Idea: a write computes the stripe's new parity as RAID-5 does, with the same pre-reads, but keeps it in NVRAM, where later writes of the
+//! stripe update it. The parity is written to flash when its entry is evicted for another stripe. This saves parity programs, but no pre-reads. The
+//! overhead is NVRAM. As NVRAM holds the whole parity, recovery needs no old versions.
 //! Source: K. M. Greenan, D. D. E. Long, E. L. Miller, T. Schwarz, A. Wildani, "Building Flexible, Fault-Tolerant Flash-Based Storage Systems", HotDep
 //! 2009, as the PPC paper measures it (S. Im, D. Shin, IEEE Transactions on Computers 60(1), 2011, sections 3.3 and 5). Rules: SPEC 4.6.
-//! Departures: those of PPC (`ppc.rs`). The read of the old parity is charged even if NVRAM has it, as in the paper, unless
-//! `fpc_cached_parity_free` says otherwise.
+//! Departures: those of PPC (`ppc.rs`). The old parity is read from flash even if NVRAM holds it, as in the paper, unless
+//! `fpc_cached_parity_free` is set.
 
 use crate::parts::deferred::{DeferredParity, MOST_MEMBERS, Next, PARITY_CACHE_BYTES, Rule};
 use crate::parts::parity_cache::Replacement;
@@ -21,7 +21,7 @@ use flashraid_vocabulary::SemivalidAction;
 pub const ENTRY: Entry = Entry {
     name: "fpc",
     title: "FPC (full parity cache)",
-    about: "RAID-5 whose parities are delayed as a whole in NVRAM. Costs one member's capacity, NVRAM, and pre-reads for small writes.",
+    about: "RAID-5 with deferred parity: NVRAM holds the whole parity until it is committed. Overhead: one member's capacity, NVRAM, and pre-reads for small writes.",
     protects: Protects::Member,
     has_window: false,
     redundancy: Redundancy::Parity,
@@ -44,7 +44,7 @@ const CACHED_PARITY_FREE: Parameter = Parameter {
     needs: Some(("update = fewest or rmw", |build| build.choice(&UpdateRule::PARAMETER) != Ok("rcw"))),
     only_in_gc: false,
     draws: Draws::Words,
-    about: "Whether a read-modify-write reads no old parity if the cache has it; else flash is read all the same, as in the paper.",
+    about: "Whether a read-modify-write skips the read of the old parity if the parity cache holds it. With no, it reads the parity from flash, as in the paper.",
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
@@ -81,7 +81,7 @@ impl Rule for Fpc {
         Some(Sum { deferred: true, ..Sum::default() })
     }
 
-    /// There are none.
+    /// FPC has no bases.
     fn action(&self) -> SemivalidAction {
         SemivalidAction::Free
     }

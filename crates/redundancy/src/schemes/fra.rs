@@ -1,13 +1,13 @@
-//! Flash-aware redundancy array (FRA): parities made in idle time, without NVRAM.
+//! Flash-aware redundancy array (FRA): deferred parity, written in idle time, without NVRAM.
 //!
-//! Idea: a write programs its data alone and queues its stripe; when the stripe's members have nothing else to do, the parity is made anew of
-//! all its strips. A second address of each changed page notes the version that the old parity covers, and so that the parity is out of date. That
-//! saves pre-reads, and parity programs for what is written again soon. The overhead is safety: until the idle time nothing guards a changed strip, and
-//! as the noted versions are garbage to GC, the old parity is of no use to the other strips either once one of them is erased.
+//! Idea: a write programs only its data and queues its stripe. When the stripe's members are idle, the parity is recomputed from all
+//! strips. A second address in the map entry of each changed page records the version that the old parity covers, and thereby that the parity is out of
+//! date. This saves pre-reads, and parity programs for pages that are soon overwritten. The overhead is safety: until the parity is written nothing guards
+//! a changed strip, and as the recorded versions are garbage to GC, the old parity no longer protects the other strips once one of them is erased.
 //! Source: Y. Lee, S. Jung, Y. H. Song, "FRA: A Flash-Aware Redundancy Array of Flash Storage Devices", CODES+ISSS 2009, as the PPC paper describes
 //! it (S. Im, D. Shin, IEEE Transactions on Computers 60(1), 2011, section 3.3). Rules: SPEC 4.6.
-//! Departures: what the sources leave open. The oldest queued stripe is next, and waits for its own members alone. One with a lost page waits for its
-//! repair or for its next write. A write of which a page finds no place fails, as no parity is there that could hold it (SPEC 0.6 has one).
+//! Departures: what the sources leave open. The oldest queued stripe is next, and waits only for its own members. A stripe with a lost page waits for its
+//! repair or its next write. A write fails if the allocation of one of its pages fails, as there is no parity that could hold the data (in SPEC 0.6 there is).
 
 use crate::parts::bits::{self, Bits};
 use crate::parts::raid::{Raid, waits_for_reads};
@@ -26,8 +26,8 @@ use std::collections::VecDeque;
 pub const ENTRY: Entry = Entry {
     name: "fra",
     title: "FRA (parity in idle time)",
-    about: "RAID-5 whose parities are made in idle time, without NVRAM. Costs one member's capacity; until its parity is made, what was \
-            written is lost with its chip.",
+    about: "RAID-5 with deferred parity and without NVRAM: parities are written in idle time. Overhead: one member's capacity, and an exposure \
+            window: data written since the last parity update are lost if their chip fails.",
     protects: Protects::Member,
     has_window: true,
     redundancy: Redundancy::Parity,
@@ -47,32 +47,32 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     Ok(Box::new(Fra::new(Formula::on_device(build)?, build.page_bytes)))
 }
 
-/// What is noted of a stripe. `next` is what the operation that has it makes of it.
+/// The recorded state of a stripe; `next` is its state after the operation that holds the stripe.
 #[derive(Clone, Copy, Debug, Default)]
 struct Notes {
-    /// Strips that have changed since the parity was made.
+    /// Strips that have changed since the parity was computed.
     changed: u64,
-    /// Of these, those of which the version that the parity covers is still there.
+    /// Those of them whose version covered by the parity still exists.
     noted: u64,
     next_changed: u64,
     next_noted: u64,
-    /// A version that the parity covers was erased: it is of no use.
+    /// A version that the parity covers was erased, so the parity is useless.
     is_void: bool,
     is_queued: bool,
 }
 
-/// RAID-5 with parities in idle time.
+/// RAID-5 with parities written in idle time.
 #[derive(Clone, Debug)]
 pub struct Fra<M> {
     raid: Raid<M>,
     stripes: Vec<Notes>,
-    /// Stripes whose parity is out of date, the oldest first.
+    /// Stripes whose parity is out of date, oldest first.
     queue: VecDeque<StripeId>,
     counts: GuardCounts,
 }
 
 impl<M: StripeMap> Fra<M> {
-    /// Over the stripes of `map`.
+    /// FRA over the stripes of `map`.
     pub fn new(map: M, page_bytes: u32) -> Self {
         let stripes = map.stripes() as usize;
         Self {
@@ -87,7 +87,7 @@ impl<M: StripeMap> Fra<M> {
         &mut self.stripes[stripe.0 as usize]
     }
 
-    /// The stripe of an operation: changed strips are dirty, and nothing guards them.
+    /// The stripe of an operation: changed strips are dirty and have no guard.
     fn stripe(&self, operation: &Operation, view: &dyn View) -> Stripe<M::Row> {
         let Notes { changed, is_void, .. } = self.stripes[operation.stripe.0 as usize];
         Stripe { is_void, ..self.raid.stripe(operation, changed, Guard::None, view) }
@@ -102,7 +102,7 @@ impl<M: StripeMap> Fra<M> {
         if operation.space & stripe.row.parity_bit() != 0 {
             return self.raid.plan(operation, outcomes, stripe, |_| Method::FullStripe, view, wave); // the fill
         }
-        if outcomes.unplaced != 0 {
+        if outcomes.unallocated != 0 {
             return Step::Failed(Failure::NoSpace);
         }
         let merged = self.raid.merged(operation, &stripe.row, view);
@@ -127,7 +127,7 @@ impl<M: StripeMap> Fra<M> {
         Step::Last
     }
 
-    /// These strips change: the parity covers what they were, if it covers what they are. Returns those that it covers.
+    /// Records a change of these strips: the parity then covers their old versions, if it covered the current ones. Returns the strips whose current version it covered.
     fn note(&mut self, operation: &Operation, strips: u64, stripe: &Stripe<M::Row>, view: &dyn View) -> u64 {
         let covered = self.raid.written(&stripe.row, strips & !stripe.dirty, view);
         let notes = self.notes(operation.stripe);
@@ -151,16 +151,16 @@ impl<M: StripeMap> Fra<M> {
         Step::Done
     }
 
-    /// The parity covers the newest versions, or nothing is left to cover, when the operation ends.
+    /// When the operation ends, the parity covers the newest versions, or nothing is left to cover.
     fn forget(&mut self, operation: &Operation, stripe: &Stripe<M::Row>, wave: &mut Wave) {
         let notes = self.notes(operation.stripe);
         (notes.next_changed, notes.next_noted) = (0, 0);
         wave.changes.extend(Bits(notes.noted).map(|strip| Change::ReleaseBase(stripe.row.data(strip))));
     }
 
-    /// Makes the parity of the newest versions.
+    /// Computes and programs the parity of the newest versions.
     fn commit(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) -> Step {
-        if outcomes.unplaced != 0 {
+        if outcomes.unallocated != 0 {
             return Step::Failed(Failure::NoSpace);
         }
         if operation.step == 0 && (stripe.dirty == 0 || stripe.lost.current != 0) {
@@ -175,7 +175,7 @@ impl<M: StripeMap> Fra<M> {
         step
     }
 
-    /// An operation that had its stripe has ended.
+    /// An operation that held its stripe has ended.
     fn settle(&mut self, operation: &Operation) {
         let notes = self.notes(operation.stripe);
         let before = *notes;
@@ -209,7 +209,7 @@ impl<M: StripeMap> Fra<M> {
 }
 
 impl<M: StripeMap> GcAdvisor for Fra<M> {
-    /// A noted version is garbage.
+    /// A recorded version is garbage.
     fn rule(&self, _address: MemberPage) -> SemivalidAction {
         SemivalidAction::Free
     }
@@ -220,7 +220,7 @@ impl<M: StripeMap> Scheme for Fra<M> {
         &self.raid
     }
 
-    /// SPEC 4.6: each entry of the map has room for a second address.
+    /// SPEC 4.6: each entry of the map holds a second address.
     fn tables(&self, mapped_pages: u64) -> Vec<(&'static str, u64)> {
         vec![("page_map", 4 * mapped_pages), ("old_page_map", 4 * self.user_pages())]
     }
@@ -312,7 +312,7 @@ impl<M: StripeMap> Scheme for Fra<M> {
         true
     }
 
-    /// Pages that no parity covers; those that are lost already are not in danger any more.
+    /// Pages that no parity covers; pages already lost do not count.
     fn exposed(&self, stripe: StripeId, view: &dyn View) -> u64 {
         let Notes { changed, is_void, .. } = self.stripes[stripe.0 as usize];
         let row = self.raid.map().row(stripe);

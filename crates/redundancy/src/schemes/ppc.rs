@@ -1,26 +1,26 @@
-//! Delayed parity with a partial parity cache (PPC). `ca_ppc.rs` is the same with commit-cost-aware replacement.
+//! Deferred parity with a partial parity cache (PPC). `ca_ppc.rs` is the same with commit-cost-aware replacement.
 //!
-//! Idea: a write leaves the parity on flash alone. NVRAM holds the XOR of the strips that have changed since, which needs no pre-read of what
-//! did not; the superseded versions, which flash keeps anyway until it erases them, stay as semivalid pages that the old parity goes on covering for the
-//! sake of the other strips. That saves pre-reads and parity programs until the entry is wanted for another stripe, or a GC run is about to
-//! erase a semivalid page: then the parity is committed. The overhead is NVRAM, and flash for the semivalid pages.
+//! Idea: a write does not update the parity on flash. NVRAM holds the XOR of the strips that have changed since (the partial parity), so unchanged
+//! strips need no pre-read. The superseded versions, which flash keeps until it erases them anyway, remain as semivalid pages: the old parity still covers
+//! them, and with them protects the other strips. This saves pre-reads and parity programs. The parity is committed when its entry is evicted for another
+//! stripe or GC is about to erase a semivalid page. The overhead is NVRAM, and flash for the semivalid pages.
 //! Paper: S. Im, D. Shin, "Flash-Aware RAID Techniques for Dependable and High-Performance Flash Memory SSD", IEEE Transactions on Computers
 //! 60(1), 2011, section 4. Rules: SPEC 4.2 to 4.5 and 4.9. The paper's names: pi is `associated`, the old PPN the base, the PPPN the parity's page.
-//! What an update (section 4.2) and a commit (4.3) read is here. What the paper calls associated strips are dirty ones whose guard is NVRAM: which versions
-//! a lost page is the sum of (4.5) is in `parts::stripe`, repairs are in `parts::repair`. The course of updates and commits, the same for FPC, is in
-//! `parts::deferred`; which victim the cache takes (4.4) in `parts::parity_cache`.
+//! This file defines what an update (section 4.2) and a commit (4.3) read. The paper's associated strips are dirty strips whose guard is NVRAM.
+//! `parts::stripe` derives the versions whose XOR is a lost page (4.5), `parts::repair` plans repairs, `parts::deferred` runs updates and commits (shared with
+//! FPC), and `parts::parity_cache` chooses the victim of the cache (4.4).
 //!
 //! Departures, all of them also of FPC:
-//! - The victim of the cache is chosen in request order, also a stripe that is locked (SPEC 4.4: never one): so counts do not depend on timing. Its
-//!   commit waits for the stripe. By commit cost alone the victim would nearly always be the stripe that was updated last, as dear ones stay and one place goes
-//!   round: updates would run one after the other, and writes under load be slower by a tenth to a half than with LRU, in spite of fewer operations. So CA-PPC
+//! - The victim of the cache is chosen in request order and may be a locked stripe (SPEC 4.4: never), so that counts do not depend on timing. Its
+//!   commit waits for the stripe. By commit cost alone, the victim would nearly always be the stripe updated last: expensive entries stay, and one slot is
+//!   reused over and over. Updates would then be serialized, and writes under load 10 to 50 % slower than with LRU, despite fewer operations. So CA-PPC
 //!   spares the newest half of the cache (`spares_recent`).
-//! - A trim goes to its stripe at once and not through the write buffer (4.9 item 18), with the same effect. One that leaves nothing of its stripe
-//!   written drops entry, bases and parity; its place in the cache is the next one taken.
-//! - A flush of a stripe that waits for its repair does not wait (4.4, rebuild): it makes NVRAM cover the whole stripe, whatever is lost of it, and
-//!   the repair finds less to do. So does one without a replacement chip, instead of committing first.
-//! - The cost by which CA-PPC chooses counts strips that were never written, too, though a commit does not read them.
-//! - A commit whose parity finds no page, as its chip is dead and not replaced, drops the entry only if the stripe has lost nothing else.
+//! - A trim goes directly to its stripe instead of through the write buffer (4.9 item 18), with the same effect. A trim after which nothing of the stripe
+//!   is written drops the entry, the bases and the parity; the freed slot of the cache is the next one used.
+//! - A flush of a stripe that awaits repair does not wait (4.4, rebuild): it makes NVRAM cover the whole stripe, whatever is lost of it, and
+//!   less is left to repair. So does a flush without a replacement chip, instead of committing first.
+//! - The commit cost of CA-PPC counts strips that were never written, although a commit does not read them.
+//! - A commit that cannot allocate a page for its parity, as the chip is dead and not replaced, drops the entry only if the stripe has lost nothing else.
 
 use crate::parts::deferred::{DeferredParity, MOST_MEMBERS, Next, PARITY_CACHE_BYTES, Rule, entries};
 use crate::parts::parity_cache::Replacement;
@@ -34,8 +34,8 @@ use flashraid_vocabulary::SemivalidAction;
 pub const ENTRY: Entry = Entry {
     name: "ppc",
     title: "PPC (partial parity cache)",
-    about: "RAID-5 whose parities are delayed: NVRAM holds the XOR of the strips that changed, flash the old versions of these. Costs one member's \
-            capacity, NVRAM, and flash for old versions.",
+    about: "RAID-5 with deferred parity: NVRAM holds the XOR of the changed strips (the partial parity), and flash keeps their old versions. \
+            Overhead: one member's capacity, NVRAM, and flash for the old versions.",
     protects: Protects::Member,
     has_window: false,
     redundancy: Redundancy::Parity,
@@ -58,7 +58,8 @@ pub(super) const PPC_UPDATE: Parameter = Parameter {
     needs: None,
     only_in_gc: false,
     draws: Draws::Words,
-    about: "Which pages an update reads: the old versions of associated strips that change, or, if fewer, those that do not change.",
+    about: "Which pages an update reads: paper reads the old versions of the changing strips that the partial parity covers; min reads the covered \
+            strips that do not change if these are fewer.",
 };
 
 pub(super) const EARLY_RELEASE: Parameter = Parameter {
@@ -68,7 +69,7 @@ pub(super) const EARLY_RELEASE: Parameter = Parameter {
     needs: None,
     only_in_gc: false,
     draws: Draws::Words,
-    about: "Whether old versions become garbage as soon as all strips are associated, or at the commit.",
+    about: "Whether old versions become garbage as soon as the partial parity covers all strips; with no, they become garbage at the commit.",
 };
 
 const MOVE: &str = "move";
@@ -80,17 +81,17 @@ pub(super) const GC_SEMIVALID: Parameter = Parameter {
     needs: None,
     only_in_gc: true,
     draws: Draws::OneOf(&["commit", "commit", MOVE]),
-    about: "What a collection does about semivalid pages of its victim: commit their stripes, or move them like valid pages.",
+    about: "How GC handles semivalid pages of its victim block: it commits their stripes, or moves the pages like valid ones.",
 };
 
-/// PPC over the stripes of `map`. `replacement` says how victims of the cache are chosen.
+/// PPC over the stripes of `map`. `replacement` is the rule that chooses victims of the cache.
 pub fn over(map: impl StripeMap, build: &Build, replacement: Replacement) -> Result<Box<dyn Scheme>, ParameterError> {
-    // Each entry may pin one page in a member (SPEC 4.2). Members that do not even hold their own pages are refused for that.
-    let (entries, room) = (entries(build, map.stripes())?, build.pages_held.checked_sub(build.pages_per_member));
-    if let Some(room) = room.filter(|room| entries > *room) {
-        let most = u64::from(room) * u64::from(build.page_bytes);
+    // Each entry may pin one page in a member (SPEC 4.2). Members that cannot hold their own pages are refused elsewhere.
+    let (entries, space) = (entries(build, map.stripes())?, build.pages_held.checked_sub(build.pages_per_member));
+    if let Some(space) = space.filter(|space| entries > *space) {
+        let most = u64::from(space) * u64::from(build.page_bytes);
         let text = format!(
-            "{}: members have room for {room} semivalid pages, one an entry; the largest that fits is {most}",
+            "{}: members have space for {space} semivalid pages, one for each entry: allowed is at most {most}",
             PARITY_CACHE_BYTES.name
         );
         return Err(ParameterError(text));
@@ -128,8 +129,8 @@ impl Rule for Ppc {
         Next { sum, reads_parity: false, associated, keeps_bases: !self.releases_early || associated != stripe.all() }
     }
 
-    /// SPEC 4.4, commit (section 4.3): what NVRAM holds and, with half of the strips associated or more, the other strips, else the old parity and the
-    /// old versions; the other way round if something of that is lost.
+    /// SPEC 4.4, commit (section 4.3): the partial parity and, if at least half of the strips are associated, the other strips; else the partial parity,
+    /// the old parity and the old versions. If pages that this needs are lost, the other way.
     fn commit<R: Row>(&self, stripe: &Stripe<R>) -> Option<Sum> {
         let many = Sum { current: stripe.all() & !stripe.dirty, deferred: true, ..Sum::default() };
         let few = Sum { base: stripe.dirty, parity: true, deferred: true, ..Sum::default() };

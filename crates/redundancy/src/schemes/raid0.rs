@@ -1,7 +1,7 @@
 //! Striping without redundancy (RAID-0).
 //!
-//! Idea: page l of the host lies on member l mod n, so that requests spread over all members. No redundancy, no overhead: what the
-//! other schemes are measured against.
+//! Idea: host page l lies on member l mod n, so that requests spread over all members. It has no redundancy and no overhead, and is the
+//! baseline for the other schemes.
 //! Source: D. A. Patterson, G. Gibson, R. H. Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988, gives
 //! the family; SPEC 0.2 (layout), 0.3 (sub-page writes), 0.6 (what the papers call no-RAID).
 //! The rules are in `parts::copies`, with one copy.
@@ -14,7 +14,7 @@ use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme,
 pub const ENTRY: Entry = Entry {
     name: "raid0",
     title: "RAID-0 (striping)",
-    about: "Pages dealt out to the members in turn. Costs nothing and survives nothing.",
+    about: "Pages striped over the members in turn. No overhead, and no protection.",
     protects: Protects::None,
     has_window: false,
     redundancy: Redundancy::None,

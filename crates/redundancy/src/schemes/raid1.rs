@@ -1,13 +1,13 @@
 //! Mirroring over two halves of the members (RAID-1).
 //!
-//! Idea: page l of the host lies twice, on member l mod h of the first half and on its twin h + l mod h in the second (h = n/2), at
-//! the same local page. Writes program both, reads take the copy whose die has less to do. Costs half of the capacity and one
-//! program more for each page written, and never a pre-read.
+//! Idea: host page l is stored twice, on member l mod h of the first half and on its twin h + l mod h in the second (h = n/2), at
+//! the same local page. Writes program both copies; reads take the copy whose die is less busy. The overhead is half of the capacity and
+//! one more program for each page written, but no pre-reads.
 //! Source: D. A. Patterson, G. Gibson, R. H. Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988;
 //! SPEC 0.6, CR1 (halves, write both, read the less busy one), 0.1 b (the lock is on the pair of copies). The rules are in
 //! `parts::copies`, with two copies.
-//! Departures: both copies are `Current`, each of its own member page, since either serves reads. "Less busy" counts the page
-//! operations in service and queued at the copy's die; equally busy copies take turns.
+//! Departures: both copies are `Current`, each of its own member page, since either serves reads. "Less busy" compares the page
+//! operations in service and queued at each copy's die; equally busy copies take turns.
 
 use crate::parts::copies::{Copies, LeastBusy};
 use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme, WriteBuffer};
@@ -16,7 +16,7 @@ use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme,
 pub const ENTRY: Entry = Entry {
     name: "raid1",
     title: "RAID-1 (mirrored halves)",
-    about: "Each page on two members, one in each half; reads go to the less busy copy. Costs half of the capacity.",
+    about: "Each page on two members, one in each half of the device; reads go to the less busy copy. Overhead: half of the capacity, and a second program for each page.",
     protects: Protects::Member,
     has_window: false,
     redundancy: Redundancy::Copies,

@@ -1,7 +1,7 @@
 //! Block-level striping with one parity member (RAID-4).
 //!
-//! Idea: N = n - 1 data strips form a stripe with the XOR of them, which always lies on the last member. Any one lost member is
-//! the XOR of the others. Small writes pay for the parity with pre-reads, and every one of them programs the same member, which
+//! Idea: N = n - 1 data strips and their XOR, the parity, form a stripe; the parity always lies on the last member. Any one lost member is
+//! the XOR of the others. Small writes need pre-reads for the parity, and all of them program the same member, which
 //! wears fastest and limits the write rate.
 //! Source: D. A. Patterson, G. Gibson, R. H. Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988, section
 //! on level 4; SPEC 0.2 (layout) and 0.6, CR4 (same update rules as CR5). The rules are in `parts::raid`; this is raid5 with another layout (`layout = last_member`).
@@ -16,7 +16,7 @@ use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme,
 pub const ENTRY: Entry = Entry {
     name: "raid4",
     title: "RAID-4 (parity member)",
-    about: "Stripes with parity, which is always on the last member. Costs one member, pre-reads for small writes, and that member's wear.",
+    about: "Striping with parity on the last member. Overhead: one member's capacity, and pre-reads for small writes; the parity member wears fastest.",
     protects: Protects::Member,
     has_window: false,
     redundancy: Redundancy::Parity,

@@ -1,8 +1,8 @@
 //! Block-level striping with rotating parity (RAID-5).
 //!
-//! Idea: N = n - 1 data strips form a stripe with the XOR of them; the parity moves by one member from stripe to stripe, so that
-//! its programs load and wear all members alike. Any one lost member is the XOR of the others. Small writes pay for the parity
-//! with pre-reads.
+//! Idea: N = n - 1 data strips and their XOR, the parity, form a stripe; the parity moves by one member from stripe to stripe, so that
+//! its programs load and wear all members equally. Any one lost member is the XOR of the others. Small writes need pre-reads for the
+//! parity.
 //! Source: D. A. Patterson, G. Gibson, R. H. Katz, "A case for redundant arrays of inexpensive disks (RAID)", SIGMOD 1988, section
 //! on level 5; SPEC 0.2 (left-asymmetric layout, which the figures of cr5m and ppc show) and 0.6, CR5 (full stripe without
 //! pre-reads; RMW if it needs strictly fewer pre-reads, else RCW). The rules are in `parts::raid`.
@@ -24,7 +24,7 @@ use flashraid_vocabulary::{GcAdvisor, Lpn, MemberPage, SemivalidAction, StripeId
 pub const ENTRY: Entry = Entry {
     name: "raid5",
     title: "RAID-5 (rotating parity)",
-    about: "Stripes with parity, which rotates over the members. Costs one member's capacity, and pre-reads for small writes.",
+    about: "Striping with parity that rotates over the members. Overhead: one member's capacity, and pre-reads for small writes.",
     protects: Protects::Member,
     has_window: false,
     redundancy: Redundancy::Parity,

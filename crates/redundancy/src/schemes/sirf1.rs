@@ -2,8 +2,8 @@
 //!
 //! Idea: the channels of one SSD form mirror groups, and each page has a copy in each of them. What distinguishes it from RAID-1 is that
 //! the FTL places the copies independently, each on whatever channel, chip, die and plane of its group is idle, so that a mapping entry
-//! holds one physical page number a group; and that page reads go round the groups. Costs all capacity but one group's, and as many more
-//! programs for each page written.
+//! holds one physical page number per group; and that page reads alternate between the groups. The overhead is the capacity of all groups
+//! but one, and as many more programs for each page written.
 //! Source: M. S. MacFadden, R. Shelby, T. Xie, "SIRF-1: Enhancing Reliability of Single Flash SSD through Internal Mirroring for
 //! Mission-Critical Mobile Applications", section III; SPEC 2.4 (algorithms), 2.7 (rulings), 0.1 b (one lock for all copies of a page).
 //! The rules of copies that have nothing to do with all this are in `parts::copies`, shared with RAID-1. Placement and GC are
@@ -11,8 +11,8 @@
 //! Departures: a program that finds no unit of its group idle takes the first that becomes so, where SSDsim binds it to the channel with
 //! the shortest queue when it is issued. Where SPEC 2.7 ruling 6 compares chips, the LUNs (dies, unless the device serves a chip
 //! as a whole) are compared, and programs that any unit of the group may take count nowhere.
-//! Beware of turns: pages written in a row go round the channels, and reads in a row go round the groups. With an even number of channels in
-//! a group the two fall in step, and such reads use every other channel only; `read = least_busy` does not.
+//! Note: consecutive page writes rotate over the channels, and consecutive reads over the groups. With an even number of channels in a
+//! group the two rotations are in step, and such reads use only every other channel; `read = least_busy` avoids this.
 
 use crate::parts::copies::{Copies, Steering};
 use crate::{Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer};
@@ -25,7 +25,7 @@ const GROUPS: Parameter = Parameter {
     needs: None,
     only_in_gc: false,
     draws: Draws::OneOf(&["2", "2", "3"]),
-    about: "Mirror groups into which the channels are divided, with a copy of each page in each; 1 is an SSD without mirror.",
+    about: "Number of mirror groups into which the channels are divided. Each group holds a copy of each page; 1 disables mirroring.",
 };
 
 const READ: Parameter = Parameter {
@@ -35,8 +35,8 @@ const READ: Parameter = Parameter {
     needs: Some(("groups from 2", has_mirror)),
     only_in_gc: false,
     draws: Draws::Words,
-    about: "Which copy a page read takes: that of the group whose turn it is, or the one at which fewer operations are queued \
-            (at its array unit, then on its channel; a tie goes by turn).",
+    about: "Which copy a page read takes: round_robin takes that of the group whose turn it is; least_busy takes the one with fewer queued \
+            operations (at its LUN, then on its channel; ties are broken in turn).",
 };
 
 const FIRST_COPY: &str = "first_copy";
@@ -48,8 +48,8 @@ const COMPLETES: Parameter = Parameter {
     needs: Some(("groups from 2", has_mirror)),
     only_in_gc: false,
     draws: Draws::OneOf(&["all_copies", "all_copies", FIRST_COPY]),
-    about: "When a write is answered: with every copy programmed, or with the first. The latter is for sensitivity studies only: until \
-            the others follow, a failure may take an answered write.",
+    about: "When a write is acknowledged: once all copies are programmed, or once the first one is. The latter is for sensitivity studies only: \
+            until the other copies are programmed, a failure may lose an acknowledged write.",
 };
 
 fn has_mirror(build: &Build) -> bool {
@@ -60,7 +60,7 @@ fn has_mirror(build: &Build) -> bool {
 pub const ENTRY: Entry = Entry {
     name: "sirf1",
     title: "SIRF-1 (internal mirroring)",
-    about: "Each page in each of two groups of channels, placed independently; reads go round the groups. Costs half of the capacity.",
+    about: "Each page in each of two groups of channels, placed independently; reads alternate between the groups. Overhead: half of the capacity, and a second program for each page.",
     protects: Protects::Channel,
     has_window: false,
     redundancy: Redundancy::Copies,

@@ -32,8 +32,8 @@ impl Layout {
         needs: None,
         only_in_gc: false,
         draws: Draws::Words,
-        about: "Which member has a stripe's parity, and which its data, as in Linux md: the parity moves down from the last member (left), up from \
-                the first (right) or stays on the last; data strips fill the others in order (asymmetric) or begin behind the parity (symmetric).",
+        about: "Which members hold the parity and the data of a stripe, as in Linux md: the parity rotates from the last member down (left), from \
+                the first member up (right), or stays on the last member; data strips start at the first member (asymmetric) or at the member after the parity (symmetric).",
     };
 
     /// The layout that the user asked for.

@@ -153,9 +153,9 @@ impl Chained {
     /// A part of a written page is laid over the old page, which is read first; then both copies are programmed.
     fn write(&self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
         let copies = self.ring.copies(operation.first);
-        if outcomes.unplaced != 0 {
+        if outcomes.unallocated != 0 {
             // A copy without a page counts as lost, and is repaired later. One copy is enough to complete the write.
-            let is_placed = copies.iter().any(|copy| outcomes.unplaced >> copy.member.0 & 1 == 0);
+            let is_placed = copies.iter().any(|copy| outcomes.unallocated >> copy.member.0 & 1 == 0);
             return if is_placed { Step::Done } else { Step::Failed(Failure::NoSpace) };
         }
         if operation.step == 0 && operation.merge_strips != 0 && self.is_written(operation.first, view) {
@@ -188,7 +188,7 @@ impl Chained {
 
     /// Reads the copy that is left and programs the other.
     fn step_repair(&self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
-        if outcomes.unplaced != 0 {
+        if outcomes.unallocated != 0 {
             return Step::Failed(Failure::NoSpace);
         }
         // What is lost may have changed since `repair`: the operation waited for its lock.

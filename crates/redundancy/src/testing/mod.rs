@@ -1,7 +1,7 @@
 //! Schemes and a job for tests only, registered nowhere: they use the parts of the contract that no registered scheme uses yet.
 //!
 //! `DecidesInSecondStep` chooses its method when its data are programmed already, by the queues at that time.
-//! `CommitsAnotherFirst` puts the parity off for one stripe at a time and must commit it before it may put off another's.
+//! `CommitsAnotherFirst` defers the parity for one stripe at a time and must commit it before it may defer another's.
 //! `CopyWhenIdle` is a job that rewrites every page of a member which has nothing else to do.
 //! `chained` is the worked example of docs/writing-a-scheme.md, which shows the file as it is.
 

@@ -42,7 +42,7 @@ fn delays(course: &Course) -> Vec<String> {
         let named = named.into_iter().filter(|(_, bits)| !bits.is_empty()).map(|(name, bits)| name.to_string() + &bits);
         named.chain(sources.deferred.then(|| "delayed".to_string())).collect::<Vec<_>>().join(" ^ ")
     };
-    course.changes.iter().filter_map(|change| if let Change::Delay(_, sources) = change { Some(words(*sources)) } else { None }).collect()
+    course.changes.iter().filter_map(|change| if let Change::Defer(_, sources) = change { Some(words(*sources)) } else { None }).collect()
 }
 
 fn reads(course: &Course) -> usize {
@@ -284,7 +284,7 @@ fn trims() {
     let mut host = filled("ppc", &[]);
     let course = only(host.trim(1, 1));
     assert_eq!((course.waves.len(), course.end), (0, Step::Done));
-    assert_eq!(course.changes, [Change::Delay(page(4), Sources::default()), Change::Retire(page(1))]);
+    assert_eq!(course.changes, [Change::Defer(page(4), Sources::default()), Change::Retire(page(1))]);
     assert_eq!((host.flash.current(page(1)), host.flash.held(Version::Base), deferred(&host)), (None, 1, 0));
     host.check();
     // One read if the strip is associated.
@@ -550,16 +550,16 @@ fn tables() {
 fn caches_that_do_not_fit_are_refused() {
     let refused = |build: &Build, name: &str| find(name).unwrap().build(build).map(|_| ()).map_err(|error| error.to_string());
     let small = build(5, 100, &[("parity_cache_bytes", "4095")]);
-    let text = "parity_cache_bytes = 4095: the smallest that holds a parity is 4096, one page";
+    let text = "parity_cache_bytes = 4095: allowed is at least 4096, one page";
     assert_eq!(refused(&small, "ppc"), Err(text.to_string()));
     let tight = Build { pages_held: 107, ..build(5, 100, &[]) };
-    let text = "parity_cache_bytes: members have room for 7 semivalid pages, one an entry; the largest that fits is 28672";
+    let text = "parity_cache_bytes: members have space for 7 semivalid pages, one for each entry: allowed is at most 28672";
     assert_eq!(refused(&tight, "ca-ppc"), Err(text.to_string()));
     assert_eq!((refused(&tight, "fpc"), refused(&Build { pages_held: 108, ..tight.clone() }, "ppc")), (Ok(()), Ok(())));
     // What does not hold its own pages is refused by the rule of capacity, whatever the cache.
     assert_eq!(refused(&Build { pages_held: 99, ..tight.clone() }, "ppc"), Ok(()));
     assert_eq!(refused(&build(2, 100, &[]), "ppc"), Err("ppc needs at least 3 members; the device has 2".to_string()));
-    assert_eq!(refused(&build(33, 100, &[]), "fpc"), Err("fpc works on at most 32 members; the device has 33".to_string()));
+    assert_eq!(refused(&build(33, 100, &[]), "fpc"), Err("fpc supports at most 32 members; the device has 33".to_string()));
 }
 
 // ---- random requests ----

@@ -253,7 +253,7 @@ impl Flash {
         let mut delivered = BTreeMap::new();
         let mut computed = Vec::new();
         let mut programmed: Vec<(MemberPage, Version, bool, u64)> = Vec::new();
-        let mut unplaced = BTreeSet::new();
+        let mut unallocated = BTreeSet::new();
         let mut outcomes = Outcomes::default();
         if self.strikes_spare_others {
             self.strike = self.strike.filter(|(_, member, _)| !self.lost_elsewhere(*member));
@@ -305,10 +305,10 @@ impl Flash {
                 let content = content ^ if sources.deferred { self.deferred_at(LocalPage(operation.stripe.0)) } else { 0 };
                 let (version, bit) = (page_operation.version, 1 << page.member.0);
                 if version == Version::Current && self.dead.contains(&page.member) {
-                    outcomes.unplaced |= bit;
-                    unplaced.insert((page, version));
+                    outcomes.unallocated |= bit;
+                    unallocated.insert((page, version));
                 } else if version == Version::Copy && !self.has_mirror(page.member) {
-                    outcomes.unplaced_copies |= bit;
+                    outcomes.unallocated_copies |= bit;
                     continue;
                 }
                 programmed.push((page, version, page_operation.keep_base, content));
@@ -332,8 +332,8 @@ impl Flash {
                     let current =
                         |(page, version, ..): &&(MemberPage, Version, bool, u64)| (page.member, *version) == (member, Version::Current);
                     let placed: Vec<_> = programmed.iter().filter(current).map(|&(page, version, ..)| (page, version)).collect();
-                    outcomes.unplaced |= if placed.is_empty() { 0 } else { 1 << member.0 };
-                    unplaced.extend(placed);
+                    outcomes.unallocated |= if placed.is_empty() { 0 } else { 1 << member.0 };
+                    unallocated.extend(placed);
                 }
                 if wave.operations.iter().any(|done| done.action == Action::Read && done.address.member == member) {
                     operation = Operation { lock: operation.lock, ..decided };
@@ -343,7 +343,7 @@ impl Flash {
                     delivered.clear();
                     computed.clear();
                     programmed.clear();
-                    unplaced.clear();
+                    unallocated.clear();
                     outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
                     continue;
                 }
@@ -358,7 +358,7 @@ impl Flash {
                     read.clear();
                     delivered.clear();
                     programmed.clear();
-                    unplaced.clear();
+                    unallocated.clear();
                     outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
                     continue;
                 }
@@ -366,7 +366,7 @@ impl Flash {
                 if chip == DATA_CHIPS && !has_spare {
                     let known = programmed.len();
                     programmed.retain(|(page, version, ..)| (page.member, *version) != (member, Version::Copy));
-                    outcomes.unplaced_copies |= if programmed.len() < known { 1 << member.0 } else { 0 };
+                    outcomes.unallocated_copies |= if programmed.len() < known { 1 << member.0 } else { 0 };
                 }
             }
             match answer {
@@ -408,7 +408,7 @@ impl Flash {
             self.appear(page);
         }
         for (page, version, keep_base, content) in programmed {
-            let is_lost = unplaced.contains(&(page, version));
+            let is_lost = unallocated.contains(&(page, version));
             self.has_failed |= is_lost;
             let was_lost = if is_lost { !self.lost.insert((page, version)) } else { self.lost.remove(&(page, version)) };
             if keep_base && was_lost {
@@ -448,7 +448,7 @@ impl Flash {
                     }
                     continue;
                 }
-                Change::Delay(page, sources) => {
+                Change::Defer(page, sources) => {
                     let given =
                         (0..64).filter(|strip| sources.host >> strip & 1 == 1 && operation.kind != OperationKind::Trim).map(|strip| {
                             match operation.merge_strips >> strip & 1 {

@@ -37,15 +37,18 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     assert_eq!(refused("raid4", 2), "raid4 needs at least 3 members; the device has 2");
     assert_eq!(refused("raid5", 2), "raid5 needs at least 3 members; the device has 2");
     assert_eq!(refused("sirf1", 0), "sirf1 needs at least 1 member; the device has 0");
-    assert_eq!(refused("sirf1", 5), "groups = 2: groups of equally many members cannot be made of 5");
-    assert_eq!(build("sirf1", 8, &[("groups", "3")]).unwrap_err(), "groups = 3: groups of equally many members cannot be made of 8");
+    assert_eq!(refused("sirf1", 5), "groups = 2: the device has 5 members, which cannot be divided evenly into 2 groups");
+    assert_eq!(
+        build("sirf1", 8, &[("groups", "3")]).unwrap_err(),
+        "groups = 3: the device has 8 members, which cannot be divided evenly into 3 groups"
+    );
     assert_eq!(build("sirf1", 8, &[("groups", "65")]).unwrap_err(), "groups = 65: allowed is a whole number from 1 to 64");
     assert_eq!(build("sirf1", 8, &[("groups", "2.0")]).unwrap_err(), "groups = 2.0: allowed is a whole number from 1 to 64");
     assert_eq!(refused("cr5m", 2), "cr5m needs at least 3 members; the device has 2");
-    assert_eq!(refused("cr5m", 33), "cr5m works on at most 32 members; the device has 33");
+    assert_eq!(refused("cr5m", 33), "cr5m supports at most 32 members; the device has 33");
     let without_mirrors = Build { copies_held: 0, ..host::build(4, 10, &[]) };
     let error = find("cr5m").unwrap().build(&without_mirrors).map(|_| ()).unwrap_err();
-    assert_eq!(error.to_string(), "cr5m needs mirror chips with room for a copy; the device has none");
+    assert_eq!(error.to_string(), "cr5m needs mirror chips with space for at least one copy; the device has none");
     let limit = |value| build("cr5m", 4, &[("mw_limit", value)]).unwrap_err();
     assert_eq!(limit("-1"), "mw_limit = -1: allowed is a number from 0 to 1000 with at most 3 decimal places");
     assert_eq!(build("cr5m", 4, &[("consolidate", "always")]).unwrap_err(), "consolidate = always: allowed is last_strip, never");

@@ -25,9 +25,9 @@ pub(super) struct Departures {
     pub(super) pages: FxHashMap<u32, (u32, u32)>,
 }
 
-/// What the buffer knows of a page: sectors that it holds, and whether all others are zero, as a trim is under way.
+/// What the buffer knows of a page: sectors that it holds, and whether all others are zero, as a trim is in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct HeldSectors {
     /// Sectors in the buffer.
     pub sectors: u64,
     /// Whether flash has nothing that counts.
@@ -45,7 +45,7 @@ pub struct Taken {
     /// Sectors of the entry.
     pub buffered: u64,
     /// What pages that leave hold of it.
-    pub leaving: Known,
+    pub leaving: HeldSectors,
     /// Sectors that flash holds, if they count.
     pub on_flash: u64,
 }

@@ -1,6 +1,6 @@
 //! What leaves the buffer: readable until its operation has ended.
 
-use super::departures::{Departure, Departures, Known, Taken};
+use super::departures::{Departure, Departures, HeldSectors, Taken};
 use super::state::Buffer;
 use super::table::NIL;
 #[cfg(feature = "mutants")]
@@ -69,13 +69,13 @@ impl Buffer {
 
     /// What pages that leave hold of a page.
     #[inline]
-    pub fn leaving(&self, lpn: Lpn) -> Known {
+    pub fn leaving(&self, lpn: Lpn) -> HeldSectors {
         if self.departures.pages.is_empty() {
-            return Known::default(); // nearly always
+            return HeldSectors::default(); // nearly always
         }
-        self.departures(lpn).fold(Known::default(), |known, departure| match departure.sectors {
-            Some(sectors) => Known { sectors: known.sectors | sectors, number: known.number.max(departure.number), ..known },
-            None => Known { sectors: 0, is_all: true, number: 0 },
+        self.departures(lpn).fold(HeldSectors::default(), |known, departure| match departure.sectors {
+            Some(sectors) => HeldSectors { sectors: known.sectors | sectors, number: known.number.max(departure.number), ..known },
+            None => HeldSectors { sectors: 0, is_all: true, number: 0 },
         })
     }
 
@@ -95,7 +95,7 @@ impl Buffer {
     fn distort(&self, lpn: Lpn, mut taken: Taken) -> Taken {
         let on_flash = self.on_flash(lpn);
         match self.mutant {
-            Some(BufferFault::FlashForLeaving) => (taken.leaving, taken.on_flash) = (Known::default(), on_flash),
+            Some(BufferFault::FlashForLeaving) => (taken.leaving, taken.on_flash) = (HeldSectors::default(), on_flash),
             Some(BufferFault::FlashForPart) if taken.buffered != self.all_sectors() => taken.buffered &= !on_flash,
             Some(BufferFault::FlashForFirstSector) => taken.buffered &= !(on_flash & 1),
             Some(BufferFault::NeighbourOnMiss) if taken.entry.is_none() => {

@@ -5,13 +5,13 @@ use flashraid_vocabulary::memory::{prefetch, zeroed};
 
 /// Which sectors of each page flash holds once everything decided is done: a bit for each sector.
 #[derive(Clone, Debug)]
-pub(super) struct OnFlash {
+pub(super) struct SectorsOnFlash {
     words: Vec<u64>,
     /// Sectors of a page, as a power of two.
     pub(super) shift: u32,
 }
 
-impl OnFlash {
+impl SectorsOnFlash {
     /// Nothing, of so many pages.
     pub(super) fn new(space_pages: u64, shift: u32) -> Self {
         Self { words: zeroed(((space_pages << shift) >> 6) as usize + 1), shift }

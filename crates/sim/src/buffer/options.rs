@@ -7,7 +7,7 @@ pub const MOST_PAGE_BYTES: u32 = 64 * SECTOR_BYTES;
 
 /// Of which kind a buffer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum BufferKind {
     /// The controller's DRAM.
     Dram,
     /// NVRAM; which pages leave first.
@@ -27,9 +27,9 @@ pub enum VictimRule {
 #[derive(Clone, Copy, Debug)]
 pub struct BufferOptions {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: BufferKind,
     /// Pages that it holds.
     pub pages: u64,
-    /// Time in which it answers.
+    /// Access time.
     pub answer_ns: u64,
 }

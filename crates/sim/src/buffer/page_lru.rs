@@ -1,7 +1,7 @@
 //! Pages in the order of their last use, each with the sectors that it holds (the buffer of SSDsim, SPEC 2.2): the least recently used page
 //! is the next victim. Every step costs the same however large the buffer is.
 
-use super::table::{self, Linked, Links, NIL, Order, Table};
+use super::table::{self, HashTable, Linked, Links, LruList, NIL};
 use super::victim::Victim;
 use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::reserved;
@@ -10,13 +10,13 @@ use flashraid_vocabulary::memory::reserved;
 const AHEAD: usize = 12;
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct LruEntry {
     /// By page.
     links: Links,
     sectors: u64,
 }
 
-impl Linked for Entry {
+impl Linked for LruEntry {
     #[inline]
     fn links(&self) -> &Links {
         &self.links
@@ -30,22 +30,22 @@ impl Linked for Entry {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct PageLru {
-    entries: Vec<Entry>,
+    entries: Vec<LruEntry>,
     unused: u32,
-    order: Order,
+    order: LruList,
     /// The entry named last by `upcoming`, `NIL` for none.
     upcoming: u32,
     capacity: usize,
     count: usize,
-    table: Table,
+    table: HashTable,
 }
 
 impl PageLru {
-    /// Room for `capacity` pages, at least one.
+    /// Space for `capacity` pages, at least one.
     pub fn new(capacity: u32) -> Self {
         let capacity = capacity as usize;
-        let table = Table::new(capacity);
-        Self { entries: reserved(capacity), unused: NIL, order: Order::EMPTY, upcoming: NIL, capacity, count: 0, table }
+        let table = HashTable::new(capacity);
+        Self { entries: reserved(capacity), unused: NIL, order: LruList::EMPTY, upcoming: NIL, capacity, count: 0, table }
     }
 
     /// Asks the processor for what finding the page needs.
@@ -59,7 +59,7 @@ impl PageLru {
         self.count
     }
 
-    /// Whether there is no room for another page.
+    /// Whether there is no space for another page.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.count == self.capacity
@@ -93,11 +93,11 @@ impl PageLru {
         }
     }
 
-    /// Takes in a page that is not there, as the most recently used one; there must be room. Returns its entry.
+    /// Takes in a page that is not there, as the most recently used one; there must be space. Returns its entry.
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, sectors: u64) -> u32 {
         debug_assert!(!self.is_full() && self.find(lpn).is_none());
-        let new = Entry { links: Links::of(lpn.0 as u32), sectors };
+        let new = LruEntry { links: Links::of(lpn.0 as u32), sectors };
         let entry = table::place(&mut self.entries, &mut self.unused, new);
         self.order.push(&mut self.entries, entry);
         self.table.add(&mut self.entries, entry);
@@ -110,7 +110,7 @@ impl PageLru {
     pub fn take_oldest(&mut self) -> Option<Victim> {
         let entry = self.order.oldest;
         (entry != NIL).then(|| {
-            let Entry { links, sectors } = self.entries[entry as usize];
+            let LruEntry { links, sectors } = self.entries[entry as usize];
             self.remove(entry);
             Victim { entry, lpn: Lpn(u64::from(links.key)), sectors, number: 0 }
         })

@@ -1,10 +1,10 @@
-//! The data buffer itself: buffered pages, room, sectors on flash, answers.
+//! The data buffer itself: buffered pages, slots, sectors on flash, completions.
 
 use super::departures::Departures;
-use super::on_flash::OnFlash;
-use super::options::{BufferOptions, Kind, MOST_PAGE_BYTES, SECTOR_BYTES};
+use super::on_flash::SectorsOnFlash;
+use super::options::{BufferKind, BufferOptions, MOST_PAGE_BYTES, SECTOR_BYTES};
 use super::page_lru::PageLru;
-use super::room::{Room, Waiter};
+use super::slots::{Slots, Waiter};
 use super::stripe_lru::StripeLru;
 use super::victim::Victim;
 #[cfg(feature = "mutants")]
@@ -32,7 +32,7 @@ pub struct Counts {
     pub evictions: u64,
     /// Pages that left so.
     pub pages_written_out: u64,
-    /// Writes of pages that left NVRAM, whose request was answered long ago, that failed for lack of space: what they held is gone.
+    /// Writes of pages that left NVRAM, whose request was acknowledged long ago, that failed for lack of space: what they held is gone.
     pub failed_no_space: u64,
     /// The same, that failed because flash had lost data that they needed.
     pub failed_lost: u64,
@@ -42,7 +42,7 @@ pub struct Counts {
 
 /// The buffered pages, in the order in which they leave.
 #[derive(Clone, Debug)]
-enum Pages {
+enum BufferedPages {
     Dram(PageLru),
     Nvram(StripeLru),
 }
@@ -50,14 +50,14 @@ enum Pages {
 /// See `buffer`.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    pages: Pages,
+    pages: BufferedPages,
     /// What was done so far.
     pub counts: Counts,
-    pub(super) on_flash: OnFlash,
+    pub(super) on_flash: SectorsOnFlash,
     pub(super) departures: Departures,
-    room: Room,
-    /// Requests with a page that finds its place: when it is answered, and the request.
-    answers: VecDeque<(u64, u32)>,
+    slots: Slots,
+    /// Requests with a page that finds its place: when it is acknowledged, and the request.
+    completions: VecDeque<(u64, u32)>,
     answer_ns: u64,
     /// Lent: numbers of discarded pages, and who goes on.
     numbers: Vec<u64>,
@@ -68,7 +68,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Room for pages (at least one) of `page_bytes` (at most `MOST_PAGE_BYTES`) out of `space_pages`, in stripes of at most `width`,
+    /// Space for pages (at least one) of `page_bytes` (at most `MOST_PAGE_BYTES`) out of `space_pages`, in stripes of at most `width`,
     /// which `grouping` knows.
     pub fn new(options: BufferOptions, space_pages: u64, page_bytes: u32, grouping: Grouping, width: u32) -> Self {
         let BufferOptions { kind, pages, answer_ns } = options;
@@ -76,17 +76,17 @@ impl Buffer {
         let shift = (page_bytes / SECTOR_BYTES).trailing_zeros();
         // Pages are numbered with 30 bits.
         let capacity = pages.min(space_pages) as u32;
-        let (pages, room) = match kind {
-            Kind::Dram => (Pages::Dram(PageLru::new(capacity)), u64::MAX),
-            Kind::Nvram(rule) => (Pages::Nvram(StripeLru::new(capacity, grouping, width, rule)), pages),
+        let (pages, slots) = match kind {
+            BufferKind::Dram => (BufferedPages::Dram(PageLru::new(capacity)), u64::MAX),
+            BufferKind::Nvram(rule) => (BufferedPages::Nvram(StripeLru::new(capacity, grouping, width, rule)), pages),
         };
         Self {
             pages,
             counts: Counts::default(),
-            on_flash: OnFlash::new(space_pages, shift),
+            on_flash: SectorsOnFlash::new(space_pages, shift),
             departures: Departures::default(),
-            room: Room::new(room),
-            answers: VecDeque::new(),
+            slots: Slots::new(slots),
+            completions: VecDeque::new(),
             answer_ns,
             numbers: Vec::new(),
             woken: reserved(MOST_WOKEN),
@@ -98,7 +98,7 @@ impl Buffer {
     /// Whether what it has taken is safe whatever happens to the controller, so that nobody has to wait until flash has it.
     #[inline]
     pub fn survives_power_loss(&self) -> bool {
-        matches!(self.pages, Pages::Nvram(_))
+        matches!(self.pages, BufferedPages::Nvram(_))
     }
 
     /// The word for its kind in results.
@@ -111,17 +111,17 @@ impl Buffer {
     /// Pages buffered.
     pub fn count(&self) -> usize {
         match &self.pages {
-            Pages::Dram(pages) => pages.count(),
-            Pages::Nvram(pages) => pages.count(),
+            BufferedPages::Dram(pages) => pages.count(),
+            BufferedPages::Nvram(pages) => pages.count(),
         }
     }
 
-    /// Whether there is no room for another page before one has left.
+    /// Whether there is no space for another page before one has left.
     #[inline]
     pub fn is_full(&self) -> bool {
         match &self.pages {
-            Pages::Dram(pages) => pages.is_full(),
-            Pages::Nvram(pages) => pages.is_full(),
+            BufferedPages::Dram(pages) => pages.is_full(),
+            BufferedPages::Nvram(pages) => pages.is_full(),
         }
     }
 
@@ -129,8 +129,8 @@ impl Buffer {
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
         match &self.pages {
-            Pages::Dram(pages) => pages.prefetch(lpn),
-            Pages::Nvram(pages) => {
+            BufferedPages::Dram(pages) => pages.prefetch(lpn),
+            BufferedPages::Nvram(pages) => {
                 pages.prefetch(lpn);
                 self.on_flash.prefetch(lpn);
             }
@@ -141,8 +141,8 @@ impl Buffer {
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<u32> {
         match &self.pages {
-            Pages::Dram(pages) => pages.find(lpn),
-            Pages::Nvram(pages) => pages.find(lpn),
+            BufferedPages::Dram(pages) => pages.find(lpn),
+            BufferedPages::Nvram(pages) => pages.find(lpn),
         }
     }
 
@@ -150,8 +150,8 @@ impl Buffer {
     #[inline]
     pub fn sectors(&self, entry: u32) -> u64 {
         match &self.pages {
-            Pages::Dram(pages) => pages.sectors(entry),
-            Pages::Nvram(pages) => pages.sectors(entry),
+            BufferedPages::Dram(pages) => pages.sectors(entry),
+            BufferedPages::Nvram(pages) => pages.sectors(entry),
         }
     }
 
@@ -159,15 +159,15 @@ impl Buffer {
     #[inline]
     pub fn number(&self, entry: u32) -> u64 {
         match &self.pages {
-            Pages::Dram(_) => 0,
-            Pages::Nvram(pages) => pages.number(entry),
+            BufferedPages::Dram(_) => 0,
+            BufferedPages::Nvram(pages) => pages.number(entry),
         }
     }
 
     /// A read finds something in an entry.
     #[inline]
     pub fn read(&mut self, entry: u32) {
-        if let Pages::Dram(pages) = &mut self.pages {
+        if let BufferedPages::Dram(pages) = &mut self.pages {
             pages.touch(entry);
         }
     }
@@ -178,25 +178,25 @@ impl Buffer {
         #[cfg(feature = "mutants")]
         let sectors = if self.mutant == Some(BufferFault::LoseMerge) { 0 } else { sectors };
         match &mut self.pages {
-            Pages::Dram(pages) => pages.merge(entry, sectors),
-            Pages::Nvram(pages) => pages.merge(entry, sectors),
+            BufferedPages::Dram(pages) => pages.merge(entry, sectors),
+            BufferedPages::Nvram(pages) => pages.merge(entry, sectors),
         }
     }
 
-    /// Takes in a page that is not there; there must be room. Returns its entry.
+    /// Takes in a page that is not there; there must be space. Returns its entry.
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, sectors: u64) -> u32 {
         match &mut self.pages {
-            Pages::Dram(pages) => pages.insert(lpn, sectors),
-            Pages::Nvram(pages) => pages.insert(lpn, sectors, self.room.take_in()),
+            BufferedPages::Dram(pages) => pages.insert(lpn, sectors),
+            BufferedPages::Nvram(pages) => pages.insert(lpn, sectors, self.slots.take_in()),
         }
     }
 
     /// Takes out what leaves next: nothing if nothing is buffered.
     pub fn evict(&mut self, victims: &mut Vec<Victim>) {
         match &mut self.pages {
-            Pages::Dram(pages) => victims.extend(pages.take_oldest()),
-            Pages::Nvram(pages) => pages.take_group(victims),
+            BufferedPages::Dram(pages) => victims.extend(pages.take_oldest()),
+            BufferedPages::Nvram(pages) => pages.take_group(victims),
         }
         #[cfg(feature = "mutants")]
         if self.mutant == Some(BufferFault::LosePage) && victims.len() > 1 {
@@ -241,7 +241,7 @@ impl Buffer {
     /// A page that will probably leave some evictions from now; what is known of it here is fetched.
     #[inline]
     pub fn upcoming(&mut self) -> Option<Lpn> {
-        let Pages::Dram(pages) = &mut self.pages else { return None };
+        let BufferedPages::Dram(pages) = &mut self.pages else { return None };
         let lpn = pages.upcoming()?;
         pages.prefetch(lpn);
         self.on_flash.prefetch(lpn);
@@ -255,41 +255,41 @@ impl Buffer {
             return;
         }
         match &mut self.pages {
-            Pages::Dram(pages) => pages.remove_range(first, end),
-            Pages::Nvram(pages) => {
+            BufferedPages::Dram(pages) => pages.remove_range(first, end),
+            BufferedPages::Nvram(pages) => {
                 pages.remove_range(first, end, &mut self.numbers);
                 for number in self.numbers.drain(..) {
-                    self.room.discard(number, &mut self.woken);
+                    self.slots.discard(number, &mut self.woken);
                 }
                 self.wake(now_ns, startable);
             }
         }
     }
 
-    // ---- room ----
+    // ---- slots ----
 
-    /// Whether pages wait for room.
-    pub fn is_short_of_room(&self) -> bool {
-        self.room.is_short()
+    /// Whether pages wait for space.
+    pub fn waits_for_slots(&self) -> bool {
+        self.slots.has_waiting()
     }
 
     /// Operation `operation` writes pages out of which the one with this number was taken in last. Returns whether it has to wait for it.
     pub fn waits_for_admission(&mut self, number: u64, operation: u32) -> bool {
-        let waits = !self.room.is_admitted(number);
+        let waits = !self.slots.is_admitted(number);
         if waits {
-            self.room.wait(number, Waiter::Operation(operation));
+            self.slots.wait(number, Waiter::Operation(operation));
         }
         waits
     }
 
     /// A page has left, and gives its slot back. Operations that may start now are appended to `startable`.
-    pub fn give_back(&mut self, _lpn: Lpn, now_ns: u64, startable: &mut Vec<u32>) {
+    pub fn release(&mut self, _lpn: Lpn, now_ns: u64, startable: &mut Vec<u32>) {
         #[cfg(feature = "mutants")]
         if self.mutant == Some(BufferFault::ForgetRewritten) {
             self.discard(_lpn.0, _lpn.0 + 1, now_ns, startable);
         }
         if self.survives_power_loss() {
-            self.room.give_back(&mut self.woken);
+            self.slots.release(&mut self.woken);
             self.wake(now_ns, startable);
         }
     }
@@ -297,7 +297,7 @@ impl Buffer {
     fn wake(&mut self, now_ns: u64, startable: &mut Vec<u32>) {
         for waiter in self.woken.drain(..) {
             match waiter {
-                Waiter::Request(request) => self.answers.push_back((now_ns + self.answer_ns, request)),
+                Waiter::Request(request) => self.completions.push_back((now_ns + self.answer_ns, request)),
                 Waiter::Operation(operation) => startable.push(operation),
             }
         }
@@ -340,42 +340,42 @@ impl Buffer {
         self.on_flash.clear(lpn);
     }
 
-    // ---- answers ----
+    // ---- completions ----
 
-    /// The request needs pages of which the one with this number was taken in last: it is answered some time after that one has its place.
+    /// The request needs pages of which the one with this number was taken in last: it is acknowledged some time after that one has its place.
     #[inline]
-    pub fn answer_later(&mut self, now_ns: u64, request: u32, number: u64) {
-        if self.room.is_admitted(number) {
-            self.answers.push_back((now_ns + self.answer_ns, request));
+    pub fn complete_later(&mut self, now_ns: u64, request: u32, number: u64) {
+        if self.slots.is_admitted(number) {
+            self.completions.push_back((now_ns + self.answer_ns, request));
         } else {
-            self.room.wait(number, Waiter::Request(request));
+            self.slots.wait(number, Waiter::Request(request));
         }
     }
 
-    /// Time in which it answers.
+    /// Access time.
     pub fn answer_ns(&self) -> u64 {
         self.answer_ns
     }
 
     /// When the next answer is due; `u64::MAX` for never.
     #[inline]
-    pub fn next_answer_ns(&self) -> u64 {
-        self.answers.front().map_or(u64::MAX, |answer| answer.0)
+    pub fn next_completion_ns(&self) -> u64 {
+        self.completions.front().map_or(u64::MAX, |answer| answer.0)
     }
 
     /// Takes the next answer: when, and which request.
-    pub fn take_answer(&mut self) -> Option<(u64, u32)> {
-        self.answers.pop_front()
+    pub fn take_completion(&mut self) -> Option<(u64, u32)> {
+        self.completions.pop_front()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::departures::{Departure, Known};
+    use super::super::departures::{Departure, HeldSectors};
     use super::*;
 
     fn dram(pages: u64, space_pages: u64, page_bytes: u32) -> Buffer {
-        Buffer::new(BufferOptions { kind: Kind::Dram, pages, answer_ns: 0 }, space_pages, page_bytes, Grouping::Even(1), 1)
+        Buffer::new(BufferOptions { kind: BufferKind::Dram, pages, answer_ns: 0 }, space_pages, page_bytes, Grouping::Even(1), 1)
     }
 
     #[test]
@@ -417,7 +417,7 @@ mod tests {
     fn pages_that_leave_are_known_until_their_operations_end() {
         let mut buffer = dram(1, 10, 4096);
         let of = |operation, sectors| Departure { operation, strip: 0, sectors, number: 0 };
-        let known = |sectors, is_all| Known { sectors, is_all, number: 0 };
+        let known = |sectors, is_all| HeldSectors { sectors, is_all, number: 0 };
         buffer.depart(Lpn(3), of(7, Some(0b01)));
         buffer.depart(Lpn(4), of(8, Some(0b11)));
         buffer.depart(Lpn(3), of(9, Some(0b10)));

@@ -4,7 +4,7 @@
 //! those of its new size.
 
 use super::options::VictimRule;
-use super::table::{self, Linked, Links, NIL, Order, Table};
+use super::table::{self, HashTable, Linked, Links, LruList, NIL};
 use super::victim::Victim;
 use flashraid_redundancy::Grouping;
 use flashraid_redundancy::parts::bits::{Bits, lowest};
@@ -12,7 +12,7 @@ use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::reserved;
 
 #[derive(Clone, Copy, Debug)]
-struct Group {
+struct StripeGroup {
     /// By the first host page of the stripe.
     links: Links,
     /// Pages held: bit k is the k-th of the stripe. 0 if the group is unused.
@@ -21,7 +21,7 @@ struct Group {
     written: u64,
 }
 
-impl Linked for Group {
+impl Linked for StripeGroup {
     #[inline]
     fn links(&self) -> &Links {
         &self.links
@@ -33,7 +33,7 @@ impl Linked for Group {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Page {
+struct BufferedPage {
     sectors: u64,
     number: u64,
 }
@@ -41,12 +41,12 @@ struct Page {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct StripeLru {
-    groups: Vec<Group>,
+    groups: Vec<StripeGroup>,
     /// For each group, `width` pages, of which a narrow stripe uses the first. An entry is a position in this list.
-    pages: Vec<Page>,
+    pages: Vec<BufferedPage>,
     unused: u32,
     /// Groups in the order of their last write; under `LargestGroup` those of each size, from one page on.
-    orders: Vec<Order>,
+    orders: Vec<LruList>,
     /// Which of `orders` have groups, as bits.
     in_use: u64,
     rule: VictimRule,
@@ -56,11 +56,11 @@ pub struct StripeLru {
     capacity: usize,
     count: usize,
     writes: u64,
-    table: Table,
+    table: HashTable,
 }
 
 impl StripeLru {
-    /// Room for `capacity` pages, at least one, of stripes of at most `width` pages, which `grouping` knows.
+    /// Space for `capacity` pages, at least one, of stripes of at most `width` pages, which `grouping` knows.
     pub fn new(capacity: u32, grouping: Grouping, width: u32, rule: VictimRule) -> Self {
         let capacity = capacity as usize;
         let orders = if rule == VictimRule::LargestGroup { width as usize } else { 1 };
@@ -68,7 +68,7 @@ impl StripeLru {
             groups: reserved(capacity),
             pages: reserved(capacity * width as usize),
             unused: NIL,
-            orders: vec![Order::EMPTY; orders],
+            orders: vec![LruList::EMPTY; orders],
             in_use: 0,
             rule,
             grouping,
@@ -76,7 +76,7 @@ impl StripeLru {
             capacity,
             count: 0,
             writes: 0,
-            table: Table::new(capacity),
+            table: HashTable::new(capacity),
         }
     }
 
@@ -98,7 +98,7 @@ impl StripeLru {
         self.count
     }
 
-    /// Whether there is no room for another page.
+    /// Whether there is no space for another page.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.count == self.capacity
@@ -133,7 +133,7 @@ impl StripeLru {
         self.write(group);
     }
 
-    /// Takes in a page that is not there, whose group is the one written last; there must be room. Returns its entry.
+    /// Takes in a page that is not there, whose group is the one written last; there must be space. Returns its entry.
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, sectors: u64, number: u64) -> u32 {
         debug_assert!(!self.is_full() && self.find(lpn).is_none());
@@ -144,11 +144,12 @@ impl StripeLru {
                 group
             }
             None => {
-                let group = table::place(&mut self.groups, &mut self.unused, Group { links: Links::of(stripe), pages: 0, written: 0 });
+                let group =
+                    table::place(&mut self.groups, &mut self.unused, StripeGroup { links: Links::of(stripe), pages: 0, written: 0 });
                 self.table.add(&mut self.groups, group);
                 let pages = (group as usize + 1) * self.width as usize;
                 if self.pages.len() < pages {
-                    self.pages.resize(pages, Page::default());
+                    self.pages.resize(pages, BufferedPage::default());
                 }
                 group
             }
@@ -157,7 +158,7 @@ impl StripeLru {
         self.write(group);
         self.count += 1;
         let entry = group * self.width + page;
-        self.pages[entry as usize] = Page { sectors, number };
+        self.pages[entry as usize] = BufferedPage { sectors, number };
         entry
     }
 
@@ -168,17 +169,17 @@ impl StripeLru {
             return;
         }
         let group = self.orders[63 - self.in_use.leading_zeros() as usize].oldest;
-        let Group { links, pages, .. } = self.groups[group as usize];
+        let StripeGroup { links, pages, .. } = self.groups[group as usize];
         for page in Bits(pages) {
             let entry = group * self.width + page;
-            let Page { sectors, number } = self.pages[entry as usize];
+            let BufferedPage { sectors, number } = self.pages[entry as usize];
             let lpn = Lpn(u64::from(links.key) + u64::from(page));
             victims.push(Victim { entry, lpn, sectors, number });
         }
         self.remove(group, pages);
     }
 
-    /// Takes out every page from `first` on, before `end`, at a cost of the range or of the room, whichever is less. Their numbers are appended
+    /// Takes out every page from `first` on, before `end`, at a cost of the range or of the space, whichever is less. Their numbers are appended
     /// to `numbers`.
     pub fn remove_range(&mut self, first: u64, end: u64, numbers: &mut Vec<u64>) {
         if (end - first) / u64::from(self.width) <= self.groups.len() as u64 {
@@ -196,7 +197,7 @@ impl StripeLru {
     }
 
     fn remove_part(&mut self, group: u32, first: u64, end: u64, numbers: &mut Vec<u64>) {
-        let Group { links, pages, .. } = self.groups[group as usize];
+        let StripeGroup { links, pages, .. } = self.groups[group as usize];
         let start = u64::from(links.key);
         let below = |page: u64| lowest(page.saturating_sub(start).min(u64::from(self.width)) as u32);
         let removed = pages & below(end) & !below(first);
@@ -208,7 +209,7 @@ impl StripeLru {
 
     /// Takes some pages out of a group. It stays as old as it is.
     fn remove(&mut self, group: u32, pages: u64) {
-        let Group { pages: held, written, .. } = self.groups[group as usize];
+        let StripeGroup { pages: held, written, .. } = self.groups[group as usize];
         let left = held & !pages;
         self.count -= pages.count_ones() as usize;
         if left != 0 && self.order_of(left) == self.order_of(held) {

@@ -36,14 +36,14 @@ pub trait Linked {
 
 /// Entries from the newest to the oldest.
 #[derive(Clone, Copy, Debug)]
-pub struct Order {
+pub struct LruList {
     /// The newest entry, `NIL` if there is none.
     pub newest: u32,
     /// The oldest one.
     pub oldest: u32,
 }
 
-impl Order {
+impl LruList {
     /// Without entries.
     pub const EMPTY: Self = Self { newest: NIL, oldest: NIL };
 
@@ -86,11 +86,11 @@ impl Order {
 /// A hash table, about twice as many buckets as there can be entries: the first entry of each chain. It is one of our own because a bucket
 /// can be fetched ahead.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct HashTable {
     buckets: Vec<u32>,
 }
 
-impl Table {
+impl HashTable {
     /// For at most so many entries.
     pub fn new(most: usize) -> Self {
         Self { buckets: filled(NIL, (2 * most).next_power_of_two()) }

@@ -2,7 +2,7 @@
 
 use super::effect::{COLLECTED, Happened, Meeting};
 use super::gather::gather;
-use super::setting::{Setting, Source, last};
+use super::setting::{Setting, SettingSource, last};
 use super::values::{read_key, read_parameter};
 use super::{Config, ConfigError, SchemeChoice, TABLES};
 use serde_json::Value as Json;
@@ -23,7 +23,7 @@ struct Wish {
     key: String,
     /// As messages show it: `conf.toml, line 3, column 5: gc_reserve_blocks = 3`.
     shown: String,
-    source: Source,
+    source: SettingSource,
     /// What the configuration lacks for it to have effect in any run.
     lacks: Option<&'static str>,
     meets: Option<Meeting>,
@@ -85,7 +85,7 @@ impl Asked {
 
     /// Settings of options and arguments that no run of this configuration would notice.
     pub fn idle(&self) -> impl Iterator<Item = Idle> {
-        let wishes = self.wishes.iter().filter(|wish| wish.source == Source::Override);
+        let wishes = self.wishes.iter().filter(|wish| wish.source == SettingSource::Override);
         wishes.filter_map(|wish| wish.idle_text().map(|text| Idle { key: wish.key.clone(), text }))
     }
 
@@ -117,8 +117,9 @@ impl Wish {
 
 /// The setting that asks for a value of this key, if one does; `read` is the value that counts among settings.
 fn wished<'a>(settings: &'a [Setting], table: &str, key: &str, read: impl Fn(&[Setting]) -> Option<Json>) -> Option<&'a Setting> {
-    let setting = last(settings, table, key).filter(|setting| setting.source != Source::Background)?;
-    let is_asked = |other: &&Setting| other.source != Source::Background && (other.table.as_str(), other.key.as_str()) == (table, key);
+    let setting = last(settings, table, key).filter(|setting| setting.source != SettingSource::Background)?;
+    let is_asked =
+        |other: &&Setting| other.source != SettingSource::Background && (other.table.as_str(), other.key.as_str()) == (table, key);
     let others: Vec<_> = settings.iter().filter(|other| !is_asked(other)).cloned().collect();
     (read(settings) != read(&others)).then_some(setting)
 }

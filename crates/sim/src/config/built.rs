@@ -90,7 +90,7 @@ pub(super) fn owned_planes(ftl: Ftl, scheme: &dyn Scheme) -> Placement {
     }
 }
 
-/// Whether FTL instances of this kind keep the scheme's promise. Instance i owns the i-th of equally many members in a row.
+/// Whether FTL instances of this kind keep the scheme's guarantee. Instance i owns the i-th of equally many members in a row.
 pub(super) fn may_spread(device: &Device, ftl: Ftl, scheme: &dyn Scheme) -> bool {
     let Placement::Groups(groups) = owned_planes(ftl, scheme) else { return true };
     let (members, size) = (u32::from(device.members()), u32::from(device.members()) / groups);

@@ -1,7 +1,7 @@
 //! What follows from a device's numbers: geometry, members, logical pages, and how many of them its FTL can hold.
 
 use super::{Allocation, Device, Lun, Mapping, Member, NvramVictim};
-use crate::buffer::{BufferOptions, Kind, VictimRule};
+use crate::buffer::{BufferKind, BufferOptions, VictimRule};
 use flashraid_flash::Placement;
 use flashraid_redundancy::Scheme;
 use flashraid_vocabulary::Geometry;
@@ -206,7 +206,7 @@ impl Device {
     }
 
     /// Page versions that a member's data chips can hold and still be collected. (Under hybrid mapping semivalid
-    /// pages take no room from others, and merges commit as many as there are.)
+    /// pages take no space from others, and merges commit as many as there are.)
     pub(super) fn pages_held(&self) -> u32 {
         if self.mapping.is_hybrid() {
             return u32::MAX;
@@ -388,9 +388,9 @@ impl Device {
     /// The data buffer, if there is one.
     pub fn buffer(&self) -> Option<BufferOptions> {
         let kind = match (self.nvram_buffer_bytes, self.nvram_victim) {
-            (0, _) => Kind::Dram,
-            (_, NvramVictim::OldestWrite) => Kind::Nvram(VictimRule::OldestWrite),
-            (_, NvramVictim::LargestGroup) => Kind::Nvram(VictimRule::LargestGroup),
+            (0, _) => BufferKind::Dram,
+            (_, NvramVictim::OldestWrite) => BufferKind::Nvram(VictimRule::OldestWrite),
+            (_, NvramVictim::LargestGroup) => BufferKind::Nvram(VictimRule::LargestGroup),
         };
         let pages = self.buffer_pages();
         (pages > 0).then_some(BufferOptions { kind, pages, answer_ns: self.buffer_ns })

@@ -1,4 +1,4 @@
-//! Checks that concern several settings at once, and warnings about legal settings that surprise.
+//! Checks that involve several settings, and warnings about legal settings with surprising effects.
 
 use super::built::{may_spread, owned_planes};
 use super::error::refuse;
@@ -6,7 +6,7 @@ use super::{Config, ConfigError, Ftl, find_scheme};
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Scheme, WriteBuffer};
 
-/// A parity cache with fewer entries is as good as none. Under the profiles ppc-osdb and ppc-financial with 32 requests under way, at most 0.2 % of
+/// A parity cache with fewer entries is of no use. Under the profiles ppc-osdb and ppc-financial with 32 outstanding requests, at most 0.2 % of
 /// updates find their stripe's parity among 2 to 4 entries, 2 to 8 % among 8, and 18 to 27 % among 16.
 const FEWEST_PARITIES: u64 = 8;
 
@@ -22,7 +22,7 @@ impl Config {
         let placement = self.placement(scheme.as_ref());
         if self.device.mirror_chips > 0 && placement != Placement::Member {
             return refuse(format!(
-                "mirror_chips = {}: a strip and its copy are in one member: allowed with ftl = member, and allocation other than static",
+                "mirror_chips = {}: a strip and its copy lie in one member: allowed with ftl = member and allocation = dynamic_member or dynamic",
                 self.device.mirror_chips
             ));
         }
@@ -33,36 +33,34 @@ impl Config {
         self.check_faults(self.space_bytes(scheme.as_ref()) / u64::from(self.device.page_bytes))
     }
 
-    /// With block-mapped offsets pages do not move freely (SPEC 7.3): neither between the members of a mirror group, nor if they are semivalid.
+    /// With hybrid mapping, pages have fixed offsets (SPEC 7.3): they cannot move between the members of a mirror group, nor when they are semivalid.
     fn check_hybrid(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
         let (entry, mapping) = (find_scheme(&self.scheme.name)?, self.device.mapping);
         if !mapping.is_hybrid() {
             return Ok(());
         }
         let why = if scheme.mirror_groups().is_some() {
-            "leaves it to the FTL on which channel a page goes".into()
+            "lets the FTL choose the channel of a page".into()
         } else if let Some(choice) = entry.moves_bases.filter(|choice| self.scheme.makes(*choice)) {
-            format!("with {} = {} has semivalid pages moved, and their offsets are taken", choice.parameter.name, choice.word)
+            let (name, word) = (choice.parameter.name, choice.word);
+            format!("with {name} = {word} needs GC to move semivalid pages, whose offsets the current versions occupy")
         } else if self.device.mirror_chips > 0 {
-            "keeps copies on mirror chips, whose pages have no offset of their own".into()
+            "keeps copies on mirror chips, where pages have no fixed offset".into()
         } else {
             return Ok(());
         };
         refuse(format!("mapping = {}: {} {why}: allowed is page, dftl", mapping.name(), entry.name))
     }
 
-    /// An FTL instance over several members may put two strips of a stripe on one of them. So the scheme must survive the loss of
-    /// all members of an instance at once, or protect nothing anyway.
+    /// An FTL instance over several members may place two strips of a stripe on one of them. So the scheme must survive the loss of
+    /// all members of an instance at once, or protect nothing at all.
     fn check_ftl(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
         let (device, entry) = (&self.device, find_scheme(&self.scheme.name)?);
         let (name, channels) = (&device.name, device.channels);
         if let Some(groups) = scheme.mirror_groups()
             && !channels.is_multiple_of(groups)
         {
-            return refuse(format!(
-                "{} on {name}: {groups} mirror groups of equally many channels cannot be made of {channels}",
-                entry.name
-            ));
+            return refuse(format!("{} on {name}: {channels} channels cannot be divided evenly into {groups} mirror groups", entry.name));
         }
         if device.ftl == Ftl::Auto || may_spread(device, device.ftl, scheme) {
             return Ok(());
@@ -70,14 +68,14 @@ impl Config {
         if let Placement::Groups(groups) = owned_planes(device.ftl, scheme)
             && !channels.is_multiple_of(groups)
         {
-            return refuse(format!("ftl = group: halves need an even number of channels, and {name} has {channels}"));
+            return refuse(format!("ftl = group: two halves need an even number of channels, and {name} has {channels}"));
         }
         let mut allowed = vec![Ftl::Auto, Ftl::Member, Ftl::Group, Ftl::Device];
         allowed.retain(|ftl| *ftl == Ftl::Auto || may_spread(device, *ftl, scheme));
         let allowed: Vec<_> = allowed.into_iter().map(Ftl::name).collect();
         refuse(format!(
-            "ftl = {}: {} binds each strip to its member, and an FTL instance over several members could put two strips that \
-             protect each other on one: allowed is {}",
+            "ftl = {}: {} needs each strip on its own member, and an FTL instance over several members could place two strips of a stripe \
+             on one of them: allowed is {}",
             device.ftl.name(),
             entry.name,
             allowed.join(", ")
@@ -88,7 +86,7 @@ impl Config {
         let (run, user, space) = (&self.run, self.user_bytes(scheme), self.space_bytes(scheme));
         if run.space_bytes > user {
             return refuse(format!(
-                "space_bytes = {}: {} on {} offers {user} bytes, allowed is at most that",
+                "space_bytes = {}: allowed is at most {user}, the user capacity of {} on {}",
                 run.space_bytes, self.scheme.name, self.device.name
             ));
         }
@@ -100,15 +98,15 @@ impl Config {
             return refuse(format!("verify_every = {}: allowed with verify = true only", run.verify_every));
         }
         if run.fill > 0.0 && run.fill_bytes > 0 {
-            return refuse(format!("fill = {} and fill_bytes = {}: allowed is one of them", run.fill, run.fill_bytes));
+            return refuse(format!("fill = {} and fill_bytes = {}: allowed is only one of them", run.fill, run.fill_bytes));
         }
         if run.fill_bytes > space {
-            return refuse(format!("fill_bytes = {}: the logical space is {space} bytes, allowed is at most that", run.fill_bytes));
+            return refuse(format!("fill_bytes = {}: allowed is at most {space}, the bytes of the logical space", run.fill_bytes));
         }
         Ok(())
     }
 
-    /// What is legal, yet likely to surprise; one line each.
+    /// Warnings about settings that are legal but likely to mislead; one line each.
     pub fn warnings(&self) -> Result<Vec<String>, ConfigError> {
         let scheme = self.build_scheme()?;
         let (run, device, derived) = (&self.run, &self.device, self.device.derived());
@@ -120,8 +118,8 @@ impl Config {
         let mut warnings = Vec::new();
         if device.gc_threshold > free {
             warnings.push(format!(
-                "gc_threshold = {}: collection starts below {:.1} % free pages, and the fill leaves {:.1} %: nearly every program will \
-                 collect a block, many with few pages to reclaim",
+                "gc_threshold = {}: GC starts below {:.1} % free pages, and the fill leaves {:.1} %: nearly every program will \
+                 trigger GC, often of blocks with few invalid pages",
                 device.gc_threshold,
                 100.0 * device.gc_threshold,
                 100.0 * free
@@ -131,7 +129,7 @@ impl Config {
         Ok(warnings)
     }
 
-    /// NVRAM that does not do what the scheme has it for.
+    /// NVRAM that is absent or too small to serve its purpose.
     fn useless_nvram(&self, scheme: &dyn Scheme) -> Option<String> {
         let (entry, device) = (find_scheme(&self.scheme.name).ok()?, &self.device);
         if let WriteBuffer::Needed(why) = entry.write_buffer
@@ -143,8 +141,8 @@ impl Config {
         let entries = scheme.guard().map_or(0, |guard| guard.most_entries);
         (1..FEWEST_PARITIES).contains(&entries).then(|| {
             format!(
-                "{parameter} = {}: room for {entries} delayed parities of {} bytes: nearly every update has another stripe's parity written \
-                 first; from {} bytes on there is room for {FEWEST_PARITIES}",
+                "{parameter} = {}: the parity cache has only {entries} entries of {} bytes, so nearly every update must first commit another \
+                 stripe's parity; from {} bytes on it has at least {FEWEST_PARITIES}",
                 self.scheme.parameters[parameter],
                 device.page_bytes,
                 FEWEST_PARITIES * u64::from(device.page_bytes)

@@ -38,25 +38,25 @@ impl Device {
         };
         if page_bytes > MOST_PAGE_BYTES {
             return refuse(format!(
-                "{key} = {value}: with page_bytes = {page_bytes} allowed is 0, a buffer takes pages up to {MOST_PAGE_BYTES}"
+                "{key} = {value}: allowed is 0 with page_bytes = {page_bytes}; a buffer supports pages of at most {MOST_PAGE_BYTES} bytes"
             ));
         }
         if bytes < u64::from(page_bytes) {
-            return refuse(format!("{key} = {value}: makes a buffer of {bytes} bytes, allowed is at least one page ({page_bytes} bytes)"));
+            return refuse(format!("{key} = {value}: gives a buffer of {bytes} bytes, allowed is at least one page ({page_bytes} bytes)"));
         }
         Ok(())
     }
 
     pub(super) fn check_counts(&self) -> Result<(), ConfigError> {
         let limits = [
-            ("chips_per_channel", self.chips_per_channel.to_string(), self.units_per_channel(), "array units on each channel"),
-            ("spare_chips", self.spare_chips.to_string(), self.units_with_spares_per_channel(), "array units on each channel"),
-            ("planes_per_die", self.planes_per_die.to_string(), self.planes_per_unit(), "planes in each array unit"),
+            ("chips_per_channel", self.chips_per_channel.to_string(), self.units_per_channel(), "LUNs on each channel"),
+            ("spare_chips", self.spare_chips.to_string(), self.units_with_spares_per_channel(), "LUNs on each channel"),
+            ("planes_per_die", self.planes_per_die.to_string(), self.planes_per_unit(), "planes in each LUN"),
             ("member", self.member.name().into(), u32::from(self.members()), "members"),
         ];
         for (key, value, count, what) in limits {
             if count > MOST_BITS {
-                return refuse(format!("{key} = {value}: makes {count} {what}, allowed are at most {MOST_BITS}"));
+                return refuse(format!("{key} = {value}: gives {count} {what}, allowed are at most {MOST_BITS}"));
             }
         }
         let chips = self.channels * (self.chips_per_channel + self.spare_chips);
@@ -64,7 +64,7 @@ impl Device {
         let pages = planes * u128::from(self.blocks_per_plane) * u128::from(self.pages_per_block);
         if pages > MOST_PHYSICAL_PAGES {
             return refuse(format!(
-                "blocks_per_plane = {}: {planes} planes with {} pages a block make {pages} physical pages, \
+                "blocks_per_plane = {}: {planes} planes with {} pages per block give {pages} physical pages, \
                  allowed are at most {MOST_PHYSICAL_PAGES}",
                 self.blocks_per_plane, self.pages_per_block
             ));
@@ -81,13 +81,14 @@ impl Device {
         let why = if mirrors >= self.chips_per_channel {
             let (most, enough) = (self.chips_per_channel - 1, mirrors + 1);
             let fewer = if most > 0 { format!("mirror_chips to {most}, or ") } else { String::new() };
-            format!(
-                "these are chips of a channel, and one more at least must hold data: allowed are {fewer}chips_per_channel from {enough}"
-            )
+            format!("at least one chip of each channel must hold data: allowed are {fewer}chips_per_channel from {enough}")
         } else if self.member != Member::Channel {
-            "mirror chips belong to a channel, allowed with member = channel only".into()
+            "allowed with member = channel only".into()
         } else if self.copies_held() == 0 {
-            format!("with gc_reserve_blocks = {} no page of them could always be collected", self.gc_reserve_blocks)
+            format!(
+                "with gc_reserve_blocks = {}, mirror chips have no space for a copy that GC could always reclaim",
+                self.gc_reserve_blocks
+            )
         } else {
             return Ok(());
         };
@@ -102,12 +103,12 @@ impl Device {
             Mapping::Dftl => {}
         }
         if self.members() < 2 {
-            return refuse("mapping = dftl: each translation page is stored on two members, allowed with at least 2 of them".into());
+            return refuse("mapping = dftl: allowed with at least 2 members, as each translation page is stored on two".into());
         }
         let (blocks, least) = (self.translation_blocks(), self.gc_reserve_blocks + 1);
         if blocks + least > self.blocks_per_plane {
             return refuse(format!(
-                "mapping = dftl: {} translation pages in each member take {blocks} blocks of each plane, and data at least {least}: allowed is \
+                "mapping = dftl: {} translation pages in each member need {blocks} blocks of each plane, and data at least {least}: allowed is \
                  page, or blocks_per_plane from {}",
                 self.translation_pages(),
                 blocks + least
@@ -133,7 +134,7 @@ impl Device {
         ] {
             if is_refused {
                 return refuse(format!(
-                    "{key} = {value}: with mapping = {mapping} pages lie at their offsets in blocks: allowed is {allowed}"
+                    "{key} = {value}: allowed is {allowed} with mapping = {mapping}, where pages lie at fixed offsets in blocks"
                 ));
             }
         }
@@ -155,12 +156,12 @@ impl Device {
             };
             if blocks == 0 {
                 return refuse(format!(
-                    "over_provisioning = {}: leaves none of the {} blocks of a plane for data: allowed is {advice}",
+                    "over_provisioning = {}: none of the {} blocks of a plane is left for data: allowed is {advice}",
                     self.over_provisioning, self.blocks_per_plane
                 ));
             }
             return refuse(format!(
-                "over_provisioning = {}: {blocks} logical blocks, {} log blocks and one for merges make {}, and a plane has {}: allowed is \
+                "over_provisioning = {}: {blocks} logical blocks, {} log blocks and one for merges add up to {}, but a plane has {}: allowed is \
                  {advice}, or fewer log_blocks",
                 self.over_provisioning,
                 self.log_blocks_per_plane(),
@@ -174,8 +175,8 @@ impl Device {
             None => "no over_provisioning helps: allowed is a smaller gc_reserve_blocks or a larger blocks_per_plane".into(),
         };
         refuse(format!(
-            "over_provisioning = {}: {} x {} blocks of {} pages would hold {} logical pages, and at least 1 and at most {most} \
-             can always be collected (gc_reserve_blocks = {} blocks of each plane and two more are kept free); {advice}",
+            "over_provisioning = {}: {} x {} blocks of {} pages would hold {} logical pages; GC can always make progress with 1 to {most} \
+             (gc_reserve_blocks = {} blocks of each plane and two more are kept free); {advice}",
             self.over_provisioning,
             domain.planes,
             self.blocks_per_plane - self.translation_blocks(),

@@ -30,7 +30,7 @@ impl Config {
         }
     }
 
-    /// Whether the scheme delays parities in NVRAM.
+    /// Whether the scheme defers parities in NVRAM.
     fn delays_parity(&self) -> bool {
         self.build_scheme().is_ok_and(|scheme| scheme.guard().is_some_and(|guard| guard.most_entries > 0))
     }

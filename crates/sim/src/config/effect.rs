@@ -1,7 +1,7 @@
 //! When a setting has effect: what the configuration must be, and what must happen in a run.
 //!
-//! Each key of the schema says it of itself, and so does each parameter of a scheme (`flashraid_redundancy::Parameter`). What is asked for and
-//! could change no run of its configuration is refused; what happened to change nothing in one run is told with its result (`Asked`).
+//! Each key of the schema and each parameter of a scheme (`flashraid_redundancy::Parameter`) declares its condition. A setting that the user asked
+//! for but that cannot change any run of its configuration is refused; one that changed nothing in one run is reported with its result (`Asked`).
 
 use super::{Allocation, Config, Fit, Ftl, Mapping, Precondition, WearLeveling, find_scheme};
 use flashraid_redundancy::Redundancy;
@@ -10,16 +10,16 @@ use flashraid_workload::format_heeds;
 /// When a setting has effect.
 #[derive(Clone, Copy, Debug)]
 pub struct Effect {
-    /// What a configuration must be; without it no run of it would differ.
+    /// What must hold for a configuration; otherwise the setting changes no run of it.
     pub needs: Option<Need>,
-    /// What must happen in a run; without it that run would not differ.
+    /// What must happen in a run; otherwise the setting does not change that run.
     pub meets: Option<Meeting>,
 }
 
 /// A condition on configurations.
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
-    /// The condition, as it follows "allowed with".
+    /// The condition, worded to follow "allowed with".
     pub words: &'static str,
     /// Whether it holds.
     pub holds: fn(&Config) -> bool,
@@ -28,9 +28,9 @@ pub struct Need {
 /// A condition on runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Meeting {
-    /// Why there was no effect.
+    /// Why the setting had no effect.
     pub missed: &'static str,
-    /// Whether the condition was met; if in doubt, it was.
+    /// Whether the condition was met; true if that is unknown.
     pub holds: fn(&Happened) -> bool,
 }
 
@@ -41,13 +41,13 @@ pub struct Happened<'a> {
     pub config: &'a Config,
     /// Something failed.
     pub failed: bool,
-    /// GC moved or erased something.
+    /// GC moved a page or erased a block.
     pub collected: bool,
     /// A block was erased.
     pub erased: bool,
-    /// Pages left the buffer.
+    /// Pages were evicted from the buffer.
     pub evicted: bool,
-    /// A page was read that was never written.
+    /// A page that was never written was read.
     pub read_unwritten: bool,
     /// Something was left to drain.
     pub drained: bool,
@@ -55,7 +55,7 @@ pub struct Happened<'a> {
     pub requests: u64,
     /// The fill placed a page.
     pub filled: bool,
-    /// A request covered a part of a page.
+    /// A request covered part of a page.
     pub cut_pages: bool,
     /// Requests of other devices were left out.
     pub filtered: bool,
@@ -77,7 +77,7 @@ impl Effect {
     }
 }
 
-/// In every run, as far as configurations and a few facts tell.
+/// The setting can affect any run.
 pub(super) const EVER: Effect = Effect { needs: None, meets: None };
 
 pub(super) const WITH_DFTL: Effect = EVER.needs("mapping = dftl", |config| config.device.mapping == Mapping::Dftl);
@@ -92,7 +92,7 @@ pub(super) const IN_STATIC_ORDER: Effect = EVER.needs(
         is_static && several.iter().filter(|count| **count > 1).count() > 1
     },
 );
-/// `auto` and `member` are what it comes to where pages do not leave their member.
+/// Where pages do not leave their member, `auto` and `member` mean the same.
 pub(super) const WITH_CHOICE_OF_MEMBER: Effect =
     EVER.needs("allocation = dynamic, or a scheme that places pages in mirror groups and allocation other than static", |config| {
         matches!(config.device.ftl, Ftl::Auto | Ftl::Member)
@@ -102,17 +102,17 @@ pub(super) const WITH_CHOICE_OF_MEMBER: Effect =
                 Allocation::Dynamic => true,
             }
     });
-pub(super) const WITH_PLANES: Effect = EVER.needs("several planes in each array unit", |config| config.device.planes_per_unit() > 1);
+pub(super) const WITH_PLANES: Effect = EVER.needs("several planes in each LUN", |config| config.device.planes_per_unit() > 1);
 pub(super) const WITH_CHIPS: Effect = EVER.needs("several chips on each channel", |config| config.device.chips_per_channel > 1);
 pub(super) const WITH_DIES: Effect = EVER.needs("several dies in each chip", |config| config.device.dies_per_chip > 1);
-pub(super) const PARTS_TOUCHED: Effect = EVER.meets("every request was of whole pages", |run| run.cut_pages);
+pub(super) const PARTS_TOUCHED: Effect = EVER.meets("every request covered whole pages", |run| run.cut_pages);
 pub(super) const FILLED: Effect =
-    EVER.meets("it comes to less than a page", |run| run.filled || (run.config.run.fill == 0.0 && run.config.run.fill_bytes == 0));
-pub(super) const COLLECTED: Effect = EVER.meets("nothing was collected", |run| run.collected);
+    EVER.meets("it amounts to less than one page", |run| run.filled || (run.config.run.fill == 0.0 && run.config.run.fill_bytes == 0));
+pub(super) const COLLECTED: Effect = EVER.meets("GC did not run", |run| run.collected);
 pub(super) const ERASED: Effect = EVER.meets("no block was erased", |run| run.erased);
-pub(super) const LEVELLED: Effect = COLLECTED.needs("wear_leveling = static", |config| config.device.wear_leveling == WearLeveling::Static);
+pub(super) const LEVELED: Effect = COLLECTED.needs("wear_leveling = static", |config| config.device.wear_leveling == WearLeveling::Static);
 pub(super) const WITH_BASES_IN_PLACE: Effect = COLLECTED
-    .needs("a scheme whose semivalid pages collections do not move, and mapping other than fast", |config| {
+    .needs("a scheme whose semivalid pages GC does not move, and mapping other than fast", |config| {
         config.device.mapping != Mapping::Fast && config.build_scheme().is_ok_and(|scheme| !scheme.moves_bases())
     });
 pub(super) const UNLESS_FIXED: Effect =
@@ -121,33 +121,33 @@ pub(super) const BUFFERED: Effect =
     EVER.needs("a data buffer (buffer_bytes, buffer_bytes_per_gib, nvram_buffer_bytes)", |config| config.device.buffer_pages() > 0);
 pub(super) const WITH_NVRAM: Effect = EVER
     .needs("a write buffer in NVRAM (nvram_buffer_bytes)", |config| config.device.nvram_buffer_bytes > 0)
-    .meets("nothing had to leave the buffer", |run| run.evicted);
+    .meets("no page was evicted from the buffer", |run| run.evicted);
 pub(super) const WITH_PARITY: Effect = EVER.needs("a scheme that programs parity with a write", |config| {
     find_scheme(&config.scheme.name).is_ok_and(|entry| entry.redundancy == Redundancy::Parity && !entry.has_window)
 });
-pub(super) const READ_UNWRITTEN: Effect = EVER.meets("every page read had been written", |run| run.read_unwritten);
+pub(super) const READ_UNWRITTEN: Effect = EVER.meets("every page that was read had been written before", |run| run.read_unwritten);
 pub(super) const FAILED: Effect = EVER.meets("nothing failed", |run| run.failed);
-pub(super) const REBUILT: Effect =
-    FAILED.needs("a scheme and an order that rebuild (rebuild)", |config| config.rebuild_order().is_ok_and(|order| order.is_some()));
+pub(super) const REBUILT: Effect = FAILED
+    .needs("a scheme that can rebuild, and rebuild other than none", |config| config.rebuild_order().is_ok_and(|order| order.is_some()));
 pub(super) const RECONSTRUCTED: Effect =
-    FAILED.needs("a scheme that computes lost pages, and an order that rebuilds them (rebuild)", |config| {
+    FAILED.needs("a scheme that reconstructs lost pages from parity, and rebuild other than none", |config| {
         let computes = find_scheme(&config.scheme.name).is_ok_and(|entry| entry.redundancy == Redundancy::Parity);
         computes && config.rebuild_order().is_ok_and(|order| order.is_some())
     });
-pub(super) const FILTERED: Effect = EVER.meets("the trace has no request of another device", |run| run.filtered);
-pub(super) const SKIPPED: Effect = EVER.meets("there was nothing to skip", |run| run.skipped);
+pub(super) const FILTERED: Effect = EVER.meets("the trace has no requests of other devices", |run| run.filtered);
+pub(super) const SKIPPED: Effect = EVER.meets("nothing had to be skipped", |run| run.skipped);
 pub(super) const WITHOUT_OPERATIONS: Effect = EVER.meets("the trace's format records operations", |run| format_heeds(run.format, "op"));
-pub(super) const WITH_STATIONS: Effect = EVER.meets("the trace is not of blkparse", |run| format_heeds(run.format, "action"));
-pub(super) const OF_A_CACHE: Effect = EVER.meets("the trace is not of a cache", |run| format_heeds(run.format, "object_bytes"));
+pub(super) const WITH_EVENTS: Effect = EVER.meets("the trace is not blkparse text", |run| format_heeds(run.format, "action"));
+pub(super) const OF_A_CACHE: Effect = EVER.meets("the trace is not a cache trace", |run| format_heeds(run.format, "object_bytes"));
 pub(super) const LIMITED: Effect =
     EVER.meets("the trace has fewer requests", |run| run.config.run.limit == 0 || run.requests >= run.config.run.limit);
 pub(super) const OPEN_LOOP: Effect =
-    EVER.needs("queue_depth = 0, as a closed loop does not look at arrival times", |config| config.run.queue_depth == 0);
+    EVER.needs("queue_depth = 0 (a closed loop ignores arrival times)", |config| config.run.queue_depth == 0);
 pub(super) const BEYOND: Effect =
     EVER.meets("no request lies beyond the logical space", |run| run.config.run.fit != Fit::Wrap || run.beyond);
 pub(super) const LONG_ENOUGH: Effect = EVER.meets("the trace has fewer requests", |run| run.requests >= run.config.run.verify_every);
-/// What is stored is checked once more after a drain.
-pub(super) const DRAINED: Effect = EVER.meets("nothing was left to drain", |run| run.drained || run.config.run.verify);
+/// With `verify`, stored pages are checked again after a drain.
+pub(super) const DRAINED: Effect = EVER.meets("nothing had to be drained", |run| run.drained || run.config.run.verify);
 pub(super) const RANDOM: Effect = EVER.meets("nothing in the run is random (precondition = none)", |run| {
     run.config.run.precondition.parse::<Precondition>().is_ok_and(|precondition| precondition != Precondition::None)
 });

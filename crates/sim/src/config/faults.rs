@@ -7,15 +7,15 @@ use flashraid_vocabulary::{Fault, Lpn, Part};
 use std::str::FromStr;
 
 /// What is allowed, as help and messages say it.
-pub(super) const ALLOWED: &str = "WHAT@WHEN with commas between, as in chip:0.1@50%";
+pub(super) const ALLOWED: &str = "a comma-separated list of WHAT@WHEN, as in chip:0.1@50%";
 /// The kinds of parts, and how many numbers each has.
 const PARTS: [(&str, usize); 7] = [("member", 1), ("channel", 1), ("chip", 2), ("die", 3), ("plane", 4), ("block", 5), ("page", 6)];
 /// What fails once, in a part that its numbers name.
 const ONCE: [&str; 2] = ["program", "erase"];
-/// The NVRAM that holds delayed parities.
+/// The NVRAM that holds deferred parities.
 const PARITY_CACHE: &str = "parity-cache";
 const WHAT: &str = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or \
-                    erase: with the numbers of a part";
+                    erase: followed by the numbers of a part";
 const WHEN: &str = "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%";
 
 /// What goes wrong.
@@ -38,7 +38,7 @@ pub enum Trigger {
     Share(f64),
     /// When GC first does something.
     Gc,
-    /// When a commit of a delayed parity first runs.
+    /// When a commit of a deferred parity first runs.
     Commit,
     /// When a rebuild has passed this share of its stripes.
     Rebuild(f64),
@@ -63,7 +63,7 @@ impl FromStr for Injection {
     fn from_str(text: &str) -> Result<Self, ConfigError> {
         let refuse = |why: String| ConfigError(format!("fail = {text}: {why}"));
         let Some((what, when)) = text.split_once('@') else {
-            return Err(refuse(format!("says no time: allowed is WHAT@WHEN, where WHEN is {WHEN}")));
+            return Err(refuse(format!("has no time: allowed is WHAT@WHEN, where WHEN is {WHEN}")));
         };
         let target = what.parse().map_err(|ConfigError(why)| refuse(why))?;
         let trigger = when.parse().map_err(|ConfigError(why)| refuse(why))?;

@@ -3,7 +3,7 @@
 use super::ConfigError;
 use super::key::Given;
 use super::lookup::{check_table, outside_tables};
-use super::setting::{Setting, Source};
+use super::setting::{Setting, SettingSource};
 use crate::presets;
 use flashraid_workload::system_text;
 use serde_json::Value as Json;
@@ -21,9 +21,9 @@ pub(super) fn device_settings(device: &str) -> Result<Vec<Setting>, ConfigError>
         let preset = presets::find(device)?;
         read_toml(&format!("devices/{}.toml", preset.name), preset.text)?
     };
-    settings.iter_mut().for_each(|setting| setting.source = Source::Background);
+    settings.iter_mut().for_each(|setting| setting.source = SettingSource::Background);
     match settings.iter().find(|setting| setting.table != "device") {
-        Some(other) => Err(ConfigError(format!("{}a device file has the table device only, not {}", other.place, other.table))),
+        Some(other) => Err(ConfigError(format!("{}a device file contains only the table device, not {}", other.place, other.table))),
         None => Ok(settings),
     }
 }
@@ -66,7 +66,7 @@ fn read_toml(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
                 DeValue::Datetime(_) | DeValue::Table(_) => None,
             };
             let given = given.ok_or_else(|| ConfigError(format!("{place}{key}: {ALLOWED}")))?;
-            settings.push(Setting { table: table.get_ref().to_string(), key, key_place, given, place, source: Source::File });
+            settings.push(Setting { table: table.get_ref().to_string(), key, key_place, given, place, source: SettingSource::File });
         }
     }
     Ok(settings)
@@ -106,7 +106,7 @@ fn read_json(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
                 key_place: place.clone(),
                 given,
                 place: place.clone(),
-                source: Source::Background,
+                source: SettingSource::Background,
             });
         }
     }

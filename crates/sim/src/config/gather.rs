@@ -99,7 +99,7 @@ fn refuse_two_devices(asked: &[Setting], file: &[Setting]) -> Result<(), ConfigE
         && complete
         && asked != own
     {
-        let why = format!("the file describes the whole device {own}, but device {asked} is asked for: give one of them");
+        let why = format!("the file describes the whole device {own}, but device {asked} was also given: give only one of them");
         return Err(ConfigError(place + &why));
     }
     Ok(())
@@ -137,7 +137,7 @@ fn refuse_missing(described: &str, settings: &[Setting]) -> Result<(), ConfigErr
         _ => {
             let names = missing.iter().map(|key| key.name).collect::<Vec<_>>().join(", ");
             let what = if is_begun { "" } else { "no device: " };
-            Err(ConfigError(format!("{place}{what}table device lacks {names}, which have no default")))
+            Err(ConfigError(format!("{place}{what}table device lacks {names}, which have no defaults")))
         }
     }
 }

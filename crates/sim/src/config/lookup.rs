@@ -3,7 +3,7 @@
 use super::key::Given;
 use super::near::near;
 use super::renamed::renamed_key;
-use super::setting::{Setting, Source};
+use super::setting::{Setting, SettingSource};
 use super::{ConfigError, SchemeChoice, TABLES, Table, nearest};
 use flashraid_redundancy::{Entry, SCHEMES};
 
@@ -22,8 +22,8 @@ pub(super) fn check_table(name: &str) -> Result<(), ConfigError> {
 pub(super) fn outside_tables(place: &str, key: &str) -> ConfigError {
     let tables: Vec<_> = TABLES.iter().filter(|table| table.keys.iter().any(|known| known.name == key)).map(|table| table.name).collect();
     match tables.as_slice() {
-        [] => ConfigError(format!("{place}{key} stands outside a table; the tables are {}", table_names().collect::<Vec<_>>().join(", "))),
-        tables => ConfigError(format!("{place}{key} stands outside a table; put it under [{}]", tables.join("] or ["))),
+        [] => ConfigError(format!("{place}{key} is outside any table; the tables are {}", table_names().collect::<Vec<_>>().join(", "))),
+        tables => ConfigError(format!("{place}{key} is outside any table; put it under [{}]", tables.join("] or ["))),
     }
 }
 
@@ -35,7 +35,7 @@ pub(super) fn resolve_override(path: &str, value: &str, entry: &Entry) -> Result
         key_place: String::new(),
         given: Given::bare(value),
         place: String::new(),
-        source: Source::Override,
+        source: SettingSource::Override,
     };
     if let Some((table, key)) = path.split_once('.') {
         check_table(table).map_err(|ConfigError(text)| ConfigError(format!("{path}: {text}")))?;

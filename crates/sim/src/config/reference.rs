@@ -10,19 +10,19 @@ const HEAD: &str = "\
 
 Generated from the schema by `FLASHRAID_BLESS=1 cargo test -p flashraid-sim --test suite config`; do not edit.
 
-Settings come from the device (a preset or a TOML file), then a configuration file (TOML, or the JSON of a result, whose `config`
-object is complete), then options, arguments and `--set key=value`; later ones count. (Parameters in a
-file belong to the scheme that it names, and so do not count with another `--scheme`.) Of a `--set` that is repeated the last one counts. An option and a `--set`
-that give one setting two values are refused. A TOML file has the tables below; a device file has the table `device` alone. `--set` takes
-`key` or `table.key`. Unknown keys and values that are not allowed are refused.
+Settings are read from the device (a preset or a TOML file), then from a configuration file (TOML, or the JSON of a result, whose `config`
+object is complete), then from options, arguments and `--set key=value`. A later value replaces an earlier one, also if `--set` is repeated. An option and a
+`--set` that give a setting different values are refused. Scheme parameters in a file belong to the scheme that the file names; they are ignored if `--scheme`
+names another. A TOML file has the tables below; a device file has only the table `device`. `--set` takes `key` or `table.key`. Unknown keys and values
+that are not allowed are refused.
 
-Sizes, shares and times also take units: `page_bytes=16KiB` (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB), `fill=50%`, `read_ns=20us` (ns, us,
-ms, s); in TOML as texts: `page_bytes = \"16KiB\"`.
+Sizes, shares and times may have units: `page_bytes=16KiB` (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB), `fill=50%`, `read_ns=20us` (ns, us,
+ms, s). In TOML, write a value with a unit as a string: `page_bytes = \"16KiB\"`.
 
-A setting asked for that no run of its configuration would notice (`cmt_entries` without `mapping = dftl`) is refused; in a configuration file,
-which may serve several runs, a warning tells of it, and `compare` takes it if it has effect under one of the schemes. One that happened to change
-nothing in a run, as nothing failed, nothing was collected and so on, is told among the warnings of its result. Nobody asks for defaults, for
-what the device or a result says, or for a value that would count anyway.
+A setting that cannot affect any run of its configuration (such as `cmt_entries` without `mapping = dftl`) is refused. In a configuration file,
+which may serve several runs, such a setting causes a warning instead; `compare` accepts it if it has effect under one of the schemes. A setting
+that had no effect in one run, for instance because nothing failed or GC did not run, is reported with the warnings of the result. These rules do not
+apply to defaults, to values from the device or from a result, or to a value that would apply anyway.
 
 ```toml
 [device]
@@ -52,7 +52,7 @@ pub fn reference_markdown() -> String {
             parameters(&mut text);
         }
         if table.name == "host" {
-            text.push_str("\nOrders of rebuild:\n\n");
+            text.push_str("\nRebuild orders:\n\n");
             for order in ORDERS {
                 let _ = writeln!(text, "- `{}`: {}", order.name, order.about);
             }

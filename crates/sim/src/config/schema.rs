@@ -1,4 +1,4 @@
-//! Every key there is, in four tables: each with its type, default, unit, allowed values, effect and the sentence that users read.
+//! Every key, in four tables: its type, default, unit, allowed values, effect, and the sentence that users read.
 
 use super::effect::*;
 use super::faults;
@@ -10,29 +10,29 @@ use super::words::{
 };
 use super::words::{Unwritten, WearLeveling, WriteCompletes};
 use flashraid_redundancy::Choice;
-use flashraid_workload::{Layout, TraceError, TraceOptions};
+use flashraid_workload::{DeviceLayout, TraceError, TraceOptions};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Every setting, complete: defaults are filled in. A result carries it, and can be run again from it.
+/// Every setting, with defaults filled in. A result contains it, so that the run can be repeated from the result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// What the flash is.
+    /// Geometry, timing, FTL and buffers of the device.
     pub device: Device,
-    /// Which redundancy scheme, and its parameters.
+    /// The redundancy scheme and its parameters.
     pub scheme: SchemeChoice,
-    /// How requests are served.
+    /// How the controller serves host requests.
     pub host: Host,
-    /// What is done with the workload.
+    /// The workload, and what a run does with it.
     pub run: Run,
 }
 
 /// A table of settings: `key: type = default, unit, kind, effect;`. The doc comment of a key is what users read about it.
-/// Default `None` means that the preset or the file must give it.
+/// A key with default `None` must be given by the preset or the file.
 macro_rules! table {
     ($(#[doc = $about:literal])+ $name:ident, $table:literal {
         $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $unit:literal, $kind:expr, $effect:expr;)+
@@ -75,17 +75,17 @@ const LONGEST_NS: u64 = 1_000_000_000_000;
 const SHARE_BELOW_ONE: Kind = Kind::Real { allowed: "0 or more and below 1", valid: |share| (0.0..1.0).contains(&share) };
 
 table! {
-    /// What the flash is.
+    /// Geometry, timing, FTL and buffers of the device.
     Device, "device" {
-        /// Name in results.
+        /// Name of the device in results.
         name: String = None, "", Kind::Text { allowed: "a name without control characters", valid: |text| !text.is_empty() && !text.contains(char::is_control) }, EVER;
         /// Channels, each with its own bus.
         channels: u32 = None, "", whole(1, 64), EVER;
         /// Chips on each channel.
         chips_per_channel: u32 = None, "", whole(1, 64), EVER;
-        /// Of these, chips that hold mirror copies and nothing else; schemes that make such copies have their own default.
+        /// How many of these chips hold mirror copies and nothing else. A scheme that uses mirror chips sets its own default.
         mirror_chips: u32 = Some("0"), "", whole(0, 63), EVER;
-        /// Chips on each channel beside these, which stay idle until a chip fails; no other capacity counts them.
+        /// Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of any other capacity.
         spare_chips: u32 = Some("0"), "", whole(0, 63), EVER;
         /// Dies in each chip.
         dies_per_chip: u32 = None, "", whole(1, 64), EVER;
@@ -95,7 +95,7 @@ table! {
         blocks_per_plane: u32 = None, "", whole(8, 65_534), EVER;
         /// Pages in each erase block.
         pages_per_block: u32 = None, "", whole(1, 32_767), EVER;
-        /// Bytes of a page: the unit of reading, programming, mapping and striping.
+        /// Page size: the unit of reading, programming, mapping and striping.
         page_bytes: u32 = None, "bytes", Kind::PowerOfTwo { min: 512, max: 65_536 }, EVER;
         /// Array time of a page read.
         read_ns: u64 = None, "ns", whole(1, LONGEST_NS), EVER;
@@ -103,7 +103,7 @@ table! {
         program_ns: u64 = None, "ns", whole(1, LONGEST_NS), EVER;
         /// Array time of a block erase.
         erase_ns: u64 = None, "ns", whole(1, LONGEST_NS), ERASED;
-        /// Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); 0 makes transfers free.
+        /// Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); with 0, transfers take no time.
         bus_ps_per_byte: u64 = None, "ps/byte", whole(0, 1_000_000_000), EVER;
         /// Bus time of the command and address of a read.
         read_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), EVER;
@@ -111,67 +111,67 @@ table! {
         program_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), EVER;
         /// Bus time of the command and address of an erase.
         erase_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), ERASED;
-        /// The unit of placement, failure and health: what plays the disk of the redundancy group.
+        /// The unit of placement, failure and health: the disk of the redundancy group.
         member: Member = Some("channel"), "", Kind::Word(Member::WORDS), WITH_CHIPS;
-        /// Which planes one FTL instance owns. More than a member only where the scheme stays safe with strips on any member of it.
+        /// The planes that one FTL instance owns. It may span several members only if the scheme survives the loss of all of them.
         ftl: Ftl = Some("auto"), "", Kind::Word(Ftl::WORDS), WITH_CHOICE_OF_MEMBER;
-        /// How logical pages are mapped to physical ones, and where the map is kept.
+        /// How logical pages are mapped to physical pages, and where the map is stored.
         mapping: Mapping = Some("page"), "", Kind::Word(Mapping::WORDS), EVER;
-        /// With `mapping = dftl`: how many entries of the map RAM holds, each of which says where one logical page is.
+        /// With `mapping = dftl`: the number of map entries that RAM holds. One entry maps one logical page.
         cmt_entries: u32 = Some("65536"), "entries", whole(1, 1 << 30), WITH_DFTL;
-        /// With `mapping = bast` or `fast`: log blocks of each chip, divided over its planes.
+        /// With `mapping = bast` or `fast`: log blocks of each chip, divided evenly over its planes.
         log_blocks: u32 = Some("160"), "blocks", whole(1, 65_534), WITH_LOG_BLOCKS;
-        /// How a program finds its plane.
+        /// How the FTL chooses the plane of a program.
         allocation: Allocation = Some("dynamic_member"), "", Kind::Word(Allocation::WORDS), FREELY_MAPPED;
-        /// Static allocation: which index inside a member varies fastest, from the left (W way, that is chip; D die; P plane).
+        /// With static allocation: the order in which the indices inside a member vary, the fastest first (W way, that is chip; D die; P plane).
         static_order: String = Some("WDP"), "",
             Kind::Text { allowed: "the letters W, D and P in any order, each once", valid: is_order }, IN_STATIC_ORDER;
-        /// What executes one array operation at a time.
+        /// The LUN: the unit that executes one array operation at a time.
         lun: Lun = Some("die"), "", Kind::Word(Lun::WORDS), WITH_DIES;
-        /// Order inside a service class on one LUN.
+        /// The order of operations within a service class on one LUN.
         scheduling: Scheduling = Some("read_first"), "", Kind::Word(Scheduling::WORDS), EVER;
-        /// When a program counts as ended for the host.
+        /// When the host sees a program as completed.
         write_completes: WriteCompletes = Some("program_end"), "", Kind::Word(WriteCompletes::WORDS), EVER;
-        /// How much of a page crosses the bus.
+        /// How much of a page is transferred over the bus.
         transfer: Transfer = Some("touched"), "", Kind::Word(Transfer::WORDS), PARTS_TOUCHED;
-        /// Whether one array operation may program or read a page in several planes of a die.
+        /// Whether one array operation may read or program a page in each of several planes of a LUN.
         multi_plane: bool = Some("false"), "", Kind::Flag, WITH_PLANES;
-        /// Whether GC copies pages inside a plane without moving data over the bus.
+        /// Whether GC moves pages within a plane without transferring data over the bus.
         copyback: bool = Some("false"), "", Kind::Flag, COLLECTED;
-        /// Share of each member's physical pages that is not offered as logical pages; rounded to parts per million.
+        /// Share of each member's physical pages that is not available as logical pages, rounded to parts per million.
         over_provisioning: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, EVER;
-        /// GC of a plane starts when its free pages fall below this share of its pages.
+        /// GC of a plane starts when its free pages drop below this share of its pages.
         gc_threshold: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, FREELY_MAPPED;
-        /// Free blocks of a plane below which host programs wait and GC loops.
+        /// With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough.
         gc_reserve_blocks: u32 = Some("2"), "blocks", whole(2, 65_534), EVER;
-        /// What stands still for the host while a GC run moves pages.
+        /// The unit that serves no host operations while a GC run moves pages.
         gc_blocking_scope: GcBlockingScope = Some("chip"), "", Kind::Word(GcBlockingScope::WORDS), COLLECTED;
-        /// Which block is collected; of hybrid mapping, which log block is merged.
+        /// How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block.
         gc_policy: GcPolicy = Some("auto"), "", Kind::Word(GcPolicy::WORDS), WITH_BASES_IN_PLACE;
-        /// Wear levelling.
+        /// How GC and allocation even out erase counts.
         wear_leveling: WearLeveling = Some("dynamic"), "", Kind::Word(WearLeveling::WORDS), COLLECTED;
-        /// Static wear levelling: difference of erase counts in a plane above which cold blocks are moved.
-        wear_leveling_threshold: u32 = Some("100"), "erases", whole(1, u32::MAX as u64), LEVELLED;
-        /// Data buffer in the controller's DRAM, for each GiB of flash; 0 for none. Volatile: pages in it are not on flash.
+        /// With static wear leveling: the difference between erase counts in a plane above which cold blocks are moved.
+        wear_leveling_threshold: u32 = Some("100"), "erases", whole(1, u32::MAX as u64), LEVELED;
+        /// Data buffer in the controller's DRAM, for each GiB of flash; 0 for none. It is volatile: buffered writes are not durable until they are on flash.
         buffer_bytes_per_gib: u64 = Some("0"), "bytes/GiB", whole(0, 1 << 30), UNLESS_FIXED;
-        /// Size of the data buffer, whatever the flash has; 0 for `buffer_bytes_per_gib`.
+        /// Size of the data buffer in DRAM, regardless of the flash capacity; with 0, `buffer_bytes_per_gib` applies.
         buffer_bytes: u64 = Some("0"), "bytes", whole(0, 1 << 40), EVER;
-        /// Write buffer in NVRAM, instead of one in DRAM; 0 for none. Survives power loss: writes are answered when it has room for them, and the
-        /// pages of a stripe leave it together.
+        /// Write buffer in NVRAM instead of DRAM; 0 for none. It survives power loss. A write is acknowledged when the buffer has space for it, and
+        /// all buffered pages of a stripe are evicted together.
         nvram_buffer_bytes: u64 = Some("0"), "bytes", whole(0, 1 << 40), EVER;
-        /// Which pages leave the buffer in NVRAM first.
+        /// How the write buffer in NVRAM chooses the stripe to evict.
         nvram_victim: NvramVictim = Some("oldest_write"), "", Kind::Word(NvramVictim::WORDS), WITH_NVRAM;
-        /// Time in which the data buffer answers.
+        /// Access time of the data buffer.
         buffer_ns: u64 = Some("1000"), "ns", whole(0, LONGEST_NS), BUFFERED;
     }
 }
 
-/// Which redundancy scheme. Its parameters stand beside the name in the same table; the registry says which there are.
+/// The redundancy scheme. Its parameters are keys of the same table; the registry lists them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SchemeChoice {
     /// Name in the registry.
     pub name: String,
-    /// Parameters by name, words and numbers; complete once assembled.
+    /// Parameters by name, words and numbers; complete after assembly.
     #[serde(flatten)]
     pub parameters: BTreeMap<String, Value>,
 }
@@ -184,7 +184,7 @@ impl SchemeChoice {
 
     pub(super) const TABLE: Table = Table {
         name: "scheme",
-        about: "Which redundancy scheme. Its parameters stand beside the name.",
+        about: "The redundancy scheme. Its parameters are keys of the same table.",
         keys: &[Key {
             table: "scheme",
             name: "name",
@@ -192,94 +192,94 @@ impl SchemeChoice {
             default: None,
             kind: Kind::Text { allowed: "the name of a scheme", valid: |text| !text.is_empty() },
             effect: EVER,
-            about: "The scheme.",
+            about: "Name of the scheme.",
         }],
     };
 }
 
 table! {
-    /// How requests are served.
+    /// How the controller serves host requests.
     Host, "host" {
-        /// How the sub-requests (one for each stripe) of one request follow each other.
+        /// When the sub-requests of one request start. A sub-request is the part of a request on one stripe.
         serial_subrequests: SerialSubrequests = Some("queued"), "", Kind::Word(SerialSubrequests::WORDS), EVER;
         /// Whether a write's response time includes its parity programs.
         parity_in_response: bool = Some("true"), "", Kind::Flag, WITH_PARITY;
-        /// What a read of a page never written finds.
+        /// What a read of a page that was never written returns.
         unwritten: Unwritten = Some("zero"), "", Kind::Word(Unwritten::WORDS), READ_UNWRITTEN;
-        /// In which order a rebuild brings back what failures took: `auto` is what suits the scheme, `none` leaves it.
-        rebuild: String = Some("auto"), "", Kind::Text { allowed: "auto, none, or the name of an order of rebuild", valid: |text| !text.is_empty() }, FAILED;
-        /// Stripes that a rebuild has under way at once; 0 for what its order has.
+        /// The order of the rebuild after a failure. `auto` chooses one that suits the scheme; `none` disables rebuilds.
+        rebuild: String = Some("auto"), "", Kind::Text { allowed: "auto, none, or the name of a rebuild order", valid: |text| !text.is_empty() }, FAILED;
+        /// Number of stripes that a rebuild repairs at the same time; 0 for the default of the rebuild order.
         rebuild_window: u32 = Some("0"), "stripes", whole(0, 64), REBUILT;
-        /// Whether a read that had to reconstruct lets the rebuild store what it computed.
+        /// Whether the rebuild next repairs the stripes of which a host read has just reconstructed a page, ahead of its own order.
         piggyback: bool = Some("false"), "", Kind::Flag, RECONSTRUCTED;
     }
 }
 
 table! {
-    /// What is done with the workload.
+    /// The workload, and what a run does with it.
     Run, "run" {
-        /// Format of the trace; `auto` looks at its first bytes and its name.
+        /// Format of the trace; `auto` detects it from the first bytes and the file name.
         format: String = Some("auto"), "", Kind::Text { allowed: "auto or the name of a trace format", valid: |text| !text.is_empty() }, EVER;
-        /// What the times of the trace count: `ns`, `100ns`, `us`, `ms` or `s`; `auto` is what its format says.
+        /// Unit of the times in the trace: `ns`, `100ns`, `us`, `ms` or `s`; `auto` is the unit that the format defines.
         time_unit: String = Some("auto"), "", Kind::Text { allowed: "auto, ns, 100ns, us, ms, s", valid: |text| is_option("time_unit", text) }, EVER;
-        /// Keep the requests of these devices of the trace (disk, volume, ASU, LUN, file): names with commas between, or `all`. The address
-        /// spaces of several are laid side by side.
+        /// Replay only the requests of these devices of the trace (disks, volumes, ASUs, logical units, files): a comma-separated list of names, or
+        /// `all`. The address spaces of several devices are placed one after the other.
         device_filter: String = Some("all"), "",
-            Kind::Text { allowed: "all, or names of devices with commas between", valid: |text| is_option("device_filter", text) }, FILTERED;
-        /// What becomes of a line or record that cannot be read, or of a request that does not fit: `stop`, or `skip`, which counts it.
+            Kind::Text { allowed: "all, or a comma-separated list of device names", valid: |text| is_option("device_filter", text) }, FILTERED;
+        /// How a line or record that cannot be read, or a request that does not fit, is handled: `stop` ends the run with an error, `skip` leaves it out and counts it.
         on_error: String = Some("stop"), "", Kind::Text { allowed: "stop, skip", valid: |text| is_option("on_error", text) }, SKIPPED;
-        /// What the requests of a trace are that records no operations: `read`, `write`, or `mix:X` with the share of reads X; `none` refuses it.
+        /// The operation of each request, for a trace that records none: `read`, `write`, or `mix:X` with X the share of reads. `none` refuses such a trace.
         op: String = Some("none"), "",
             Kind::Text { allowed: "none, read, write, or mix:X with X from 0 to 1", valid: |text| is_option("op", text) }, WITHOUT_OPERATIONS;
-        /// The station at which a request of blkparse text counts: `Q` (queued), `D` (issued to the device) or `C` (completed).
-        action: String = Some("D"), "", Kind::Text { allowed: "Q, D, C", valid: |text| is_option("action", text) }, WITH_STATIONS;
-        /// What the number of an object counts in the traces of caches (oracleGeneral, lcs); `auto`: 4096, and only for objects of that size.
+        /// The event that counts as the arrival of a request in blkparse text: `Q` (queued), `D` (issued to the device) or `C` (completed).
+        action: String = Some("D"), "", Kind::Text { allowed: "Q, D, C", valid: |text| is_option("action", text) }, WITH_EVENTS;
+        /// Distance between the addresses of consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is 4096, and accepts only objects of that size.
         object_bytes: String = Some("auto"), "bytes",
             Kind::Text { allowed: "auto, or 1 to 1048576", valid: |text| is_option("object_bytes", text) }, OF_A_CACHE;
-        /// Requests to take from the start of the trace; 0 for all.
+        /// Number of requests to take from the start of the trace; 0 for all.
         limit: u64 = Some("0"), "requests", whole(0, MOST), LIMITED;
-        /// Arrival times are divided by this.
+        /// Factor by which the trace is sped up: arrival times are divided by it.
         speed: f64 = Some("1"), "", Kind::Real { allowed: "a number above 0", valid: |speed| speed > 0.0 && speed.is_finite() }, OPEN_LOOP;
-        /// Closed loop with this many requests outstanding; 0 for the arrival times of the trace.
+        /// Number of outstanding requests of a closed loop; 0 for an open loop with the arrival times of the trace.
         queue_depth: u32 = Some("0"), "requests", whole(0, u32::MAX as u64), EVER;
-        /// What becomes of addresses beyond the logical space.
+        /// How addresses beyond the logical space are handled.
         fit: Fit = Some("error"), "", Kind::Word(Fit::WORDS), BEYOND;
-        /// The logical space; 0 for the user capacity.
+        /// Size of the logical space; 0 for the user capacity.
         space_bytes: u64 = Some("0"), "bytes", whole(0, MOST), EVER;
-        /// Share of the logical space written before the first request, in whole stripes.
+        /// Share of the logical space that is written before the first request, in whole stripes and in no simulated time.
         fill: f64 = Some("0"), "share", Kind::Real { allowed: "0 to 1", valid: |share| (0.0..=1.0).contains(&share) }, FILLED;
-        /// Bytes of the logical space written before the first request (instead of `fill`); 0 for none.
+        /// Bytes of the logical space that are written before the first request, instead of `fill`; 0 for none.
         fill_bytes: u64 = Some("0"), "bytes", whole(0, MOST), FILLED;
-        /// After the fill: `none`, or `random:X`, which overwrites at random until GC is steady, at most X times the space; `steady` is
-        /// `random:20`.
+        /// Preconditioning after the fill: `none`, or `random:X`, which overwrites random pages until GC reaches steady state, at most X times the
+        /// logical space. `steady` stands for `random:20`.
         precondition: String = Some("none"), "",
             Kind::Text { allowed: "none, steady, or random:X with a number X above 0", valid: |text| text.parse::<Precondition>().is_ok() }, EVER;
-        /// Start of the run left out of the statistics: a number of requests, or a time as in `2.5s` or `100ms`.
+        /// Warm-up that is left out of the statistics: the first N requests, or all requests that arrive before a simulated time, as in `2.5s` or `100ms`.
         warmup: String = Some("0"), "",
             Kind::Text { allowed: "a number of requests, or a time as in 2.5s or 100ms", valid: |text| text.parse::<Warmup>().is_ok() }, EVER;
-        /// Whether every host read is compared with an oracle, and each failure the scheme declares to survive is tried at the end.
+        /// Whether to compare every host read with an oracle and, at the end, to check recovery from each failure that the scheme is declared to survive.
         verify: bool = Some("false"), "", Kind::Flag, EVER;
-        /// With `verify`, try the failures also after every so many requests; 0 for the end only.
+        /// With `verify`, check recovery also after every N requests; 0 for the end only.
         verify_every: u64 = Some("0"), "requests", whole(0, MOST), LONG_ENOUGH;
-        /// Whether the buffer, and every parity that is put off, are written to flash after the last request. What that costs is counted apart.
+        /// Whether to write the data buffer and all deferred parities to flash after the last request. The cost is counted separately.
         drain: bool = Some("false"), "", Kind::Flag, DRAINED;
-        /// Faults to inject (docs/faults.md), each WHAT@WHEN.
+        /// Faults to inject, each as WHAT@WHEN (docs/faults.md).
         fail: Vec<String> = Some(""), "", Kind::List { allowed: faults::ALLOWED }, EVER;
-        /// Seed of everything random.
+        /// Seed of the random number generators.
         seed: u64 = Some("1"), "", whole(0, MOST), RANDOM;
     }
 }
 
-/// Every key there is, by table, in the order in which a result carries them.
+/// All keys by table, in the order in which a result lists them.
 pub const TABLES: [Table; 4] = [Device::TABLE, SchemeChoice::TABLE, Host::TABLE, Run::TABLE];
 
-/// Whether a reader of traces takes this value.
+/// Whether the trace reader accepts this value.
 fn is_option(key: &str, value: &str) -> bool {
     TraceOptions::default().set(key, value).is_ok()
 }
 
 impl Run {
-    /// How the trace is read.
+    /// The options with which the trace is read.
     pub fn trace_options(&self) -> Result<TraceOptions, TraceError> {
         let mut options = TraceOptions { limit: self.limit, ..TraceOptions::default() };
         let texts = [
@@ -292,7 +292,7 @@ impl Run {
             ("object_bytes", &self.object_bytes),
         ];
         if self.fit == Fit::Compact {
-            options.layout = Layout::Apart; // extents belong to devices
+            options.layout = DeviceLayout::Apart; // extents belong to devices
         }
         texts.into_iter().try_for_each(|(key, value)| options.set(key, value))?;
         Ok(options)

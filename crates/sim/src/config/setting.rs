@@ -11,12 +11,12 @@ pub(super) struct Setting {
     pub(super) key_place: String,
     pub(super) given: Given,
     pub(super) place: String,
-    pub(super) source: Source,
+    pub(super) source: SettingSource,
 }
 
 /// Where a setting comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum SettingSource {
     /// A device, the scheme's own default, or the configuration of a result, which is complete: nobody asked for each of these.
     Background,
     /// A configuration file, which may serve several runs.
@@ -30,7 +30,7 @@ impl Setting {
     pub(super) fn of_scheme(key: &str, value: u32) -> Self {
         let given = Given::bare(value.to_string());
         let (table, none) = (Device::TABLE.name.into(), String::new());
-        Self { table, key: key.into(), key_place: none.clone(), given, place: none, source: Source::Background }
+        Self { table, key: key.into(), key_place: none.clone(), given, place: none, source: SettingSource::Background }
     }
 }
 

@@ -42,23 +42,23 @@ impl Config {
         let has_window = entry.as_ref().is_ok_and(|entry| entry.has_window);
         let is_early = entry.is_ok_and(|entry| entry.completes_early.is_some_and(|choice| self.scheme.makes(choice)));
         let but = match (has_window, is_early) {
-            (true, _) => Some("pages whose parity is still to be made"),
-            (_, true) => Some("answered writes of which one copy is still to be programmed"),
+            (true, _) => Some("pages whose parity is not yet written"),
+            (_, true) => Some("acknowledged writes of which one copy is not yet programmed"),
             _ => None,
         };
         match scheme.protects() {
             Protects::None => Survival::new(false, false, None),
             Protects::Chip => Survival::new(true, false, but),
             Protects::Channel | Protects::Member => {
-                Survival::new(self.survives_any(scheme, Part::Chip), self.survives_any(scheme, Part::Channel), but)
+                Survival::new(self.survives_any(scheme, LostPart::Chip), self.survives_any(scheme, LostPart::Channel), but)
             }
         }
     }
 
     /// Whether the scheme recovers what any one part of this kind may hold.
-    fn survives_any(&self, scheme: &dyn Scheme, part: Part) -> bool {
+    fn survives_any(&self, scheme: &dyn Scheme, part: LostPart) -> bool {
         let (device, members) = (&self.device, u32::from(self.device.members()));
-        let is_several_members = device.member == Member::Chip && device.chips_per_channel > 1 && part == Part::Channel;
+        let is_several_members = device.member == Member::Chip && device.chips_per_channel > 1 && part == LostPart::Channel;
         // The two copies of a translation page are on members next to each other.
         if is_several_members && device.mapping == Mapping::Dftl {
             return false;
@@ -75,7 +75,7 @@ impl Config {
 
 /// What dies.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum LostPart {
     Chip,
     Channel,
 }

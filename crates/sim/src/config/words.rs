@@ -1,4 +1,4 @@
-//! Settings that are one of a closed list of words.
+//! Settings whose value is a word from a closed list.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,13 +34,13 @@ word! {
 word! {
     /// Which planes one FTL instance owns.
     Ftl {
-        /// What the scheme allows: with `allocation = dynamic` the most planes with which it keeps its promise (all for raid0, a
-        /// mirror group for raid1, a member for parity), else a member; for a scheme that places pages in mirror groups (sirf1)
-        /// its group, unless placement is static.
+        /// Chosen by scheme and allocation. With `allocation = dynamic`, the largest set of planes whose loss the scheme survives: all planes for
+        /// raid0, a mirror group for raid1, a member for parity. With other allocations, a member; for a scheme that places pages in mirror
+        /// groups (sirf1), a mirror group unless allocation is static.
         Auto = "auto",
         /// The planes of one member.
         Member = "member",
-        /// The planes of one mirror group: of one half of the channels, unless the scheme has another number of groups.
+        /// The planes of one mirror group: half of the channels, unless the scheme has another number of groups.
         Group = "group",
         /// All planes.
         Device = "device",
@@ -48,31 +48,31 @@ word! {
 }
 
 word! {
-    /// How a program finds its plane.
+    /// How the FTL chooses the plane of a program.
     Allocation {
-        /// By arithmetic on the local page (`static_order`).
+        /// A fixed plane, computed from the local page number (`static_order`).
         Static = "static",
-        /// Whatever is idle in what the layout names: the member, or the mirror group.
+        /// An idle plane of the member, or mirror group, that the layout names.
         DynamicMember = "dynamic_member",
-        /// Whatever is idle in the FTL instance.
+        /// An idle plane of the FTL instance.
         Dynamic = "dynamic",
     }
 }
 
 word! {
-    /// What executes one array operation at a time.
+    /// The unit that executes one array operation at a time.
     Lun {
         /// A die.
         Die = "die",
-        /// A whole chip (chip-serial, as simulators without die interleaving).
+        /// A whole chip, as in simulators without die interleaving.
         Chip = "chip",
     }
 }
 
 word! {
-    /// Order inside a service class on one LUN.
+    /// The order of operations within a service class on one LUN.
     Scheduling {
-        /// Reads before programs, oldest first.
+        /// Reads before programs, each oldest first.
         ReadFirst = "read_first",
         /// Oldest first.
         Fifo = "fifo",
@@ -80,51 +80,52 @@ word! {
 }
 
 word! {
-    /// When a program counts as ended for the host.
+    /// When the host sees a program as completed.
     WriteCompletes {
         /// When the array operation ends.
         ProgramEnd = "program_end",
-        /// When the data are in the die's register.
+        /// When the data are in the page register of the die.
         DataIn = "data_in",
     }
 }
 
 word! {
-    /// How logical pages are mapped to physical ones, and where the map is kept.
+    /// How logical pages are mapped to physical pages, and where the map is stored.
     Mapping {
-        /// Page by page, all of the map in RAM.
+        /// Page mapping, with the whole map in RAM.
         Page = "page",
-        /// On flash, in translation pages that are written twice, on two members; RAM holds where these are, and `cmt_entries` entries (DFTL).
+        /// Page mapping, with the map in translation pages on flash (DFTL). Each translation page is stored on two members. RAM holds their
+        /// directory and a cache of `cmt_entries` entries.
         Dftl = "dftl",
-        /// Hybrid: blocks whose pages lie at their own offsets, and log blocks that each serve one of them (BAST). Planes take logical blocks in turn,
-        /// whatever `allocation`; merges of log blocks take the place of GC runs (SPEC 6.3).
+        /// Hybrid mapping: data blocks whose pages lie at fixed offsets, and log blocks that each serve one data block (BAST). Logical blocks are
+        /// assigned to planes in turn, whatever `allocation` says; merges of log blocks replace GC (SPEC 6.3).
         Bast = "bast",
-        /// Hybrid: as `bast`, but log blocks are shared, one for pages in sequence and the others in the order of writes (FAST).
+        /// Hybrid mapping with shared log blocks (FAST): one takes sequential writes, the others take all other writes in the order of arrival.
         Fast = "fast",
     }
 }
 
 impl Mapping {
-    /// Whether pages lie at their offsets in blocks, beside log blocks.
+    /// Whether the mapping is hybrid: data blocks with fixed page offsets, and log blocks.
     pub fn is_hybrid(self) -> bool {
         matches!(self, Mapping::Bast | Mapping::Fast)
     }
 }
 
 word! {
-    /// Which pages of a write buffer in NVRAM leave first, all those of a stripe together (SPEC 4.9 item 4).
+    /// How the write buffer in NVRAM chooses the stripe to evict (SPEC 4.9 item 4).
     NvramVictim {
-        /// Those of the stripe whose last write is the oldest.
+        /// The stripe whose last write is the oldest.
         OldestWrite = "oldest_write",
-        /// Those of the stripe of which most are buffered; of equal ones the one whose last write is the oldest.
+        /// The stripe with the most buffered pages; if several have as many, the one whose last write is the oldest.
         LargestGroup = "largest_group",
     }
 }
 
 word! {
-    /// How much of a page crosses the bus.
+    /// How much of a page is transferred over the bus.
     Transfer {
-        /// The sectors touched, of 512 bytes each.
+        /// The 512-byte sectors that the request touches.
         Touched = "touched",
         /// The whole page.
         Page = "page",
@@ -132,74 +133,75 @@ word! {
 }
 
 word! {
-    /// What stands still for the host while a GC run moves pages.
+    /// The unit that serves no host operations while a GC run moves pages.
     GcBlockingScope {
-        /// Nothing: GC competes by priority.
+        /// None: GC competes with host operations by priority.
         None = "none",
-        /// The LUN (die or chip) of the victim.
+        /// The LUN of the victim block (a die, or a chip with `lun = chip`).
         Lun = "lun",
-        /// The chip.
+        /// The chip of the victim block.
         Chip = "chip",
-        /// The channel.
+        /// The channel of the victim block.
         Channel = "channel",
     }
 }
 
 word! {
-    /// Which block is collected; of hybrid mapping, which log block is merged.
+    /// How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block.
     GcPolicy {
-        /// `commit_aware`.
+        /// The same as `commit_aware`.
         Auto = "auto",
-        /// The one with the fewest pages to move. Semivalid pages that the scheme commits instead do not count. With `mapping = bast` the log block
-        /// written longest ago; with `fast`, whatever the policy, the oldest.
+        /// The block with the fewest pages to move, not counting semivalid pages that the scheme commits instead. With `mapping = bast`, the least
+        /// recently written log block; with `fast`, the oldest log block under either policy.
         Greedy = "greedy",
-        /// The one with the least time of moves, and of the commits of its semivalid pages. The same as `greedy` if the scheme commits none.
+        /// The block with the lowest cost, in time, of moves and of commits for its semivalid pages. The same as `greedy` if the scheme commits none.
         CommitAware = "commit_aware",
     }
 }
 
 word! {
-    /// Wear levelling.
+    /// How GC and allocation even out erase counts.
     WearLeveling {
-        /// Free blocks in the order in which they were freed.
+        /// No wear leveling: free blocks are used in the order in which they were freed.
         None = "none",
-        /// The free block with the fewest erases.
+        /// Allocation takes the free block with the fewest erases.
         Dynamic = "dynamic",
-        /// Also move cold blocks when the spread exceeds `wear_leveling_threshold`.
+        /// In addition, cold blocks are moved when erase counts differ by more than `wear_leveling_threshold`.
         Static = "static",
     }
 }
 
 word! {
-    /// How the sub-requests of one request follow each other (SPEC 0.3 step 2).
+    /// When the sub-requests of one request start (SPEC 0.3 step 2).
     SerialSubrequests {
-        /// The next starts when the former's page operations are queued.
+        /// A sub-request starts when the page operations of the previous one are queued.
         Queued = "queued",
-        /// The next starts when the former has ended.
+        /// A sub-request starts when the previous one has ended.
         Strict = "strict",
-        /// All start at once.
+        /// All sub-requests start at once.
         Off = "off",
     }
 }
 
 word! {
-    /// What a read of a page never written finds.
+    /// What a read of a page that was never written returns.
     Unwritten {
-        /// Zeroes, without flash access; counted.
+        /// Zeroes, without a flash access. The result counts such reads (`unmapped_reads`).
         Zero = "zero",
-        /// A page placed by the first touch as the fill would have placed it.
+        /// Zeroes from flash: the first read of the page places it on flash with its redundancy, in no simulated time, and then reads it. If no
+        /// space is left for it, the read returns zeroes without a flash access.
         Prefill = "prefill",
     }
 }
 
 word! {
-    /// What becomes of addresses beyond the logical space.
+    /// How addresses beyond the logical space are handled.
     Fit {
-        /// Taken modulo the space, so that different addresses become one; counted.
+        /// They are taken modulo the logical space, so that different addresses coincide. The result counts them.
         Wrap = "wrap",
-        /// All addresses are moved: extents of 1 MiB lie one behind the other in the order in which they first appear (docs/traces.md).
+        /// All addresses are remapped: extents of 1 MiB are packed in the order of first access (docs/traces.md).
         Compact = "compact",
-        /// An error.
+        /// They are an error.
         Error = "error",
     }
 }

@@ -1,7 +1,7 @@
 //! Operations get their places, in order: from the decision to the start.
 //!
 //! An operation starts when the operations that it requires have ended, its stripe is its own, and each page that it will program
-//! is promised (`space`). It holds its place in its stripe's queue from the decision on, and waits for space only when it is at the head:
+//! is reserved (`space`). It holds its place in its stripe's queue from the decision on, and waits for space only when it is at the head:
 //! GC, which makes space, takes no stripe lock, so it never waits for an operation that waits (DESIGN idea 10).
 
 use super::content::Content;
@@ -66,7 +66,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             alive: true,
             started: false,
             last: false,
-            answered: false,
+            acknowledged: false,
             failed: false,
             counted: matches!(operation.kind, OperationKind::Write | OperationKind::Job) && job != TRANSLATION,
             departs: false,
@@ -200,7 +200,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 next += 1;
                 self.reserve_and_start(id);
             }
-            if !self.answer_flash() && next == self.ready.len() {
+            if !self.answer_gc_queries() && next == self.ready.len() {
                 break;
             }
         }

@@ -45,7 +45,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// Brings every delayed parity to flash, without a request.
+    /// Brings every deferred parity to flash, without a request.
     pub(crate) fn drain_scheme(&mut self) {
         while let Some(operation) = self.scheme.drain() {
             self.admit_after(operation, NO_JOB, NIL);

@@ -1,13 +1,13 @@
 //! Requests through the data buffer: what `buffer` decides, done by the engine (SPEC 2.4, 4.4).
 //!
-//! A written page is merged into its entry, or takes a new one, for which something has to leave if there is no room. Of DRAM that is the least
+//! A written page is merged into its entry, or takes a new one, for which something has to leave if there is no space. Of DRAM that is the least
 //! recently used page: one write operation of the scheme, which belongs to the request that caused it. The request completes when the DRAM
 //! has answered and these operations have ended. Of NVRAM that is all that is buffered of a stripe, which the scheme may write as one: operations of
 //! no request, each of which starts when all its pages are admitted. The request completes when the NVRAM has admitted its pages and
 //! answered. Reads take from the buffer what is there, pages on their way out included, and the rest from flash, page by page.
 //!
 //! Where a page cannot be written that left, what the buffer had taken of it is lost, and flash has an older content at most: the page is gone
-//! until all of it is written or discarded. That is so whoever was told: an entry may hold what several requests wrote, most of them long answered.
+//! until all of it is written or discarded. That is so whoever was told: an entry may hold what several requests wrote, most of them long acknowledged.
 
 use super::content::{Content, InBuffer, InEntry, Shares, Submitted};
 use super::gone;
@@ -22,7 +22,7 @@ use flashraid_redundancy::{Extent, Failure, Group, Operation, OperationKind};
 use flashraid_vocabulary::{HostOp, HostRequest, Lpn, Version};
 
 /// Pages in a row that have to be read from flash.
-type Run = Option<Extent>;
+type PageRun = Option<Extent>;
 
 /// A page out of those that leave.
 fn victim_of(victims: &[Victim], lpn: Lpn) -> &Victim {
@@ -64,7 +64,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.requests[id as usize].unanswered += 1;
             self.requests[id as usize].unfinished += 1;
             let now_ns = self.clock.now_ns();
-            self.buffered().answer_later(now_ns, id, number);
+            self.buffered().complete_later(now_ns, id, number);
         }
     }
 
@@ -138,7 +138,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         while self.evict(id) {}
     }
 
-    /// Writes everything that is buffered to flash and lets everything end that is under way.
+    /// Writes everything that is buffered to flash and lets everything end that is in flight.
     pub(crate) fn drain_buffer(&mut self) -> Result<(), Halted> {
         if self.flushes_to_flash() {
             let arrival_ns = self.now_ns();
@@ -159,7 +159,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Reads sectors of a page. What flash has to deliver goes into `run`, which is read when it cannot grow. If the
     /// buffer delivers any of it, returns the number with which NVRAM took that in.
-    fn read_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64, run: &mut Run) -> Option<u64> {
+    fn read_buffered(&mut self, id: u32, lpn: Lpn, sectors: u64, run: &mut PageRun) -> Option<u64> {
         if self.is_gone(lpn) {
             self.buffered().counts.read_misses += 1;
             self.fail_over_what_is_gone(id);
@@ -215,7 +215,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         is_there
     }
 
-    fn add_to_run(&mut self, id: u32, lpn: Lpn, bytes: u32, run: &mut Run) {
+    fn add_to_run(&mut self, id: u32, lpn: Lpn, bytes: u32, run: &mut PageRun) {
         if let Some(run) = run
             && lpn.0 == run.first.0 + run.pages
             && (run.pages == 1 || run.last_bytes == self.shape.page_bytes)
@@ -229,7 +229,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.read_run(id, former);
     }
 
-    fn read_run(&mut self, id: u32, run: Run) {
+    fn read_run(&mut self, id: u32, run: PageRun) {
         if let Some(mut extent) = run {
             self.decide_all(id, &mut extent);
         }
@@ -304,7 +304,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 (false, _) => {}
             }
             if operation.kind == OperationKind::Write {
-                buffer.give_back(lpn, now_ns, &mut self.startable);
+                buffer.release(lpn, now_ns, &mut self.startable);
             }
         }
         let request = self.slots[id as usize].request;
@@ -316,7 +316,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.start_admitted();
     }
 
-    /// Nobody waits for what has failed: its request was answered when NVRAM took it.
+    /// Nobody waits for what has failed: its request was acknowledged when NVRAM took it.
     pub(super) fn eviction_failed(&mut self, failure: Failure) {
         let counts = &mut self.buffered().counts;
         match failure {
@@ -383,15 +383,15 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     // ---- answers ----
 
-    /// Processes everything up to the last answer that is due until `time_ns`. With NVRAM that is every event, as each may make room.
+    /// Processes everything up to the last answer that is due until `time_ns`. With NVRAM that is every event, as each may free space.
     #[inline(never)]
-    pub(super) fn advance_to_answers(&mut self, time_ns: u64) -> Result<(), Halted> {
-        let makes_room = !self.flushes_to_flash();
+    pub(super) fn advance_to_completions(&mut self, time_ns: u64) -> Result<(), Halted> {
+        let frees_slots = !self.flushes_to_flash();
         loop {
-            let (timer_ns, answer_ns) = (self.clock.next_timer_ns(), self.next_answer_ns());
-            if makes_room && self.media.next_event_ns() <= timer_ns.min(answer_ns).min(time_ns) {
+            let (timer_ns, answer_ns) = (self.clock.next_timer_ns(), self.next_completion_ns());
+            if frees_slots && self.media.next_event_ns() <= timer_ns.min(answer_ns).min(time_ns) {
                 self.process_event();
-            } else if answer_ns <= time_ns || makes_room && timer_ns <= time_ns {
+            } else if answer_ns <= time_ns || frees_slots && timer_ns <= time_ns {
                 self.advance()?;
             } else {
                 return Ok(());
@@ -401,16 +401,16 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// When the buffer answers next, if there is a buffer; `NEVER` if it has nothing to answer.
     #[inline]
-    pub(super) fn next_answer_ns(&self) -> u64 {
-        self.buffer.as_ref().map_or(NEVER, |buffer| buffer.next_answer_ns())
+    pub(super) fn next_completion_ns(&self) -> u64 {
+        self.buffer.as_ref().map_or(NEVER, |buffer| buffer.next_completion_ns())
     }
 
     /// The buffer answers: after everything that the flash does until then.
     #[cold]
-    pub(super) fn answer_from_buffer(&mut self) {
-        if let Some((time_ns, id)) = self.buffered().take_answer() {
+    pub(super) fn complete_from_buffer(&mut self) {
+        if let Some((time_ns, id)) = self.buffered().take_completion() {
             self.set_now(time_ns);
-            self.answered(id);
+            self.completed(id);
             self.ended_part(id);
         }
     }

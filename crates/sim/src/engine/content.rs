@@ -52,7 +52,7 @@ pub trait Content: Observer + Clone + Send {
     fn program_stamp(&mut self, record: u32, stamp: u64);
     /// A translation page was read.
     fn check_stamp(&mut self, ppn: Ppn, stamp: u64);
-    /// A translation page appears on flash without time.
+    /// A translation page appears on flash in no simulated time.
     fn placed_stamp(&mut self, ppn: Ppn, stamp: u64);
     /// Host page `lpn` was written before the workload starts, by an operation begun with this sequence: `FILL`, or below it for what overwrites the fill.
     fn filled(&mut self, lpn: Lpn, sequence: u64);
@@ -84,7 +84,7 @@ pub enum InBuffer {
         /// Which of its strips it is.
         strip: u8,
     },
-    /// A trim is under way: what came before does not count.
+    /// A trim is in flight: what came before does not count.
     Zeroes,
     /// It is buffered.
     Entry(InEntry),

@@ -8,30 +8,30 @@ use flashraid_redundancy::{Failure, Lock, Operation, OperationKind};
 use flashraid_vocabulary::{Change, HostOp};
 
 impl<C: Content, M: Media> Engine<C, M> {
-    /// The host gets its answer while page operations that it does not wait for go on; that of a flush promises that they have ended.
+    /// The host gets its acknowledgement while page operations that it does not wait for go on; that of a flush promises that they have ended.
     pub(super) fn answer(&mut self, id: u32) {
         let request = self.slots[id as usize].request;
         let is_flush = request != NIL && self.requests[request as usize].op == HostOp::Flush;
         #[cfg(feature = "mutants")]
-        let is_flush = is_flush && !self.has_fault(crate::mutants::Fault::FlushToRegisters);
+        let is_flush = is_flush && !self.has_fault(crate::mutants::EngineFault::FlushToRegisters);
         if is_flush {
             return;
         }
         let slot = &mut self.slots[id as usize];
-        slot.answered = true;
+        slot.acknowledged = true;
         let (request, operation) = (slot.request, slot.operation);
         if request == NIL {
             return;
         }
         // The data buffer knows what leaves it.
         if operation.kind != OperationKind::Read && self.buffer.is_none() {
-            self.answers_early |= operation.posted_programs > 0;
+            self.acknowledges_early |= operation.posted_programs > 0;
             for lpn in operation.host_pages() {
                 self.in_controller.insert(lpn.0, id);
             }
-            self.note_answered(&operation);
+            self.note_acknowledged(&operation);
         }
-        self.answered(request);
+        self.completed(request);
     }
 
     /// The state change, in one instant.
@@ -39,7 +39,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let slot = &mut self.slots[id as usize];
         debug_assert!(slot.nested == NIL, "an operation ends under whose lock another one is to run: {:?}", slot.operation);
         let operation = slot.operation;
-        let (request, answered, failed, reserved, job) = (slot.request, slot.answered, slot.failed, slot.reserved, slot.job);
+        let (request, acknowledged, failed, reserved, job) = (slot.request, slot.acknowledged, slot.failed, slot.reserved, slot.job);
         let mut record = std::mem::replace(&mut slot.programs, NIL);
         let changes = std::mem::replace(&mut slot.changes, NIL);
         let mut programs = 0;
@@ -50,7 +50,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 self.media.abort(std::mem::replace(&mut record, next));
                 continue;
             }
-            if self.media.has_failures() && self.media.program(record).is_unplaced {
+            if self.media.has_failures() && self.media.program(record).is_unallocated {
                 self.ended_unplaced(record);
             } else {
                 programs += 1;
@@ -115,7 +115,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.condition_met(dependent);
             dependent = next;
         }
-        if answered && operation.kind != OperationKind::Read && request != NIL {
+        if acknowledged && operation.kind != OperationKind::Read && request != NIL {
             for lpn in operation.host_pages() {
                 if self.in_controller.get(&lpn.0) == Some(&id) {
                     self.in_controller.remove(&lpn.0);
@@ -126,8 +126,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.slots[id as usize].next = self.free_slots;
         self.free_slots = id;
         if request != NIL {
-            if !answered {
-                self.answered(request);
+            if !acknowledged {
+                self.completed(request);
             }
             self.ended_part(request);
         }
@@ -136,7 +136,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Applies a state change of an operation's plan.
     pub(crate) fn apply(&mut self, id: u32, operation: &Operation, change: Change) {
         match change {
-            Change::Delay(_, sources) => self.content.deferred(id, operation, sources),
+            Change::Defer(_, sources) => self.content.deferred(id, operation, sources),
             Change::ReleaseDeferred(address) => self.content.deferred_no_more(address),
             on_flash => self.media.apply(&on_flash),
         }

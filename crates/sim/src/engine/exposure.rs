@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Debug)]
 pub struct Exposure {
     of_stripe: Vec<u8>,
-    /// Strips of answered writes that have not ended, and whose redundancy is made later. Each has its stripe's lock.
+    /// Strips of acknowledged writes that have not ended, and whose redundancy is made later. Each has its stripe's lock.
     pub(super) in_registers: FxHashMap<StripeId, u64>,
     /// Pages exposed now.
     pub pages: u64,

@@ -1,4 +1,4 @@
-//! Answers to GC: which victim it takes, what becomes of a semivalid page, and the commits that it waits for.
+//! Answers to GC: which victim it takes, how a semivalid page is handled, and the commits that it waits for.
 
 use super::content::Content;
 use super::slot::{NIL, NO_JOB};
@@ -9,7 +9,7 @@ use flashraid_vocabulary::{MemberPage, SemivalidAction};
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// Serves what the flash layer wants to know or has to tell. Returns whether there was anything.
-    pub(super) fn answer_flash(&mut self) -> bool {
+    pub(super) fn answer_gc_queries(&mut self) -> bool {
         let mut any = false;
         while let Some(news) = self.media.take_news() {
             let (plane, address) = match news {
@@ -47,14 +47,14 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Starts the commit that the GC run of a plane waits for, before whoever waits for its stripe. Returns whether the scheme has one.
     ///
-    /// It waits for nobody who may wait for what the GC run is to make: it is promised its pages at once or does without, and an
+    /// It waits for nobody who may wait for what the GC run is to make: its pages are reserved at once or it does without, and an
     /// operation that has the stripe but has not started, as it waits for space, starts after it.
     fn commit_for_gc(&mut self, plane: u32, address: MemberPage) -> bool {
-        let Some(with_room) = self.scheme.commit_for_gc(address, true) else { return false };
-        let operation = match self.reserve_at_once(&with_room) {
-            true => with_room,
+        let Some(with_space) = self.scheme.commit_for_gc(address, true) else { return false };
+        let operation = match self.reserve_at_once(&with_space) {
+            true => with_space,
             false => match self.scheme.commit_for_gc(address, false) {
-                Some(without_room) => without_room,
+                Some(without_space) => without_space,
                 None => return false,
             },
         };

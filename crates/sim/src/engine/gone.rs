@@ -1,8 +1,8 @@
 //! Pages that are gone: the host was told that it has written them, they did not come to flash, and nobody has them any more. Flash may still have
 //! what they held before, and redundancy that gives it, which must not pass for them: they are lost, until all of a page is written or discarded.
 //!
-//! So is what a data buffer cannot write; its entry may hold what several requests wrote, most of them long answered. Without a buffer, so is a write
-//! that is answered when its data are in the chips' registers (`write_completes`), or before its last programs have ended (the lag of an operation),
+//! So is what a data buffer cannot write; its entry may hold what several requests wrote, most of them long acknowledged. Without a buffer, so is a write
+//! that is acknowledged when its data are in the chips' registers (`write_completes`), or before its last programs have ended (`posted_programs`),
 //! if no page is left for it when its chip dies.
 
 use super::content::Content;
@@ -20,7 +20,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         !self.gone.is_empty() && self.gone.contains(&lpn.0) && !self.is_renewed(lpn) && !self.is_answered_anew(lpn)
     }
 
-    /// Whether the controller has all of the page, or a discard of it, from an operation that was answered and goes on. If that fails the page is as it was.
+    /// Whether the controller has all of the page, or a discard of it, from an operation that was acknowledged and goes on. If that fails the page is as it was.
     fn is_answered_anew(&self, lpn: Lpn) -> bool {
         let of = self.in_controller.get(&lpn.0).map(|id| self.operation(*id));
         of.is_some_and(|operation| Bits(covered(operation)).any(|strip| operation.host_page(strip) == lpn))
@@ -31,7 +31,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.buffer.as_ref().is_some_and(|buffer| buffer.renews(lpn))
     }
 
-    /// Whether registers of chips alone have the page: it is answered, is being programmed, and its redundancy is made later.
+    /// Whether registers of chips alone have the page: it is acknowledged, is being programmed, and its redundancy is made later.
     pub fn is_in_registers_alone(&self, lpn: Lpn) -> bool {
         let of = self.in_controller.get(&lpn.0).map(|id| self.operation(*id));
         self.exposure.is_some()

@@ -11,13 +11,13 @@ use flashraid_redundancy::OperationKind;
 pub struct InFlight {
     /// An operation of a host write or trim has programmed some of its pages and not all.
     pub updates: bool,
-    /// A commit of a delayed parity is under way.
+    /// A commit of a deferred parity is in flight.
     pub commits: bool,
     /// A commit runs under the lock of an operation that waits.
     pub borrows_lock: bool,
-    /// A trim is under way.
+    /// A trim is in flight.
     pub trims: bool,
-    /// A write of a part of a page is under way.
+    /// A write of a part of a page is in flight.
     pub writes_part: bool,
     /// An operation waits for an entry of the map, which is on flash (DFTL).
     pub misses_map: bool,
@@ -27,11 +27,11 @@ pub struct InFlight {
     pub waits_for_lock: bool,
     /// Pages leave the data buffer.
     pub evicts: bool,
-    /// A request or an eviction waits until NVRAM has room.
+    /// A request or an eviction waits until NVRAM has space.
     pub nvram_is_full: bool,
     /// A flush waits for what was written before it.
     pub flushes: bool,
-    /// A write is answered, and only the controller has all of it.
+    /// A write is acknowledged, and only the controller has all of it.
     pub answered_early: bool,
     /// The share of stripes that a running rebuild has passed.
     pub rebuilt: Option<f64>,
@@ -44,7 +44,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             rebuilt: self.rebuild_share(),
             waits_for_lock: self.locks.has_waiter(),
             evicts: self.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving()),
-            nvram_is_full: self.buffer.as_ref().is_some_and(|buffer| buffer.is_short_of_room()),
+            nvram_is_full: self.buffer.as_ref().is_some_and(|buffer| buffer.waits_for_slots()),
             flushes: !self.flushes.is_empty(),
             answered_early: !self.in_controller.is_empty(),
             ..InFlight::default()

@@ -1,5 +1,5 @@
-//! Work without time: the fill, the precondition, and pages placed at their first touch. Plans and placement are those of the
-//! timed engine; only the clock stands still, and GC runs to its end where it starts.
+//! Work in no simulated time: the fill, the precondition, and pages placed at their first touch. Plans and placement are those of the
+//! timed engine; only the clock does not advance, and GC runs to its end where it starts.
 
 use super::content::{Content, FILL};
 use super::state::Engine;
@@ -57,7 +57,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Performs an operation at once. It must not need what it cannot have: a lock or space. Uses operation slot 0 of the contents,
-    /// which nothing else uses while the clock stands still before the workload.
+    /// which nothing else uses while the clock does not advance, before the workload.
     fn perform(&mut self, mut operation: Operation, sequence: u64, wave: &mut Wave) {
         const SLOT: u32 = 0;
         let tracked = C::TRACKED;
@@ -161,7 +161,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         for operation in &decisions.operations {
             self.perform_all(*operation, sequence, wave);
         }
-        // Merges without time cannot wait for commits: no page stays semivalid from one overwrite to the next.
+        // Merges in no simulated time cannot wait for commits: no page stays semivalid from one overwrite to the next.
         while self.shape.has_log_blocks
             && let Some(commit) = self.scheme.drain()
         {

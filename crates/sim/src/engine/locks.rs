@@ -7,7 +7,7 @@ use flashraid_vocabulary::memory::{filled, prefetch};
 const NIL: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct LockQueue {
     stripe: u32,
     /// Holders; none marks an unused entry.
     holders: u16,
@@ -18,10 +18,10 @@ struct Entry {
     tail: u32,
 }
 
-const UNUSED: Entry = Entry { stripe: 0, holders: 0, exclusive: false, holder: NIL, head: NIL, tail: NIL };
+const UNUSED: LockQueue = LockQueue { stripe: 0, holders: 0, exclusive: false, holder: NIL, head: NIL, tail: NIL };
 
 #[derive(Clone, Copy, Debug)]
-struct Waiter {
+struct LockWaiter {
     next: u32,
     exclusive: bool,
 }
@@ -29,10 +29,10 @@ struct Waiter {
 /// A hash table with linear probing of the stripes that are locked.
 #[derive(Clone, Debug)]
 pub struct Locks {
-    entries: Vec<Entry>,
+    entries: Vec<LockQueue>,
     used: usize,
     /// Links of waiting operations, by their id.
-    waiters: Vec<Waiter>,
+    waiters: Vec<LockWaiter>,
 }
 
 impl Default for Locks {
@@ -77,7 +77,7 @@ impl Locks {
         let index = self.find(stripe);
         let entry = &mut self.entries[index];
         if entry.holders == 0 {
-            *entry = Entry { stripe, holders: 1, exclusive, holder: id, head: NIL, tail: NIL };
+            *entry = LockQueue { stripe, holders: 1, exclusive, holder: id, head: NIL, tail: NIL };
             self.used += 1;
             if self.used * 4 > self.entries.len() * 3 {
                 self.grow();
@@ -89,7 +89,7 @@ impl Locks {
             entry.holder = id;
             return true;
         }
-        self.set_waiter(id, Waiter { next: NIL, exclusive });
+        self.set_waiter(id, LockWaiter { next: NIL, exclusive });
         let entry = &mut self.entries[index];
         match entry.head {
             NIL => entry.head = id,
@@ -110,7 +110,7 @@ impl Locks {
         let index = self.find(stripe);
         debug_assert!(self.entries[index].holders > 0, "stripe {stripe} is not locked");
         let next = self.entries[index].head;
-        self.set_waiter(id, Waiter { next, exclusive: true });
+        self.set_waiter(id, LockWaiter { next, exclusive: true });
         let entry = &mut self.entries[index];
         entry.head = id;
         if next == NIL {
@@ -118,9 +118,9 @@ impl Locks {
         }
     }
 
-    fn set_waiter(&mut self, id: u32, waiter: Waiter) {
+    fn set_waiter(&mut self, id: u32, waiter: LockWaiter) {
         if self.waiters.len() <= id as usize {
-            self.waiters.resize((id as usize + 1).next_power_of_two(), Waiter { next: NIL, exclusive: false });
+            self.waiters.resize((id as usize + 1).next_power_of_two(), LockWaiter { next: NIL, exclusive: false });
         }
         self.waiters[id as usize] = waiter;
     }
@@ -136,7 +136,7 @@ impl Locks {
             return;
         }
         while entry.head != NIL {
-            let Waiter { next, exclusive } = self.waiters[entry.head as usize];
+            let LockWaiter { next, exclusive } = self.waiters[entry.head as usize];
             if entry.holders > 0 && (exclusive || entry.exclusive) {
                 break;
             }

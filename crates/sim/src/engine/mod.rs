@@ -7,9 +7,9 @@
 //!
 //! 1. Data: `options`, `request`, `slot` (an operation in flight), `locks`; `state` holds it all.
 //! 2. A request: `requests`, `extents` (its bytes are cut and decided), or `buffered` (through the data buffer).
-//! 3. Its operations: `admission` (order), `space` (promised pages), `waves` (steps), `reads`, `ending`.
+//! 3. Its operations: `admission` (order), `space` (reserved pages), `waves` (steps), `reads`, `ending`.
 //! 4. Time: `time`, `look_ahead`.
-//! 5. Work of nobody: `background`, `collection` (answers to GC); `instant` (work without time).
+//! 5. Work of nobody: `background`, `collection` (answers to GC); `instant` (work in no simulated time).
 //! 6. When something fails: `failure`, `gone`. The map on flash: `translation`.
 //! 7. Verification: `content` (what is asked), `tags`.
 //! 8. What is told: `recorder` and `recording`, `exposure` and `window`, `in_flight`.

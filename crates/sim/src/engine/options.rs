@@ -25,7 +25,7 @@ pub struct Options {
     pub parity_in_response: bool,
     /// Reads of unwritten pages find a page that was placed as the fill would have placed it.
     pub prefill: bool,
-    /// The map is on flash, where the flash layer was given room for it.
+    /// The map is on flash, where the flash layer was given space for it.
     pub dftl: Option<Dftl>,
     /// The data buffer, if there is one.
     pub buffer: Option<BufferOptions>,

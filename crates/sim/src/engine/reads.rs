@@ -15,8 +15,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.overlay_buffer(id);
         }
         let operation = self.slots[id as usize].operation;
-        // With the stripe in hand no write of it is under way.
-        if self.answers_early && operation.lock == Lock::None && !self.in_controller.is_empty() {
+        // With the stripe in hand no write of it is in flight.
+        if self.acknowledges_early && operation.lock == Lock::None && !self.in_controller.is_empty() {
             let controller = &self.in_controller;
             let holder = |strip: u32| controller.get(&operation.host_page(strip).0).copied();
             page_operations.retain(|page_operation| holder(u32::from(page_operation.strip)).is_none());

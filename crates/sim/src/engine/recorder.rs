@@ -50,7 +50,7 @@ pub struct RequestRecord {
     pub arrival_ns: u64,
     /// When its first page operation started on a bus; `end_ns` if it needed none.
     pub start_ns: u64,
-    /// When the host was answered.
+    /// When the request was acknowledged.
     pub end_ns: u64,
     /// First byte.
     pub offset_bytes: u64,
@@ -125,7 +125,7 @@ pub struct Recorder {
     pub depths: [u64; DEPTHS.len() + 1],
     /// Simulated time of which moments are kept; empty for none.
     pub window: Range<u64>,
-    /// Room for what is taken over from media.
+    /// Space for what is taken over from media.
     pub(super) recorded: (Vec<Slice>, Vec<Done>),
     pub(super) notes: Vec<Note>,
     /// Whether the window's first moment has come, from which on the following are kept up to date.

@@ -143,7 +143,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// A measured request was answered.
+    /// A measured request was acknowledged.
     #[cold]
     pub(super) fn record_request(&mut self, id: u32) {
         let request = self.requests[id as usize];

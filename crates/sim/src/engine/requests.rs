@@ -44,7 +44,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 }
                 let target = self.requests[id as usize].write_index.min(self.first_write + self.write_window.len() as u64);
                 #[cfg(feature = "mutants")]
-                let target = if self.has_fault(crate::mutants::Fault::FlushAtOnce) { self.first_write } else { target };
+                let target = if self.has_fault(crate::mutants::EngineFault::FlushAtOnce) { self.first_write } else { target };
                 if target > self.first_write {
                     self.flushes.push_back((target, id));
                     if self.recorder.is_some() {
@@ -58,7 +58,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             HostOp::Trim => self.cut_trim(id, self.pages_up(request.offset_bytes), end >> self.page_shift),
             HostOp::WriteZeroes => self.write_zeroes(id, request.offset_bytes, end),
         }
-        self.answered(id);
+        self.completed(id);
         self.ended_part(id);
         self.run_ready();
         if self.media.has_failures() {
@@ -105,7 +105,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// One thing that the host waits for is there.
-    pub(super) fn answered(&mut self, id: u32) {
+    pub(super) fn completed(&mut self, id: u32) {
         let request = &mut self.requests[id as usize];
         request.unanswered -= 1;
         if request.unanswered > 0 {
@@ -171,7 +171,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
             self.flushes.pop_front();
             self.keep_word(target, flush);
-            self.answered(flush);
+            self.completed(flush);
             self.ended_part(flush);
         }
     }

@@ -6,7 +6,7 @@ use std::fmt;
 /// "None" in linked lists of slots and requests.
 pub(super) const NIL: u32 = u32::MAX;
 
-/// Requests in flight, and operations, for which there is room without growing.
+/// Requests in flight, and operations, for which there is space without growing.
 pub(super) const ROOM: usize = 1 << 20;
 
 /// No job.
@@ -26,9 +26,9 @@ pub(super) struct Slot {
     pub(super) job: u16,
     pub(super) alive: bool,
     pub(super) started: bool,
-    /// `step` has said that the wave under way is the last.
+    /// `step` has said that the wave in progress is the last.
     pub(super) last: bool,
-    pub(super) answered: bool,
+    pub(super) acknowledged: bool,
     pub(super) failed: bool,
     /// Whether it counts in `writes_in_chunk`.
     pub(super) counted: bool,
@@ -36,13 +36,13 @@ pub(super) struct Slot {
     pub(super) departs: bool,
     /// Conditions for its start that are not met yet: required operations, former sub-request, lock.
     pub(super) unmet: u16,
-    /// Page operations under way.
+    /// Page operations in flight.
     pub(super) outstanding: u8,
     /// Of these, those that the host waits for.
     pub(super) waits: u8,
-    /// Members (bits) for which a page is still to be promised.
+    /// Members (bits) for which a page is still to be reserved.
     pub(super) unreserved: u64,
-    /// Members (bits) for which a page is promised and not used.
+    /// Members (bits) for which a page is reserved and not used.
     pub(super) reserved: u64,
     /// The same for copies.
     pub(super) reserved_copies: u64,

@@ -1,4 +1,4 @@
-//! Space: a page is promised for each program before its operation starts, and operations wait for pages in the queues of their domains.
+//! Space: a page is reserved for each program before its operation starts, and operations wait for pages in the queues of their domains.
 
 use super::content::Content;
 use super::slot::{NIL, Slot, TRANSLATION};
@@ -19,9 +19,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// Promises a page for each program, member by member, then starts. Where none is left the operation waits, and keeps what it
-    /// was promised so far. That cannot block GC, which has its own reserve; and as all operations ask in the order
-    /// of members, which is that of their space domains, and only the first that waits for a domain is promised pages of it, two of
+    /// Reserves a page for each program, member by member, then starts. Where none is left the operation waits, and keeps the pages
+    /// reserved so far. That cannot block GC, which has its own reserve; and as all operations ask in the order
+    /// of members, which is that of their space domains, and only the first that waits for a domain gets pages of it, two of
     /// them never wait for each other's pages.
     pub(super) fn reserve_and_start(&mut self, id: u32) {
         while self.slots[id as usize].unreserved != 0 {
@@ -99,17 +99,17 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// Nothing is under way that could free space: the longest waiting operation of the first domain fails. One under whose lock a commit is
+    /// Nothing is in flight that could free space: the longest waiting operation of the first domain fails. One under whose lock a commit is
     /// to run stays until that has run or failed. Returns whether there was one.
     pub(super) fn fail_for_space(&mut self) -> bool {
         let Some((domain, former, id)) = self.first_to_fail() else { return false };
-        // Planes of translation pages hold far less than they have room for, and what failed there has been taken out of the way before.
-        assert!(self.slots[id as usize].job != TRANSLATION, "translation pages find room: {:?}", self.slots[id as usize].operation);
+        // Planes of translation pages hold far less than they have space for, and what failed there has been taken out of the way before.
+        assert!(self.slots[id as usize].job != TRANSLATION, "translation pages always get space: {:?}", self.slots[id as usize].operation);
         self.leave_space_queue(domain, former);
         let request = self.slots[id as usize].request;
         self.believed_without_space += u64::from(request != NIL && self.is_believed(request));
         self.give_up(id, Failure::NoSpace);
-        // The next in line may be content with what this one was promised.
+        // The next in line may be content with what this one was reserved.
         self.wake_space_waiters(domain);
         self.run_ready();
         true
@@ -144,7 +144,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         true
     }
 
-    /// Promises a page for each copy that the wave makes: at once, as the plan has just seen that there is one, and the wave may have to
+    /// Reserves a page for each copy that the wave makes: at once, as the plan has just seen that there is one, and the wave may have to
     /// wait for its translation.
     pub(super) fn reserve_copies(&mut self, id: u32, wave: &Wave) {
         let is_copy = |done: &&PageOperation| done.action == Action::Program && done.version == Version::Copy;
@@ -155,7 +155,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// Gives back promised pages that were not used.
+    /// Gives back reserved pages that were not used.
     pub(super) fn give_back(&mut self, operation: &Operation, mut reserved: u64) {
         while reserved != 0 {
             let member = reserved.trailing_zeros();

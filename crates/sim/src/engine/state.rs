@@ -40,7 +40,7 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) jobs: Vec<Box<dyn Job>>,
     /// Whether there are jobs or a recorder, or the scheme wants to know when nobody else works.
     pub(super) has_watchers: bool,
-    /// Time in which nothing was under way.
+    /// Time in which nothing was in flight.
     pub(super) idle_ns: u64,
     /// When a measured request was last completed, and `idle_ns` then.
     pub(super) last_completion: (u64, u64),
@@ -64,12 +64,12 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) flushes: VecDeque<(u64, u32)>,
     /// Positions of the first and the last write of which pages are gone, and no flush has told the host.
     pub(super) untold: Option<(u64, u64)>,
-    /// Answered writes that have not ended, by page: only where a write may be answered before it ends.
+    /// Acknowledged writes that have not ended, by page: only where a write may be acknowledged before it ends.
     pub(super) in_controller: FxHashMap<u64, u32>,
-    pub(super) answers_early: bool,
+    pub(super) acknowledges_early: bool,
     /// Pages whose write the host takes for done and that failed; nothing whole has come to flash since (`gone`).
     pub(super) gone: FxHashSet<u64>,
-    /// Operations of requests that the host takes for done that failed as they waited for a page, and nothing was under way that could give one.
+    /// Operations of requests that the host takes for done that failed as they waited for a page, and nothing was in flight that could give one.
     pub believed_without_space: u64,
     /// The data buffer, if there is one.
     pub(crate) buffer: Option<Box<Buffer>>,
@@ -116,7 +116,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             pages_per_row,
             space_waiters: vec![(NIL, NIL); shape.domains as usize],
             writes_in_chunk: vec![0; (scheme.user_pages() / pages_per_row) as usize / 1024 + 1],
-            answers_early: shape.reports_data_in || !options.parity_in_response,
+            acknowledges_early: shape.reports_data_in || !options.parity_in_response,
             buffer: options.buffer.map(|buffer| {
                 let grouping = scheme.addressing().grouping();
                 Buffer::new(buffer, options.space_pages, shape.page_bytes, grouping, scheme.width()).into()
@@ -201,7 +201,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.buffer.as_deref()
     }
 
-    /// Simulated time in which nothing was under way: no request, and no work on flash.
+    /// Simulated time in which nothing was in flight: no request, and no work on flash.
     pub fn idle_ns(&self) -> u64 {
         self.idle_ns
     }

@@ -1,4 +1,4 @@
-//! Time: the engine processes the earliest of media events, timers and answers of the data buffer (see `clock`).
+//! Time: the engine processes the earliest of media events, timers and completions of the data buffer (see `clock`).
 
 use super::content::Content;
 use super::state::Engine;
@@ -9,12 +9,12 @@ use crate::media::accounting::{self, Slip};
 use crate::time::LATEST_NS;
 use std::fmt;
 
-/// Why the engine cannot go on.
+/// Why the engine cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halted {
-    /// It has unfinished work, nothing is under way, and nobody waits for space: a defect of a scheme or of the engine.
+    /// Work is unfinished, but nothing is in flight and nothing waits for space: a defect of a scheme or of the engine.
     Stalled(String),
-    /// What is under way goes on beyond `LATEST_NS`.
+    /// Outstanding work would end after `LATEST_NS`.
     TooLate,
 }
 
@@ -22,7 +22,9 @@ impl fmt::Display for Halted {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stalled(text) => formatter.write_str(text),
-            Self::TooLate => write!(formatter, "what was asked of the device goes on beyond {LATEST_NS} ns (292 years), the latest time"),
+            Self::TooLate => {
+                write!(formatter, "work of the device would end after the latest simulated time of {LATEST_NS} ns (292 years)")
+            }
         }
     }
 }
@@ -30,9 +32,9 @@ impl fmt::Display for Halted {
 impl std::error::Error for Halted {}
 
 impl<C: Content, M: Media> Engine<C, M> {
-    /// Time of the next event, if anything is under way.
+    /// Time of the next event, if anything is in flight.
     pub fn next_event_ns(&self) -> Option<u64> {
-        Some(self.media.next_event_ns().min(self.clock.next_timer_ns()).min(self.next_answer_ns())).filter(|time| *time != NEVER)
+        Some(self.media.next_event_ns().min(self.clock.next_timer_ns()).min(self.next_completion_ns())).filter(|time| *time != NEVER)
     }
 
     /// Moves the time, and says so to media.
@@ -46,7 +48,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     #[inline]
     pub fn advance_until(&mut self, time_ns: u64) -> Result<(), Halted> {
         if self.buffer.is_some() {
-            self.advance_to_answers(time_ns)?;
+            self.advance_to_completions(time_ns)?;
         }
         loop {
             while self.media.next_event_ns() <= time_ns.min(self.clock.next_timer_ns()) {
@@ -67,9 +69,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         Ok(())
     }
 
-    /// Nothing is under way on media from now until `end_ns`.
+    /// Nothing is in flight on media from now until `end_ns`.
     fn note_idle(&mut self, end_ns: u64) {
-        if self.next_answer_ns() == NEVER {
+        if self.next_completion_ns() == NEVER {
             self.idle_ns += end_ns - self.clock.now_ns();
             #[cfg(feature = "mutants")]
             if accounting::makes(Slip::IdleHalved) {
@@ -80,7 +82,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Processes the next event. Returns whether there was one; without one, requests that wait for space fail.
     pub fn advance(&mut self) -> Result<bool, Halted> {
-        let (event_ns, timer_ns, answer_ns) = (self.media.next_event_ns(), self.clock.next_timer_ns(), self.next_answer_ns());
+        let (event_ns, timer_ns, answer_ns) = (self.media.next_event_ns(), self.clock.next_timer_ns(), self.next_completion_ns());
         let first_ns = event_ns.min(timer_ns).min(answer_ns);
         if first_ns > LATEST_NS {
             return self.advance_without_event();
@@ -90,7 +92,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         } else if timer_ns == first_ns {
             self.timer_is_due();
         } else {
-            self.answer_from_buffer();
+            self.complete_from_buffer();
         }
         Ok(true)
     }
@@ -128,7 +130,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         Ok(false)
     }
 
-    /// Nothing is under way: lets somebody go on, or fail, who waits for space that will not come. Returns whether there was anybody.
+    /// Nothing is in flight: lets somebody go on, or fail, who waits for space that will not come. Returns whether there was anybody.
     #[cold]
     fn goes_on_without_progress(&mut self) -> bool {
         self.goes_on_without_space() || (self.waiting_for_space > 0 && self.fail_for_space())

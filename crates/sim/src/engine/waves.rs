@@ -235,7 +235,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     #[inline]
     pub(super) fn go_on(&mut self, id: u32) {
         let slot = &self.slots[id as usize];
-        if slot.last && slot.waits <= slot.operation.posted_programs && !slot.has_error && !slot.answered && slot.outstanding > 0 {
+        if slot.last && slot.waits <= slot.operation.posted_programs && !slot.has_error && !slot.acknowledged && slot.outstanding > 0 {
             self.answer(id);
         }
         let slot = &self.slots[id as usize];

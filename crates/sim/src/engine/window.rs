@@ -42,8 +42,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// A write is answered: what makes redundancy up later is exposed from now on, as only the registers of the chips have it that program it.
-    pub(super) fn note_answered(&mut self, operation: &Operation) {
+    /// A write is acknowledged: what creates redundancy later is exposed from now on, as only the registers of the chips have it that program it.
+    pub(super) fn note_acknowledged(&mut self, operation: &Operation) {
         if let Some(exposure) = self.exposure.as_mut().filter(|_| operation.method == Method::Deferred) {
             exposure.in_registers.insert(operation.stripe, operation.strips);
             self.note_exposed(operation.stripe);

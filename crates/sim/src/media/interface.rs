@@ -10,7 +10,7 @@ pub trait Media: View + Clone + Send {
 
     // ---- time ----
 
-    /// When the next event is, `u64::MAX` if nothing is under way.
+    /// When the next event is, `u64::MAX` if nothing is in flight.
     fn next_event_ns(&self) -> u64;
     /// Tells the time, which no event precedes.
     fn set_now(&mut self, now_ns: u64);
@@ -37,9 +37,9 @@ pub trait Media: View + Clone + Send {
 
     /// The domain from which a program of this version takes its page. Grows with the member.
     fn domain_of(&self, page: MemberPage, version: Version) -> u32;
-    /// Promises a page to a program, if there is one; else starts what makes room.
+    /// Reserves a page for a program, if there is one; else starts what frees space.
     fn reserve(&mut self, page: MemberPage, version: Version) -> bool;
-    /// Gives back what `reserve` has promised.
+    /// Releases what `reserve` has reserved.
     fn release(&mut self, page: MemberPage, version: Version);
     /// Whether anything of the domain lives, full or not.
     fn domain_is_alive(&self, domain: u32) -> bool;
@@ -48,7 +48,7 @@ pub trait Media: View + Clone + Send {
 
     // ---- page operations ----
 
-    /// Queues a page operation of the plan of `owner`: a read of what is there now, or a program for which a page is promised. Returns its record, or
+    /// Queues a page operation of the plan of `owner`: a read of what is there now, or a program for which a page is reserved. Returns its record, or
     /// `None` for a read of a version that is not there.
     fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32>;
     /// What a record is about.
@@ -66,8 +66,8 @@ pub trait Media: View + Clone + Send {
     /// Queues a program again that has failed, or whose page was lost. Returns whether there may ever be a page for it; if not, `abort` or
     /// `leave_unplaced` must follow.
     fn repeat(&mut self, record: u32) -> bool;
-    /// The record of a program that finds no page, and was not submitted: as if it had failed.
-    fn unplaced(&mut self, operation: &PageOperation, owner: u32) -> u32;
+    /// The record of a program that gets no page, and was not submitted: as if it had failed.
+    fn unallocated(&mut self, operation: &PageOperation, owner: u32) -> u32;
     /// A program that has failed for good may be committed all the same: its version will be lost.
     fn leave_unplaced(&mut self, record: u32);
 
@@ -80,18 +80,18 @@ pub trait Media: View + Clone + Send {
     /// Changes the map as a plan says. What NVRAM alone holds is none of its changes.
     fn apply(&mut self, change: &Change);
 
-    // ---- without time: fill, precondition, first touch ----
+    // ---- in no simulated time: fill, precondition, first touch ----
 
-    /// Whether work without time is going on: then GC does not start by itself.
+    /// Whether work in no simulated time is going on: then GC does not start by itself.
     fn set_untimed(&mut self, untimed: bool);
-    /// Programs and commits a page for which one is promised.
+    /// Programs and commits a page for which one is reserved.
     fn place(&mut self, page: MemberPage, version: Version) -> Ppn;
     /// Programs and commits a page, and collects until there is one for it. Returns its plane and its number; `collect_low_now` must follow once
     /// the content is noted.
     fn place_untimed<O: Observer>(&mut self, page: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn);
     /// Collects a victim of the plane if it is short, as after a program into it.
     fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O);
-    /// Work without time is over: collects where nothing else would start that.
+    /// Work in no simulated time is over: collects where nothing else would start that.
     fn relieve_now<O: Observer>(&mut self, observer: &mut O);
     /// What was done so far.
     fn untimed(&self) -> Untimed;
@@ -104,7 +104,7 @@ pub trait Media: View + Clone + Send {
     fn replace(&mut self, part: &Part) -> bool;
     /// The member's copies are rebuilt: it takes copies again.
     fn resume_copies(&mut self, member: MemberId);
-    /// If nothing is under way, programs that wait for pages fail, for good. Returns whether there were any.
+    /// If nothing is in flight, programs that wait for pages fail, for good. Returns whether there were any.
     fn fail_stuck(&mut self) -> bool;
     /// Versions that are lost. Looks at all.
     fn lost_versions(&self) -> u64;
@@ -150,7 +150,7 @@ pub enum News {
 pub enum Answer<'a> {
     /// Collect the cheapest block of this plane: the function gives reads and programs of committing a semivalid page.
     Victim(u32, &'a dyn Fn(MemberPage) -> (u32, u32)),
-    /// In this plane, what becomes of a semivalid page.
+    /// In this plane, how a semivalid page is handled.
     Semivalid(u32, MemberPage, SemivalidAction),
     /// The commit that GC in this plane waited for has ended, or failed.
     Committed(u32),
@@ -164,12 +164,12 @@ pub struct Program {
     /// Which version of it.
     pub version: Version,
     /// Whether that will be lost.
-    pub is_unplaced: bool,
+    pub is_unallocated: bool,
     /// Whether it has ended, and its page is lost since then.
     pub has_lost_its_page: bool,
 }
 
-/// What was done so far without time.
+/// What was done so far in no simulated time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Untimed {
     /// Pages programmed, moves included.
@@ -187,7 +187,7 @@ pub enum Recording {
     Done,
 }
 
-/// An LUN.
+/// A LUN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lun {
     /// The member that it is part of; `None` for a spare that is not in use.

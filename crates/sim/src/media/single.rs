@@ -108,7 +108,7 @@ impl Media for Flash {
 
     fn program(&self, record: u32) -> Program {
         let (page, version) = self.programmed(record);
-        Program { page, version, is_unplaced: self.is_unplaced(record), has_lost_its_page: self.has_lost_its_page(record) }
+        Program { page, version, is_unallocated: self.is_unallocated(record), has_lost_its_page: self.has_lost_its_page(record) }
     }
 
     #[inline(always)]
@@ -134,8 +134,8 @@ impl Media for Flash {
         Flash::repeat(self, record)
     }
 
-    fn unplaced(&mut self, operation: &PageOperation, owner: u32) -> u32 {
-        Flash::unplaced(self, operation, owner)
+    fn unallocated(&mut self, operation: &PageOperation, owner: u32) -> u32 {
+        Flash::unallocated(self, operation, owner)
     }
 
     fn leave_unplaced(&mut self, record: u32) {
@@ -159,7 +159,7 @@ impl Media for Flash {
             Change::ReleaseCopy(page) => self.unmap(page, Version::Copy),
             Change::Lose(page) => self.lose(page),
             Change::Retire(page) => self.retire(page),
-            Change::Delay(..) | Change::ReleaseDeferred(_) => unreachable!("NVRAM alone holds it"),
+            Change::Defer(..) | Change::ReleaseDeferred(_) => unreachable!("NVRAM alone holds it"),
         }
     }
 

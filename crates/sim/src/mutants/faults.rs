@@ -4,7 +4,7 @@ use crate::media::FlashFault;
 
 /// One deliberate fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum EngineFault {
     /// RMW: the pre-read of a changed strip delivers the version that this write makes, instead of the one that the parity covers. The
     /// two cancel out, so the parity stays as it was for this strip.
     WrongVersionInRmw,
@@ -18,7 +18,7 @@ pub enum Fault {
     DropParityProgram,
     /// A trim unmaps its pages and leaves the parity as it was.
     ForgetTrimInParity,
-    /// The host is answered while the last program is under way.
+    /// The host gets its acknowledgement while the last program is in flight.
     AcknowledgeEarly,
     /// The update read beneath a part of a page is not made.
     SkipUpdateRead,
@@ -54,15 +54,15 @@ pub enum Fault {
     RebuildOnlyData,
     /// What a repair has programmed is not entered in the map, which goes on naming the dead page.
     KeepDeadMapping,
-    /// A read under way in a part that dies delivers what is there.
+    /// A read in progress in a part that dies delivers what is there.
     ReadWhatIsDead,
     /// A failed program is not repeated.
     ForgetRetry,
-    /// A page that finds no place is not noted as lost: its former version stays.
+    /// A page that cannot be allocated is not noted as lost: its former version stays.
     KeepUnplaced,
-    /// A delayed parity stays as it was when a page of its stripe is written.
+    /// A deferred parity stays as it was when a page of its stripe is written.
     ForgetDelay,
-    /// The content that an update supersedes is not taken out of the delayed parity (SPEC 4.4, case 3).
+    /// The content that an update supersedes is not taken out of the deferred parity (SPEC 4.4, case 3).
     KeepInDeferred,
     /// A commit leaves out what NVRAM holds.
     CommitWithoutDeferred,
@@ -70,11 +70,11 @@ pub enum Fault {
     CommitShort,
     /// An update leaves out what NVRAM held of the parity before.
     RestartDeferred,
-    /// A delayed parity stays as it was when pages of its stripe are trimmed.
+    /// A deferred parity stays as it was when pages of its stripe are trimmed.
     ForgetTrimInDeferred,
-    /// NVRAM takes an update of a delayed parity over before its data are programmed.
+    /// NVRAM takes an update of a deferred parity over before its data are programmed.
     DelayEarly,
-    /// A commit that finds no page for its parity (widening) lets go of the old versions, and leaves in NVRAM what is there.
+    /// A commit that gets no page for its parity (widening) lets go of the old versions, and leaves in NVRAM what is there.
     WidenWithoutDelay,
     /// A repair leaves out what NVRAM holds.
     RepairWithoutDeferred,
@@ -86,7 +86,7 @@ pub enum Fault {
     TrustOldParity,
     /// The rebuild never looks at the last stripe.
     SkipLastStripe,
-    /// The rebuild is not told of a page that found no place.
+    /// The rebuild is not told of a page that could not be allocated.
     ForgetUnplaced,
     /// An operation goes on with what its other reads delivered when one has failed.
     UseFailedRead,
@@ -94,7 +94,7 @@ pub enum Fault {
     Buffer(BufferFault),
     /// A flush waits for nothing that was written before it.
     FlushAtOnce,
-    /// A flush is answered when what it writes is in the registers of dies.
+    /// A flush is acknowledged when what it writes is in the registers of dies.
     FlushToRegisters,
     /// DFTL: translation pages of which a copy is lost are not repaired.
     SkipMapRepair,
@@ -133,7 +133,7 @@ pub enum BufferFault {
     OnlyFirstDeparture,
     /// What is missing of a page of which the buffer holds a part counts as never written.
     ZeroesForFlash,
-    /// What left before a trim is still seen while the trim is under way.
+    /// What left before a trim is still seen while the trim is in flight.
     KeepBeneathTrim,
     /// An eviction covers what flash holds if it has as many sectors.
     CoversByCount,
@@ -167,20 +167,20 @@ pub const BUFFER_FAULTS: [BufferFault; 19] = [
 ];
 
 /// Every fault.
-pub const FAULTS: [Fault; 15] = [
-    Fault::WrongVersionInRmw,
-    Fault::SkipPreRead,
-    Fault::SwapSources,
-    Fault::Flash(FlashFault::StaleMove),
-    Fault::Flash(FlashFault::EraseUnderRead),
-    Fault::DropParityProgram,
-    Fault::ForgetTrimInParity,
-    Fault::AcknowledgeEarly,
-    Fault::SkipUpdateRead,
-    Fault::CurrentForBase,
-    Fault::DropBase,
-    Fault::StaleCopy,
-    Fault::StoreMapOnce,
-    Fault::SwitchMapEarly,
-    Fault::Flash(FlashFault::ForgetMoves),
+pub const FAULTS: [EngineFault; 15] = [
+    EngineFault::WrongVersionInRmw,
+    EngineFault::SkipPreRead,
+    EngineFault::SwapSources,
+    EngineFault::Flash(FlashFault::StaleMove),
+    EngineFault::Flash(FlashFault::EraseUnderRead),
+    EngineFault::DropParityProgram,
+    EngineFault::ForgetTrimInParity,
+    EngineFault::AcknowledgeEarly,
+    EngineFault::SkipUpdateRead,
+    EngineFault::CurrentForBase,
+    EngineFault::DropBase,
+    EngineFault::StaleCopy,
+    EngineFault::StoreMapOnce,
+    EngineFault::SwitchMapEarly,
+    EngineFault::Flash(FlashFault::ForgetMoves),
 ];

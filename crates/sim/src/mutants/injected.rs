@@ -1,6 +1,6 @@
 //! What the engine does, and what its rebuild sees, with a deliberate fault.
 
-use super::{BufferFault, Fault, Mutant};
+use super::{BufferFault, EngineFault, Mutant};
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::media::Media;
@@ -11,11 +11,11 @@ use std::collections::BTreeSet;
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// From now on the engine makes this fault whenever it can.
-    pub fn inject(&mut self, fault: Fault) {
+    pub fn inject(&mut self, fault: EngineFault) {
         match fault {
-            Fault::Flash(fault) => self.media.make(fault),
-            Fault::Buffer(fault) if self.buffer.is_some() => self.inject_into_buffer(fault),
-            Fault::Buffer(_) => {}
+            EngineFault::Flash(fault) => self.media.make(fault),
+            EngineFault::Buffer(fault) if self.buffer.is_some() => self.inject_into_buffer(fault),
+            EngineFault::Buffer(_) => {}
             _ => {
                 let mut pages = Vec::new();
                 (0..self.space_pages()).for_each(|page| self.scheme().redundancy_of(Lpn(page), &mut pages));
@@ -26,25 +26,25 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Whether it is this fault that the engine makes.
-    pub(crate) fn has_fault(&self, fault: Fault) -> bool {
+    pub(crate) fn has_fault(&self, fault: EngineFault) -> bool {
         self.mutant.as_ref().is_some_and(|mutant| mutant.fault == fault)
     }
 
     /// What GC is told about a semivalid page.
     pub(crate) fn distort_action(&self, action: SemivalidAction) -> SemivalidAction {
-        if self.has_fault(Fault::EraseSemivalid) { SemivalidAction::Free } else { action }
+        if self.has_fault(EngineFault::EraseSemivalid) { SemivalidAction::Free } else { action }
     }
 
     /// What a repair locks.
     pub(crate) fn distort_repair(&self, repair: Operation) -> Operation {
-        if self.has_fault(Fault::RepairUnlocked) { Operation { lock: Lock::None, ..repair } } else { repair }
+        if self.has_fault(EngineFault::RepairUnlocked) { Operation { lock: Lock::None, ..repair } } else { repair }
     }
 
     /// The next repair; none any more if it counts as done.
     pub(crate) fn next_repair(&self, rebuild: &mut Rebuild) -> Option<Operation> {
         let view = &self.media;
         match &self.mutant {
-            Some(mutant) if matches!(mutant.fault, Fault::RebuildOnlyCurrent | Fault::RebuildOnlyData) => {
+            Some(mutant) if matches!(mutant.fault, EngineFault::RebuildOnlyCurrent | EngineFault::RebuildOnlyData) => {
                 rebuild.next(self.scheme(), &Blinkered { view, mutant })
             }
             _ => rebuild.next(self.scheme(), view),
@@ -53,7 +53,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Whether a program that has ended is one whose content comes later: when something is submitted next.
     pub(crate) fn puts_off(&mut self, operation: &Operation, record: u32, ppn: Ppn) -> bool {
-        let puts_off = self.has_fault(Fault::SwitchBeforeProgram) && operation.kind == OperationKind::Repair;
+        let puts_off = self.has_fault(EngineFault::SwitchBeforeProgram) && operation.kind == OperationKind::Repair;
         if let Some(mutant) = self.mutant.as_mut().filter(|_| puts_off) {
             mutant.late.push((record, ppn));
         }
@@ -62,7 +62,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Of what follows from the loss of the parity cache, what is done.
     pub(crate) fn distort_parity_cache_lost(&self, changes: &mut Vec<Change>) {
-        if self.has_fault(Fault::TrustOldParity) {
+        if self.has_fault(EngineFault::TrustOldParity) {
             changes.retain(|change| !matches!(change, Change::Lose(_)));
         }
     }
@@ -71,10 +71,10 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(crate) fn change_early(&mut self, id: u32, wave: &mut Wave) {
         let operation = *self.operation(id);
         let commits = operation.kind == OperationKind::Commit;
-        let is_early = |fault: Option<Fault>, change: &Change| match change {
-            Change::ReleaseBase(_) => commits && fault == Some(Fault::ReleaseBaseEarly),
-            Change::ReleaseDeferred(_) => commits && fault == Some(Fault::ReleaseDeferredEarly),
-            Change::Delay(..) => !commits && fault == Some(Fault::DelayEarly),
+        let is_early = |fault: Option<EngineFault>, change: &Change| match change {
+            Change::ReleaseBase(_) => commits && fault == Some(EngineFault::ReleaseBaseEarly),
+            Change::ReleaseDeferred(_) => commits && fault == Some(EngineFault::ReleaseDeferredEarly),
+            Change::Defer(..) => !commits && fault == Some(EngineFault::DelayEarly),
             _ => false,
         };
         let fault = self.mutant.as_ref().map(|mutant| mutant.fault);
@@ -90,14 +90,14 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Whether what an operation programmed is forgotten at its end.
     pub(crate) fn forgets(&self, operation: &Operation, record: u32) -> bool {
-        self.has_fault(Fault::KeepDeadMapping) && operation.kind == OperationKind::Repair
-            || self.has_fault(Fault::KeepUnplaced) && self.media.program(record).is_unplaced
+        self.has_fault(EngineFault::KeepDeadMapping) && operation.kind == OperationKind::Repair
+            || self.has_fault(EngineFault::KeepUnplaced) && self.media.program(record).is_unallocated
     }
 
     /// From now on the data buffer, which there must be, makes this fault whenever it can.
     pub fn inject_into_buffer(&mut self, fault: BufferFault) {
         if fault == BufferFault::SkipReadBeforeWrite {
-            self.inject(Fault::SkipUpdateRead);
+            self.inject(EngineFault::SkipUpdateRead);
         }
         self.buffer.as_mut().expect("a buffer").mutant = Some(fault);
     }
@@ -112,7 +112,7 @@ struct Blinkered<'a> {
 impl View for Blinkered<'_> {
     fn is_lost(&self, address: MemberPage, version: Version) -> bool {
         let sees = match self.mutant.fault {
-            Fault::RebuildOnlyData => !self.mutant.redundancy.contains(&(address.page.0, address.member.0)),
+            EngineFault::RebuildOnlyData => !self.mutant.redundancy.contains(&(address.page.0, address.member.0)),
             _ => version == Version::Current,
         };
         sees && self.view.is_lost(address, version)

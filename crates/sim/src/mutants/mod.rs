@@ -7,5 +7,5 @@ mod faults;
 mod injected;
 mod mutant;
 
-pub use faults::{BUFFER_FAULTS, BufferFault, FAULTS, Fault};
+pub use faults::{BUFFER_FAULTS, BufferFault, EngineFault, FAULTS};
 pub use mutant::Mutant;

@@ -1,6 +1,6 @@
 //! A deliberate fault at work on the waves that a scheme plans.
 
-use super::Fault;
+use super::EngineFault;
 use crate::media::Media;
 use flashraid_redundancy::{Method, Operation, OperationKind};
 use flashraid_vocabulary::{Action, Cause, Change, LocalPage, MemberPage, PageOperation, Ppn, StripeId, Version, Wave};
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// A fault at work.
 #[derive(Clone, Debug)]
 pub struct Mutant {
-    pub(super) fault: Fault,
+    pub(super) fault: EngineFault,
     /// Programs (record, page) of repairs of which the content is still to come.
     pub(super) late: Vec<(u32, Ppn)>,
     /// Pages that are kept for the sake of others.
@@ -21,12 +21,12 @@ pub struct Mutant {
 impl Mutant {
     /// Whether reads that fail deliver something all the same.
     pub(crate) fn reads_what_is_dead(&self) -> bool {
-        self.fault == Fault::ReadWhatIsDead
+        self.fault == EngineFault::ReadWhatIsDead
     }
 
     /// Whether an operation goes on without what a failed read should have delivered.
     pub(crate) fn uses_failed_reads(&self) -> bool {
-        self.fault == Fault::UseFailedRead
+        self.fault == EngineFault::UseFailedRead
     }
 
     /// Spoils the wave that `operation` is about to run.
@@ -34,15 +34,15 @@ impl Mutant {
         let is_readable = |page: MemberPage, version: Version| media.lookup(page, version).is_some() && !media.is_lost(page, version);
         let is_repair = operation.kind == OperationKind::Repair;
         match self.fault {
-            Fault::ForgetMirror if operation.kind == OperationKind::Write => {
+            EngineFault::ForgetMirror if operation.kind == OperationKind::Write => {
                 wave.changes.retain(|change| !matches!(change, Change::ReleaseCopy(_)));
             }
-            Fault::KeepBase => wave.changes.retain(|change| !matches!(change, Change::ReleaseBase(_))),
-            Fault::RepairFromStale if is_repair => {
+            EngineFault::KeepBase => wave.changes.retain(|change| !matches!(change, Change::ReleaseBase(_))),
+            EngineFault::RepairFromStale if is_repair => {
                 let reads = wave.operations.iter_mut().filter(|read| read.action == Action::Read && read.version == Version::Current);
                 reads.filter(|read| is_readable(read.address, Version::Base)).for_each(|read| read.version = Version::Base);
             }
-            Fault::RepairFromOtherStripe if is_repair => {
+            EngineFault::RepairFromOtherStripe if is_repair => {
                 let other = |page: MemberPage| MemberPage { page: LocalPage(page.page.0 ^ 1), ..page };
                 let reads = || wave.operations.iter().filter(|read| read.action == Action::Read);
                 if reads().all(|read| {
@@ -52,7 +52,7 @@ impl Mutant {
                     reads.for_each(|read| read.address = other(read.address));
                 }
             }
-            Fault::WrongVersionInRmw if operation.method == Method::Rmw && operation.kind == OperationKind::Write => {
+            EngineFault::WrongVersionInRmw if operation.method == Method::Rmw && operation.kind == OperationKind::Write => {
                 if let Some(parity) = parity_program(wave)
                     && parity.sources.reads.count_ones() > 1
                 {
@@ -61,58 +61,58 @@ impl Mutant {
                     parity.sources.host &= parity.sources.host - 1;
                 }
             }
-            Fault::SkipPreRead => self.skip_pre_read(operation, wave),
-            Fault::SwapSources => {
+            EngineFault::SkipPreRead => self.skip_pre_read(operation, wave),
+            EngineFault::SwapSources => {
                 let mut programs = wave.operations.iter_mut().filter(|page_operation| page_operation.action == Action::Program);
                 if let (Some(first), Some(second)) = (programs.next(), programs.next()) {
                     std::mem::swap(&mut first.sources, &mut second.sources);
                 }
             }
-            Fault::DropParityProgram => wave.operations.retain(|page_operation| page_operation.cause != Cause::Parity),
-            Fault::StoreMapOnce if is_map_program(wave) => {
+            EngineFault::DropParityProgram => wave.operations.retain(|page_operation| page_operation.cause != Cause::Parity),
+            EngineFault::StoreMapOnce if is_map_program(wave) => {
                 wave.operations.pop();
             }
-            Fault::ForgetTrimInParity if operation.kind == OperationKind::Trim => {
+            EngineFault::ForgetTrimInParity if operation.kind == OperationKind::Trim => {
                 wave.operations.retain(|page_operation| page_operation.action != Action::Program);
             }
-            Fault::SkipUpdateRead => wave.operations.retain(|page_operation| page_operation.cause != Cause::UpdateRead),
-            Fault::AcknowledgeEarly => {
+            EngineFault::SkipUpdateRead => wave.operations.retain(|page_operation| page_operation.cause != Cause::UpdateRead),
+            EngineFault::AcknowledgeEarly => {
                 if let Some(last) = wave.operations.iter_mut().rfind(|page_operation| page_operation.action == Action::Program) {
                     last.host_waits = false;
                 }
             }
-            Fault::CurrentForBase => {
+            EngineFault::CurrentForBase => {
                 let bases = wave.operations.iter_mut().filter(|page_operation| page_operation.version == Version::Base);
                 bases.for_each(|read| read.version = Version::Current);
             }
-            Fault::ForgetDelay => wave.changes.retain(|change| !matches!(change, Change::Delay(..))),
-            Fault::KeepInDeferred => wave.changes.iter_mut().for_each(|change| {
-                if let Change::Delay(_, sources) = change {
+            EngineFault::ForgetDelay => wave.changes.retain(|change| !matches!(change, Change::Defer(..))),
+            EngineFault::KeepInDeferred => wave.changes.iter_mut().for_each(|change| {
+                if let Change::Defer(_, sources) = change {
                     sources.reads = 0;
                 }
             }),
-            Fault::CommitWithoutDeferred if operation.kind == OperationKind::Commit => {
+            EngineFault::CommitWithoutDeferred if operation.kind == OperationKind::Commit => {
                 wave.operations.iter_mut().for_each(|program| program.sources.deferred = false);
             }
-            Fault::CommitShort if operation.kind == OperationKind::Commit => {
+            EngineFault::CommitShort if operation.kind == OperationKind::Commit => {
                 wave.operations.iter_mut().for_each(|program| program.sources.reads &= program.sources.reads.wrapping_sub(1));
             }
-            Fault::RestartDeferred => wave.changes.iter_mut().for_each(|change| {
-                if let Change::Delay(_, sources) = change {
+            EngineFault::RestartDeferred => wave.changes.iter_mut().for_each(|change| {
+                if let Change::Defer(_, sources) = change {
                     sources.deferred = false;
                 }
             }),
-            Fault::ForgetTrimInDeferred if operation.kind == OperationKind::Trim => {
-                wave.changes.retain(|change| !matches!(change, Change::Delay(..)));
+            EngineFault::ForgetTrimInDeferred if operation.kind == OperationKind::Trim => {
+                wave.changes.retain(|change| !matches!(change, Change::Defer(..)));
             }
-            Fault::WidenWithoutDelay if operation.kind == OperationKind::Commit => {
-                wave.changes.retain(|change| !matches!(change, Change::Delay(..)));
+            EngineFault::WidenWithoutDelay if operation.kind == OperationKind::Commit => {
+                wave.changes.retain(|change| !matches!(change, Change::Defer(..)));
             }
-            Fault::RepairWithoutDeferred if is_repair => {
+            EngineFault::RepairWithoutDeferred if is_repair => {
                 wave.operations.iter_mut().for_each(|program| program.sources.deferred = false);
             }
-            Fault::DropBase => wave.operations.iter_mut().for_each(|page_operation| page_operation.keep_base = false),
-            Fault::StaleCopy => {
+            EngineFault::DropBase => wave.operations.iter_mut().for_each(|page_operation| page_operation.keep_base = false),
+            EngineFault::StaleCopy => {
                 let newly_mirrored: Vec<_> =
                     wave.operations.iter().filter(|program| program.keep_base).map(|program| program.address).collect();
                 let is_copy = |operation: &PageOperation| operation.action == Action::Program && operation.version == Version::Copy;

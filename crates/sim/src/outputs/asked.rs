@@ -66,23 +66,21 @@ impl Outputs {
                 "fio" => asked.fio = value == "true",
                 _ => {
                     let keys = "latency_log, operation_log, series, series_interval, hdr_log, timeline, timeline_window, fio";
-                    return Err(ConfigError(format!("there is no output {key}: there are {keys}")));
+                    return Err(ConfigError(format!("unknown output {key}: allowed is {keys}")));
                 }
             }
         }
         if interval.is_some() && asked.series.is_none() && asked.hdr_log.is_none() {
-            return Err(ConfigError(
-                "series_interval without an output that has intervals: allowed is with a series or a log of histograms".into(),
-            ));
+            return Err(ConfigError("series_interval: allowed only with series or hdr_log".into()));
         }
         if asked.timeline_window.is_some() && asked.timeline.is_none() {
-            return Err(ConfigError("timeline_window without a timeline: allowed is with one".into()));
+            return Err(ConfigError("timeline_window: allowed only with timeline".into()));
         }
         asked.series_interval_ns = interval.unwrap_or(DEFAULT_INTERVAL_NS);
         Ok(asked)
     }
 
-    /// Whether nothing is asked for.
+    /// Whether no output is requested.
     pub fn is_empty(&self) -> bool {
         *self == Self { series_interval_ns: self.series_interval_ns, ..Self::default() }
     }

@@ -67,7 +67,7 @@ struct Direction {
 
 /// What fio measures beside latencies: reads, writes and trims.
 pub(super) struct Rates {
-    /// End of the sample under way.
+    /// End of the sample in progress.
     sample_end_ns: u64,
     directions: [Direction; 3],
     failed: u64,
@@ -123,7 +123,7 @@ impl Rates {
 }
 
 /// What the job is called and how it was run.
-pub(super) struct Job<'a> {
+pub(super) struct FioJob<'a> {
     pub(super) scheme: &'a str,
     pub(super) device: &'a str,
     pub(super) trace: &'a str,
@@ -138,7 +138,7 @@ pub(super) struct Job<'a> {
 }
 
 /// The whole document.
-pub(super) fn document(job: &Job<'_>, rates: &mut Rates, statistics: &Statistics, now_ns: u64) -> Value {
+pub(super) fn document(job: &FioJob<'_>, rates: &mut Rates, statistics: &Statistics, now_ns: u64) -> Value {
     rates.advance(now_ns);
     let runtime_ms = job.span_ns.div_ceil(1_000_000);
     let [reads, writes, trims] = &rates.directions;
@@ -221,7 +221,7 @@ fn ticks_ms(latency: &Latency) -> u64 {
     (latency.mean_ns() * latency.count as f64 / 1e6) as u64
 }
 
-fn direction(of: &Direction, latency: &Latency, job: &Job<'_>) -> Value {
+fn direction(of: &Direction, latency: &Latency, job: &FioJob<'_>) -> Value {
     let seconds = job.span_ns as f64 / 1e9;
     let a_second = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
     let bandwidth = a_second(of.bytes);

@@ -12,7 +12,7 @@ pub const INTERVALS_OF_A_LENGTH: u64 = 500_000;
 /// Most rows of a series, some 150 bytes each.
 pub const MOST_INTERVALS: u64 = 10_000_000;
 
-/// The interval under way.
+/// The interval in progress.
 pub(super) struct Interval {
     pub(super) start_ns: u64,
     pub(super) length_ns: u64,

@@ -69,7 +69,7 @@ impl Series {
         let former = self.former.replace(now).expect("measuring has begun");
         let now = self.former.as_ref().expect("just set");
         let length_ns = end_ns - interval.start_ns;
-        let mut row = Row(&mut self.sink.text);
+        let mut row = RowWriter(&mut self.sink.text);
         row.number(interval.start_ns);
         row.number(length_ns);
         interval.latency.iter().for_each(|latency| row.number(latency.count));
@@ -156,10 +156,10 @@ fn header(members: u32, channels: usize) -> Vec<String> {
     names
 }
 
-/// A row under way; each value is followed by a comma, the last by the end of the line.
-struct Row<'a>(&'a mut Vec<u8>);
+/// A row in progress; each value is followed by a comma, the last by the end of the line.
+struct RowWriter<'a>(&'a mut Vec<u8>);
 
-impl Row<'_> {
+impl RowWriter<'_> {
     fn number(&mut self, number: u64) {
         push_number(self.0, number);
         self.0.push(b',');

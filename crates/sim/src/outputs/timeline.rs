@@ -29,7 +29,7 @@ pub(super) struct Timeline {
     events: u64,
     /// Events that name the tracks.
     names: u64,
-    /// When there were too many events: what was over by then is shown, and what was under way or came later is left out.
+    /// When there were too many events: what was over by then is shown, and what was in flight or came later is left out.
     pub(super) truncated_ns: Option<u64>,
 }
 
@@ -87,7 +87,7 @@ impl Timeline {
         self.events += 1;
     }
 
-    /// Whether there is room for so many more events, of what was recorded at `time_ns`; once there was none, there is none.
+    /// Whether there is space for so many more events, of what was recorded at `time_ns`; once there was none, there is none.
     fn can_allocate(&mut self, events: u64, time_ns: u64) -> bool {
         if self.truncated_ns.is_some() || self.events + events > MOST_EVENTS {
             // Requests are written before moments that were recorded earlier.

@@ -1,7 +1,7 @@
-//! The outputs under way: what the engine recorded is taken away from it and handed to each of them.
+//! The outputs in progress: what the engine recorded is taken away from it and handed to each of them.
 
 use super::asked::Outputs;
-use super::fio::{self, Job, Rates};
+use super::fio::{self, FioJob, Rates};
 use super::hdr_log::{HdrLog, TICK_NS as HDR_TICK_NS};
 use super::interval::{INTERVALS_OF_A_LENGTH, Interval, MOST_INTERVALS};
 use super::latency_log::LatencyLog;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// Records that may wait to be written.
 const MOST_WAITING: usize = 4096;
 
-/// The outputs under way.
+/// The outputs in progress.
 pub(crate) struct Writers {
     asked: Outputs,
     latency_log: Option<LatencyLog>,
@@ -30,7 +30,7 @@ pub(crate) struct Writers {
     hdr_log: Option<HdrLog>,
     timeline: Option<Timeline>,
     rates: Option<Rates>,
-    /// The interval under way. It sets the pace of writing even if nobody asked for intervals.
+    /// The interval in progress. It sets the pace of writing even if nobody asked for intervals.
     interval: Interval,
     is_measuring: bool,
     /// Whether a measured request has arrived: samples of fio, and the window of the timeline if none was asked for, begin there.
@@ -148,14 +148,14 @@ impl Writers {
             self.interval.skip_to(time_ns);
         } else if self.series.is_some() && self.interval.end_ns() <= time_ns && self.interval.number_at(time_ns) >= MOST_INTERVALS {
             return Err(RunError::Config(ConfigError(format!(
-                "series_interval = {}ns: up to {time_ns} ns the series would have more than {MOST_INTERVALS} rows, allowed is a longer interval",
+                "series_interval = {}ns: the series would have more than {MOST_INTERVALS} rows by {time_ns} ns: allowed is a longer interval",
                 self.asked.series_interval_ns
             ))));
         }
         Ok(())
     }
 
-    /// The interval under way ends; every event before its end is processed.
+    /// The interval in progress ends; every event before its end is processed.
     fn end_interval<C: Content>(&mut self, engine: &mut Engine<C>) -> Result<(), RunError> {
         self.write(engine)?;
         self.write_interval(engine, self.interval.end_ns())?;
@@ -246,24 +246,24 @@ impl Writers {
         let mut warnings = Vec::new();
         if self.has_longer_intervals && (self.series.is_some() || self.hdr_log.is_some()) {
             warnings.push(format!(
-                "intervals of {} ns would have been too many: from {INTERVALS_OF_A_LENGTH} intervals on they are longer, at last {} ns",
+                "there would have been too many intervals of {} ns: after {INTERVALS_OF_A_LENGTH} intervals they were lengthened, finally to {} ns",
                 self.asked.series_interval_ns, self.interval.length_ns
             ));
         }
         if let Some(time_ns) = self.timeline.as_ref().and_then(|timeline| timeline.truncated_ns) {
             warnings.push(format!(
-                "the timeline ends at {MOST_EVENTS} events: what was under way at {time_ns} ns or came later is left out, so slices before \
-                 may name requests that are not shown; a shorter window shows all of it"
+                "the timeline was cut off at {MOST_EVENTS} events: requests in flight at {time_ns} ns and all later events are left out, so slices may \
+                 name requests that are not shown; choose a shorter window"
             ));
         }
         if let (Some(window), Some(timeline)) = (&self.asked.timeline_window, &self.timeline)
             && timeline.is_empty()
         {
-            warnings.push(format!("the timeline is empty: its window begins at {} ns, and the run ended at {now_ns} ns", window.start));
+            warnings.push(format!("the timeline is empty: its window begins at {} ns, but the run ended at {now_ns} ns", window.start));
         }
         if self.hdr_log.is_some() && !self.asked.series_interval_ns.is_multiple_of(HDR_TICK_NS) {
             warnings.push(format!(
-                "intervals of {} ns: the log of histograms has their times and lengths rounded to milliseconds",
+                "intervals of {} ns: the HdrHistogram log rounds their times and lengths to milliseconds",
                 self.asked.series_interval_ns
             ));
         }
@@ -272,9 +272,9 @@ impl Writers {
 }
 
 /// What fio's document says about the job.
-fn job(result: &RunResult, depths: [u64; DEPTHS.len() + 1]) -> Job<'_> {
+fn job(result: &RunResult, depths: [u64; DEPTHS.len() + 1]) -> FioJob<'_> {
     let of_members: Vec<f64> = result.members.iter().filter_map(|member| member.busy_fraction).collect();
-    Job {
+    FioJob {
         scheme: &result.scheme,
         device: &result.device,
         trace: &result.workload.name,

@@ -217,12 +217,12 @@ impl Replay {
     #[cold]
     fn too_late(&self, request: &HostRequest) -> RunError {
         RunError::Request(format!(
-            "{}: request {}, recorded at {} ns, arrives after {LATEST_NS} ns (292 years), the latest time: use a larger --speed",
+            "{}: request {}, recorded at {} ns, arrives after the latest simulated time of {LATEST_NS} ns (292 years): use a larger --speed",
             self.path, self.number, request.arrival_ns
         ))
     }
 
-    /// Wraps a request round at the end of the space. False: it is to be left out.
+    /// Wraps a request around the end of the logical space. Returns false if the request must be left out.
     #[cold]
     fn fit_into_space(&mut self, request: &mut HostRequest) -> Result<bool, RunError> {
         let (end, space) = (request.offset_bytes + request.size_bytes, self.space_bytes);
@@ -233,17 +233,17 @@ impl Replay {
         }
         if self.fit == Fit::Error {
             return Err(RunError::Request(format!(
-                "{}: request {number} ends at byte {end}, and the logical space has {space}: use --fit compact, --fit wrap, or a larger device",
+                "{}: request {number} ends at byte {end}, but the logical space has {space} bytes: use --fit compact, --fit wrap, or a larger device",
                 self.path
             )));
         }
         self.source.wrapped += 1;
         request.offset_bytes %= space;
         if request.size_bytes > space {
-            // A discard of more than everything is a discard of everything; data longer than the space cannot be.
+            // A discard longer than the space discards all of it; a read or write cannot be longer.
             if is_data {
                 return Err(RunError::Request(format!(
-                    "{}: request {number} has {} bytes, and the logical space has {space}: allowed is a request that fits at all",
+                    "{}: request {number} has {} bytes: allowed is at most {space}, the size of the logical space",
                     self.path, request.size_bytes
                 )));
             }

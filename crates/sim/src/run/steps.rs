@@ -61,7 +61,7 @@ pub fn run(
     let is_done = simulation.is_prepared
         && with_engine!(&mut simulation.engine, engine => replay.all(engine, &mut simulation.measured, &mut simulation.injector, progress))?;
     if simulation.is_prepared && !replay.is_measuring {
-        let what = if is_done { "the warm-up took all" } else { "the run was stopped in the warm-up, after" };
+        let what = if is_done { "the warm-up covered all" } else { "the run was stopped during the warm-up, after" };
         warnings.push(format!("{what} {} requests: nothing was measured", replay.submitted));
         with_engine!(&mut simulation.engine, engine => replay.start_measuring(engine, &mut simulation.measured));
     }
@@ -70,18 +70,18 @@ pub fn run(
     source.compacted = replay.compactor.map(|compactor| compactor.found());
     let summary = replay.trace.finish()?;
     if !summary.absent.is_empty() {
-        warnings.push(format!("no requests of {} in what was read (--device-filter)", summary.absent.join(", ")));
+        warnings.push(format!("--device-filter: the part of the trace that was read has no requests of {}", summary.absent.join(", ")));
     }
     if summary.skipped > 0 {
         let first = summary.faults.first().map(String::as_str).unwrap_or_default();
-        warnings.push(format!("{} lines or records were skipped, the first because of {first}", summary.skipped));
+        warnings.push(format!("{} lines or records were skipped; the first error: {first}", summary.skipped));
     }
     if let Some(tick_ns) = summary.spread_tick_ns
         && simulation.config.run.queue_depth == 0
     {
         let tick_s = tick_ns as f64 / 1e9;
         warnings.push(format!(
-            "the trace's clock ticks every {tick_s} s: the requests of a tick were spread evenly over it, so shorter bursts are lost"
+            "the trace's clock has ticks of {tick_s} s: requests were spread evenly over each tick, so shorter bursts are lost"
         ));
     }
     let delivered = summary.requests;
@@ -97,7 +97,7 @@ pub fn run(
         Some(writers) => writers.finish(&mut simulation, &result)?,
         None => (None, Vec::new()),
     };
-    // Outputs leave a drain out; what it loses is warned of like what was lost before.
+    // Outputs leave a drain out; losses during it cause the same warnings as earlier ones.
     if is_done && simulation.config.run.drain {
         drain(&mut simulation, &mut result)?;
     }
@@ -112,7 +112,7 @@ pub fn run(
     Ok(Finished { result, fio, warnings, status })
 }
 
-/// What a run met of what settings are for. Counts that start anew after a warm-up say nothing if there was one.
+/// What happened in a run that settings depend on. Counts that a warm-up resets are unknown if there was one.
 fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, result: &RunResult) -> Happened<'a> {
     let erased = with_engine!(&simulation.engine, engine => engine.media.erase_counts().any(|erases| erases > 0));
     let moved = with_engine!(&simulation.engine, engine => {
@@ -158,7 +158,7 @@ fn count_requests(path: &Path, config: &Config, progress: &mut dyn FnMut(Stage) 
     }
 }
 
-/// Writes the buffer and the parities that are put off to flash, checks what is stored then, and adds to the result the cost, which is not counted otherwise,
+/// Writes the buffer and the parities that are deferred to flash, checks what is stored then, and adds to the result the cost, which is not counted otherwise,
 /// and what was lost.
 fn drain(simulation: &mut Simulation, result: &mut RunResult) -> Result<(), RunError> {
     let cost = simulation.drain()?;

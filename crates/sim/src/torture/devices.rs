@@ -7,7 +7,7 @@ use super::random::Random;
 use super::rules::{Drawing, Rule, rule, words_of};
 use crate::config::{Config, ConfigError, Device, TABLES, find_scheme};
 
-/// Blocks of a plane with which every shape and scheme has room.
+/// Blocks of a plane with which every shape and scheme has space.
 const ROOMY_BLOCKS: &str = "64";
 
 /// Blocks that a plane may have more than drawn, until all fits.

@@ -12,10 +12,10 @@ type Versions = VecDeque<(u64, u64)>;
 #[derive(Default)]
 pub struct Flushes {
     pages: BTreeMap<u64, Versions>,
-    /// Pages of which a write has failed, and the number of the request that changed them last: what flash holds of them is promised by nobody,
+    /// Pages of which a write has failed, and the number of the request that changed them last: what flash holds of them is guaranteed by nobody,
     /// until it is known to be what was submitted last.
     doubted: BTreeMap<u64, u64>,
-    /// The newest flush that has completed: what was submitted before it is promised.
+    /// The newest flush that has completed: what was submitted before it is guaranteed.
     flushed: u64,
 }
 
@@ -61,12 +61,12 @@ impl Flushes {
         }
     }
 
-    /// A page that is older on flash, or in NVRAM, than a flush has promised. Looks at all pages written that are not known to be there.
+    /// A page that is older on flash, or in NVRAM, than a flush guarantees. Looks at all pages written that are not known to be there.
     pub fn broken(&mut self, engine: &Engine<Tags>) -> Option<Lpn> {
         let (mut broken, flushed) = (None, self.flushed);
         self.doubted.retain(|lpn, number| {
             let (content, newest) = (kept(engine, *lpn), engine.content.newest(Lpn(*lpn)));
-            // A write has a content of its own. Zeroes may be those of an earlier discard, and a write between them still under way.
+            // A write has a content of its own. Zeroes may be those of an earlier discard, and a write between them still in flight.
             let is_newest = content == newest && (content != ZERO || *number <= flushed);
             engine.content.is_in_doubt(Lpn(*lpn)) || !is_newest
         });
@@ -132,7 +132,7 @@ mod tests {
         }
     }
 
-    /// Flash holds zeroes, a write of the page is under way and a discard behind it, which makes zeroes again: they are not those on flash.
+    /// Flash holds zeroes, a write of the page is in flight and a discard behind it, which makes zeroes again: they are not those on flash.
     #[test]
     fn zeroes_of_an_earlier_discard_end_no_doubt() {
         let mut page = Page::new();

@@ -37,15 +37,15 @@ pub(super) struct Drawing<'a> {
 
 /// How a key of the schema is drawn. `None` if nobody has said.
 pub(super) fn rule(key: &str) -> Option<Rule> {
-    const TRACE: &str = "torture makes its own requests";
+    const TRACE: &str = "torture generates its own requests";
     Some(match key {
         "name" => Rule::Never("a label"),
-        "verify" => Rule::Never("torture verifies, whatever it says"),
-        "verify_every" => Rule::Never("torture verifies at each kill"),
-        "fail" => Rule::Never("torture makes its own failures"),
+        "verify" => Rule::Never("torture always verifies"),
+        "verify_every" => Rule::Never("torture verifies at each crash point"),
+        "fail" => Rule::Never("torture injects its own failures"),
         "format" | "time_unit" | "device_filter" | "on_error" | "op" | "action" | "object_bytes" => Rule::Never(TRACE),
         "limit" | "speed" | "queue_depth" | "fit" => Rule::Never(TRACE),
-        "warmup" => Rule::Never("concerns statistics, of which torture has none"),
+        "warmup" => Rule::Never("torture has no statistics"),
 
         "channels" => Rule::By(channels),
         "chips_per_channel" => Rule::By(|draw| {
@@ -87,7 +87,7 @@ pub(super) fn rule(key: &str) -> Option<Rule> {
             draw.is_hybrid().then(|| (draw.random.within(least, 4) * planes).to_string())
         }),
         "allocation" => Rule::By(|draw| {
-            // A strip and its copy are in one member, wherever it has room.
+            // A strip and its copy are in one member, wherever it has space.
             let words: &[&str] = match draw.entry.mirror_chips > 0 {
                 true => &["dynamic_member", "dynamic"],
                 false => &["dynamic_member", "dynamic_member", "static", "dynamic"],

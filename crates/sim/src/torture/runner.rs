@@ -44,12 +44,12 @@ impl Torture {
         if self.rebuild != "auto" && self.rebuild != "none" && !ORDERS.iter().any(|order| order.name == self.rebuild) {
             let names = || ["auto", "none"].into_iter().chain(ORDERS.iter().map(|order| order.name));
             let (near, all) = (nearest(&self.rebuild, names()), names().collect::<Vec<_>>().join(", "));
-            return Err(ConfigError(format!("rebuild = {}: no such order{near}; there are {all}", self.rebuild)));
+            return Err(ConfigError(format!("rebuild = {}: unknown order{near}; allowed is {all}", self.rebuild)));
         }
         if self.scheme != "all" {
             let entry = find_scheme(&self.scheme)?;
             if entry.protects == Protects::None && self.claims.is_none() {
-                return Err(ConfigError(format!("{} declares to survive nothing, so there is nothing to prove", entry.name)));
+                return Err(ConfigError(format!("{} is not declared to survive any failure, so there is nothing to test", entry.name)));
             }
             return Ok(vec![entry.name]);
         }

@@ -9,7 +9,7 @@ use flashraid_vocabulary::MemberId;
 /// What the flash is doing, and holds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OnFlash {
-    /// GC runs that are under way.
+    /// GC runs that are in flight.
     pub collecting: GcUnderWay,
     /// A page is semivalid.
     pub semivalid: bool,

@@ -91,10 +91,10 @@ fn faults_say_what_and_when() {
 #[test]
 fn faults_that_cannot_be_are_refused() {
     let what = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or erase: \
-                with the numbers of a part";
+                followed by the numbers of a part";
     let when = "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%";
     let unknown = format!("fail = chips:0.1@1s: unknown chips; the nearest is chip; there are {what}");
-    let timeless = format!("fail = chip:0.1: says no time: allowed is WHAT@WHEN, where WHEN is {when}");
+    let timeless = format!("fail = chip:0.1: has no time: allowed is WHAT@WHEN, where WHEN is {when}");
     let wordy = format!("fail = chip:0.1@colection: colection: allowed is {when}; the nearest is collection");
     let unit = format!("fail = chip:0.1@5min: 5min: allowed is {when}");
     let cases = [
@@ -143,7 +143,7 @@ fn an_order_of_rebuild_suits_its_scheme() {
     assert_eq!(order("raid5", "drr"), Err("rebuild = drr: allowed is auto, none, sor, dor; the nearest is dor".into()));
     let unsuited = order("raid5", "mcr").unwrap_err();
     assert!(
-        unsuited.starts_with("rebuild = mcr: raid5 has no strips") && unsuited.ends_with(": allowed is auto, none, sor, dor"),
+        unsuited.starts_with("rebuild = mcr: raid5 has no mirror chips") && unsuited.ends_with(": allowed is auto, none, sor, dor"),
         "{unsuited}"
     );
 }
@@ -182,7 +182,7 @@ fn a_result_can_be_run_again_from_its_json() {
     assert_eq!(Config::assemble(None, None, Some(&file.0), &[]).unwrap(), config);
     assert_eq!(Config::assemble(Some("adaptive-5p1"), Some("raid5"), Some(&file.0), &[]).unwrap(), config);
     let error = Config::assemble(Some("ssd1"), None, Some(&file.0), &[]).unwrap_err().to_string();
-    assert!(error.ends_with("the whole device adaptive-5p1, but device ssd1 is asked for: give one of them"), "{error}");
+    assert!(error.ends_with("the whole device adaptive-5p1, but device ssd1 was also given: give only one of them"), "{error}");
     assert_eq!(serde_json::from_value::<Config>(result["config"].clone()).unwrap(), config);
     // One of another version too, if its keys are known.
     result["schema"] = 1.into();
@@ -304,21 +304,21 @@ fn limits_themselves_are_allowed() {
 fn counts_that_do_not_fit_together_are_refused() {
     assert_eq!(
         refusal(&[("chips_per_channel", "33"), ("dies_per_chip", "2")]),
-        "chips_per_channel = 33: makes 66 array units on each channel, allowed are at most 64"
+        "chips_per_channel = 33: gives 66 LUNs on each channel, allowed are at most 64"
     );
     assert_eq!(
         refusal(&[("chips_per_channel", "32"), ("dies_per_chip", "2"), ("spare_chips", "1")]),
-        "spare_chips = 1: makes 66 array units on each channel, allowed are at most 64"
+        "spare_chips = 1: gives 66 LUNs on each channel, allowed are at most 64"
     );
     assert!(on("tiny", "raid0", &[("chips_per_channel", "33"), ("dies_per_chip", "2"), ("lun", "chip")]).is_ok());
     assert_eq!(
         refusal(&[("lun", "chip"), ("dies_per_chip", "5"), ("planes_per_die", "13")]),
-        "planes_per_die = 13: makes 65 planes in each array unit, allowed are at most 64"
+        "planes_per_die = 13: gives 65 planes in each LUN, allowed are at most 64"
     );
-    assert_eq!(refusal(&[("member", "chip"), ("chips_per_channel", "17")]), "member = chip: makes 68 members, allowed are at most 64");
+    assert_eq!(refusal(&[("member", "chip"), ("chips_per_channel", "17")]), "member = chip: gives 68 members, allowed are at most 64");
     assert_eq!(
         refusal(&[("channels", "64"), ("chips_per_channel", "3"), ("blocks_per_plane", "65534")]),
-        "blocks_per_plane = 65534: 384 planes with 64 pages a block make 1610563584 physical pages, allowed are at most 1073741823"
+        "blocks_per_plane = 65534: 384 planes with 64 pages per block give 1610563584 physical pages, allowed are at most 1073741823"
     );
 }
 
@@ -330,13 +330,13 @@ fn space_and_fill_are_checked_against_the_capacity() {
     assert!(on("tiny", "raid5", &[("space_bytes", &all), ("fill_bytes", &all)]).is_ok());
     assert_eq!(
         on("tiny", "raid5", &[("space_bytes", &more)]).unwrap_err(),
-        format!("space_bytes = {more}: raid5 on tiny offers {all} bytes, allowed is at most that")
+        format!("space_bytes = {more}: allowed is at most {all}, the user capacity of raid5 on tiny")
     );
     assert_eq!(
         on("tiny", "raid5", &[("fill_bytes", "8192"), ("space_bytes", "4096")]).unwrap_err(),
-        "fill_bytes = 8192: the logical space is 4096 bytes, allowed is at most that"
+        "fill_bytes = 8192: allowed is at most 4096, the bytes of the logical space"
     );
-    assert_eq!(refusal(&[("fill", "0.5"), ("fill_bytes", "4096")]), "fill = 0.5 and fill_bytes = 4096: allowed is one of them");
+    assert_eq!(refusal(&[("fill", "0.5"), ("fill_bytes", "4096")]), "fill = 0.5 and fill_bytes = 4096: allowed is only one of them");
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn settings_without_effect_are_refused() {
         (
             "raid5",
             &[("queue_depth", "8"), ("speed", "2")],
-            "speed = 2: has no effect here: allowed with queue_depth = 0, as a closed loop does not look at arrival times",
+            "speed = 2: has no effect here: allowed with queue_depth = 0 (a closed loop ignores arrival times)",
         ),
         ("raid5", &[("cmt_entries", "10")], "cmt_entries = 10: has no effect here: allowed with mapping = dftl"),
         ("raid5", &[("log_blocks", "10")], "log_blocks = 10: has no effect here: allowed with mapping = bast or fast"),
@@ -427,7 +427,7 @@ fn settings_without_effect_are_refused() {
         (
             "raid0",
             &[("rebuild_window", "2")],
-            "rebuild_window = 2: has no effect here: allowed with a scheme and an order that rebuild (rebuild)",
+            "rebuild_window = 2: has no effect here: allowed with a scheme that can rebuild, and rebuild other than none",
         ),
         (
             "raid0",
@@ -515,8 +515,8 @@ fn survival_is_said_in_chips_and_channels() {
     assert_eq!(survives("ssd1", "sirf1", &[chips]), "any one channel");
     assert_eq!(survives("ssd1", "sirf1", &[("groups", "1")]), "nothing");
     let early = survives("ssd1", "sirf1", &[("completes", "first_copy")]);
-    assert_eq!(early, "any one channel, but for answered writes of which one copy is still to be programmed");
-    assert_eq!(survives("ssd1", "fra", &[]), "any one channel, but for pages whose parity is still to be made");
+    assert_eq!(early, "any one channel, but for acknowledged writes of which one copy is not yet programmed");
+    assert_eq!(survives("ssd1", "fra", &[]), "any one channel, but for pages whose parity is not yet written");
 }
 
 /// NVRAM is no DRAM, and has its overhead too.
@@ -536,13 +536,11 @@ fn nvram_is_a_cost_of_its_own() {
     let warnings = |scheme: &str, pairs: &[(&str, &str)]| on("tiny", scheme, pairs).unwrap().warnings().unwrap();
     let small = warnings("ppc", &[("page_bytes", "16KiB")]);
     assert!(
-        small.len() == 1 && small[0].starts_with("parity_cache_bytes = 32768: room for 2 delayed parities of 16384 bytes: "),
+        small.len() == 1 && small[0].starts_with("parity_cache_bytes = 32768: the parity cache has only 2 entries of 16384 bytes, so "),
         "{small:?}"
     );
     assert!(warnings("ppc", &[]).is_empty() && warnings("raid5", &[("page_bytes", "16KiB")]).is_empty());
-    assert!(
-        warnings("no-pc", &[])[0].starts_with("no-pc without a write buffer in NVRAM (nvram_buffer_bytes = 0) is raid5 under another name")
-    );
+    assert!(warnings("no-pc", &[])[0].starts_with("no-pc without a write buffer in NVRAM (nvram_buffer_bytes = 0) is the same as raid5"));
     assert!(warnings("no-pc", &[("nvram_buffer_bytes", "32KiB")]).is_empty());
 }
 
@@ -559,8 +557,8 @@ fn errors_in_files_name_line_and_column() {
         ("# comment\n[run]\nsed = 1\n", "FILE, line 3, column 1: unknown key sed; the nearest is seed in table run"),
         ("[run]\ngc_reserve_blocks = 3\n", "FILE, line 2, column 1: run.gc_reserve_blocks: gc_reserve_blocks belongs to table device"),
         ("[rnu]\nseed = 1\n", "FILE, line 1, column 2: unknown table rnu; the nearest is run; there are device, scheme, host, run"),
-        ("seed = 1\n", "FILE, line 1, column 1: seed stands outside a table; put it under [run]"),
-        ("sede = 1\n", "FILE, line 1, column 1: sede stands outside a table; the tables are device, scheme, host, run"),
+        ("seed = 1\n", "FILE, line 1, column 1: seed is outside any table; put it under [run]"),
+        ("sede = 1\n", "FILE, line 1, column 1: sede is outside any table; the tables are device, scheme, host, run"),
         ("[scheme]\nupdate = \"least\"\n", "FILE, line 2, column 10: update = \"least\": allowed is fewest, rmw, rcw"),
         ("{ \"config\": { \"run\": { \"seed\": } } }", "FILE, line 1, column 32: expected value"),
         ("{ \"config\": { \"run\": { \"seed\": \"1\" } } }", "FILE: config: seed = \"1\": allowed is a whole number from 0"),
@@ -598,7 +596,7 @@ fn a_device_may_be_a_file() {
     let few =
         Scratch::new("few.toml", "[device]\nname = \"few\"\nchannels = 4\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 2\n");
     let lacks = "FILE: table device lacks blocks_per_plane, pages_per_block, page_bytes, read_ns, program_ns, erase_ns, bus_ps_per_byte, read_command_ns, \
-                 program_command_ns, erase_command_ns, which have no default";
+                 program_command_ns, erase_command_ns, which have no defaults";
     assert_eq!(refusal(few.text(), &[]), lacks);
     for text in ["", "# nothing\n", "[device]\n"] {
         let empty = Scratch::new("empty.toml", text);
@@ -608,7 +606,7 @@ fn a_device_may_be_a_file() {
     }
     let wide = Scratch::new("wide.toml", &format!("{text}[run]\nseed = 1\n"));
     let error = on(wide.text(), "raid5", &[]).unwrap_err();
-    assert!(error.ends_with("a device file has the table device only, not run"), "{error}");
+    assert!(error.ends_with("a device file contains only the table device, not run"), "{error}");
     assert!(on("no/such.toml", "raid5", &[]).unwrap_err().starts_with("no/such.toml: cannot be read: "));
 }
 
@@ -633,8 +631,7 @@ fn a_device_too_full_is_refused_with_the_cure() {
     // 8 blocks of 16 pages; 2 blocks for GC, 2 to spare: 64 of 128 pages.
     assert_eq!(
         with(&[]).unwrap_err(),
-        "over_provisioning = 0.1: 1 x 8 blocks of 16 pages would hold 115 logical pages, and at least 1 and at most 64 can always \
-         be collected (gc_reserve_blocks = 2 blocks of each plane and two more are kept free); allowed is over_provisioning from 0.492188"
+        "over_provisioning = 0.1: 1 x 8 blocks of 16 pages would hold 115 logical pages; GC can always make progress with 1 to 64 (gc_reserve_blocks = 2 blocks of each plane and two more are kept free); allowed is over_provisioning from 0.492188"
     );
     let config = with(&[("over_provisioning", "0.492188")]).unwrap();
     assert_eq!(config.device.pages_per_member(), 64);
@@ -663,7 +660,7 @@ fn dftl_sets_blocks_apart_and_keeps_two_tables() {
     assert_eq!(page.device.derived().logical_pages, derived.logical_pages, "they come out of the over-provisioning");
     assert_eq!(
         refusal(&[("mapping", "dftl"), ("channels", "1")]),
-        "mapping = dftl: each translation page is stored on two members, allowed with at least 2 of them"
+        "mapping = dftl: allowed with at least 2 members, as each translation page is stored on two"
     );
     // Of CR5M's drive, entries of 8 bytes: 2,831,155 strips of each member and 2^20 pages of its mirror chip, 512 in a page.
     let cr5m = on("ssd1", "cr5m", &[("mapping", "dftl")]).unwrap().device.derived().translation.unwrap();
@@ -672,8 +669,7 @@ fn dftl_sets_blocks_apart_and_keeps_two_tables() {
     let small = refusal(&[("mapping", "dftl"), ("blocks_per_plane", "8"), ("gc_reserve_blocks", "4")]);
     assert_eq!(
         small,
-        "mapping = dftl: 2 translation pages in each member take 6 blocks of each plane, and data at least 5: allowed is page, or \
-         blocks_per_plane from 11"
+        "mapping = dftl: 2 translation pages in each member need 6 blocks of each plane, and data at least 5: allowed is page, or blocks_per_plane from 11"
     );
 }
 
@@ -688,12 +684,12 @@ fn hybrid_mapping_needs_log_blocks_and_one_for_merges() {
     let refusal = |scheme: &str, pairs: &[(&str, &str)]| one_line(on("ppc-4p1", scheme, pairs).unwrap_err());
     assert_eq!(
         one_line(on("tiny", "raid5", &[("mapping", "bast")]).unwrap_err()),
-        "over_provisioning = 0.1: 57 logical blocks, 80 log blocks and one for merges make 138, and a plane has 64: allowed is a larger \
+        "over_provisioning = 0.1: 57 logical blocks, 80 log blocks and one for merges add up to 138, but a plane has 64: allowed is a larger \
          blocks_per_plane, or fewer log_blocks"
     );
     assert_eq!(
         refusal("raid5", &[("mapping", "bast"), ("over_provisioning", "0.0390")]),
-        "over_provisioning = 0.039: 3936 logical blocks, 160 log blocks and one for merges make 4097, and a plane has 4096: allowed is \
+        "over_provisioning = 0.039: 3936 logical blocks, 160 log blocks and one for merges add up to 4097, but a plane has 4096: allowed is \
          over_provisioning from 0.039063, or fewer log_blocks"
     );
     assert_eq!(
@@ -706,7 +702,7 @@ fn hybrid_mapping_needs_log_blocks_and_one_for_merges() {
     );
     assert_eq!(
         refusal("ppc", &[("mapping", "bast"), ("gc_semivalid", "move")]),
-        "mapping = bast: ppc with gc_semivalid = move has semivalid pages moved, and their offsets are taken: allowed is page, dftl"
+        "mapping = bast: ppc with gc_semivalid = move needs GC to move semivalid pages, whose offsets the current versions occupy: allowed is page, dftl"
     );
     assert_eq!(
         refusal("raid5", &[("mapping", "bast"), ("fail", "block:0.0.0.0.1@1s")]),
@@ -729,16 +725,16 @@ fn mirror_chips_hold_no_data() {
     let refusal = |pairs: &[(&str, &str)]| on("ssd1", "raid5", pairs).unwrap_err();
     assert_eq!(
         refusal(&[("mirror_chips", "4")]),
-        "raid5 on ssd1: mirror_chips = 4: these are chips of a channel, and one more at least must hold data: allowed are mirror_chips to \
+        "raid5 on ssd1: mirror_chips = 4: at least one chip of each channel must hold data: allowed are mirror_chips to \
          3, or chips_per_channel from 5"
     );
     assert_eq!(
         refusal(&[("mirror_chips", "1"), ("member", "chip")]),
-        "raid5 on ssd1: mirror_chips = 1: mirror chips belong to a channel, allowed with member = channel only"
+        "raid5 on ssd1: mirror_chips = 1: allowed with member = channel only"
     );
     assert_eq!(
         refusal(&[("mirror_chips", "1"), ("allocation", "static")]),
-        "mirror_chips = 1: a strip and its copy are in one member: allowed with ftl = member, and allocation other than static"
+        "mirror_chips = 1: a strip and its copy lie in one member: allowed with ftl = member and allocation = dynamic_member or dynamic"
     );
 }
 
@@ -776,14 +772,14 @@ fn strips_stay_on_their_members_where_the_scheme_needs_it() {
                 assert!(outcome.is_ok(), "{outcome:?}");
             } else {
                 let text = outcome.unwrap_err();
-                let (start, end) = (format!("ftl = {ftl}: {scheme} binds each strip to its member"), format!("allowed is {allowed}"));
+                let (start, end) = (format!("ftl = {ftl}: {scheme} needs each strip on its own member"), format!("allowed is {allowed}"));
                 assert!(text.starts_with(&start) && text.ends_with(&end), "{text}");
             }
         }
     }
     assert_eq!(
         on("ssd1", "raid0", &[("channels", "3"), ("ftl", "group")]).unwrap_err(),
-        "ftl = group: halves need an even number of channels, and ssd1 has 3"
+        "ftl = group: two halves need an even number of channels, and ssd1 has 3"
     );
     assert!(on("tiny", "raid5", &[("channels", "2")]).unwrap_err().starts_with("raid5 on tiny: "));
 }
@@ -821,11 +817,17 @@ fn an_ftl_instance_owns_what_the_scheme_allows() {
 #[test]
 fn mirror_groups_are_of_whole_channels() {
     let refusal = |pairs: &[(&str, &str)]| on("tiny", "sirf1", pairs).unwrap_err();
-    assert_eq!(refusal(&[("channels", "5")]), "sirf1 on tiny: groups = 2: groups of equally many members cannot be made of 5");
-    assert_eq!(refusal(&[("groups", "3")]), "sirf1 on tiny: groups = 3: groups of equally many members cannot be made of 4");
+    assert_eq!(
+        refusal(&[("channels", "5")]),
+        "sirf1 on tiny: groups = 2: the device has 5 members, which cannot be divided evenly into 2 groups"
+    );
+    assert_eq!(
+        refusal(&[("groups", "3")]),
+        "sirf1 on tiny: groups = 3: the device has 4 members, which cannot be divided evenly into 3 groups"
+    );
     // Six chips, yet on three channels.
     let chips = [("member", "chip"), ("channels", "3"), ("chips_per_channel", "2")];
-    assert_eq!(refusal(&chips), "sirf1 on tiny: 2 mirror groups of equally many channels cannot be made of 3");
+    assert_eq!(refusal(&chips), "sirf1 on tiny: 3 channels cannot be divided evenly into 2 mirror groups");
     assert_eq!(refusal(&[&chips[..], &[("allocation", "static")]].concat()), refusal(&chips));
     assert_eq!(refusal(&[("groups", "0")]), "groups = 0: allowed is a whole number from 1 to 64");
     assert_eq!(refusal(&[("groups", "two")]), "groups = two: allowed is a whole number from 1 to 64");
@@ -1000,21 +1002,21 @@ fn a_buffer_has_whole_pages_that_it_can_hold() {
     assert_eq!(pages(&[]), 0);
     assert_eq!(
         refusal(&[("buffer_bytes", "4095")]),
-        "buffer_bytes = 4095: makes a buffer of 4095 bytes, allowed is at least one page (4096 bytes)"
+        "buffer_bytes = 4095: gives a buffer of 4095 bytes, allowed is at least one page (4096 bytes)"
     );
     assert_eq!(
         refusal(&[("buffer_bytes_per_gib", "8")]),
-        "buffer_bytes_per_gib = 8: makes a buffer of 1 bytes, allowed is at least one page (4096 bytes)"
+        "buffer_bytes_per_gib = 8: gives a buffer of 1 bytes, allowed is at least one page (4096 bytes)"
     );
     assert_eq!(
         refusal(&[("buffer_bytes", "1000000"), ("page_bytes", "65536")]),
-        "buffer_bytes = 1000000: with page_bytes = 65536 allowed is 0, a buffer takes pages up to 32768"
+        "buffer_bytes = 1000000: allowed is 0 with page_bytes = 65536; a buffer supports pages of at most 32768 bytes"
     );
     assert_eq!(pages(&[("buffer_bytes", "65536"), ("page_bytes", "32768")]), 2);
     assert_eq!(pages(&[("nvram_buffer_bytes", "12287")]), 2);
     assert_eq!(
         refusal(&[("nvram_buffer_bytes", "4095")]),
-        "nvram_buffer_bytes = 4095: makes a buffer of 4095 bytes, allowed is at least one page (4096 bytes)"
+        "nvram_buffer_bytes = 4095: gives a buffer of 4095 bytes, allowed is at least one page (4096 bytes)"
     );
     let both = "nvram_buffer_bytes = 8192: allowed beside a buffer in DRAM (buffer_bytes, buffer_bytes_per_gib) is 0";
     assert_eq!(refusal(&[("nvram_buffer_bytes", "8192"), ("buffer_bytes", "8192")]), both);

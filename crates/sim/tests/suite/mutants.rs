@@ -6,7 +6,7 @@ use flashraid_flash::FlashFault;
 use flashraid_sim::Config;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::tags::Tags;
-use flashraid_sim::mutants::{BUFFER_FAULTS, BufferFault, FAULTS, Fault};
+use flashraid_sim::mutants::{BUFFER_FAULTS, BufferFault, EngineFault, FAULTS};
 use flashraid_sim::torture::Torture;
 use flashraid_sim::verify;
 use flashraid_vocabulary::{Action, Cause, HostOp};
@@ -31,17 +31,17 @@ const MAP_ON_FLASH: [(&str, &str); 4] =
 const MAP_FAULTS: [FlashFault; 3] = [FlashFault::ForgetChange, FlashFault::WriteWithoutRead, FlashFault::DropLateChange];
 
 /// Whether only a device with the map on flash can make this fault.
-fn is_of_map(fault: Fault) -> bool {
+fn is_of_map(fault: EngineFault) -> bool {
     match fault {
-        Fault::StoreMapOnce | Fault::SwitchMapEarly | Fault::SkipMapRepair => true,
-        Fault::Flash(FlashFault::ForgetMoves | FlashFault::WriteFirstStale | FlashFault::RepairFirstCopy) => true,
-        Fault::Flash(fault) => MAP_FAULTS.contains(&fault),
+        EngineFault::StoreMapOnce | EngineFault::SwitchMapEarly | EngineFault::SkipMapRepair => true,
+        EngineFault::Flash(FlashFault::ForgetMoves | FlashFault::WriteFirstStale | FlashFault::RepairFirstCopy) => true,
+        EngineFault::Flash(fault) => MAP_FAULTS.contains(&fault),
         _ => false,
     }
 }
 
-fn device(scheme: &str, fault: Option<Fault>) -> Config {
-    let update = if matches!(fault, Some(Fault::WrongVersionInRmw | Fault::CurrentForBase)) { "rmw" } else { "fewest" };
+fn device(scheme: &str, fault: Option<EngineFault>) -> Config {
+    let update = if matches!(fault, Some(EngineFault::WrongVersionInRmw | EngineFault::CurrentForBase)) { "rmw" } else { "fewest" };
     let mut settings =
         vec![("channels", "5"), ("pages_per_block", "8"), ("over_provisioning", "0.3"), ("gc_threshold", "0.3"), ("update", update)];
     if fault.is_some_and(is_of_map) {
@@ -56,8 +56,8 @@ fn device(scheme: &str, fault: Option<Fault>) -> Config {
 }
 
 /// The scheme that can make this fault.
-fn scheme_of(fault: Fault) -> &'static str {
-    if matches!(fault, Fault::CurrentForBase | Fault::DropBase | Fault::StaleCopy) { "cr5m" } else { "raid5" }
+fn scheme_of(fault: EngineFault) -> &'static str {
+    if matches!(fault, EngineFault::CurrentForBase | EngineFault::DropBase | EngineFault::StaleCopy) { "cr5m" } else { "raid5" }
 }
 
 /// Submits the `number`-th request: most of them to a hot spot, at any sector, in bursts.
@@ -78,7 +78,7 @@ fn complaint(engine: &Engine<Tags>) -> Option<String> {
     let found = verify::stored(engine);
     let reads = engine.content.mismatches;
     if reads > 0 {
-        return Some(format!("{reads} reads returned something else than they may"));
+        return Some(format!("{reads} reads returned wrong content"));
     }
     if found.mismatches > 0 {
         return Some(format!("{} stored pages that no request explains", found.mismatches));
@@ -90,7 +90,7 @@ fn complaint(engine: &Engine<Tags>) -> Option<String> {
 }
 
 /// Runs until verification complains; returns after how many requests, and what it says.
-fn caught(scheme: &str, fault: Option<Fault>, seed: u64) -> Option<(u64, String)> {
+fn caught(scheme: &str, fault: Option<EngineFault>, seed: u64) -> Option<(u64, String)> {
     caught_on(&device(scheme, fault), seed, fault.map(|fault| move |engine: &mut Engine<Tags>| engine.inject(fault)))
 }
 
@@ -142,7 +142,7 @@ fn caught_on(config: &Config, seed: u64, fault: Option<impl Fn(&mut Engine<Tags>
 #[test]
 fn each_fault_is_caught() {
     for seed in seeds() {
-        for fault in FAULTS.into_iter().chain(MAP_FAULTS.map(Fault::Flash)) {
+        for fault in FAULTS.into_iter().chain(MAP_FAULTS.map(EngineFault::Flash)) {
             let (requests, complaint) =
                 caught(scheme_of(fault), Some(fault), seed).unwrap_or_else(|| panic!("{fault:?} is not caught, seed {seed}"));
             println!("{fault:?}, seed {seed}: request {requests}: {complaint}");
@@ -151,90 +151,102 @@ fn each_fault_is_caught() {
 }
 
 /// Faults that torture must find, each under the schemes that can make it, and what they are.
-const TORTURED: &[(Fault, &[&str], &str)] = &[
-    (Fault::EraseSemivalid, &["cr5m", "ppc"], "the collector erases a semivalid page"),
-    (Fault::DropParityProgram, &["raid4", "raid5", "cr5m"], "the parity is not programmed"),
-    (Fault::SkipPreRead, &["raid4", "raid5", "cr5m"], "a pre-read is not made"),
-    (Fault::WrongVersionInRmw, &["raid4", "raid5", "cr5m"], "RMW takes the new version of a strip for the old one"),
-    (Fault::CurrentForBase, &["cr5m", "ppc", "ca-ppc"], "the current version is read where the parity covers the base"),
-    (Fault::DropBase, &["cr5m", "ppc"], "a write that puts the parity off drops the base"),
-    (Fault::StaleCopy, &["cr5m"], "the copy of a mirrored strip is not written again"),
-    (Fault::ForgetMirror, &["cr5m"], "a write that ends mirroring leaves the copy"),
-    (Fault::KeepBase, &["cr5m"], "a commit, RMW or RCW leaves the base"),
-    (Fault::RepairFromStale, &["cr5m"], "a repair reads a superseded version"),
-    (Fault::RepairUnlocked, &["raid1"], "a repair overtakes a write of its stripe, which is lost"),
+const TORTURED: &[(EngineFault, &[&str], &str)] = &[
+    (EngineFault::EraseSemivalid, &["cr5m", "ppc"], "the collector erases a semivalid page"),
+    (EngineFault::DropParityProgram, &["raid4", "raid5", "cr5m"], "the parity is not programmed"),
+    (EngineFault::SkipPreRead, &["raid4", "raid5", "cr5m"], "a pre-read is not made"),
+    (EngineFault::WrongVersionInRmw, &["raid4", "raid5", "cr5m"], "RMW takes the new version of a strip for the old one"),
+    (EngineFault::CurrentForBase, &["cr5m", "ppc", "ca-ppc"], "the current version is read where the parity covers the base"),
+    (EngineFault::DropBase, &["cr5m", "ppc"], "a write that puts the parity off drops the base"),
+    (EngineFault::StaleCopy, &["cr5m"], "the copy of a mirrored strip is not written again"),
+    (EngineFault::ForgetMirror, &["cr5m"], "a write that ends mirroring leaves the copy"),
+    (EngineFault::KeepBase, &["cr5m"], "a commit, RMW or RCW leaves the base"),
+    (EngineFault::RepairFromStale, &["cr5m"], "a repair reads a superseded version"),
+    (EngineFault::RepairUnlocked, &["raid1"], "a repair overtakes a write of its stripe, which is lost"),
     (
-        Fault::RepairFromOtherStripe,
+        EngineFault::RepairFromOtherStripe,
         &["raid1", "raid4", "raid5", "sirf1", "cr5m", "ppc", "fpc"],
         "a repair programs what another stripe holds",
     ),
     (
-        Fault::SwitchBeforeProgram,
+        EngineFault::SwitchBeforeProgram,
         &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"],
         "the map names the page of a repair before it is programmed",
     ),
-    (Fault::EndRebuildEarly, &["raid1", "raid4", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "the rebuild counts as done half way"),
-    (Fault::RebuildOnlyCurrent, &["cr5m"], "bases and copies are not repaired"),
+    (EngineFault::EndRebuildEarly, &["raid1", "raid4", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "the rebuild counts as done half way"),
+    (EngineFault::RebuildOnlyCurrent, &["cr5m"], "bases and copies are not repaired"),
     (
-        Fault::RebuildOnlyData,
+        EngineFault::RebuildOnlyData,
         &["raid1", "raid4", "raid5", "sirf1", "cr5m", "ppc", "fpc"],
         "the parity, or the second copy, is not repaired",
     ),
-    (Fault::KeepDeadMapping, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "the map goes on naming the dead page"),
-    (Fault::ReadWhatIsDead, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "a read under way in a part that dies succeeds"),
-    (Fault::ForgetRetry, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "a failed program is not repeated"),
-    (Fault::ForgetDelay, &["fpc", "ppc", "ca-ppc"], "a delayed parity stays as it was when a page is written"),
-    (Fault::KeepInDeferred, &["fpc", "ppc", "ca-ppc"], "what an update supersedes is not taken out of the delayed parity"),
-    (Fault::CommitWithoutDeferred, &["fpc", "ppc", "ca-ppc"], "a commit leaves out what NVRAM holds"),
-    (Fault::CommitShort, &["ppc", "ca-ppc", "cr5m"], "a commit leaves out a page that it has read"),
-    (Fault::RestartDeferred, &["fpc", "ppc", "ca-ppc"], "an update leaves out what NVRAM held of the parity"),
-    (Fault::ForgetTrimInDeferred, &["fpc", "ppc", "ca-ppc"], "a delayed parity stays as it was when a page is trimmed"),
-    (Fault::DelayEarly, &["fpc", "ppc", "ca-ppc"], "NVRAM takes an update over before its data are programmed"),
-    (Fault::WidenWithoutDelay, &["ppc", "ca-ppc"], "a commit without a page for its parity leaves NVRAM as it was"),
-    (Fault::RepairWithoutDeferred, &["fpc", "ppc", "ca-ppc"], "a repair leaves out what NVRAM holds"),
-    (Fault::ReleaseDeferredEarly, &["fpc", "ppc", "ca-ppc"], "a commit lets go of NVRAM before its parity is programmed"),
-    (Fault::ReleaseBaseEarly, &["ppc", "ca-ppc"], "a commit lets go of old versions before its parity is programmed"),
-    (Fault::TrustOldParity, &["fpc", "ppc", "ca-ppc"], "without the parity cache, parities on flash count as up to date"),
-    (Fault::SkipLastStripe, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "the rebuild never looks at the last stripe"),
-    (Fault::ForgetUnplaced, &["raid1", "raid5", "cr5m"], "the rebuild is not told of a page that found no place"),
+    (EngineFault::KeepDeadMapping, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "the map goes on naming the dead page"),
+    (EngineFault::ReadWhatIsDead, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "a read under way in a part that dies succeeds"),
+    (EngineFault::ForgetRetry, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "a failed program is not repeated"),
+    (EngineFault::ForgetDelay, &["fpc", "ppc", "ca-ppc"], "a delayed parity stays as it was when a page is written"),
+    (EngineFault::KeepInDeferred, &["fpc", "ppc", "ca-ppc"], "what an update supersedes is not taken out of the delayed parity"),
+    (EngineFault::CommitWithoutDeferred, &["fpc", "ppc", "ca-ppc"], "a commit leaves out what NVRAM holds"),
+    (EngineFault::CommitShort, &["ppc", "ca-ppc", "cr5m"], "a commit leaves out a page that it has read"),
+    (EngineFault::RestartDeferred, &["fpc", "ppc", "ca-ppc"], "an update leaves out what NVRAM held of the parity"),
+    (EngineFault::ForgetTrimInDeferred, &["fpc", "ppc", "ca-ppc"], "a delayed parity stays as it was when a page is trimmed"),
+    (EngineFault::DelayEarly, &["fpc", "ppc", "ca-ppc"], "NVRAM takes an update over before its data are programmed"),
+    (EngineFault::WidenWithoutDelay, &["ppc", "ca-ppc"], "a commit without a page for its parity leaves NVRAM as it was"),
+    (EngineFault::RepairWithoutDeferred, &["fpc", "ppc", "ca-ppc"], "a repair leaves out what NVRAM holds"),
+    (EngineFault::ReleaseDeferredEarly, &["fpc", "ppc", "ca-ppc"], "a commit lets go of NVRAM before its parity is programmed"),
+    (EngineFault::ReleaseBaseEarly, &["ppc", "ca-ppc"], "a commit lets go of old versions before its parity is programmed"),
+    (EngineFault::TrustOldParity, &["fpc", "ppc", "ca-ppc"], "without the parity cache, parities on flash count as up to date"),
+    (EngineFault::SkipLastStripe, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "the rebuild never looks at the last stripe"),
+    (EngineFault::ForgetUnplaced, &["raid1", "raid5", "cr5m"], "the rebuild is not told of a page that found no place"),
     (
-        Fault::UseFailedRead,
+        EngineFault::UseFailedRead,
         &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"],
         "an operation goes on without what a failed read should have delivered",
     ),
-    (Fault::FlushAtOnce, &["raid1", "raid5", "cr5m", "ppc"], "a flush waits for nothing that was written before it"),
-    (Fault::FlushToRegisters, &["raid1", "raid5", "sirf1"], "a flush is answered when what it writes is in the registers of dies"),
-    (Fault::SkipMapRepair, &["raid5", "ppc"], "of translation pages a lost copy is not made again"),
-    (Fault::Flash(FlashFault::RepairFirstCopy), &["raid5", "ppc"], "of translation pages only the first copy is made again"),
-    (Fault::Flash(FlashFault::WriteFirstStale), &["raid5", "ppc"], "of the translation pages that GC made stale one is written"),
-    (Fault::Flash(FlashFault::ForgetMoves), &["raid5", "cr5m", "ppc"], "the map on flash is not told what GC moved"),
-    (Fault::Flash(FlashFault::ForgetChange), &["raid5", "cr5m", "ppc"], "the map on flash is not told of trims and commits"),
-    (Fault::Flash(FlashFault::WriteWithoutRead), &["raid5", "cr5m", "ppc"], "a translation page loses the entries that are not cached"),
-    (Fault::Flash(FlashFault::DropLateChange), &["raid5", "cr5m", "ppc"], "an entry that changes while it is written leaves as clean"),
-    (Fault::StoreMapOnce, &["raid5", "ppc"], "a translation page is programmed on one member only"),
-    (Fault::SwitchMapEarly, &["raid5", "ppc"], "a translation page counts as written when its first copy is"),
-    (Fault::Flash(FlashFault::StaleMove), &["raid5", "cr5m", "ppc"], "GC names the copy of a page that was superseded while it moved"),
-    (Fault::Flash(FlashFault::EraseUnderRead), &["raid5", "cr5m", "ppc"], "GC erases a block under a read"),
-    (Fault::KeepUnplaced, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "what finds no place is not noted as lost"),
-    (Fault::Buffer(BufferFault::SkipReadBeforeWrite), &["raid5"], "the read-before-write of an eviction is not made"),
-    (Fault::Buffer(BufferFault::AlwaysCovers), &["raid5"], "every eviction counts as covering what flash holds"),
-    (Fault::Buffer(BufferFault::LoseMerge), &["raid5"], "sectors written to a buffered page are not noted"),
-    (Fault::Buffer(BufferFault::Overtake), &["raid5"], "an eviction does not wait for the former one of its page"),
-    (Fault::Buffer(BufferFault::ReadBeneath), &["raid5"], "nobody knows of pages on their way out"),
-    (Fault::Buffer(BufferFault::ForgetTrim), &["raid5"], "a trim leaves what is buffered"),
-    (Fault::Buffer(BufferFault::FlashForLeaving), &["raid5"], "a read of a page on its way out takes what flash holds as yet"),
-    (Fault::Buffer(BufferFault::FlashForPart), &["raid5"], "of a page held in part a read takes from flash whatever that holds"),
-    (Fault::Buffer(BufferFault::FlashForFirstSector), &["raid5"], "the first sector of a page comes from flash if that holds it"),
-    (Fault::Buffer(BufferFault::NeighbourOnMiss), &["raid5"], "a read of a page that is not buffered takes its neighbour's entry"),
-    (Fault::Buffer(BufferFault::OnlyLastDeparture), &["raid5"], "reads see the last version alone of a page on its way out"),
-    (Fault::Buffer(BufferFault::OnlyFirstDeparture), &["raid5"], "reads see the first version alone of a page on its way out"),
-    (Fault::Buffer(BufferFault::ZeroesForFlash), &["raid5"], "what the buffer lacks of a page held in part counts as never written"),
-    (Fault::Buffer(BufferFault::KeepBeneathTrim), &["raid5"], "what left before a trim is seen while the trim is under way"),
-    (Fault::Buffer(BufferFault::CoversByCount), &["raid5"], "an eviction covers what flash holds if it has as many sectors"),
-    (Fault::Buffer(BufferFault::ForgetMark), &["raid5"], "an eviction does not note that its sectors are on flash"),
-    (Fault::Buffer(BufferFault::MarkShort), &["raid5"], "the last sector of each run that an eviction writes is not noted"),
-    (Fault::Buffer(BufferFault::LosePage), &["ppc"], "the last page of a stripe that leaves NVRAM is not written"),
-    (Fault::Buffer(BufferFault::ForgetRewritten), &["raid5"], "a page written again while it left is forgotten when it has left"),
+    (EngineFault::FlushAtOnce, &["raid1", "raid5", "cr5m", "ppc"], "a flush waits for nothing that was written before it"),
+    (EngineFault::FlushToRegisters, &["raid1", "raid5", "sirf1"], "a flush is answered when what it writes is in the registers of dies"),
+    (EngineFault::SkipMapRepair, &["raid5", "ppc"], "of translation pages a lost copy is not made again"),
+    (EngineFault::Flash(FlashFault::RepairFirstCopy), &["raid5", "ppc"], "of translation pages only the first copy is made again"),
+    (EngineFault::Flash(FlashFault::WriteFirstStale), &["raid5", "ppc"], "of the translation pages that GC made stale one is written"),
+    (EngineFault::Flash(FlashFault::ForgetMoves), &["raid5", "cr5m", "ppc"], "the map on flash is not told what GC moved"),
+    (EngineFault::Flash(FlashFault::ForgetChange), &["raid5", "cr5m", "ppc"], "the map on flash is not told of trims and commits"),
+    (
+        EngineFault::Flash(FlashFault::WriteWithoutRead),
+        &["raid5", "cr5m", "ppc"],
+        "a translation page loses the entries that are not cached",
+    ),
+    (
+        EngineFault::Flash(FlashFault::DropLateChange),
+        &["raid5", "cr5m", "ppc"],
+        "an entry that changes while it is written leaves as clean",
+    ),
+    (EngineFault::StoreMapOnce, &["raid5", "ppc"], "a translation page is programmed on one member only"),
+    (EngineFault::SwitchMapEarly, &["raid5", "ppc"], "a translation page counts as written when its first copy is"),
+    (
+        EngineFault::Flash(FlashFault::StaleMove),
+        &["raid5", "cr5m", "ppc"],
+        "GC names the copy of a page that was superseded while it moved",
+    ),
+    (EngineFault::Flash(FlashFault::EraseUnderRead), &["raid5", "cr5m", "ppc"], "GC erases a block under a read"),
+    (EngineFault::KeepUnplaced, &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"], "what finds no place is not noted as lost"),
+    (EngineFault::Buffer(BufferFault::SkipReadBeforeWrite), &["raid5"], "the read-before-write of an eviction is not made"),
+    (EngineFault::Buffer(BufferFault::AlwaysCovers), &["raid5"], "every eviction counts as covering what flash holds"),
+    (EngineFault::Buffer(BufferFault::LoseMerge), &["raid5"], "sectors written to a buffered page are not noted"),
+    (EngineFault::Buffer(BufferFault::Overtake), &["raid5"], "an eviction does not wait for the former one of its page"),
+    (EngineFault::Buffer(BufferFault::ReadBeneath), &["raid5"], "nobody knows of pages on their way out"),
+    (EngineFault::Buffer(BufferFault::ForgetTrim), &["raid5"], "a trim leaves what is buffered"),
+    (EngineFault::Buffer(BufferFault::FlashForLeaving), &["raid5"], "a read of a page on its way out takes what flash holds as yet"),
+    (EngineFault::Buffer(BufferFault::FlashForPart), &["raid5"], "of a page held in part a read takes from flash whatever that holds"),
+    (EngineFault::Buffer(BufferFault::FlashForFirstSector), &["raid5"], "the first sector of a page comes from flash if that holds it"),
+    (EngineFault::Buffer(BufferFault::NeighbourOnMiss), &["raid5"], "a read of a page that is not buffered takes its neighbour's entry"),
+    (EngineFault::Buffer(BufferFault::OnlyLastDeparture), &["raid5"], "reads see the last version alone of a page on its way out"),
+    (EngineFault::Buffer(BufferFault::OnlyFirstDeparture), &["raid5"], "reads see the first version alone of a page on its way out"),
+    (EngineFault::Buffer(BufferFault::ZeroesForFlash), &["raid5"], "what the buffer lacks of a page held in part counts as never written"),
+    (EngineFault::Buffer(BufferFault::KeepBeneathTrim), &["raid5"], "what left before a trim is seen while the trim is under way"),
+    (EngineFault::Buffer(BufferFault::CoversByCount), &["raid5"], "an eviction covers what flash holds if it has as many sectors"),
+    (EngineFault::Buffer(BufferFault::ForgetMark), &["raid5"], "an eviction does not note that its sectors are on flash"),
+    (EngineFault::Buffer(BufferFault::MarkShort), &["raid5"], "the last sector of each run that an eviction writes is not noted"),
+    (EngineFault::Buffer(BufferFault::LosePage), &["ppc"], "the last page of a stripe that leaves NVRAM is not written"),
+    (EngineFault::Buffer(BufferFault::ForgetRewritten), &["raid5"], "a page written again while it left is forgotten when it has left"),
 ];
 
 /// Kills within which torture must find each fault.
@@ -266,7 +278,9 @@ fn torture_finds_each_fault() {
                 continue;
             }
             let settings = match fault {
-                Fault::WrongVersionInRmw | Fault::CurrentForBase if !scheme.ends_with("ppc") => vec![("update".into(), "rmw".into())],
+                EngineFault::WrongVersionInRmw | EngineFault::CurrentForBase if !scheme.ends_with("ppc") => {
+                    vec![("update".into(), "rmw".into())]
+                }
                 fault if is_of_map(fault) => vec![("mapping".into(), "dftl".into())],
                 _ => Vec::new(),
             };
@@ -277,8 +291,8 @@ fn torture_finds_each_fault() {
                     println!("{fault:?}, {scheme}: kill {}: {}", found.kill, found.what);
                     // What promises of flushes and translation pages are about, nothing else sees.
                     let by = match fault {
-                        Fault::FlushAtOnce | Fault::FlushToRegisters => "before a flush",
-                        Fault::SkipMapRepair | Fault::Flash(FlashFault::RepairFirstCopy) => "translation page",
+                        EngineFault::FlushAtOnce | EngineFault::FlushToRegisters => "before a flush",
+                        EngineFault::SkipMapRepair | EngineFault::Flash(FlashFault::RepairFirstCopy) => "translation page",
                         _ => "",
                     };
                     assert!(found.what.contains(by), "{fault:?}, {scheme}: {}", found.what);
@@ -300,24 +314,24 @@ fn torture_finds_each_fault() {
 const BUFFERS: [(&str, &[BufferFault]); 2] = [("buffer_bytes", BUFFER_FAULTS.split_at(17).0), ("nvram_buffer_bytes", &BUFFER_FAULTS)];
 
 /// Faults of merges, each on the mapping and under the scheme that can make it.
-const MERGES: [(Fault, &str, &str); 17] = [
-    (Fault::EraseSemivalid, "ppc", "bast"),
-    (Fault::EraseSemivalid, "ppc", "fast"),
-    (Fault::EraseSemivalid, "ca-ppc", "bast"),
-    (Fault::EraseSemivalid, "ca-ppc", "fast"),
-    (Fault::ReleaseBaseEarly, "ppc", "bast"),
-    (Fault::ReleaseBaseEarly, "ppc", "fast"),
-    (Fault::Flash(FlashFault::MergeDataOnly), "raid5", "bast"),
-    (Fault::Flash(FlashFault::MergeDataOnly), "raid1", "fast"),
-    (Fault::Flash(FlashFault::MergeShort), "raid5", "bast"),
-    (Fault::Flash(FlashFault::MergeShort), "raid4", "fast"),
-    (Fault::Flash(FlashFault::MergeFirstLogical), "raid5", "fast"),
-    (Fault::Flash(FlashFault::MergeActive), "raid5", "bast"),
-    (Fault::Flash(FlashFault::EraseForeignLog), "raid5", "fast"),
-    (Fault::Flash(FlashFault::CommitLogOnly), "ppc", "bast"),
-    (Fault::Flash(FlashFault::CommitLogOnly), "ca-ppc", "fast"),
-    (Fault::Flash(FlashFault::KeepTaken), "raid5", "bast"),
-    (Fault::Flash(FlashFault::KeepMerging), "raid5", "fast"),
+const MERGES: [(EngineFault, &str, &str); 17] = [
+    (EngineFault::EraseSemivalid, "ppc", "bast"),
+    (EngineFault::EraseSemivalid, "ppc", "fast"),
+    (EngineFault::EraseSemivalid, "ca-ppc", "bast"),
+    (EngineFault::EraseSemivalid, "ca-ppc", "fast"),
+    (EngineFault::ReleaseBaseEarly, "ppc", "bast"),
+    (EngineFault::ReleaseBaseEarly, "ppc", "fast"),
+    (EngineFault::Flash(FlashFault::MergeDataOnly), "raid5", "bast"),
+    (EngineFault::Flash(FlashFault::MergeDataOnly), "raid1", "fast"),
+    (EngineFault::Flash(FlashFault::MergeShort), "raid5", "bast"),
+    (EngineFault::Flash(FlashFault::MergeShort), "raid4", "fast"),
+    (EngineFault::Flash(FlashFault::MergeFirstLogical), "raid5", "fast"),
+    (EngineFault::Flash(FlashFault::MergeActive), "raid5", "bast"),
+    (EngineFault::Flash(FlashFault::EraseForeignLog), "raid5", "fast"),
+    (EngineFault::Flash(FlashFault::CommitLogOnly), "ppc", "bast"),
+    (EngineFault::Flash(FlashFault::CommitLogOnly), "ca-ppc", "fast"),
+    (EngineFault::Flash(FlashFault::KeepTaken), "raid5", "bast"),
+    (EngineFault::Flash(FlashFault::KeepMerging), "raid5", "fast"),
 ];
 
 /// Merges of log blocks go their own way: what they must do about valid, old and semivalid pages is tried on them too.

@@ -616,9 +616,9 @@ fn a_run_that_is_stopped_leaves_complete_files() {
 #[test]
 fn what_cannot_be_asked_for_is_refused() {
     for (pairs, expected) in [
-        (vec![("serie", "x.csv")], "there is no output serie"),
-        (vec![("series_interval", "1s")], "without an output that has intervals"),
-        (vec![("timeline_window", "1s..2s")], "timeline_window without a timeline"),
+        (vec![("serie", "x.csv")], "unknown output serie"),
+        (vec![("series_interval", "1s")], "series_interval: allowed only with"),
+        (vec![("timeline_window", "1s..2s")], "timeline_window: allowed only with timeline"),
         (vec![("series", "x.csv"), ("series_interval", "999ns")], "series_interval = 999ns: allowed is"),
         (vec![("timeline", "x.json"), ("timeline_window", "2s..1s")], "timeline_window = 2s..1s: allowed is START..END"),
     ] {
@@ -680,7 +680,7 @@ fn windows_beyond_the_end_and_intervals_too_fine_for_the_histogram_log_are_said(
     assert!(!asked(&[("timeline_window", "0s..1s"), ("series_interval", "3ms")]).contains("timeline is empty"));
     assert!(asked(&[("timeline_window", "9000s..9001s")]).contains("the timeline is empty: its window begins at 9000000000000 ns"));
     assert!(!asked(&[("series_interval", "3ms")]).contains("rounded to milliseconds"));
-    assert!(asked(&[("series_interval", "250us")]).contains("intervals of 250000 ns: the log of histograms has their times"));
+    assert!(asked(&[("series_interval", "250us")]).contains("intervals of 250000 ns: the HdrHistogram log rounds their times"));
 }
 
 /// Of three reads at one instant, of pages on three channels, the first is alone and the others are two and three under way, which is one class of

@@ -204,7 +204,7 @@ fn a_warm_up_counts_only_what_is_replayed() {
     assert_eq!([&work["left_out"], &work["warmup_requests"], &work["requests"]], [&Value::from(10), &12.into(), &18.into()]);
 }
 
-// ---- the window of data loss ----
+// ---- the exposure window ----
 
 /// What is counted as operations end is what verification finds by trying every failure: under GC, discards and sub-page writes.
 #[test]
@@ -270,8 +270,7 @@ fn what_verification_finds_is_said_once_with_its_time() {
     assert_eq!(finished.status, Status::Violation);
     assert_eq!((&verify["checks"], &verify["checks_failed"], &verify["pages_lost"]), (&5.into(), &3.into(), &1.into()));
     assert_eq!((&verify["first_failed_ns"], &verify["last_failed_ns"]), (&310_000.into(), &330_000.into()));
-    let said = "verification: 1 page would have been lost with a member; that is the window of data loss of fra (3 of 5 checks found \
-                something wrong, the first at 0.00031 s, the last at 0.00033 s)";
+    let said = "verification: 1 page would have been lost if a member had failed; that is the exposure window of fra (3 of 5 checks failed, the first at 0.00031 s, the last at 0.00033 s)";
     assert_eq!(finished.warnings.last().unwrap(), said);
 }
 
@@ -286,8 +285,7 @@ fn what_an_early_answer_cost_is_said() {
     let result: Value = serde_json::from_str(&finished.json()).unwrap();
     let failed = &result["requests"]["failed"];
     assert_eq!((&result["losses"]["host_pages"], &failed["lost"], &failed["no_space"]), (&1.into(), &1.into(), &0.into()));
-    let said = "1 host page is lost: the host had its answer (write_completes, parity_in_response) before a part failed, and the operation \
-                that wrote them did not find all its pages";
+    let said = "1 host page is lost: their writes were acknowledged (write_completes, parity_in_response) before a part failed, and could then not allocate all flash pages that they need";
     assert!(finished.warnings.iter().any(|warning| warning == said), "{:?}", finished.warnings);
 }
 
@@ -346,9 +344,9 @@ fn what_a_buffer_cannot_write_is_one_story() {
     assert_eq!((&result["losses"]["host_pages"], &result["verify"]["pages_gone"]), (&1.into(), &1.into()));
     assert_eq!((&result["requests"]["completed"], &result["requests"]["failed"]["lost"]), (&3.into(), &1.into()));
     assert_eq!(result["verify"]["mismatches"], 0);
-    let lost = "1 write of buffered pages failed after the host had its answer: 1 host page is lost";
+    let lost = "1 eviction failed after the host's write was acknowledged: 1 host page is lost";
     let found: Vec<_> = told.iter().filter(|warning| warning.contains("lost")).collect();
-    assert_eq!(found, ["1 request failed because data are lost", lost], "{told:?}");
+    assert_eq!(found, ["1 request failed because data were lost", lost], "{told:?}");
 }
 
 /// 40 pages are in NVRAM when a channel dies; a quarter of them has no place any more.
@@ -376,11 +374,11 @@ fn losses_are_one_story() {
     assert!(lost > 1000);
     assert_eq!(result["verify"]["pages_gone"], lost);
     assert_eq!(result["verify"]["pages_lost"], 0);
-    assert!(told.contains(&format!("{lost} host pages are lost: more has failed than the scheme survives")), "{told:?}");
+    assert!(told.contains(&format!("{lost} host pages are lost: more parts failed than the scheme survives")), "{told:?}");
     let failed = &result["requests"]["failed"];
     let no_space = failed["no_space"].as_u64().unwrap();
     assert!(no_space > 0);
-    let said = format!("{no_space} of 100 requests failed for lack of space: no page is left where what they write belongs");
+    let said = format!("{no_space} of 100 requests failed for lack of space: parts of the device have failed, and no free page is left");
     assert!(told.iter().any(|text| text.starts_with(&said)), "{told:?}");
 }
 
@@ -412,5 +410,5 @@ fn steady_is_reached_or_it_is_said_that_it_is_not() {
     assert_eq!(precondition, reached("random:20").0);
     let (precondition, told) = reached("random:0.5");
     assert_eq!(precondition["steady"], false);
-    assert!(told[0].starts_with("collection was not steady after 0.5 times"), "{told:?}");
+    assert!(told[0].starts_with("GC did not reach steady state although 0.5 times"), "{told:?}");
 }

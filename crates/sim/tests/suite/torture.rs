@@ -116,7 +116,7 @@ fn schemes_that_protect_nothing_are_convicted() {
     for torture in [raid0, alone, fra] {
         let report = run(&torture);
         let violation = report.schemes[0].violation.as_ref().expect("must be convicted");
-        assert!(violation.what.contains("would take it") || violation.what.contains("is lost"), "{violation:?}");
+        assert!(violation.what.contains("would lose it") || violation.what.contains("is lost"), "{violation:?}");
     }
     let all = run(&Torture { kills: 1, ..Torture::default() });
     assert!(all.schemes.iter().map(|found| found.scheme.as_str()).eq(protecting().map(|entry| entry.name)));
@@ -134,7 +134,7 @@ fn answers_with_the_first_copy_are_convicted() {
     assert_eq!(violation("all_copies", Some(Protects::Channel)), None);
     assert_eq!(violation("first_copy", None), None, "a living controller loses nothing");
     let found = violation("first_copy", Some(Protects::Channel)).expect("must be convicted");
-    assert!(found.what.contains("nothing that requests explain"), "{found:?}");
+    assert!(found.what.contains("matches no request"), "{found:?}");
 }
 
 /// A kill can be replayed alone, and is the same.
@@ -188,17 +188,17 @@ fn the_number_of_threads_changes_nothing() {
 fn what_cannot_be_tortured_is_refused() {
     let refusal = |torture: &Torture| torture.run(&mut |_, _| true).expect_err("must be refused").to_string();
     let raid0 = Torture { scheme: "raid0".into(), ..Torture::default() };
-    assert_eq!(refusal(&raid0), "raid0 declares to survive nothing, so there is nothing to prove");
+    assert_eq!(refusal(&raid0), "raid0 is not declared to survive any failure, so there is nothing to test");
     let unknown = Torture { scheme: "raid55".into(), ..Torture::default() };
     assert!(refusal(&unknown).starts_with("unknown scheme raid55; the nearest is raid5; there are "));
     let order = Torture { scheme: "raid5".into(), rebuild: "dro".into(), ..Torture::default() };
-    assert_eq!(refusal(&order), "rebuild = dro: no such order; the nearest is dor; there are auto, none, sor, dor, mcr, copy");
+    assert_eq!(refusal(&order), "rebuild = dro: unknown order; the nearest is dor; allowed is auto, none, sor, dor, mcr, copy");
     let with = |key: &str, value: &str| {
         let settings = vec![(key.to_string(), value.to_string())];
         refusal(&Torture { scheme: "raid5".into(), rebuild: "sor".into(), settings, ..Torture::default() })
     };
-    assert_eq!(with("speed", "2"), "speed = 2 has no effect: torture makes its own requests");
-    assert_eq!(with("run.verify", "false"), "run.verify = false has no effect: torture verifies, whatever it says");
+    assert_eq!(with("speed", "2"), "speed = 2 has no effect: torture generates its own requests");
+    assert_eq!(with("run.verify", "false"), "run.verify = false has no effect: torture always verifies");
     assert_eq!(with("scheme.name", "raid1"), "--scheme raid5 and --set scheme.name=raid1 contradict each other: give one of them");
     assert_eq!(with("host.rebuild", "dor"), "--rebuild sor and --set host.rebuild=dor contradict each other: give one of them");
 }

@@ -34,7 +34,7 @@ pub struct Comparison {
 
 /// What the last digit of a figure is worth.
 #[derive(Clone, Copy)]
-enum Unit {
+enum FigureUnit {
     /// A share: half a percentage point.
     Share,
     /// Pages.
@@ -65,12 +65,12 @@ impl Comparison {
 }
 
 impl Difference {
-    fn new(figure: &str, unit: Unit, original: f64, twin: f64) -> Self {
+    fn new(figure: &str, unit: FigureUnit, original: f64, twin: f64) -> Self {
         let off = (twin - original).abs();
         let slack: f64 = match unit {
-            Unit::Share => 0.005,
-            Unit::Pages => 1.0,
-            Unit::Exact => 0.0,
+            FigureUnit::Share => 0.005,
+            FigureUnit::Pages => 1.0,
+            FigureUnit::Exact => 0.0,
         };
         let difference = if twin == original { Some(0.0) } else { (original != 0.0).then(|| (twin - original) / original) };
         Self { figure: figure.to_owned(), original, twin, difference, is_within: off <= slack.max(TOLERANCE * original.abs()) }
@@ -83,41 +83,41 @@ impl Difference {
 }
 
 /// The figures that a twin is to share, by name.
-fn listed(figures: &Figures) -> Vec<(String, Unit, f64)> {
+fn listed(figures: &Figures) -> Vec<(String, FigureUnit, f64)> {
     let mut list = Vec::new();
-    let mut add = |name: &str, unit: Unit, value: Option<f64>| list.extend(value.map(|value| (name.to_owned(), unit, value)));
-    add("requests", Unit::Exact, Some(figures.requests as f64));
-    add("write_share", Unit::Share, figures.write_share);
-    add("mean_bytes", Unit::Exact, figures.mean_bytes);
-    add("mean_read_bytes", Unit::Exact, figures.mean_read_bytes);
-    add("mean_write_bytes", Unit::Exact, figures.mean_write_bytes);
-    add("requests_per_second", Unit::Exact, figures.requests_per_second);
-    add("duration_ns", Unit::Exact, Some(figures.duration_ns as f64));
-    add("update_share", Unit::Share, figures.update_share);
-    add("update_request_share", Unit::Share, figures.update_request_share);
-    add("footprint_bytes", Unit::Exact, Some(figures.footprint_bytes as f64));
+    let mut add = |name: &str, unit: FigureUnit, value: Option<f64>| list.extend(value.map(|value| (name.to_owned(), unit, value)));
+    add("requests", FigureUnit::Exact, Some(figures.requests as f64));
+    add("write_share", FigureUnit::Share, figures.write_share);
+    add("mean_bytes", FigureUnit::Exact, figures.mean_bytes);
+    add("mean_read_bytes", FigureUnit::Exact, figures.mean_read_bytes);
+    add("mean_write_bytes", FigureUnit::Exact, figures.mean_write_bytes);
+    add("requests_per_second", FigureUnit::Exact, figures.requests_per_second);
+    add("duration_ns", FigureUnit::Exact, Some(figures.duration_ns as f64));
+    add("update_share", FigureUnit::Share, figures.update_share);
+    add("update_request_share", FigureUnit::Share, figures.update_request_share);
+    add("footprint_bytes", FigureUnit::Exact, Some(figures.footprint_bytes as f64));
     for set in &figures.working_set {
-        add(&format!("working_set.{}s.mean_bytes", set.window_ns / 1_000_000_000), Unit::Exact, Some(set.mean_bytes));
-        add(&format!("working_set.{}s.max_bytes", set.window_ns / 1_000_000_000), Unit::Exact, Some(set.max_bytes as f64));
+        add(&format!("working_set.{}s.mean_bytes", set.window_ns / 1_000_000_000), FigureUnit::Exact, Some(set.mean_bytes));
+        add(&format!("working_set.{}s.max_bytes", set.window_ns / 1_000_000_000), FigureUnit::Exact, Some(set.max_bytes as f64));
     }
-    add("cold_share", Unit::Share, figures.cold_share);
+    add("cold_share", FigureUnit::Share, figures.cold_share);
     for (percent, pages) in figures.reuse_distance_pages.iter().flat_map(|quantiles| &quantiles.0) {
-        add(&format!("reuse_distance_pages.p{}", percent.0), Unit::Pages, Some(*pages as f64));
+        add(&format!("reuse_distance_pages.p{}", percent.0), FigureUnit::Pages, Some(*pages as f64));
     }
     for (percent, gap_ns) in figures.interarrival_ns.iter().flat_map(|quantiles| &quantiles.0) {
-        add(&format!("interarrival_ns.p{}", percent.0), Unit::Exact, Some(*gap_ns as f64));
+        add(&format!("interarrival_ns.p{}", percent.0), FigureUnit::Exact, Some(*gap_ns as f64));
     }
-    add("sequential_share", Unit::Share, figures.sequential_share);
+    add("sequential_share", FigureUnit::Share, figures.sequential_share);
     for (name, of) in [("sequential_reads", figures.sequential_reads), ("sequential_writes", figures.sequential_writes)] {
-        add(&format!("{name}.share"), Unit::Share, of.map(|of| of.share));
-        add(&format!("{name}.mean_run_requests"), Unit::Exact, of.map(|of| of.mean_run_requests));
+        add(&format!("{name}.share"), FigureUnit::Share, of.map(|of| of.share));
+        add(&format!("{name}.mean_run_requests"), FigureUnit::Exact, of.map(|of| of.mean_run_requests));
     }
     if let Some(skew) = figures.skew {
-        add("skew.top_1_percent", Unit::Share, Some(skew.top_1_percent));
-        add("skew.top_10_percent", Unit::Share, Some(skew.top_10_percent));
-        add("skew.top_20_percent", Unit::Share, Some(skew.top_20_percent));
-        add("skew.gini", Unit::Share, Some(skew.gini));
+        add("skew.top_1_percent", FigureUnit::Share, Some(skew.top_1_percent));
+        add("skew.top_10_percent", FigureUnit::Share, Some(skew.top_10_percent));
+        add("skew.top_20_percent", FigureUnit::Share, Some(skew.top_20_percent));
+        add("skew.gini", FigureUnit::Share, Some(skew.gini));
     }
-    add("devices", Unit::Exact, Some(figures.by_device.len() as f64));
+    add("devices", FigureUnit::Exact, Some(figures.by_device.len() as f64));
     list
 }

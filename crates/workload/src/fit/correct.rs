@@ -1,20 +1,20 @@
 //! Corrects a model by what its twin shows: the values of a table are moved so that the twin's distribution comes nearer to the original's.
 
 use crate::info::TraceStatistics;
-use crate::profile::{Moves, Place, Twin};
+use crate::profile::{Moves, StartKind, Twin};
 
 /// Shares of the reuses at which distances are compared.
 const DISTANCE_SHARES: [f64; 23] =
     [0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99];
 /// Shares of the pages, from the least used, between which mean uses are compared.
 const USE_SHARES: [f64; 8] = [0.0, 0.5, 0.8, 0.9, 0.97, 0.99, 0.999, 1.0];
-/// Part of what is missing that is made up for at once.
+/// Share of the difference that is corrected at once.
 const STEP: f64 = 0.7;
 /// By how much smaller each step is than the one before.
 const DAMPING: f64 = 0.85;
 const LEAST_STEP: f64 = 0.1;
 
-/// What becomes of a value: pairs of what is measured and what is written down, both ascending, as logarithms (of 1 more).
+/// The mapping of values: pairs of what is measured and what is written down, both ascending, as logarithms (of 1 more).
 #[derive(Clone)]
 struct Curve(Vec<(f64, f64)>);
 
@@ -67,7 +67,7 @@ pub(super) struct Correction {
     updates: [f64; 2],
     /// Writes that are turned from clean to dirty pages; below 0 from dirty to clean.
     dirtied: f64,
-    /// Part of what is missing that is made up for next.
+    /// Share of the difference that is corrected next.
     step: f64,
 }
 
@@ -96,14 +96,14 @@ impl Correction {
             }
             phase.uses = phase.uses.map(|uses| (self.use_count.at(uses) * 100.0).round() / 100.0);
         }
-        for [clean, dirty] in [[Place::Clean, Place::Dirty], [Place::CleanAgain, Place::DirtyAgain]] {
+        for [clean, dirty] in [[StartKind::Clean, StartKind::Dirty], [StartKind::CleanAgain, StartKind::DirtyAgain]] {
             self.dirty(&mut twin, clean, dirty);
         }
         twin
     }
 
     /// Moves writes from one place to the other, in all phases alike.
-    fn dirty(&self, twin: &mut Twin, clean: Place, dirty: Place) {
+    fn dirty(&self, twin: &mut Twin, clean: StartKind, dirty: StartKind) {
         let (from, to) = if self.dirtied > 0.0 { (clean, dirty) } else { (dirty, clean) };
         let all: u64 = twin.phases.iter().flat_map(|phase| [clean, dirty].map(|of| phase.writes.get(&of).map_or(0, Moves::requests))).sum();
         let share = self.dirtied.abs() / (all.max(1)) as f64;

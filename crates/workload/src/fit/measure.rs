@@ -2,7 +2,7 @@
 
 use crate::info::TraceStatistics;
 use crate::pages::PageNumbers;
-use crate::profile::{DIRTY, End, Ends, MID_PAGE, Moves, PLACES, Part, Phase, Place, STARTED, TAIL_BYTES, Table, Twin};
+use crate::profile::{DIRTY, DistanceClass, End, Ends, MID_PAGE, Moves, PLACES, Phase, STARTED, StartKind, TAIL_BYTES, Twin, ValueTable};
 use crate::recency::Recency;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ const USE_CUTS: [f64; 3] = [0.8, 0.9, 0.99];
 struct Sample {
     op: usize,
     after: usize,
-    place: Place,
+    place: StartKind,
     size_bytes: f64,
     /// LRU stack distance of its first page, if it has one and the place is chosen by it.
     distance: f64,
@@ -94,7 +94,7 @@ impl Walker {
         Sample { op, after, place, size_bytes: request.size_bytes as f64, distance: distance.unwrap_or(0) as f64 }
     }
 
-    fn place(&mut self, op: usize, start: u64, last: u64) -> (Place, Option<usize>) {
+    fn place(&mut self, op: usize, start: u64, last: u64) -> (StartKind, Option<usize>) {
         let is_end = |end: Option<End>| end.is_some_and(|end| end.bytes == start);
         let is_next = is_end(self.ends.last());
         let is_own = is_end(self.ends.own(op));
@@ -104,13 +104,13 @@ impl Walker {
         let mid_page = if start.is_multiple_of(self.page_bytes) { 0 } else { MID_PAGE as usize };
         let goes_on = |new, used| if following.is_none() { (new, Some(mid_page)) } else { (used, following) };
         if is_next {
-            return goes_on(Place::NextNew, Place::NextUsed);
+            return goes_on(StartKind::NextNew, StartKind::NextUsed);
         }
         if is_own {
-            return goes_on(Place::OwnNew, Place::OwnUsed);
+            return goes_on(StartKind::OwnNew, StartKind::OwnUsed);
         }
         if is_stream {
-            return goes_on(Place::StreamNew, Place::StreamUsed);
+            return goes_on(StartKind::StreamNew, StartKind::StreamUsed);
         }
         let request_end = (last + 1) * self.page_bytes;
         let tail = |end: &&End| (start + 1..=start + TAIL_BYTES).contains(&end.bytes) && end.bytes < request_end;
@@ -120,16 +120,16 @@ impl Walker {
             if page <= last && self.depth(first).is_some() {
                 self.tails.push((end.bytes - start) as f64);
                 let before = self.depth((end.bytes - 1) / self.page_bytes);
-                return if behind.is_some() { (Place::Tail, behind) } else { (Place::TailNew, before) };
+                return if behind.is_some() { (StartKind::Tail, behind) } else { (StartKind::TailNew, before) };
             }
         }
         let distance = self.depth(first);
         let is_edge = distance.is_some() && last > first && self.depth(first + 1).is_none();
         let number = self.number(first);
         let place = match distance {
-            None => Place::New,
-            Some(_) if is_edge => Place::Edge,
-            Some(_) => Place::back(self.states[number]),
+            None => StartKind::New,
+            Some(_) if is_edge => StartKind::Edge,
+            Some(_) => StartKind::back(self.states[number]),
         };
         (place, distance)
     }
@@ -139,16 +139,16 @@ impl Walker {
 type Requests = ([u64; 4], Vec<(f64, f64)>);
 
 /// What becomes the tables of one phase.
-struct Values {
+struct SampleValues {
     gaps: Vec<f64>,
     others: [u64; 3],
     /// By kind and place.
     moves: [[Requests; PLACES]; 2],
-    places: [Option<Place>; PLACES],
+    places: [Option<StartKind>; PLACES],
     uses: Vec<f64>,
 }
 
-impl Values {
+impl SampleValues {
     fn new() -> Self {
         let none = || std::array::from_fn(|_| ([0; 4], Vec::new()));
         Self { gaps: Vec::new(), others: [0; 3], moves: [none(), none()], places: [None; PLACES], uses: Vec::new() }
@@ -157,7 +157,7 @@ impl Values {
     fn add(&mut self, sample: &Sample) {
         let (after, pairs) = &mut self.moves[sample.op][sample.place as usize];
         after[sample.after] += 1;
-        let distance = if sample.place == Place::New { 0.0 } else { sample.distance };
+        let distance = if sample.place == StartKind::New { 0.0 } else { sample.distance };
         pairs.push((distance, sample.size_bytes));
         self.places[sample.place as usize] = Some(sample.place);
     }
@@ -168,7 +168,7 @@ impl Values {
             let known = moves.into_iter().zip(places).filter(|((_, pairs), _)| !pairs.is_empty());
             known.filter_map(|((after, pairs), place)| Some((place?, Moves { after, parts: parts(pairs) }))).collect()
         });
-        let uses = Table::fit(&mut self.uses, &USE_CUTS, 8);
+        let uses = ValueTable::fit(&mut self.uses, &USE_CUTS, 8);
         let gap_persistence = persistence(&self.gaps);
         Phase { gaps_ns: gaps(&mut self.gaps), gap_persistence, others: self.others, uses, reads, writes }
     }
@@ -188,25 +188,25 @@ fn persistence(values: &[f64]) -> f64 {
 }
 
 /// Sizes by distance: as many ranges, and as many rows in each, as there are requests to fill them.
-fn parts(mut pairs: Vec<(f64, f64)>) -> Vec<Part> {
+fn parts(mut pairs: Vec<(f64, f64)>) -> Vec<DistanceClass> {
     pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let mut distances: Vec<f64> = pairs.iter().map(|(distance, _)| *distance).collect();
     let cuts: &[f64] = if pairs.len() > 1000 { &[0.5, 0.9] } else { &[] };
-    let ranges = Table::fit(&mut distances, cuts, (pairs.len() / 40).clamp(1, 8));
+    let ranges = ValueTable::fit(&mut distances, cuts, (pairs.len() / 40).clamp(1, 8));
     let mut rest = pairs.as_slice();
-    let part = |row: &crate::profile::Row| {
+    let part = |row: &crate::profile::TableRow| {
         let (own, after) = rest.split_at(row.weight as usize);
         rest = after;
         let mut sizes: Vec<f64> = own.iter().map(|(_, size)| *size).collect();
         let most = (own.len() / 40).clamp(1, 6);
-        Part { distance: Table(vec![*row]), bytes: sizes_of(&mut sizes, most) }
+        DistanceClass { distance: ValueTable(vec![*row]), bytes: sizes_of(&mut sizes, most) }
     };
     ranges.0.iter().map(part).collect()
 }
 
 /// A table of sizes. Where most are whole pages or sectors, the row's ends are made so, which makes all that is drawn from it so.
-fn sizes_of(sizes: &mut [f64], most: usize) -> Table {
-    let mut table = Table::fit(sizes, &[], most);
+fn sizes_of(sizes: &mut [f64], most: usize) -> ValueTable {
+    let mut table = ValueTable::fit(sizes, &[], most);
     let mut last = 0.0_f64;
     for row in &mut table.0 {
         let own = || sizes.iter().filter(|size| (row.low..=row.high).contains(*size));
@@ -224,11 +224,11 @@ fn sizes_of(sizes: &mut [f64], most: usize) -> Table {
 }
 
 /// The largest one has a row of its own.
-fn gaps(values: &mut [f64]) -> Table {
+fn gaps(values: &mut [f64]) -> ValueTable {
     values.sort_unstable_by(f64::total_cmp);
-    let Some((_, rest)) = values.split_last_mut() else { return Table::default() };
-    let mut table = Table::fit(rest, &GAP_CUTS, 28);
-    table.0.extend(Table::of(values[values.len() - 1]).0);
+    let Some((_, rest)) = values.split_last_mut() else { return ValueTable::default() };
+    let mut table = ValueTable::fit(rest, &GAP_CUTS, 28);
+    table.0.extend(ValueTable::of(values[values.len() - 1]).0);
     table
 }
 
@@ -236,13 +236,13 @@ fn gaps(values: &mut [f64]) -> Table {
 pub(super) fn measure(requests: &[HostRequest], page_bytes: u64, statistics: &TraceStatistics) -> Twin {
     let cuts = cuts(requests, page_bytes, statistics);
     let mut walker = Walker::new(page_bytes);
-    let mut phases = vec![Values::new()];
+    let mut phases = vec![SampleValues::new()];
     let (mut trims, mut zeroes, mut starts) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
     let mut device_starts = BTreeMap::<u32, f64>::new();
     let mut last_ns = requests.first().map_or(0, |request| request.arrival_ns);
     for (index, request) in requests.iter().enumerate() {
         if cuts.binary_search(&index).is_ok() {
-            phases.push(Values::new());
+            phases.push(SampleValues::new());
         }
         let phase = phases.len() - 1;
         let values = &mut phases[phase];
@@ -264,7 +264,7 @@ pub(super) fn measure(requests: &[HostRequest], page_bytes: u64, statistics: &Tr
             HostOp::Read | HostOp::Write => {
                 let sample = walker.step(request, phase as u32);
                 values.add(&sample);
-                *begun += f64::from(u8::from(sample.place == Place::New));
+                *begun += f64::from(u8::from(sample.place == StartKind::New));
                 if sample.place.goes_on().is_none() {
                     let is_whole = request.size_bytes.is_multiple_of(page_bytes);
                     starts[usize::from(!is_whole)].push((request.offset_bytes % page_bytes) as f64);
@@ -276,17 +276,17 @@ pub(super) fn measure(requests: &[HostRequest], page_bytes: u64, statistics: &Tr
         phases[*phase as usize].uses.push(f64::from(*uses));
     }
     let mut device_starts: Vec<f64> = device_starts.into_values().collect();
-    let or_zero = |table: Table| if table.is_empty() { Table::of(0.0) } else { table };
+    let or_zero = |table: ValueTable| if table.is_empty() { ValueTable::of(0.0) } else { table };
     Twin {
         slack: 0.12,
         power: 1.0,
         devices: device_starts.len() as u32,
-        device_starts: Table::fit(&mut device_starts, &[], 12),
-        start_bytes: starts.map(|mut starts| or_zero(Table::fit(&mut starts, &[], 10))),
+        device_starts: ValueTable::fit(&mut device_starts, &[], 12),
+        start_bytes: starts.map(|mut starts| or_zero(ValueTable::fit(&mut starts, &[], 10))),
         tail_bytes: sizes_of(&mut walker.tails, 8),
-        trim_bytes: Table::fit(&mut trims, &[], 8),
-        write_zeroes_bytes: Table::fit(&mut zeroes, &[], 8),
-        phases: phases.into_iter().map(Values::phase).collect(),
+        trim_bytes: ValueTable::fit(&mut trims, &[], 8),
+        write_zeroes_bytes: ValueTable::fit(&mut zeroes, &[], 8),
+        phases: phases.into_iter().map(SampleValues::phase).collect(),
     }
 }
 
@@ -331,27 +331,27 @@ mod tests {
     fn transfers_are_told_in_the_words_of_the_model() {
         let (read, write) = (HostOp::Read, HostOp::Write);
         let steps = [
-            (write, 0, 2 * P, Place::New, 0.0, 2),
-            (write, 2 * P, 3 * P, Place::NextNew, 0.0, 2),
-            (read, 0, P, Place::DirtyAgain, 2.0, 3),
-            (read, P, 2 * P, Place::NextUsed, 2.0, 0),
-            (write, 3 * P, 4 * P, Place::OwnNew, 0.0, 1),
-            (read, 2 * P, 3 * P, Place::OwnUsed, 3.0, 3),
-            (write, 10 * P, 11 * P, Place::New, 0.0, 1),
-            (write, 4 * P, 5 * P, Place::StreamNew, 0.0, 2),
-            (read, 20 * P, 21 * P, Place::New, 0.0, 3),
-            (read, 3 * P, 4 * P, Place::StreamUsed, 4.0, 0),
-            (read, 30 * P, 32 * P, Place::New, 0.0, 1),
-            (read, 31 * P, 32 * P, Place::Clean, 0.0, 0),
-            (read, 20 * P, 21 * P, Place::CleanAgain, 3.0, 0),
-            (write, 40 * P, 42 * P, Place::New, 0.0, 0),
-            (read, 41 * P, 42 * P, Place::Dirty, 0.0, 2),
-            (write, 20 * P, 22 * P, Place::Edge, 2.0, 0),
-            (write, 4 * P + 2048, 6 * P, Place::TailNew, 7.0, 2),
-            (read, 22 * P, 23 * P, Place::New, 0.0, 2),
-            (write, 21 * P + 1024, 23 * P, Place::Tail, 0.0, 0),
-            (write, 23 * P, 23 * P + 512, Place::NextNew, 0.0, 2),
-            (write, 23 * P + 512, 24 * P, Place::NextNew, MID_PAGE, 3),
+            (write, 0, 2 * P, StartKind::New, 0.0, 2),
+            (write, 2 * P, 3 * P, StartKind::NextNew, 0.0, 2),
+            (read, 0, P, StartKind::DirtyAgain, 2.0, 3),
+            (read, P, 2 * P, StartKind::NextUsed, 2.0, 0),
+            (write, 3 * P, 4 * P, StartKind::OwnNew, 0.0, 1),
+            (read, 2 * P, 3 * P, StartKind::OwnUsed, 3.0, 3),
+            (write, 10 * P, 11 * P, StartKind::New, 0.0, 1),
+            (write, 4 * P, 5 * P, StartKind::StreamNew, 0.0, 2),
+            (read, 20 * P, 21 * P, StartKind::New, 0.0, 3),
+            (read, 3 * P, 4 * P, StartKind::StreamUsed, 4.0, 0),
+            (read, 30 * P, 32 * P, StartKind::New, 0.0, 1),
+            (read, 31 * P, 32 * P, StartKind::Clean, 0.0, 0),
+            (read, 20 * P, 21 * P, StartKind::CleanAgain, 3.0, 0),
+            (write, 40 * P, 42 * P, StartKind::New, 0.0, 0),
+            (read, 41 * P, 42 * P, StartKind::Dirty, 0.0, 2),
+            (write, 20 * P, 22 * P, StartKind::Edge, 2.0, 0),
+            (write, 4 * P + 2048, 6 * P, StartKind::TailNew, 7.0, 2),
+            (read, 22 * P, 23 * P, StartKind::New, 0.0, 2),
+            (write, 21 * P + 1024, 23 * P, StartKind::Tail, 0.0, 0),
+            (write, 23 * P, 23 * P + 512, StartKind::NextNew, 0.0, 2),
+            (write, 23 * P + 512, 24 * P, StartKind::NextNew, MID_PAGE, 3),
         ];
         let mut walker = Walker::new(P);
         for (index, (op, start, end, place, distance, after)) in steps.into_iter().enumerate() {

@@ -72,7 +72,7 @@ pub fn fit_trace(path: &Path, options: &TraceOptions, page_bytes: NonZeroU64, go
     }
     let name = trace.finish()?.name;
     if requests.len() < 2 {
-        let what = "holds one request; a model of it needs at least two, as it is one of the gaps between them too".into();
+        let what = "has only one request; a fit needs at least two, as it also models the gaps between them".into();
         return Err(TraceError::Unusable { path: path.into(), what });
     }
     fit(&requests, page_bytes, &name, go_on).ok_or(TraceError::Interrupted)
@@ -148,7 +148,7 @@ fn statistics(requests: impl Iterator<Item = HostRequest>, page_bytes: NonZeroU6
 }
 
 fn profile(twin: Twin, seed: u64, original: &Figures, name: &str) -> Profile {
-    // Room for new pages on either side of what the trace used.
+    // Space for new pages on either side of what the trace used.
     let space_bytes = original.max_address_bytes.max(2 * original.footprint_bytes).max(1 << 20);
     Profile {
         about: format!("Synthetic: fitted to {name}"),

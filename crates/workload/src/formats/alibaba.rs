@@ -4,10 +4,10 @@
 //! Offset and length are bytes, timestamp microseconds since 1970, which becomes 0 at the first request.
 
 use super::{Format, no_header};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::Line;
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -34,7 +34,7 @@ impl LineFormat<b','> for Alibaba {
     const COLUMNS: &'static str = "device_id,opcode,offset,length,timestamp";
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let source = line.device("device_id")?;
         let op = match line.word("opcode")? {
             b"R" => HostOp::Read,
@@ -44,6 +44,6 @@ impl LineFormat<b','> for Alibaba {
         let offset_bytes = line.offset("offset", 1)?;
         let size_bytes = line.size("length", 1)?;
         let arrival_ns = line.time("timestamp", self.unit)?;
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }

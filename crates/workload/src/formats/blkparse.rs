@@ -8,11 +8,11 @@
 //! the kernel's letter.
 
 use super::{Format, NotExpressible, Writer, no_header, no_other_word, rwbs};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{DeviceNames, Gate, MINOR_BITS, Traits};
 use crate::line::{BLANKS, Line, SECTOR_BYTES};
 use crate::options::BlockAction;
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::io::Write;
@@ -42,12 +42,12 @@ impl LineFormat<BLANKS> for Blkparse {
     const HAS_EMPTY_LINES: bool = true;
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         if line.is_at_end() {
-            return Ok(Record::Nothing);
+            return Ok(TraceRecord::Nothing);
         }
         if !line.rest()[0].is_ascii_digit() {
-            return Ok(Record::Ignored("lines of blkparse's summary"));
+            return Ok(TraceRecord::Ignored("lines of blkparse's summary"));
         }
         let source = line.major_comma_minor("maj,min")?;
         line.word("cpu")?;
@@ -55,11 +55,11 @@ impl LineFormat<BLANKS> for Blkparse {
         let arrival_ns = line.time("seconds", self.unit)?;
         line.word("pid")?;
         if line.word("action")? != [self.action.letter()] {
-            return Ok(Record::Ignored("blkparse events of other actions"));
+            return Ok(TraceRecord::Ignored("blkparse events of other actions"));
         }
         let letters = line.word("rwbs")?;
         let Some(op) = rwbs::operation(letters) else {
-            return Ok(Record::Ignored("blkparse events that are no read, write, discard or flush"));
+            return Ok(TraceRecord::Ignored("blkparse events that are no read, write, discard or flush"));
         };
         let (mut offset_bytes, mut size_bytes) = (0, 0);
         // Without sectors, the name of the process follows at once or behind the sector.
@@ -71,7 +71,7 @@ impl LineFormat<BLANKS> for Blkparse {
         }
         line.skip_more_fields();
         let request = HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source };
-        Ok(rwbs::request_or_flush(request, letters).map_or(Record::Ignored("blkparse events without sectors"), Record::Request))
+        Ok(rwbs::request_or_flush(request, letters).map_or(TraceRecord::Ignored("blkparse events without sectors"), TraceRecord::Request))
     }
 }
 

@@ -6,10 +6,10 @@
 //! The heading ends with the first line that begins with a number, be it a wrong one as `-0.5` (in some files more text follows the line of the columns' names).
 
 use super::{Format, no_header, no_other_word, rwbs};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::{Line, SECTOR_BYTES};
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -23,26 +23,26 @@ pub const FORMAT: Format = Format {
     endings: &["load"],
     is_header: no_header,
     traits: Traits::PLAIN,
-    parser: |setup| Box::new(LineParser::new(Load { unit: setup.unit, is_in_heading: true })),
+    parser: |setup| Box::new(LineParser::new(Blkreplay { unit: setup.unit, is_in_heading: true })),
     writer: None,
 };
 
-struct Load {
+struct Blkreplay {
     unit: TimeUnit,
     is_in_heading: bool,
 }
 
-impl LineFormat<b';'> for Load {
+impl LineFormat<b';'> for Blkreplay {
     const COLUMNS: &'static str = "start ; sector ; length ; op";
     const HAS_EMPTY_LINES: bool = true;
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, b';'>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, b';'>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         if line.is_at_end() {
-            return Ok(Record::Nothing);
+            return Ok(TraceRecord::Nothing);
         }
         if self.is_in_heading && !matches!(line.rest(), [b'0'..=b'9', ..] | [b'-' | b'+' | b'.', b'0'..=b'9', ..]) {
-            return Ok(Record::Nothing);
+            return Ok(TraceRecord::Nothing);
         }
         self.is_in_heading = false;
         let arrival_ns = line.time("start", self.unit)?;
@@ -51,10 +51,10 @@ impl LineFormat<b';'> for Load {
         let op = match line.word("op")? {
             b"R" | b"r" => HostOp::Read,
             b"W" | b"w" => HostOp::Write,
-            letters if rwbs::operation(letters).is_some() => return Ok(Record::Ignored("blkreplay records other than plain R and W")),
+            letters if rwbs::operation(letters).is_some() => return Ok(TraceRecord::Ignored("blkreplay records other than plain R and W")),
             _ => return Err(line.unexpected("R or W")),
         };
         line.skip_more_fields();
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
     }
 }

@@ -5,10 +5,10 @@
 //! hexadecimal, size bytes, lbn sectors. A cache synchronisation is a flush; commands that neither transfer nor flush are no requests.
 
 use super::{Format, first_line, no_other_word, scsi};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::{Line, SECTOR_BYTES};
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -37,21 +37,21 @@ impl LineFormat<b','> for CloudPhysics {
     const HAS_HEADER: bool = true;
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         line.whole("version")?;
         let arrival_ns = line.time("time", self.unit)?;
         let Some(op) = scsi::op(line.hexadecimal("op", "")?) else {
-            return Ok(Record::Ignored("SCSI commands other than reads, writes and flushes"));
+            return Ok(TraceRecord::Ignored("SCSI commands other than reads, writes and flushes"));
         };
         let mut size_bytes = line.size("size", 1)?;
         if size_bytes == 0 && op != HostOp::Flush {
-            return Ok(Record::Ignored("SCSI reads and writes of no length"));
+            return Ok(TraceRecord::Ignored("SCSI reads and writes of no length"));
         }
         let mut offset_bytes = line.offset("lbn", SECTOR_BYTES)?;
         if op == HostOp::Flush {
             // One of a range of addresses flushes these at least; ours flushes all.
             (offset_bytes, size_bytes) = (0, 0);
         }
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
     }
 }

@@ -3,10 +3,10 @@
 //! Time and duration are seconds, sector and length sectors. Duration is not read.
 
 use super::{Format, no_header, no_other_word};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::{BLANKS, Line, SECTOR_BYTES};
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -32,7 +32,7 @@ impl LineFormat<BLANKS> for DiskMon {
     const COLUMNS: &'static str = "index time duration disk request sector length";
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         line.whole("index")?;
         let arrival_ns = line.time("time", self.unit)?;
         line.field("duration")?;
@@ -44,6 +44,6 @@ impl LineFormat<BLANKS> for DiskMon {
         };
         let offset_bytes = line.offset("sector", SECTOR_BYTES)?;
         let size_bytes = line.size("length", SECTOR_BYTES)?;
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }

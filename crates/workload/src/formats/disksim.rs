@@ -5,10 +5,10 @@
 //! scheduler what it may do and are not used.
 
 use super::{Format, no_header, no_other_word};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::{BLANKS, Line, SECTOR_BYTES};
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -34,12 +34,12 @@ impl LineFormat<BLANKS> for DiskSim {
     const COLUMNS: &'static str = "time_ms dev lba_sectors sectors flags";
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let arrival_ns = line.time("time_ms", self.unit)?;
         let source = line.device("dev")?;
         let offset_bytes = line.offset("lba_sectors", SECTOR_BYTES)?;
         let size_bytes = line.size("sectors", SECTOR_BYTES)?;
         let op = if line.hexadecimal("flags", "")? & 1 == 1 { HostOp::Read } else { HostOp::Write };
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }

@@ -7,10 +7,10 @@
 //! recording's start. Addresses and sizes are hexadecimal bytes. DiskFlush is a flush; events of other kinds are no requests.
 
 use super::{Format, first_line, no_other_word};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::Line;
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -24,13 +24,13 @@ pub const FORMAT: Format = Format {
     endings: &[],
     is_header: |head| first_line(head) == b"BeginHeader",
     traits: Traits::PLAIN,
-    parser: |setup| Box::new(LineParser::new(Etw { unit: setup.unit, place: Place::Start, read: None, write: None, flush: None })),
+    parser: |setup| Box::new(LineParser::new(Etw { unit: setup.unit, place: Section::Start, read: None, write: None, flush: None })),
     writer: None,
 };
 
 /// Where in the file we are.
 #[derive(PartialEq, Eq)]
-enum Place {
+enum Section {
     Start,
     Header,
     Events,
@@ -38,7 +38,7 @@ enum Place {
 
 /// What a column is to us.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Column {
+enum EtwColumn {
     TimeStamp,
     ByteOffset,
     IoSize,
@@ -47,7 +47,7 @@ enum Column {
     Other,
 }
 
-impl Column {
+impl EtwColumn {
     fn named(name: &[u8]) -> Self {
         match name {
             b"TimeStamp" => Self::TimeStamp,
@@ -62,11 +62,11 @@ impl Column {
 
 struct Etw {
     unit: TimeUnit,
-    place: Place,
+    place: Section,
     /// The columns behind the event's name, up to the last that is of use, if the header has the event.
-    read: Option<Vec<Column>>,
-    write: Option<Vec<Column>>,
-    flush: Option<Vec<Column>>,
+    read: Option<Vec<EtwColumn>>,
+    write: Option<Vec<EtwColumn>>,
+    flush: Option<Vec<EtwColumn>>,
 }
 
 impl LineFormat<b','> for Etw {
@@ -74,14 +74,14 @@ impl LineFormat<b','> for Etw {
     const HAS_EMPTY_LINES: bool = true;
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let (op, columns) = match (line.word("event")?, &self.place) {
-            (b"DiskRead", Place::Events) => (HostOp::Read, &self.read),
-            (b"DiskWrite", Place::Events) => (HostOp::Write, &self.write),
-            (b"DiskFlush", Place::Events) if self.flush.is_none() => {
-                return Ok(Record::Ignored("DiskFlush events, of which the header names no columns"));
+            (b"DiskRead", Section::Events) => (HostOp::Read, &self.read),
+            (b"DiskWrite", Section::Events) => (HostOp::Write, &self.write),
+            (b"DiskFlush", Section::Events) if self.flush.is_none() => {
+                return Ok(TraceRecord::Ignored("DiskFlush events, of which the header names no columns"));
             }
-            (b"DiskFlush", Place::Events) => (HostOp::Flush, &self.flush),
+            (b"DiskFlush", Section::Events) => (HostOp::Flush, &self.flush),
             (event, _) => return self.other(event, *line),
         };
         let Some(columns) = columns else {
@@ -91,63 +91,63 @@ impl LineFormat<b','> for Etw {
         let mut request = HostRequest { arrival_ns: 0, offset_bytes: 0, size_bytes: 0, op, stream: 0, source: 0 };
         for column in columns {
             match column {
-                Column::TimeStamp => stamp_ns = line.time("TimeStamp", self.unit)?,
-                Column::ByteOffset => request.offset_bytes = line.hexadecimal("ByteOffset", "0x")?,
-                Column::IoSize => request.size_bytes = line.hexadecimal_size("IOSize", "0x")?,
-                Column::ElapsedTime => elapsed_ns = line.time("ElapsedTime", self.unit)?,
-                Column::DiskNum => request.source = line.device("DiskNum")?,
-                Column::Other => {
+                EtwColumn::TimeStamp => stamp_ns = line.time("TimeStamp", self.unit)?,
+                EtwColumn::ByteOffset => request.offset_bytes = line.hexadecimal("ByteOffset", "0x")?,
+                EtwColumn::IoSize => request.size_bytes = line.hexadecimal_size("IOSize", "0x")?,
+                EtwColumn::ElapsedTime => elapsed_ns = line.time("ElapsedTime", self.unit)?,
+                EtwColumn::DiskNum => request.source = line.device("DiskNum")?,
+                EtwColumn::Other => {
                     line.field("a column of the header")?;
                 }
             }
         }
         line.skip_more_fields();
         request.arrival_ns = stamp_ns.saturating_sub(elapsed_ns);
-        Ok(Record::Request(request))
+        Ok(TraceRecord::Request(request))
     }
 }
 
 impl Etw {
     /// A line that is no request: of the header, or an event of another kind.
     #[inline(never)]
-    fn other(&mut self, event: &[u8], line: Line<'_, b','>) -> Result<Record, Box<Fault>> {
+    fn other(&mut self, event: &[u8], line: Line<'_, b','>) -> Result<TraceRecord, Box<RecordError>> {
         match (&self.place, event) {
-            (Place::Start, b"BeginHeader") => self.place = Place::Header,
-            (Place::Start, _) => return Err(line.unexpected("BeginHeader")),
-            (Place::Header, b"DiskRead") => self.read = Some(transfer_columns(line)?),
-            (Place::Header, b"DiskWrite") => self.write = Some(transfer_columns(line)?),
-            (Place::Header, b"DiskFlush") => self.flush = Some(flush_columns(line)?),
-            (Place::Header, b"EndHeader") => self.place = Place::Events,
-            (Place::Header, _) => {}
+            (Section::Start, b"BeginHeader") => self.place = Section::Header,
+            (Section::Start, _) => return Err(line.unexpected("BeginHeader")),
+            (Section::Header, b"DiskRead") => self.read = Some(transfer_columns(line)?),
+            (Section::Header, b"DiskWrite") => self.write = Some(transfer_columns(line)?),
+            (Section::Header, b"DiskFlush") => self.flush = Some(flush_columns(line)?),
+            (Section::Header, b"EndHeader") => self.place = Section::Events,
+            (Section::Header, _) => {}
             // What the tool that writes this form says of the recording, behind the header.
-            (Place::Events, b"" | b"OS" | b"FirstReliableEventTimeStamp" | b"FirstReliableCSwitchEventTimeStamp") => {}
-            (Place::Events, _) => return Ok(Record::Ignored("events other than DiskRead, DiskWrite and DiskFlush")),
+            (Section::Events, b"" | b"OS" | b"FirstReliableEventTimeStamp" | b"FirstReliableCSwitchEventTimeStamp") => {}
+            (Section::Events, _) => return Ok(TraceRecord::Ignored("events other than DiskRead, DiskWrite and DiskFlush")),
         }
-        Ok(Record::Nothing)
+        Ok(TraceRecord::Nothing)
     }
 }
 
-fn transfer_columns(line: Line<'_, b','>) -> Result<Vec<Column>, Box<Fault>> {
-    let all = [Column::TimeStamp, Column::ByteOffset, Column::IoSize, Column::ElapsedTime, Column::DiskNum];
+fn transfer_columns(line: Line<'_, b','>) -> Result<Vec<EtwColumn>, Box<RecordError>> {
+    let all = [EtwColumn::TimeStamp, EtwColumn::ByteOffset, EtwColumn::IoSize, EtwColumn::ElapsedTime, EtwColumn::DiskNum];
     columns(line, &all, "the columns TimeStamp, ByteOffset, IOSize, ElapsedTime and DiskNum")
 }
 
-fn flush_columns(line: Line<'_, b','>) -> Result<Vec<Column>, Box<Fault>> {
-    let all = [Column::TimeStamp, Column::ElapsedTime, Column::DiskNum];
+fn flush_columns(line: Line<'_, b','>) -> Result<Vec<EtwColumn>, Box<RecordError>> {
+    let all = [EtwColumn::TimeStamp, EtwColumn::ElapsedTime, EtwColumn::DiskNum];
     columns(line, &all, "the columns TimeStamp, ElapsedTime and DiskNum")
 }
 
 /// The columns that a line of the header names behind its event, up to the last of those needed.
-fn columns(mut line: Line<'_, b','>, needed: &[Column], expected: &str) -> Result<Vec<Column>, Box<Fault>> {
+fn columns(mut line: Line<'_, b','>, needed: &[EtwColumn], expected: &str) -> Result<Vec<EtwColumn>, Box<RecordError>> {
     let at_event = line;
     let mut found = Vec::new();
     while !line.is_at_end() {
-        found.push(Column::named(line.field("a column's name")?));
+        found.push(EtwColumn::named(line.field("a column's name")?));
     }
     if needed.iter().any(|column| found.iter().filter(|other| *other == column).count() != 1) {
         return Err(at_event.unexpected(expected));
     }
-    let last = found.iter().rposition(|column| *column != Column::Other).map_or(0, |last| last + 1);
+    let last = found.iter().rposition(|column| *column != EtwColumn::Other).map_or(0, |last| last + 1);
     found.truncate(last);
     Ok(found)
 }

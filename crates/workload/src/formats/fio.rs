@@ -12,10 +12,10 @@
 //! are `device0` and so on, by the number of the device.
 
 use super::{Format, NotExpressible, Writer, first_line, no_other_word};
-use crate::error::Fault;
-use crate::gate::{DeviceNames, Gate, Place, Traits};
+use crate::error::RecordError;
+use crate::gate::{DeviceNames, Gate, Position, Traits};
 use crate::line::{BLANKS, Line};
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ pub const FORMAT: Format = Format {
 };
 
 /// The version, once the first line is read.
-enum Version {
+enum FioVersion {
     /// The sum of the waits so far.
     Two {
         now_ns: u64,
@@ -52,17 +52,17 @@ enum Version {
 
 struct Iolog {
     unit: TimeUnit,
-    version: Option<Version>,
+    version: Option<FioVersion>,
 }
 
 impl LineFormat<BLANKS> for Iolog {
     const COLUMNS: &'static str = "[time] file action [offset length]";
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, BLANKS>, gate: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, BLANKS>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let arrival_ns = match &self.version {
-            Some(Version::Three) => line.time("time", self.unit)?,
-            Some(Version::Two { now_ns }) => *now_ns,
+            Some(FioVersion::Three) => line.time("time", self.unit)?,
+            Some(FioVersion::Two { now_ns }) => *now_ns,
             None => return self.begin(line),
         };
         let file = line.word("file")?;
@@ -71,8 +71,8 @@ impl LineFormat<BLANKS> for Iolog {
             b"write" => HostOp::Write,
             b"trim" => HostOp::Trim,
             b"sync" | b"datasync" => HostOp::Flush,
-            b"add" | b"open" | b"close" => return Ok(Record::Nothing),
-            b"sync_file_range" => return Ok(Record::Ignored("sync_file_range actions")),
+            b"add" | b"open" | b"close" => return Ok(TraceRecord::Nothing),
+            b"sync_file_range" => return Ok(TraceRecord::Ignored("sync_file_range actions")),
             b"wait" => return self.wait(line),
             _ => return Err(line.unexpected("read, write, trim, sync, datasync, sync_file_range, add, open or close")),
         };
@@ -82,31 +82,31 @@ impl LineFormat<BLANKS> for Iolog {
             (offset_bytes, size_bytes) = (0, 0);
         }
         let source = gate.number_of(file);
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }
 
 impl Iolog {
     /// Reads the first line.
     #[cold]
-    fn begin(&mut self, line: &mut Line<'_, BLANKS>) -> Result<Record, Box<Fault>> {
+    fn begin(&mut self, line: &mut Line<'_, BLANKS>) -> Result<TraceRecord, Box<RecordError>> {
         self.version = match line.whole_line() {
-            VERSION_2 => Some(Version::Two { now_ns: 0 }),
-            VERSION_3 => Some(Version::Three),
+            VERSION_2 => Some(FioVersion::Two { now_ns: 0 }),
+            VERSION_3 => Some(FioVersion::Three),
             _ => return Err(line.line_fault("no header line".to_owned(), "'fio version 2 iolog' or 'fio version 3 iolog'")),
         };
-        Ok(Record::Nothing)
+        Ok(TraceRecord::Nothing)
     }
 
     /// Lets time pass.
-    fn wait(&mut self, line: &mut Line<'_, BLANKS>) -> Result<Record, Box<Fault>> {
-        let Some(Version::Two { now_ns }) = &mut self.version else {
+    fn wait(&mut self, line: &mut Line<'_, BLANKS>) -> Result<TraceRecord, Box<RecordError>> {
+        let Some(FioVersion::Two { now_ns }) = &mut self.version else {
             return Err(line.unexpected("no wait in version 3, where times are absolute"));
         };
         let wait_ns = line.time("the wait", self.unit)?;
         // What is beyond the range of times is refused with the next request.
         *now_ns = now_ns.saturating_add(wait_ns);
-        Ok(Record::Nothing)
+        Ok(TraceRecord::Nothing)
     }
 }
 

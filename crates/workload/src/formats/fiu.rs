@@ -6,10 +6,10 @@
 //! Md5 is of the data, in some files one digest for each sector; it is not read. Device names are `major:minor`.
 
 use super::{Format, no_header, no_other_word};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{DeviceNames, Gate, Traits};
 use crate::line::{BLANKS, Line, SECTOR_BYTES};
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -36,7 +36,7 @@ impl LineFormat<BLANKS> for Fiu {
     const COLUMNS: &'static str = "ts pid process lba size op major minor md5";
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let arrival_ns = line.time("ts", self.unit)?;
         line.whole("pid")?;
         line.field_before_last("process", 6)?;
@@ -49,6 +49,6 @@ impl LineFormat<BLANKS> for Fiu {
         };
         let source = line.major_minor("major", "minor")?;
         line.field("md5")?;
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }

@@ -5,10 +5,10 @@
 //! kernel's letters for the request and `latency_us` what the recorded device took: both may be empty; they are checked but not used.
 
 use super::{Format, NotExpressible, Writer, first_line, no_other_word};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::Line;
-use crate::parser::{LineFormat, LineParser, Record, no_header_line};
+use crate::parser::{LineFormat, LineParser, TraceRecord, no_header_line};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::io::Write;
@@ -112,24 +112,24 @@ impl LineFormat<b','> for Csv {
     const COLUMNS: &'static str = COLUMNS;
     const HAS_HEADER: bool = true;
 
-    fn header(&mut self, line: &[u8]) -> Result<(), Box<Fault>> {
+    fn header(&mut self, line: &[u8]) -> Result<(), Box<RecordError>> {
         if line.eq_ignore_ascii_case(COLUMNS.as_bytes()) {
             return Ok(());
         }
         if let Some(separator) = other_separator(line) {
-            return Err(Fault::malformed(1, format!("the header has {separator} between its columns"), ALLOWED));
+            return Err(RecordError::malformed(1, format!("the header has {separator} between its columns"), ALLOWED));
         }
         // One with quotes, or a comma too many, is a header all the same, and told what it lacks.
         if !is_like_header(line) && !(FORMAT.is_header)(line) {
             return Err(no_header_line(COLUMNS));
         }
-        let refuse = |why| Fault::malformed(1, format!("the header is '{}': {why}", line.escape_ascii()), ALLOWED);
+        let refuse = |why| RecordError::malformed(1, format!("the header is '{}': {why}", line.escape_ascii()), ALLOWED);
         self.columns = Some(columns_of(line).map_err(refuse)?);
         Ok(())
     }
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         if let Some(columns) = &self.columns {
             return by_columns(line, columns, self.unit);
         }
@@ -140,7 +140,7 @@ impl LineFormat<b','> for Csv {
         request.size_bytes = line.size("size", 1)?;
         line.word("flags")?;
         latency(line)?;
-        Ok(Record::Request(request))
+        Ok(TraceRecord::Request(request))
     }
 }
 
@@ -148,7 +148,7 @@ const NOTHING: HostRequest = HostRequest { arrival_ns: 0, offset_bytes: 0, size_
 
 /// A line whose columns the header has put in another order. A field too few or too many is told of with these.
 #[inline(never)]
-fn by_columns(line: &mut Line<'_, b','>, columns: &[Column], unit: TimeUnit) -> Result<Record, Box<Fault>> {
+fn by_columns(line: &mut Line<'_, b','>, columns: &[Column], unit: TimeUnit) -> Result<TraceRecord, Box<RecordError>> {
     let mut request = NOTHING;
     let mut fields = || {
         for column in columns {
@@ -164,7 +164,7 @@ fn by_columns(line: &mut Line<'_, b','>, columns: &[Column], unit: TimeUnit) -> 
         line.finish().map(drop)
     };
     fields().map_err(|mut fault| {
-        if let Fault::Malformed { expected, .. } = &mut *fault
+        if let RecordError::Malformed { expected, .. } = &mut *fault
             && expected == COLUMNS
         {
             let name = |column: &Column| NAMES.iter().find(|(_, other)| other == column).map_or("", |(name, _)| name);
@@ -172,11 +172,11 @@ fn by_columns(line: &mut Line<'_, b','>, columns: &[Column], unit: TimeUnit) -> 
         }
         fault
     })?;
-    Ok(Record::Request(request))
+    Ok(TraceRecord::Request(request))
 }
 
 #[inline(always)]
-fn op(line: &mut Line<'_, b','>) -> Result<HostOp, Box<Fault>> {
+fn op(line: &mut Line<'_, b','>) -> Result<HostOp, Box<RecordError>> {
     Ok(match line.word("op")? {
         b"R" => HostOp::Read,
         b"W" => HostOp::Write,
@@ -189,7 +189,7 @@ fn op(line: &mut Line<'_, b','>) -> Result<HostOp, Box<Fault>> {
 
 /// Passes over a latency.
 #[inline(always)]
-fn latency(line: &mut Line<'_, b','>) -> Result<(), Box<Fault>> {
+fn latency(line: &mut Line<'_, b','>) -> Result<(), Box<RecordError>> {
     if line.word("latency_us")?.iter().all(u8::is_ascii_digit) { Ok(()) } else { Err(line.unexpected("a decimal number or nothing")) }
 }
 

@@ -3,10 +3,10 @@
 //! It looks like SSDsim's, but time is in milliseconds, offset and size are bytes. 0 is a write, 1 a read.
 
 use super::{Format, no_header, no_other_word};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::{BLANKS, Line};
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -32,7 +32,7 @@ impl LineFormat<BLANKS> for Heimdall {
     const COLUMNS: &'static str = "time_ms dev offset size op";
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let arrival_ns = line.time("time_ms", self.unit)?;
         let source = line.device("dev")?;
         let offset_bytes = line.offset("offset", 1)?;
@@ -42,6 +42,6 @@ impl LineFormat<BLANKS> for Heimdall {
             b"1" => HostOp::Read,
             _ => return Err(line.unexpected("0 (write) or 1 (read)")),
         };
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }

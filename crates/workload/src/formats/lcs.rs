@@ -12,10 +12,10 @@
 use super::missing_op::Operations;
 use super::oracle_general::extent;
 use super::{Format, Setup, no_other_word};
-use crate::error::{Fault, TraceError};
+use crate::error::{RecordError, TraceError};
 use crate::gate::{Gate, Traits};
 use crate::input::Input;
-use crate::parser::{Record, RecordFormat, RecordParser, bytes_at};
+use crate::parser::{RecordFormat, RecordParser, TraceRecord, bytes_at};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -68,7 +68,7 @@ impl RecordFormat for Lcs {
     }
 
     #[inline]
-    fn record(&mut self, bytes: &[u8], _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, bytes: &[u8], _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let arrival_ns = u64::from(u32::from_le_bytes(bytes_at(bytes, 0))) * self.unit.ns();
         let object = u64::from_le_bytes(bytes_at(bytes, 4));
         let (size, operation_and_tenant) = match self.version {
@@ -80,10 +80,10 @@ impl RecordFormat for Lcs {
             12 => HostOp::Read,
             13 => HostOp::Write,
             0 | 255 => self.operations.draw()?,
-            _ => return Ok(Record::Ignored("lcs operations other than READ and WRITE")),
+            _ => return Ok(TraceRecord::Ignored("lcs operations other than READ and WRITE")),
         };
         let (offset_bytes, size_bytes) = extent(object, size, self.object_bytes)?;
         let source = operation_and_tenant >> 8;
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }

@@ -1,6 +1,6 @@
 //! What requests are in traces that record no operations: what the user says.
 
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::options::MissingOp;
 use crate::parser::record_fault;
 use crate::random::SplitMix64;
@@ -28,7 +28,7 @@ impl Operations {
 
     /// The operation of the next request; a fault if the user has not said.
     #[inline]
-    pub fn draw(&mut self) -> Result<HostOp, Box<Fault>> {
+    pub fn draw(&mut self) -> Result<HostOp, Box<RecordError>> {
         match self.read_share {
             Some(read_share) if self.random.next_positive_unit() <= read_share => Ok(HostOp::Read),
             Some(_) => Ok(HostOp::Write),

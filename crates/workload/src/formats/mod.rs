@@ -80,7 +80,7 @@ pub(crate) struct Setup {
     pub unit: TimeUnit,
     /// What requests are if the format does not say.
     pub missing_op: Option<MissingOp>,
-    /// At which of its stations a request counts.
+    /// Which event counts as the arrival of a request.
     pub action: BlockAction,
     /// Bytes that the number of an object counts.
     pub object_bytes: Option<u64>,

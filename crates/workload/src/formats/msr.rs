@@ -6,10 +6,10 @@
 //! a file is an error, a second disk is a second device.
 
 use super::{Format, no_header};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::Line;
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -45,7 +45,7 @@ impl LineFormat<b','> for Msr {
     const COLUMNS: &'static str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let arrival_ns = line.time("Timestamp", self.unit)?;
         let host = line.word("Hostname")?;
         if host != self.host || host.is_empty() {
@@ -63,6 +63,6 @@ impl LineFormat<b','> for Msr {
         let offset_bytes = line.offset("Offset", 1)?;
         let size_bytes = line.size("Size", 1)?;
         line.whole("ResponseTime")?;
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }

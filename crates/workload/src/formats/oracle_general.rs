@@ -7,10 +7,10 @@
 
 use super::missing_op::Operations;
 use super::{Format, Setup, no_header, no_other_word};
-use crate::error::{Fault, TraceError};
+use crate::error::{RecordError, TraceError};
 use crate::gate::{Gate, Traits};
 use crate::input::Input;
-use crate::parser::{Record, RecordFormat, RecordParser, bytes_at, record_fault};
+use crate::parser::{RecordFormat, RecordParser, TraceRecord, bytes_at, record_fault};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
 
@@ -49,27 +49,27 @@ impl RecordFormat for OracleGeneral {
     }
 
     #[inline]
-    fn record(&mut self, bytes: &[u8], _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, bytes: &[u8], _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let time = u32::from_le_bytes(bytes_at(bytes, 0));
         let (offset_bytes, size_bytes) =
             extent(u64::from_le_bytes(bytes_at(bytes, 4)), i64::from(u32::from_le_bytes(bytes_at(bytes, 12))), self.object_bytes)?;
         let op = self.operations.draw()?;
         let arrival_ns = u64::from(time) * self.unit.ns();
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
     }
 }
 
 /// Where an object lies, and its size.
 #[inline]
-pub(super) fn extent(object: u64, size: i64, object_bytes: Option<u64>) -> Result<(u64, u64), Box<Fault>> {
+pub(super) fn extent(object: u64, size: i64, object_bytes: Option<u64>) -> Result<(u64, u64), Box<RecordError>> {
     if object_bytes.is_none() && size != BLOCK_BYTES as i64 {
-        let expected = "4096: a block trace, cut into blocks of 4 KiB (--object-bytes says what objects count elsewhere)";
+        let expected = "4096, as in a block trace of 4 KiB blocks (--object-bytes sets another distance between objects)";
         return Err(record_fault(format!("a size of {size} bytes"), expected));
     }
     let unit = object_bytes.unwrap_or(BLOCK_BYTES);
-    let offset_bytes = object.checked_mul(unit).ok_or_else(|| {
-        record_fault(format!("object {object}"), "the number of a block, below 2^64 bytes (hashed keys are no addresses)")
-    })?;
+    let offset_bytes = object
+        .checked_mul(unit)
+        .ok_or_else(|| record_fault(format!("object {object}"), "a block number, below 2^64 bytes (hashed keys are not addresses)"))?;
     let size_bytes = u64::try_from(size).map_err(|_| record_fault(format!("a size of {size} bytes"), "at least 1"))?;
     Ok((offset_bytes, size_bytes))
 }

@@ -26,16 +26,16 @@ pub const FORMAT: Format = Format {
     endings: &["toml"],
     is_header: no_header,
     traits: Traits::PLAIN,
-    parser: |_| Box::new(Generator { requests: None }),
+    parser: |_| Box::new(ProfileParser { requests: None }),
     writer: None,
 };
 
 /// A profile at work; None before its text has been read.
-struct Generator {
+struct ProfileParser {
     requests: Option<Box<Requests>>,
 }
 
-impl Parser for Generator {
+impl Parser for ProfileParser {
     fn parse(&mut self, input: &mut Input, gate: &mut Gate, wanted: usize) -> Result<bool, TraceError> {
         if self.requests.is_none() {
             self.requests = Some(Box::new(requests(input)?));

@@ -5,10 +5,10 @@
 //! Each application storage unit (ASU) is an address space of its own.
 
 use super::{Format, no_header, no_other_word};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::{Line, SECTOR_BYTES};
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -34,7 +34,7 @@ impl LineFormat<b','> for Spc {
     const COLUMNS: &'static str = "ASU,LBA,Size,Opcode,Timestamp";
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let source = line.device("ASU")?;
         let offset_bytes = line.offset("LBA", SECTOR_BYTES)?;
         let size_bytes = line.size("Size", 1)?;
@@ -45,6 +45,6 @@ impl LineFormat<b','> for Spc {
         };
         let arrival_ns = line.time("Timestamp", self.unit)?;
         line.skip_more_fields();
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }

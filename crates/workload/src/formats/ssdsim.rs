@@ -4,10 +4,10 @@
 //! a name that says so (`x.ssdsim-us.trace`) or `--time-unit` tells.
 
 use super::{Format, NotExpressible, Writer, no_header, no_other_word};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::{BLANKS, Line, SECTOR_BYTES};
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::io::Write;
@@ -34,7 +34,7 @@ impl LineFormat<BLANKS> for Ascii {
     const COLUMNS: &'static str = "time_ns dev lba_sectors sectors type";
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, BLANKS>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let arrival_ns = line.time("time_ns", self.unit)?;
         let source = line.device("dev")?;
         let offset_bytes = line.offset("lba_sectors", SECTOR_BYTES)?;
@@ -43,7 +43,7 @@ impl LineFormat<BLANKS> for Ascii {
             return Err(line.unexpected("0 (write) or 1 (read)"));
         };
         let op = if *kind == b'0' { HostOp::Write } else { HostOp::Read };
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }
 

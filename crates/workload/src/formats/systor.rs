@@ -5,10 +5,10 @@
 //! Response is not read. IOType is empty where no response was seen: such a row says neither read nor write and is no request.
 
 use super::{Format, first_line, no_other_word};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::Line;
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -37,18 +37,18 @@ impl LineFormat<b','> for Systor {
     const HAS_HEADER: bool = true;
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let arrival_ns = line.time("Timestamp", self.unit)?;
         line.field("Response")?;
         let op = match line.word("IOType")? {
             b"R" => HostOp::Read,
             b"W" => HostOp::Write,
-            b"" => return Ok(Record::Ignored("rows without an IOType (no response was seen)")),
+            b"" => return Ok(TraceRecord::Ignored("rows without an IOType (no response was seen)")),
             _ => return Err(line.unexpected("R, W or nothing")),
         };
         let source = line.device("LUN")?;
         let offset_bytes = line.offset("Offset", 1)?;
         let size_bytes = line.size("Size", 1)?;
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }

@@ -6,10 +6,10 @@
 //! are invented, and the summary says so.
 
 use super::{Format, no_header, no_other_word};
-use crate::error::Fault;
+use crate::error::RecordError;
 use crate::gate::{Gate, Traits};
 use crate::line::{Line, SECTOR_BYTES};
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -35,10 +35,10 @@ impl LineFormat<b','> for Tencent {
     const COLUMNS: &'static str = "Timestamp,Offset,Size,IOType,VolumeID";
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, b','>, _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let arrival_ns = line.time("Timestamp", self.unit)?;
         if !arrival_ns.is_multiple_of(self.unit.ns()) {
-            return Err(line.unexpected("a whole number: the requests of a tick are spread over it"));
+            return Err(line.unexpected("a whole number, as requests are spread over each tick of the clock"));
         }
         let offset_bytes = line.offset("Offset", SECTOR_BYTES)?;
         let size_bytes = line.size("Size", SECTOR_BYTES)?;
@@ -48,6 +48,6 @@ impl LineFormat<b','> for Tencent {
             _ => return Err(line.unexpected("0 (read) or 1 (write)")),
         };
         let source = line.device("VolumeID")?;
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }))
     }
 }

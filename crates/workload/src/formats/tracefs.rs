@@ -6,10 +6,10 @@
 //! lines are read from the event's name on, which is longer than a process name can be.
 
 use super::{Format, first_line, no_other_word, rwbs};
-use crate::error::Fault;
-use crate::gate::{DeviceNames, Gate, Place, Traits};
+use crate::error::RecordError;
+use crate::gate::{DeviceNames, Gate, Position, Traits};
 use crate::line::{BLANKS, Line, SECTOR_BYTES};
-use crate::parser::{LineFormat, LineParser, Record};
+use crate::parser::{LineFormat, LineParser, TraceRecord};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use memchr::memmem::Finder;
@@ -40,7 +40,7 @@ impl LineFormat<BLANKS> for Tracefs {
     const HAS_EMPTY_LINES: bool = true;
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Line<'_, BLANKS>, gate: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, line: &mut Line<'_, BLANKS>, gate: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let text = line.rest();
         let Some(event) = self.event.find(text) else {
             return Ok(count_other(text.trim_ascii_end(), gate));
@@ -57,7 +57,7 @@ impl LineFormat<BLANKS> for Tracefs {
         let letters = line.word("rwbs")?;
         line.whole("bytes")?;
         let Some(op) = rwbs::operation(letters) else {
-            return Ok(Record::Ignored("block_rq_issue events that are no read, write, discard, write zeroes or flush"));
+            return Ok(TraceRecord::Ignored("block_rq_issue events that are no read, write, discard, write zeroes or flush"));
         };
         let (mut offset_bytes, mut size_bytes) = (0, 0);
         if op == HostOp::Flush {
@@ -75,20 +75,21 @@ impl LineFormat<BLANKS> for Tracefs {
             line.skip_more_fields();
         }
         let request = HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source };
-        Ok(rwbs::request_or_flush(request, letters).map_or(Record::Ignored("block_rq_issue events without sectors"), Record::Request))
+        Ok(rwbs::request_or_flush(request, letters)
+            .map_or(TraceRecord::Ignored("block_rq_issue events without sectors"), TraceRecord::Request))
     }
 }
 
 /// Counts a line that is no event of a request.
 #[cold]
-fn count_other(text: &[u8], gate: &mut Gate) -> Record {
+fn count_other(text: &[u8], gate: &mut Gate) -> TraceRecord {
     let lost = text.strip_suffix(b" EVENTS]").and_then(|text| text.rsplit(|byte| *byte == b' ').next());
     if let Some(lost) = lost.and_then(|number| std::str::from_utf8(number).ok()?.parse().ok()) {
         gate.ignore("events that the kernel had no room for (LOST EVENTS)", lost);
-        Record::Nothing
+        TraceRecord::Nothing
     } else if text.starts_with(b"#") || text.is_empty() {
-        Record::Nothing
+        TraceRecord::Nothing
     } else {
-        Record::Ignored("tracefs lines other than block_rq_issue events")
+        TraceRecord::Ignored("tracefs lines other than block_rq_issue events")
     }
 }

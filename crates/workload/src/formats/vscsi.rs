@@ -8,11 +8,11 @@
 //! the same recording). The command is SCSI's operation code (see `scsi`); commands that are no requests are counted. The first record's time becomes 0.
 
 use super::{Format, no_header, no_other_word, scsi};
-use crate::error::{Fault, TraceError};
+use crate::error::{RecordError, TraceError};
 use crate::gate::{Gate, Traits};
 use crate::input::Input;
 use crate::line::SECTOR_BYTES;
-use crate::parser::{Record, RecordFormat, RecordParser, bytes_at, record_fault};
+use crate::parser::{RecordFormat, RecordParser, TraceRecord, bytes_at, record_fault};
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
@@ -67,17 +67,17 @@ impl RecordFormat for Vscsi {
     }
 
     #[inline]
-    fn record(&mut self, bytes: &[u8], _: &mut Gate) -> Result<Record, Box<Fault>> {
+    fn record(&mut self, bytes: &[u8], _: &mut Gate) -> Result<TraceRecord, Box<RecordError>> {
         let layout = self.layout;
         if bytes[layout.version_at + 1] != layout.version {
             return Err(record_fault(format!("version {}", bytes[layout.version_at + 1]), "the version of the first record"));
         }
         let Some(op) = scsi::op(u64::from(u16::from_le_bytes(bytes_at(bytes, layout.command)))) else {
-            return Ok(Record::Ignored("SCSI commands other than reads, writes and flushes"));
+            return Ok(TraceRecord::Ignored("SCSI commands other than reads, writes and flushes"));
         };
         let mut size_bytes = u64::from(u32::from_le_bytes(bytes_at(bytes, layout.length)));
         if size_bytes == 0 && op != HostOp::Flush {
-            return Ok(Record::Ignored("SCSI reads and writes of no length"));
+            return Ok(TraceRecord::Ignored("SCSI reads and writes of no length"));
         }
         let block = u64::from_le_bytes(bytes_at(bytes, layout.block));
         let mut offset_bytes = block.checked_mul(SECTOR_BYTES).ok_or_else(|| record_fault(format!("block {block}"), "at most 2^54"))?;
@@ -88,6 +88,6 @@ impl RecordFormat for Vscsi {
         let time = u64::from_le_bytes(bytes_at(bytes, layout.time));
         let arrival_ns = time.checked_mul(self.unit.ns());
         let arrival_ns = arrival_ns.ok_or_else(|| record_fault(format!("time {time}"), "a time that fits 64 bits in nanoseconds"))?;
-        Ok(Record::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
+        Ok(TraceRecord::Request(HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source: 0 }))
     }
 }

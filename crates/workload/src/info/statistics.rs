@@ -59,11 +59,11 @@ pub struct TraceStatistics {
     /// Sum of the squares of gaps in seconds.
     squares: f64,
     windows: [Window; WINDOWS_S.len()],
-    devices: BTreeMap<u32, Device>,
+    devices: BTreeMap<u32, DeviceStatistics>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Device {
+struct DeviceStatistics {
     requests: u64,
     writes: u64,
     transfers: u64,
@@ -294,7 +294,7 @@ impl TraceStatistics {
     }
 }
 
-impl Device {
+impl DeviceStatistics {
     fn figures(&self, device: u32) -> DeviceFigures {
         DeviceFigures {
             device,

@@ -1,6 +1,6 @@
 //! When requests arrive.
 
-use super::{ProfileError, Table, check};
+use super::{ProfileError, ValueTable, check};
 use crate::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ pub enum Arrivals {
     /// Drawn from a table of times.
     Table {
         /// `[weight, ns]` or `[weight, low, mean, high]`.
-        gaps_ns: Table,
+        gaps_ns: ValueTable,
     },
 }
 
@@ -94,7 +94,7 @@ impl Arrivals {
 
 /// Arrivals, one after the other.
 #[derive(Clone, Debug)]
-pub(super) struct Clock {
+pub(super) struct ArrivalClock {
     arrivals: Arrivals,
     diurnal: Option<Diurnal>,
     random: SplitMix64,
@@ -103,7 +103,7 @@ pub(super) struct Clock {
     now_ns: u64,
 }
 
-impl Clock {
+impl ArrivalClock {
     pub fn new(arrivals: Arrivals, diurnal: Option<Diurnal>, seed: u64) -> Self {
         Self { arrivals, diurnal, random: SplitMix64::named(seed, "gaps"), on_ns: 0.0, now_ns: 0 }
     }

@@ -14,9 +14,9 @@ pub use addresses::Addresses;
 pub use arrivals::{Arrivals, Diurnal};
 pub use shipped::{SHIPPED, Shipped};
 pub use streams::{Ops, Sizes, Stream};
-pub use table::{Row, Table};
+pub use table::{TableRow, ValueTable};
 pub(crate) use twin::{DIRTY, End, Ends, MID_PAGE, PLACES, STARTED, TAIL_BYTES};
-pub use twin::{Moves, Part, Phase, Place, Twin};
+pub use twin::{DistanceClass, Moves, Phase, StartKind, Twin};
 
 use crate::error::system_text;
 use flashraid_vocabulary::HostRequest;
@@ -150,13 +150,13 @@ impl Profile {
         self.check()?;
         let source = match (&self.twin, &self.arrivals) {
             (Some(twin), _) => {
-                Source::Twin(Box::new(twin::Generator::new(twin, self.requests, self.space_bytes, self.page_bytes, self.seed)))
+                RequestSource::Twin(Box::new(twin::TwinGenerator::new(twin, self.requests, self.space_bytes, self.page_bytes, self.seed)))
             }
             (None, arrivals) => {
                 let arrivals = arrivals.clone().ok_or_else(|| ProfileError::value("arrivals", "nothing", "a law".to_owned()))?;
-                let clock = arrivals::Clock::new(arrivals, self.diurnal, self.seed);
+                let clock = arrivals::ArrivalClock::new(arrivals, self.diurnal, self.seed);
                 let streams = streams::Streams::new(&self.streams, self.space_bytes, self.page_bytes, self.seed)?;
-                Source::Streams(clock, Box::new(streams))
+                RequestSource::Streams(clock, Box::new(streams))
             }
         };
         let left = self.requests.or(self.twin.as_ref().map(Twin::requests)).unwrap_or(u64::MAX);
@@ -196,15 +196,15 @@ impl Profile {
 /// The requests of a profile.
 #[derive(Clone, Debug)]
 pub struct Requests {
-    source: Source,
+    source: RequestSource,
     left: u64,
     end_ns: u64,
 }
 
 #[derive(Clone, Debug)]
-enum Source {
-    Streams(arrivals::Clock, Box<streams::Streams>),
-    Twin(Box<twin::Generator>),
+enum RequestSource {
+    Streams(arrivals::ArrivalClock, Box<streams::Streams>),
+    Twin(Box<twin::TwinGenerator>),
 }
 
 impl Iterator for Requests {
@@ -213,11 +213,11 @@ impl Iterator for Requests {
     fn next(&mut self) -> Option<HostRequest> {
         self.left = self.left.checked_sub(1)?;
         match &mut self.source {
-            Source::Streams(clock, streams) => {
+            RequestSource::Streams(clock, streams) => {
                 let arrival_ns = clock.next_ns();
                 (arrival_ns < self.end_ns).then(|| streams.next(arrival_ns))
             }
-            Source::Twin(generator) => generator.next(),
+            RequestSource::Twin(generator) => generator.next(),
         }
     }
 

@@ -5,7 +5,7 @@
 //! if there are several), the size (only if it varies), the address. Gaps come from the sequence "gaps", so they change nothing else.
 
 use super::addresses::{Addresses, Walk};
-use super::{ProfileError, Table, check};
+use super::{ProfileError, ValueTable, check};
 use crate::random::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use serde::{Deserialize, Serialize};
@@ -94,7 +94,7 @@ pub enum Sizes {
     /// Drawn from a table; between the ends of a row, whole pages of 4096 or sectors of 512 bytes if both ends are.
     Table {
         /// `[weight, bytes]` or `[weight, low, mean, high]`.
-        bytes: Table,
+        bytes: ValueTable,
     },
 }
 

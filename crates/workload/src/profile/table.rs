@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One part.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
+pub struct TableRow {
     /// How much of the distribution it is, against the other rows.
     pub weight: f64,
     /// Smallest value.
@@ -21,13 +21,13 @@ pub struct Row {
 
 /// Rows in the order of values.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table(pub Vec<Row>);
+pub struct ValueTable(pub Vec<TableRow>);
 
-impl Serialize for Table {
+impl Serialize for ValueTable {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|row| match row {
-            Row { weight, low, high, .. } if low == high => vec![Number(*weight), Number(*low)],
-            Row { weight, low, mean, high } => vec![Number(*weight), Number(*low), Number(*mean), Number(*high)],
+            TableRow { weight, low, high, .. } if low == high => vec![Number(*weight), Number(*low)],
+            TableRow { weight, low, mean, high } => vec![Number(*weight), Number(*low), Number(*mean), Number(*high)],
         }))
     }
 }
@@ -45,12 +45,12 @@ impl Serialize for Number {
     }
 }
 
-impl<'de> Deserialize<'de> for Table {
+impl<'de> Deserialize<'de> for ValueTable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let rows = Vec::<Vec<f64>>::deserialize(deserializer)?;
         let row = |numbers: Vec<f64>| match numbers[..] {
-            [weight, value] => Ok(Row { weight, low: value, mean: value, high: value }),
-            [weight, low, mean, high] => Ok(Row { weight, low, mean, high }),
+            [weight, value] => Ok(TableRow { weight, low: value, mean: value, high: value }),
+            [weight, low, mean, high] => Ok(TableRow { weight, low, mean, high }),
             _ => Err(serde::de::Error::custom(format!(
                 "a row of {} numbers: allowed is [weight, value] or [weight, low, mean, high]",
                 numbers.len()
@@ -60,7 +60,7 @@ impl<'de> Deserialize<'de> for Table {
     }
 }
 
-impl Row {
+impl TableRow {
     /// The value at `part` of the row, from 0 to 1.
     fn at(&self, part: f64) -> f64 {
         if self.high <= self.low {
@@ -71,10 +71,10 @@ impl Row {
     }
 }
 
-impl Table {
+impl ValueTable {
     /// A table with one value.
     pub fn of(value: f64) -> Self {
-        Self(vec![Row { weight: 1.0, low: value, mean: value, high: value }])
+        Self(vec![TableRow { weight: 1.0, low: value, mean: value, high: value }])
     }
 
     /// Whether there is nothing to draw.
@@ -110,7 +110,7 @@ impl Table {
     /// The value as a size: whole pages or sectors, where the row's ends are.
     pub(super) fn size(&self, share: f64) -> u64 {
         let (row, value) = self.find(share);
-        let Row { low, high, .. } = self.0[row];
+        let TableRow { low, high, .. } = self.0[row];
         let unit = [4096, 512, 1].into_iter().find(|unit| (low as u64).is_multiple_of(*unit) && (high as u64).is_multiple_of(*unit));
         let unit = unit.unwrap_or(1);
         ((value / unit as f64).round() as u64).max(1) * unit
@@ -130,9 +130,9 @@ impl Table {
 
     /// Every value changed by a rule that keeps their order.
     pub fn map(&self, rule: impl Fn(f64) -> f64) -> Self {
-        let row = |row: &Row| {
+        let row = |row: &TableRow| {
             let (low, high) = (rule(row.low), rule(row.high));
-            Row { weight: row.weight, low, mean: rule(row.mean).clamp(low, high), high }
+            TableRow { weight: row.weight, low, mean: rule(row.mean).clamp(low, high), high }
         };
         Self(self.0.iter().map(row).collect())
     }
@@ -158,16 +158,16 @@ impl Table {
         let bounds = std::iter::once(0.0).chain(cuts.iter().copied()).chain([1.0]).map(|cut| (cut * values.len() as f64).round() as usize);
         let mut bounds: Vec<usize> = bounds.collect();
         bounds.dedup();
-        let mut parts: Vec<Part> = bounds.windows(2).map(|bounds| Part::of(values, bounds[0], bounds[1])).collect();
+        let mut parts: Vec<RowRange> = bounds.windows(2).map(|bounds| RowRange::of(values, bounds[0], bounds[1])).collect();
         while parts.len() < most {
             // The first of the worst: equal errors must not depend on the machine.
             let worst = (0..parts.len()).fold(0, |worst, index| if parts[index].error > parts[worst].error { index } else { worst });
-            let Some(&Part { start, end, split, error, .. }) = parts.get(worst).filter(|part| part.error > 1e-9) else { break };
+            let Some(&RowRange { start, end, split, error, .. }) = parts.get(worst).filter(|part| part.error > 1e-9) else { break };
             debug_assert!(start < split && split < end && error > 0.0);
-            parts.splice(worst..=worst, [Part::of(values, start, split), Part::of(values, split, end)]);
+            parts.splice(worst..=worst, [RowRange::of(values, start, split), RowRange::of(values, split, end)]);
         }
-        let mut rows: Vec<Row> = Vec::with_capacity(parts.len());
-        for Part { row, .. } in parts {
+        let mut rows: Vec<TableRow> = Vec::with_capacity(parts.len());
+        for RowRange { row, .. } in parts {
             match rows.last_mut().filter(|last| last.low == row.high) {
                 Some(last) => last.weight += row.weight,
                 None => rows.push(row),
@@ -178,23 +178,23 @@ impl Table {
 }
 
 /// A part of sorted values, the row that stands for it, and where it had best be split.
-struct Part {
+struct RowRange {
     start: usize,
     end: usize,
     split: usize,
     /// How much the row is off, times how many values it stands for.
     error: f64,
-    row: Row,
+    row: TableRow,
 }
 
-impl Part {
+impl RowRange {
     fn of(values: &[f64], start: usize, end: usize) -> Self {
         let own = &values[start..end];
         let (Some(low), Some(high)) = (own.first().copied(), own.last().copied()) else {
-            return Self { start, end, split: start, error: 0.0, row: Row { weight: 0.0, low: 0.0, mean: 0.0, high: 0.0 } };
+            return Self { start, end, split: start, error: 0.0, row: TableRow { weight: 0.0, low: 0.0, mean: 0.0, high: 0.0 } };
         };
         let mean = (own.iter().sum::<f64>() / own.len() as f64).clamp(low, high);
-        let row = Row { weight: own.len() as f64, low, mean, high };
+        let row = TableRow { weight: own.len() as f64, low, mean, high };
         let (mut error, mut worst, mut split) = (0.0, 0.0, start);
         let step = own.len().div_ceil(256);
         for index in (step / 2..own.len()).step_by(step) {
@@ -229,7 +229,7 @@ mod tests {
                 _ => (1000.0 * random.next_exponential()).round(),
             })
             .collect();
-        let table = Table::fit(&mut values, &[0.99], 16);
+        let table = ValueTable::fit(&mut values, &[0.99], 16);
         assert!(table.0.len() <= 16);
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         assert!((table.mean() / mean - 1.0).abs() < 1e-12);
@@ -241,14 +241,14 @@ mod tests {
 
     #[test]
     fn rows_in_both_forms() {
-        let table: Table = serde_json::from_str("[[1, 2], [3, 4, 5, 7.5]]").unwrap();
+        let table: ValueTable = serde_json::from_str("[[1, 2], [3, 4, 5, 7.5]]").unwrap();
         assert_eq!((table.weight(), table.mean(), table.largest(), table.numbers()), (4.0, 4.25, 7.5, 6));
         assert_eq!(serde_json::to_string(&table).unwrap(), "[[1,2],[3,4,5,7.5]]");
         assert_eq!((table.at(0.0), table.at(0.25), table.at(1.0)), (2.0, 4.0, 7.5));
-        let error = serde_json::from_str::<Table>("[[1, 2, 3]]").unwrap_err().to_string();
+        let error = serde_json::from_str::<ValueTable>("[[1, 2, 3]]").unwrap_err().to_string();
         assert!(error.starts_with("a row of 3 numbers: allowed is [weight, value] or"), "{error}");
-        assert!(Table::default().check("sizes", 0.0).is_err());
-        let rows: Table = serde_json::from_str("[[1, 5], [1, 4]]").unwrap();
+        assert!(ValueTable::default().check("sizes", 0.0).is_err());
+        let rows: ValueTable = serde_json::from_str("[[1, 5], [1, 4]]").unwrap();
         assert!(rows.check("sizes", 0.0).unwrap_err().to_string().contains("[1, 4, 4, 4]"));
     }
 }

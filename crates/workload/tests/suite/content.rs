@@ -44,8 +44,8 @@ fn what_is_no_trace_is_named() {
     let mut tar = vec![0; 1024];
     tar[..10].copy_from_slice(b"trace.csv\0");
     tar[257..262].copy_from_slice(b"ustar");
-    assert_eq!(refused("trace.tar", &tar), "FILE: a tar archive; expected a trace, taken out of it");
-    assert_eq!(refused("trace.tar.gz", &gzip(&tar)), "FILE: a tar archive; expected a trace, taken out of it");
+    assert_eq!(refused("trace.tar", &tar), "FILE: a tar archive; expected a trace extracted from it");
+    assert_eq!(refused("trace.tar.gz", &gzip(&tar)), "FILE: a tar archive; expected a trace extracted from it");
 }
 
 #[test]
@@ -112,12 +112,12 @@ fn headers_that_are_close() {
             "'t_us' is none of them (nearest: ts_us); 'sizes' is none of them (nearest: size); missing: ts_us, size",
         ),
     ] {
-        let expected = format!("FILE:1:1: the header '{header}' is that of no trace format; flashraid's own has {needs}: {why}");
+        let expected = format!("FILE:1:1: the header '{header}' matches no trace format; flashraid's own has {needs}: {why}");
         assert_eq!(refused(name, format!("{header}\n0,R,0,4096\n").as_bytes()), expected);
     }
     // A name that tells the format decides, and rows without a header are what they were.
     assert!(refused("x.spc", b"time,op,offset\n0,R,0\n").starts_with("FILE:1:1: ASU is 'time'"));
-    assert!(refused("rows.csv", b"0,R,0,4096\n").contains("its name fits several trace formats"));
+    assert!(refused("rows.csv", b"0,R,0,4096\n").contains("the file name matches several trace formats"));
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn numbers_that_are_no_heading() {
     let text = b"This is a load\n-0.5 ; 1 ; 1 ; R ; 0 ; 0\n1 ; 1 ; 1 ; R ; 0 ; 0\n";
     assert_eq!(message("blkreplay", text), "FILE:2:1: start is '-0.5'; expected a decimal number");
     let text = b"1538323200.5,0,8,0,7\n";
-    let should = "FILE:1:1: Timestamp is '1538323200.5'; expected a whole number: the requests of a tick are spread over it";
+    let should = "FILE:1:1: Timestamp is '1538323200.5'; expected a whole number, as requests are spread over each tick of the clock";
     assert_eq!(message("tencent", text), should);
 }
 

@@ -3,7 +3,7 @@
 use crate::support::{file, in_repository, options, read};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::formats::{self, FORMATS, Format};
-use flashraid_workload::{Converted, Slice, SplitMix64, TraceError, TraceOptions, TraceWriter, anonymise, convert};
+use flashraid_workload::{Converted, SplitMix64, TraceError, TraceOptions, TraceSlice, TraceWriter, anonymise, convert};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ fn writable() -> impl Iterator<Item = &'static Format> {
     FORMATS.iter().filter(|format| format.is_writable())
 }
 
-fn converted(input: &Path, reading: &TraceOptions, slice: &Slice, output: &Path, format: &str) -> Result<Converted, TraceError> {
+fn converted(input: &Path, reading: &TraceOptions, slice: &TraceSlice, output: &Path, format: &str) -> Result<Converted, TraceError> {
     convert(input, reading, slice, output, formats::find(format).unwrap(), &mut |_, _| true)
 }
 
@@ -62,7 +62,7 @@ fn what_is_written_is_read_again() {
                 let written = write(&path, format, &requests);
                 assert!(written.len() > 40, "{}: {} of 400 requests", format.name, written.len());
                 let first_ns = written[0].arrival_ns;
-                let apart = TraceOptions { layout: flashraid_workload::Layout::Apart, ..options(format.name) };
+                let apart = TraceOptions { layout: flashraid_workload::DeviceLayout::Apart, ..options(format.name) };
                 let (mut again, _) = read(&path, &apart).unwrap();
                 let again_ns = again[0].arrival_ns;
                 again.iter_mut().for_each(|request| request.arrival_ns = request.arrival_ns - again_ns + first_ns);
@@ -90,13 +90,13 @@ fn partition(requests: &[HostRequest]) -> Vec<usize> {
 #[test]
 fn to_each_format_and_back() {
     let sample = in_repository("samples/sqlite-transactions.csv.gz");
-    let all = Slice { limit: 20_000, ..Slice::default() };
+    let all = TraceSlice { limit: 20_000, ..TraceSlice::default() };
     for format in writable() {
         let skip = TraceOptions { on_error: flashraid_workload::OnError::Skip, ..TraceOptions::default() };
         let path = |name: &str| file(&format!("back-{name}-{}", format.name), b"");
         let (there, back, direct) = (path("there.xz"), path("back"), path("direct"));
         let first = converted(&sample, &skip, &all, &there, format.name).unwrap();
-        let second = converted(&there, &options(format.name), &Slice::default(), &back, "flashraid").unwrap();
+        let second = converted(&there, &options(format.name), &TraceSlice::default(), &back, "flashraid").unwrap();
         assert_eq!((first.written + first.unwritable, second.written), (20_000, first.written), "{}", format.name);
         // The same requests, written without the detour.
         let (requests, _) = read(&sample, &TraceOptions { limit: 20_000, ..TraceOptions::default() }).unwrap();
@@ -124,7 +124,7 @@ fn equal_requests_make_equal_files() {
 }
 
 /// Reads the lines of our own format after a conversion.
-fn sliced(name: &str, input: &Path, slice: &Slice) -> (Vec<String>, Converted) {
+fn sliced(name: &str, input: &Path, slice: &TraceSlice) -> (Vec<String>, Converted) {
     let output: PathBuf = file(name, b"");
     let report = converted(input, &TraceOptions::default(), slice, &output, "flashraid").unwrap();
     (fs::read_to_string(output).unwrap().lines().skip(1).map(|line| line.trim_end_matches(',').to_owned()).collect(), report)
@@ -134,23 +134,26 @@ fn sliced(name: &str, input: &Path, slice: &Slice) -> (Vec<String>, Converted) {
 fn slices() {
     let text = b"ts_us,op,offset,size,flags,latency_us\n10,W,0,4096,,\n20,W,4096,4096,,\n30,F,0,0,,\n40,R,6144,4096,,\n50,D,8192,8192,,\n60,R,20480,512,,\n";
     let path = file("slices.csv", text);
-    let slice = Slice { time_ns: 20_000..50_000, ..Slice::default() };
+    let slice = TraceSlice { time_ns: 20_000..50_000, ..TraceSlice::default() };
     let (lines, report) = sliced("slices-time", &path, &slice);
     assert_eq!(lines, ["20,W,4096,4096", "30,F,0,0", "40,R,6144,4096"]);
     assert_eq!((report.source.requests, report.written, report.left_out.time), (4, 3, 1));
-    assert_eq!(sliced("slices-rebased", &path, &Slice { rebase_time: true, ..slice }).0, ["0,W,4096,4096", "10,F,0,0", "20,R,6144,4096"]);
+    assert_eq!(
+        sliced("slices-rebased", &path, &TraceSlice { rebase_time: true, ..slice }).0,
+        ["0,W,4096,4096", "10,F,0,0", "20,R,6144,4096"]
+    );
     // The read of 6144 to 10240 straddles the start; flushes have no address; an end is exclusive.
-    let slice = Slice { address_bytes: 8192..16_384, ..Slice::default() };
+    let slice = TraceSlice { address_bytes: 8192..16_384, ..TraceSlice::default() };
     let (lines, report) = sliced("slices-address", &path, &slice);
     assert_eq!(lines, ["30,F,0,0", "50,D,8192,8192"]);
     assert_eq!((report.left_out.address, report.left_out.straddling, report.source.requests), (3, 1, 6));
-    assert_eq!(sliced("slices-moved", &path, &Slice { rebase_address: true, ..slice.clone() }).0, ["30,F,0,0", "50,D,0,8192"]);
+    assert_eq!(sliced("slices-moved", &path, &TraceSlice { rebase_address: true, ..slice.clone() }).0, ["30,F,0,0", "50,D,0,8192"]);
     // Counts are of what the other conditions leave.
-    let (lines, report) = sliced("slices-count", &path, &Slice { skip: 1, limit: 1, ..slice });
+    let (lines, report) = sliced("slices-count", &path, &TraceSlice { skip: 1, limit: 1, ..slice });
     assert_eq!((lines, report.left_out.skipped), (vec!["50,D,8192,8192".to_owned()], 1));
-    let nothing = Slice { time_ns: 70_000..80_000, ..Slice::default() };
+    let nothing = TraceSlice { time_ns: 70_000..80_000, ..TraceSlice::default() };
     let error = converted(&path, &TraceOptions::default(), &nothing, &file("slices-none", b"old"), "flashraid").unwrap_err().to_string();
-    assert!(error.ends_with("none of the 6 requests read is written; expected a part of the trace with at least one"), "{error}");
+    assert!(error.ends_with("none of the 6 requests read was selected; expected a part of the trace with at least one request"), "{error}");
     assert_eq!(fs::read(file_path("slices-none")).unwrap(), b"old");
 }
 
@@ -162,9 +165,9 @@ fn file_path(name: &str) -> PathBuf {
 fn devices_apart_or_side_by_side() {
     let path = file("devices.ssdsim", b"0 7 0 8 0\n5 3 0 8 1\n9 7 16 8 1\n");
     let (apart, beside) = (file("devices-apart", b""), file("devices-beside", b""));
-    let report = converted(&path, &options("ssdsim"), &Slice::default(), &apart, "ssdsim").unwrap();
+    let report = converted(&path, &options("ssdsim"), &TraceSlice::default(), &apart, "ssdsim").unwrap();
     assert_eq!((fs::read(&apart).unwrap(), report.devices_apart), (fs::read(&path).unwrap(), true));
-    let report = converted(&path, &options("ssdsim"), &Slice::default(), &beside, "flashraid").unwrap();
+    let report = converted(&path, &options("ssdsim"), &TraceSlice::default(), &beside, "flashraid").unwrap();
     let text = "ts_us,op,offset,size,flags,latency_us\n0,W,0,4096,,\n0.005,R,1048576,4096,,\n0.009,R,8192,4096,,\n";
     assert_eq!(fs::read_to_string(&beside).unwrap(), text);
     let bases: Vec<_> = report.source.device_list.iter().map(|device| (device.name.as_str(), device.base_bytes)).collect();
@@ -175,11 +178,11 @@ fn devices_apart_or_side_by_side() {
 fn what_a_format_cannot_hold() {
     let path = file("unwritable.csv", b"ts_us,op,offset,size,flags,latency_us\n1,W,0,512,,\n2,R,100,512,,\n3,D,0,512,,\n4,R,0,512,,\n");
     let output = file("unwritable", b"old");
-    let error = converted(&path, &TraceOptions::default(), &Slice::default(), &output, "ssdsim").unwrap_err().to_string();
+    let error = converted(&path, &TraceOptions::default(), &TraceSlice::default(), &output, "ssdsim").unwrap_err().to_string();
     assert_eq!(error, "request 2 cannot be written as 'ssdsim': 512 bytes at 100; expected whole sectors of 512 bytes");
     assert_eq!(fs::read(&output).unwrap(), b"old");
     let skip = TraceOptions { on_error: flashraid_workload::OnError::Skip, ..TraceOptions::default() };
-    let report = converted(&path, &skip, &Slice::default(), &output, "ssdsim").unwrap();
+    let report = converted(&path, &skip, &TraceSlice::default(), &output, "ssdsim").unwrap();
     assert_eq!((report.written, report.unwritable, report.first_unwritable.unwrap()), (2, 2, error));
     assert_eq!(fs::read_to_string(&output).unwrap(), "1000 0 0 1 0\n4000 0 0 1 1\n");
 }
@@ -188,7 +191,7 @@ fn what_a_format_cannot_hold() {
 fn times_are_rounded_down_and_counted() {
     let path = file("rounded.csv", b"ts_us,op,offset,size,flags,latency_us\n1,W,0,512,,\n2.999,R,512,512,,\n");
     let output = file("rounded.fio", b"");
-    let report = converted(&path, &TraceOptions::default(), &Slice::default(), &output, "fio").unwrap();
+    let report = converted(&path, &TraceOptions::default(), &TraceSlice::default(), &output, "fio").unwrap();
     assert_eq!((report.written, report.rounded, report.tick_ns), (2, 1, 1000));
     assert_eq!(read(&output, &TraceOptions::default()).unwrap().0[1].arrival_ns, 2000);
 }
@@ -214,14 +217,14 @@ fn names_of_outputs() {
         let format = formats::for_output(Path::new(name)).unwrap();
         assert_eq!(format.name, expected, "{name}");
         let path = file(&format!("{}.d-{name}", expected), b"");
-        convert(&original, &TraceOptions::default(), &Slice::default(), &path, format, &mut |_, _| true).unwrap();
+        convert(&original, &TraceOptions::default(), &TraceSlice::default(), &path, format, &mut |_, _| true).unwrap();
         let (requests, summary) = read(&path, &TraceOptions::default()).unwrap();
         assert_eq!((requests.len(), summary.format), (2, expected), "{name}");
     }
     assert_eq!(formats::for_output(Path::new("-")).unwrap().name, "flashraid");
     for name in ["x.dat", "x.blkparse", "x.ascii", "x.trace", "x.spc", "x.ssdsim-us.trace", "ycsb.txt", "fio.txt"] {
         let error = formats::for_output(Path::new(name)).err().unwrap().to_string();
-        assert!(error.starts_with(&format!("{name}: its name tells no format to write; expected --to flashraid")), "{error}");
+        assert!(error.starts_with(&format!("{name}: the file name implies no format to write; expected --to flashraid")), "{error}");
     }
 }
 
@@ -238,7 +241,7 @@ fn a_trace_is_not_written_over() {
     let format = formats::find("flashraid").unwrap();
     for output in [&original, &link, &hard] {
         let options = TraceOptions::default();
-        let converted = convert(&original, &options, &Slice::default(), output, format, &mut |_, _| true).map(drop);
+        let converted = convert(&original, &options, &TraceSlice::default(), output, format, &mut |_, _| true).map(drop);
         let anonymised = anonymise(&original, &options, 1, output, format, &mut |_, _| true).map(drop);
         for result in [converted, anonymised] {
             let error = result.unwrap_err().to_string();
@@ -257,19 +260,22 @@ fn interrupted_or_in_the_way() {
     let output = folder.join("out.csv.gz");
     let sample = in_repository("samples/pgbench-transactions.csv.gz");
     let format = formats::find("flashraid").unwrap();
-    let error = convert(&sample, &TraceOptions::default(), &Slice::default(), &output, format, &mut |_, _| false).unwrap_err();
+    let error = convert(&sample, &TraceOptions::default(), &TraceSlice::default(), &output, format, &mut |_, _| false).unwrap_err();
     assert!(matches!(error, TraceError::Interrupted));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
-    let error = converted(&sample, &TraceOptions::default(), &Slice::default(), &folder, "flashraid").unwrap_err().to_string();
+    let error = converted(&sample, &TraceOptions::default(), &TraceSlice::default(), &folder, "flashraid").unwrap_err().to_string();
     assert!(error.ends_with("not a regular file; expected the name of one, or - for standard output"), "{error}");
     let missing = folder.join("no/such/folder");
-    assert!(matches!(converted(&sample, &TraceOptions::default(), &Slice::default(), &missing, "flashraid"), Err(TraceError::Io { .. })));
+    assert!(matches!(
+        converted(&sample, &TraceOptions::default(), &TraceSlice::default(), &missing, "flashraid"),
+        Err(TraceError::Io { .. })
+    ));
     #[cfg(unix)]
     {
         // A link stays, and what it points at is replaced.
         std::os::unix::fs::symlink("target.csv", folder.join("link.csv")).unwrap();
         fs::write(folder.join("target.csv"), "old").unwrap();
-        converted(&sample, &TraceOptions::default(), &Slice::default(), &folder.join("link.csv"), "flashraid").unwrap();
+        converted(&sample, &TraceOptions::default(), &TraceSlice::default(), &folder.join("link.csv"), "flashraid").unwrap();
         assert!(fs::symlink_metadata(folder.join("link.csv")).unwrap().is_symlink());
         assert!(fs::read_to_string(folder.join("target.csv")).unwrap().starts_with("ts_us,"));
     }

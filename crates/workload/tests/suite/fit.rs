@@ -121,7 +121,7 @@ fn a_trace_of_one_request() {
     let path = file("one.csv", b"ts_us,op,offset,size\n1,W,0,4096\n");
     let refused = fit_trace(&path, &TraceOptions::default(), PAGE, &mut |_, _| true).unwrap_err().to_string();
     assert!(
-        refused.ends_with("one.csv: holds one request; a model of it needs at least two, as it is one of the gaps between them too"),
+        refused.ends_with("one.csv: has only one request; a fit needs at least two, as it also models the gaps between them"),
         "{refused}"
     );
 }

@@ -2,7 +2,9 @@
 
 use crate::support::{file, hex, in_repository, message, options, read, request, sample};
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{Layout, OnError, Slice, SplitMix64, Synth, Trace, TraceOptions, convert, formats, trace_info, write_trace};
+use flashraid_workload::{
+    DeviceLayout, OnError, SplitMix64, Synth, Trace, TraceOptions, TraceSlice, convert, formats, trace_info, write_trace,
+};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
@@ -136,7 +138,7 @@ fn malformed_ssdsim() {
         ("0 0 8 8 0\n0 0 x8 8 0\n", "FILE:2:5: lba_sectors is 'x8'; expected a decimal number".to_owned()),
         ("0 0 8 8.5 0\n", "FILE:1:7: sectors is '8.5'; expected a decimal number".to_owned()),
         ("0 0 -8 8 0\n", "FILE:1:5: lba_sectors is '-8'; expected a decimal number".to_owned()),
-        ("1.5 0 8 8 0\n", "FILE:1:1: time_ns is '1.5'; expected whole nanoseconds (--time-unit names another unit)".to_owned()),
+        ("1.5 0 8 8 0\n", "FILE:1:1: time_ns is '1.5'; expected whole nanoseconds (--time-unit sets another unit)".to_owned()),
         ("12345678a 0 8 8 0\n", "FILE:1:1: time_ns is '12345678a'; expected a decimal number".to_owned()),
         ("0 0 8 8 2\n", "FILE:1:9: type is '2'; expected 0 (write) or 1 (read)".to_owned()),
         ("0 0 8 8 01\n", "FILE:1:9: type is '01'; expected 0 (write) or 1 (read)".to_owned()),
@@ -378,7 +380,8 @@ fn recognition_is_by_header_or_name() {
                 assert_eq!(trace.read_batch(&mut Vec::new()).unwrap(), 1, "{name} is not read as {format}");
             }
             (Err(error), None) => {
-                let expected = format!("neither its first line nor its name tells the trace format; expected --format {}", names());
+                let expected =
+                    format!("neither the first line nor the file name identifies the trace format; expected --format {}", names());
                 assert!(error.to_string().ends_with(&expected), "{error}");
             }
             (opened, _) => panic!("{name}: {:?}", opened.err().map(|error| error.to_string())),
@@ -396,10 +399,7 @@ fn a_filter_takes_one_device() {
     assert_eq!(requests, [request(3, HostOp::Read, 16 * 512, 4096, 9), request(6, HostOp::Write, 32 * 512, 4096, 9)]);
     assert_eq!((summary.requests, summary.filtered, summary.devices, summary.out_of_order), (2, 2, 2, 2));
     let error = of_device(5).unwrap_err().to_string();
-    assert!(
-        error.ends_with("no request of the devices asked for (--device-filter); devices found: 4, 9; expected at least one request"),
-        "{error}"
-    );
+    assert!(error.ends_with("no request matches --device-filter; devices found: 4, 9; expected at least one request"), "{error}");
 }
 
 /// Times count from the earliest request that the filter keeps.
@@ -438,7 +438,7 @@ fn a_limit_changes_neither_times_nor_order() {
     let few = "100,0,8,0,1\n100,8,8,0,1\n100,16,8,0,2\n100,24,8,0,1\n101,32,8,0,1\n";
     for (number, (format, text)) in [("tencent", few), ("tencent", coarse.as_str()), ("ssdsim", late.as_str())].into_iter().enumerate() {
         let path = file(&format!("unlimited-{number}"), text.as_bytes());
-        let apart = |limit| TraceOptions { limit, layout: Layout::Apart, ..options(format) };
+        let apart = |limit| TraceOptions { limit, layout: DeviceLayout::Apart, ..options(format) };
         let (all, _) = read(&path, &apart(0)).unwrap();
         let (side_by_side, _) = read(&path, &options(format)).unwrap();
         for limit in [1, 2, 3, 4, 5, 1000, 1024, 2571, 3500, 4096, 8999] {
@@ -464,10 +464,10 @@ fn a_limit_changes_neither_times_nor_order() {
             let info = trace_info(&path, &apart(limit), NonZeroU64::new(4096).unwrap()).unwrap();
             assert_eq!(info.duration_ns, expected.last().unwrap().arrival_ns - expected[0].arrival_ns, "{format} {number}, limit {limit}");
             let output = path.with_extension("csv");
-            let slice = Slice { limit, ..Slice::default() };
+            let slice = TraceSlice { limit, ..TraceSlice::default() };
             let own = formats::find("flashraid").unwrap();
             convert(&path, &options(format), &slice, &output, own, &mut |_, _| true).unwrap();
-            let (converted, _) = read(&output, &TraceOptions { layout: Layout::Apart, ..options("flashraid") }).unwrap();
+            let (converted, _) = read(&output, &TraceOptions { layout: DeviceLayout::Apart, ..options("flashraid") }).unwrap();
             let times =
                 |requests: &[HostRequest]| requests.iter().map(|request| (request.arrival_ns, request.offset_bytes)).collect::<Vec<_>>();
             assert!(times(&converted) == times(&side_by_side[..expected.len()]), "{format} {number}, limit {limit}");

@@ -61,14 +61,12 @@ fn malformed_oracle_general() {
     let good = sample_bytes("example.oracleGeneral.bin");
     let mut size = good.clone();
     size[24 + 12] = 1;
-    let expected = "FILE: record 2: a size of 4097 bytes; expected 4096: a block trace, cut into blocks of 4 KiB \
-                    (--object-bytes says what objects count elsewhere)";
+    let expected = "FILE: record 2: a size of 4097 bytes; expected 4096, as in a block trace of 4 KiB blocks (--object-bytes sets another distance between objects)";
     let options = TraceOptions { missing_op: Some(MissingOp::Read), ..options("oracle-general") };
     assert_eq!(crate::support::message_with(&options, &size), expected);
     let mut object = good.clone();
     object[24 + 11] = 0x80;
-    let expected = "FILE: record 2: object 9223372036855037953; expected the number of a block, below 2^64 bytes (hashed keys are no \
-                    addresses)";
+    let expected = "FILE: record 2: object 9223372036855037953; expected a block number, below 2^64 bytes (hashed keys are not addresses)";
     assert_eq!(crate::support::message_with(&options, &object), expected);
     let sectors = TraceOptions { object_bytes: Some(512), ..options.clone() };
     let (requests, _) = read(&file("sectors.oracleGeneral", &size), &sectors).unwrap();

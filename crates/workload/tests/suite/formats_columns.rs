@@ -3,7 +3,7 @@
 use crate::support::{file, message, options, read, request, sample};
 use HostOp::{Flush, Read, Write};
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{Layout, OnError, TimeUnit, Trace, TraceOptions};
+use flashraid_workload::{DeviceLayout, OnError, TimeUnit, Trace, TraceOptions};
 use std::fs;
 
 const MIB: u64 = 1 << 20;
@@ -428,7 +428,7 @@ fn devices_are_filtered_by_name_or_kept_apart() {
     assert_eq!((summary.filtered, summary.devices), (4, 2));
 
     let path = crate::support::in_repository("samples/formats/example.alibaba.csv");
-    let apart = read(&path, &TraceOptions { layout: Layout::Apart, ..TraceOptions::default() }).unwrap().0;
+    let apart = read(&path, &TraceOptions { layout: DeviceLayout::Apart, ..TraceOptions::default() }).unwrap().0;
     assert_eq!(apart[1], request(1000, Read, 524_288, 4096, 640));
     let filter = TraceOptions { device_filter: vec!["640".to_owned()], ..TraceOptions::default() };
     let alone: Vec<HostRequest> = read(&path, &filter).unwrap().0;
@@ -477,7 +477,7 @@ fn recognition_is_by_header_or_name() {
             (Ok(format), Ok(expected)) => assert_eq!(format, expected, "{name}"),
             (Err(error), Err(candidates)) => {
                 let end = format!(
-                    "{name}: its name fits several trace formats, and no header tells which (flashraid's own is ts_us,op,offset,size); expected --format {candidates}"
+                    "{name}: the file name matches several trace formats and there is no header (flashraid's is ts_us,op,offset,size); expected --format {candidates}"
                 );
                 assert!(error.ends_with(&end), "{error}");
             }

@@ -2,7 +2,7 @@
 
 use crate::support::{file, message, options, read, request, sample};
 use flashraid_vocabulary::HostOp::{Flush, Read, Trim, Write, WriteZeroes};
-use flashraid_workload::{BlockAction, Layout, OnError, Trace, TraceOptions};
+use flashraid_workload::{BlockAction, DeviceLayout, OnError, Trace, TraceOptions};
 
 #[test]
 fn blkparse_sample() {
@@ -162,7 +162,7 @@ fn fio_of_one_file_and_in_another_unit() {
     let (requests, summary) = read(&path, &only_b).unwrap();
     assert_eq!(requests, [request(1007, Write, 512, 512, 1)]);
     assert_eq!((summary.filtered, &summary.ignored[..]), (1, &[("sync_file_range actions", 1)][..]));
-    let apart = TraceOptions { layout: Layout::Apart, ..options("fio") };
+    let apart = TraceOptions { layout: DeviceLayout::Apart, ..options("fio") };
     assert_eq!(read(&path, &apart).unwrap().0[1], request(1_007_000, Write, 512, 512, 1));
 }
 
@@ -317,10 +317,10 @@ fn recognition_is_by_header_or_name() {
         let opened = Trace::open(&file(name, text.as_bytes()), &TraceOptions::default());
         match (opened.map(|trace| trace.format().name).map_err(|error| error.to_string()), expected) {
             (Ok(format), Ok(expected)) => assert_eq!(format, expected, "{name}"),
-            (Err(error), Err("")) => assert!(error.contains("neither its first line nor its name tells"), "{name}: {error}"),
+            (Err(error), Err("")) => assert!(error.contains("neither the first line nor the file name identifies"), "{name}: {error}"),
             (Err(error), Err(candidates)) => {
                 assert!(
-                    error.ends_with(&format!("its name fits several trace formats, and no header tells which (flashraid's own is ts_us,op,offset,size); expected --format {candidates}")),
+                    error.ends_with(&format!("the file name matches several trace formats and there is no header (flashraid's is ts_us,op,offset,size); expected --format {candidates}")),
                     "{name}: {error}"
                 );
             }

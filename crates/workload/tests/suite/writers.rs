@@ -3,7 +3,7 @@
 use crate::support::{options, read, request};
 use flashraid_vocabulary::HostOp::{Flush, Read, Trim, Write, WriteZeroes};
 use flashraid_vocabulary::HostRequest;
-use flashraid_workload::{Layout, TraceOptions, formats, write_trace};
+use flashraid_workload::{DeviceLayout, TraceOptions, formats, write_trace};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ fn every_kind(devices: &[u32], with_zeroes: bool) -> Vec<HostRequest> {
 
 fn assert_round_trip(format: &str, requests: &[HostRequest]) {
     let path = written(&format!("round-trip.{format}"), format, requests).unwrap();
-    let apart = TraceOptions { layout: Layout::Apart, ..options(format) };
+    let apart = TraceOptions { layout: DeviceLayout::Apart, ..options(format) };
     assert_eq!(read(&path, &apart).unwrap().0, requests, "{format}");
 }
 

@@ -6,8 +6,8 @@ use crate::{Flash, FlashFault, GcQuery};
 use flashraid_vocabulary::{MemberId, MemberPage, Ppn, Version};
 
 impl Flash {
-    /// Starts the merge that makes room for a page, unless one runs or what it takes is in use.
-    pub(crate) fn make_room_for(&mut self, Spot { domain, logical, offset }: Spot) {
+    /// Starts the merge that frees space for a page, unless one runs or what it takes is in use.
+    pub(crate) fn start_merge_for(&mut self, Spot { domain, logical, offset }: Spot) {
         let plane = self.domains[domain as usize].plane;
         if self.is_collecting(plane) {
             return;

@@ -1,6 +1,6 @@
 //! A merge from its start to its end, and its first phase: commits of the semivalid pages of what it is to erase.
 
-use crate::gc::state::{Gc, Merge, Stage};
+use crate::gc::state::{Gc, GcStage, Merge};
 use crate::mapping::blocks::NONE;
 use crate::mapping::space::NIL;
 use crate::{Flash, FlashFault, GcQuery};
@@ -71,7 +71,7 @@ impl Flash {
         let bases: u16 = blocks.iter().map(|block| self.blocks.blocks[self.blocks.index(plane, *block)].bases).sum();
         let Merge { begun, refused, released, asked, .. } = *self.merge(plane);
         if bases == 0 {
-            self.gc_runs[plane as usize].stage = Stage::Moving;
+            self.gc_runs[plane as usize].stage = GcStage::Moving;
             self.block_units(plane, true);
             return if begun { self.erase_next(plane) } else { self.start_copies(plane) };
         }
@@ -81,14 +81,14 @@ impl Flash {
                 return self.leave_merge(plane);
             }
             let state = &mut self.gc_runs[plane as usize];
-            (state.stage, state.uncommitted) = (Stage::Committing, 0);
+            (state.stage, state.uncommitted) = (GcStage::Committing, 0);
             return;
         }
         let now_ns = self.now_ns;
         let merge = self.merge_mut(plane);
         (merge.refused, merge.asked) = (false, Some((released, now_ns)));
         let state = &mut self.gc_runs[plane as usize];
-        (state.stage, state.uncommitted) = (Stage::Committing, bases);
+        (state.stage, state.uncommitted) = (GcStage::Committing, bases);
         for block in blocks.into_iter().rev() {
             let asked: Vec<_> = self.bases_in(plane, block).map(|slot| GcQuery::Semivalid(plane, self.address(slot))).collect();
             self.gc_queries.extend(asked.into_iter().rev());
@@ -111,7 +111,7 @@ impl Flash {
             return;
         }
         self.merge_mut(plane).released += 1;
-        if stage == Stage::Committing && uncommitted == 0 && self.merge(plane).begun {
+        if stage == GcStage::Committing && uncommitted == 0 && self.merge(plane).begun {
             self.merge_mut(plane).refused = false;
             self.commit_or_go_on(plane);
         }
@@ -122,7 +122,7 @@ impl Flash {
         self.merge_mut(plane).refused = true;
     }
 
-    /// The merge is put off: another one, or an operation that ends, may change what is in its way.
+    /// The merge is deferred: another one, or an operation that ends, may change what is in its way.
     #[cold]
     fn leave_merge(&mut self, plane: u32) {
         self.end_merge(plane);

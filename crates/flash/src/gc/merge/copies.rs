@@ -1,8 +1,8 @@
 //! The second phase of a merge: copies and erases.
 
-use crate::gc::state::{Merge, Stage};
-use crate::mapping::blocks::{NONE, State};
-use crate::nand::records::Work;
+use crate::gc::state::{GcStage, Merge};
+use crate::mapping::blocks::{BlockState, NONE};
+use crate::nand::records::WorkKind;
 use crate::{Flash, FlashFault, MergeKind};
 use flashraid_vocabulary::{Observer, Ppn, Version};
 
@@ -60,7 +60,7 @@ impl Flash {
     pub(crate) fn merge_page(&mut self, plane: u32) -> Ppn {
         if self.merge(plane).target == NONE {
             let Merge { logicals, current, .. } = self.merge(plane);
-            let target = self.open_block(plane, State::Data, logicals[*current]);
+            let target = self.open_block(plane, BlockState::Data, logicals[*current]);
             self.merge_mut(plane).target = target;
         }
         let Merge { target, offset, .. } = *self.merge(plane);
@@ -83,8 +83,8 @@ impl Flash {
         match self.next_copy(plane) {
             Some(from) => {
                 let state = &mut self.gc_runs[plane as usize];
-                (state.stage, state.moving) = (Stage::Moving, from.0);
-                let work = if self.settings.copyback { Work::CopyBack } else { Work::MoveRead };
+                (state.stage, state.moving) = (GcStage::Moving, from.0);
+                let work = if self.settings.copyback { WorkKind::CopyBack } else { WorkKind::MoveRead };
                 self.gc_work(plane, work, from.0);
             }
             None => {
@@ -115,7 +115,7 @@ impl Flash {
                 self.merge_mut(plane).erase.push((log, true));
             } else {
                 let index = self.blocks.index(plane, log);
-                self.blocks.blocks[index].state = State::Data;
+                self.blocks.blocks[index].state = BlockState::Data;
                 self.hybrid_mut().instances[domain].logs -= 1;
             }
         }
@@ -144,14 +144,14 @@ impl Flash {
             self.block_units(plane, false);
             return self.commit_or_go_on(plane);
         }
-        self.blocks.blocks[index].state = State::Victim;
+        self.blocks.blocks[index].state = BlockState::Victim;
         if self.blocks.blocks[index].reads > 0 && !self.makes(FlashFault::EraseUnderRead) {
-            self.gc_runs[plane as usize].stage = Stage::Reads;
+            self.gc_runs[plane as usize].stage = GcStage::Reads;
             self.block_units(plane, false);
             return;
         }
-        self.gc_runs[plane as usize].stage = Stage::Erasing;
-        self.gc_work(plane, Work::Erase, self.first_ppn(index).0);
+        self.gc_runs[plane as usize].stage = GcStage::Erasing;
+        self.gc_work(plane, WorkKind::Erase, self.first_ppn(index).0);
     }
 
     /// A block that was left over is erased.

@@ -8,7 +8,7 @@ use crate::mapping::space::NIL;
 use crate::nand::records::Record;
 
 impl Flash {
-    /// Nothing of the instance lives: what was promised in it is owed.
+    /// Nothing of the instance lives: what was reserved in it is owed.
     pub(crate) fn forget_instance(&mut self, domain: u32, plane: u32) {
         let Instance { member, position, sequential, .. } = self.hybrid().instances[domain as usize];
         let first = domain * self.hybrid().per_instance;
@@ -30,7 +30,7 @@ impl Flash {
     }
 
     /// Whether a program that is about to be queued has its page. One whose promise a failure broke gets another, or waits for it.
-    pub(crate) fn keeps_promise(&mut self, id: u32) -> bool {
+    pub(crate) fn keeps_reservation(&mut self, id: u32) -> bool {
         let spot = self.spot(self.records[id as usize].slot);
         if self.reserved_block(spot).is_some() {
             return true;

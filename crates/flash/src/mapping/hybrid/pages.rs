@@ -1,13 +1,13 @@
-//! Pages and blocks that programs and merges take: promised pages, and the list of log blocks.
+//! Pages and blocks that programs and merges take: reserved pages, and the list of log blocks.
 
 use super::Spot;
 use crate::Flash;
-use crate::mapping::blocks::{NONE, State};
+use crate::mapping::blocks::{BlockState, NONE};
 use crate::mapping::space::NIL;
 use flashraid_vocabulary::Ppn;
 
 impl Flash {
-    /// Takes the promised page of a slot, for a program that starts. It stays pending.
+    /// Takes the reserved page of a slot, for a program that starts. It stays pending.
     #[cold]
     pub(crate) fn take_reserved(&mut self, slot: u32) -> Ppn {
         let spot = self.spot(slot);
@@ -54,14 +54,14 @@ impl Flash {
     }
 
     pub(super) fn open_log(&mut self, domain: u32, owner: u32) -> u16 {
-        let log = self.open_block(self.domains[domain as usize].plane, State::Log, owner);
+        let log = self.open_block(self.domains[domain as usize].plane, BlockState::Log, owner);
         self.append_log(domain, log);
         self.hybrid_mut().instances[domain as usize].logs += 1;
         log
     }
 
     /// Takes an erased block.
-    pub(crate) fn open_block(&mut self, plane: u32, state: State, owner: u32) -> u16 {
+    pub(crate) fn open_block(&mut self, plane: u32, state: BlockState, owner: u32) -> u16 {
         let block = self.blocks.take_free(plane, state);
         let index = self.blocks.index(plane, block);
         let hybrid = self.hybrid_mut();
@@ -100,7 +100,7 @@ impl Flash {
     #[cold]
     pub(crate) fn page_settled(&mut self, slot: u32, ppn: Ppn) {
         // What a failure took was forgotten with its plane.
-        if self.blocks.blocks[self.block_of(ppn)].state != State::Retired {
+        if self.blocks.blocks[self.block_of(ppn)].state != BlockState::Retired {
             self.less_active(self.spot(slot));
         }
     }

@@ -2,12 +2,12 @@
 
 use super::{Hybrid, Instance, Logical, Spot};
 use crate::Flash;
-use crate::mapping::blocks::{NONE, State};
+use crate::mapping::blocks::{BlockState, NONE};
 use flashraid_vocabulary::{LocalPage, MemberId, MemberPage};
 
 /// Where a page may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Destination {
     /// To its offset in its data block, or in the sequential log block.
     Offset(u16),
     /// To its offset in a new data block.
@@ -67,7 +67,7 @@ impl Flash {
     // ---- reservations ----
 
     /// Where a page may go now.
-    fn place_for(&self, Spot { domain, logical, offset }: Spot) -> Option<Place> {
+    fn place_for(&self, Spot { domain, logical, offset }: Spot) -> Option<Destination> {
         let hybrid = self.hybrid();
         let Logical { data, log, reserved_log, merging, .. } = hybrid.logical[logical as usize];
         let instance = &hybrid.instances[domain as usize];
@@ -78,30 +78,30 @@ impl Flash {
             return None;
         }
         if data == NONE {
-            return Some(Place::NewData);
+            return Some(Destination::NewData);
         }
         if !hybrid.is_taken(index(data), offset) {
-            return Some(Place::Offset(data));
+            return Some(Destination::Offset(data));
         }
         if !hybrid.shared {
             return match log {
-                NONE if instance.logs < hybrid.most_logs => Some(Place::NewLog),
+                NONE if instance.logs < hybrid.most_logs => Some(Destination::NewLog),
                 NONE => None,
-                log => (u32::from(reserved_log) < left(log)).then_some(Place::Log),
+                log => (u32::from(reserved_log) < left(log)).then_some(Destination::Log),
             };
         }
         let sequential = instance.sequential;
         if offset == 0 {
             // The former one may still have to be erased.
-            return (sequential == NONE && !self.is_collecting(plane)).then_some(Place::NewSequential);
+            return (sequential == NONE && !self.is_collecting(plane)).then_some(Destination::NewSequential);
         }
         if sequential != NONE && hybrid.owner[index(sequential)] == logical && instance.sequential_next == offset {
-            return Some(Place::Offset(sequential));
+            return Some(Destination::Offset(sequential));
         }
         let open = if instance.newest == NONE { 0 } else { left(instance.newest) };
         let erased = hybrid.most_logs.saturating_sub(instance.logs + u32::from(sequential == NONE));
         let room = open + erased * self.pages_per_block;
-        (room > instance.reserved_random).then_some(Place::Log)
+        (room > instance.reserved_random).then_some(Destination::Log)
     }
 
     #[cold]
@@ -113,29 +113,29 @@ impl Flash {
         }
         let Some(place) = self.place_for(spot) else {
             self.hybrid_mut().instances[domain as usize].starved = true;
-            self.make_room_for(spot);
+            self.start_merge_for(spot);
             return false;
         };
         let plane = self.domains[domain as usize].plane;
         let block = match place {
-            Place::Offset(block) => block,
-            Place::NewData => {
-                let data = self.open_block(plane, State::Data, logical);
+            Destination::Offset(block) => block,
+            Destination::NewData => {
+                let data = self.open_block(plane, BlockState::Data, logical);
                 self.hybrid_mut().logical[logical as usize].data = data;
                 data
             }
-            Place::NewSequential => {
-                let block = self.open_block(plane, State::Log, logical);
+            Destination::NewSequential => {
+                let block = self.open_block(plane, BlockState::Log, logical);
                 let instance = &mut self.hybrid_mut().instances[domain as usize];
                 (instance.sequential, instance.sequential_next, instance.logs) = (block, 0, instance.logs + 1);
                 block
             }
-            Place::NewLog => {
+            Destination::NewLog => {
                 let log = self.open_log(domain, logical);
                 self.hybrid_mut().logical[logical as usize].log = log;
                 NONE
             }
-            Place::Log => NONE,
+            Destination::Log => NONE,
         };
         let index = self.blocks.index(plane, block);
         let hybrid = self.hybrid.as_mut().expect("a device with log blocks");
@@ -153,7 +153,7 @@ impl Flash {
         true
     }
 
-    /// The block at an offset of which a page is promised.
+    /// The block at an offset of which a page is reserved.
     pub(super) fn reserved_block(&self, Spot { domain, logical, offset }: Spot) -> Option<u16> {
         let hybrid = self.hybrid();
         let plane = self.domains[domain as usize].plane;
@@ -164,8 +164,8 @@ impl Flash {
         })
     }
 
-    /// A promise will not be used.
-    pub(crate) fn break_reservation(&mut self, slot: u32) {
+    /// A reservation will not be used.
+    pub(crate) fn cancel_reservation(&mut self, slot: u32) {
         let spot = self.spot(slot);
         let (plane, block) = (self.domains[spot.domain as usize].plane, self.reserved_block(spot));
         let index = block.map(|block| self.blocks.index(plane, block));

@@ -12,11 +12,11 @@ pub(crate) struct Logical {
     pub(crate) data: u16,
     /// Under BAST its log block, if it has one.
     pub(crate) log: u16,
-    /// Pages of log blocks promised and not taken.
+    /// Pages of log blocks reserved and not taken.
     pub(crate) reserved_log: u16,
     /// Promises that were made before a failure took the plane: their pages are still to be found.
     pub(super) unbacked: u16,
-    /// Pages promised, and programmed pages whose operation has not ended.
+    /// Pages reserved, and programmed pages whose operation has not ended.
     pub(crate) active: u16,
     /// A merge runs: no page of it is given out.
     pub(crate) merging: bool,
@@ -39,7 +39,7 @@ pub(crate) struct Instance {
     pub(crate) sequential: u16,
     /// FAST: the offset that would continue its sequence.
     pub(super) sequential_next: u16,
-    /// FAST: pages promised and not taken in the other log blocks.
+    /// FAST: pages reserved and not taken in the other log blocks.
     pub(super) reserved_random: u32,
     /// Somebody waits for a page.
     pub(crate) starved: bool,
@@ -82,7 +82,7 @@ pub(crate) struct Hybrid {
     pub(crate) per_instance: u32,
     pub(crate) logical: Vec<Logical>,
     pub(crate) instances: Vec<Instance>,
-    /// Offsets of data blocks and of sequential log blocks that are programmed or promised, as bits, and those that are promised alone.
+    /// Offsets of data blocks and of sequential log blocks that are programmed or reserved, as bits, and those that are reserved alone.
     pub(crate) taken: Vec<u64>,
     pub(super) reserved: Vec<u64>,
     pub(crate) words: usize,

@@ -20,7 +20,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         wave: &mut Wave,
     ) -> Step {
         let row = &stripe.row;
-        if outcomes.unplaced != 0 {
+        if outcomes.unallocated != 0 {
             // The stripe goes without a parity, unless something that is lost needs one. GC can do otherwise.
             let goes_without = stripe.lost.current == 0 && operation.commit != CommitCause::Gc;
             return if goes_without { Step::Done } else { Step::Failed(Failure::NoSpace) };
@@ -50,7 +50,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         let counted = if is_widened { &mut self.counts.widened } else { &mut self.counts.commits[operation.commit as usize] };
         counted.count(operation.reads);
         if is_widened {
-            wave.changes.push(Change::Delay(row.parity(), sources));
+            wave.changes.push(Change::Defer(row.parity(), sources));
             self.release_bases(operation, row, wave);
             self.set_next(operation, stripe.all(), 0);
             return Step::Done;

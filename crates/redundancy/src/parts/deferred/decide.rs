@@ -6,7 +6,7 @@ use crate::stripe_map::{Row, StripeMap};
 use crate::{Decisions, Operation, OperationKind};
 
 impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
-    /// Counts an update of a stripe, and makes room for its entry. Returns the operation that it requires.
+    /// Counts an update of a stripe, and frees space for its entry. Returns the operation that it requires.
     fn decide_update(&mut self, update: Update, decisions: &mut Decisions) -> Option<u16> {
         self.counts.hits += u64::from(update.is_hit);
         self.counts.misses += u64::from(!update.is_hit);

@@ -41,7 +41,7 @@ pub const PARITY_CACHE_BYTES: Parameter = Parameter {
     needs: None,
     only_in_gc: false,
     draws: Draws::Pages(&[1, 2, 3, 5, 8]),
-    about: "NVRAM for delayed parities, in bytes: one page for each stripe whose parity is delayed; the rest of an entry is neglected.",
+    about: "Size of the parity cache in NVRAM: one page for each stripe whose parity is deferred. Metadata of an entry are not counted.",
 };
 
 /// Members beyond which the reads of one operation, two versions of each strip, would not fit one wave.
@@ -93,7 +93,7 @@ struct Durable {
     making: u32,
 }
 
-/// Stripes with rotating parity that NVRAM delays.
+/// Stripes with rotating parity whose updates NVRAM defers.
 #[derive(Clone, Debug)]
 pub struct DeferredParity<M, R> {
     /// Everything that RAID-5 does.
@@ -112,7 +112,7 @@ pub struct DeferredParity<M, R> {
 pub fn entries(build: &Build, stripes: u32) -> Result<u32, ParameterError> {
     let bytes = build.whole(&PARITY_CACHE_BYTES)?;
     if bytes < build.page_bytes {
-        let text = format!("{} = {bytes}: the smallest that holds a parity is {}, one page", PARITY_CACHE_BYTES.name, build.page_bytes);
+        let text = format!("{} = {bytes}: allowed is at least {}, one page", PARITY_CACHE_BYTES.name, build.page_bytes);
         return Err(ParameterError(text));
     }
     Ok((bytes / build.page_bytes).min(stripes))

@@ -52,7 +52,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
     }
 
     /// NVRAM holds the next parity of a change of `changed` when the operation ends.
-    fn delay(&mut self, operation: &Operation, stripe: &Stripe<M::Row>, changed: u64, next: &Next, view: &dyn View, wave: &mut Wave) {
+    fn defer(&mut self, operation: &Operation, stripe: &Stripe<M::Row>, changed: u64, next: &Next, view: &dyn View, wave: &mut Wave) {
         if operation.method == Method::None {
             wave.changes.push(Change::Lose(stripe.row.parity()));
             return self.release(operation, stripe, wave);
@@ -61,7 +61,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         let host = if operation.kind == OperationKind::Write { changed } else { 0 };
         // What only serves as old content comes last.
         let reads = bits::lowest(u32::from(operation.reads - operation.update_reads));
-        wave.changes.push(Change::Delay(stripe.row.parity(), Sources { host, reads, deferred: next.sum.deferred }));
+        wave.changes.push(Change::Defer(stripe.row.parity(), Sources { host, reads, deferred: next.sum.deferred }));
         let mut bases = u64::from(self.durable(operation.stripe).bases);
         if next.keeps_bases {
             bases |= self.raid.written(&stripe.row, changed & !stripe.dirty, view);
@@ -83,8 +83,8 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         if Self::has_space_for_parity(operation, &stripe.row) {
             return self.fill_stripe(operation, stripe, view, wave);
         }
-        if outcomes.unplaced != 0 {
-            return self.end_without(operation, outcomes.unplaced, stripe);
+        if outcomes.unallocated != 0 {
+            return self.end_without(operation, outcomes.unallocated, stripe);
         }
         let changed = operation.strips;
         let merged = self.raid.merged(operation, &stripe.row, view);
@@ -103,7 +103,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
                 return waits_for_reads(operation, wave);
             }
         }
-        self.delay(operation, stripe, changed, &next, view, wave);
+        self.defer(operation, stripe, changed, &next, view, wave);
         self.raid.push_data_programs(operation, merged, &stripe.row, wave);
         // Only what was written when this was planned: a page of zeroes that appears until it ends is no base.
         let bases = self.durable(operation.stripe).next_bases;
@@ -120,9 +120,9 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         self.raid.plan(operation, Outcomes::default(), stripe, |_| Method::FullStripe, view, wave)
     }
 
-    /// How a write ends some of whose programs found no place: without them, if what NVRAM holds then, and the parity, make up for them; else it fails.
-    fn end_without(&self, operation: &Operation, unplaced: u64, stripe: &Stripe<M::Row>) -> Step {
-        let missing = bits::of(Bits(operation.strips).filter(|strip| unplaced & stripe.row.members(1 << strip) != 0));
+    /// How a write ends some of whose programs could not be allocated: without them, if what NVRAM holds then, and the parity, make up for them; else it fails.
+    fn end_without(&self, operation: &Operation, unallocated: u64, stripe: &Stripe<M::Row>) -> Step {
+        let missing = bits::of(Bits(operation.strips).filter(|strip| unallocated & stripe.row.members(1 << strip) != 0));
         let Durable { next_associated, next_bases, .. } = self.stripes[operation.stripe.0 as usize];
         let lost = Losses {
             current: stripe.lost.current & !operation.strips | missing,
@@ -144,7 +144,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
     ) -> Step {
         let row = &stripe.row;
         let dropped = self.raid.written(row, operation.strips, view);
-        if outcomes.unplaced != 0 {
+        if outcomes.unallocated != 0 {
             // The parity alone is missing.
             return if stripe.lost.current & !dropped == 0 { Step::Done } else { Step::Failed(Failure::NoSpace) };
         }
@@ -173,7 +173,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
                 return waits_for_reads(operation, wave);
             }
         }
-        self.delay(operation, stripe, planned, &next, view, wave);
+        self.defer(operation, stripe, planned, &next, view, wave);
         // What the parity on flash covers stays.
         let retired = if next.keeps_bases { planned & !stripe.dirty } else { 0 };
         wave.changes.extend(Bits(retired).map(|strip| Change::Retire(row.data(strip))));

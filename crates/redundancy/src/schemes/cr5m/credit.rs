@@ -1,14 +1,14 @@
-//! Which channels take another mirrored write: the limit of SPEC 1.4, and the room for its base and its copy (pin credit, SPEC 1.6).
+//! Which channels take another mirrored write: the limit of SPEC 1.4, and the space for its base and its copy (pin credit, SPEC 1.6).
 
 use crate::parts::bits::Bits;
 use flashraid_vocabulary::{MemberId, StripeId, View};
 
 /// What is counted for each channel (SPEC 1.2).
 #[derive(Clone, Copy, Debug, Default)]
-struct Channel {
+struct ChannelCredit {
     /// MWNo: mirrored writes that have ended.
     mirrored_writes: u64,
-    /// Mirrored writes under way. Each counts for MWNo, and as a base and a copy, until the flash counts these.
+    /// Mirrored writes in progress. Each counts for MWNo, and as a base and a copy, until the flash counts these.
     booked: u32,
     /// Host-caused programs on data chips, parity included.
     programs: u64,
@@ -33,15 +33,15 @@ pub struct Limits {
 #[derive(Clone, Debug)]
 pub struct Credit {
     limits: Limits,
-    channels: Vec<Channel>,
-    /// Channels to be relieved by a consolidation that is not under way yet.
+    channels: Vec<ChannelCredit>,
+    /// Channels to be relieved by a consolidation that is not in progress yet.
     wanting: u64,
 }
 
 impl Credit {
     /// Nothing was written on any of so many channels.
     pub fn new(limits: Limits, channels: u16) -> Self {
-        Self { limits, channels: vec![Channel::default(); usize::from(channels)], wanting: 0 }
+        Self { limits, channels: vec![ChannelCredit::default(); usize::from(channels)], wanting: 0 }
     }
 
     /// Number of channels.
@@ -50,7 +50,7 @@ impl Credit {
     }
 
     #[inline]
-    fn each(&mut self, channels: u64, act: impl Fn(&mut Channel)) {
+    fn each(&mut self, channels: u64, act: impl Fn(&mut ChannelCredit)) {
         Bits(channels).for_each(|number| act(&mut self.channels[number as usize]));
     }
 
@@ -74,13 +74,13 @@ impl Credit {
     }
 
     /// MWNo <= mw_limit x programs / data chips, exactly (SPEC 1.10 ruling 4).
-    fn is_within_limit(&self, channel: &Channel) -> bool {
+    fn is_within_limit(&self, channel: &ChannelCredit) -> bool {
         let Limits { limit_thousandths, data_chips, .. } = self.limits;
         let mirrored_writes = channel.mirrored_writes + u64::from(channel.booked);
         limit_thousandths > 0 && mirrored_writes * data_chips * 1000 <= limit_thousandths * channel.programs
     }
 
-    /// A mirrored write is under way on each of `channels`.
+    /// A mirrored write is in flight on each of `channels`.
     #[inline]
     pub fn book(&mut self, channels: u64) {
         self.each(channels, |channel| channel.booked += 1);
@@ -130,7 +130,7 @@ impl Credit {
         Some(MemberId(number as u16))
     }
 
-    /// The stripe is consolidated to relieve this channel. Returns whether that is not under way yet, for another channel's sake.
+    /// The stripe is consolidated to relieve this channel. Returns whether that is not in progress yet, for another channel's sake.
     pub fn consolidate(&mut self, member: MemberId, stripe: StripeId) -> bool {
         let is_under_way = self.channels.iter().any(|channel| channel.consolidating == Some(stripe));
         self.channels[usize::from(member.0)].consolidating = Some(stripe);

@@ -1,8 +1,8 @@
-//! What the list of schemes says of CR5M, its parameters, and how it is built.
+//! The registry entry of CR5M, its parameters, and its construction.
 
 use super::credit::{Credit, Limits};
 use super::recency::MirroredStripes;
-use super::{Cr5m, Rule};
+use super::{Cr5m, ParityRule};
 use crate::parts::raid::Raid;
 use crate::parts::update::UpdateRule;
 use crate::stripe_map::StripeMap;
@@ -13,8 +13,8 @@ use crate::{Build, Draws, Entry, Members, Parameter, ParameterError, Protects, R
 pub const ENTRY: Entry = Entry {
     name: "cr5m",
     title: "CR5M (channel RAID-5 with mirroring)",
-    about: "RAID-5 across channels whose small writes go twice to flash, once to a mirror chip, and put the parity off. Costs one \
-            member's capacity, one chip a channel, and flash for the versions that the parity still covers.",
+    about: "RAID-5 across channels that mirrors small writes: it programs the data twice, once on a mirror chip, and defers the parity. Overhead: \
+            one member's capacity, one chip per channel, and flash for the old versions that the parity still covers.",
     protects: Protects::Chip,
     has_window: false,
     redundancy: Redundancy::Parity,
@@ -37,8 +37,8 @@ const MW_LIMIT: Parameter = Parameter {
     needs: None,
     only_in_gc: false,
     draws: Draws::OneOf(&["1000", "1000", "1.1", "3", "0"]),
-    about: "Mirrored writes of a channel are allowed while they are at most this many times the mean number of host-caused programs \
-            of its data chips; 0 is CR5.",
+    about: "Limit of mirrored writes on a channel, as a multiple of the mean number of host-caused programs on its data chips; 0 allows none \
+            (CR5).",
 };
 
 const CONSOLIDATE: Parameter = Parameter {
@@ -48,11 +48,11 @@ const CONSOLIDATE: Parameter = Parameter {
     needs: Some(("mw_limit above 0", |build| build.thousandths(&MW_LIMIT) != Ok(0))),
     only_in_gc: false,
     draws: Draws::Words,
-    about: "When a write recomputes the parity of a mirrored stripe on its own account: if it changes the last strips that are not \
+    about: "When a write consolidates a mirrored stripe, that is recomputes its parity: if it changes the last strips that are not \
             mirrored, or never.",
 };
 
-/// Members beyond which the programs of a mirrored write, two a strip, would not fit one wave.
+/// With more members, the programs of a mirrored write, two for each strip, would not fit in one wave.
 const MOST_MEMBERS: u16 = 32;
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
@@ -63,13 +63,13 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
 pub fn over(map: impl StripeMap, build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     debug_assert!(build.members <= MOST_MEMBERS);
     if build.copies_held == 0 {
-        return Err(ParameterError(format!("{} needs mirror chips with room for a copy; the device has none", ENTRY.name)));
+        return Err(ParameterError(format!("{} needs mirror chips with space for at least one copy; the device has none", ENTRY.name)));
     }
-    let rule = Rule { update: UpdateRule::from_build(build)?, consolidates_last_strip: build.choice(&CONSOLIDATE)? == "last_strip" };
+    let rule = ParityRule { update: UpdateRule::from_build(build)?, consolidates_last_strip: build.choice(&CONSOLIDATE)? == "last_strip" };
     let limits = Limits {
         limit_thousandths: u64::from(build.thousandths(&MW_LIMIT)?),
         data_chips: u64::from(build.data_chips),
-        // Members that do not even hold their own pages are refused for that.
+        // Members that cannot hold their own pages are refused elsewhere.
         most_bases: build.pages_held.saturating_sub(build.pages_per_member),
         most_copies: build.copies_held,
     };

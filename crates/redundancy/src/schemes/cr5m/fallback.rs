@@ -34,12 +34,12 @@ impl<M: StripeMap> Cr5m<M> {
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
-        if outcomes.unplaced_copies == 0 {
+        if outcomes.unallocated_copies == 0 {
             return Step::Done;
         }
         self.credit.cancel(stripe.row.members(operation.strips));
         self.raid.retract_mirrored();
-        if outcomes.unplaced != 0 {
+        if outcomes.unallocated != 0 {
             return Step::Failed(Failure::NoSpace);
         }
         for (strip, page) in Bits(operation.strips).map(|strip| (strip, stripe.row.data(strip))) {
@@ -47,7 +47,7 @@ impl<M: StripeMap> Cr5m<M> {
             // The programs come before the changes: a strip that was written has a base then, and one that found a place a copy.
             let has_base = view.is_written(page, if is_mirrored { Version::Base } else { Version::Current });
             wave.changes.extend(has_base.then_some(Change::ReleaseBase(page)));
-            let has_copy = is_mirrored || outcomes.unplaced_copies >> page.member.0 & 1 == 0;
+            let has_copy = is_mirrored || outcomes.unallocated_copies >> page.member.0 & 1 == 0;
             wave.changes.extend(has_copy.then_some(Change::ReleaseCopy(page)));
         }
         operation.step = UNMIRRORED;

@@ -2,15 +2,15 @@
 //!
 //! Idea: RAID-5 across the channels of one SSD, and on each channel a mirror chip that no user sees. A small write puts the new version
 //! of a strip on a data chip and on its channel's mirror chip at once, and leaves the parity alone: the copy guards the new version,
-//! while the superseded version stays on flash as the *base*, which the parity goes on covering for the sake of the other strips. That
-//! saves the pre-reads and the parity program, until the last unmirrored strip of the stripe changes and the parity is made anew. A
-//! write falls back on RAID-5 if a mirror chip that it needs is busy or has had more than its share of writes. The overhead is a chip a
-//! channel, and flash for the bases.
+//! while the superseded version stays on flash as the *base*, which the parity still covers to protect the other strips. This
+//! saves the pre-reads and the parity program, until the last unmirrored strip of the stripe changes and the parity is recomputed. A
+//! write falls back on RAID-5 if a mirror chip that it needs is busy or has had more than its share of writes. The overhead is one chip
+//! per channel, and flash for the bases.
 //! Paper: W. Pan, T. Xie, "A Mirroring-Assisted Channel-RAID5 SSD for Mobile Applications", ACM Transactions on Embedded Computing
 //! Systems 17(4), article 75, 2018: section 3.1, Algorithm 1. Rules: SPEC 1.4 (writes), 1.5 (reads), 1.6 (pin credit, pressure), 1.10.
 //! The paper's tables: PPN is the current version, EPPN the base, MPPN the copy, and "MA is set" a bit of `dirty`: a mirrored strip is a dirty one
 //! with a copy as its guard. What follows from that is shared: reads and recovery (1.5, `parts::stripe`), RAID-5's updates (`parts::raid`), and the
-//! table of MCR (1.7, `parts::repair`). Here is when a write is mirrored, and what becomes of the stripe.
+//! table of MCR (1.7, `parts::repair`). This file decides when a write is mirrored or consolidates its stripe.
 //!
 //! Departures, all from what the paper leaves open (SPEC 1.10): the last unmirrored strip consolidates (`consolidate`); a refused write
 //! of a mirrored stripe reads bases in RMW and current versions in RCW; TRIM. Beyond SPEC:
@@ -18,10 +18,10 @@
 //!   before that read, and again when the programs are to start. If the second look refuses, RAID-5's reads follow, even if one of
 //!   them repeats an update read.
 //! - The slack of 1.6 is contained in `Build::pages_held`, which leaves two blocks out.
-//! - Pressure means that credit alone stood in the way: an MW refused by its limit or by a busy mirror chip consolidates nothing.
+//! - Pressure means that only the lack of credit prevented a mirrored write: one refused by its limit or by a busy mirror chip consolidates nothing.
 //! - The fill leaves every stripe plain, one that is cut off by the end of the space too.
 //! - After the death of a data chip without a spare SPEC 1.7 repairs nothing; here its strips go to the other data chips of the channel as far
-//!   as these have room, as 0.6 has it for writes.
+//!   as these have space, as 0.6 has it for writes.
 //! - A stripe with a lost page that would be the next to be consolidated is not passed over for another one (1.6): its channel waits for the repair.
 
 mod credit;
@@ -45,24 +45,24 @@ use recency::MirroredStripes;
 
 /// How the parity of a stripe is brought up to date.
 #[derive(Clone, Copy, Debug)]
-struct Rule {
+struct ParityRule {
     update: UpdateRule,
     consolidates_last_strip: bool,
 }
 
-impl Rule {
-    /// Whether a change of `changed` leaves no strip unmirrored, and so makes the parity anew (SPEC 1.10 ruling 2).
+impl ParityRule {
+    /// Whether a change of `changed` leaves no strip unmirrored, and so recomputes the parity (SPEC 1.10 ruling 2).
     fn consolidates<R: Row>(&self, changed: u64, stripe: &Stripe<R>) -> bool {
         self.consolidates_last_strip && changed & !stripe.dirty != 0 && changed | stripe.dirty == stripe.all()
     }
 
-    /// Whether a write of `changed` may put the parity off.
-    fn may_put_off<R: Row>(&self, changed: u64, stripe: &Stripe<R>) -> bool {
+    /// Whether a write of `changed` may defer the parity.
+    fn may_defer<R: Row>(&self, changed: u64, stripe: &Stripe<R>) -> bool {
         changed != stripe.all() && !self.consolidates(changed, stripe)
     }
 
-    /// The method for a change of `changed` that does not put the parity off. If a base is lost the parity is of no use to the other
-    /// strips, and is made anew (SPEC 1.7).
+    /// The method for a change of `changed` that does not defer the parity. If a base is lost the parity is of no use to the other
+    /// strips, and is recomputed (SPEC 1.7).
     fn method<R: Row>(&self, changed: u64, stripe: &Stripe<R>) -> Method {
         match self.update.method(changed.count_ones(), stripe.row.width()) {
             Method::Rmw if stripe.lost.base != 0 || self.consolidates(changed, stripe) => Method::Rcw,
@@ -76,7 +76,7 @@ impl Rule {
 struct Cr5m<M> {
     /// Everything that a channel-level RAID-5 does.
     raid: Raid<M>,
-    rule: Rule,
+    rule: ParityRule,
     /// Of each channel.
     data_chips: u64,
     /// Of each channel.
@@ -98,16 +98,16 @@ impl<M: StripeMap> Cr5m<M> {
     }
 
     fn write(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) -> Step {
-        if outcomes.unplaced | outcomes.unplaced_copies != 0 {
+        if outcomes.unallocated | outcomes.unallocated_copies != 0 {
             return match operation.method {
                 Method::Mirrored => self.unmirror(operation, outcomes, stripe, view, wave),
                 // Its data are programmed, and lost again, before there is a parity that could hold them.
                 _ if operation.step == UNMIRRORED => Step::Failed(Failure::NoSpace),
-                _ => end_without(operation, outcomes.unplaced, stripe),
+                _ => end_without(operation, outcomes.unallocated, stripe),
             };
         }
         let puts_off = match operation.method {
-            Method::None => operation.step == 0 && self.rule.may_put_off(operation.strips, stripe),
+            Method::None => operation.step == 0 && self.rule.may_defer(operation.strips, stripe),
             method => method == Method::Mirrored,
         };
         if puts_off && leaves_all_protected(operation.strips, stripe) && self.credit.admits(stripe.row.members(operation.strips), view) {
@@ -133,8 +133,8 @@ impl<M: StripeMap> Cr5m<M> {
     }
 
     fn trim(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) -> Step {
-        if outcomes.unplaced != 0 {
-            return end_without(operation, outcomes.unplaced, stripe);
+        if outcomes.unallocated != 0 {
+            return end_without(operation, outcomes.unallocated, stripe);
         }
         let step = self.update(operation, stripe, view, wave);
         if matches!(step, Step::Last | Step::Done) {
@@ -197,7 +197,7 @@ impl<M: StripeMap> Cr5m<M> {
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
-        if outcomes.unplaced != 0 {
+        if outcomes.unallocated != 0 {
             return Step::Failed(Failure::NoSpace);
         }
         // A write has done it meanwhile, or a failure leaves it to a repair.

@@ -42,7 +42,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.tell_watchers();
     }
 
-    /// NVRAM has lost all delayed parities. Operations that hold their stripe, and may have read or planned with one of them, start anew.
+    /// NVRAM has lost all deferred parities. Operations that hold their stripe, and may have read or planned with one of them, start anew.
     fn lose_parity_cache(&mut self) {
         let mut changes = Vec::new();
         self.scheme.parity_cache_lost(&self.media, &mut changes);
@@ -91,7 +91,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.media.lost_versions()
     }
 
-    /// Host pages that nothing brings back, as things are now: lost, beyond what the scheme can recover, and not written anew as a whole since, which the
+    /// Host pages that nothing rebuilds, as things are now: lost, beyond what the scheme can recover, and not written anew as a whole since, which the
     /// data buffer may still have; or gone on their way to flash.
     pub fn lost_pages(&self) -> impl Iterator<Item = Lpn> {
         let lost = |address, version| self.media.is_lost(address, version);
@@ -115,7 +115,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.failures.exhausted[domain as usize] = false;
     }
 
-    /// Nothing is under way. Returns whether somebody goes on who waited for pages that failures have taken.
+    /// Nothing is in flight. Returns whether somebody goes on who waited for pages that failures have taken.
     #[cold]
     pub(in crate::engine) fn goes_on_without_space(&mut self) -> bool {
         if !self.media.has_failures() {

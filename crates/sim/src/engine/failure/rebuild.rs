@@ -18,12 +18,12 @@ impl<C: Content, M: Media> Engine<C, M> {
         let options = self.failures.options?;
         let stripes = self.scheme.stripes();
         #[cfg(feature = "mutants")]
-        let stripes = stripes - u32::from(self.has_fault(crate::mutants::Fault::SkipLastStripe));
+        let stripes = stripes - u32::from(self.has_fault(crate::mutants::EngineFault::SkipLastStripe));
         let rebuild = self.failures.rebuild.get_or_insert_with(|| Box::new(Rebuild::new(options.order, options.window, stripes)));
         Some(rebuild)
     }
 
-    /// Starts the rebuild of what failed now, and took so many versions; one that runs goes round again.
+    /// Starts the rebuild of what failed now, and took so many versions; one that runs starts over.
     pub(super) fn start_rebuild(&mut self, now_ns: u64, fault: Fault, lost: u64) {
         let Some(rebuild) = self.rebuild() else { return };
         rebuild.failed();
@@ -61,7 +61,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             let operation = rebuild.next(&*self.scheme, &self.media);
             #[cfg(feature = "mutants")]
             let operation = {
-                if self.has_fault(crate::mutants::Fault::EndRebuildEarly) && rebuild.progress() >= 0.5 {
+                if self.has_fault(crate::mutants::EngineFault::EndRebuildEarly) && rebuild.progress() >= 0.5 {
                     self.failures.rebuild = Some(rebuild);
                     return self.rebuilt();
                 }
@@ -86,7 +86,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         panic!("at {} ns the rebuild starts repairs without end", self.now_ns());
     }
 
-    /// The rebuild found nothing left to do, and nothing waits for room.
+    /// The rebuild found nothing left to do, and nothing waits for space.
     fn rebuilt(&mut self) {
         if self.failures.records.last().is_none_or(|record| record.ended_ns.is_some()) {
             return;

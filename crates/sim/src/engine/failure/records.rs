@@ -24,7 +24,7 @@ pub struct RebuildOptions {
 pub struct RebuildRecord {
     /// What failed, and when.
     pub faults: Vec<(u64, Fault)>,
-    /// When it came to its end: nothing was left that it could bring back.
+    /// When it came to its end: nothing was left that it could rebuild.
     pub ended_ns: Option<u64>,
     /// The same, if everything was as redundant as before then.
     pub finished_ns: Option<u64>,
@@ -47,7 +47,7 @@ pub struct FaultRecord {
     pub fault: Fault,
     /// Whether spare chips took the place of all the chips that it took.
     pub is_replaced: bool,
-    /// Host pages that nothing can bring back since then.
+    /// Host pages that nothing can rebuild since then.
     pub pages_lost: u64,
 }
 
@@ -73,7 +73,7 @@ pub(in crate::engine) struct Failures {
     /// Reads that wait, by member.
     pub(super) fetches: Vec<VecDeque<Fetch>>,
     pub(super) waiting: u64,
-    /// Members (bits) whose read is under way, and its operation.
+    /// Members (bits) whose read is in flight, and its operation.
     pub(super) fetching: Vec<u32>,
 }
 

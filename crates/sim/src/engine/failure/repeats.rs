@@ -11,7 +11,7 @@ use flashraid_vocabulary::{Action, Cause, Delivery, PageOperation, Version, Wave
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// A page operation that cannot even be submitted: a read of what is lost, or of a base that is gone since it was planned;
-    /// a program without a page, or whose domain has died since its page was promised. Returns whether it is one.
+    /// a program without a page, or whose domain has died since its page was reserved. Returns whether it is one.
     pub(in crate::engine) fn fails_at_once(&mut self, id: u32, page_operation: &PageOperation) -> bool {
         let PageOperation { address, version, action, .. } = *page_operation;
         let bit = 1u64 << address.member.0;
@@ -35,8 +35,8 @@ impl<C: Content, M: Media> Engine<C, M> {
                     *reserved &= !bit;
                     self.media.release(address, version);
                 }
-                let record = self.media.unplaced(page_operation, id);
-                self.is_unplaced(id, record);
+                let record = self.media.unallocated(page_operation, id);
+                self.is_unallocated(id, record);
                 true
             }
         }
@@ -81,7 +81,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                     Some(_) => self.statistics.warmup_programs[about.cause as usize] -= 1,
                     None => {}
                 }
-                self.is_unplaced(id, record);
+                self.is_unallocated(id, record);
             }
         }
     }
@@ -89,7 +89,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Repeats a program whose page is gone.
     fn program_again(&mut self, id: u32, record: u32) {
         #[cfg(feature = "mutants")]
-        if self.has_fault(crate::mutants::Fault::ForgetRetry) {
+        if self.has_fault(crate::mutants::EngineFault::ForgetRetry) {
             let former = std::mem::replace(&mut self.slots[id as usize].programs, record);
             *self.media.next_in_list(record) = former;
             return;
@@ -107,20 +107,20 @@ impl<C: Content, M: Media> Engine<C, M> {
             slot.outstanding += 1;
             slot.waits += u8::from(about.host_waits);
         } else {
-            self.is_unplaced(id, record);
+            self.is_unallocated(id, record);
         }
     }
 
-    /// The program `record` finds no page.
-    fn is_unplaced(&mut self, id: u32, record: u32) {
+    /// The program `record` gets no page.
+    fn is_unallocated(&mut self, id: u32, record: u32) {
         let Program { page, version, .. } = self.media.program(record);
         let slot = &mut self.slots[id as usize];
         slot.has_error = true;
         if version == Version::Copy {
-            slot.outcomes.unplaced_copies |= 1 << page.member.0;
+            slot.outcomes.unallocated_copies |= 1 << page.member.0;
             self.media.abort(record);
         } else {
-            slot.outcomes.unplaced |= 1 << page.member.0;
+            slot.outcomes.unallocated |= 1 << page.member.0;
             self.media.leave_unplaced(record);
             *self.media.next_in_list(record) = slot.programs;
             slot.programs = record;
@@ -187,10 +187,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.failures.deliveries.remove(&id);
     }
 
-    /// An operation ends although a program found no page: it is to be made when there is room.
+    /// An operation ends although a program found no page: it is to be made when there is space.
     pub(in crate::engine) fn ended_unplaced(&mut self, record: u32) {
         #[cfg(feature = "mutants")]
-        if self.has_fault(crate::mutants::Fault::ForgetUnplaced) {
+        if self.has_fault(crate::mutants::EngineFault::ForgetUnplaced) {
             return;
         }
         let address = self.media.program(record).page;
@@ -199,8 +199,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         self.has_watchers = true;
         match &mut self.translation {
-            Some(translation) if self.shape.is_translation(address) => translation.unplaced(address),
-            _ => self.failures.rebuild.as_mut().expect("there is one").unplaced(address, &self.media),
+            Some(translation) if self.shape.is_translation(address) => translation.unallocated(address),
+            _ => self.failures.rebuild.as_mut().expect("there is one").unallocated(address, &self.media),
         }
     }
 

@@ -67,7 +67,7 @@ impl Content for Tags {
         gathered.evicts = !entries.is_empty();
         gathered.reads.clear();
         gathered.below.clear();
-        gathered.answered_below.clear();
+        gathered.acknowledged_below.clear();
         gathered.parts.clear();
         gathered.floors.clear();
         gathered.overlays.clear();
@@ -157,7 +157,7 @@ impl Content for Tags {
         gathered.reads.clear();
         let below = std::mem::take(&mut gathered.below);
         if operation.kind != OperationKind::Read {
-            gathered.answered_below.extend(below);
+            gathered.acknowledged_below.extend(below);
             return;
         }
         let compared = std::mem::take(&mut gathered.compared);
@@ -201,8 +201,8 @@ impl Content for Tags {
 
     fn check_without_flash(&mut self, id: u32, operation: &Operation, strip: u32, writer: Option<(u32, &Operation, u32)>) {
         let content = writer.map_or(ZERO, |(writer, write, strip)| {
-            let Gathered { below, answered_below, .. } = &self.gathered[writer as usize];
-            let below = below.iter().chain(answered_below).find(|(of, _)| u32::from(*of) == strip);
+            let Gathered { below, acknowledged_below, .. } = &self.gathered[writer as usize];
+            let below = below.iter().chain(acknowledged_below).find(|(of, _)| u32::from(*of) == strip);
             self.host_strip_over(below, writer, write, strip)
         });
         self.compare(id, operation, strip, content);

@@ -86,14 +86,14 @@ impl Layers {
 
 /// The layers of every host page.
 #[derive(Clone, Debug)]
-pub struct Pages {
+pub struct PageLayers {
     /// One more than the request that wrote all of the page; 0 if that is not one request.
     whole: Vec<u64>,
     /// Pages made of several writes, or of a part.
     mixed: FxHashMap<u64, Layers>,
 }
 
-impl Pages {
+impl PageLayers {
     /// So many pages, unwritten.
     pub fn new(pages: u64) -> Self {
         Self { whole: flashraid_vocabulary::memory::zeroed(pages as usize), mixed: FxHashMap::default() }
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn pages_keep_their_layers() {
-        let mut pages = Pages::new(4);
+        let mut pages = PageLayers::new(4);
         let mut mixed = Layers::of(7, 1);
         mixed.write(8, 2);
         for layers in [

@@ -1,6 +1,6 @@
 //! What is known of every page: what flash holds, what it should hold, and what may be seen of it.
 
-use super::layers::{ALL, Layers, Pages, ZERO};
+use super::layers::{ALL, Layers, PageLayers, ZERO};
 use crate::engine::content::{InBuffer, InEntry, Shares};
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Sources};
@@ -28,8 +28,8 @@ pub(super) struct Gathered {
     pub(super) reads: Vec<u64>,
     /// Old contents of data strips under writes of parts of pages.
     pub(super) below: Vec<(u8, u64)>,
-    /// The same of a write that was answered and has started anew since: the controller still holds the page as it was to be programmed.
-    pub(super) answered_below: Vec<(u8, u64)>,
+    /// The same of a write that was acknowledged and has started anew since: the controller still holds the page as it was to be programmed.
+    pub(super) acknowledged_below: Vec<(u8, u64)>,
     /// Write operations: what the host gives of a strip, unless it is all of it.
     pub(super) parts: SmallVec<[(u8, Layers); 2]>,
     /// Read operations: for each strip in order, the oldest version that it may see.
@@ -56,7 +56,7 @@ pub(super) struct Submission {
 
 /// Versions of a page that somebody still uses.
 #[derive(Clone, Debug)]
-pub(super) struct Page {
+pub(super) struct PageVersions {
     /// Oldest first.
     pub(super) versions: SmallVec<[Submission; 3]>,
     /// The newest acknowledged version: older ones must not be seen by reads that begin now.
@@ -67,7 +67,7 @@ pub(super) struct Page {
     pub(super) vague: bool,
 }
 
-impl Page {
+impl PageVersions {
     /// Whether a version numbered `floor` or later has this content. Under overload a page has many, of which the oldest are durable.
     fn has(&self, content: u64, floor: u64) -> bool {
         let first = self.versions.partition_point(|version| version.number < floor);
@@ -84,14 +84,14 @@ pub struct Tags {
     pub(super) programs: Vec<u64>,
     pub(super) reads: Vec<(u8, u8)>,
     /// What each host page is made of once everything submitted is done.
-    pub(super) newest: Pages,
+    pub(super) newest: PageLayers,
     /// What the ended operations put into each host page.
-    pub(super) durable: Pages,
+    pub(super) durable: PageLayers,
     /// What the data buffer's entries hold, and of which host page.
     pub(super) entries: Vec<(u64, Layers)>,
     /// What NVRAM holds of parities.
     pub(super) deferred: FxHashMap<MemberPage, u64>,
-    pub(super) active: FxHashMap<u64, Page>,
+    pub(super) active: FxHashMap<u64, PageVersions>,
     /// Pages of failed writes, and the number of the latest: old or new, nobody knows, until they are written whole again.
     pub(super) unknown: FxHashMap<u64, u64>,
     /// Pages of which a write has failed since `take_doubts`.
@@ -110,8 +110,8 @@ impl Tags {
             gathered: Vec::new(),
             programs: Vec::new(),
             reads: Vec::new(),
-            newest: Pages::new(space_pages),
-            durable: Pages::new(space_pages),
+            newest: PageLayers::new(space_pages),
+            durable: PageLayers::new(space_pages),
             entries: Vec::new(),
             deferred: FxHashMap::default(),
             active: FxHashMap::default(),
@@ -178,16 +178,16 @@ impl Tags {
         self.durable.content(lpn.0) == content
     }
 
-    /// NVRAM holds no delayed parity any more.
+    /// NVRAM holds no deferred parity any more.
     pub fn destroy_deferred(&mut self) {
         self.deferred.clear();
     }
 
-    pub(super) fn active(&mut self, lpn: Lpn) -> &mut Page {
+    pub(super) fn active(&mut self, lpn: Lpn) -> &mut PageVersions {
         let newest = &self.newest;
         self.active.entry(lpn.0).or_insert_with(|| {
             let before = Submission { number: 0, content: newest.content(lpn.0), lanes: ALL, over_lost: false };
-            Page { versions: smallvec![before], floor: 0, users: 0, vague: false }
+            PageVersions { versions: smallvec![before], floor: 0, users: 0, vague: false }
         })
     }
 
@@ -220,7 +220,7 @@ impl Tags {
     /// The write numbered `number` has failed. Over what is lost that makes nothing of the old content right.
     pub(super) fn is_unknown(&mut self, lpn: Lpn, number: u64) {
         self.doubt(lpn);
-        let is_over_lost = |page: &Page| page.versions.iter().any(|version| version.number == number && version.over_lost);
+        let is_over_lost = |page: &PageVersions| page.versions.iter().any(|version| version.number == number && version.over_lost);
         if self.active.get(&lpn.0).is_some_and(is_over_lost) {
             return;
         }
@@ -239,7 +239,7 @@ impl Tags {
     }
 
     /// What the host takes for written of a page did not come to flash, and nobody has it any more. Where nothing newer covers it, the page is what nobody
-    /// can deliver: reads that begin from now on must fail. Those under way may have seen what the buffer held.
+    /// can deliver: reads that begin from now on must fail. Those in progress may have seen what the buffer held.
     pub(super) fn lose(&mut self, lpn: Lpn, given: &Layers) {
         self.doubt(lpn);
         let mut newest = self.newest.get(lpn.0);

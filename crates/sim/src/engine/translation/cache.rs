@@ -1,7 +1,7 @@
-//! The cached mapping table of DFTL (SPEC 6.2): which entries of the map RAM holds. Pure bookkeeping, without time.
+//! The cached mapping table of DFTL (SPEC 6.2): which entries of the map RAM holds. Pure bookkeeping, in no simulated time.
 //!
 //! A segmented LRU: an entry comes into the probationary segment, and into the protected one when it is used again; what the protected
-//! one has no room for goes back to the head of the other, from whose tail entries leave. An entry in use by an operation is *pinned* and
+//! one has no space for goes back to the head of the other, from whose tail entries leave. An entry in use by an operation is *pinned* and
 //! in no segment; it is put at the head of its segment when the last of its users lets go. Dirty entries of one translation page are in
 //! one list, so that they are written together.
 //!
@@ -11,14 +11,14 @@
 use flashraid_vocabulary::memory;
 
 const NIL: u32 = u32::MAX;
-/// Entries beyond its capacity, all of them pinned, for which the table has room without growing.
-const ROOM: usize = 1 << 16;
+/// Entries beyond its capacity, all of them pinned, for which the table has space without growing.
+const INITIAL_CAPACITY: usize = 1 << 16;
 /// Share of the table that the protected segment may take, in percent.
 const PROTECTED_PERCENT: u64 = 80;
 
 /// Where an entry is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum EntryState {
     /// In use; when it is let go it goes to the protected segment if it was used more than once.
     Pinned,
     Probationary,
@@ -28,9 +28,9 @@ enum State {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct CmtEntry {
     key: u32,
-    state: State,
+    state: EntryState,
     /// Used since it came: it belongs to the protected segment.
     used_again: bool,
     dirty: bool,
@@ -61,13 +61,13 @@ pub(super) enum Lookup {
     Hit,
     /// It will be: it was inserted for somebody else and is not `loaded` yet.
     Loading,
-    /// It is not: `make_room`, then `insert`.
+    /// It is not: `evict_one`, then `insert`.
     Miss,
 }
 
-/// Who leaves to make room.
+/// Who leaves to free space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Victim {
+pub(super) enum EvictedEntry {
     /// A clean entry has left.
     Clean,
     /// This dirty entry leaves once its translation page is written (`written`).
@@ -82,7 +82,7 @@ pub(super) struct CachedMap {
     most_protected: u32,
     /// Place of each key in `entries`, plus one; 0 if it is not cached.
     places: Vec<u32>,
-    entries: Vec<Entry>,
+    entries: Vec<CmtEntry>,
     free: u32,
     len: u32,
     leaving: u32,
@@ -99,7 +99,7 @@ impl CachedMap {
             capacity,
             most_protected: (u64::from(capacity) * PROTECTED_PERCENT / 100) as u32,
             places: memory::zeroed(keys),
-            entries: memory::reserved((capacity as usize).min(keys) + ROOM),
+            entries: memory::reserved((capacity as usize).min(keys) + INITIAL_CAPACITY),
             free: NIL,
             len: 0,
             leaving: 0,
@@ -133,35 +133,35 @@ impl CachedMap {
         let Some(place) = self.place(key) else { return Lookup::Miss };
         self.unlink(place);
         let entry = &mut self.entries[place as usize];
-        (entry.state, entry.used_again) = (State::Pinned, true);
+        (entry.state, entry.used_again) = (EntryState::Pinned, true);
         entry.pins += 1;
         if entry.is_loading { Lookup::Loading } else { Lookup::Hit }
     }
 
-    /// Makes room for one entry. `None` if there is room already, or if all entries are pinned or leaving: then the table exceeds its
+    /// Makes space for one entry. `None` if there is space already, or if all entries are pinned or leaving: then the table exceeds its
     /// capacity for the moment. To be asked until it answers `None`.
-    pub(super) fn make_room(&mut self) -> Option<Victim> {
+    pub(super) fn evict_one(&mut self) -> Option<EvictedEntry> {
         if self.len - self.leaving < self.capacity {
             return None;
         }
         let place = [self.probationary.oldest, self.protected.oldest].into_iter().find(|place| *place != NIL)?;
         self.unlink(place);
-        let Entry { key, dirty, .. } = self.entries[place as usize];
+        let CmtEntry { key, dirty, .. } = self.entries[place as usize];
         if dirty {
-            self.entries[place as usize].state = State::Leaving;
+            self.entries[place as usize].state = EntryState::Leaving;
             self.leaving += 1;
-            return Some(Victim::Dirty(key));
+            return Some(EvictedEntry::Dirty(key));
         }
         self.remove(place);
-        Some(Victim::Clean)
+        Some(EvictedEntry::Clean)
     }
 
     /// Puts an entry that is not there into the table, pinned, and to be `loaded`.
     pub(super) fn insert(&mut self, key: u32) {
         debug_assert!(!self.contains(key));
-        let entry = Entry {
+        let entry = CmtEntry {
             key,
-            state: State::Pinned,
+            state: EntryState::Pinned,
             used_again: false,
             dirty: false,
             is_loading: true,
@@ -201,14 +201,14 @@ impl CachedMap {
             return;
         }
         if !entry.used_again {
-            self.link(place, State::Probationary);
+            self.link(place, EntryState::Probationary);
             return;
         }
-        self.link(place, State::Protected);
+        self.link(place, EntryState::Protected);
         while self.protected.len > self.most_protected {
             let oldest = self.protected.oldest;
             self.unlink(oldest);
-            self.link(oldest, State::Probationary);
+            self.link(oldest, EntryState::Probationary);
         }
     }
 
@@ -241,13 +241,13 @@ impl CachedMap {
     /// The translation page of a dirty victim is written: it leaves, unless it was used or changed since.
     pub(super) fn written(&mut self, key: u32) {
         let Some(place) = self.place(key) else { return };
-        let Entry { state, dirty, .. } = self.entries[place as usize];
-        if state != State::Leaving {
+        let CmtEntry { state, dirty, .. } = self.entries[place as usize];
+        if state != EntryState::Leaving {
             return;
         }
         self.leaving -= 1;
         if dirty {
-            self.link(place, State::Probationary);
+            self.link(place, EntryState::Probationary);
         } else {
             self.remove(place);
         }
@@ -261,16 +261,16 @@ impl CachedMap {
         self.len -= 1;
     }
 
-    fn segment(&mut self, state: State) -> Option<&mut Segment> {
+    fn segment(&mut self, state: EntryState) -> Option<&mut Segment> {
         match state {
-            State::Probationary => Some(&mut self.probationary),
-            State::Protected => Some(&mut self.protected),
-            State::Pinned | State::Leaving => None,
+            EntryState::Probationary => Some(&mut self.probationary),
+            EntryState::Protected => Some(&mut self.protected),
+            EntryState::Pinned | EntryState::Leaving => None,
         }
     }
 
     /// Puts the entry at the head of a segment.
-    fn link(&mut self, place: u32, state: State) {
+    fn link(&mut self, place: u32, state: EntryState) {
         let segment = self.segment(state).expect("a segment");
         let former = std::mem::replace(&mut segment.newest, place);
         segment.len += 1;
@@ -285,8 +285,8 @@ impl CachedMap {
 
     /// Takes the entry out of its segment, or off those that wait to leave.
     fn unlink(&mut self, place: u32) {
-        let Entry { state, newer, older, .. } = self.entries[place as usize];
-        if state == State::Leaving {
+        let CmtEntry { state, newer, older, .. } = self.entries[place as usize];
+        if state == EntryState::Leaving {
             self.leaving -= 1;
         }
         let Some(segment) = self.segment(state) else { return };
@@ -346,16 +346,16 @@ mod tests {
             Lookup::Miss
         }
 
-        fn make_room(&mut self) -> Option<Victim> {
+        fn evict_one(&mut self) -> Option<EvictedEntry> {
             if self.len() - self.leaving.len() < self.capacity {
                 return None;
             }
             let key = self.probationary.pop().or_else(|| self.protected.pop())?;
             if self.dirty.contains(&key) {
                 self.leaving.push(key);
-                return Some(Victim::Dirty(key));
+                return Some(EvictedEntry::Dirty(key));
             }
-            Some(Victim::Clean)
+            Some(EvictedEntry::Clean)
         }
 
         fn unpin(&mut self, key: u32) {
@@ -406,8 +406,8 @@ mod tests {
                         hits += u32::from(found == Lookup::Hit);
                         if found == Lookup::Miss {
                             loop {
-                                let victim = table.make_room();
-                                assert_eq!(victim, model.make_room());
+                                let victim = table.evict_one();
+                                assert_eq!(victim, model.evict_one());
                                 if victim.is_none() {
                                     break;
                                 }

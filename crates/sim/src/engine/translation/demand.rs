@@ -1,8 +1,8 @@
 //! What operations of the scheme need of the map, and what they and GC change in it.
 
-use super::cache::{Lookup, Victim};
+use super::cache::{EvictedEntry, Lookup};
 use super::lists::EMPTY;
-use super::state::{LOCK, NOTHING_HELD, Translation, Work, lock_of, stamp};
+use super::state::{LOCK, NO_WAVE, Translation, TranslationWork, lock_of, stamp};
 use crate::engine::content::Content;
 use crate::engine::slot::{NIL, TRANSLATION};
 use crate::engine::state::Engine;
@@ -16,7 +16,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(in crate::engine) fn translate(&mut self, id: u32, wave: &mut Wave) -> bool {
         let Some(mut translation) = self.translation.take() else { return true };
         if translation.held.len() <= id as usize {
-            translation.held.resize((id as usize + 1).next_power_of_two(), NOTHING_HELD);
+            translation.held.resize((id as usize + 1).next_power_of_two(), NO_WAVE);
         }
         debug_assert!(translation.held[id as usize].missing == 0);
         for page_operation in &wave.operations {
@@ -69,12 +69,12 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// Makes room for an entry and has it read for operation `id`.
+    /// Makes space for an entry and has it read for operation `id`.
     fn load(&mut self, translation: &mut Translation, id: u32, entry: u32, page: u32) {
         let mut write = NIL;
-        while let Some(victim) = translation.table.make_room() {
+        while let Some(victim) = translation.table.evict_one() {
             translation.counts.evictions += 1;
-            if let Victim::Dirty(victim) = victim {
+            if let EvictedEntry::Dirty(victim) = victim {
                 translation.counts.dirty_evictions += 1;
                 let page_of_victim = translation.page_of(victim);
                 let id = self.write_translation_page(translation, page_of_victim);
@@ -113,7 +113,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn admit_work(&mut self, translation: &mut Translation, operation: Operation, after: u32) -> u32 {
         let id = self.admit_after(operation, TRANSLATION, after);
         if translation.work.len() <= id as usize {
-            let nothing = Work { version: 0, victims: EMPTY, waiting: EMPTY, written: Vec::new(), knows_page: false };
+            let nothing = TranslationWork { version: 0, victims: EMPTY, waiting: EMPTY, written: Vec::new(), knows_page: false };
             translation.work.resize((id as usize + 1).next_power_of_two(), nothing);
         }
         id
@@ -205,7 +205,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     #[cfg(feature = "mutants")]
     pub(in crate::engine) fn switch_map_early(&mut self, id: u32) {
         let page = self.operation(id).stripe.0 ^ LOCK;
-        if self.has_fault(crate::mutants::Fault::SwitchMapEarly) && page < LOCK {
+        if self.has_fault(crate::mutants::EngineFault::SwitchMapEarly) && page < LOCK {
             let translation = self.translation.as_mut().expect("whose page it is");
             translation.on_flash[page as usize] = translation.work[id as usize].version;
         }
@@ -220,6 +220,6 @@ fn page_of_change(change: &Change) -> Option<MemberPage> {
         | Change::ReleaseCopy(address)
         | Change::Lose(address)
         | Change::Retire(address) => Some(address),
-        Change::Delay(..) | Change::ReleaseDeferred(_) => None,
+        Change::Defer(..) | Change::ReleaseDeferred(_) => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Translation pages that appear without time: before the workload, and with pages that are placed at their first touch.
+//! Translation pages that appear in no simulated time: before the workload, and with pages that are placed at their first touch.
 
 use super::state::stamp;
 use crate::engine::content::Content;
@@ -33,7 +33,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.translation = Some(translation);
     }
 
-    /// Adds to `pages`, which appear on flash without time, the translation pages that must appear with them.
+    /// Adds to `pages`, which appear on flash in no simulated time, the translation pages that must appear with them.
     pub(in crate::engine) fn add_translation_pages(&self, pages: &mut Vec<MemberPage>) {
         let Some(translation) = &self.translation else { return };
         for index in 0..pages.len() {
@@ -46,7 +46,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// A page appeared on flash without time, and what the map says of it in its translation page; or a translation page did. Returns the
+    /// A page appeared on flash in no simulated time, and what the map says of it in its translation page; or a translation page did. Returns the
     /// content of that.
     pub(in crate::engine) fn note_placed(&mut self, address: MemberPage) -> Option<u64> {
         let translation = self.translation.as_mut()?;

@@ -8,11 +8,11 @@
 //! Where a device has mirror chips, an entry also says which entry of its member's mirror table holds the addresses of the base and the copy
 //! (SPEC 1.2: MA, EPPN, MPPN), and a second set of translation pages holds these tables. Their entries are numbered behind the others.
 //!
-//! No cycle: an operation waits for its translation with its lock and its promised pages in hand. A translation operation waits for the
+//! No cycle: an operation waits for its translation with its lock and its reserved pages in hand. A translation operation waits for the
 //! lock of its translation page, for space in translation planes and for flash, and none of these ever waits for a scheme's operation.
 //!
 //! Reading order: `cache` (which entries RAM holds), `mirrors`, `lists`; `state`, `work` (translation operations); `demand` (what operations of the
-//! scheme need, and what GC changes), `repair`, `instant` (without time).
+//! scheme need, and what GC changes), `repair`, `instant` (in no simulated time).
 
 mod cache;
 mod demand;

@@ -11,7 +11,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Has each translation page of which one copy is lost repaired from the other (SPEC 6.2).
     pub(in crate::engine) fn repair_translation_pages(&mut self) {
         let Some(mut translation) = self.translation.take() else { return };
-        translation.unplaced.clear();
+        translation.unallocated.clear();
         for page in 0..translation.pages() {
             if let Some(copy) = translation.lost_copy(page, &self.media) {
                 self.repair_translation_page(&mut translation, page, copy);
@@ -20,17 +20,17 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.translation = Some(translation);
     }
 
-    /// The same for those of which an operation has left a copy without a place, where there is room for it by now.
+    /// The same for those of which an operation has left a copy without a place, where there is space for it by now.
     #[cold]
     pub(in crate::engine) fn repair_unplaced_translation_pages(&mut self) {
         let Some(translation) = &mut self.translation else { return };
-        for page in std::mem::take(&mut translation.unplaced) {
+        for page in std::mem::take(&mut translation.unallocated) {
             let mut translation = self.translation.take().expect("not lent");
             // A write may have made both copies since, and a failure taken the other one too.
             if let Some(copy) = translation.lost_copy(page, &self.media) {
                 match self.media.can_allocate(translation.copies(page)[copy]) {
                     true => self.repair_translation_page(&mut translation, page, copy),
-                    false => translation.unplaced.push(page),
+                    false => translation.unallocated.push(page),
                 }
             }
             self.translation = Some(translation);
@@ -40,7 +40,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     fn repair_translation_page(&mut self, translation: &mut Translation, page: u32, copy: usize) {
         #[cfg(feature = "mutants")]
-        if self.has_fault(crate::mutants::Fault::SkipMapRepair) {
+        if self.has_fault(crate::mutants::EngineFault::SkipMapRepair) {
             return;
         }
         if copy == 1 && self.media.makes(FlashFault::RepairFirstCopy) {
@@ -51,7 +51,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.admit_work(translation, Operation { kind: OperationKind::Repair, ..operation }, NIL);
     }
 
-    /// Whether repairs of translation pages are under way.
+    /// Whether repairs of translation pages are in flight.
     pub(in crate::engine) fn repairs_translation_pages(&self) -> bool {
         self.translation.as_ref().is_some_and(|translation| translation.repairs > 0)
     }

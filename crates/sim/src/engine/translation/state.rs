@@ -31,7 +31,7 @@ pub struct TranslationCounts {
 
 /// A wave that waits for entries, and the entries that its operation uses.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct HeldWave {
     /// The wave's page operations.
     pub(super) wave: List,
     pub(super) background: bool,
@@ -41,11 +41,11 @@ pub(super) struct Held {
     pub(super) pins: List,
 }
 
-pub(super) const NOTHING_HELD: Held = Held { wave: EMPTY, background: false, missing: 0, pins: EMPTY };
+pub(super) const NO_WAVE: HeldWave = HeldWave { wave: EMPTY, background: false, missing: 0, pins: EMPTY };
 
 /// What a translation operation is at.
 #[derive(Clone, Debug)]
-pub(super) struct Work {
+pub(super) struct TranslationWork {
     /// The version of the translation page that it reads or writes.
     pub(super) version: u32,
     /// Dirty entries that leave when their translation page is written.
@@ -64,7 +64,7 @@ pub(super) struct Stored {
     pub(super) entries: Vec<u64>,
     /// Entries that GC changed and that are not cached.
     pub(super) moved: FxHashSet<u32>,
-    /// Entries of pages that appeared without time: what is being written of their translation pages says so too.
+    /// Entries of pages that appeared in no simulated time: what is being written of their translation pages says so too.
     pub(super) appeared: FxHashSet<u32>,
 }
 
@@ -93,20 +93,20 @@ pub struct Translation {
     pub(super) loading: Vec<u32>,
     /// By translation page: whether GC changed entries of it that are not cached and not written.
     pub(super) stale: Vec<bool>,
-    /// By plane: translation pages that became stale by the GC run under way there.
+    /// By plane: translation pages that became stale by the GC run in progress there.
     pub(super) grouped: Vec<Vec<u32>>,
     /// By slot of an operation.
-    pub(super) held: Vec<Held>,
+    pub(super) held: Vec<HeldWave>,
     pub(super) waves: Lists<PageOperation>,
-    pub(super) work: Vec<Work>,
+    pub(super) work: Vec<TranslationWork>,
     pub(super) pins: Lists<(u32, bool)>,
     pub(super) victims: Lists<u32>,
     pub(super) waiting: Lists<(u32, u32)>,
     pub(super) news: Vec<MapEvent>,
-    /// Repairs under way.
+    /// Repairs in progress.
     pub(super) repairs: u32,
-    /// Translation pages of which an operation has left a copy without a place, until there is room to repair it.
-    pub(super) unplaced: Vec<u32>,
+    /// Translation pages of which an operation has left a copy without a place, until there is space to repair it.
+    pub(super) unallocated: Vec<u32>,
     pub(super) stored: Option<Stored>,
     /// What was counted.
     pub counts: TranslationCounts,
@@ -148,7 +148,7 @@ impl Translation {
             waiting: Lists::new(),
             news: Vec::new(),
             repairs: 0,
-            unplaced: Vec::new(),
+            unallocated: Vec::new(),
             stored: tracked.then(|| Stored {
                 entries: vec![0; entries as usize],
                 moved: FxHashSet::default(),
@@ -176,17 +176,17 @@ impl Translation {
         (lost[0] != lost[1]).then_some(usize::from(lost[1]))
     }
 
-    /// The copy of a translation page at this address found no place.
-    pub(in crate::engine) fn unplaced(&mut self, address: MemberPage) {
+    /// The copy of a translation page at this address could not be allocated.
+    pub(in crate::engine) fn unallocated(&mut self, address: MemberPage) {
         let page = self.page_at(address);
-        if !self.unplaced.contains(&page) {
-            self.unplaced.push(page);
+        if !self.unallocated.contains(&page) {
+            self.unallocated.push(page);
         }
     }
 
-    /// Whether a copy of a translation page stays lost until there is room for it.
+    /// Whether a copy of a translation page stays lost until there is space for it.
     pub(in crate::engine) fn waits_for_slot(&self) -> bool {
-        !self.unplaced.is_empty()
+        !self.unallocated.is_empty()
     }
 
     /// Entries in a translation page.
@@ -203,7 +203,7 @@ impl Translation {
         }
     }
 
-    /// A translation page appeared on flash without time, in its first version.
+    /// A translation page appeared on flash in no simulated time, in its first version.
     pub(super) fn placed(&mut self, page: u32) {
         (self.on_flash[page as usize], self.newest[page as usize]) = (1, 1);
     }
@@ -250,7 +250,7 @@ impl Translation {
         (0..self.entries).filter(is_forgotten).count() as u64
     }
 
-    /// Entries that GC changed, that no translation page says, and that nobody is about to write. Unless a GC run is under way there must be none.
+    /// Entries that GC changed, that no translation page says, and that nobody is about to write. Unless a GC run is in flight there must be none.
     pub(crate) fn unwritten_moves(&self) -> u64 {
         let is_forgotten = |entry: &&u32| self.queued[self.page_of(**entry) as usize] == NIL;
         self.stored.as_ref().map_or(0, |stored| stored.moved.iter().filter(is_forgotten).count() as u64)

@@ -17,7 +17,7 @@ impl Translation {
         media: &impl Media,
         wave: &mut Wave,
     ) -> Step {
-        if outcomes.unplaced != 0 {
+        if outcomes.unallocated != 0 {
             return Step::Done; // the copy that found no page is lost
         }
         let page = operation.stripe.0 & !LOCK;

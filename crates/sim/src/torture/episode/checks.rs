@@ -2,7 +2,7 @@
 
 use super::setup::{Episode, Problem};
 use crate::torture::oracle;
-use crate::verify::{self, Fault as Finding};
+use crate::verify::{self, Finding};
 use flashraid_vocabulary::Lpn;
 
 impl Episode {
@@ -12,10 +12,10 @@ impl Episode {
         let mut complain = |lpn: Lpn, finding: Finding| match finding {
             Finding::Gone => gone.push(lpn),
             Finding::Wrong => {
-                problem.get_or_insert((Some(lpn.0), "what flash gives is nothing that requests explain".into()));
+                problem.get_or_insert((Some(lpn.0), "the content on flash matches no request".into()));
             }
             Finding::Exposed(unit) => {
-                problem.get_or_insert((Some(lpn.0), format!("the failure of unit {unit} would take it")));
+                problem.get_or_insert((Some(lpn.0), format!("the failure of unit {unit} would lose it")));
             }
         };
         let found = verify::examine(&self.engine, self.controller_lives, &mut complain);
@@ -28,10 +28,10 @@ impl Episode {
         }
         let reads = self.engine.content.mismatches;
         if reads > 0 {
-            return Err((None, format!("{reads} reads returned something else than they may")));
+            return Err((None, format!("{reads} reads returned wrong content")));
         }
         let evictions = self.engine.buffer().map(|buffer| buffer.counts).unwrap_or_default();
-        // What a buffer cannot write, for lack of space too, is lost, and so are requests that need it; and what was answered early and had to be
+        // What a buffer cannot write, for lack of space too, is lost, and so are requests that need it; and what was acknowledged early and had to be
         // programmed again when there was no space left.
         let lacks_space = self.engine.believed_without_space > 0;
         let failed_lost =
@@ -40,12 +40,12 @@ impl Episode {
         if self.exceeded {
             self.check_losses(&gone)?;
         } else if let Some(lpn) = gone.iter().find(|lpn| !is_excused(lpn)) {
-            return Err((Some(lpn.0), "is lost, and no more has failed than is survived".into()));
+            return Err((Some(lpn.0), "is lost, although no more has failed than the scheme survives".into()));
         } else if failed_lost > 0 {
-            return Err((None, "a request failed as if data were lost, and none are".into()));
+            return Err((None, "a request failed because of lost data, but no data are lost".into()));
         }
         if self.engine.statistics.failed_no_space + evictions.failed_no_space > 0 && !self.engine.media.has_failures() {
-            return Err((None, "a request failed for lack of space on a device that has it".into()));
+            return Err((None, "a request failed for lack of space, but the device has space".into()));
         }
         if self.random.once_in(4) {
             self.engine.media.check().map_err(|what| (None, what))?;
@@ -53,12 +53,12 @@ impl Episode {
         self.check_flushes()
     }
 
-    /// What a completed flush has promised is on flash or in NVRAM.
+    /// What a completed flush guarantees is on flash or in NVRAM.
     fn check_flushes(&mut self) -> Result<(), Problem> {
         self.flushes.doubt(self.engine.content.take_doubts());
         match self.flushes.broken(&self.engine) {
             Some(lpn) if !self.exceeded => {
-                Err((Some(lpn.0), "was submitted before a flush that has completed, and is neither on flash nor in NVRAM".into()))
+                Err((Some(lpn.0), "was written before a flush that has completed, but is neither on flash nor in NVRAM".into()))
             }
             _ => Ok(()),
         }
@@ -69,14 +69,14 @@ impl Episode {
         let (must, vague) = oracle::lost_pages(&self.engine);
         let reported: Vec<Lpn> = self.engine.lost_pages().collect();
         if reported != gone {
-            return Err((None, format!("{} lost pages are reported, and {} found", reported.len(), gone.len())));
+            return Err((None, format!("{} lost pages are reported, but {} were found", reported.len(), gone.len())));
         }
         let is_explained = |lpn: &Lpn| must.binary_search(lpn).is_ok() || vague.binary_search(lpn).is_ok() || self.engine.is_gone(*lpn);
         if let Some(lpn) = reported.iter().find(|lpn| !is_explained(lpn)) {
-            return Err((Some(lpn.0), "is reported as lost, and what its stripe still has gives it".into()));
+            return Err((Some(lpn.0), "is reported as lost, but its stripe can still recover it".into()));
         }
         if let Some(lpn) = must.iter().find(|lpn| reported.binary_search(lpn).is_err() && !self.engine.is_renewed(**lpn)) {
-            return Err((Some(lpn.0), "must be lost, and is not reported".into()));
+            return Err((Some(lpn.0), "must be lost, but is not reported".into()));
         }
         self.pages_gone = self.pages_gone.max(reported.len() as u64);
         Ok(())

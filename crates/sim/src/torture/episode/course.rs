@@ -3,7 +3,7 @@
 use super::setup::{Episode, Favour, KILLS, Problem};
 use crate::torture::states::STATES;
 
-/// Events before a kill, at most, and for how many more it is put off until something wanted goes on.
+/// Events before a kill, at most, and for how many more it is deferred until something wanted goes on.
 const MOST_EVENTS: u64 = 60;
 const MOST_PATIENCE: u64 = 2_500;
 /// Events between two requests while a rebuild is to make progress.

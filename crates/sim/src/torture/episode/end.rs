@@ -19,7 +19,7 @@ impl Episode {
                 return Ok(());
             }
         }
-        let mut what = format!("does not come to rest: of {MOST_WORK} events after the last request the later half are");
+        let mut what = format!("does not finish: of {MOST_WORK} events after the last request, the second half are");
         for (action, name) in ["reads", "programs", "erases"].into_iter().enumerate() {
             for cause in Cause::ALL {
                 let count = self.engine.media.counts[action][cause as usize] - before[action][cause as usize];
@@ -45,30 +45,30 @@ impl Episode {
         self.notice_rebuilt();
         let flash = &self.engine.media;
         flash.check().map_err(|what| (None, what))?;
-        // Also where nothing but programs has failed, and no rebuild ever began: some may have found no place.
+        // Also where nothing but programs has failed, and no rebuild ever began: some pages may not have been allocated.
         let is_done = self.rebuilds && self.engine.rebuild_share().is_none() && !self.exceeded;
         let (members, rows) = (flash.settings().members(), flash.settings().pages_per_member);
         let mut pages = (0..rows).flat_map(|page| (0..members).map(move |member| MemberPage::new(member as u16, page)));
         let is_left = |page: &MemberPage| flash.is_lost(*page, Version::Current) && flash.can_allocate(*page);
         if let Some(page) = pages.find(is_left).filter(|_| is_done) {
-            return Err((None, format!("the rebuild has ended, and there is room for {page:?}, which is still lost")));
+            return Err((None, format!("the rebuild has ended, and there is space for {page:?}, which is still lost")));
         }
         if let Some(lpn) = self.unrepaired().filter(|_| is_done) {
             return Err((
                 Some(lpn.0),
-                "the rebuild has ended, and there is room for all of its stripe, of which something is still lost".into(),
+                "the rebuild has ended, and there is space for its whole stripe, of which a page is still lost".into(),
             ));
         }
         if let Some(page) = self.unrepaired_map().filter(|_| is_done) {
             return Err((
                 None,
-                format!("the rebuild has ended, and there is room for a copy of translation page {page}, which is still lost"),
+                format!("the rebuild has ended, and there is space for a copy of translation page {page}, which is still lost"),
             ));
         }
         self.read_all()
     }
 
-    /// A translation page of which a copy is lost, though the other one lives and there is room for it.
+    /// A translation page of which a copy is lost, though the other one lives and there is space for it.
     fn unrepaired_map(&self) -> Option<u32> {
         let (translation, flash) = (self.engine.translation()?, &self.engine.media);
         (0..translation.pages()).find(|page| {
@@ -79,7 +79,7 @@ impl Episode {
         })
     }
 
-    /// A host page of a stripe that has lost something, of whatever version, though there is room for all of it.
+    /// A host page of a stripe that has lost something, of whatever version, though there is space for all of it.
     fn unrepaired(&self) -> Option<Lpn> {
         let (engine, flash) = (&self.engine, &self.engine.media);
         let (mut pages, mut first) = (Vec::new(), 0);
@@ -117,11 +117,11 @@ impl Episode {
             let is_read = self.engine.completed.last().is_some_and(|completed| completed.ok);
             // Of a page in DRAM nothing may be needed that is lost; nor of one whose discard failed, and was believed by the buffer.
             if is_read == is_lost && !holds && !self.engine.content.is_in_doubt(Lpn(page)) {
-                let what = if is_lost { "is lost, and a read of it succeeds" } else { "is not lost, and a read of it fails" };
+                let what = if is_lost { "is lost, but a read of it succeeds" } else { "is not lost, but a read of it fails" };
                 return Err((Some(page), what.into()));
             }
         }
         let reads = self.engine.content.mismatches;
-        if reads > 0 { Err((None, format!("{reads} reads at the end returned something else than they may"))) } else { Ok(()) }
+        if reads > 0 { Err((None, format!("{reads} reads at the end returned wrong content"))) } else { Ok(()) }
     }
 }

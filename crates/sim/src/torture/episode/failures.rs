@@ -135,7 +135,7 @@ impl Episode {
         }
     }
 
-    /// NVRAM loses the delayed parities, if there are any to lose and nothing else has failed: it counts as the one failure (SPEC 4.4).
+    /// NVRAM loses the deferred parities, if there are any to lose and nothing else has failed: it counts as the one failure (SPEC 4.4).
     pub(super) fn fail_the_parity_cache(&mut self) {
         self.notice_rebuilt();
         let has_cache = self.engine.scheme().guard().is_some_and(|guard| guard.most_entries > 0);
@@ -187,7 +187,7 @@ impl Episode {
         (0..members).map(|member| self.engine.media.lost_versions(MemberId(member as u16))).sum()
     }
 
-    /// Whether something is lost that does not lie on this unit: a member that has lost blocks for good may have no room for what is
+    /// Whether something is lost that does not lie on this unit: a member that has lost blocks for good may have no space for what is
     /// written now, so that this is lost though nothing else has failed.
     fn has_lost_elsewhere(&self, unit: Option<u32>) -> bool {
         let flash = &self.engine.media;

@@ -95,7 +95,7 @@ impl Episode {
         }
         let protects = torture.claims.unwrap_or(engine.scheme().protects());
         if protects == Protects::None {
-            return Err(ConfigError(format!("{scheme} declares to survive nothing, so there is nothing to prove")));
+            return Err(ConfigError(format!("{scheme} is not declared to survive any failure, so there is nothing to test")));
         }
         let second = torture.second || random.once_in(if config.device.mirror_chips > 0 { SECONDS / 2 } else { SECONDS });
         let calm = random.of_list(&[0, 0, 2, 5, 10, KILLS]);

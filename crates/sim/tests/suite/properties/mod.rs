@@ -414,16 +414,18 @@ fn bytes_convict_faults_of_a_buffer() {
 #[test]
 fn tags_convict_faults() {
     use flashraid_flash::FlashFault;
-    use flashraid_sim::mutants::{FAULTS, Fault};
+    use flashraid_sim::mutants::{EngineFault, FAULTS};
 
     const MOST_CASES: u64 = 20;
     for fault in FAULTS {
         let (scheme, strategy) = match fault {
-            Fault::CurrentForBase | Fault::DropBase | Fault::StaleCopy => ("cr5m", cases("cr5m", 0.1).boxed()),
-            Fault::StoreMapOnce | Fault::SwitchMapEarly | Fault::Flash(FlashFault::ForgetMoves) => ("raid5", dftl_cases("raid5").boxed()),
+            EngineFault::CurrentForBase | EngineFault::DropBase | EngineFault::StaleCopy => ("cr5m", cases("cr5m", 0.1).boxed()),
+            EngineFault::StoreMapOnce | EngineFault::SwitchMapEarly | EngineFault::Flash(FlashFault::ForgetMoves) => {
+                ("raid5", dftl_cases("raid5").boxed())
+            }
             _ => ("raid5", cases("raid5", 0.0).boxed()),
         };
-        let detects = |case: &Case, fault: Option<Fault>| {
+        let detects = |case: &Case, fault: Option<EngineFault>| {
             let config = case.config(scheme);
             let build = || config.build_scheme().unwrap();
             let space_pages = config.space_bytes(&*build()) / u64::from(config.device.page_bytes);

@@ -1,12 +1,12 @@
 //! A table dealt like a deck of cards.
 
-use super::super::Table;
+use super::super::ValueTable;
 use crate::random::{Permutation, SplitMix64};
 
 /// A table's values at evenly spaced shares, in random order, over and over.
 #[derive(Clone, Debug)]
 pub(super) struct Deck {
-    table: Table,
+    table: ValueTable,
     cards: u64,
     dealt: u64,
     order: Permutation,
@@ -14,7 +14,7 @@ pub(super) struct Deck {
 
 impl Deck {
     /// A deck of so many cards.
-    pub fn new(table: Table, cards: u64, random: &mut SplitMix64) -> Self {
+    pub fn new(table: ValueTable, cards: u64, random: &mut SplitMix64) -> Self {
         let cards = cards.max(1);
         Self { table, cards, dealt: 0, order: Permutation::new(cards, random) }
     }

@@ -6,7 +6,7 @@
 const SLICES: u64 = 64;
 
 #[derive(Clone, Copy, Debug)]
-struct Slice {
+struct FrontierSlice {
     first: u64,
     /// First page not given yet, and the end.
     next: u64,
@@ -17,7 +17,7 @@ struct Slice {
 /// The slices of one device.
 #[derive(Clone, Debug)]
 pub(super) struct Frontiers {
-    slices: Vec<Slice>,
+    slices: Vec<FrontierSlice>,
     uses: u64,
 }
 
@@ -26,18 +26,18 @@ impl Frontiers {
     pub fn new(first: u64, end: u64) -> Self {
         let slices = SLICES.min(end - first).max(1);
         let bound = |index: u64| first + (u128::from(end - first) * u128::from(index) / u128::from(slices)) as u64;
-        let slice = |index| Slice { first: bound(index), next: bound(index), end: bound(index + 1), used: 0 };
+        let slice = |index| FrontierSlice { first: bound(index), next: bound(index), end: bound(index + 1), used: 0 };
         Self { slices: (0..slices).map(slice).collect(), uses: 0 }
     }
 
     /// The first of so many new pages, or of fewer if there are no more together. None: all pages are used.
     pub fn begin(&self, pages: u64) -> Option<u64> {
-        let room = |slice: &&Slice| slice.end - slice.next;
+        let room = |slice: &&FrontierSlice| slice.end - slice.next;
         let fits = self.slices.iter().filter(|slice| room(slice) >= pages).min_by_key(|slice| slice.used);
         fits.or_else(|| self.slices.iter().filter(|slice| room(slice) > 0).max_by_key(room)).map(|slice| slice.next)
     }
 
-    /// Pages from `first` to below `end` were used. A slice that is full takes over the one behind it, if nothing lies there yet.
+    /// Pages from `first` to below `end` were used. A slice that is full replaces it the one behind it, if nothing lies there yet.
     pub fn advance(&mut self, first: u64, end: u64) {
         self.uses += 1;
         for index in 0..self.slices.len() {

@@ -4,7 +4,7 @@ use super::deck::Deck;
 use super::frontier::Frontiers;
 use super::stack::{Focus, Found, Stack};
 use super::streams::{End, Ends};
-use super::{DIRTY, MID_PAGE, Moves, PLACES, Phase, Place, STARTED, Twin};
+use super::{DIRTY, MID_PAGE, Moves, PLACES, Phase, STARTED, StartKind, Twin};
 use crate::random::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ const WRITE: usize = 1;
 
 /// The requests.
 #[derive(Clone, Debug)]
-pub(in crate::profile) struct Generator {
+pub(in crate::profile) struct TwinGenerator {
     twin: Twin,
     page_bytes: u64,
     space_bytes: u64,
@@ -75,7 +75,7 @@ struct Deal {
 
 #[derive(Clone, Debug)]
 struct MoveDecks {
-    place: Place,
+    place: StartKind,
     mean_bytes: u64,
     distances: Deck,
     /// Cards dealt of which one is chosen: row and distance.
@@ -116,7 +116,7 @@ impl Deal {
 }
 
 impl MoveDecks {
-    fn new(place: Place, moves: &Moves, cards: u64, random: &mut SplitMix64) -> Self {
+    fn new(place: StartKind, moves: &Moves, cards: u64, random: &mut SplitMix64) -> Self {
         let distances = moves.distances();
         let weight = distances.weight();
         let share = |row: usize| (moves.parts[row].distance.weight() / weight * cards as f64).round() as u64;
@@ -156,7 +156,7 @@ fn log(distance: f64) -> f64 {
     libm::log(distance + 1.0)
 }
 
-impl Generator {
+impl TwinGenerator {
     pub fn new(twin: &Twin, requests: Option<u64>, space_bytes: u64, page_bytes: u64, seed: u64) -> Self {
         let mut random = SplitMix64::named(seed, "twin");
         let has = twin.requests();
@@ -221,7 +221,7 @@ impl Generator {
     }
 
     /// A move of those left, which fits the state of the space if one of some draws does: the best of them else.
-    fn draw(&mut self) -> (usize, Place) {
+    fn draw(&mut self) -> (usize, StartKind) {
         let wanted = 2 * self.ends.last_op + usize::from(self.went_on);
         let is_left = |row: &usize| self.deal.counts[*row].iter().flatten().any(|count| *count > 0);
         let row = [wanted, wanted ^ 1, wanted ^ 2, wanted ^ 3].into_iter().find(is_left).expect("a request is left");
@@ -248,21 +248,21 @@ impl Generator {
     }
 
     /// How far a move is from what the space allows: 0 fits, infinity cannot be done.
-    fn misfit(&mut self, op: usize, place: Place) -> f64 {
+    fn misfit(&mut self, op: usize, place: StartKind) -> f64 {
         let possible = |is_possible| if is_possible { 0.0 } else { f64::MAX };
         match place {
-            Place::Edge => possible(self.edges().next().is_some()),
-            Place::NextUsed | Place::OwnUsed | Place::NextNew | Place::OwnNew => match self.depth(op, place) {
+            StartKind::Edge => possible(self.edges().next().is_some()),
+            StartKind::NextUsed | StartKind::OwnUsed | StartKind::NextNew | StartKind::OwnNew => match self.depth(op, place) {
                 Some(depth) => self.deal.moves[op][place as usize].as_mut().map_or(0.0, |moves| moves.nearest(depth).1),
                 None => f64::MAX,
             },
-            Place::Tail | Place::TailNew => possible(self.ends(op, place).next().is_some()),
+            StartKind::Tail | StartKind::TailNew => possible(self.ends(op, place).next().is_some()),
             _ => possible(place.goes_on().is_none() || self.ends(op, place).next().is_some()),
         }
     }
 
     /// Depth of the page that a move must begin at, if there is one.
-    fn depth(&self, op: usize, place: Place) -> Option<f64> {
+    fn depth(&self, op: usize, place: StartKind) -> Option<f64> {
         let end = self.ends(op, place).next()?;
         if place.goes_on() == Some(true) {
             return Some(self.mid_page(end));
@@ -288,20 +288,20 @@ impl Generator {
         self.last_gap_ns.round() as u64
     }
 
-    fn place(&self, (op, index): (usize, usize)) -> Place {
-        self.deal.moves[op][index].as_ref().map_or(Place::New, |moves| moves.place)
+    fn place(&self, (op, index): (usize, usize)) -> StartKind {
+        self.deal.moves[op][index].as_ref().map_or(StartKind::New, |moves| moves.place)
     }
 
     /// Ends from which a move may go on, as far as pages there are as it asks.
-    fn ends(&self, op: usize, place: Place) -> impl Iterator<Item = End> {
+    fn ends(&self, op: usize, place: StartKind) -> impl Iterator<Item = End> {
         let of = match place {
-            Place::NextNew | Place::NextUsed => [self.ends.last(), None],
-            Place::OwnNew | Place::OwnUsed => [self.ends.own(op).filter(|_| op != self.ends.last_op), None],
+            StartKind::NextNew | StartKind::NextUsed => [self.ends.last(), None],
+            StartKind::OwnNew | StartKind::OwnUsed => [self.ends.own(op).filter(|_| op != self.ends.last_op), None],
             _ => [None, None],
         };
-        let streams = if matches!(place, Place::StreamNew | Place::StreamUsed) { self.ends.streams(op) } else { &[] };
-        let streams = if matches!(place, Place::Tail | Place::TailNew) { self.ends.all(op) } else { streams };
-        let is_new = place.goes_on() == Some(true) || place == Place::TailNew;
+        let streams = if matches!(place, StartKind::StreamNew | StartKind::StreamUsed) { self.ends.streams(op) } else { &[] };
+        let streams = if matches!(place, StartKind::Tail | StartKind::TailNew) { self.ends.all(op) } else { streams };
+        let is_new = place.goes_on() == Some(true) || place == StartKind::TailNew;
         // The whole of a request of mean size is to lie in used pages.
         let mean_bytes = self.deal.moves[op][place as usize].as_ref().map_or(0, |moves| moves.mean_bytes);
         let fits = move |end: &End| {
@@ -324,8 +324,11 @@ impl Generator {
 
     fn transfer(&mut self) -> HostRequest {
         let (op, place) = self.draw();
-        let depth =
-            if matches!(place, Place::NextUsed | Place::OwnUsed | Place::NextNew | Place::OwnNew) { self.depth(op, place) } else { None };
+        let depth = if matches!(place, StartKind::NextUsed | StartKind::OwnUsed | StartKind::NextNew | StartKind::OwnNew) {
+            self.depth(op, place)
+        } else {
+            None
+        };
         let moves = self.deal.moves[op][place as usize].as_mut().expect("a move that was drawn");
         let (distance, size_bytes) = moves.next(depth);
         let size_bytes = size_bytes.min(self.space_bytes);
@@ -339,27 +342,27 @@ impl Generator {
     }
 
     /// Where a request begins. What cannot go on begins elsewhere, at pages of the same state.
-    fn start(&mut self, op: usize, place: Place, distance: f64, size_bytes: u64) -> End {
+    fn start(&mut self, op: usize, place: StartKind, distance: f64, size_bytes: u64) -> End {
         let found = match place {
-            Place::New => None,
-            Place::Edge => self.nearest(self.edges(), distance).map(|end| self.before(end)),
-            Place::Tail | Place::TailNew => {
+            StartKind::New => None,
+            StartKind::Edge => self.nearest(self.edges(), distance).map(|end| self.before(end)),
+            StartKind::Tail | StartKind::TailNew => {
                 let overlap = self.tail_bytes.next_size();
                 let end = self.nearest(self.ends(op, place), distance);
                 end.map(|end| End { bytes: end.bytes - overlap.min(end.bytes), ..end })
             }
-            Place::StreamNew => {
+            StartKind::StreamNew => {
                 let alike = self.ends(op, place).find(|end| self.mid_page(*end) == distance);
                 alike.or_else(|| self.ends(op, place).next())
             }
-            Place::StreamUsed => self.nearest(self.ends(op, place), distance),
+            StartKind::StreamUsed => self.nearest(self.ends(op, place), distance),
             _ => self.ends(op, place).next(),
         };
         match (found, place.state(), place.goes_on()) {
             (Some(end), _, _) => end,
             (None, Some(state), _) => self.back(op, state, distance, size_bytes),
             (None, None, Some(false)) => self.back(op, DIRTY, distance, size_bytes),
-            (None, None, None) if place == Place::Tail => self.back(op, DIRTY, distance, size_bytes),
+            (None, None, None) if place == StartKind::Tail => self.back(op, DIRTY, distance, size_bytes),
             (None, None, _) => self.begin(size_bytes),
         }
     }
@@ -490,7 +493,7 @@ fn slices(weights: &[f64], pages: u64) -> Vec<Frontiers> {
     weights.iter().enumerate().map(slice).collect()
 }
 
-impl Iterator for Generator {
+impl Iterator for TwinGenerator {
     type Item = HostRequest;
 
     fn next(&mut self) -> Option<HostRequest> {
@@ -504,7 +507,7 @@ impl Iterator for Generator {
             self.now_ns += self.gap_ns();
         }
         if self.deal.left == 0 {
-            // The last gap of a phase makes up for what rounding has left.
+            // The last gap of a phase commits what rounding has left.
             self.now_ns = arrived_ns.max(self.deal.end_ns.round().max(0.0) as u64);
         }
         self.is_started = true;

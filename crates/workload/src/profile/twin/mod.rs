@@ -12,11 +12,11 @@ mod generator;
 mod stack;
 mod streams;
 
-pub(super) use generator::Generator;
+pub(super) use generator::TwinGenerator;
 pub(crate) use stack::{DIRTY, STARTED};
 pub(crate) use streams::{End, Ends, TAIL_BYTES};
 
-use super::{ProfileError, Table, check};
+use super::{ProfileError, ValueTable, check};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,18 +31,18 @@ pub struct Twin {
     /// Devices that requests go to, numbered from 0.
     pub devices: u32,
     /// How many new places requests begin at on each device: a table over devices.
-    pub device_starts: Table,
+    pub device_starts: ValueTable,
     /// Where in their page requests begin that do not go on from another one, in bytes: those of whole pages, and others.
-    pub start_bytes: [Table; 2],
+    pub start_bytes: [ValueTable; 2],
     /// How much of what was used last is used again by requests that begin before its end.
-    #[serde(default, skip_serializing_if = "Table::is_empty")]
-    pub tail_bytes: Table,
+    #[serde(default, skip_serializing_if = "ValueTable::is_empty")]
+    pub tail_bytes: ValueTable,
     /// Sizes of discards.
-    #[serde(default, skip_serializing_if = "Table::is_empty")]
-    pub trim_bytes: Table,
+    #[serde(default, skip_serializing_if = "ValueTable::is_empty")]
+    pub trim_bytes: ValueTable,
     /// Sizes of writes of zeroes.
-    #[serde(default, skip_serializing_if = "Table::is_empty")]
-    pub write_zeroes_bytes: Table,
+    #[serde(default, skip_serializing_if = "ValueTable::is_empty")]
+    pub write_zeroes_bytes: ValueTable,
     /// Parts of the trace, in order.
     pub phases: Vec<Phase>,
 }
@@ -51,7 +51,7 @@ pub struct Twin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(usize)]
-pub enum Place {
+pub enum StartKind {
     /// Where the last transfer ended, going on into pages never used.
     NextNew,
     /// The same, into used pages.
@@ -88,7 +88,7 @@ pub(crate) const MID_PAGE: f64 = 10.0;
 /// How many places there are.
 pub(crate) const PLACES: usize = 14;
 
-impl Place {
+impl StartKind {
     /// A used page in this state.
     pub(crate) fn back(state: u8) -> Self {
         match (state & DIRTY != 0, state & STARTED != 0) {
@@ -130,7 +130,7 @@ impl Place {
 #[serde(deny_unknown_fields)]
 pub struct Phase {
     /// Times between arrivals.
-    pub gaps_ns: Table,
+    pub gaps_ns: ValueTable,
     /// How often a time like the last one follows, of the times that could: 0 to 1.
     #[serde(default)]
     pub gap_persistence: f64,
@@ -138,14 +138,14 @@ pub struct Phase {
     #[serde(default)]
     pub others: [u64; 3],
     /// How often the pages first used in this phase are used in all.
-    #[serde(default, skip_serializing_if = "Table::is_empty")]
-    pub uses: Table,
+    #[serde(default, skip_serializing_if = "ValueTable::is_empty")]
+    pub uses: ValueTable,
     /// Reads, by where they begin.
     #[serde(default)]
-    pub reads: BTreeMap<Place, Moves>,
+    pub reads: BTreeMap<StartKind, Moves>,
     /// Writes, by where they begin.
     #[serde(default)]
-    pub writes: BTreeMap<Place, Moves>,
+    pub writes: BTreeMap<StartKind, Moves>,
 }
 
 /// Requests of one kind that begin at one place.
@@ -155,18 +155,18 @@ pub struct Moves {
     /// How many follow on a read that began elsewhere than a request had ended, on a read that went on from one, and on such writes.
     pub after: [u64; 4],
     /// Sizes, by distance.
-    pub parts: Vec<Part>,
+    pub parts: Vec<DistanceClass>,
 }
 
 /// Sizes of the requests that have a distance in one range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Part {
+pub struct DistanceClass {
     /// One row: LRU stack distance of the first page, in pages. Of requests that go on into new pages, 10 if from the middle of a page,
     /// else 0.
-    pub distance: Table,
+    pub distance: ValueTable,
     /// Sizes.
-    pub bytes: Table,
+    pub bytes: ValueTable,
 }
 
 impl Moves {
@@ -177,13 +177,13 @@ impl Moves {
 
     /// Mean size.
     pub(crate) fn mean_bytes(&self) -> f64 {
-        let weighted = |part: &Part| part.distance.weight() * part.bytes.mean();
+        let weighted = |part: &DistanceClass| part.distance.weight() * part.bytes.mean();
         self.parts.iter().map(weighted).sum::<f64>() / self.parts.iter().map(|part| part.distance.weight()).sum::<f64>()
     }
 
     /// Distances of all parts.
-    pub(crate) fn distances(&self) -> Table {
-        Table(self.parts.iter().flat_map(|part| part.distance.0.iter().copied()).collect())
+    pub(crate) fn distances(&self) -> ValueTable {
+        ValueTable(self.parts.iter().flat_map(|part| part.distance.0.iter().copied()).collect())
     }
 
     fn check(&self) -> Result<(), ProfileError> {
@@ -205,13 +205,13 @@ impl Phase {
     }
 
     /// Its moves by kind, 0 for reads.
-    pub(crate) fn moves(&self) -> [&BTreeMap<Place, Moves>; 2] {
+    pub(crate) fn moves(&self) -> [&BTreeMap<StartKind, Moves>; 2] {
         [&self.reads, &self.writes]
     }
 
     fn numbers(&self) -> usize {
         let others = self.others.iter().filter(|count| **count > 0).count();
-        let part = |part: &Part| part.distance.numbers() + part.bytes.numbers();
+        let part = |part: &DistanceClass| part.distance.numbers() + part.bytes.numbers();
         let moves = self.reads.values().chain(self.writes.values());
         let moves = moves.map(|moves| 4 + moves.parts.iter().map(part).sum::<usize>());
         1 + others + self.gaps_ns.numbers() + self.uses.numbers() + moves.sum::<usize>()
@@ -238,7 +238,7 @@ impl Twin {
         check(self.requests() > 0, "phases", self.requests(), "at least one request")?;
         self.device_starts.check("device_starts", 0.0)?;
         self.start_bytes.iter().try_for_each(|table| table.check("start_bytes", 0.0))?;
-        let is_tail = |place: &Place| matches!(place, Place::Tail | Place::TailNew);
+        let is_tail = |place: &StartKind| matches!(place, StartKind::Tail | StartKind::TailNew);
         let has_tails = |phase: &Phase| phase.moves().iter().any(|moves| moves.keys().any(is_tail));
         if self.phases.iter().any(has_tails) {
             self.tail_bytes.check("tail_bytes", 1.0)?;

@@ -29,7 +29,7 @@ pub(super) struct Focus {
 
 /// What is known of a page.
 #[derive(Clone, Copy, Debug, Default)]
-struct Page {
+struct StackPage {
     address: u64,
     /// Uses still to come.
     due: u32,
@@ -44,7 +44,7 @@ struct Page {
 #[derive(Clone, Debug)]
 pub(super) struct Stack {
     numbers: PageNumbers,
-    pages: Vec<Page>,
+    pages: Vec<StackPage>,
     recency: Recency,
     /// State and weight of the page at each place; weight 0 where there is none.
     weights: Vec<(u8, u32)>,
@@ -99,12 +99,12 @@ impl Stack {
         }
         let number = self.numbers.of(page);
         if number >= self.pages.len() {
-            self.pages.resize(self.numbers.end(), Page::default());
+            self.pages.resize(self.numbers.end(), StackPage::default());
         }
         let known = &mut self.pages[number];
         let place = self.recency.place(number);
         match place {
-            None => *known = Page { address: page, device, ..Page::default() },
+            None => *known = StackPage { address: page, device, ..StackPage::default() },
             Some(place) => {
                 known.due = known.due.saturating_sub(1);
                 let (state, weight) = std::mem::take(&mut self.weights[place]);

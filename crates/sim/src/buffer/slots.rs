@@ -1,15 +1,15 @@
-//! The room of a buffer in NVRAM (SPEC 4.4): a page takes one of its slots when it is admitted, and gives it back when the operation has ended
-//! that writes it to flash, or when it is discarded. Pages are numbered as they are taken in, and admitted in that order: page i as soon as
-//! i - capacity slots have been given back. So what is decided does not depend on when flash is done with anything; only answers and the
-//! starts of operations do. Nothing waits for what was decided later: slots that were to be given back before page i was taken in are enough.
+//! The slots of a buffer in NVRAM (SPEC 4.4): a page takes a slot when it is admitted, and releases it when the operation that writes it to
+//! flash has ended, or when it is discarded. Pages are numbered as they are taken in, and admitted in that order: page i as soon as
+//! i - capacity slots have been released. So decisions do not depend on the timing of flash; only completions and the starts of operations
+//! do. Nothing waits for a later decision: the slots whose release was decided before page i was taken in are enough.
 
 use super::table::NIL;
 use std::collections::VecDeque;
 
-/// Who goes on when a page is admitted.
+/// What continues when a page is admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiter {
-    /// The request (by its slot) that wrote it, or reads it, is answered.
+    /// The request (by its slot) that wrote it, or reads it, is acknowledged.
     Request(u32),
     /// The operation (by its slot) that writes it to flash may start.
     Operation(u32),
@@ -20,17 +20,17 @@ pub enum Waiter {
 struct Waiting {
     /// Who waits for it: first and last in a list.
     waiters: (u32, u32),
-    /// It was discarded meanwhile: it gives its slot back at once.
+    /// It has been discarded: it releases its slot at once.
     is_discarded: bool,
 }
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Room {
+pub struct Slots {
     capacity: u64,
     taken_in: u64,
     admitted: u64,
-    given_back: u64,
+    released: u64,
     /// Pages taken in and not admitted, in order.
     waiting: VecDeque<Waiting>,
     /// Lists of those who wait, and one of unused places: each with the next one.
@@ -38,16 +38,16 @@ pub struct Room {
     unused: u32,
 }
 
-impl Room {
-    /// So many slots; `u64::MAX` admits everything at once.
+impl Slots {
+    /// With this many slots; `u64::MAX` admits everything at once.
     pub fn new(capacity: u64) -> Self {
-        Self { capacity, taken_in: 0, admitted: 0, given_back: 0, waiting: VecDeque::new(), waiters: Vec::new(), unused: NIL }
+        Self { capacity, taken_in: 0, admitted: 0, released: 0, waiting: VecDeque::new(), waiters: Vec::new(), unused: NIL }
     }
 
     /// Takes in a page. Returns its number, counted from 1.
     pub fn take_in(&mut self) -> u64 {
         self.taken_in += 1;
-        if self.taken_in - self.given_back <= self.capacity {
+        if self.taken_in - self.released <= self.capacity {
             self.admitted = self.taken_in;
         } else {
             self.waiting.push_back(Waiting { waiters: (NIL, NIL), is_discarded: false });
@@ -55,18 +55,18 @@ impl Room {
         self.taken_in
     }
 
-    /// Whether the page with this number is admitted. Number 0 is nobody's, and is.
+    /// Whether the page with this number is admitted. Number 0 stands for no page, and is admitted.
     #[inline]
     pub fn is_admitted(&self, number: u64) -> bool {
         number <= self.admitted
     }
 
     /// Whether a page waits for its admission.
-    pub fn is_short(&self) -> bool {
+    pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Somebody waits for the admission of the page with this number, which is not admitted.
+    /// Registers a waiter for the admission of the page with this number, which is not admitted yet.
     pub fn wait(&mut self, number: u64, waiter: Waiter) {
         let id = match self.unused {
             NIL => {
@@ -88,19 +88,19 @@ impl Room {
     /// The page with this number is discarded.
     pub fn discard(&mut self, number: u64, woken: &mut Vec<Waiter>) {
         if self.is_admitted(number) {
-            self.give_back(woken);
+            self.release(woken);
         } else {
             self.waiting[(number - self.admitted - 1) as usize].is_discarded = true;
         }
     }
 
-    /// A slot is given back. Appends to `woken` who goes on, in order.
-    pub fn give_back(&mut self, woken: &mut Vec<Waiter>) {
-        self.given_back += 1;
-        while self.admitted - self.given_back < self.capacity {
+    /// Releases a slot. Appends to `woken` the waiters that continue, in order.
+    pub fn release(&mut self, woken: &mut Vec<Waiter>) {
+        self.released += 1;
+        while self.admitted - self.released < self.capacity {
             let Some(Waiting { waiters: (mut next, _), is_discarded }) = self.waiting.pop_front() else { return };
             self.admitted += 1;
-            self.given_back += u64::from(is_discarded);
+            self.released += u64::from(is_discarded);
             while next != NIL {
                 let (waiter, following) = self.waiters[next as usize];
                 woken.push(waiter);
@@ -113,7 +113,7 @@ impl Room {
     /// Slots taken.
     #[cfg(test)]
     pub fn occupied(&self) -> u64 {
-        self.admitted - self.given_back
+        self.admitted - self.released
     }
 }
 
@@ -129,24 +129,24 @@ mod tests {
 
     #[test]
     fn pages_are_admitted_in_order_as_slots_come_back() {
-        let (mut room, mut woken) = (Room::new(2), Vec::new());
-        let numbers: Vec<u64> = (0..5).map(|_| room.take_in()).collect();
+        let (mut slots, mut woken) = (Slots::new(2), Vec::new());
+        let numbers: Vec<u64> = (0..5).map(|_| slots.take_in()).collect();
         assert_eq!(numbers, [1, 2, 3, 4, 5]);
-        assert!(room.is_admitted(2) && !room.is_admitted(3));
-        room.wait(4, request(40));
-        room.wait(3, request(30));
-        room.wait(3, Waiter::Operation(31));
-        room.give_back(&mut woken);
+        assert!(slots.is_admitted(2) && !slots.is_admitted(3));
+        slots.wait(4, request(40));
+        slots.wait(3, request(30));
+        slots.wait(3, Waiter::Operation(31));
+        slots.release(&mut woken);
         assert_eq!(std::mem::take(&mut woken), [request(30), Waiter::Operation(31)]);
         // Discarded before it has a slot: it gives back the one that it gets.
-        room.discard(5, &mut woken);
-        assert!(woken.is_empty() && !room.is_admitted(4));
-        room.give_back(&mut woken);
+        slots.discard(5, &mut woken);
+        assert!(woken.is_empty() && !slots.is_admitted(4));
+        slots.release(&mut woken);
         assert_eq!(std::mem::take(&mut woken), [request(40)]);
-        room.give_back(&mut woken);
-        assert_eq!((room.is_admitted(5), room.occupied()), (true, 1));
-        assert_eq!(room.take_in(), 6);
-        assert!(room.is_admitted(6));
+        slots.release(&mut woken);
+        assert_eq!((slots.is_admitted(5), slots.occupied()), (true, 1));
+        assert_eq!(slots.take_in(), 6);
+        assert!(slots.is_admitted(6));
     }
 
     proptest! {
@@ -155,13 +155,13 @@ mod tests {
         fn agrees_with_a_list_of_slots(capacity in 1u64..6, steps in vec((0u8..4, 0usize..64), 1..300)) {
             #[derive(Clone, Copy, PartialEq)]
             enum Page { Waits, Held, Gone }
-            let (mut room, mut pages, mut discarded) = (Room::new(capacity), Vec::<Page>::new(), Vec::<bool>::new());
+            let (mut slots, mut pages, mut discarded) = (Slots::new(capacity), Vec::<Page>::new(), Vec::<bool>::new());
             let mut due = Vec::new();
             for (step, which) in steps {
                 let mut woken = Vec::new();
                 match step {
                     0 | 1 => {
-                        prop_assert_eq!(room.take_in(), pages.len() as u64 + 1);
+                        prop_assert_eq!(slots.take_in(), pages.len() as u64 + 1);
                         pages.push(Page::Waits);
                         discarded.push(false);
                     }
@@ -170,14 +170,14 @@ mod tests {
                         // A page that is held has been written to flash.
                         let Some(page) = pages.iter().position(|page| *page == Page::Held) else { continue };
                         pages[page] = Page::Gone;
-                        room.give_back(&mut woken);
+                        slots.release(&mut woken);
                     }
                     _ => {
                         let page = which % pages.len();
                         if pages[page] == Page::Gone || discarded[page] { continue }
                         discarded[page] = true;
                         if pages[page] == Page::Held { pages[page] = Page::Gone }
-                        room.discard(page as u64 + 1, &mut woken);
+                        slots.discard(page as u64 + 1, &mut woken);
                     }
                 }
                 let mut expected = Vec::new();
@@ -191,11 +191,11 @@ mod tests {
                     let (page, id) = (page + which % (pages.len() - page), due.len() as u32);
                     let waiter = if which % 2 == 0 { request(id) } else { Waiter::Operation(id) };
                     due.push((page, waiter));
-                    room.wait(page as u64 + 1, waiter);
+                    slots.wait(page as u64 + 1, waiter);
                 }
-                prop_assert_eq!(room.occupied(), pages.iter().filter(|page| **page == Page::Held).count() as u64);
+                prop_assert_eq!(slots.occupied(), pages.iter().filter(|page| **page == Page::Held).count() as u64);
                 for (page, state) in pages.iter().enumerate() {
-                    prop_assert_eq!(room.is_admitted(page as u64 + 1), *state != Page::Waits);
+                    prop_assert_eq!(slots.is_admitted(page as u64 + 1), *state != Page::Waits);
                 }
             }
         }

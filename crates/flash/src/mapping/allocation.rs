@@ -1,13 +1,13 @@
-//! Free space: pages promised to programs, and pages taken for them.
+//! Free space: pages reserved for programs, and pages taken for them.
 
-use super::blocks::{Blocks, Stream};
+use super::blocks::{Blocks, WriteStream};
 use super::space::NIL;
 use crate::Flash;
 use crate::numbering::Site;
 use flashraid_vocabulary::{MemberPage, Ppn, Version};
 
 impl Flash {
-    /// Promises a page to a program of this version, if there is one; else starts what makes room.
+    /// Reserves a page for a program of this version, if there is one; else starts what frees space.
     // Always inlined, as callers know the version.
     #[inline(always)]
     pub fn reserve(&mut self, address: MemberPage, version: Version) -> bool {
@@ -18,10 +18,10 @@ impl Flash {
         self.domains[domain as usize].reserve()
     }
 
-    /// Gives back what `reserve` has promised.
+    /// Releases what `reserve` has reserved.
     pub fn release(&mut self, address: MemberPage, version: Version) {
         if self.hybrid.is_some() {
-            self.break_reservation(self.slot(address));
+            self.cancel_reservation(self.slot(address));
         }
         let domain = self.domain_of(address, version);
         self.domains[domain as usize].reserved -= 1;
@@ -37,7 +37,7 @@ impl Flash {
     /// Takes the next page of a plane for a host program. The page stays pending.
     #[inline]
     pub(crate) fn take_host_page(&mut self, plane: u32) -> Ppn {
-        let (block, offset) = self.blocks.take(plane, Stream::Host);
+        let (block, offset) = self.blocks.take(plane, WriteStream::Host);
         let domain = self.domain_of_plane(plane);
         self.domains[domain as usize].free_pages -= 1;
         if offset + 1 == self.pages_per_block && self.blocks.host_pages(plane) == 0 {
