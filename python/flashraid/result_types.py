@@ -163,26 +163,26 @@ class RunResult(Record):
 
 
 class Config(Record):
-    """Every setting, complete: defaults are filled in. A result carries it, and can be run again from it."""
+    """Every setting, with defaults filled in. A result contains it, so that the run can be repeated from the result."""
 
     device: Device
-    """What the flash is."""
+    """Geometry, timing, FTL and buffers of the device."""
 
     scheme: Scheme
-    """Which redundancy scheme, and its parameters."""
+    """The redundancy scheme and its parameters."""
 
     host: Host
-    """How requests are served."""
+    """How the controller serves host requests."""
 
     run: Run
-    """What is done with the workload."""
+    """The workload, and what a run does with it."""
 
 
 class Device(Record):
-    """What the flash is."""
+    """Geometry, timing, FTL and buffers of the device."""
 
     name: str
-    """Name in results."""
+    """Name of the device in results."""
 
     channels: int
     """Channels, each with its own bus."""
@@ -191,12 +191,14 @@ class Device(Record):
     """Chips on each channel."""
 
     mirror_chips: int
-    """Of these, chips that hold mirror copies and nothing else; schemes that make such copies have their own
+    """How many of these chips hold mirror copies and nothing else. A scheme that uses mirror chips sets its own
     default.
     """
 
     spare_chips: int
-    """Chips on each channel beside these, which stay idle until a chip fails; no other capacity counts them."""
+    """Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of
+    any other capacity.
+    """
 
     dies_per_chip: int
     """Dies in each chip."""
@@ -211,7 +213,7 @@ class Device(Record):
     """Pages in each erase block."""
 
     page_bytes: int
-    """Bytes of a page: the unit of reading, programming, mapping and striping. Unit: bytes."""
+    """Page size: the unit of reading, programming, mapping and striping. Unit: bytes."""
 
     read_ns: int
     """Array time of a page read. Unit: ns."""
@@ -223,8 +225,8 @@ class Device(Record):
     """Array time of a block erase. Unit: ns."""
 
     bus_ps_per_byte: int
-    """Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); 0 makes transfers free. Unit:
-    ps/byte.
+    """Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); with 0, transfers take no time.
+    Unit: ps/byte.
     """
 
     read_command_ns: int
@@ -237,158 +239,166 @@ class Device(Record):
     """Bus time of the command and address of an erase. Unit: ns."""
 
     member: Literal["channel", "chip"]
-    """The unit of placement, failure and health: what plays the disk of the redundancy group."""
+    """The unit of placement, failure and health: the disk of the redundancy group."""
 
     ftl: Literal["auto", "member", "group", "device"]
-    """Which planes one FTL instance owns. More than a member only where the scheme stays safe with strips on any
-    member of it.
+    """The planes that one FTL instance owns. It may span several members only if the scheme survives the loss of all
+    of them.
     """
 
     mapping: Literal["page", "dftl", "bast", "fast"]
-    """How logical pages are mapped to physical ones, and where the map is kept."""
+    """How logical pages are mapped to physical pages, and where the map is stored."""
 
     cmt_entries: int
-    """With `mapping = dftl`: how many entries of the map RAM holds, each of which says where one logical page is.
-    Unit: entries.
+    """With `mapping = dftl`: the number of map entries that RAM holds. One entry maps one logical page. Unit:
+    entries.
     """
 
     log_blocks: int
-    """With `mapping = bast` or `fast`: log blocks of each chip, divided over its planes. Unit: blocks."""
+    """With `mapping = bast` or `fast`: log blocks of each chip, divided evenly over its planes. Unit: blocks."""
 
     allocation: Literal["static", "dynamic_member", "dynamic"]
-    """How a program finds its plane."""
+    """How the FTL chooses the plane of a program."""
 
     static_order: str
-    """Static allocation: which index inside a member varies fastest, from the left (W way, that is chip; D die; P
-    plane).
+    """With static allocation: the order in which the indices inside a member vary, the fastest first (W way, that is
+    chip; D die; P plane).
     """
 
     lun: Literal["die", "chip"]
-    """What executes one array operation at a time."""
+    """The LUN: the unit that executes one array operation at a time."""
 
     scheduling: Literal["read_first", "fifo"]
-    """Order inside a service class on one LUN."""
+    """The order of operations within a service class on one LUN."""
 
     write_completes: Literal["program_end", "data_in"]
-    """When a program counts as ended for the host."""
+    """When the host sees a program as completed."""
 
     transfer: Literal["touched", "page"]
-    """How much of a page crosses the bus."""
+    """How much of a page is transferred over the bus."""
 
     multi_plane: bool
-    """Whether one array operation may program or read a page in several planes of a die."""
+    """Whether one array operation may read or program a page in each of several planes of a LUN."""
 
     copyback: bool
-    """Whether GC copies pages inside a plane without moving data over the bus."""
+    """Whether GC moves pages within a plane without transferring data over the bus."""
 
     over_provisioning: float
-    """Share of each member's physical pages that is not offered as logical pages; rounded to parts per million.
+    """Share of each member's physical pages that is not available as logical pages, rounded to parts per million.
     Unit: share.
     """
 
     gc_threshold: float
-    """GC of a plane starts when its free pages fall below this share of its pages. Unit: share."""
+    """GC of a plane starts when its free pages drop below this share of its pages. Unit: share."""
 
     gc_reserve_blocks: int
-    """Free blocks of a plane below which host programs wait and GC loops. Unit: blocks."""
+    """With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough. Unit:
+    blocks.
+    """
 
     gc_blocking_scope: Literal["none", "lun", "chip", "channel"]
-    """What stands still for the host while a GC run moves pages."""
+    """The unit that serves no host operations while a GC run moves pages."""
 
     gc_policy: Literal["auto", "greedy", "commit_aware"]
-    """Which block is collected; of hybrid mapping, which log block is merged."""
+    """How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block."""
 
     wear_leveling: Literal["none", "dynamic", "static"]
-    """Wear levelling."""
+    """How GC and allocation even out erase counts."""
 
     wear_leveling_threshold: int
-    """Static wear levelling: difference of erase counts in a plane above which cold blocks are moved. Unit: erases."""
+    """With static wear leveling: the difference between erase counts in a plane above which cold blocks are moved.
+    Unit: erases.
+    """
 
     buffer_bytes_per_gib: int
-    """Data buffer in the controller's DRAM, for each GiB of flash; 0 for none. Volatile: pages in it are not on
-    flash. Unit: bytes/GiB.
+    """Data buffer in the controller's DRAM, for each GiB of flash; 0 for none. It is volatile: buffered writes are
+    not durable until they are on flash. Unit: bytes/GiB.
     """
 
     buffer_bytes: int
-    """Size of the data buffer, whatever the flash has; 0 for `buffer_bytes_per_gib`. Unit: bytes."""
+    """Size of the data buffer in DRAM, regardless of the flash capacity; with 0, `buffer_bytes_per_gib` applies.
+    Unit: bytes.
+    """
 
     nvram_buffer_bytes: int
-    """Write buffer in NVRAM, instead of one in DRAM; 0 for none. Survives power loss: writes are answered when it
-    has room for them, and the pages of a stripe leave it together. Unit: bytes.
+    """Write buffer in NVRAM instead of DRAM; 0 for none. It survives power loss. A write is acknowledged when the
+    buffer has space for it, and all buffered pages of a stripe are evicted together. Unit: bytes.
     """
 
     nvram_victim: Literal["oldest_write", "largest_group"]
-    """Which pages leave the buffer in NVRAM first."""
+    """How the write buffer in NVRAM chooses the stripe to evict."""
 
     buffer_ns: int
-    """Time in which the data buffer answers. Unit: ns."""
+    """Access time of the data buffer. Unit: ns."""
 
 
 class Scheme(Record):
-    """Which redundancy scheme. Its parameters stand beside the name."""
+    """The redundancy scheme. Its parameters are keys of the same table."""
 
     name: Literal["raid0", "raid1", "raid4", "raid5", "sirf1", "cr5m", "no-pc", "fpc", "ppc", "ca-ppc", "fra"]
-    """The scheme."""
+    """Name of the scheme."""
 
     update: Literal["fewest", "rmw", "rcw"]
-    """How partial-stripe writes compute the parity: by whatever needs fewer pre-reads (a tie goes to rcw), or always
-    by read-modify-write, or always by reconstruct write. Pre-reads are counted by the numbers of strips alone, as if
-    all strips had been written and whole pages changed: a strip that was never written is read from nowhere and
-    still counts, and the read of a page of which only a part is written does not count.
+    """How a partial-stripe write computes the parity: fewest chooses the method with fewer pre-reads (rcw on a tie),
+    rmw always uses read-modify-write, rcw always uses reconstruct write. The choice counts strips only, as if all
+    strips had been written before and whole pages changed: a strip that was never written needs no read but counts,
+    and the update read of a partly written page does not count.
     """
 
     layout: Literal["left_asymmetric", "left_symmetric", "right_asymmetric", "right_symmetric", "last_member"]
-    """Which member has a stripe's parity, and which its data, as in Linux md: the parity moves down from the last
-    member (left), up from the first (right) or stays on the last; data strips fill the others in order (asymmetric)
-    or begin behind the parity (symmetric).
+    """Which members hold the parity and the data of a stripe, as in Linux md: the parity rotates from the last
+    member down (left), from the first member up (right), or stays on the last member; data strips start at the first
+    member (asymmetric) or at the member after the parity (symmetric).
     """
 
     groups: int
-    """Mirror groups into which the channels are divided, with a copy of each page in each; 1 is an SSD without
-    mirror.
+    """Number of mirror groups into which the channels are divided. Each group holds a copy of each page; 1 disables
+    mirroring.
     """
 
     read: Literal["round_robin", "least_busy"]
-    """Which copy a page read takes: that of the group whose turn it is, or the one at which fewer operations are
-    queued (at its array unit, then on its channel; a tie goes by turn).
+    """Which copy a page read takes: round_robin takes that of the group whose turn it is; least_busy takes the one
+    with fewer queued operations (at its LUN, then on its channel; ties are broken in turn).
     """
 
     completes: Literal["all_copies", "first_copy"]
-    """When a write is answered: with every copy programmed, or with the first. The latter is for sensitivity studies
-    only: until the others follow, a failure may take an answered write.
+    """When a write is acknowledged: once all copies are programmed, or once the first one is. The latter is for
+    sensitivity studies only: until the other copies are programmed, a failure may lose an acknowledged write.
     """
 
     mw_limit: float
-    """Mirrored writes of a channel are allowed while they are at most this many times the mean number of host-caused
-    programs of its data chips; 0 is CR5.
+    """Limit of mirrored writes on a channel, as a multiple of the mean number of host-caused programs on its data
+    chips; 0 allows none (CR5).
     """
 
     consolidate: Literal["last_strip", "never"]
-    """When a write recomputes the parity of a mirrored stripe on its own account: if it changes the last strips that
+    """When a write consolidates a mirrored stripe, that is recomputes its parity: if it changes the last strips that
     are not mirrored, or never.
     """
 
     parity_cache_bytes: int
-    """NVRAM for delayed parities, in bytes: one page for each stripe whose parity is delayed; the rest of an entry
-    is neglected. Unit: bytes.
+    """Size of the parity cache in NVRAM: one page for each stripe whose parity is deferred. Metadata of an entry are
+    not counted. Unit: bytes.
     """
 
     fpc_cached_parity_free: Literal["no", "yes"]
-    """Whether a read-modify-write reads no old parity if the cache has it; else flash is read all the same, as in
-    the paper.
+    """Whether a read-modify-write skips the read of the old parity if the parity cache holds it. With no, it reads
+    the parity from flash, as in the paper.
     """
 
     ppc_update: Literal["paper", "min"]
-    """Which pages an update reads: the old versions of associated strips that change, or, if fewer, those that do
-    not change.
+    """Which pages an update reads: paper reads the old versions of the changing strips that the partial parity
+    covers; min reads the covered strips that do not change if these are fewer.
     """
 
     early_release: Literal["no", "yes"]
-    """Whether old versions become garbage as soon as all strips are associated, or at the commit."""
+    """Whether old versions become garbage as soon as the partial parity covers all strips; with no, they become
+    garbage at the commit.
+    """
 
     gc_semivalid: Literal["commit", "move"]
-    """What a collection does about semivalid pages of its victim: commit their stripes, or move them like valid
-    pages.
+    """How GC handles semivalid pages of its victim block: it commits their stripes, or moves the pages like valid
+    ones.
     """
 
     alpha: float
@@ -403,29 +413,33 @@ class Scheme(Record):
 
 
 class Host(Record):
-    """How requests are served."""
+    """How the controller serves host requests."""
 
     serial_subrequests: Literal["queued", "strict", "off"]
-    """How the sub-requests (one for each stripe) of one request follow each other."""
+    """When the sub-requests of one request start. A sub-request is the part of a request on one stripe."""
 
     parity_in_response: bool
     """Whether a write's response time includes its parity programs."""
 
     unwritten: Literal["zero", "prefill"]
-    """What a read of a page never written finds."""
+    """What a read of a page that was never written returns."""
 
     rebuild: Literal["auto", "none", "sor", "dor", "mcr", "copy"]
-    """In which order a rebuild brings back what failures took: `auto` is what suits the scheme, `none` leaves it."""
+    """The order of the rebuild after a failure. `auto` chooses one that suits the scheme; `none` disables rebuilds."""
 
     rebuild_window: int
-    """Stripes that a rebuild has under way at once; 0 for what its order has. Unit: stripes."""
+    """Number of stripes that a rebuild repairs at the same time; 0 for the default of the rebuild order. Unit:
+    stripes.
+    """
 
     piggyback: bool
-    """Whether a read that had to reconstruct lets the rebuild store what it computed."""
+    """Whether the rebuild next repairs the stripes of which a host read has just reconstructed a page, ahead of its
+    own order.
+    """
 
 
 class Run(Record):
-    """What is done with the workload."""
+    """The workload, and what a run does with it."""
 
     format: Literal[
         "auto",
@@ -451,83 +465,91 @@ class Run(Record):
         "lcs",
         "vscsi",
     ]
-    """Format of the trace; `auto` looks at its first bytes and its name."""
+    """Format of the trace; `auto` detects it from the first bytes and the file name."""
 
     time_unit: Literal["auto", "ns", "100ns", "us", "ms", "s"]
-    """What the times of the trace count: `ns`, `100ns`, `us`, `ms` or `s`; `auto` is what its format says."""
+    """Unit of the times in the trace: `ns`, `100ns`, `us`, `ms` or `s`; `auto` is the unit that the format defines."""
 
     device_filter: str
-    """Keep the requests of these devices of the trace (disk, volume, ASU, LUN, file): names with commas between, or
-    `all`. The address spaces of several are laid side by side.
+    """Replay only the requests of these devices of the trace (disks, volumes, ASUs, logical units, files): a
+    comma-separated list of names, or `all`. The address spaces of several devices are placed one after the other.
     """
 
     on_error: Literal["stop", "skip"]
-    """What becomes of a line or record that cannot be read, or of a request that does not fit: `stop`, or `skip`,
-    which counts it.
+    """How a line or record that cannot be read, or a request that does not fit, is handled: `stop` ends the run with
+    an error, `skip` leaves it out and counts it.
     """
 
     op: str
-    """What the requests of a trace are that records no operations: `read`, `write`, or `mix:X` with the share of
-    reads X; `none` refuses it.
+    """The operation of each request, for a trace that records none: `read`, `write`, or `mix:X` with X the share of
+    reads. `none` refuses such a trace.
     """
 
     action: Literal["Q", "D", "C"]
-    """The station at which a request of blkparse text counts: `Q` (queued), `D` (issued to the device) or `C`
-    (completed).
+    """The event that counts as the arrival of a request in blkparse text: `Q` (queued), `D` (issued to the device)
+    or `C` (completed).
     """
 
     object_bytes: str
-    """What the number of an object counts in the traces of caches (oracleGeneral, lcs); `auto`: 4096, and only for
-    objects of that size.
+    """Distance between the addresses of consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is
+    4096, and accepts only objects of that size.
     """
 
     limit: int
-    """Requests to take from the start of the trace; 0 for all. Unit: requests."""
+    """Number of requests to take from the start of the trace; 0 for all. Unit: requests."""
 
     speed: float
-    """Arrival times are divided by this."""
+    """Factor by which the trace is sped up: arrival times are divided by it."""
 
     queue_depth: int
-    """Closed loop with this many requests outstanding; 0 for the arrival times of the trace. Unit: requests."""
+    """Number of outstanding requests of a closed loop; 0 for an open loop with the arrival times of the trace. Unit:
+    requests.
+    """
 
     fit: Literal["wrap", "compact", "error"]
-    """What becomes of addresses beyond the logical space."""
+    """How addresses beyond the logical space are handled."""
 
     space_bytes: int
-    """The logical space; 0 for the user capacity. Unit: bytes."""
+    """Size of the logical space; 0 for the user capacity. Unit: bytes."""
 
     fill: float
-    """Share of the logical space written before the first request, in whole stripes. Unit: share."""
+    """Share of the logical space that is written before the first request, in whole stripes and in no simulated
+    time. Unit: share.
+    """
 
     fill_bytes: int
-    """Bytes of the logical space written before the first request (instead of `fill`); 0 for none. Unit: bytes."""
+    """Bytes of the logical space that are written before the first request, instead of `fill`; 0 for none. Unit:
+    bytes.
+    """
 
     precondition: str
-    """After the fill: `none`, or `random:X`, which overwrites at random until GC is steady, at most X times the
-    space; `steady` is `random:20`.
+    """Preconditioning after the fill: `none`, or `random:X`, which overwrites random pages until GC reaches steady
+    state, at most X times the logical space. `steady` stands for `random:20`.
     """
 
     warmup: str
-    """Start of the run left out of the statistics: a number of requests, or a time as in `2.5s` or `100ms`."""
+    """Warm-up that is left out of the statistics: the first N requests, or all requests that arrive before a
+    simulated time, as in `2.5s` or `100ms`.
+    """
 
     verify: bool
-    """Whether every host read is compared with an oracle, and each failure the scheme declares to survive is tried
-    at the end.
+    """Whether to compare every host read with an oracle and, at the end, to check recovery from each failure that
+    the scheme is declared to survive.
     """
 
     verify_every: int
-    """With `verify`, try the failures also after every so many requests; 0 for the end only. Unit: requests."""
+    """With `verify`, check recovery also after every N requests; 0 for the end only. Unit: requests."""
 
     drain: bool
-    """Whether the buffer, and every parity that is put off, are written to flash after the last request. What that
-    costs is counted apart.
+    """Whether to write the data buffer and all deferred parities to flash after the last request. The cost is
+    counted separately.
     """
 
     fail: list[str]
-    """Faults to inject (docs/faults.md), each WHAT@WHEN."""
+    """Faults to inject, each as WHAT@WHEN (docs/faults.md)."""
 
     seed: int
-    """Seed of everything random."""
+    """Seed of the random number generators."""
 
 
 class Survival(Record):
@@ -1290,7 +1312,7 @@ class Injected(Record):
     """Whether a spare chip took the place of a dead one."""
 
     pages_lost: int
-    """Host pages that nothing can recover right after it, gone pages included. Unit: pages."""
+    """Host pages that nothing can rebuild right after it. Unit: pages."""
 
 
 class Rebuild(Record):

@@ -52,13 +52,13 @@ class Settings(TypedDict, total=False):
     """Chips on each channel."""
 
     mirror_chips: int | None
-    """Of these, chips that hold mirror copies and nothing else; schemes that make such copies have their own
+    """How many of these chips hold mirror copies and nothing else. A scheme that uses mirror chips sets its own
     default. Default: 0.
     """
 
     spare_chips: int | None
-    """Chips on each channel beside these, which stay idle until a chip fails; no other capacity counts them.
-    Default: 0.
+    """Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of
+    any other capacity. Default: 0.
     """
 
     dies_per_chip: int | None
@@ -74,7 +74,7 @@ class Settings(TypedDict, total=False):
     """Pages in each erase block."""
 
     page_bytes: int | str | None
-    """Bytes of a page: the unit of reading, programming, mapping and striping. Unit: bytes."""
+    """Page size: the unit of reading, programming, mapping and striping. Unit: bytes."""
 
     read_ns: int | str | None
     """Array time of a page read. Unit: ns."""
@@ -86,8 +86,8 @@ class Settings(TypedDict, total=False):
     """Array time of a block erase. Unit: ns."""
 
     bus_ps_per_byte: int | None
-    """Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); 0 makes transfers free. Unit:
-    ps/byte.
+    """Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); with 0, transfers take no time.
+    Unit: ps/byte.
     """
 
     read_command_ns: int | str | None
@@ -100,263 +100,277 @@ class Settings(TypedDict, total=False):
     """Bus time of the command and address of an erase. Unit: ns."""
 
     member: Literal["channel", "chip"] | None
-    """The unit of placement, failure and health: what plays the disk of the redundancy group. Default: channel."""
+    """The unit of placement, failure and health: the disk of the redundancy group. Default: channel."""
 
     ftl: Literal["auto", "member", "group", "device"] | None
-    """Which planes one FTL instance owns. More than a member only where the scheme stays safe with strips on any
-    member of it. Default: auto.
+    """The planes that one FTL instance owns. It may span several members only if the scheme survives the loss of all
+    of them. Default: auto.
     """
 
     mapping: Literal["page", "dftl", "bast", "fast"] | None
-    """How logical pages are mapped to physical ones, and where the map is kept. Default: page."""
+    """How logical pages are mapped to physical pages, and where the map is stored. Default: page."""
 
     cmt_entries: int | None
-    """With `mapping = dftl`: how many entries of the map RAM holds, each of which says where one logical page is.
-    Unit: entries. Default: 65536.
+    """With `mapping = dftl`: the number of map entries that RAM holds. One entry maps one logical page. Unit:
+    entries. Default: 65536.
     """
 
     log_blocks: int | None
-    """With `mapping = bast` or `fast`: log blocks of each chip, divided over its planes. Unit: blocks. Default: 160."""
+    """With `mapping = bast` or `fast`: log blocks of each chip, divided evenly over its planes. Unit: blocks.
+    Default: 160.
+    """
 
     allocation: Literal["static", "dynamic_member", "dynamic"] | None
-    """How a program finds its plane. Default: dynamic_member."""
+    """How the FTL chooses the plane of a program. Default: dynamic_member."""
 
     static_order: str | None
-    """Static allocation: which index inside a member varies fastest, from the left (W way, that is chip; D die; P
-    plane). Default: WDP.
+    """With static allocation: the order in which the indices inside a member vary, the fastest first (W way, that is
+    chip; D die; P plane). Default: WDP.
     """
 
     lun: Literal["die", "chip"] | None
-    """What executes one array operation at a time. Default: die."""
+    """The LUN: the unit that executes one array operation at a time. Default: die."""
 
     scheduling: Literal["read_first", "fifo"] | None
-    """Order inside a service class on one LUN. Default: read_first."""
+    """The order of operations within a service class on one LUN. Default: read_first."""
 
     write_completes: Literal["program_end", "data_in"] | None
-    """When a program counts as ended for the host. Default: program_end."""
+    """When the host sees a program as completed. Default: program_end."""
 
     transfer: Literal["touched", "page"] | None
-    """How much of a page crosses the bus. Default: touched."""
+    """How much of a page is transferred over the bus. Default: touched."""
 
     multi_plane: bool | None
-    """Whether one array operation may program or read a page in several planes of a die. Default: false."""
+    """Whether one array operation may read or program a page in each of several planes of a LUN. Default: false."""
 
     copyback: bool | None
-    """Whether GC copies pages inside a plane without moving data over the bus. Default: false."""
+    """Whether GC moves pages within a plane without transferring data over the bus. Default: false."""
 
     over_provisioning: float | str | None
-    """Share of each member's physical pages that is not offered as logical pages; rounded to parts per million.
+    """Share of each member's physical pages that is not available as logical pages, rounded to parts per million.
     Unit: share. Default: 0.1.
     """
 
     gc_threshold: float | str | None
-    """GC of a plane starts when its free pages fall below this share of its pages. Unit: share. Default: 0.1."""
+    """GC of a plane starts when its free pages drop below this share of its pages. Unit: share. Default: 0.1."""
 
     gc_reserve_blocks: int | None
-    """Free blocks of a plane below which host programs wait and GC loops. Unit: blocks. Default: 2."""
+    """With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough. Unit:
+    blocks. Default: 2.
+    """
 
     gc_blocking_scope: Literal["none", "lun", "chip", "channel"] | None
-    """What stands still for the host while a GC run moves pages. Default: chip."""
+    """The unit that serves no host operations while a GC run moves pages. Default: chip."""
 
     gc_policy: Literal["auto", "greedy", "commit_aware"] | None
-    """Which block is collected; of hybrid mapping, which log block is merged. Default: auto."""
+    """How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block. Default: auto."""
 
     wear_leveling: Literal["none", "dynamic", "static"] | None
-    """Wear levelling. Default: dynamic."""
+    """How GC and allocation even out erase counts. Default: dynamic."""
 
     wear_leveling_threshold: int | None
-    """Static wear levelling: difference of erase counts in a plane above which cold blocks are moved. Unit: erases.
-    Default: 100.
+    """With static wear leveling: the difference between erase counts in a plane above which cold blocks are moved.
+    Unit: erases. Default: 100.
     """
 
     buffer_bytes_per_gib: int | str | None
-    """Data buffer in the controller's DRAM, for each GiB of flash; 0 for none. Volatile: pages in it are not on
-    flash. Unit: bytes/GiB. Default: 0.
+    """Data buffer in the controller's DRAM, for each GiB of flash; 0 for none. It is volatile: buffered writes are
+    not durable until they are on flash. Unit: bytes/GiB. Default: 0.
     """
 
     buffer_bytes: int | str | None
-    """Size of the data buffer, whatever the flash has; 0 for `buffer_bytes_per_gib`. Unit: bytes. Default: 0."""
+    """Size of the data buffer in DRAM, regardless of the flash capacity; with 0, `buffer_bytes_per_gib` applies.
+    Unit: bytes. Default: 0.
+    """
 
     nvram_buffer_bytes: int | str | None
-    """Write buffer in NVRAM, instead of one in DRAM; 0 for none. Survives power loss: writes are answered when it
-    has room for them, and the pages of a stripe leave it together. Unit: bytes. Default: 0.
+    """Write buffer in NVRAM instead of DRAM; 0 for none. It survives power loss. A write is acknowledged when the
+    buffer has space for it, and all buffered pages of a stripe are evicted together. Unit: bytes. Default: 0.
     """
 
     nvram_victim: Literal["oldest_write", "largest_group"] | None
-    """Which pages leave the buffer in NVRAM first. Default: oldest_write."""
+    """How the write buffer in NVRAM chooses the stripe to evict. Default: oldest_write."""
 
     buffer_ns: int | str | None
-    """Time in which the data buffer answers. Unit: ns. Default: 1000."""
+    """Access time of the data buffer. Unit: ns. Default: 1000."""
 
     serial_subrequests: Literal["queued", "strict", "off"] | None
-    """How the sub-requests (one for each stripe) of one request follow each other. Default: queued."""
+    """When the sub-requests of one request start. A sub-request is the part of a request on one stripe. Default:
+    queued.
+    """
 
     parity_in_response: bool | None
     """Whether a write's response time includes its parity programs. Default: true."""
 
     unwritten: Literal["zero", "prefill"] | None
-    """What a read of a page never written finds. Default: zero."""
+    """What a read of a page that was never written returns. Default: zero."""
 
     rebuild: Literal["auto", "none", "sor", "dor", "mcr", "copy"] | None
-    """In which order a rebuild brings back what failures took: `auto` is what suits the scheme, `none` leaves it.
+    """The order of the rebuild after a failure. `auto` chooses one that suits the scheme; `none` disables rebuilds.
     Default: auto.
     """
 
     rebuild_window: int | None
-    """Stripes that a rebuild has under way at once; 0 for what its order has. Unit: stripes. Default: 0."""
+    """Number of stripes that a rebuild repairs at the same time; 0 for the default of the rebuild order. Unit:
+    stripes. Default: 0.
+    """
 
     piggyback: bool | None
-    """Whether a read that had to reconstruct lets the rebuild store what it computed. Default: false."""
+    """Whether the rebuild next repairs the stripes of which a host read has just reconstructed a page, ahead of its
+    own order. Default: false.
+    """
 
     format: Format | None
-    """Format of the trace; `auto` looks at its first bytes and its name. Default: auto."""
+    """Format of the trace; `auto` detects it from the first bytes and the file name. Default: auto."""
 
     time_unit: Literal["auto", "ns", "100ns", "us", "ms", "s"] | None
-    """What the times of the trace count: `ns`, `100ns`, `us`, `ms` or `s`; `auto` is what its format says. Default:
-    auto.
+    """Unit of the times in the trace: `ns`, `100ns`, `us`, `ms` or `s`; `auto` is the unit that the format defines.
+    Default: auto.
     """
 
     device_filter: int | str | None
-    """Keep the requests of these devices of the trace (disk, volume, ASU, LUN, file): names with commas between, or
-    `all`. The address spaces of several are laid side by side. Default: all.
+    """Replay only the requests of these devices of the trace (disks, volumes, ASUs, logical units, files): a
+    comma-separated list of names, or `all`. The address spaces of several devices are placed one after the other.
+    Default: all.
     """
 
     on_error: Literal["stop", "skip"] | None
-    """What becomes of a line or record that cannot be read, or of a request that does not fit: `stop`, or `skip`,
-    which counts it. Default: stop.
+    """How a line or record that cannot be read, or a request that does not fit, is handled: `stop` ends the run with
+    an error, `skip` leaves it out and counts it. Default: stop.
     """
 
     op: str | None
-    """What the requests of a trace are that records no operations: `read`, `write`, or `mix:X` with the share of
-    reads X; `none` refuses it. Default: none.
+    """The operation of each request, for a trace that records none: `read`, `write`, or `mix:X` with X the share of
+    reads. `none` refuses such a trace. Default: none.
     """
 
     action: Literal["Q", "D", "C"] | None
-    """The station at which a request of blkparse text counts: `Q` (queued), `D` (issued to the device) or `C`
-    (completed). Default: D.
+    """The event that counts as the arrival of a request in blkparse text: `Q` (queued), `D` (issued to the device)
+    or `C` (completed). Default: D.
     """
 
     object_bytes: int | str | None
-    """What the number of an object counts in the traces of caches (oracleGeneral, lcs); `auto`: 4096, and only for
-    objects of that size. Unit: bytes. Default: auto.
+    """Distance between the addresses of consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is
+    4096, and accepts only objects of that size. Unit: bytes. Default: auto.
     """
 
     limit: int | None
-    """Requests to take from the start of the trace; 0 for all. Unit: requests. Default: 0."""
+    """Number of requests to take from the start of the trace; 0 for all. Unit: requests. Default: 0."""
 
     speed: float | None
-    """Arrival times are divided by this. Default: 1."""
+    """Factor by which the trace is sped up: arrival times are divided by it. Default: 1."""
 
     queue_depth: int | None
-    """Closed loop with this many requests outstanding; 0 for the arrival times of the trace. Unit: requests.
-    Default: 0.
+    """Number of outstanding requests of a closed loop; 0 for an open loop with the arrival times of the trace. Unit:
+    requests. Default: 0.
     """
 
     fit: Literal["wrap", "compact", "error"] | None
-    """What becomes of addresses beyond the logical space. Default: error."""
+    """How addresses beyond the logical space are handled. Default: error."""
 
     space_bytes: int | str | None
-    """The logical space; 0 for the user capacity. Unit: bytes. Default: 0."""
+    """Size of the logical space; 0 for the user capacity. Unit: bytes. Default: 0."""
 
     fill: float | str | None
-    """Share of the logical space written before the first request, in whole stripes. Unit: share. Default: 0."""
+    """Share of the logical space that is written before the first request, in whole stripes and in no simulated
+    time. Unit: share. Default: 0.
+    """
 
     fill_bytes: int | str | None
-    """Bytes of the logical space written before the first request (instead of `fill`); 0 for none. Unit: bytes.
-    Default: 0.
+    """Bytes of the logical space that are written before the first request, instead of `fill`; 0 for none. Unit:
+    bytes. Default: 0.
     """
 
     precondition: str | None
-    """After the fill: `none`, or `random:X`, which overwrites at random until GC is steady, at most X times the
-    space; `steady` is `random:20`. Default: none.
+    """Preconditioning after the fill: `none`, or `random:X`, which overwrites random pages until GC reaches steady
+    state, at most X times the logical space. `steady` stands for `random:20`. Default: none.
     """
 
     warmup: int | str | None
-    """Start of the run left out of the statistics: a number of requests, or a time as in `2.5s` or `100ms`. Default:
-    0.
+    """Warm-up that is left out of the statistics: the first N requests, or all requests that arrive before a
+    simulated time, as in `2.5s` or `100ms`. Default: 0.
     """
 
     verify: bool | None
-    """Whether every host read is compared with an oracle, and each failure the scheme declares to survive is tried
-    at the end. Default: false.
+    """Whether to compare every host read with an oracle and, at the end, to check recovery from each failure that
+    the scheme is declared to survive. Default: false.
     """
 
     verify_every: int | None
-    """With `verify`, try the failures also after every so many requests; 0 for the end only. Unit: requests.
-    Default: 0.
-    """
+    """With `verify`, check recovery also after every N requests; 0 for the end only. Unit: requests. Default: 0."""
 
     drain: bool | None
-    """Whether the buffer, and every parity that is put off, are written to flash after the last request. What that
-    costs is counted apart. Default: false.
+    """Whether to write the data buffer and all deferred parities to flash after the last request. The cost is
+    counted separately. Default: false.
     """
 
     fail: str | list[str] | tuple[str, ...] | None
-    """Faults to inject (docs/faults.md), each WHAT@WHEN."""
+    """Faults to inject, each as WHAT@WHEN (docs/faults.md)."""
 
     seed: int | None
-    """Seed of everything random. Default: 1."""
+    """Seed of the random number generators. Default: 1."""
 
     update: Literal["fewest", "rmw", "rcw"] | None
-    """Of raid4, raid5, cr5m, no-pc, fpc: How partial-stripe writes compute the parity: by whatever needs fewer
-    pre-reads (a tie goes to rcw), or always by read-modify-write, or always by reconstruct write. Pre-reads are
-    counted by the numbers of strips alone, as if all strips had been written and whole pages changed: a strip that
-    was never written is read from nowhere and still counts, and the read of a page of which only a part is written
-    does not count.
+    """Of raid4, raid5, cr5m, no-pc, fpc: How a partial-stripe write computes the parity: fewest chooses the method
+    with fewer pre-reads (rcw on a tie), rmw always uses read-modify-write, rcw always uses reconstruct write. The
+    choice counts strips only, as if all strips had been written before and whole pages changed: a strip that was
+    never written needs no read but counts, and the update read of a partly written page does not count.
     """
 
     layout: Layout | None
-    """Of raid5, cr5m, no-pc, fpc, ppc, ca-ppc, fra: Which member has a stripe's parity, and which its data, as in
-    Linux md: the parity moves down from the last member (left), up from the first (right) or stays on the last; data
-    strips fill the others in order (asymmetric) or begin behind the parity (symmetric).
+    """Of raid5, cr5m, no-pc, fpc, ppc, ca-ppc, fra: Which members hold the parity and the data of a stripe, as in
+    Linux md: the parity rotates from the last member down (left), from the first member up (right), or stays on the
+    last member; data strips start at the first member (asymmetric) or at the member after the parity (symmetric).
     """
 
     groups: int | None
-    """Of sirf1: Mirror groups into which the channels are divided, with a copy of each page in each; 1 is an SSD
-    without mirror.
+    """Of sirf1: Number of mirror groups into which the channels are divided. Each group holds a copy of each page; 1
+    disables mirroring.
     """
 
     read: Literal["round_robin", "least_busy"] | None
-    """Of sirf1: Which copy a page read takes: that of the group whose turn it is, or the one at which fewer
-    operations are queued (at its array unit, then on its channel; a tie goes by turn).
+    """Of sirf1: Which copy a page read takes: round_robin takes that of the group whose turn it is; least_busy takes
+    the one with fewer queued operations (at its LUN, then on its channel; ties are broken in turn).
     """
 
     completes: Literal["all_copies", "first_copy"] | None
-    """Of sirf1: When a write is answered: with every copy programmed, or with the first. The latter is for
-    sensitivity studies only: until the others follow, a failure may take an answered write.
+    """Of sirf1: When a write is acknowledged: once all copies are programmed, or once the first one is. The latter
+    is for sensitivity studies only: until the other copies are programmed, a failure may lose an acknowledged write.
     """
 
     mw_limit: float | None
-    """Of cr5m: Mirrored writes of a channel are allowed while they are at most this many times the mean number of
-    host-caused programs of its data chips; 0 is CR5.
+    """Of cr5m: Limit of mirrored writes on a channel, as a multiple of the mean number of host-caused programs on
+    its data chips; 0 allows none (CR5).
     """
 
     consolidate: Literal["last_strip", "never"] | None
-    """Of cr5m: When a write recomputes the parity of a mirrored stripe on its own account: if it changes the last
+    """Of cr5m: When a write consolidates a mirrored stripe, that is recomputes its parity: if it changes the last
     strips that are not mirrored, or never.
     """
 
     parity_cache_bytes: int | str | None
-    """Of fpc, ppc, ca-ppc: NVRAM for delayed parities, in bytes: one page for each stripe whose parity is delayed;
-    the rest of an entry is neglected. Unit: bytes.
+    """Of fpc, ppc, ca-ppc: Size of the parity cache in NVRAM: one page for each stripe whose parity is deferred.
+    Metadata of an entry are not counted. Unit: bytes.
     """
 
     fpc_cached_parity_free: Literal["no", "yes"] | None
-    """Of fpc: Whether a read-modify-write reads no old parity if the cache has it; else flash is read all the same,
-    as in the paper.
+    """Of fpc: Whether a read-modify-write skips the read of the old parity if the parity cache holds it. With no, it
+    reads the parity from flash, as in the paper.
     """
 
     ppc_update: Literal["paper", "min"] | None
-    """Of ppc, ca-ppc: Which pages an update reads: the old versions of associated strips that change, or, if fewer,
-    those that do not change.
+    """Of ppc, ca-ppc: Which pages an update reads: paper reads the old versions of the changing strips that the
+    partial parity covers; min reads the covered strips that do not change if these are fewer.
     """
 
     early_release: Literal["no", "yes"] | None
-    """Of ppc, ca-ppc: Whether old versions become garbage as soon as all strips are associated, or at the commit."""
+    """Of ppc, ca-ppc: Whether old versions become garbage as soon as the partial parity covers all strips; with no,
+    they become garbage at the commit.
+    """
 
     gc_semivalid: Literal["commit", "move"] | None
-    """Of ppc, ca-ppc: What a collection does about semivalid pages of its victim: commit their stripes, or move them
-    like valid pages.
+    """Of ppc, ca-ppc: How GC handles semivalid pages of its victim block: it commits their stripes, or moves the
+    pages like valid ones.
     """
 
     alpha: float | None

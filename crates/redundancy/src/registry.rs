@@ -332,7 +332,7 @@ impl Entry {
             return refuse(format!("{name} needs at least {least} {unit}; the device has {members}"));
         }
         if members > most {
-            return refuse(format!("{name} works on at most {most} members; the device has {members}"));
+            return refuse(format!("{name} supports at most {most} members; the device has {members}"));
         }
         if !members.is_multiple_of(multiple_of) {
             let number = if multiple_of == 2 { "an even number".into() } else { format!("a multiple of {multiple_of}") };
@@ -342,7 +342,9 @@ impl Entry {
         let groups = build.whole(parameter)?;
         if !u32::from(members).is_multiple_of(groups) {
             let parameter = parameter.name;
-            return refuse(format!("{parameter} = {groups}: groups of equally many members cannot be made of {members}"));
+            return refuse(format!(
+                "{parameter} = {groups}: the device has {members} members, which cannot be divided evenly into {groups} groups"
+            ));
         }
         Ok(())
     }

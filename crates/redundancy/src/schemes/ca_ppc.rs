@@ -1,6 +1,6 @@
 //! PPC with commit-cost-aware replacement (CA-PPC).
 //!
-//! Idea: PPC evicts the parity that was used the longest time ago; this evicts one that is cheap to commit, weighed against how recently it was used.
+//! Idea: PPC evicts the least recently used parity; CA-PPC evicts one that is cheap to commit, weighed against how recently it was used.
 //! Paper: that of PPC (`ppc.rs`), section 4.4. Rules: SPEC 4.4. Which entry is evicted is in `parts::parity_cache`; all else is in `ppc.rs`.
 //! Departures: those of PPC, of which the first is about this choice.
 
@@ -14,7 +14,7 @@ use crate::{Build, Draws, Entry, Parameter, ParameterError, Scheme, Values};
 pub const ENTRY: Entry = Entry {
     name: "ca-ppc",
     title: "CA-PPC (PPC with commit-cost-aware replacement)",
-    about: "PPC that replaces the parities which are cheap to commit rather than those not used for the longest time. Costs as PPC.",
+    about: "PPC whose parity cache evicts the parities that are cheapest to commit instead of the least recently used. Overhead: that of PPC.",
     parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, ALPHA, SPARES_RECENT, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
     construct: build,
     ..ppc::ENTRY
@@ -27,7 +27,7 @@ const ALPHA: Parameter = Parameter {
     needs: None,
     only_in_gc: false,
     draws: Draws::OneOf(&["0", "0", "0.5", "1"]),
-    about: "Weight of recency against commit cost in the choice of the cache's victim, both from 0 to 1: 0 is cost alone, 1 is LRU (ppc).",
+    about: "Weight of recency against commit cost when the parity cache chooses a victim: 0 is commit cost only, 1 is LRU (as in ppc).",
 };
 
 const SPARES_RECENT: Parameter = Parameter {
@@ -37,7 +37,7 @@ const SPARES_RECENT: Parameter = Parameter {
     needs: None,
     only_in_gc: false,
     draws: Draws::Words,
-    about: "Which entries are no victims of the cache, as their updates may be under way: those of the last updates, half as many as there are entries, \
+    about: "Which entries of the parity cache are never evicted, as their updates may be in flight: the most recently updated half, \
             or none.",
 };
 
