@@ -374,11 +374,11 @@ class Settings(TypedDict, total=False):
     """
 
     alpha: float | None
-    """Of ca-ppc: Weight of recency against commit cost in the choice of the cache's victim, both from 0 to 1: 0 is
-    cost alone, 1 is LRU (ppc).
+    """Of ca-ppc: Weight of recency against commit cost when the parity cache chooses a victim: 0 is commit cost
+    only, 1 is LRU (as in ppc).
     """
 
     spares_recent: Literal["half", "none"] | None
-    """Of ca-ppc: Which entries are no victims of the cache, as their updates may be under way: those of the last
-    updates, half as many as there are entries, or none.
+    """Of ca-ppc: Which entries of the parity cache are never evicted, as their updates may be in flight: the most
+    recently updated half, or none.
     """

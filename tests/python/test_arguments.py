@@ -114,7 +114,7 @@ def test_arrays_of_numbers(sim):
     for column in (numpy.array([-1]), numpy.array([0.5]), numpy.array([True]), numpy.array(["0"])):
         with pytest.raises(fr.InputError, match=r"offsets\[0\] = "):
             sim.submit_many(["write"], column, numpy.array([PAGE]), numpy.array([0]))
-    with pytest.raises(fr.InputError, match="as many in each"):
+    with pytest.raises(fr.InputError, match="the same number in each"):
         sim.submit_many(["write"], numpy.array([]), numpy.array([PAGE]), numpy.array([0]))
     assert sim.submit_many(numpy.array(["write"]), numpy.array([0]), [numpy.int32(PAGE)], numpy.array([0])) == [0]
 

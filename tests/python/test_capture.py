@@ -136,7 +136,7 @@ def test_a_request_without_completion_holds_no_memory(monkeypatch):
         (["-o", "trace.csv", "--", "true"], "missing option '--dir'"),
         (["--dir", "old.csv", "-o", "trace.csv", "--", "true"], "--dir old.csv: not a directory"),
         (["--dir", ".", "-o", "trace.csv", "--", "true"], "--dir .: not empty; allowed is an empty or a new directory"),
-        (["--dir", "w", "-o", "trace.csv", "--size", "15MiB", "--", "true"], "from 16MiB on"),
+        (["--dir", "w", "-o", "trace.csv", "--size", "15MiB", "--", "true"], "at least 16MiB"),
         (["--dir", "w", "-o", "trace.csv", "--size", "20000001", "--", "true"], "multiples of 4096 bytes"),
         (["--dir", "w", "-o", "trace.csv", "--size", "big", "--", "true"], "--size big: allowed is"),
     ],

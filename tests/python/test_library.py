@@ -31,7 +31,7 @@ def test_result_members_are_attributes(result):
     assert result.flash_ops.programs.parity == data["flash_ops"]["programs"]["parity"]
     assert result.members[0].state == "healthy"
     assert (result.status, result.warnings, result.partial) == (0, [], False)
-    with pytest.raises(AttributeError, match="no raed; the nearest is read"):
+    with pytest.raises(AttributeError, match="unknown member raed; the nearest is read"):
         _ = result.latency.raed
     data["latency_ns"]["read"]["p50"] = 0
     assert result.latency.read.p50 > 0
@@ -90,7 +90,7 @@ def test_what_a_warm_up_leaves_under_way_is_warned_of(tmp_path):
     for gap_us, queue_depth, is_warned in [(20, 0, True), (2000, 0, False), (20, 8, False)]:
         trace = write_trace(tmp_path, writes(200, gap_us=gap_us))
         result = fr.run(trace, device="tiny", scheme="ppc", warmup=100, queue_depth=queue_depth)
-        assert any("requests of the warm-up were under way" in text for text in result.warnings) == is_warned
+        assert any("warm-up requests outstanding" in text for text in result.warnings) == is_warned
 
 
 def test_errors_are_one_family():
@@ -195,7 +195,7 @@ def test_simulation_refuses_what_cannot_be():
     sim.advance_until(1000)
     end = sim.space_bytes
     for arguments, says in {
-        ("write", end, PAGE): f"the logical space has {end} bytes",
+        ("write", end, PAGE): f"the end of the logical space, 90587136 bytes",
         ("write", 2**64 - 1, PAGE): "the logical space",
         ("write", 0, 0): "a size of 0 bytes",
         ("flush", 0, PAGE): "a flush of",
@@ -218,7 +218,7 @@ def test_simulation_refuses_what_cannot_be():
 
 @pytest.mark.parametrize("setting", [{"limit": 3}, {"queue_depth": 4}, {"speed": 2}, {"warmup": "1s"}, {"fit": "wrap"}])
 def test_simulation_refuses_what_is_about_a_trace(setting):
-    with pytest.raises(fr.InputError, match="it is about a trace, and a Simulation replays none"):
+    with pytest.raises(fr.InputError, match="not allowed for a Simulation, which replays no trace"):
         fr.Simulation(device="tiny", scheme="raid5", **setting)
 
 

@@ -284,6 +284,8 @@ def test_a_series_of_too_many_rows_is_refused_before_they_are_written(command):
     (command.folder / "gap.csv").write_text("ts_us,op,offset,size\n0,W,0,4096\n604800000000,W,4096,4096\n")
     line = ["run", "gap.csv", "--device", "tiny", "--scheme", "raid0", "--quiet", "--series", "s.csv"]
     done = command(*line, "--series-interval", "1us", status=2)
-    assert done.stderr.startswith("error: --series-interval = 1000ns: up to 604800000000000 ns"), done.stderr
+    assert done.stderr.startswith(
+        "error: --series-interval = 1000ns: the series would have more than 10000000 rows by 604800000000000 ns"
+    ), done.stderr
     assert "more than 10000000 rows, allowed is a longer interval" in done.stderr
     assert names(command.folder) == ["gap.csv"]

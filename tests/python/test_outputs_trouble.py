@@ -177,7 +177,7 @@ def test_interrupted_in_the_warm_up(tmp_path, long_trace):
     result = caught.value.result
     assert (result.status, result.partial) == (130, True)
     assert result.requests.completed == result.workload.requests == 0 < result.workload.warmup_requests
-    assert any("stopped in the warm-up" in text for text in result.warnings)
+    assert any("stopped during the warm-up" in text for text in result.warnings)
     assert polars.read_parquet(tmp_path / "s.parquet")["write_requests"].sum() == 0
 
 
@@ -332,7 +332,7 @@ def test_messages_name_options_in_the_command_and_arguments_in_python(command):
     done = command(*RUN, "--log-latency", "l.csv", status=2, preexec_fn=small_files)
     assert done.stderr == "error: --log-latency cannot be written: File too large\n"
     done = command(*RUN, "--timeline-window", "1s..2s", status=2)
-    assert done.stderr == "error: --timeline-window without a timeline: allowed is with one\n"
+    assert done.stderr == "error: --timeline-window without a timeline: allowed only with timeline\n"
     with pytest.raises(fr.InputError, match=r"^timeline_window without a timeline"):
         fr.run(SAMPLE, scheme="raid0", **SETTINGS, timeline_window="1s..2s")
 
@@ -341,7 +341,7 @@ def test_messages_name_options_in_the_command_and_arguments_in_python(command):
 def test_a_truncated_timeline_shows_what_was_over_by_then_and_says_so(tmp_path):
     trace = tmp_path / "long.csv"
     fr.synth(trace, requests=12_000, space_bytes=64 << 20, interval_ns=1_000_000, min_pages=16, max_pages=32)
-    with pytest.warns(UserWarning, match="what was under way at .* or came later is left out"):
+    with pytest.warns(UserWarning, match="requests in flight at .* and all later events are left out"):
         result = fr.run(
             trace,
             device="tiny",

@@ -104,7 +104,11 @@ def test_what_needs_two_passes_is_refused_in_a_line(trace, tmp_path):
             ONCE + "a comparison replays the trace under each scheme",
         ),
         (["trace", "anonymise", "-", "-o", "x.csv", "--seed", "1"], data, ONCE + "anonymising reads a trace twice"),
-        (["trace", "info", "-", "--format", "ssdsim"], three, ONCE + "placing its devices one after the other needs a first pass"),
+        (
+            ["trace", "info", "-", "--format", "ssdsim"],
+            three,
+            ONCE + "placing its devices one after the other needs a first pass",
+        ),
     ]:
         line = [str(COMMAND), *arguments]
         done = subprocess.run(line, input=text, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60)

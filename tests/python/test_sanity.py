@@ -42,8 +42,8 @@ def test_limit_and_sample(tmp_path, device):
     [
         (1000, "auto", None),
         (1000, "ns", "1005025 requests a second, 50.3 times what the device can serve"),
-        (1000, "s", "requests a second: if its times are not in s, --time-unit"),
-        (10_000_000_000, "auto", "if its times are not in us, --time-unit ns"),
+        (1000, "s", "requests a second: if its times are not in s, try --time-unit"),
+        (10_000_000_000, "auto", "if its times are not in us, try --time-unit ns"),
     ],
 )
 def test_a_wrong_unit_is_noticed(tmp_path, device, gap_us, unit, says):
@@ -115,7 +115,7 @@ def test_a_coarse_clock_is_said(tmp_path, command, device):
     info = json.loads(command("trace", "info", trace, "--json", "-").stdout)
     assert (info["spread_tick_ns"], info["interarrival_mean_ns"]) == (1_000_000_000, 500_000_000)
     options = ("run", trace, "--device", device, "--scheme", "raid0")
-    said = "the trace's clock ticks every 1 s: the requests of a tick were spread evenly over it"
+    said = "the trace's clock has ticks of 1 s: requests were spread evenly over each tick"
     assert said in command(*options).stderr
     assert said not in command(*options, "--queue-depth", "2").stderr
 
@@ -139,7 +139,7 @@ def test_the_library_looks_too(tmp_path, device):
 def test_left_out_requests_are_said_before_and_after(tmp_path, command, device):
     trace = write_trace(tmp_path, [(0, "W", 0, PAGE), (1000, "W", 1 << 40, PAGE)])
     done = command("run", trace, "--device", device, "--scheme", "raid0", "--on-error", "skip")
-    assert "they are left out (--fit compact, --fit wrap" in done.stderr
+    assert "they are left out; to replay them, use --fit compact, --fit wrap" in done.stderr
     assert "1 requests do not fit into the logical space and were left out" in done.stderr
 
 
@@ -158,4 +158,4 @@ def test_devices_that_the_trace_has_not_are_named(tmp_path, command, device):
     assert (
         "--device-filter: the part of the trace that was read has no requests of 7" in command(*arguments, "1,7").stderr
     )
-    assert "no requests of" not in command(*arguments, "1,2").stderr
+    assert "that was read has no requests of" not in command(*arguments, "1,2").stderr

@@ -37,7 +37,7 @@ def test_refused_combinations(command, tmp_path):
     missing = command("trace", "synth", "-o", path, "--requests", "5", status=2)
     assert "--space, --interval-ns: needed without --profile" in missing.stderr
     mixed = command("trace", "synth", "-o", path, "--profile", "cr5m-radius", "--read-share", "0.5", status=2)
-    assert "allowed beside it are requests, seed and space_bytes" in mixed.stderr
+    assert "allowed with it are only requests, seed and space_bytes" in mixed.stderr
     small = command("trace", "synth", "-o", path, "--profile", "cr5m-radius", "--space", "4096", status=2)
     assert "space_bytes = 4096: allowed is" in small.stderr
 

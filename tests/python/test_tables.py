@@ -220,7 +220,7 @@ def test_what_a_window_exposes_stands_beside_the_promise(command, tmp_path):
     assert re.search(r"^ *exposed pages, at most +- +[1-9]\d*$", shown, re.MULTILINE)
     schemes = {each["name"]: each for each in json.loads(command("schemes", "--json", "-").stdout)}
     assert schemes["raid5"]["window"] is None
-    assert "lost with their member" in schemes["fra"]["window"]
+    assert "lost if their member fails" in schemes["fra"]["window"]
     assert "exposure window" in command("schemes", "fra").stdout
     every = ["--verify", "--set", "verify_every=10"]
     told = command("run", trace, "--device", "tiny", "--scheme", "fra", "--fill", "0.5", *every, status=1).stderr

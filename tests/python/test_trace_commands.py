@@ -82,7 +82,7 @@ def test_devices(command):
 
 def test_anonymise(command):
     done = command("trace", "anonymise", SAMPLE, "-o", "a.csv.gz", "--seed", "5")
-    assert "regions of addresses" in done.stderr
+    assert "address regions" in done.stderr
     command("trace", "anonymise", SAMPLE, "-o", "b.csv.gz", "--seed", "5")
     command("trace", "anonymise", SAMPLE, "-o", "c.csv.gz", "--seed", "6")
     one, two, three = ((command.folder / f"{name}.csv.gz").read_bytes() for name in "abc")
@@ -141,7 +141,7 @@ def test_the_reader_reports(command):
         (["convert", SAMPLE, "-o", "x.csv", "--to-time", "0s"], "allowed is a start before the end"),
         (["convert", SAMPLE, "-o", "x.csv", "--from-time", "999h"], "expected a part of the trace with at least one"),
         (["convert", SAMPLE, "-o", "x.csv", "--address", "5"], "--address 5: allowed is START..END"),
-        (["convert", SAMPLE, "-o", "x.csv", "--rebase-address"], "allowed is with an --address that has a start"),
+        (["convert", SAMPLE, "-o", "x.csv", "--rebase-address"], "allowed only with an --address that has a start"),
         (["convert", SAMPLE, "-o", "x.ssdsim"], "cannot be written as 'ssdsim': it is a"),
         (["convert", SAMPLE, "-o", "."], ".: the file name implies no format to write"),
         (["convert", SAMPLE, "-o", "none/x.csv"], "none/x.csv: No such file or directory"),

@@ -96,7 +96,7 @@ fn what_an_entry_says_of_the_scheme_is_so() {
         let refused = |members| entry.build(&build(members, STRIPES, &[])).map(|_| ()).expect_err("a refusal").to_string();
         let unit = if least == 1 { "member" } else { "members" };
         assert_eq!(refused(least - 1), format!("{name} needs at least {least} {unit}; the device has {}", least - 1));
-        assert_eq!(refused(most + 1), format!("{name} works on at most {most} members; the device has {}", most + 1));
+        assert_eq!(refused(most + 1), format!("{name} supports at most {most} members; the device has {}", most + 1));
         if multiple_of > 1 {
             assert!(refused(least.next_multiple_of(multiple_of) + 1).contains(&format!("; the device has {}", least + 1)), "{name}");
         }

@@ -71,10 +71,10 @@ impl Outputs {
             }
         }
         if interval.is_some() && asked.series.is_none() && asked.hdr_log.is_none() {
-            return Err(ConfigError("series_interval: allowed only with series or hdr_log".into()));
+            return Err(ConfigError("series_interval without an output that has intervals: allowed only with series or hdr_log".into()));
         }
         if asked.timeline_window.is_some() && asked.timeline.is_none() {
-            return Err(ConfigError("timeline_window: allowed only with timeline".into()));
+            return Err(ConfigError("timeline_window without a timeline: allowed only with timeline".into()));
         }
         asked.series_interval_ns = interval.unwrap_or(DEFAULT_INTERVAL_NS);
         Ok(asked)

@@ -698,7 +698,7 @@ fn hybrid_mapping_needs_log_blocks_and_one_for_merges() {
     );
     assert_eq!(
         refusal("raid5", &[("mapping", "bast"), ("multi_plane", "true")]),
-        "multi_plane = true: with mapping = bast pages lie at their offsets in blocks: allowed is false"
+        "multi_plane = true: allowed is false with mapping = bast, where pages lie at fixed offsets in blocks"
     );
     assert_eq!(
         refusal("ppc", &[("mapping", "bast"), ("gc_semivalid", "move")]),

@@ -617,8 +617,8 @@ fn a_run_that_is_stopped_leaves_complete_files() {
 fn what_cannot_be_asked_for_is_refused() {
     for (pairs, expected) in [
         (vec![("serie", "x.csv")], "unknown output serie"),
-        (vec![("series_interval", "1s")], "series_interval: allowed only with"),
-        (vec![("timeline_window", "1s..2s")], "timeline_window: allowed only with timeline"),
+        (vec![("series_interval", "1s")], "without an output that has intervals"),
+        (vec![("timeline_window", "1s..2s")], "timeline_window without a timeline"),
         (vec![("series", "x.csv"), ("series_interval", "999ns")], "series_interval = 999ns: allowed is"),
         (vec![("timeline", "x.json"), ("timeline_window", "2s..1s")], "timeline_window = 2s..1s: allowed is START..END"),
     ] {

@@ -102,7 +102,7 @@ fn moves(config: &Config, fault: &str) {
         .unwrap();
     let refused = RunError::from(late.finish().expect_err("nothing ends later"));
     assert!(refused.is_input(), "{refused}");
-    assert!(refused.to_string().ends_with("goes on beyond 9223372036854775807 ns (292 years), the latest time"), "{refused}");
+    assert!(refused.to_string().ends_with("after the latest simulated time of 9223372036854775807 ns (292 years)"), "{refused}");
 }
 
 fn on(scheme: &str, pairs: &[(&str, &str)]) -> Config {
