@@ -39,7 +39,7 @@ impl Config {
         let has_window = find_scheme(&self.scheme.name).is_ok_and(|entry| entry.has_window);
         let is_early = self.scheme.parameters.get("completes").is_some_and(|word| word == "first_copy");
         let but = match (has_window, is_early) {
-            (true, _) => Some("pages whose parity is not yet written"),
+            (true, _) => Some("pages whose parity is still to be made"),
             (_, true) => Some("acknowledged writes of which one copy is not yet programmed"),
             _ => None,
         };
