@@ -200,12 +200,12 @@ def test_simulation_refuses_what_cannot_be():
         ("write", 0, 0): "a size of 0 bytes",
         ("flush", 0, PAGE): "a flush of",
         ("wirte", 0, PAGE): "allowed is read, write, trim, write_zeroes, flush",
-        ("write", 0, PAGE, 999): "allowed is 1000 \(now\) or later",
+        ("write", 0, PAGE, 999): r"allowed is 1000 \(now\) or later",
     }.items():
         with pytest.raises(fr.InputError, match=says):
             sim.submit(*arguments)
     assert sim.outstanding == 0
-    with pytest.raises(fr.InputError, match="as many in each"):
+    with pytest.raises(fr.InputError, match="the same number in each"):
         sim.submit_many(["write"], [0], [PAGE], [])
     with pytest.raises(fr.InputError, match="the logical space"):
         sim.submit_many(["write"] * 2, [0, end], [PAGE] * 2, [2000] * 2)
