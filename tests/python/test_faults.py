@@ -105,7 +105,7 @@ def test_a_pipe_has_no_share(command, trace):
     arguments = ["run", "/dev/stdin", "--format", "flashraid", "--device", "tiny", "--scheme", "raid5"]
     done = command(*arguments, "--fail", "page:lpn=1@50%", status=2, input=rows)
     assert done.stderr.splitlines()[-1] == (
-        "error: fail = page:lpn=1@50%: a share of the trace needs a trace that can be read twice: allowed is a time, "
+        "error: fail = page:lpn=1@50%: a share of the trace needs a trace that can be read twice: allowed is a time "
         "or request:N"
     )
     assert "injected" not in done.stdout

@@ -180,7 +180,7 @@ def test_runs_are_measured_once_and_a_changed_profile_is_another_run(monkeypatch
     assert runner.figures(plain, ["parity_writes"]) == {"parity_writes": 0}
     runner.measure([(plain, ["mean"])])
     assert done[-1] == (2, 2)
-    with pytest.warns(UserWarning, match="nothing written"):
+    with pytest.warns(UserWarning, match="pages never written"):
         result = fr.run("profile:cr5m-uniform", device="ssd1", scheme="raid0", limit=100)
     assert runner.figures(plain, ["mean"]) == {"mean": round(result.latency.all.mean / 1000, 3)}
     assert runner.figures(reads, ["mean"])["mean"] < runner.figures(plain, ["mean"])["mean"]
@@ -271,8 +271,8 @@ def test_data_with_an_error_is_refused_with_its_place(tmp_path, claims, message)
             ["reproduce", "cr5m.figure1", "--set", "gc_tresh=1"],
             "unknown key gc_tresh; the nearest is gc_threshold",
         ),
-        (["reproduce", "cr5m.figure10b", "--write", "."], "--write: a page is of a whole paper without changes"),
-        (["reproduce", "--json", "-"], "without a paper it only lists them"),
+        (["reproduce", "cr5m.figure10b", "--write", "."], "--write: a page covers a whole paper without changes"),
+        (["reproduce", "--json", "-"], "these options need a paper"),
     ],
 )
 def test_bad_input_is_one_line(command, arguments, message):

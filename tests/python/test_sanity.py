@@ -140,7 +140,7 @@ def test_left_out_requests_are_said_before_and_after(tmp_path, command, device):
     trace = write_trace(tmp_path, [(0, "W", 0, PAGE), (1000, "W", 1 << 40, PAGE)])
     done = command("run", trace, "--device", device, "--scheme", "raid0", "--on-error", "skip")
     assert "they are left out; to replay them, use --fit compact, --fit wrap" in done.stderr
-    assert "1 requests do not fit into the logical space and were left out" in done.stderr
+    assert "1 requests did not fit in the logical space and were left out" in done.stderr
 
 
 def test_the_library_warns_before_a_run(tmp_path, device):

@@ -159,7 +159,7 @@ def test_survival_and_nvram_are_shown_on_the_device(command):
     assert "(32.0 KiB write buffer, 32.0 KiB parity cache)" in " ".join(
         shown.replace("parity cache, ", "").split()
     ) or ("32.0 KiB parity cache" in shown and "32.0 KiB write buffer" in shown)
-    assert "any one channel, but for pages whose parity is not yet written" in shown
+    assert "any one channel, but for pages whose parity is still to be made" in shown
     assert (
         "the parity cache has only 2 entries"
         in command("devices", write_device(command.folder, page_bytes=16384)).stdout

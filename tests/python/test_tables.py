@@ -225,5 +225,7 @@ def test_what_a_window_exposes_stands_beside_the_promise(command, tmp_path):
     every = ["--verify", "--set", "verify_every=10"]
     told = command("run", trace, "--device", "tiny", "--scheme", "fra", "--fill", "0.5", *every, status=1).stderr
     assert re.search(
-        r"^warning: verification: \d+ pages? would have been lost with a member; that is the window", told, re.MULTILINE
+        r"^warning: verification: \d+ pages? would have been lost if a member had failed; that is the exposure window",
+        told,
+        re.MULTILINE,
     )

@@ -140,10 +140,7 @@ def test_a_speed_beyond_the_latest_time_is_refused(command, tmp_path):
     trace = write_trace(tmp_path, [(0, "W", 0, 4096), (10_000_000, "W", 0, 4096)])
     options = ("--device", "tiny", "--scheme", "raid0", "--quiet")
     done = command("run", trace, *options, "--speed", "1e-9", status=2)
-    assert (
-        "request 2, recorded at 10000000000 ns, arrives after the latest simulated time of 9223372036854775807 ns (292 years)"
-        in done.stderr
-    )
+    assert "request 2, recorded at 10000000000 ns, arrives after the latest simulated time of" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     # Ten seconds become 8e18 ns, or 253 years.
     slow = command("run", trace, *options, "--speed", "0.00000000125", "--warmup", "1", "--json", "-")

@@ -42,7 +42,7 @@ impl Config {
         let has_window = entry.as_ref().is_ok_and(|entry| entry.has_window);
         let is_early = entry.is_ok_and(|entry| entry.completes_early.is_some_and(|choice| self.scheme.makes(choice)));
         let but = match (has_window, is_early) {
-            (true, _) => Some("pages whose parity is not yet written"),
+            (true, _) => Some("pages whose parity is still to be made"),
             (_, true) => Some("acknowledged writes of which one copy is not yet programmed"),
             _ => None,
         };

@@ -516,7 +516,7 @@ fn survival_is_said_in_chips_and_channels() {
     assert_eq!(survives("ssd1", "sirf1", &[("groups", "1")]), "nothing");
     let early = survives("ssd1", "sirf1", &[("completes", "first_copy")]);
     assert_eq!(early, "any one channel, but for acknowledged writes of which one copy is not yet programmed");
-    assert_eq!(survives("ssd1", "fra", &[]), "any one channel, but for pages whose parity is not yet written");
+    assert_eq!(survives("ssd1", "fra", &[]), "any one channel, but for pages whose parity is still to be made");
 }
 
 /// NVRAM is no DRAM, and has its overhead too.
