@@ -18,7 +18,7 @@ class Record:
             if name.startswith("_") or name not in self._data:
                 near = difflib.get_close_matches(name, self._data, 1)
                 hint = f"; the nearest is {near[0]}" if near else ""
-                raise AttributeError(f"there is no {name}{hint}; there are {', '.join(self._data)}")
+                raise AttributeError(f"unknown member {name}{hint}; there are {', '.join(self._data)}")
             return _view(self._data[name])
 
     def __getitem__(self, name: str) -> Any:

@@ -298,7 +298,7 @@ def test_schemes(command):
     assert any(scheme["window"] for scheme in schemes.values())
     for name, scheme in schemes.items():
         shown = " ".join(command("schemes", name).stdout.replace("│", " ").split())
-        assert ("but not always" in shown) == bool(scheme["window"])
+        assert ("exposure window until" in shown) == bool(scheme["window"])
         assert "survives the loss of" in shown
         assert ", ".join(scheme["nvram"]) in shown
     assert schemes["raid0"]["protects"] == "none"
