@@ -58,7 +58,7 @@ format: .venv/testing
 	.venv/bin/ruff format -q $(PYTHON_SOURCES)
 
 # The release build is for the most part one job for one core, and so is the end of many a test program: both languages are tested at once.
-test: .venv/testing
+test:
 	@$(MAKE) -s -j2 test-python test-rust
 	$(MAKE) -s demo bench validate papers QUICK=1
 

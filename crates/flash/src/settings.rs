@@ -1,7 +1,7 @@
 //! What a device is, as the flash layer needs it.
 
 use crate::CellTimes;
-use flashraid_vocabulary::{Geometry, LocalPage, Part};
+use flashraid_vocabulary::{GcBlockingScope, Geometry, LocalPage, Part};
 
 /// How a program finds its plane, and so which planes share their free space (a *space domain*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,19 +14,6 @@ pub enum Placement {
     Blocks,
     /// Any plane of a group of members; `n` groups of equal size.
     Groups(u32),
-}
-
-/// The unit that serves no host operations while a GC run moves pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blocking {
-    /// Nothing: GC competes by priority.
-    None,
-    /// The LUN of the victim.
-    Lun,
-    /// All LUNs of the chip.
-    Chip,
-    /// All LUNs of the channel.
-    Channel,
 }
 
 /// Everything that the flash layer is told about the device.
@@ -83,7 +70,7 @@ pub struct Settings {
     /// Free blocks of a plane below which host programs get no new block there and GC goes on by itself; at least 2.
     pub gc_reserve_blocks: u32,
     /// The unit that a GC run blocks.
-    pub gc_blocking_scope: Blocking,
+    pub gc_blocking_scope: GcBlockingScope,
     /// GC runs move semivalid pages like valid ones; else the layer above commits them first, so that they need no move (SPEC 4.4).
     pub moves_bases: bool,
     /// Victims are chosen by what moves and commits cost; else by moves alone.

@@ -1,12 +1,10 @@
 //! The one file that makes a device out of a configuration.
 
-use crate::config::{
-    Config, ConfigError, Device, GcBlockingScope, GcPolicy, Lun, Mapping, Member, Scheduling, SerialSubrequests, Transfer,
-};
+use crate::config::{Config, ConfigError, Device, GcPolicy, Lun, Mapping, Member, Scheduling, Transfer};
 use crate::config::{Unwritten, WearLeveling, WriteCompletes};
 use crate::engine::content::Content;
-use crate::engine::{Dftl, Engine, Options, RebuildOptions, Serial};
-use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Settings};
+use crate::engine::{Dftl, Engine, Options, RebuildOptions};
+use flashraid_flash::{CellTimes, Flash, Placement, Settings};
 
 /// An engine on an erased device. `content` makes the contents for a logical space of so many pages.
 pub fn engine<C: Content>(config: &Config, content: impl FnOnce(u64) -> C) -> Result<Engine<C>, ConfigError> {
@@ -21,11 +19,7 @@ pub fn options(config: &Config, space_pages: u64) -> Options {
     let (device, host) = (&config.device, &config.host);
     Options {
         space_pages,
-        serial: match host.serial_subrequests {
-            SerialSubrequests::Off => Serial::Off,
-            SerialSubrequests::Queued => Serial::Queued,
-            SerialSubrequests::Strict => Serial::Strict,
-        },
+        serial: host.serial_subrequests,
         parity_in_response: host.parity_in_response,
         prefill: host.unwritten == Unwritten::Prefill,
         dftl: (device.mapping == Mapping::Dftl).then(|| Dftl {
@@ -76,12 +70,7 @@ pub fn settings(device: &Device, placement: Placement, moves_bases: bool) -> Set
         copyback: device.copyback,
         gc_threshold: if device.mapping.is_hybrid() { 0.0 } else { device.gc_threshold },
         gc_reserve_blocks: device.gc_reserve_blocks,
-        gc_blocking_scope: match device.gc_blocking_scope {
-            GcBlockingScope::None => Blocking::None,
-            GcBlockingScope::Lun => Blocking::Lun,
-            GcBlockingScope::Chip => Blocking::Chip,
-            GcBlockingScope::Channel => Blocking::Channel,
-        },
+        gc_blocking_scope: device.gc_blocking_scope,
         moves_bases,
         commit_aware: !moves_bases && device.gc_policy != GcPolicy::Greedy,
         wear_dynamic: device.wear_leveling != WearLeveling::None,

@@ -13,6 +13,7 @@ pub mod memory;
 mod plan;
 mod talk;
 pub mod wall;
+mod words;
 
 pub use faults::{Fault, Part};
 pub use geometry::Geometry;
@@ -21,3 +22,4 @@ pub use ids::{LocalPage, Lpn, MemberId, MemberPage, Ppn, StripeId};
 pub use memory::prefetch;
 pub use plan::{Action, Cause, Change, Delivery, PageOperation, Priority, Sources, Version, Wave};
 pub use talk::{GcAdvisor, NoObserver, Observer, SemivalidAction, View};
+pub use words::{GcBlockingScope, SerialSubrequests};

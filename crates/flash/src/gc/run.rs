@@ -6,8 +6,8 @@ use crate::accounting::{self, Slip};
 use crate::mapping::blocks::{BlockState, NONE, WriteStream};
 use crate::nand::records::{Record, WorkKind};
 use crate::nand::units::each;
-use crate::{Blocking, Flash, FlashFault, GcQuery, MapEvent, MemberLoad};
-use flashraid_vocabulary::{Cause, MemberPage, Observer, Ppn, Priority, Version};
+use crate::{Flash, FlashFault, GcQuery, MapEvent, MemberLoad};
+use flashraid_vocabulary::{Cause, GcBlockingScope, MemberPage, Observer, Ppn, Priority, Version};
 
 impl Flash {
     // ---- start ----
@@ -148,7 +148,7 @@ impl Flash {
     /// Keeps host work off the units that a GC run blocks, or lets it on again.
     pub(super) fn block_units(&mut self, plane: u32, blocked: bool) {
         self.mark_units(plane, blocked);
-        if !blocked && self.settings.gc_blocking_scope != Blocking::None {
+        if !blocked && self.settings.gc_blocking_scope != GcBlockingScope::None {
             self.kick(self.channel_of_unit(self.unit_of_plane(plane)));
         }
     }
@@ -163,10 +163,10 @@ impl Flash {
         let unit = self.unit_of_plane(plane);
         let first = self.channel_of_unit(unit) * self.units_per_channel;
         let units = match self.settings.gc_blocking_scope {
-            Blocking::None => 0,
-            Blocking::Lun => 1 << (unit - first),
-            Blocking::Chip => self.chip_units(self.chip_of_unit(unit)),
-            Blocking::Channel => u64::MAX >> (64 - self.units_per_channel),
+            GcBlockingScope::None => 0,
+            GcBlockingScope::Lun => 1 << (unit - first),
+            GcBlockingScope::Chip => self.chip_units(self.chip_of_unit(unit)),
+            GcBlockingScope::Channel => u64::MAX >> (64 - self.units_per_channel),
         };
         each(units).map(move |number| first + number)
     }
@@ -174,7 +174,7 @@ impl Flash {
     // ---- moves and erase ----
 
     pub(super) fn gc_work(&mut self, plane: u32, work: WorkKind, ppn: u32) {
-        let urgent = self.settings.gc_blocking_scope != Blocking::None
+        let urgent = self.settings.gc_blocking_scope != GcBlockingScope::None
             || self.blocks.planes[plane as usize].free_blocks < self.settings.gc_reserve_blocks;
         let priority = if urgent { Priority::Urgent } else { Priority::Gc };
         let cause = self.gc_cause(plane);

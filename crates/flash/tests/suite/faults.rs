@@ -1,8 +1,8 @@
 //! What fails, stays lost and is retired, what goes on, and what takes its place.
 
 use crate::support::{Host, Random, operation, settings};
-use flashraid_flash::{Blocking, CellTimes, Flash, Placement, Progress, Settings};
-use flashraid_vocabulary::{Action, Cause, Fault, Geometry, MemberId, MemberPage, NoObserver, Part, Ppn, Version, View};
+use flashraid_flash::{CellTimes, Flash, Placement, Progress, Settings};
+use flashraid_vocabulary::{Action, Cause, Fault, GcBlockingScope, Geometry, MemberId, MemberPage, NoObserver, Part, Ppn, Version, View};
 
 fn chip(channel: u32, chip: u32) -> Part {
     Part::Chip { channel, chip }
@@ -73,7 +73,7 @@ fn random_failures_leave_everything_consistent() {
             report_data_in: coin(),
             moves_bases: coin(),
             commit_aware: coin(),
-            gc_blocking_scope: [Blocking::None, Blocking::Lun, Blocking::Chip, Blocking::Channel]
+            gc_blocking_scope: [GcBlockingScope::None, GcBlockingScope::Lun, GcBlockingScope::Chip, GcBlockingScope::Channel]
                 [usize::from(coin()) * 2 + usize::from(coin())],
             gc_reserve_blocks: 2 + u32::from(coin()),
             wear_static: coin().then_some(1),

@@ -1,8 +1,8 @@
 //! GC runs that commit semivalid pages instead of moving them (SPEC 4.4): which block they choose, and their two phases.
 
 use crate::support::{Host, settings};
-use flashraid_flash::{Blocking, GcCounts, Placement, Settings};
-use flashraid_vocabulary::{Cause, Fault, Geometry, MemberPage, Part, Version, View};
+use flashraid_flash::{GcCounts, Placement, Settings};
+use flashraid_vocabulary::{Cause, Fault, GcBlockingScope, Geometry, MemberPage, Part, Version, View};
 
 const GC: usize = Cause::Gc as usize;
 
@@ -20,7 +20,7 @@ fn one_plane(commit_aware: bool) -> Settings {
         },
         pages_per_member: 20,
         gc_threshold: 0.5,
-        gc_blocking_scope: Blocking::Chip,
+        gc_blocking_scope: GcBlockingScope::Chip,
         moves_bases: false,
         commit_aware,
         ..settings(Placement::Member)

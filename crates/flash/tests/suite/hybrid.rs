@@ -1,8 +1,8 @@
 //! Hybrid mapping (SPEC 6.3): each kind of merge by hand, FAST beside a small model, reservations and merges under random work.
 
 use crate::support::{Host, Random, settings};
-use flashraid_flash::{Blocking, GcQuery, MergeKind, Placement, Settings};
-use flashraid_vocabulary::{Cause, Fault, Geometry, MemberId, MemberPage, Part, SemivalidAction, Version};
+use flashraid_flash::{GcQuery, MergeKind, Placement, Settings};
+use flashraid_vocabulary::{Cause, Fault, GcBlockingScope, Geometry, MemberId, MemberPage, Part, SemivalidAction, Version};
 use std::collections::VecDeque;
 
 const GC: usize = Cause::Gc as usize;
@@ -26,7 +26,7 @@ fn one_plane(blocks: u32, pages: u32, log_blocks: u32, shared_logs: bool) -> Set
         log_blocks,
         shared_logs,
         gc_threshold: 0.0,
-        gc_blocking_scope: Blocking::Chip,
+        gc_blocking_scope: GcBlockingScope::Chip,
         moves_bases: false,
         ..settings(Placement::Blocks)
     }
@@ -374,7 +374,7 @@ fn random_work_leaves_everything_consistent() {
             gc_threshold: 0.0,
             moves_bases: false,
             commit_aware: coin(),
-            gc_blocking_scope: [Blocking::None, Blocking::Lun, Blocking::Chip, Blocking::Channel]
+            gc_blocking_scope: [GcBlockingScope::None, GcBlockingScope::Lun, GcBlockingScope::Chip, GcBlockingScope::Channel]
                 [usize::from(coin()) * 2 + usize::from(coin())],
             ..settings(Placement::Blocks)
         };

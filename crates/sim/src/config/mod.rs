@@ -43,6 +43,7 @@ pub use capacity::{Derived, Overhead, SpaceDomain, TranslationTables, most_logic
 pub use effect::{Effect, Happened, Meeting, Need};
 pub use error::ConfigError;
 pub use faults::{Injection, Target, Trigger};
+pub use flashraid_vocabulary::{GcBlockingScope, SerialSubrequests};
 pub use key::{Key, Kind, Table};
 pub(crate) use near::nearest;
 pub use preparation::{Precondition, Warmup};
@@ -53,6 +54,5 @@ pub use survival::Survival;
 pub(crate) use units::share_of;
 pub use values::same_value;
 pub use words::{
-    Allocation, Fit, Ftl, GcBlockingScope, GcPolicy, Lun, Mapping, Member, NvramVictim, Scheduling, SerialSubrequests, Transfer, Unwritten,
-    WearLeveling, WriteCompletes,
+    Allocation, Fit, Ftl, GcPolicy, Lun, Mapping, Member, NvramVictim, Scheduling, Transfer, Unwritten, WearLeveling, WriteCompletes,
 };

@@ -5,11 +5,10 @@ use super::faults;
 use super::json_schema;
 use super::key::{Key, Kind, MOST, Table, whole};
 use super::preparation::{Precondition, Warmup};
-use super::words::{
-    Allocation, Fit, Ftl, GcBlockingScope, GcPolicy, Lun, Mapping, Member, NvramVictim, Scheduling, SerialSubrequests, Transfer,
-};
+use super::words::{Allocation, Fit, Ftl, GcPolicy, Lun, Mapping, Member, NvramVictim, Scheduling, Transfer};
 use super::words::{Unwritten, WearLeveling, WriteCompletes};
 use flashraid_redundancy::Choice;
+use flashraid_vocabulary::{GcBlockingScope, SerialSubrequests};
 use flashraid_workload::{DeviceLayout, TraceError, TraceOptions};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};

@@ -1,25 +1,6 @@
 //! Settings whose value is a word from a closed list.
 
-use serde::{Deserialize, Serialize};
-
-/// A setting with a closed list of words. The doc comment of a variant is what users read about it.
-macro_rules! word {
-    ($(#[doc = $about:literal])+ $name:ident { $($(#[doc = $doc:literal])+ $variant:ident = $word:literal,)+ }) => {
-        $(#[doc = $about])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum $name { $($(#[doc = $doc])+ #[serde(rename = $word)] $variant,)+ }
-
-        impl $name {
-            /// Each word and what it means.
-            pub const WORDS: &'static [(&'static str, &'static str)] = &[$(($word, concat!($($doc),+).trim_ascii()),)+];
-
-            /// The word in configurations and results.
-            pub fn name(self) -> &'static str {
-                Self::WORDS[self as usize].0
-            }
-        }
-    };
-}
+use flashraid_vocabulary::word;
 
 word! {
     /// The unit of placement, failure and health.
@@ -133,20 +114,6 @@ word! {
 }
 
 word! {
-    /// The unit that serves no host operations while a GC run moves pages.
-    GcBlockingScope {
-        /// None: GC competes with host operations by priority.
-        None = "none",
-        /// The LUN of the victim block (a die, or a chip with `lun = chip`).
-        Lun = "lun",
-        /// The chip of the victim block.
-        Chip = "chip",
-        /// The channel of the victim block.
-        Channel = "channel",
-    }
-}
-
-word! {
     /// How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block.
     GcPolicy {
         /// The same as `commit_aware`.
@@ -168,18 +135,6 @@ word! {
         Dynamic = "dynamic",
         /// In addition, cold blocks are moved when erase counts differ by more than `wear_leveling_threshold`.
         Static = "static",
-    }
-}
-
-word! {
-    /// When the sub-requests of one request start (SPEC 0.3 step 2).
-    SerialSubrequests {
-        /// A sub-request starts when the page operations of the previous one are queued.
-        Queued = "queued",
-        /// A sub-request starts when the previous one has ended.
-        Strict = "strict",
-        /// All sub-requests start at once.
-        Off = "off",
     }
 }
 

@@ -5,11 +5,11 @@
 //! GC, which makes space, takes no stripe lock, so it never waits for an operation that waits (DESIGN idea 10).
 
 use super::content::Content;
-use super::options::Serial;
 use super::slot::{NIL, NO_JOB, Slot, TRANSLATION};
 use super::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::{Decisions, Lock, Operation, OperationKind, Outcomes};
+use flashraid_vocabulary::SerialSubrequests;
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// Gives the operations of a decision their places, in order, and starts those that can start. They belong to a request or, as what leaves
@@ -126,16 +126,16 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.slots[id as usize].departs = true;
     }
 
-    /// Makes the operation wait for the former one of its request as `Serial` says.
+    /// Makes the operation wait for the former one of its request as `serial_subrequests` says.
     fn follow(&mut self, request: u32, id: u32) {
         let former = std::mem::replace(&mut self.requests[request as usize].last_operation, id);
         // A former one that ended at once (a trim of nothing) may have left its very slot to this one.
-        if former == NIL || former == id || self.options.serial == Serial::Off {
+        if former == NIL || former == id || self.options.serial == SerialSubrequests::Off {
             return;
         }
         let slot = &mut self.slots[former as usize];
         let same = slot.alive && slot.request == request;
-        if same && (!slot.started || self.options.serial == Serial::Strict) {
+        if same && (!slot.started || self.options.serial == SerialSubrequests::Strict) {
             slot.successor = id;
             self.slots[id as usize].unmet += 1;
         }

@@ -46,7 +46,7 @@ mod window;
 pub use exposure::Exposure;
 pub use failure::{FaultRecord, RebuildOptions, RebuildRecord};
 pub use instant::Reached;
-pub use options::{Dftl, Options, Serial};
+pub use options::{Dftl, Options};
 pub use request::CompletedRequest;
 pub use state::Engine;
 pub use time::Halted;

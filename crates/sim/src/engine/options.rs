@@ -2,17 +2,7 @@
 
 use super::failure::RebuildOptions;
 use crate::buffer::BufferOptions;
-
-/// How the sub-requests (operations) of one request follow each other (SPEC 0.3 step 2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Serial {
-    /// All start at once.
-    Off,
-    /// The next starts when the former's page operations are queued.
-    Queued,
-    /// The next starts when the former has ended.
-    Strict,
-}
+use flashraid_vocabulary::SerialSubrequests;
 
 /// What the engine is told beside scheme and flash.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +10,7 @@ pub struct Options {
     /// Pages of the logical space; addresses are below it.
     pub space_pages: u64,
     /// How sub-requests follow each other.
-    pub serial: Serial,
+    pub serial: SerialSubrequests,
     /// The host waits for parity programs too.
     pub parity_in_response: bool,
     /// Reads of unwritten pages find a page that was placed as the fill would have placed it.

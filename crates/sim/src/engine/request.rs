@@ -21,7 +21,7 @@ pub(super) struct Request {
     pub(super) unfinished: u32,
     /// Position among writes, for flushes.
     pub(super) write_index: u64,
-    /// The operation cut last, for `Serial`.
+    /// The operation cut last, for `serial_subrequests`.
     pub(super) last_operation: u32,
     pub(super) next: u32,
 }

@@ -1,12 +1,11 @@
 //! Steps and waves: an operation has its scheme fill a wave of page operations, waits until they have ended, and steps on.
 
 use super::content::Content;
-use super::options::Serial;
 use super::slot::{NIL, NO_JOB, REBUILD, TRANSLATION};
 use super::state::Engine;
 use crate::media::{About, Completion, Media, Progress};
 use flashraid_redundancy::{Failure, Job, OperationKind, Step};
-use flashraid_vocabulary::{Action, Cause, Change, PageOperation, Version, Wave};
+use flashraid_vocabulary::{Action, Cause, Change, PageOperation, SerialSubrequests, Version, Wave};
 
 impl<C: Content, M: Media> Engine<C, M> {
     pub(super) fn start(&mut self, id: u32) {
@@ -17,7 +16,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.place_unwritten(id);
         }
         self.step(id);
-        if self.options.serial == Serial::Queued && self.slots[id as usize].started && !self.is_held(id) {
+        if self.options.serial == SerialSubrequests::Queued && self.slots[id as usize].started && !self.is_held(id) {
             self.start_successor(id);
         }
     }
@@ -102,7 +101,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.drop_unmapped(id, &mut wave.operations);
         }
         self.submit_wave(id, wave);
-        if self.options.serial == Serial::Queued {
+        if self.options.serial == SerialSubrequests::Queued {
             self.start_successor(id);
         }
     }

@@ -1,8 +1,8 @@
 //! What the tests of a whole flash layer share.
 
-use flashraid_flash::{Blocking, CellTimes, Flash, GcQuery, Placement, Progress, Settings};
+use flashraid_flash::{CellTimes, Flash, GcQuery, Placement, Progress, Settings};
 use flashraid_vocabulary::{
-    Action, Cause, Fault, Geometry, MemberPage, NoObserver, PageOperation, Priority, SemivalidAction, Sources, Version,
+    Action, Cause, Fault, GcBlockingScope, Geometry, MemberPage, NoObserver, PageOperation, Priority, SemivalidAction, Sources, Version,
 };
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ pub fn settings(placement: Placement) -> Settings {
         copyback: false,
         gc_threshold: 0.1,
         gc_reserve_blocks: 2,
-        gc_blocking_scope: Blocking::None,
+        gc_blocking_scope: GcBlockingScope::None,
         moves_bases: true,
         commit_aware: false,
         wear_dynamic: true,
