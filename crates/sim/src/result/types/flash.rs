@@ -74,7 +74,7 @@ pub struct Capacity {
     #[schemars(extend("unit" = "pages"))]
     pub live_pages: u64,
     /// Share of the pages in all blocks in use that are not live at the end: the over-provisioning available to GC. With equal amounts of
-    /// data, it /// differs between schemes with different overhead. Null if no block is left.
+    /// data, it differs between schemes with different overhead. Null if no block is left.
     #[schemars(extend("unit" = "share"))]
     pub effective_over_provisioning: Option<f64>,
     /// Cost of the scheme in flash and memory.
@@ -166,7 +166,7 @@ pub struct ParityUpdates {
     /// Writes that deferred the parity.
     pub deferred: u64,
     /// Deferred parities committed. One commit covers all earlier deferred updates of its stripe, so there may be fewer commits than
-    /// deferred /// updates. Some parities may still be pending at the end.
+    /// deferred updates. Some parities may still be pending at the end.
     pub committed: u64,
     /// Updates by schemes that choose the update method by load; 0 for all current schemes.
     pub adjusted: u64,

@@ -65,7 +65,7 @@ pub struct BufferFigures {
     #[schemars(extend("unit" = "pages per eviction"))]
     pub mean_victim_pages: Option<f64>,
     /// Page writes from NVRAM to flash that failed after the host write was acknowledged, including those of a drain. Their data is lost,
-    /// and the /// pages count in `losses.host_pages` until they are fully overwritten or discarded.
+    /// and the pages count in `losses.host_pages` until they are fully overwritten or discarded.
     pub failed_evictions: Failures,
     /// Pages in the buffer that are not on flash at the end, before a drain.
     pub pages_buffered: u64,
@@ -170,7 +170,7 @@ pub struct Rebuild {
     #[schemars(extend("unit" = "ns"))]
     pub started_ns: u64,
     /// Simulated time at which no restorable page was left. Null if the rebuild did not get that far, for instance because repairs still
-    /// waited /// for free pages.
+    /// waited for free pages.
     #[schemars(extend("unit" = "ns"))]
     pub ended_ns: Option<u64>,
     /// `ended_ns` if full redundancy was restored; otherwise null.

@@ -1,6 +1,5 @@
 //! The types of a run's result. docs/result.md, the JSON Schema and the Python types take each field's description and unit from here. The
-//! //! JSON has the same order of fields.
-//! A field without a `unit` inherits the unit of its object.
+//! JSON has the same order of fields. A field without a `unit` inherits the unit of its object.
 
 mod flash;
 mod mechanisms;

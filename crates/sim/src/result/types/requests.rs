@@ -17,7 +17,7 @@ pub struct Workload {
     pub requests: u64,
     /// Measured reads.
     pub reads: u64,
-        /// Measured writes.
+    /// Measured writes.
     pub writes: u64,
     /// Measured discards and write-zeroes requests.
     pub trims: u64,
@@ -30,9 +30,9 @@ pub struct Workload {
     #[schemars(extend("unit" = "bytes"))]
     pub bytes_written: u64,
     /// Busy time of buses and LUNs caused by requests (at mean array times), over the time from the first to the last measured arrival: the
-    /// mean /// over all buses or over all LUNs, whichever is greater. It includes GC and work that a warm-up left in the queues, but not
-    /// rebuilds, /// migrations and parities written in idle time. Above 1, queues grow without bound. Null if all requests arrived at the
-    /// same time.
+    /// mean over all buses or over all LUNs, whichever is greater. It includes GC and work that a warm-up left in the queues, but not
+    /// rebuilds, migrations and parities written in idle time. Above 1, queues grow without bound. Null if all requests arrived at the same
+    /// time.
     #[schemars(extend("unit" = "ratio"))]
     pub offered_load: Option<f64>,
     /// The same ratio for the busiest bus or LUN.
@@ -43,7 +43,7 @@ pub struct Workload {
     /// Unit in which the times of the trace were read; empty for a `Simulation`.
     pub time_unit: String,
     /// Number of devices in the trace (disks, volumes, logical units, files). The address spaces of the devices that `device_filter`
-    /// selects are /// placed one after the other.
+    /// selects are placed one after the other.
     #[schemars(extend("unit" = "devices"))]
     pub devices: u64,
     /// Unreadable lines or records that were skipped (`on_error = skip`).
@@ -66,7 +66,7 @@ pub struct Workload {
     pub compacted: Option<Compacted>,
     /// Requests that were skipped because they do not fit into the logical space (`on_error = skip`).
     pub left_out: u64,
-    /// Requests of the warm-up. No other count includes them.
+    /// Requests of the warm-up, excluded from the counts above.
     pub warmup_requests: u64,
 }
 
@@ -77,7 +77,7 @@ pub struct Requests {
     /// Measured requests that completed.
     pub completed: u64,
     /// Measured requests that failed, by cause. Latencies and throughput exclude them. If requests failed for lack of space, the exit
-    /// status is 3. /// Failures due to lost data do not change the exit status, because they are the intended effect of a fault.
+    /// status is 3. Failures due to lost data do not change the exit status, because they are the intended effect of a fault.
     pub failed: Failures,
     /// Requests still unfinished at the end of the simulation, including those of the warm-up.
     pub unfinished: u64,
@@ -103,7 +103,7 @@ pub struct Failures {
 #[schemars(extend("unit" = "pages"))]
 pub struct Losses {
     /// Host pages that the scheme cannot recover, and host pages whose acknowledged write could not be stored on flash (from a data buffer,
-    /// or /// after an early acknowledgement). Each page counts once.
+    /// or after an early acknowledgement). Each page counts once.
     pub host_pages: u64,
     /// All pages that are still lost, including redundancy.
     pub pages_not_rebuilt: u64,
@@ -112,7 +112,7 @@ pub struct Losses {
 /// Latencies by kind of request.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Latencies {
-        /// All requests.
+    /// All requests.
     pub all: LatencyFigures,
     /// Reads.
     pub read: LatencyFigures,

@@ -37,9 +37,9 @@ pub struct RunResult {
     /// The failure that this device survives in its initial, healthy state.
     pub survives: Survival,
     /// Host pages whose redundancy was not yet written, so that a failure of their unit would have lost them. Null for schemes that protect
-    /// /// their data at all times (all except `fra`). A page is exposed from the end of the last program of the operation that wrote it
-    /// (one /// operation per stripe), because the controller holds the data until then. With `write_completes = data_in`, it is exposed
-    /// from the /// acknowledgement, because from then on only the page registers of the chips hold the data.
+    /// their data at all times (all except `fra`). A page is exposed from the end of the last program of the operation that wrote it (one
+    /// operation per stripe), because the controller holds the data until then. With `write_completes = data_in`, it is exposed from the
+    /// acknowledgement, because from then on only the page registers of the chips hold the data.
     pub window: Option<Window>,
     /// The `allocation` and `ftl` in effect under the scheme.
     pub placement: Placed,
@@ -70,7 +70,7 @@ pub struct RunResult {
     #[schemars(extend("unit" = "ratio"))]
     pub write_amplification: Option<f64>,
     /// The components of `write_amplification`, which add up to it, and separate items. All are over the bytes of completed writes. GC,
-    /// commits /// and evictions count when they occur, regardless of which writes caused them. All are null if nothing was written.
+    /// commits and evictions count when they occur, regardless of which writes caused them. All are null if nothing was written.
     #[schemars(extend("unit" = "ratio"))]
     pub write_amplification_by: WriteAmplificationBy,
     /// Pages counted in `write_amplification` over pages programmed with host data (cause `host`). Null if no host data was programmed.
@@ -84,7 +84,7 @@ pub struct RunResult {
     /// Channels, in order.
     pub channels: Vec<Channel>,
     /// LUNs (dies, or chips if `lun = chip`), channel by channel. Within a channel, LUN `i` belongs to chip `i` modulo `chips_per_channel`;
-    /// mirror /// chips come last.
+    /// mirror chips come last.
     pub dies: Vec<Die>,
     /// Coefficient of variation of `members[].mean_blocked`: standard deviation over mean. Null if the mean is 0.
     #[schemars(extend("unit" = "ratio"))]
@@ -105,8 +105,8 @@ pub struct RunResult {
     #[schemars(with = "MappingFigures")]
     pub mapping: Option<MappingFigures>,
     /// Activity of a scheme that defers parities. Present under `fpc`, `ppc`, `ca-ppc` and `fra`. Hits and misses are counted when an
-    /// update is /// decided, in request order; everything else is counted when it runs. After a warm-up under load, hits and misses may
-    /// therefore not add up /// to `parity_updates.deferred`.
+    /// update is decided, in request order; everything else is counted when it runs. After a warm-up under load, hits and misses may
+    /// therefore not add up to `parity_updates.deferred`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "GuardFigures")]
     pub guard: Option<GuardFigures>,
@@ -119,13 +119,13 @@ pub struct RunResult {
     #[schemars(with = "Verification")]
     pub verify: Option<Verification>,
     /// Cost of writing the data buffer and the deferred parities to flash after the last request. Only `write_amplification_by.drain` also
-    /// /// includes it. Writes that failed during the drain appear in `losses`, `buffer.failed_evictions` and `verify`. Present with
-    /// `drain`, if the /// run was not interrupted.
+    /// includes it. Writes that failed during the drain appear in `losses`, `buffer.failed_evictions` and `verify`. Present with `drain`,
+    /// if the run was not interrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Drain")]
     pub drain: Option<Drain>,
     /// Time and memory that the run took on the host machine: the only part that may differ between identical runs. Absent with
-    /// `--no-engine` /// (`engine=False`) and for a `Simulation`.
+    /// `--no-engine` (`engine=False`) and for a `Simulation`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "EngineCost")]
     pub engine: Option<EngineCost>,
