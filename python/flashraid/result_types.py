@@ -15,10 +15,12 @@ class RunResult(Record):
     """The result of a run."""
 
     schema: int
-    """Version of the result's form. It is raised when a key is removed or renamed, or changes its meaning or unit."""
+    """Version of the result format. It is incremented when a key is removed or renamed, or changes its meaning or
+    unit.
+    """
 
     version: str
-    """Version of flashraid that made the result."""
+    """Version of flashraid that produced the result."""
 
     device: str
     """Name of the device (`device.name`)."""
@@ -27,28 +29,28 @@ class RunResult(Record):
     """Name of the redundancy scheme."""
 
     seed: int
-    """Seed of everything random (`seed`)."""
+    """Seed of the random number generators (`seed`)."""
 
     partial: bool
-    """Whether the run was stopped before its end. The result then covers what was simulated until then."""
+    """Whether the run was interrupted. The result then covers the part that was simulated."""
 
     config: Config
-    """The complete configuration, defaults filled in: `--config` runs a result again from it."""
+    """The complete configuration, including defaults. `--config` repeats the run with it."""
 
     protects: Literal["none", "chip", "channel", "member"]
-    """The unit of which the scheme declares that any one may be lost. `member` is a channel or a chip, as the
-    setting `member` says.
+    """The unit that the scheme protects: it claims to survive the loss of any one. `member` is a channel or a chip
+    (setting `member`).
     """
 
     survives: Survival
-    """What `protects` means on this device, as built and with nothing failed."""
+    """The failure that this device survives in its initial, healthy state."""
 
     window: Window | None
-    """Host pages whose redundancy was not yet written, so that the loss of the unit they are on would have lost
-    them. Null for schemes that keep their guarantee at all times; only `fra` does not. A page is exposed from the
-    end of the last program of the operation that wrote it (one per stripe), because until then the controller has
-    the data; with `write_completes = data_in`, from the acknowledgement, because from then on only the registers of
-    the chips hold it.
+    """Host pages whose redundancy was not yet written, so that a failure of their unit would have lost them. Null
+    for schemes that protect their data at all times (all except `fra`). A page is exposed from the end of the last
+    program of the operation that wrote it (one operation per stripe), because the controller holds the data until
+    then. With `write_completes = data_in`, it is exposed from the acknowledgement, because from then on only the
+    page registers of the chips hold the data.
     """
 
     placement: Placed
@@ -60,16 +62,16 @@ class RunResult(Record):
     """
 
     workload: Workload
-    """The trace, what was measured of it, and the load that it put on the device."""
+    """The trace, its measured requests, and the load that they put on the device."""
 
     capacity: Capacity
     """Capacities, and the overhead of the scheme."""
 
     requests: Requests
-    """What became of the requests."""
+    """Outcome of the requests."""
 
     losses: Losses
-    """What failures took and nothing recovered by the end of the run, drain included."""
+    """Data lost in failures and not recovered by the end of the run, including the drain."""
 
     latency_ns: Latencies
     """Latencies of completed requests, by kind: from arrival (in a closed loop, from submission) to completion."""
@@ -78,10 +80,10 @@ class RunResult(Record):
     """Page operations and erases that were started, by cause."""
 
     bandwidth: Bandwidth
-    """Throughput. Failed requests count nowhere, and activity after the last completion does not lower it."""
+    """Throughput. It excludes failed requests and is not lowered by activity after the last completion."""
 
     per_data_page: PerDataPage
-    """Cost of parity, per page programmed with host data (cause `host`)."""
+    """Cost of parity per page programmed with host data (cause `host`)."""
 
     collection: GarbageCollection
     """Garbage collection; with log blocks, their merges."""
@@ -92,14 +94,14 @@ class RunResult(Record):
     """
 
     write_amplification_by: WriteAmplificationBy
-    """The parts of `write_amplification`, which add up to it, and separate items over the same bytes (the bytes of
-    completed writes). GC, commits and evictions count when they happen, whatever made them necessary. All are null
-    if nothing was written.
+    """The components of `write_amplification`, which add up to it, and separate items. All are over the bytes of
+    completed writes. GC, commits and evictions count when they occur, regardless of which writes caused them. All
+    are null if nothing was written.
     """
 
     pages_per_host_page: float | None
-    """Pages of `write_amplification` over pages programmed with host data (cause `host`). Null if there are none.
-    Unit: ratio.
+    """Pages counted in `write_amplification` over pages programmed with host data (cause `host`). Null if no host
+    data was programmed. Unit: ratio.
     """
 
     parity_updates: ParityUpdates
@@ -112,8 +114,8 @@ class RunResult(Record):
     """Channels, in order."""
 
     dies: list[Die]
-    """Array units (dies, or chips if `lun = chip`), channel by channel. Within a channel, unit `i` belongs to chip
-    `i` modulo `chips_per_channel`; mirror chips come last.
+    """LUNs (dies, or chips if `lun = chip`), channel by channel. Within a channel, LUN `i` belongs to chip `i`
+    modulo `chips_per_channel`; mirror chips come last.
     """
 
     blocked_cv: float | None
@@ -125,7 +127,7 @@ class RunResult(Record):
     """Erase counts of the blocks in use, since the device was new."""
 
     precondition: Preconditioned
-    """What the precondition reached. Present with `precondition`."""
+    """Outcome of the precondition. Present with `precondition`."""
 
     buffer: BufferFigures
     """The data buffer, counted in host pages. Present with `buffer_bytes`, `buffer_bytes_per_gib` or
@@ -136,29 +138,29 @@ class RunResult(Record):
     """The cached mapping table. Present with `mapping = dftl`."""
 
     guard: GuardFigures
-    """What the scheme did that defers parities. Present under `fpc`, `ppc`, `ca-ppc` and `fra`. Hits and misses
-    count when an update is decided, in the order of the requests, and everything else when it runs; after a warm-up
-    under load they therefore need not add up to `parity_updates.deferred`.
+    """Activity of a scheme that defers parities. Present under `fpc`, `ppc`, `ca-ppc` and `fra`. Hits and misses are
+    counted when an update is decided, in request order; everything else is counted when it runs. After a warm-up
+    under load, hits and misses may therefore not add up to `parity_updates.deferred`.
     """
 
     faults: list[Injected]
-    """Faults that were injected, in order."""
+    """Injected faults, in order."""
 
     rebuild: list[Rebuild]
-    """Rebuilds, in order. Failures during a rebuild join it."""
+    """Rebuilds, in order. A failure during a rebuild becomes part of that rebuild."""
 
     verify: Verification
-    """What verification found. Present with `verify`."""
+    """Outcome of verification. Present with `verify`."""
 
     drain: Drain
-    """Cost of writing the data buffer and the deferred parities to flash after the last request. No other key but
-    `write_amplification_by.drain` counts it; what it could not write is in `losses`, `buffer.failed_evictions` and
-    `verify`. Present with `drain`, if the run was not stopped.
+    """Cost of writing the data buffer and the deferred parities to flash after the last request. Only
+    `write_amplification_by.drain` also includes it. Writes that failed during the drain appear in `losses`,
+    `buffer.failed_evictions` and `verify`. Present with `drain`, if the run was not interrupted.
     """
 
     engine: EngineCost
-    """What the machine needed: the only part that may differ between equal runs. Absent with `--no-engine`
-    (`engine=False`), and of a `Simulation`.
+    """Time and memory that the run took on the host machine: the only part that may differ between identical runs.
+    Absent with `--no-engine` (`engine=False`) and for a `Simulation`.
     """
 
 
@@ -569,16 +571,16 @@ class Survival(Record):
 
 
 class Window(Record):
-    """Exposure of a scheme that does not keep its guarantee at all times."""
+    """Exposure under a scheme that does not protect its data at all times."""
 
     mean_pages: float | None
-    """Mean number of exposed pages over the averaged time. Null if that is 0. Unit: pages."""
+    """Mean number of exposed pages over the averaged time. Null if the averaged time is 0. Unit: pages."""
 
     peak_pages: int
-    """Most exposed pages at once. Unit: pages."""
+    """Maximum number of pages exposed at once. Unit: pages."""
 
     exposed_ns: int
-    """Time in which any page was exposed. Unit: ns."""
+    """Time during which at least one page was exposed. Unit: ns."""
 
     pages: int
     """Exposed pages at the end. Unit: pages."""
@@ -600,85 +602,87 @@ class Placed(Record):
 
 
 class Workload(Record):
-    """The trace, what was measured of it, and the load that it put on the device."""
+    """The trace, its measured requests, and the load that they put on the device."""
 
     name: str
-    """Name of the trace: of its file without folders, or `profile:NAME`; empty for a `Simulation`."""
+    """Name of the trace: its file name without directories, or `profile:NAME`; empty for a `Simulation`."""
 
     sha256: str
-    """SHA-256 of the trace as it is stored, in hexadecimal digits; empty for a `Simulation`."""
+    """SHA-256 of the trace file as stored, in hexadecimal; empty for a `Simulation`."""
 
     requests: int
     """Measured requests: those submitted after the warm-up. Unit: requests."""
 
     reads: int
-    """Of these, reads. Unit: requests."""
+    """Measured reads. Unit: requests."""
 
     writes: int
-    """Writes. Unit: requests."""
+    """Measured writes. Unit: requests."""
 
     trims: int
-    """Discards and writes of zeroes. Unit: requests."""
+    """Measured discards and write-zeroes requests. Unit: requests."""
 
     flushes: int
-    """Flushes. Unit: requests."""
+    """Measured flushes. Unit: requests."""
 
     bytes_read: int
-    """Bytes that the measured reads asked for. Unit: bytes."""
+    """Bytes requested by the measured reads. Unit: bytes."""
 
     bytes_written: int
-    """Bytes that the measured writes asked for. Unit: bytes."""
+    """Bytes requested by the measured writes. Unit: bytes."""
 
     offered_load: float | None
-    """Time for which requests kept buses and array units busy (mean array times), over the time from the first to
-    the last measured arrival: the mean over all buses or over all array units, whichever is greater. GC counts;
-    rebuilds, migrations and parities written in idle time do not. Work that a warm-up left in the queues counts.
-    Above 1, queues grow without bound. Null if all arrived at one instant. Unit: ratio.
+    """Busy time of buses and LUNs caused by requests (at mean array times), over the time from the first to the last
+    measured arrival: the mean over all buses or over all LUNs, whichever is greater. It includes GC and work that a
+    warm-up left in the queues, but not rebuilds, migrations and parities written in idle time. Above 1, queues grow
+    without bound. Null if all requests arrived at the same time. Unit: ratio.
     """
 
     busiest_load: float | None
-    """The same of the busiest bus or array unit. Unit: ratio."""
+    """The same ratio for the busiest bus or LUN. Unit: ratio."""
 
     format: str
     """Format of the trace; empty for a `Simulation`."""
 
     time_unit: str
-    """What the times of the trace were taken to count; empty for a `Simulation`."""
+    """Unit in which the times of the trace were read; empty for a `Simulation`."""
 
     devices: int
-    """Devices that the trace names (disks, volumes, LUNs, files). The address spaces of those that `device_filter`
-    keeps lie side by side. Unit: devices.
+    """Number of devices in the trace (disks, volumes, logical units, files). The address spaces of the devices that
+    `device_filter` selects are placed one after the other. Unit: devices.
     """
 
     skipped: int
-    """Lines or records that could not be read (`on_error = skip`). Unit: records."""
+    """Unreadable lines or records that were skipped (`on_error = skip`). Unit: records."""
 
     ignored: Counts
-    """Records that are no requests, by what they are. Unit: records."""
+    """Records other than requests, by type. Unit: records."""
 
     out_of_order: int
-    """Requests that the trace records with a time before that of the record above them. Unit: requests."""
+    """Requests with an earlier time than the previous record of the trace. Unit: requests."""
 
     displaced: int
-    """Of these, requests recorded so late that they were given a later time. Unit: requests."""
+    """Out-of-order requests that came so late in the trace that their arrival was moved to a later time. Unit:
+    requests.
+    """
 
     filtered: int
-    """Requests of other devices, left out by `device_filter`. Unit: requests."""
+    """Requests to other devices, excluded by `device_filter`. Unit: requests."""
 
     unaligned: int
-    """Requests whose offset or size is no whole number of pages. Unit: requests."""
+    """Requests whose offset or size is not a multiple of the page size. Unit: requests."""
 
     wrapped: int
-    """Requests beyond the logical space, taken modulo it (`fit = wrap`). Unit: requests."""
+    """Requests beyond the logical space whose addresses were wrapped (`fit = wrap`). Unit: requests."""
 
     compacted: Compacted | None
-    """What became of addresses that were moved. Null without `fit = compact`."""
+    """Address remapping of `fit = compact`; null without it."""
 
     left_out: int
-    """Requests that do not fit into the logical space, left out (`on_error = skip`). Unit: requests."""
+    """Requests that were skipped because they do not fit into the logical space (`on_error = skip`). Unit: requests."""
 
     warmup_requests: int
-    """Requests of the warm-up, which no other count includes. Unit: requests."""
+    """Requests of the warm-up, excluded from the counts above. Unit: requests."""
 
 
 class Compacted(Record):
@@ -712,34 +716,33 @@ class Capacity(Record):
     """Capacities, and the overhead of the scheme."""
 
     raw_bytes: int
-    """Bytes of flash, every physical page counted; without spare chips. Unit: bytes."""
+    """Bytes of flash: all physical pages, excluding spare chips. Unit: bytes."""
 
     user_bytes: int
-    """Bytes that the scheme offers to the host on this device, without redundancy and over-provisioning. Unit:
-    bytes.
-    """
+    """Capacity available to the host under this scheme, excluding redundancy and over-provisioning. Unit: bytes."""
 
     space_bytes: int
-    """Bytes of the logical space, whose addresses requests may use: `user_bytes`, unless the setting `space_bytes`
-    says otherwise. Unit: bytes.
+    """Size of the logical space, which is the address range of requests: `user_bytes`, unless `space_bytes` is set.
+    Unit: bytes.
     """
 
     filled_bytes: int
     """Bytes of the logical space written before the first request (`fill`, `fill_bytes`). Unit: bytes."""
 
     placed_pages: int
-    """Pages programmed in no simulated time, by the fill, the precondition and first touches (`unwritten =
-    prefill`), moves included. Unit: pages.
+    """Pages programmed in no simulated time by the fill, the precondition and first touches (`unwritten = prefill`),
+    including pages moved. Unit: pages.
     """
 
     live_pages: int
-    """Pages that hold something needed at the end: data, redundancy, translation pages, old versions that recovery
-    needs. Unit: pages.
+    """Pages still needed at the end: data, redundancy, translation pages, and old versions that recovery needs.
+    Unit: pages.
     """
 
     effective_over_provisioning: float | None
-    """Share of the pages of all blocks in use that is not live at the end: what GC really has to work with. Equal
-    amounts of data leave unequal shares under schemes of unequal overhead. Null if no block is left. Unit: share.
+    """Share of the pages in all blocks in use that are not live at the end: the over-provisioning available to GC.
+    With equal amounts of data, it differs between schemes with different overhead. Null if no block is left. Unit:
+    share.
     """
 
     redundancy_bytes: int
@@ -767,66 +770,66 @@ class Capacity(Record):
 
 
 class Requests(Record):
-    """What became of the requests."""
+    """Outcome of the requests."""
 
     completed: int
     """Measured requests that completed. Unit: requests."""
 
     failed: Failures
-    """Measured requests that failed, by cause. They count in no latency and no throughput. Those that failed for
-    lack of space make the exit status 3; those that failed because data are lost leave it at 0, as they are what a
-    fault is meant to cause.
+    """Measured requests that failed, by cause. Latencies and throughput exclude them. If requests failed for lack of
+    space, the exit status is 3. Failures due to lost data do not change the exit status, because they are the
+    intended effect of a fault.
     """
 
     unfinished: int
-    """Requests that had not ended when the simulation did; those of the warm-up included. Unit: requests."""
+    """Requests still unfinished at the end of the simulation, including those of the warm-up. Unit: requests."""
 
     unmapped_reads: int
-    """Pages that reads found never written, so that they cost no flash access. Unit: pages."""
+    """Page reads of pages that were never written, which need no flash access. Unit: pages."""
 
     prefilled_pages: int
-    """Pages placed on flash by their first touch (`unwritten = prefill`). Unit: pages."""
+    """Pages placed on flash in no simulated time at their first touch (`unwritten = prefill`). Unit: pages."""
 
 
 class Failures(Record):
-    """What failed, by cause."""
+    """Failures by cause."""
 
     no_space: int
-    """For lack of space."""
+    """Failures for lack of space."""
 
     lost: int
-    """Because data that they needed are lost."""
+    """Failures because required data was lost."""
 
 
 class Losses(Record):
-    """What failures took and nothing recovered by the end of the run."""
+    """Data lost in failures and not recovered by the end of the run."""
 
     host_pages: int
-    """Host pages that failures took beyond what the scheme can recover, or that the host believes written and flash
-    could not take (from a data buffer, or after an early acknowledgement). Each counts once. Unit: pages.
+    """Host pages that the scheme cannot recover, and host pages whose acknowledged write could not be stored on
+    flash (from a data buffer, or after an early acknowledgement). Each page counts once. Unit: pages.
     """
 
     pages_not_rebuilt: int
-    """All pages whose content is still missing, those of redundancy included. Unit: pages."""
+    """All pages that are still lost, including redundancy. Unit: pages."""
 
 
 class Latencies(Record):
     """Latencies by kind of request."""
 
     all: LatencyFigures
-    """Of all requests."""
+    """All requests."""
 
     read: LatencyFigures
-    """Of reads."""
+    """Reads."""
 
     write: LatencyFigures
-    """Of writes."""
+    """Writes."""
 
     trim: LatencyFigures
-    """Of discards and writes of zeroes."""
+    """Discards and write-zeroes requests."""
 
     flush: LatencyFigures
-    """Of flushes."""
+    """Flushes."""
 
 
 class LatencyFigures(Record):
@@ -835,23 +838,23 @@ class LatencyFigures(Record):
     """
 
     count: int
-    """Requests. Unit: requests."""
+    """Number of requests. Unit: requests."""
 
     mean: float
     """Arithmetic mean. Unit: ns."""
 
     stddev: float
-    """Standard deviation of the population. Unit: ns."""
+    """Population standard deviation. Unit: ns."""
 
     min: int
-    """Smallest. Unit: ns."""
+    """Minimum. Unit: ns."""
 
     max: int
-    """Largest. Unit: ns."""
+    """Maximum. Unit: ns."""
 
     p50: int
-    """Median: half of the requests took at most this long. As of all quantiles, the upper edge of the histogram's
-    class, and never above `max`. Unit: ns.
+    """Median: half of the requests took at most this long. Each quantile is the upper bound of its histogram bucket,
+    but never above `max`. Unit: ns.
     """
 
     p90: int
@@ -884,38 +887,36 @@ class FlashOps(Record):
 
 
 class ByCause(Record):
-    """A count for each cause of flash work."""
+    """Counts by cause of flash work."""
 
     host: int
     """Data that the host reads or writes."""
 
     update_read: int
-    """Reads of the old content of pages of which only a part is overwritten."""
+    """Reads of the old content of partly overwritten pages."""
 
     pre_read: int
-    """Reads made only to compute parity. One that also delivers the old content of a partly written page counts
-    here.
-    """
+    """Reads for computing parity, including reads that also deliver the old content of a partly overwritten page."""
 
     parity: int
     """Programs of parity pages as part of a write or trim."""
 
     mirror: int
-    """Programs of further copies of a page."""
+    """Programs of additional copies of a page."""
 
     commit: int
     """Reads and programs that bring a deferred parity up to date."""
 
     reconstruct: int
-    """Reads of survivors to recompute a lost page for a request, and programs that store a lost page together with a
-    host write.
+    """Reads of surviving pages to reconstruct a lost page for a request, and programs that restore a lost page as
+    part of a host write.
     """
 
     gc: int
-    """Moves and erases of GC, or of merges of log blocks."""
+    """Page moves and erases of GC or of log-block merges."""
 
     wear: int
-    """Moves and erases of static wear levelling."""
+    """Page moves and erases of static wear leveling."""
 
     rebuild: int
     """Reads and programs of rebuilds."""
@@ -927,7 +928,7 @@ class ByCause(Record):
     """Reads and programs of translation pages."""
 
     retry: int
-    """Repetitions of failed programs."""
+    """Retries of failed programs."""
 
     total: int
     """Sum over the causes."""
@@ -942,8 +943,8 @@ class Bandwidth(Record):
     """
 
     requests_per_second: float | None
-    """Completed requests over `span_ns`. This and the other rates are null if nothing completed, or if their time is
-    0. Unit: requests/s.
+    """Completed requests over `span_ns`. This and the other rates are null if nothing completed or their time is 0.
+    Unit: requests/s.
     """
 
     read_bytes_per_second: float | None
@@ -953,7 +954,7 @@ class Bandwidth(Record):
     """Bytes of completed writes over `span_ns`. Unit: bytes/s."""
 
     busy_ns: int
-    """The part of `span_ns` in which a request or flash work was in progress. Unit: ns."""
+    """The part of `span_ns` during which a request or flash work was in progress. Unit: ns."""
 
     busy_read_bytes_per_second: float | None
     """Bytes of completed reads over `busy_ns`. Unit: bytes/s."""
@@ -963,7 +964,7 @@ class Bandwidth(Record):
 
 
 class PerDataPage(Record):
-    """Cost of parity, per page programmed with host data. All are null if there is no such page."""
+    """Cost of parity per page programmed with host data. All are null if there is no such page."""
 
     pre_reads: float | None
     """Pre-reads: `flash_ops.reads.pre_read` over `flash_ops.programs.host`. Unit: pages per page."""
@@ -982,13 +983,13 @@ class GarbageCollection(Record):
     """Garbage collection."""
 
     collections: int
-    """Blocks collected, by GC and by wear levelling; with log blocks, merges of all kinds. Unit: runs."""
+    """Blocks collected by GC and wear leveling; with log blocks, merges of all kinds. Unit: runs."""
 
     merges_switch: int
-    """Switch merges: a log block written completely in order became the data block. Unit: merges."""
+    """Switch merges: a log block that was fully written in order became the data block. Unit: merges."""
 
     merges_partial: int
-    """Partial merges: the remaining pages were copied behind those written in order. Unit: merges."""
+    """Partial merges: the remaining pages were copied to a log block that was partly written in order. Unit: merges."""
 
     merges_full: int
     """Full merges: the newest version of every page was copied to an erased block. Unit: merges."""
@@ -1000,14 +1001,14 @@ class GarbageCollection(Record):
     """Blocks erased: `flash_ops.erases.gc`. Unit: blocks."""
 
     time_ns: int
-    """Time in which collections ran, summed over planes. Unit: ns."""
+    """Time during which collections ran, summed over planes. Unit: ns."""
 
     cost_ns: int
     """Mean array time of `copies` (a read and a program each) and of `erases` (SPEC 6.3). Unit: ns."""
 
 
 class WriteAmplificationBy(Record):
-    """The parts of write amplification, and what stands apart from it."""
+    """Components of write amplification, and separate items that it does not include."""
 
     host: float | None
     """Programs of host data (cause `host`). Unit: ratio."""
@@ -1016,96 +1017,98 @@ class WriteAmplificationBy(Record):
     """Programs of redundancy (causes `parity`, `mirror`, `commit`). Unit: ratio."""
 
     gc: float | None
-    """Programs of GC and of wear levelling (causes `gc`, `wear`). Unit: ratio."""
+    """Programs of GC and wear leveling (causes `gc`, `wear`). Unit: ratio."""
 
     metadata: float | None
     """Programs of translation pages (cause `metadata`). Unit: ratio."""
 
     rebuild: float | None
-    """Apart: lost pages programmed anew, by a rebuild or together with a write (causes `rebuild`, `reconstruct`).
+    """Separate: programs of lost pages, by a rebuild or as part of a host write (causes `rebuild`, `reconstruct`).
     Unit: ratio.
     """
 
     retry: float | None
-    """Apart: repetitions of failed programs (cause `retry`). Unit: ratio."""
+    """Separate: retries of failed programs (cause `retry`). Unit: ratio."""
 
     migration: float | None
-    """Apart: migrations to another member (cause `migration`). Unit: ratio."""
+    """Separate: migrations to another member (cause `migration`). Unit: ratio."""
 
     warmup: float | None
-    """Apart: what requests of the warm-up still had to program when measurement began. Unit: ratio."""
+    """Separate: programs of warm-up requests that were still pending when measurement began. Unit: ratio."""
 
     failed: float | None
-    """Apart: what was programmed for failed writes, whose bytes do not count as written. `gc` still includes the
-    moves that they caused. Unit: ratio.
+    """Separate: programs of failed writes, whose bytes do not count as written. `gc` still includes the page moves
+    that they caused. Unit: ratio.
     """
 
     drain: float | None
-    """Apart: all programs of the drain. Present with `drain`. Unit: ratio."""
+    """Separate: all programs of the drain. Present with `drain`. Unit: ratio."""
 
 
 class ParityUpdates(Record):
     """Operations that changed the parity or the copies of a stripe."""
 
     full_stripe: int
-    """Writes of a full stripe, which read nothing for the parity. Unit: operations."""
+    """Full-stripe writes, which need no reads for the parity. Unit: operations."""
 
     rmw: int
-    """Read-modify-writes: the parity follows from the old parity and the old version of the strips that change.
-    Unit: operations.
+    """Read-modify-writes: the parity is computed from the old parity and the old and new data of the strips that
+    change. Unit: operations.
     """
 
     rcw: int
-    """Reconstruct writes: the parity follows from the strips that do not change. Unit: operations."""
+    """Reconstruct writes: the parity is computed from the new data and the strips that do not change. Unit:
+    operations.
+    """
 
     mirrored: int
-    """Writes that wrote a copy and left the parity as it was. Unit: operations."""
+    """Writes that programmed a mirror copy and did not update the parity. Unit: operations."""
 
     deferred: int
     """Writes that deferred the parity. Unit: operations."""
 
     committed: int
-    """Deferred parities written later. Each covers all deferred updates of its stripe up to then, so there may be
-    fewer of them, and some may still be pending at the end. Unit: operations.
+    """Deferred parities committed. One commit covers all earlier deferred updates of its stripe, so there may be
+    fewer commits than deferred updates. Some parities may still be pending at the end. Unit: operations.
     """
 
     adjusted: int
-    """Updates by schemes that choose the method by load; 0 for all current schemes. Unit: operations."""
+    """Updates by schemes that choose the update method by load; 0 for all current schemes. Unit: operations."""
 
 
 class Member(Record):
     """A member of the redundancy group."""
 
     reads: int
-    """Page reads on its array units. Unit: pages."""
+    """Page reads on its LUNs. Unit: pages."""
 
     programs: int
-    """Page programs on its array units. Unit: pages."""
+    """Page programs on its LUNs. Unit: pages."""
 
     erases: int
-    """Block erases on its array units. Unit: blocks."""
+    """Block erases on its LUNs. Unit: blocks."""
 
     busy_fraction: float | None
-    """Mean share of the averaged time in which its array units were busy; a replaced chip and its spare count as
-    one. Null if that time is 0. Unit: share.
+    """Mean share of the averaged time for which its LUNs were busy; a replaced chip and its spare count as one. Null
+    if the averaged time is 0. Unit: share.
     """
 
     mean_blocked: float
-    """Mean number of page reads and programs that wait for the member, over the instants at which requests complete
-    (SPEC 3.6). Unit: operations.
+    """Mean number of page reads and programs waiting for the member, sampled when each request completes (SPEC 3.6).
+    Unit: operations.
     """
 
     p99_9_ns: int
-    """99.9 % of its page operations took at most this long, from submission to end. Unit: ns."""
+    """99.9th percentile of the latency of its page operations, from submission to end. Unit: ns."""
 
     free_blocks: int
-    """Erased blocks at the end, without those set apart for translation pages. Unit: blocks."""
+    """Erased blocks at the end, excluding blocks reserved for translation pages. Unit: blocks."""
 
     parity_share: float
     """Its share of the parity programs (cause `parity`) of all members; 0 if there are none. Unit: share."""
 
     state: Literal["healthy", "degraded", "failed"]
-    """How it is at the end."""
+    """Its health at the end."""
 
 
 class Channel(Record):
@@ -1116,7 +1119,7 @@ class Channel(Record):
 
 
 class Die(Record):
-    """An array unit."""
+    """A LUN."""
 
     busy_ns: ByCause
     """Time for which it was busy, by cause."""
@@ -1132,14 +1135,14 @@ class Wear(Record):
     """Mean over the blocks. Unit: erases."""
 
     erase_max: int
-    """Of the block with the most. Unit: erases."""
+    """Maximum over the blocks. Unit: erases."""
 
     erase_stddev: float
-    """Standard deviation of the population. Unit: erases."""
+    """Population standard deviation. Unit: erases."""
 
 
 class Preconditioned(Record):
-    """What the precondition reached."""
+    """Outcome of the precondition."""
 
     overwritten_bytes: int
     """Bytes overwritten. Unit: bytes."""
@@ -1148,8 +1151,8 @@ class Preconditioned(Record):
     """Pages programmed per page overwritten, in the last round. Unit: ratio."""
 
     steady: bool
-    """Whether write amplification was steady over five rounds: a range of at most 20 % of its mean, and a slope of
-    at most 10 % of it.
+    """Whether write amplification was steady over five rounds: a range of at most 20 % of the mean, and a slope of
+    at most 10 % of the mean.
     """
 
 
@@ -1157,68 +1160,66 @@ class BufferFigures(Record):
     """The data buffer. Counts are of host pages."""
 
     kind: Literal["dram", "nvram"]
-    """`dram`, or `nvram`, in which data count as durable."""
+    """`dram` or `nvram`. Data in NVRAM is durable."""
 
     hits: int
-    """Page accesses that found what they need in the buffer: `read_hits` and `write_hits`. Unit: pages."""
+    """Page accesses served by the buffer: `read_hits` plus `write_hits`. Unit: pages."""
 
     misses: int
-    """Page accesses that did not: `read_misses` and `write_misses`. Unit: pages."""
+    """All other page accesses: `read_misses` plus `write_misses`. Unit: pages."""
 
     hit_rate: float | None
-    """`hits` over `hits` and `misses`. Null without accesses. Unit: share."""
+    """`hits` over the sum of `hits` and `misses`. Null without accesses. Unit: share."""
 
     read_hits: int
-    """Reads that found all their sectors of the page in the buffer. Unit: pages."""
+    """Page reads that found all requested sectors in the buffer. Unit: pages."""
 
     read_misses: int
-    """Other reads. Unit: pages."""
+    """All other page reads. Unit: pages."""
 
     write_hits: int
-    """Writes to a page that is in the buffer. Unit: pages."""
+    """Page writes to a page that was already in the buffer. Unit: pages."""
 
     write_misses: int
-    """Writes that took a page into the buffer. Unit: pages."""
+    """Page writes that added a page to the buffer. Unit: pages."""
 
     evictions: int
-    """Evictions to free space or for a flush: each takes one page of DRAM, or all pages of a stripe in NVRAM. Unit:
-    evictions.
+    """Evictions to free space or for a flush. Each evicts one page (DRAM) or all buffered pages of a stripe (NVRAM).
+    Unit: evictions.
     """
 
     pages_written_out: int
-    """Pages that evictions took. Unit: pages."""
+    """Pages evicted. Unit: pages."""
 
     mean_victim_pages: float | None
     """`pages_written_out` over `evictions`. Null without evictions. Unit: pages per eviction."""
 
     failed_evictions: Failures
-    """Page writes out of NVRAM that failed after the host's write was acknowledged, those of a drain included. Their
-    data are lost, and the pages are in `losses.host_pages` until they are written whole or discarded.
+    """Page writes from NVRAM to flash that failed after the host write was acknowledged, including those of a drain.
+    Their data is lost, and the pages count in `losses.host_pages` until they are fully overwritten or discarded.
     """
 
     pages_buffered: int
-    """Pages in the buffer at the end, before a drain, which are not on flash. Unit: pages."""
+    """Pages in the buffer that are not on flash at the end, before a drain. Unit: pages."""
 
 
 class MappingFigures(Record):
     """The cached mapping table (CMT) of DFTL."""
 
     cmt_hits: int
-    """Map entries that operations needed and found in the table. Each operation looks an entry up once. Unit:
-    entries.
-    """
+    """Map entries that operations found in the table. Each operation looks up an entry once. Unit: entries."""
 
     cmt_misses: int
-    """Map entries that they did not find. Unit: entries."""
+    """Map entries that operations did not find in the table. Unit: entries."""
 
     evictions: int
-    """Entries evicted from the table to make way for others. Unit: entries."""
+    """Entries evicted from the table to make room for others. Unit: entries."""
 
     dirty_evictions: int
-    """Of these, entries whose translation page had to be written first. Unit: entries."""
+    """Evictions of entries whose translation page had to be written first; included in `evictions`. Unit: entries."""
 
     in_hand: int
-    """Lookups served from a translation page that the controller was writing at the time. Unit: entries."""
+    """Lookups served from a translation page that the controller was writing. Unit: entries."""
 
     translation_pages: int
     """Translation pages of the device. Each is stored twice; their reads and programs have the cause `metadata`.
@@ -1227,16 +1228,16 @@ class MappingFigures(Record):
 
 
 class GuardFigures(Record):
-    """What a scheme did that defers parities."""
+    """Activity of a scheme that defers parities."""
 
     hits: int
-    """Stripe updates that found their stripe's parity already deferred. Unit: operations."""
+    """Updates of a stripe whose parity was already deferred. Unit: operations."""
 
     misses: int
     """All other stripe updates. Unit: operations."""
 
     hit_rate: float | None
-    """`hits` over `hits` and `misses`. Null without updates. Unit: share."""
+    """`hits` over the sum of `hits` and `misses`. Null without updates. Unit: share."""
 
     commits_replacement: int
     """Deferred parities written to flash because their slot in NVRAM was needed. Commits of a drain are in
@@ -1244,25 +1245,25 @@ class GuardFigures(Record):
     """
 
     commit_reads_replacement: int
-    """Pages read for them. Unit: pages."""
+    """Pages read for these commits. Unit: pages."""
 
     commits_gc: int
     """Deferred parities written to flash because GC needed their old pages released. Unit: commits."""
 
     commit_reads_gc: int
-    """Pages read for them. Unit: pages."""
+    """Pages read for these commits. Unit: pages."""
 
     commits_rebuild: int
     """Deferred parities written to flash because part of their stripe was lost. Unit: commits."""
 
     commit_reads_rebuild: int
-    """Pages read for them. Unit: pages."""
+    """Pages read for these commits. Unit: pages."""
 
     commits_idle: int
     """Deferred parities written to flash because the device was otherwise idle. Unit: commits."""
 
     commit_reads_idle: int
-    """Pages read for them. Unit: pages."""
+    """Pages read for these commits. Unit: pages."""
 
     reads_per_commit: float | None
     """Pages read per commit, over all causes. Null without commits. Unit: pages per commit."""
@@ -1273,24 +1274,24 @@ class GuardFigures(Record):
     """
 
     widened: int
-    """Parities extended in NVRAM to cover their whole stripe for GC, because no flash page was available for them.
-    Unit: parities.
+    """Deferred parities that were widened in NVRAM to cover their whole stripe because GC found no flash page for
+    their commit. Unit: parities.
     """
 
     widen_reads: int
-    """Pages read for them. Unit: pages."""
+    """Pages read to widen parities. Unit: pages."""
 
     entries: int
-    """Deferred parities at the end, before a drain. Unit: parities."""
+    """Deferred parities pending at the end, before a drain. Unit: parities."""
 
     most_entries: int
-    """The most that fit in NVRAM; 0 if there is no bound. Unit: parities."""
+    """Maximum number of deferred parities that NVRAM holds; 0 if there is no limit. Unit: parities."""
 
     old_pages: int
-    """Old versions that recovery needs at the end, before a drain. Unit: pages."""
+    """Old page versions that recovery still needs at the end, before a drain. Unit: pages."""
 
     most_old_pages: int
-    """The most of these at once since time 0. Unit: pages."""
+    """Maximum of `old_pages` at any time since time 0. Unit: pages."""
 
 
 class Injected(Record):
@@ -1319,33 +1320,33 @@ class Rebuild(Record):
     """A rebuild."""
 
     failed: list[FailedPart]
-    """What failed."""
+    """Failed parts that the rebuild covers."""
 
     started_ns: int
     """Simulated time of the first of these failures. Unit: ns."""
 
     ended_ns: int | None
-    """Simulated time at which nothing restorable was left. Null if the rebuild did not get that far, for instance
-    because pages wait for space. Unit: ns.
+    """Simulated time at which no restorable page was left. Null if the rebuild did not get that far, for instance
+    because repairs still waited for free pages. Unit: ns.
     """
 
     finished_ns: int | None
-    """`ended_ns`, if everything was then as redundant as before; else null. Unit: ns."""
+    """`ended_ns` if full redundancy was restored; otherwise null. Unit: ns."""
 
     window_of_vulnerability_ns: int | None
-    """From the first failure to `finished_ns`. Null if that is null. Unit: ns."""
+    """Time from the first failure to `finished_ns`. Null if `finished_ns` is null. Unit: ns."""
 
     pages_lost: int
-    """Page versions lost to the failures: data, parity, copies and bases. Unit: pages."""
+    """Page versions lost in the failures: data, parity, copies and bases. Unit: pages."""
 
     pages: int
-    """Pages programmed by the rebuild. Pages repaired by host writes are not included. Unit: pages."""
+    """Pages programmed by the rebuild, excluding pages restored by host writes. Unit: pages."""
 
     pages_copied: int
-    """Of these, pages copied from one page. Unit: pages."""
+    """Pages that the rebuild copied from one page; included in `pages`. Unit: pages."""
 
     pages_xored: int
-    """Of these, pages computed from several. Unit: pages."""
+    """Pages that the rebuild computed from several pages; included in `pages`. Unit: pages."""
 
     bytes_per_second: float | None
     """Bytes of `pages` over the time from `started_ns` to `ended_ns` (SPEC 1.7). Null if `ended_ns` is null or that
@@ -1353,7 +1354,7 @@ class Rebuild(Record):
     """
 
     requests: int
-    """Measured requests that arrived while it ran, and completed. Unit: requests."""
+    """Measured requests that arrived during the rebuild and completed. Unit: requests."""
 
     mean_latency_ns: float
     """Mean latency of these requests: `latency_ns.mean`. Unit: ns."""
@@ -1363,7 +1364,7 @@ class Rebuild(Record):
 
 
 class FailedPart(Record):
-    """What failed, and when."""
+    """A failed part, and the time of its failure."""
 
     fault: str
     """The part, as in `faults[].fault`."""
@@ -1414,26 +1415,26 @@ class Drain(Record):
     """Cost of a drain."""
 
     pages: int
-    """Host pages of the data buffer that reached flash. Unit: pages."""
+    """Host pages written from the data buffer to flash. Unit: pages."""
 
     commits: int
     """Deferred parities written to flash. Unit: commits."""
 
     simulated_ns: int
-    """Simulated time that it took. Unit: ns."""
+    """Simulated duration of the drain. Unit: ns."""
 
     flash_ops: FlashOps
-    """Page operations and erases started for it, by cause."""
+    """Page operations and erases started for the drain, by cause."""
 
 
 class EngineCost(Record):
-    """What the machine needed."""
+    """Time and memory that the run took on the host machine."""
 
     wall_seconds: float
-    """Time from opening the trace to the finished result, without fill and precondition. Unit: s."""
+    """Time from opening the trace to the finished result, excluding fill and precondition. Unit: s."""
 
     fill_seconds: float
-    """Time for building, filling and preconditioning the device. Unit: s."""
+    """Time to build, fill and precondition the device. Unit: s."""
 
     host_requests_per_second: float
     """Measured requests per second of `wall_seconds`. Unit: requests/s."""
@@ -1442,7 +1443,7 @@ class EngineCost(Record):
     """Page operations and erases started since time 0, per second of `wall_seconds`. Unit: operations/s."""
 
     peak_rss_bytes: int
-    """Peak resident memory of the process; 0 where the system does not tell. Unit: bytes."""
+    """Peak resident memory of the process; 0 if the system does not report it. Unit: bytes."""
 
 
 class Verified(Record):

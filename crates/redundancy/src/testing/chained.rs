@@ -1,11 +1,11 @@
 //! Chained declustering.
 //!
-//! Idea: page l of the host lies on member l mod n, and its copy on the next member round the ring. Any one member may fail. The reads that it
-//! served go to its neighbour, which hands part of its own reads on to the next member, and so on round the ring, so that the load of the lost
-//! member spreads over all others; after the failure of a member of RAID-1 one other member carries it alone.
+//! Idea: host page l is stored on member l mod n, and its copy on the next member in the ring. Any one member may fail. The next member
+//! serves the reads of the failed one and passes part of its own reads on to its successor, and so on around the ring. The load of the
+//! failed member is thus spread over all others; in RAID-1, a single member would take all of it.
 //! Paper: H.-I. Hsiao, D. J. DeWitt, "Chained Declustering: A New Availability Strategy for Multiprocessor Database Machines", ICDE 1990.
-//! Departures: the paper hands fixed shares of the reads on. Here each read takes the copy whose LUN has less to do (`read_copy = less_busy`),
-//! or the primary copy as long as it is there, which hands nothing on.
+//! Departures: the paper redirects fixed shares of the reads. Here each read uses the copy on the less busy LUN (`read_copy = less_busy`),
+//! or the primary copy while it survives (`read_copy = primary`), which does not balance the load.
 
 use crate::parts::bits;
 use crate::parts::{cut, pages};
@@ -21,7 +21,7 @@ use flashraid_vocabulary::{
 pub const ENTRY: Entry = Entry {
     name: "chained",
     title: "Chained declustering",
-    about: "Each page on two neighbouring members of a ring, so that all others share the reads of a lost one. Costs half of the capacity.",
+    about: "Each page on two adjacent members of a ring; after a failure, all survivors share the reads. Overhead: half of the capacity.",
     protects: Protects::Member,
     has_window: false,
     redundancy: Redundancy::Copies,
@@ -44,7 +44,7 @@ const READ_COPY: Parameter = Parameter {
     needs: None,
     only_in_gc: false,
     draws: Draws::Words,
-    about: "Which copy a read takes: the one whose array unit has fewer operations queued (a tie goes to the primary copy), or the primary copy.",
+    about: "Which copy a read uses: the one whose LUN has fewer queued operations (the primary copy on a tie), or always the primary copy.",
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
@@ -52,19 +52,19 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     Ok(Box::new(Chained { ring, by_load: build.choice(&READ_COPY)? == "less_busy" }))
 }
 
-// ---- where pages lie ----
+// ---- layout ----
 
-/// The members in a ring. A page and its copy are a stripe of one data strip; its number is that of the page.
+/// The ring of members. A page and its copy form a stripe with one data strip. The stripe number is the page number.
 #[derive(Clone, Debug)]
 struct Ring {
     members: u16,
-    /// Primary copies of each member, at its local pages from 0 on; as many copies of its neighbour's follow.
+    /// Number of primary copies on each member, from local page 0 on. The copies of its predecessor's pages follow.
     rows: u32,
     page_bytes: u32,
 }
 
 impl Ring {
-    /// The primary copy, and the other one on the next member.
+    /// The primary copy, and the second copy on the next member.
     fn copies(&self, lpn: Lpn) -> [MemberPage; 2] {
         let (row, member) = ((lpn.0 / u64::from(self.members)) as u32, (lpn.0 % u64::from(self.members)) as u16);
         [MemberPage::new(member, row), MemberPage::new((member + 1) % self.members, self.rows + row)]
@@ -120,9 +120,9 @@ impl Addressing for Ring {
     }
 }
 
-// ---- what is done with them ----
+// ---- operations ----
 
-/// Two copies of each page. It keeps no state: where pages lie follows from their numbers, and the view says what is lost.
+/// Two copies of each page. The scheme has no state: page numbers determine locations, and the view reports lost pages.
 #[derive(Clone, Debug)]
 struct Chained {
     ring: Ring,
@@ -130,12 +130,12 @@ struct Chained {
 }
 
 impl Chained {
-    /// Copies are written and trimmed together, so one stands for both. A lost page counts as written.
+    /// Both copies are written and trimmed together, so checking one is enough. A lost page counts as written.
     fn is_written(&self, lpn: Lpn, view: &dyn View) -> bool {
         view.is_written(self.ring.copies(lpn)[0], Version::Current)
     }
 
-    /// The copy that a read takes; `None` if both are lost.
+    /// The copy to read; `None` if both are lost.
     fn source(&self, lpn: Lpn, view: &dyn View) -> Option<MemberPage> {
         let surviving = self.ring.copies(lpn).into_iter().filter(|copy| !view.is_lost(*copy, Version::Current));
         surviving.min_by_key(|copy| if self.by_load { view.load_at(*copy, Version::Current) } else { 0 })
@@ -143,18 +143,18 @@ impl Chained {
 
     fn read(&self, operation: &Operation, view: &dyn View, wave: &mut Wave) -> Step {
         if !self.is_written(operation.first, view) {
-            return Step::Done; // it reads as zeroes
+            return Step::Done; // an unwritten page reads as zeroes
         }
         let Some(source) = self.source(operation.first, view) else { return Step::Failed(Failure::Lost) };
         wave.operations.push(pages::read(source, Cause::Host, operation.first_bytes, 0));
         Step::Last
     }
 
-    /// A part of a written page is laid over the old page, which is read first; then both copies are programmed.
+    /// A partial write of an existing page reads the old page first and merges the new data into it. Then both copies are programmed.
     fn write(&self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
         let copies = self.ring.copies(operation.first);
         if outcomes.unallocated != 0 {
-            // A copy without a page counts as lost, and is repaired later. One copy is enough to complete the write.
+            // A copy that found no free page counts as lost and is repaired later. One copy is enough to complete the write.
             let is_placed = copies.iter().any(|copy| outcomes.unallocated >> copy.member.0 & 1 == 0);
             return if is_placed { Step::Done } else { Step::Failed(Failure::NoSpace) };
         }
@@ -180,18 +180,18 @@ impl Chained {
         Step::Done
     }
 
-    /// The copy that a repair would program: the only one that is lost. With both lost there is nothing to program it from.
+    /// The copy to repair, if exactly one is lost. If both are lost, no source is left.
     fn repairable(&self, lpn: Lpn, view: &dyn View) -> Option<MemberPage> {
         let [first, second] = self.ring.copies(lpn).map(|copy| view.is_lost(copy, Version::Current).then_some(copy));
         if first.is_some() && second.is_some() { None } else { first.or(second) }
     }
 
-    /// Reads the copy that is left and programs the other.
+    /// Reads the surviving copy and programs the other.
     fn step_repair(&self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
         if outcomes.unallocated != 0 {
             return Step::Failed(Failure::NoSpace);
         }
-        // What is lost may have changed since `repair`: the operation waited for its lock.
+        // The set of lost copies may have changed while the operation waited for its lock.
         let lost = self.repairable(operation.first, view).filter(|copy| operation.space >> copy.member.0 & 1 == 1);
         let Some(lost) = lost else { return Step::Nothing };
         let step = if operation.step == 0 {
@@ -212,7 +212,7 @@ impl Chained {
 }
 
 impl GcAdvisor for Chained {
-    /// It keeps no old versions.
+    /// The scheme keeps no old versions.
     fn rule(&self, _address: MemberPage) -> SemivalidAction {
         SemivalidAction::Free
     }
@@ -264,7 +264,7 @@ impl Scheme for Chained {
         Protects::Member
     }
 
-    /// There is no parity.
+    /// The scheme has no parity.
     fn parity_updates(&self) -> ParityUpdates {
         ParityUpdates::default()
     }

@@ -7,7 +7,7 @@ use flashraid_redundancy::testing::chained::ENTRY;
 use flashraid_redundancy::{Damage, Step};
 use flashraid_vocabulary::{Change, MemberId, MemberPage, StripeId};
 
-/// Four members of eight pages: host page 5 lies at 1/1, and its copy at 2/5.
+/// Four members of eight pages: host page 5 is at 1/1 (member/page), and its copy at 2/5.
 fn host(parameters: &[(&str, &str)]) -> Host {
     Host::new(ENTRY.build(&build(4, 8, parameters)).unwrap())
 }
@@ -62,7 +62,7 @@ fn a_lost_member_is_read_from_its_neighbours_and_rebuilt() {
         assert_eq!(waves(&only(host.read(5, 1))), [["read host 2/5 4096 for strip 0"]]);
         assert_eq!(host.scheme.damage(StripeId(5), &host.flash), Damage::Copy);
         let repairs = host.repair_all();
-        assert_eq!(repairs.len(), 8, "four primary copies and four others");
+        assert_eq!(repairs.len(), 8, "four primary and four second copies");
         let of_page_5 = repairs.iter().find(|course| course.operation.stripe == StripeId(5)).unwrap();
         assert_eq!(background_waves(of_page_5), [["read rebuild 2/5 4096"], ["program rebuild 1/1 4096 = reads 0"]]);
         host.check();

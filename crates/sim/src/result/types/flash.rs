@@ -4,26 +4,26 @@ use crate::config::Overhead;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A count for each cause of flash work.
+/// Counts by cause of flash work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ByCause {
     /// Data that the host reads or writes.
     pub host: u64,
-    /// Reads of the old content of pages of which only a part is overwritten.
+    /// Reads of the old content of partly overwritten pages.
     pub update_read: u64,
-    /// Reads made only to compute parity. One that also delivers the old content of a partly written page counts here.
+    /// Reads for computing parity, including reads that also deliver the old content of a partly overwritten page.
     pub pre_read: u64,
     /// Programs of parity pages as part of a write or trim.
     pub parity: u64,
-    /// Programs of further copies of a page.
+    /// Programs of additional copies of a page.
     pub mirror: u64,
     /// Reads and programs that bring a deferred parity up to date.
     pub commit: u64,
-    /// Reads of survivors to recompute a lost page for a request, and programs that store a lost page together with a host write.
+    /// Reads of surviving pages to reconstruct a lost page for a request, and programs that restore a lost page as part of a host write.
     pub reconstruct: u64,
-    /// Moves and erases of GC, or of merges of log blocks.
+    /// Page moves and erases of GC or of log-block merges.
     pub gc: u64,
-    /// Moves and erases of static wear levelling.
+    /// Page moves and erases of static wear leveling.
     pub wear: u64,
     /// Reads and programs of rebuilds.
     pub rebuild: u64,
@@ -31,7 +31,7 @@ pub struct ByCause {
     pub migration: u64,
     /// Reads and programs of translation pages.
     pub metadata: u64,
-    /// Repetitions of failed programs.
+    /// Retries of failed programs.
     pub retry: u64,
     /// Sum over the causes.
     pub total: u64,
@@ -54,34 +54,35 @@ pub struct FlashOps {
 /// Capacities, and the overhead of the scheme.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Capacity {
-    /// Bytes of flash, every physical page counted; without spare chips.
+    /// Bytes of flash: all physical pages, excluding spare chips.
     #[schemars(extend("unit" = "bytes"))]
     pub raw_bytes: u64,
-    /// Bytes that the scheme offers to the host on this device, without redundancy and over-provisioning.
+    /// Capacity available to the host under this scheme, excluding redundancy and over-provisioning.
     #[schemars(extend("unit" = "bytes"))]
     pub user_bytes: u64,
-    /// Bytes of the logical space, whose addresses requests may use: `user_bytes`, unless the setting `space_bytes` says otherwise.
+    /// Size of the logical space, which is the address range of requests: `user_bytes`, unless `space_bytes` is set.
     #[schemars(extend("unit" = "bytes"))]
     pub space_bytes: u64,
     /// Bytes of the logical space written before the first request (`fill`, `fill_bytes`).
     #[schemars(extend("unit" = "bytes"))]
     pub filled_bytes: u64,
-    /// Pages programmed in no simulated time, by the fill, the precondition and first touches (`unwritten = prefill`), moves included.
+    /// Pages programmed in no simulated time by the fill, the precondition and first touches (`unwritten = prefill`), including pages
+    /// moved.
     #[schemars(extend("unit" = "pages"))]
     pub placed_pages: u64,
-    /// Pages that hold something needed at the end: data, redundancy, translation pages, old versions that recovery needs.
+    /// Pages still needed at the end: data, redundancy, translation pages, and old versions that recovery needs.
     #[schemars(extend("unit" = "pages"))]
     pub live_pages: u64,
-    /// Share of the pages of all blocks in use that is not live at the end: what GC really has to work with. Equal amounts of data leave
-    /// unequal shares under schemes of unequal overhead. Null if no block is left.
+    /// Share of the pages in all blocks in use that are not live at the end: the over-provisioning available to GC. With equal amounts of
+    /// data, it differs between schemes with different overhead. Null if no block is left.
     #[schemars(extend("unit" = "share"))]
     pub effective_over_provisioning: Option<f64>,
-    /// What the scheme costs beside time.
+    /// Cost of the scheme in flash and memory.
     #[serde(flatten)]
     pub overhead: Overhead,
 }
 
-/// Cost of parity, per page programmed with host data. All are null if there is no such page.
+/// Cost of parity per page programmed with host data. All are null if there is no such page.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(extend("unit" = "pages per page"))]
 pub struct PerDataPage {
@@ -98,13 +99,13 @@ pub struct PerDataPage {
 /// Garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GarbageCollection {
-    /// Blocks collected, by GC and by wear levelling; with log blocks, merges of all kinds.
+    /// Blocks collected by GC and wear leveling; with log blocks, merges of all kinds.
     #[schemars(extend("unit" = "runs"))]
     pub collections: u64,
-    /// Switch merges: a log block written completely in order became the data block.
+    /// Switch merges: a log block that was fully written in order became the data block.
     #[schemars(extend("unit" = "merges"))]
     pub merges_switch: u64,
-    /// Partial merges: the remaining pages were copied behind those written in order.
+    /// Partial merges: the remaining pages were copied to a log block that was partly written in order.
     #[schemars(extend("unit" = "merges"))]
     pub merges_partial: u64,
     /// Full merges: the newest version of every page was copied to an erased block.
@@ -116,7 +117,7 @@ pub struct GarbageCollection {
     /// Blocks erased: `flash_ops.erases.gc`.
     #[schemars(extend("unit" = "blocks"))]
     pub erases: u64,
-    /// Time in which collections ran, summed over planes.
+    /// Time during which collections ran, summed over planes.
     #[schemars(extend("unit" = "ns"))]
     pub time_ns: u64,
     /// Mean array time of `copies` (a read and a program each) and of `erases` (SPEC 6.3).
@@ -124,28 +125,28 @@ pub struct GarbageCollection {
     pub cost_ns: u64,
 }
 
-/// The parts of write amplification, and what stands apart from it.
+/// Components of write amplification, and separate items that it does not include.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WriteAmplificationBy {
     /// Programs of host data (cause `host`).
     pub host: Option<f64>,
     /// Programs of redundancy (causes `parity`, `mirror`, `commit`).
     pub redundancy: Option<f64>,
-    /// Programs of GC and of wear levelling (causes `gc`, `wear`).
+    /// Programs of GC and wear leveling (causes `gc`, `wear`).
     pub gc: Option<f64>,
     /// Programs of translation pages (cause `metadata`).
     pub metadata: Option<f64>,
-    /// Apart: lost pages programmed anew, by a rebuild or together with a write (causes `rebuild`, `reconstruct`).
+    /// Separate: programs of lost pages, by a rebuild or as part of a host write (causes `rebuild`, `reconstruct`).
     pub rebuild: Option<f64>,
-    /// Apart: repetitions of failed programs (cause `retry`).
+    /// Separate: retries of failed programs (cause `retry`).
     pub retry: Option<f64>,
-    /// Apart: migrations to another member (cause `migration`).
+    /// Separate: migrations to another member (cause `migration`).
     pub migration: Option<f64>,
-    /// Apart: what requests of the warm-up still had to program when measurement began.
+    /// Separate: programs of warm-up requests that were still pending when measurement began.
     pub warmup: Option<f64>,
-    /// Apart: what was programmed for failed writes, whose bytes do not count as written. `gc` still includes the moves that they caused.
+    /// Separate: programs of failed writes, whose bytes do not count as written. `gc` still includes the page moves that they caused.
     pub failed: Option<f64>,
-    /// Apart: all programs of the drain. Present with `drain`.
+    /// Separate: all programs of the drain. Present with `drain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<f64>")]
     pub drain: Option<Option<f64>>,
@@ -154,24 +155,24 @@ pub struct WriteAmplificationBy {
 /// Operations that changed the parity or the copies of a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ParityUpdates {
-    /// Writes of a full stripe, which read nothing for the parity.
+    /// Full-stripe writes, which need no reads for the parity.
     pub full_stripe: u64,
-    /// Read-modify-writes: the parity follows from the old parity and the old version of the strips that change.
+    /// Read-modify-writes: the parity is computed from the old parity and the old and new data of the strips that change.
     pub rmw: u64,
-    /// Reconstruct writes: the parity follows from the strips that do not change.
+    /// Reconstruct writes: the parity is computed from the new data and the strips that do not change.
     pub rcw: u64,
-    /// Writes that wrote a copy and left the parity as it was.
+    /// Writes that programmed a mirror copy and did not update the parity.
     pub mirrored: u64,
     /// Writes that deferred the parity.
     pub deferred: u64,
-    /// Deferred parities written later. Each covers all deferred updates of its stripe up to then, so there may be fewer of them, and some may
-    /// still be pending at the end.
+    /// Deferred parities committed. One commit covers all earlier deferred updates of its stripe, so there may be fewer commits than
+    /// deferred updates. Some parities may still be pending at the end.
     pub committed: u64,
-    /// Updates by schemes that choose the method by load; 0 for all current schemes.
+    /// Updates by schemes that choose the update method by load; 0 for all current schemes.
     pub adjusted: u64,
 }
 
-/// How a member is.
+/// Health of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MemberState {
@@ -179,38 +180,39 @@ pub enum MemberState {
     Healthy,
     /// Some of its pages are lost now.
     Degraded,
-    /// No part of it works.
+    /// The whole member has failed.
     Failed,
 }
 
 /// A member of the redundancy group.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Member {
-    /// Page reads on its array units.
+    /// Page reads on its LUNs.
     #[schemars(extend("unit" = "pages"))]
     pub reads: u64,
-    /// Page programs on its array units.
+    /// Page programs on its LUNs.
     #[schemars(extend("unit" = "pages"))]
     pub programs: u64,
-    /// Block erases on its array units.
+    /// Block erases on its LUNs.
     #[schemars(extend("unit" = "blocks"))]
     pub erases: u64,
-    /// Mean share of the averaged time in which its array units were busy; a replaced chip and its spare count as one. Null if that time is 0.
+    /// Mean share of the averaged time for which its LUNs were busy; a replaced chip and its spare count as one. Null if the averaged time
+    /// is 0.
     #[schemars(extend("unit" = "share"))]
     pub busy_fraction: Option<f64>,
-    /// Mean number of page reads and programs that wait for the member, over the instants at which requests complete (SPEC 3.6).
+    /// Mean number of page reads and programs waiting for the member, sampled when each request completes (SPEC 3.6).
     #[schemars(extend("unit" = "operations"))]
     pub mean_blocked: f64,
-    /// 99.9 % of its page operations took at most this long, from submission to end.
+    /// 99.9th percentile of the latency of its page operations, from submission to end.
     #[schemars(extend("unit" = "ns"))]
     pub p99_9_ns: u64,
-    /// Erased blocks at the end, without those set apart for translation pages.
+    /// Erased blocks at the end, excluding blocks reserved for translation pages.
     #[schemars(extend("unit" = "blocks"))]
     pub free_blocks: u64,
     /// Its share of the parity programs (cause `parity`) of all members; 0 if there are none.
     #[schemars(extend("unit" = "share"))]
     pub parity_share: f64,
-    /// How it is at the end.
+    /// Its health at the end.
     pub state: MemberState,
 }
 
@@ -222,7 +224,7 @@ pub struct Channel {
     pub busy_ns: ByCause,
 }
 
-/// An array unit.
+/// A LUN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Die {
     /// Time for which it was busy, by cause.
@@ -238,8 +240,8 @@ pub struct Die {
 pub struct Wear {
     /// Mean over the blocks.
     pub erase_mean: f64,
-    /// Of the block with the most.
+    /// Maximum over the blocks.
     pub erase_max: u32,
-    /// Standard deviation of the population.
+    /// Population standard deviation.
     pub erase_stddev: f64,
 }

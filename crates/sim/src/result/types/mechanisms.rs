@@ -5,22 +5,22 @@ use super::requests::{Failures, LatencyFigures};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Exposure of a scheme that does not keep its guarantee at all times.
+/// Exposure under a scheme that does not protect its data at all times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(extend("unit" = "pages"))]
 pub struct Window {
-    /// Mean number of exposed pages over the averaged time. Null if that is 0.
+    /// Mean number of exposed pages over the averaged time. Null if the averaged time is 0.
     pub mean_pages: Option<f64>,
-    /// Most exposed pages at once.
+    /// Maximum number of pages exposed at once.
     pub peak_pages: u64,
-    /// Time in which any page was exposed.
+    /// Time during which at least one page was exposed.
     #[schemars(extend("unit" = "ns"))]
     pub exposed_ns: u64,
     /// Exposed pages at the end.
     pub pages: u64,
 }
 
-/// What the precondition reached.
+/// Outcome of the precondition.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Preconditioned {
     /// Bytes overwritten.
@@ -29,7 +29,8 @@ pub struct Preconditioned {
     /// Pages programmed per page overwritten, in the last round.
     #[schemars(extend("unit" = "ratio"))]
     pub write_amplification: f64,
-    /// Whether write amplification was steady over five rounds: a range of at most 20 % of its mean, and a slope of at most 10 % of it.
+    /// Whether write amplification was steady over five rounds: a range of at most 20 % of the mean, and a slope of at most 10 % of the
+    /// mean.
     pub steady: bool,
 }
 
@@ -37,36 +38,36 @@ pub struct Preconditioned {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(extend("unit" = "pages"))]
 pub struct BufferFigures {
-    /// `dram`, or `nvram`, in which data count as durable.
+    /// `dram` or `nvram`. Data in NVRAM is durable.
     #[schemars(extend("enum" = ["dram", "nvram"]))]
     pub kind: &'static str,
-    /// Page accesses that found what they need in the buffer: `read_hits` and `write_hits`.
+    /// Page accesses served by the buffer: `read_hits` plus `write_hits`.
     pub hits: u64,
-    /// Page accesses that did not: `read_misses` and `write_misses`.
+    /// All other page accesses: `read_misses` plus `write_misses`.
     pub misses: u64,
-    /// `hits` over `hits` and `misses`. Null without accesses.
+    /// `hits` over the sum of `hits` and `misses`. Null without accesses.
     #[schemars(extend("unit" = "share"))]
     pub hit_rate: Option<f64>,
-    /// Reads that found all their sectors of the page in the buffer.
+    /// Page reads that found all requested sectors in the buffer.
     pub read_hits: u64,
-    /// Other reads.
+    /// All other page reads.
     pub read_misses: u64,
-    /// Writes to a page that is in the buffer.
+    /// Page writes to a page that was already in the buffer.
     pub write_hits: u64,
-    /// Writes that took a page into the buffer.
+    /// Page writes that added a page to the buffer.
     pub write_misses: u64,
-    /// Evictions to free space or for a flush: each takes one page of DRAM, or all pages of a stripe in NVRAM.
+    /// Evictions to free space or for a flush. Each evicts one page (DRAM) or all buffered pages of a stripe (NVRAM).
     #[schemars(extend("unit" = "evictions"))]
     pub evictions: u64,
-    /// Pages that evictions took.
+    /// Pages evicted.
     pub pages_written_out: u64,
     /// `pages_written_out` over `evictions`. Null without evictions.
     #[schemars(extend("unit" = "pages per eviction"))]
     pub mean_victim_pages: Option<f64>,
-    /// Page writes out of NVRAM that failed after the host's write was acknowledged, those of a drain included. Their data are lost, and the
-    /// pages are in `losses.host_pages` until they are written whole or discarded.
+    /// Page writes from NVRAM to flash that failed after the host write was acknowledged, including those of a drain. Their data is lost,
+    /// and the pages count in `losses.host_pages` until they are fully overwritten or discarded.
     pub failed_evictions: Failures,
-    /// Pages in the buffer at the end, before a drain, which are not on flash.
+    /// Pages in the buffer that are not on flash at the end, before a drain.
     pub pages_buffered: u64,
 }
 
@@ -74,52 +75,52 @@ pub struct BufferFigures {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(extend("unit" = "entries"))]
 pub struct MappingFigures {
-    /// Map entries that operations needed and found in the table. Each operation looks an entry up once.
+    /// Map entries that operations found in the table. Each operation looks up an entry once.
     pub cmt_hits: u64,
-    /// Map entries that they did not find.
+    /// Map entries that operations did not find in the table.
     pub cmt_misses: u64,
-    /// Entries evicted from the table to make way for others.
+    /// Entries evicted from the table to make room for others.
     pub evictions: u64,
-    /// Of these, entries whose translation page had to be written first.
+    /// Evictions of entries whose translation page had to be written first; included in `evictions`.
     pub dirty_evictions: u64,
-    /// Lookups served from a translation page that the controller was writing at the time.
+    /// Lookups served from a translation page that the controller was writing.
     pub in_hand: u64,
     /// Translation pages of the device. Each is stored twice; their reads and programs have the cause `metadata`.
     #[schemars(extend("unit" = "pages"))]
     pub translation_pages: u32,
 }
 
-/// What a scheme did that defers parities.
+/// Activity of a scheme that defers parities.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(extend("unit" = "commits"))]
 pub struct GuardFigures {
-    /// Stripe updates that found their stripe's parity already deferred.
+    /// Updates of a stripe whose parity was already deferred.
     #[schemars(extend("unit" = "operations"))]
     pub hits: u64,
     /// All other stripe updates.
     #[schemars(extend("unit" = "operations"))]
     pub misses: u64,
-    /// `hits` over `hits` and `misses`. Null without updates.
+    /// `hits` over the sum of `hits` and `misses`. Null without updates.
     #[schemars(extend("unit" = "share"))]
     pub hit_rate: Option<f64>,
     /// Deferred parities written to flash because their slot in NVRAM was needed. Commits of a drain are in `drain.commits` alone.
     pub commits_replacement: u64,
-    /// Pages read for them.
+    /// Pages read for these commits.
     #[schemars(extend("unit" = "pages"))]
     pub commit_reads_replacement: u64,
     /// Deferred parities written to flash because GC needed their old pages released.
     pub commits_gc: u64,
-    /// Pages read for them.
+    /// Pages read for these commits.
     #[schemars(extend("unit" = "pages"))]
     pub commit_reads_gc: u64,
     /// Deferred parities written to flash because part of their stripe was lost.
     pub commits_rebuild: u64,
-    /// Pages read for them.
+    /// Pages read for these commits.
     #[schemars(extend("unit" = "pages"))]
     pub commit_reads_rebuild: u64,
     /// Deferred parities written to flash because the device was otherwise idle.
     pub commits_idle: u64,
-    /// Pages read for them.
+    /// Pages read for these commits.
     #[schemars(extend("unit" = "pages"))]
     pub commit_reads_idle: u64,
     /// Pages read per commit, over all causes. Null without commits.
@@ -129,27 +130,27 @@ pub struct GuardFigures {
     /// its program. Null without such commits.
     #[schemars(extend("unit" = "share"))]
     pub gc_commit_share: Option<f64>,
-    /// Parities extended in NVRAM to cover their whole stripe for GC, because no flash page was available for them.
+    /// Deferred parities that were widened in NVRAM to cover their whole stripe because GC found no flash page for their commit.
     #[schemars(extend("unit" = "parities"))]
     pub widened: u64,
-    /// Pages read for them.
+    /// Pages read to widen parities.
     #[schemars(extend("unit" = "pages"))]
     pub widen_reads: u64,
-    /// Deferred parities at the end, before a drain.
+    /// Deferred parities pending at the end, before a drain.
     #[schemars(extend("unit" = "parities"))]
     pub entries: u64,
-    /// The most that fit in NVRAM; 0 if there is no bound.
+    /// Maximum number of deferred parities that NVRAM holds; 0 if there is no limit.
     #[schemars(extend("unit" = "parities"))]
     pub most_entries: u64,
-    /// Old versions that recovery needs at the end, before a drain.
+    /// Old page versions that recovery still needs at the end, before a drain.
     #[schemars(extend("unit" = "pages"))]
     pub old_pages: u64,
-    /// The most of these at once since time 0.
+    /// Maximum of `old_pages` at any time since time 0.
     #[schemars(extend("unit" = "pages"))]
     pub most_old_pages: u64,
 }
 
-/// What failed, and when.
+/// A failed part, and the time of its failure.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FailedPart {
     /// The part, as in `faults[].fault`.
@@ -163,33 +164,33 @@ pub struct FailedPart {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(extend("unit" = "pages"))]
 pub struct Rebuild {
-    /// What failed.
+    /// Failed parts that the rebuild covers.
     pub failed: Vec<FailedPart>,
     /// Simulated time of the first of these failures.
     #[schemars(extend("unit" = "ns"))]
     pub started_ns: u64,
-    /// Simulated time at which nothing restorable was left. Null if the rebuild did not get that far, for instance because pages wait for
-    /// space.
+    /// Simulated time at which no restorable page was left. Null if the rebuild did not get that far, for instance because repairs still
+    /// waited for free pages.
     #[schemars(extend("unit" = "ns"))]
     pub ended_ns: Option<u64>,
-    /// `ended_ns`, if everything was then as redundant as before; else null.
+    /// `ended_ns` if full redundancy was restored; otherwise null.
     #[schemars(extend("unit" = "ns"))]
     pub finished_ns: Option<u64>,
-    /// From the first failure to `finished_ns`. Null if that is null.
+    /// Time from the first failure to `finished_ns`. Null if `finished_ns` is null.
     #[schemars(extend("unit" = "ns"))]
     pub window_of_vulnerability_ns: Option<u64>,
-    /// Page versions lost to the failures: data, parity, copies and bases.
+    /// Page versions lost in the failures: data, parity, copies and bases.
     pub pages_lost: u64,
-    /// Pages programmed by the rebuild. Pages repaired by host writes are not included.
+    /// Pages programmed by the rebuild, excluding pages restored by host writes.
     pub pages: u64,
-    /// Of these, pages copied from one page.
+    /// Pages that the rebuild copied from one page; included in `pages`.
     pub pages_copied: u64,
-    /// Of these, pages computed from several.
+    /// Pages that the rebuild computed from several pages; included in `pages`.
     pub pages_xored: u64,
     /// Bytes of `pages` over the time from `started_ns` to `ended_ns` (SPEC 1.7). Null if `ended_ns` is null or that time is 0.
     #[schemars(extend("unit" = "bytes/s"))]
     pub bytes_per_second: Option<f64>,
-    /// Measured requests that arrived while it ran, and completed.
+    /// Measured requests that arrived during the rebuild and completed.
     #[schemars(extend("unit" = "requests"))]
     pub requests: u64,
     /// Mean latency of these requests: `latency_ns.mean`.
@@ -203,15 +204,15 @@ pub struct Rebuild {
 /// Cost of a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Drain {
-    /// Host pages of the data buffer that reached flash.
+    /// Host pages written from the data buffer to flash.
     #[schemars(extend("unit" = "pages"))]
     pub pages: u64,
     /// Deferred parities written to flash.
     #[schemars(extend("unit" = "commits"))]
     pub commits: u64,
-    /// Simulated time that it took.
+    /// Simulated duration of the drain.
     #[schemars(extend("unit" = "ns"))]
     pub simulated_ns: u64,
-    /// Page operations and erases started for it, by cause.
+    /// Page operations and erases started for the drain, by cause.
     pub flash_ops: FlashOps,
 }

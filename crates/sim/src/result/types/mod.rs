@@ -1,7 +1,5 @@
-//! The result of a run as types. The doc comment and the unit of each member are what docs/result.md, the JSON Schema and the types for
-//! Python say of it; the order of the members is that of the JSON.
-//!
-//! `unit` is inherited: a member without one has that of the object it is in.
+//! The types of a run's result. docs/result.md, the JSON Schema and the Python types take each field's description and unit from here. The
+//! JSON has the same order of fields. A field without a `unit` inherits the unit of its object.
 
 mod flash;
 mod mechanisms;

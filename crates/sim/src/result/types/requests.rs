@@ -1,124 +1,126 @@
-//! The workload, and what became of its requests.
+//! The workload, and the outcome of its requests.
 
 use flashraid_workload::Compacted;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The trace, what was measured of it, and the load that it put on the device.
+/// The trace, its measured requests, and the load that they put on the device.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(extend("unit" = "requests"))]
 pub struct Workload {
-    /// Name of the trace: of its file without folders, or `profile:NAME`; empty for a `Simulation`.
+    /// Name of the trace: its file name without directories, or `profile:NAME`; empty for a `Simulation`.
     pub name: String,
-    /// SHA-256 of the trace as it is stored, in hexadecimal digits; empty for a `Simulation`.
+    /// SHA-256 of the trace file as stored, in hexadecimal; empty for a `Simulation`.
     pub sha256: String,
     /// Measured requests: those submitted after the warm-up.
     pub requests: u64,
-    /// Of these, reads.
+    /// Measured reads.
     pub reads: u64,
-    /// Writes.
+    /// Measured writes.
     pub writes: u64,
-    /// Discards and writes of zeroes.
+    /// Measured discards and write-zeroes requests.
     pub trims: u64,
-    /// Flushes.
+    /// Measured flushes.
     pub flushes: u64,
-    /// Bytes that the measured reads asked for.
+    /// Bytes requested by the measured reads.
     #[schemars(extend("unit" = "bytes"))]
     pub bytes_read: u64,
-    /// Bytes that the measured writes asked for.
+    /// Bytes requested by the measured writes.
     #[schemars(extend("unit" = "bytes"))]
     pub bytes_written: u64,
-    /// Time for which requests kept buses and array units busy (mean array times), over the time from the first to the last measured arrival:
-    /// the mean over all buses or over all array units, whichever is greater. GC counts; rebuilds, migrations and parities written in idle
-    /// time do not. Work that a warm-up left in the queues counts. Above 1, queues grow without bound. Null if all arrived at one instant.
+    /// Busy time of buses and LUNs caused by requests (at mean array times), over the time from the first to the last measured arrival: the
+    /// mean over all buses or over all LUNs, whichever is greater. It includes GC and work that a warm-up left in the queues, but not
+    /// rebuilds, migrations and parities written in idle time. Above 1, queues grow without bound. Null if all requests arrived at the same
+    /// time.
     #[schemars(extend("unit" = "ratio"))]
     pub offered_load: Option<f64>,
-    /// The same of the busiest bus or array unit.
+    /// The same ratio for the busiest bus or LUN.
     #[schemars(extend("unit" = "ratio"))]
     pub busiest_load: Option<f64>,
     /// Format of the trace; empty for a `Simulation`.
     pub format: String,
-    /// What the times of the trace were taken to count; empty for a `Simulation`.
+    /// Unit in which the times of the trace were read; empty for a `Simulation`.
     pub time_unit: String,
-    /// Devices that the trace names (disks, volumes, LUNs, files). The address spaces of those that `device_filter` keeps lie side by side.
+    /// Number of devices in the trace (disks, volumes, logical units, files). The address spaces of the devices that `device_filter`
+    /// selects are placed one after the other.
     #[schemars(extend("unit" = "devices"))]
     pub devices: u64,
-    /// Lines or records that could not be read (`on_error = skip`).
+    /// Unreadable lines or records that were skipped (`on_error = skip`).
     #[schemars(extend("unit" = "records"))]
     pub skipped: u64,
-    /// Records that are no requests, by what they are.
+    /// Records other than requests, by type.
     #[schemars(extend("unit" = "records"))]
     pub ignored: BTreeMap<String, u64>,
-    /// Requests that the trace records with a time before that of the record above them.
+    /// Requests with an earlier time than the previous record of the trace.
     pub out_of_order: u64,
-    /// Of these, requests recorded so late that they were given a later time.
+    /// Out-of-order requests that came so late in the trace that their arrival was moved to a later time.
     pub displaced: u64,
-    /// Requests of other devices, left out by `device_filter`.
+    /// Requests to other devices, excluded by `device_filter`.
     pub filtered: u64,
-    /// Requests whose offset or size is no whole number of pages.
+    /// Requests whose offset or size is not a multiple of the page size.
     pub unaligned: u64,
-    /// Requests beyond the logical space, taken modulo it (`fit = wrap`).
+    /// Requests beyond the logical space whose addresses were wrapped (`fit = wrap`).
     pub wrapped: u64,
-    /// What became of addresses that were moved. Null without `fit = compact`.
+    /// Address remapping of `fit = compact`; null without it.
     pub compacted: Option<Compacted>,
-    /// Requests that do not fit into the logical space, left out (`on_error = skip`).
+    /// Requests that were skipped because they do not fit into the logical space (`on_error = skip`).
     pub left_out: u64,
-    /// Requests of the warm-up, which no other count includes.
+    /// Requests of the warm-up, excluded from the counts above.
     pub warmup_requests: u64,
 }
 
-/// What became of the requests.
+/// Outcome of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(extend("unit" = "requests"))]
 pub struct Requests {
     /// Measured requests that completed.
     pub completed: u64,
-    /// Measured requests that failed, by cause. They count in no latency and no throughput. Those that failed for lack of space make the exit
-    /// status 3; those that failed because data are lost leave it at 0, as they are what a fault is meant to cause.
+    /// Measured requests that failed, by cause. Latencies and throughput exclude them. If requests failed for lack of space, the exit
+    /// status is 3. Failures due to lost data do not change the exit status, because they are the intended effect of a fault.
     pub failed: Failures,
-    /// Requests that had not ended when the simulation did; those of the warm-up included.
+    /// Requests still unfinished at the end of the simulation, including those of the warm-up.
     pub unfinished: u64,
-    /// Pages that reads found never written, so that they cost no flash access.
+    /// Page reads of pages that were never written, which need no flash access.
     #[schemars(extend("unit" = "pages"))]
     pub unmapped_reads: u64,
-    /// Pages placed on flash by their first touch (`unwritten = prefill`).
+    /// Pages placed on flash in no simulated time at their first touch (`unwritten = prefill`).
     #[schemars(extend("unit" = "pages"))]
     pub prefilled_pages: u64,
 }
 
-/// What failed, by cause.
+/// Failures by cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Failures {
-    /// For lack of space.
+    /// Failures for lack of space.
     pub no_space: u64,
-    /// Because data that they needed are lost.
+    /// Failures because required data was lost.
     pub lost: u64,
 }
 
-/// What failures took and nothing recovered by the end of the run.
+/// Data lost in failures and not recovered by the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(extend("unit" = "pages"))]
 pub struct Losses {
-    /// Host pages that failures took beyond what the scheme can recover, or that the host believes written and flash could not take (from a
-    /// data buffer, or after an early acknowledgement). Each counts once.
+    /// Host pages that the scheme cannot recover, and host pages whose acknowledged write could not be stored on flash (from a data buffer,
+    /// or after an early acknowledgement). Each page counts once.
     pub host_pages: u64,
-    /// All pages whose content is still missing, those of redundancy included.
+    /// All pages that are still lost, including redundancy.
     pub pages_not_rebuilt: u64,
 }
 
 /// Latencies by kind of request.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Latencies {
-    /// Of all requests.
+    /// All requests.
     pub all: LatencyFigures,
-    /// Of reads.
+    /// Reads.
     pub read: LatencyFigures,
-    /// Of writes.
+    /// Writes.
     pub write: LatencyFigures,
-    /// Of discards and writes of zeroes.
+    /// Discards and write-zeroes requests.
     pub trim: LatencyFigures,
-    /// Of flushes.
+    /// Flushes.
     pub flush: LatencyFigures,
 }
 
@@ -127,18 +129,18 @@ pub struct Latencies {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(extend("unit" = "ns"))]
 pub struct LatencyFigures {
-    /// Requests.
+    /// Number of requests.
     #[schemars(extend("unit" = "requests"))]
     pub count: u64,
     /// Arithmetic mean.
     pub mean: f64,
-    /// Standard deviation of the population.
+    /// Population standard deviation.
     pub stddev: f64,
-    /// Smallest.
+    /// Minimum.
     pub min: u64,
-    /// Largest.
+    /// Maximum.
     pub max: u64,
-    /// Median: half of the requests took at most this long. As of all quantiles, the upper edge of the histogram's class, and never above
+    /// Median: half of the requests took at most this long. Each quantile is the upper bound of its histogram bucket, but never above
     /// `max`.
     pub p50: u64,
     /// 90 % took at most this long.
@@ -159,7 +161,7 @@ pub struct Bandwidth {
     /// Time from the first measured arrival to the last completion of a measured request; 0 if nothing completed.
     #[schemars(extend("unit" = "ns"))]
     pub span_ns: u64,
-    /// Completed requests over `span_ns`. This and the other rates are null if nothing completed, or if their time is 0.
+    /// Completed requests over `span_ns`. This and the other rates are null if nothing completed or their time is 0.
     #[schemars(extend("unit" = "requests/s"))]
     pub requests_per_second: Option<f64>,
     /// Bytes of completed reads over `span_ns`.
@@ -168,7 +170,7 @@ pub struct Bandwidth {
     /// Bytes of completed writes over `span_ns`.
     #[schemars(extend("unit" = "bytes/s"))]
     pub write_bytes_per_second: Option<f64>,
-    /// The part of `span_ns` in which a request or flash work was in progress.
+    /// The part of `span_ns` during which a request or flash work was in progress.
     #[schemars(extend("unit" = "ns"))]
     pub busy_ns: u64,
     /// Bytes of completed reads over `busy_ns`.
