@@ -193,9 +193,7 @@ class Device(Record):
     """Chips on each channel."""
 
     mirror_chips: int
-    """How many of these chips hold mirror copies and nothing else. A scheme that uses mirror chips sets its own
-    default.
-    """
+    """Number of these chips that hold only mirror copies. A scheme that uses mirror chips sets its own default."""
 
     spare_chips: int
     """Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of
@@ -286,7 +284,7 @@ class Device(Record):
     """Whether GC moves pages within a plane without transferring data over the bus."""
 
     over_provisioning: float
-    """Share of each member's physical pages that is not available as logical pages, rounded to parts per million.
+    """Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
     Unit: share.
     """
 
@@ -313,8 +311,8 @@ class Device(Record):
     """
 
     buffer_bytes_per_gib: int
-    """Data buffer in the controller's DRAM, for each GiB of flash; 0 for none. It is volatile: buffered writes are
-    not durable until they are on flash. Unit: bytes/GiB.
+    """Size of the data buffer in the controller's DRAM, per GiB of flash; 0 for none. It is volatile: buffered
+    writes are not durable until they are on flash. Unit: bytes/GiB.
     """
 
     buffer_bytes: int
@@ -323,8 +321,8 @@ class Device(Record):
     """
 
     nvram_buffer_bytes: int
-    """Write buffer in NVRAM instead of DRAM; 0 for none. It survives power loss. A write is acknowledged when the
-    buffer has space for it, and all buffered pages of a stripe are evicted together. Unit: bytes.
+    """Size of a write buffer in NVRAM instead of DRAM; 0 for none. It survives power loss. A write is acknowledged
+    when the buffer has space for it, and all buffered pages of a stripe are evicted together. Unit: bytes.
     """
 
     nvram_victim: Literal["oldest_write", "largest_group"]
@@ -359,8 +357,8 @@ class Scheme(Record):
     """
 
     read: Literal["round_robin", "least_busy"]
-    """Which copy a page read takes: round_robin takes that of the group whose turn it is; least_busy takes the one
-    with fewer queued operations (at its LUN, then on its channel; ties are broken in turn).
+    """Which copy a page read uses: round_robin uses each group in turn; least_busy uses the one with the fewest
+    queued operations (at its LUN, then on its channel; ties are broken in turn).
     """
 
     completes: Literal["all_copies", "first_copy"]
@@ -435,9 +433,7 @@ class Host(Record):
     """
 
     piggyback: bool
-    """Whether the rebuild next repairs the stripes of which a host read has just reconstructed a page, ahead of its
-    own order.
-    """
+    """Whether the rebuild gives priority to stripes in which a host read has just reconstructed a page."""
 
 
 class Run(Record):
@@ -493,8 +489,8 @@ class Run(Record):
     """
 
     object_bytes: str
-    """Distance between the addresses of consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is
-    4096, and accepts only objects of that size.
+    """Address distance between consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is 4096, and
+    accepts only objects of that size.
     """
 
     limit: int

@@ -53,8 +53,8 @@ class Settings(TypedDict, total=False):
     """Chips on each channel."""
 
     mirror_chips: int | None
-    """How many of these chips hold mirror copies and nothing else. A scheme that uses mirror chips sets its own
-    default. Default: 0.
+    """Number of these chips that hold only mirror copies. A scheme that uses mirror chips sets its own default.
+    Default: 0.
     """
 
     spare_chips: int | None
@@ -148,7 +148,7 @@ class Settings(TypedDict, total=False):
     """Whether GC moves pages within a plane without transferring data over the bus. Default: false."""
 
     over_provisioning: float | str | None
-    """Share of each member's physical pages that is not available as logical pages, rounded to parts per million.
+    """Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
     Unit: share. Default: 0.1.
     """
 
@@ -175,8 +175,8 @@ class Settings(TypedDict, total=False):
     """
 
     buffer_bytes_per_gib: int | str | None
-    """Data buffer in the controller's DRAM, for each GiB of flash; 0 for none. It is volatile: buffered writes are
-    not durable until they are on flash. Unit: bytes/GiB. Default: 0.
+    """Size of the data buffer in the controller's DRAM, per GiB of flash; 0 for none. It is volatile: buffered
+    writes are not durable until they are on flash. Unit: bytes/GiB. Default: 0.
     """
 
     buffer_bytes: int | str | None
@@ -185,8 +185,9 @@ class Settings(TypedDict, total=False):
     """
 
     nvram_buffer_bytes: int | str | None
-    """Write buffer in NVRAM instead of DRAM; 0 for none. It survives power loss. A write is acknowledged when the
-    buffer has space for it, and all buffered pages of a stripe are evicted together. Unit: bytes. Default: 0.
+    """Size of a write buffer in NVRAM instead of DRAM; 0 for none. It survives power loss. A write is acknowledged
+    when the buffer has space for it, and all buffered pages of a stripe are evicted together. Unit: bytes. Default:
+    0.
     """
 
     nvram_victim: Literal["oldest_write", "largest_group"] | None
@@ -217,8 +218,8 @@ class Settings(TypedDict, total=False):
     """
 
     piggyback: bool | None
-    """Whether the rebuild next repairs the stripes of which a host read has just reconstructed a page, ahead of its
-    own order. Default: false.
+    """Whether the rebuild gives priority to stripes in which a host read has just reconstructed a page. Default:
+    false.
     """
 
     format: Format | None
@@ -251,8 +252,8 @@ class Settings(TypedDict, total=False):
     """
 
     object_bytes: int | str | None
-    """Distance between the addresses of consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is
-    4096, and accepts only objects of that size. Unit: bytes. Default: auto.
+    """Address distance between consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is 4096, and
+    accepts only objects of that size. Unit: bytes. Default: auto.
     """
 
     limit: int | None
@@ -330,8 +331,8 @@ class Settings(TypedDict, total=False):
     """
 
     read: Literal["round_robin", "least_busy"] | None
-    """Of sirf1: Which copy a page read takes: round_robin takes that of the group whose turn it is; least_busy takes
-    the one with fewer queued operations (at its LUN, then on its channel; ties are broken in turn).
+    """Of sirf1: Which copy a page read uses: round_robin uses each group in turn; least_busy uses the one with the
+    fewest queued operations (at its LUN, then on its channel; ties are broken in turn).
     """
 
     completes: Literal["all_copies", "first_copy"] | None

@@ -35,7 +35,7 @@ const READ: Parameter = Parameter {
     needs: Some(("groups from 2", has_mirror)),
     only_in_gc: false,
     draws: Draws::Words,
-    about: "Which copy a page read takes: round_robin takes that of the group whose turn it is; least_busy takes the one with fewer queued \
+    about: "Which copy a page read uses: round_robin uses each group in turn; least_busy uses the one with the fewest queued \
             operations (at its LUN, then on its channel; ties are broken in turn).",
 };
 

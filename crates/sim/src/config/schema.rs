@@ -82,7 +82,7 @@ table! {
         channels: u32 = None, "", whole(1, 64), EVER;
         /// Chips on each channel.
         chips_per_channel: u32 = None, "", whole(1, 64), EVER;
-        /// How many of these chips hold mirror copies and nothing else. A scheme that uses mirror chips sets its own default.
+        /// Number of these chips that hold only mirror copies. A scheme that uses mirror chips sets its own default.
         mirror_chips: u32 = Some("0"), "", whole(0, 63), EVER;
         /// Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of any other capacity.
         spare_chips: u32 = Some("0"), "", whole(0, 63), EVER;
@@ -137,7 +137,7 @@ table! {
         multi_plane: bool = Some("false"), "", Kind::Flag, WITH_PLANES;
         /// Whether GC moves pages within a plane without transferring data over the bus.
         copyback: bool = Some("false"), "", Kind::Flag, COLLECTED;
-        /// Share of each member's physical pages that is not available as logical pages, rounded to parts per million.
+        /// Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
         over_provisioning: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, EVER;
         /// GC of a plane starts when its free pages drop below this share of its pages.
         gc_threshold: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, FREELY_MAPPED;
@@ -151,12 +151,13 @@ table! {
         wear_leveling: WearLeveling = Some("dynamic"), "", Kind::Word(WearLeveling::WORDS), COLLECTED;
         /// With static wear leveling: the difference between erase counts in a plane above which cold blocks are moved.
         wear_leveling_threshold: u32 = Some("100"), "erases", whole(1, u32::MAX as u64), LEVELED;
-        /// Data buffer in the controller's DRAM, for each GiB of flash; 0 for none. It is volatile: buffered writes are not durable until they are on flash.
+        /// Size of the data buffer in the controller's DRAM, per GiB of flash; 0 for none. It is volatile: buffered writes are not durable
+        /// until they are on flash.
         buffer_bytes_per_gib: u64 = Some("0"), "bytes/GiB", whole(0, 1 << 30), UNLESS_FIXED;
         /// Size of the data buffer in DRAM, regardless of the flash capacity; with 0, `buffer_bytes_per_gib` applies.
         buffer_bytes: u64 = Some("0"), "bytes", whole(0, 1 << 40), EVER;
-        /// Write buffer in NVRAM instead of DRAM; 0 for none. It survives power loss. A write is acknowledged when the buffer has space for it, and
-        /// all buffered pages of a stripe are evicted together.
+        /// Size of a write buffer in NVRAM instead of DRAM; 0 for none. It survives power loss. A write is acknowledged when the buffer has
+        /// space for it, and all buffered pages of a stripe are evicted together.
         nvram_buffer_bytes: u64 = Some("0"), "bytes", whole(0, 1 << 40), EVER;
         /// How the write buffer in NVRAM chooses the stripe to evict.
         nvram_victim: NvramVictim = Some("oldest_write"), "", Kind::Word(NvramVictim::WORDS), WITH_NVRAM;
@@ -209,7 +210,7 @@ table! {
         rebuild: String = Some("auto"), "", Kind::Text { allowed: "auto, none, or the name of a rebuild order", valid: |text| !text.is_empty() }, FAILED;
         /// Number of stripes that a rebuild repairs at the same time; 0 for the default of the rebuild order.
         rebuild_window: u32 = Some("0"), "stripes", whole(0, 64), REBUILT;
-        /// Whether the rebuild next repairs the stripes of which a host read has just reconstructed a page, ahead of its own order.
+        /// Whether the rebuild gives priority to stripes in which a host read has just reconstructed a page.
         piggyback: bool = Some("false"), "", Kind::Flag, RECONSTRUCTED;
     }
 }
@@ -232,7 +233,8 @@ table! {
             Kind::Text { allowed: "none, read, write, or mix:X with X from 0 to 1", valid: |text| is_option("op", text) }, WITHOUT_OPERATIONS;
         /// The event that counts as the arrival of a request in blkparse text: `Q` (queued), `D` (issued to the device) or `C` (completed).
         action: String = Some("D"), "", Kind::Text { allowed: "Q, D, C", valid: |text| is_option("action", text) }, WITH_EVENTS;
-        /// Distance between the addresses of consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is 4096, and accepts only objects of that size.
+        /// Address distance between consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is 4096, and accepts only objects
+        /// of that size.
         object_bytes: String = Some("auto"), "bytes",
             Kind::Text { allowed: "auto, or 1 to 1048576", valid: |text| is_option("object_bytes", text) }, OF_A_CACHE;
         /// Number of requests to take from the start of the trace; 0 for all.

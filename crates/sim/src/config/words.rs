@@ -65,7 +65,7 @@ word! {
     WriteCompletes {
         /// When the array operation ends.
         ProgramEnd = "program_end",
-        /// When the data are in the page register of the die.
+        /// When the data is in the page register of the die.
         DataIn = "data_in",
     }
 }
@@ -98,7 +98,7 @@ word! {
     NvramVictim {
         /// The stripe whose last write is the oldest.
         OldestWrite = "oldest_write",
-        /// The stripe with the most buffered pages; if several have as many, the one whose last write is the oldest.
+        /// The stripe with the most buffered pages; on a tie, the one whose last write is the oldest.
         LargestGroup = "largest_group",
     }
 }
