@@ -2,17 +2,17 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from . import _native
 from ._native import InputError
 from .files import NewFile, refuse_same
-from .settings import Pairs, Path, check_flags, check_texts, given, utf8_path
+from .settings import Pairs, Path, check_flags, check_texts, utf8_path
 
 if TYPE_CHECKING:
     import polars
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".parquet")
 # Outputs that are files, and the endings that their names may have; None for any.
 ENDINGS = {"latency_log": TABLES, "operation_log": TABLES, "series": TABLES, "hdr_log": None, "timeline": (".json",)}
+# Outputs that are options of these files: times as text.
+TIMES = ("series_interval", "timeline_window")
 
 # Columns of tables are whole numbers but for these.
 TEXTS = ("op", "method", "failure", "action", "cause", "kind", "version")
@@ -28,7 +30,7 @@ REALS = ("_busy", "_mean_ns", "write_amplification")
 
 
 class OutputArguments(TypedDict, total=False):
-    """What a run writes beside its result, as keyword arguments."""
+    """What a run writes in addition to its result, as keyword arguments."""
 
     latency_log: Path | None
     """A row for each request: .csv or .parquet."""
@@ -59,34 +61,40 @@ class OutputArguments(TypedDict, total=False):
 class Outputs:
     """Tables of requests, page operations and intervals, a histogram log, a timeline, and fio's JSON."""
 
-    latency_log: Path | None = None
-    operation_log: Path | None = None
-    series: Path | None = None
-    series_interval: str | None = None
-    hdr_log: Path | None = None
-    timeline: Path | None = None
-    timeline_window: str | None = None
-    fio: bool = False
+    arguments: OutputArguments
     # What messages call these and the inputs, where it is not the argument's name.
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def split(cls, keywords: Mapping[str, Any]) -> tuple["Outputs", dict[str, Any]]:
         """Splits keyword arguments into outputs and others."""
-        own = {each.name for each in fields(cls)} - {"labels"}
-        given = {key: value for key, value in keywords.items() if key in own}
-        return cls(**given), {key: value for key, value in keywords.items() if key not in own}
+        own = {key: value for key, value in keywords.items() if key in OutputArguments.__annotations__}
+        return cls(cast(OutputArguments, own)), {key: value for key, value in keywords.items() if key not in own}
 
     @property
-    def files(self) -> dict[str, Path | None]:
+    def files(self) -> dict[str, Path]:
         """The files by output."""
-        return {name: getattr(self, name) for name in ENDINGS}
+        return self._given(ENDINGS)
+
+    @property
+    def times(self) -> dict[str, str]:
+        """The times by output."""
+        return self._given(TIMES)
+
+    @property
+    def fio(self) -> bool:
+        """Whether to make the result in fio's JSON format."""
+        return self.arguments.get("fio", False)
+
+    def _given(self, names: Iterable[str]) -> dict[str, Any]:
+        arguments = cast(Mapping[str, Any], self.arguments)
+        return {name: arguments[name] for name in names if arguments.get(name) is not None}
 
     def of_scheme(self, scheme: str) -> "Outputs":
         """The outputs of one scheme of a comparison: file names contain the scheme's name."""
-        given = {name: PurePath(path) for name, path in self.files.items() if path is not None}
-        own: dict[str, Any] = {name: path.with_stem(f"{path.stem}-{scheme}") for name, path in given.items()}
-        return replace(self, **own)
+        paths = {name: PurePath(path) for name, path in self.files.items()}
+        own: Any = {name: path.with_stem(f"{path.stem}-{scheme}") for name, path in paths.items()}
+        return replace(self, arguments={**self.arguments, **own})
 
     def label(self, name: str) -> str:
         """The name of an argument in messages."""
@@ -95,11 +103,9 @@ class Outputs:
     def check(self, json: str | None = None, schemes: Sequence[str] = (), **inputs: Path | None) -> None:
         """Refuses invalid file names, and files that would replace each other or one of `inputs`."""
         check_flags(fio=self.fio)
-        check_texts(**given(series_interval=self.series_interval, timeline_window=self.timeline_window))
+        check_texts(**self.times)
         for name, path in self.files.items():
-            text = utf8_path(path, self.label(name))
-            if text is None:
-                continue
+            text = utf8_path(path, self.label(name)) or ""
             if text == "-" or not PurePath(text).name or text.endswith(os.sep):
                 raise InputError(f"{self.label(name)}: {text or 'empty name'}: allowed is the name of a file")
             allowed = ENDINGS[name]
@@ -134,8 +140,6 @@ class OpenOutputs:
         self._tables: dict[str, str] = {}  # CSV on its way to Parquet
         with ExitStack() as undo:
             for name, path in outputs.files.items():
-                if path is None:
-                    continue
                 self._files[name] = file = NewFile(path, outputs.label(name))
                 undo.callback(file.discard)
                 if _ending(path) == ".parquet":
@@ -147,10 +151,7 @@ class OpenOutputs:
     def pairs(self) -> Pairs:
         """The outputs as the engine takes them."""
         written = {name: file.temporary for name, file in self._files.items()} | self._tables
-        options = {"series_interval": self._outputs.series_interval, "timeline_window": self._outputs.timeline_window}
-        pairs = list(written.items())
-        pairs += [(key, str(value)) for key, value in options.items() if value is not None]
-        return pairs + ([("fio", "true")] if self._outputs.fio else [])
+        return [*(written | self._outputs.times).items(), *([("fio", "true")] if self._outputs.fio else [])]
 
     def finish(self) -> dict[str, str]:
         """Keeps the files after the engine has written everything. Returns them by output."""

@@ -15,7 +15,9 @@ class Record:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if name.startswith("_") or name not in self._data:
+            if name.startswith("_"):  # also asked for by copy and pickle, before `_data` exists
+                raise AttributeError(name)
+            if name not in self._data:
                 near = difflib.get_close_matches(name, self._data, 1)
                 hint = f"; the nearest is {near[0]}" if near else ""
                 raise AttributeError(f"unknown member {name}{hint}; there are {', '.join(self._data)}")

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ._native import InputError
@@ -30,7 +29,7 @@ class Result(RunResult):
         fio_json: str | None,
         warnings: list[str],
         status: int,
-        files: Mapping[str, str] = MappingProxyType({}),
+        files: dict[str, str],
     ) -> None:
         super().__init__(json.loads(json_text))
         self.json = json_text

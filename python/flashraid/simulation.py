@@ -157,4 +157,4 @@ class Simulation:
 
     def result(self) -> Result:
         """The result so far; outstanding requests count as unfinished."""
-        return Result(self._native.result(), None, [], 0)
+        return Result(self._native.result(), None, [], 0, {})

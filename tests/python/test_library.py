@@ -1,7 +1,10 @@
 """The Python package: results, comparisons, the simulation, errors, the interpreter's lock, and the stub."""
 
 import ast
+import copy
 import inspect
+import multiprocessing
+import pickle
 import subprocess
 import sys
 import threading
@@ -36,6 +39,40 @@ def test_result_members_are_attributes(result):
     data["latency_ns"]["read"]["p50"] = 0
     assert result.latency.read.p50 > 0
     assert "requests" in dir(result)
+
+
+def members(result):
+    return result.to_dict(), result.json, result.warnings, result.status, result.files
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [
+        copy.copy,
+        copy.deepcopy,
+        *(lambda of, at=at: pickle.loads(pickle.dumps(of, at)) for at in range(pickle.HIGHEST_PROTOCOL + 1)),
+    ],
+)
+def test_results_can_be_copied_and_pickled(result, duplicate):
+    stepwise = fr.Simulation(device="tiny", scheme="raid0").result()
+    for original in (result, stepwise):
+        again = duplicate(original)
+        assert (again, type(again), members(again)) == (original, fr.Result, members(original))
+        assert again.latency.read.p50 == original.latency.read.p50
+    part = duplicate(result.latency)
+    assert part == result.latency
+    assert part.read.p50 == result.latency.read.p50
+    # Names of Python's protocols are no members, whatever an object holds.
+    with pytest.raises(AttributeError, match="__missing__"):
+        _ = part.__missing__
+
+
+def test_results_come_back_from_other_processes(result):
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found = pool.apply(
+            fr.run, [SAMPLE], {"device": "tiny", "scheme": "raid0", "limit": 100, "fit": "wrap", "engine": False}
+        )
+    assert found == fr.run(SAMPLE, device="tiny", scheme="raid0", limit=100, fit="wrap", engine=False)
 
 
 def test_result_as_a_frame(result):

@@ -12,7 +12,7 @@ from ..outputs import Outputs
 
 FORMATS = ("flashraid", "fio-json")
 
-# Option, field of Outputs, metavar, help.
+# Option, key of OutputArguments, metavar, help.
 OPTIONS = [
     (
         "--log-latency",
@@ -67,7 +67,8 @@ def with_outputs(command: Callable[..., int]) -> Callable[..., int]:
         output_format = given.pop("output_format") or FORMATS[0]
         if output_format not in FORMATS:
             raise InputError(f"--output-format {output_format}: allowed is {' or '.join(FORMATS)}")
-        return command(outputs=Outputs(**given, fio=output_format == "fio-json", labels=LABELS), **values)
+        arguments: Any = {**given, "fio": output_format == "fio-json"}
+        return command(outputs=Outputs(arguments, LABELS), **values)
 
     shared = [_parameter(*option) for option in options]
     keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]

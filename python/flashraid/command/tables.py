@@ -107,11 +107,7 @@ def show_trace_info(info: dict[str, Any]) -> None:
 
 def show_profiles(profiles: list[dict[str, Any]]) -> None:
     """The shipped profiles."""
-    table = _table("profiles", ["name", "description"])
-    table.columns[1].justify = "left"
-    for profile in profiles:
-        table.add_row(profile["name"], profile["about"])
-    _print(table)
+    _show_described("profiles", profiles)
 
 
 def show_fit(fitted: dict[str, Any]) -> None:
@@ -155,11 +151,7 @@ def show_reproduction(found: "Reproduction") -> None:
 
 def show_devices(devices: list[dict[str, Any]]) -> None:
     """The presets."""
-    table = _table("device presets", ["name", "description"])
-    table.columns[1].justify = "left"
-    for device in devices:
-        table.add_row(device["name"], device["about"])
-    _print(table)
+    _show_described("device presets", devices)
 
 
 def show_device(data: dict[str, Any]) -> None:
@@ -214,6 +206,14 @@ def show_schemes(schemes: list[dict[str, Any]]) -> None:
             allowed = "|".join(of["choices"]) or of["allowed"]
             table.add_row(f"--set {of['name']}=", f"{allowed} (default {of['default']}): {of['about']}")
         _print(table, width=shutil.get_terminal_size((100, 0)).columns)
+
+
+def _show_described(title: str, items: list[dict[str, Any]]) -> None:
+    table = _table(title, ["name", "description"])
+    table.columns[1].justify = "left"
+    for item in items:
+        table.add_row(item["name"], item["about"])
+    _print(table)
 
 
 def _quantiles(of: OpenRecord | None, text: Callable[[float], str], names: Sequence[str] | None = None) -> str:
