@@ -46,7 +46,7 @@ pub struct Derived {
     pub spare_bytes: u64,
     /// Members of the redundancy group.
     pub members: u16,
-    /// Array units (dies or chips) on each channel.
+    /// LUNs (dies or chips) on each channel.
     pub units_per_channel: u32,
     /// Planes of each member that hold data and parity.
     pub planes_per_member: u32,
@@ -272,7 +272,7 @@ impl Device {
         self.blocks_per_plane.saturating_sub(self.translation_blocks_for(pages_per_member))
     }
 
-    /// Array units on each channel.
+    /// LUNs on each channel.
     pub fn units_per_channel(&self) -> u32 {
         match self.lun {
             Lun::Die => self.chips_per_channel * self.dies_per_chip,
@@ -364,8 +364,8 @@ impl Device {
         let fits = |ppm: u64| {
             let (pages, blocks) = (pages(ppm), self.data_blocks_for(pages(ppm)));
             let most = most_logical_pages(self.planes_per_member(), blocks, self.pages_per_block, self.gc_reserve_blocks);
-            let can_allocate = self.mapping.is_hybrid() || u64::from(pages) + u64::from(held) <= most;
-            can_allocate && self.space_domain_of(placement, pages).logical_pages <= self.most_logical_pages_beside(placement, pages)
+            let fits_held = self.mapping.is_hybrid() || u64::from(pages) + u64::from(held) <= most;
+            fits_held && self.space_domain_of(placement, pages).logical_pages <= self.most_logical_pages_beside(placement, pages)
         };
         let least_pages = self.planes_per_member() * if self.mapping.is_hybrid() { self.pages_per_block } else { 1 };
         let (least, too_much) = (first_ppm(fits), first_ppm(|ppm| pages(ppm) < least_pages));
