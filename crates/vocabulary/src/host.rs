@@ -16,6 +16,19 @@ pub enum HostOp {
     Flush,
 }
 
+impl HostOp {
+    /// The word in outputs and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            HostOp::Read => "read",
+            HostOp::Write => "write",
+            HostOp::Trim => "trim",
+            HostOp::WriteZeroes => "write_zeroes",
+            HostOp::Flush => "flush",
+        }
+    }
+}
+
 /// One timed host request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostRequest {

@@ -3,7 +3,7 @@
 use crate::error::TraceError;
 use crate::options::{DeviceLayout, TraceOptions};
 use crate::trace::Trace;
-use flashraid_vocabulary::{HostOp, HostRequest};
+use flashraid_vocabulary::HostRequest;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -33,15 +33,8 @@ impl TraceRows {
             if !self.names.contains_key(&request.source) {
                 self.names = self.trace.gate().devices().map(|device| (device.number, field(&device.name))).collect();
             }
-            let op = match request.op {
-                HostOp::Read => "read",
-                HostOp::Write => "write",
-                HostOp::Trim => "trim",
-                HostOp::WriteZeroes => "write_zeroes",
-                HostOp::Flush => "flush",
-            };
-            let HostRequest { arrival_ns, offset_bytes, size_bytes, source, .. } = request;
-            let name = self.names.get(source).map_or("", String::as_str);
+            let HostRequest { arrival_ns, offset_bytes, size_bytes, op, source, .. } = request;
+            let (op, name) = (op.name(), self.names.get(source).map_or("", String::as_str));
             writeln!(text, "{arrival_ns},{op},{offset_bytes},{size_bytes},{name}").expect("a vector takes every byte");
         }
         Ok(text)

@@ -4,7 +4,6 @@ use super::sink::{Sink, push_number};
 use crate::engine::recorder::RequestRecord;
 use crate::error::RunError;
 use flashraid_redundancy::Failure;
-use flashraid_vocabulary::HostOp;
 use std::path::Path;
 
 const HEADER: &str = "request,op,offset_bytes,size_bytes,arrival_ns,start_ns,end_ns,latency_ns,stripe,method,failed,failure\n";
@@ -22,7 +21,7 @@ impl LatencyLog {
         let text = &mut self.0.text;
         push_number(text, request.sequence);
         text.push(b',');
-        text.extend_from_slice(op_name(request.op).as_bytes());
+        text.extend_from_slice(request.op.name().as_bytes());
         let RequestRecord { offset_bytes, size_bytes, arrival_ns, start_ns, end_ns, .. } = *request;
         for number in [offset_bytes, size_bytes, arrival_ns, start_ns, end_ns, end_ns - arrival_ns] {
             text.push(b',');
@@ -44,16 +43,5 @@ impl LatencyLog {
 
     pub(super) fn finish(&mut self) -> Result<(), RunError> {
         self.0.flush()
-    }
-}
-
-/// The kind of a request as the outputs call it.
-pub(super) fn op_name(op: HostOp) -> &'static str {
-    match op {
-        HostOp::Read => "read",
-        HostOp::Write => "write",
-        HostOp::Trim => "trim",
-        HostOp::WriteZeroes => "write_zeroes",
-        HostOp::Flush => "flush",
     }
 }

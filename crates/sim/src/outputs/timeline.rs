@@ -3,7 +3,6 @@
 //! and how long rebuilds took, is a track of its own.
 //! Times are microseconds with three decimals, which is to the nanosecond.
 
-use super::latency_log::op_name;
 use super::sink::{Sink, push_number, push_us};
 use crate::engine::content::Content;
 use crate::engine::recorder::{Moment, RequestRecord};
@@ -88,7 +87,7 @@ impl Timeline {
     }
 
     /// Whether there is space for so many more events, of what was recorded at `time_ns`; once there was none, there is none.
-    fn can_allocate(&mut self, events: u64, time_ns: u64) -> bool {
+    fn has_space(&mut self, events: u64, time_ns: u64) -> bool {
         if self.truncated_ns.is_some() || self.events + events > MOST_EVENTS {
             // Requests are written before moments that were recorded earlier.
             self.truncated_ns = Some(self.truncated_ns.map_or(time_ns, |former| former.min(time_ns)));
@@ -121,7 +120,7 @@ impl Timeline {
     fn add_slice(&mut self, slice: &Slice, request: Option<u64>) {
         let is_bus = matches!(slice.track, Track::Bus(_));
         // Slices of buses are recorded when they begin, the others when they end.
-        if slice.end_ns == slice.start_ns || !self.can_allocate(1, if is_bus { slice.start_ns } else { slice.end_ns }) {
+        if slice.end_ns == slice.start_ns || !self.has_space(1, if is_bus { slice.start_ns } else { slice.end_ns }) {
             return;
         }
         self.begin_event();
@@ -142,7 +141,7 @@ impl Timeline {
     }
 
     fn add_counter(&mut self, time_ns: u64, name: std::fmt::Arguments<'_>, values: std::fmt::Arguments<'_>) {
-        if !self.can_allocate(1, time_ns) {
+        if !self.has_space(1, time_ns) {
             return;
         }
         self.begin_event();
@@ -154,12 +153,12 @@ impl Timeline {
     /// A request, if any of its time is in the window.
     pub(super) fn add_request(&mut self, request: &RequestRecord) -> Result<(), RunError> {
         let RequestRecord { arrival_ns, end_ns, .. } = *request;
-        if arrival_ns >= self.window.end || end_ns < self.window.start || !self.can_allocate(2, end_ns) {
+        if arrival_ns >= self.window.end || end_ns < self.window.start || !self.has_space(2, end_ns) {
             return Ok(());
         }
         for (phase, time_ns) in [("b", arrival_ns), ("e", end_ns)] {
             self.begin_event();
-            let name = op_name(request.op);
+            let name = request.op.name();
             self.push(format_args!("{{\"name\":\"{name}\",\"cat\":\"request\",\"ph\":\"{phase}\",\"pid\":{HOST},\"tid\":0,\"id\":\""));
             push_number(&mut self.sink.text, request.sequence);
             self.sink.text.extend_from_slice(b"\",\"ts\":");

@@ -6,6 +6,7 @@ use crate::buffer;
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::engine::translation::TranslationCounts;
+use crate::statistics::kind;
 use flashraid_flash::{Counts, GcCounts};
 use flashraid_redundancy::{GuardCounts, ParityUpdates};
 use flashraid_vocabulary::{Cause, HostOp, HostRequest};
@@ -116,19 +117,12 @@ impl Measured {
     #[inline]
     pub(crate) fn arrived<C: Content>(&mut self, request: &HostRequest, engine: &Engine<C>) {
         self.requests += 1;
-        let kind = match request.op {
-            HostOp::Read => {
-                self.bytes_read += request.size_bytes;
-                0
-            }
-            HostOp::Write => {
-                self.bytes_written += request.size_bytes;
-                1
-            }
-            HostOp::Trim | HostOp::WriteZeroes => 2,
-            HostOp::Flush => 3,
-        };
-        self.by_op[kind] += 1;
+        self.by_op[kind(request.op)] += 1;
+        match request.op {
+            HostOp::Read => self.bytes_read += request.size_bytes,
+            HostOp::Write => self.bytes_written += request.size_bytes,
+            HostOp::Trim | HostOp::WriteZeroes | HostOp::Flush => {}
+        }
         if self.first_arrival.is_none() {
             self.first_arrival = Some(Snapshot::of(engine).into());
         }
