@@ -3,7 +3,7 @@
 use crate::mapping::space::{DATA, Domain, NIL, Queue, TRANSLATION};
 use crate::numbering::Site;
 use crate::{Flash, Placement};
-use flashraid_vocabulary::{LocalPage, MemberId, MemberPage, Ppn, Priority, Version};
+use flashraid_vocabulary::{MemberPage, Ppn, Priority, Version};
 
 impl Flash {
     // ---- domains ----
@@ -188,12 +188,13 @@ impl Flash {
     /// The number of a member's page in the device's maps.
     #[inline]
     pub fn slot(&self, address: MemberPage) -> u32 {
-        address.page.0 * self.members + u32::from(address.member.0)
+        address.entry(self.members)
     }
 
     /// The inverse of `slot`.
+    #[inline]
     pub fn address(&self, slot: u32) -> MemberPage {
-        MemberPage { member: MemberId((slot % self.members) as u16), page: LocalPage(slot / self.members) }
+        MemberPage::of_entry(slot, self.members)
     }
 
     #[inline]

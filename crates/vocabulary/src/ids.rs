@@ -34,4 +34,16 @@ impl MemberPage {
     pub fn new(member: u16, page: u32) -> Self {
         Self { member: MemberId(member), page: LocalPage(page) }
     }
+
+    /// Its number among the pages of so many members. Pages of one number lie side by side, so that the strips of a stripe do.
+    #[inline(always)]
+    pub fn entry(self, members: u32) -> u32 {
+        self.page.0 * members + u32::from(self.member.0)
+    }
+
+    /// The inverse of `entry`.
+    #[inline(always)]
+    pub fn of_entry(entry: u32, members: u32) -> Self {
+        Self { member: MemberId((entry % members) as u16), page: LocalPage(entry / members) }
+    }
 }

@@ -1,6 +1,6 @@
 //! What never changes about media.
 
-use flashraid_vocabulary::{LocalPage, MemberId, MemberPage};
+use flashraid_vocabulary::MemberPage;
 
 /// What never changes about media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Shape {
     pub pages_per_block: u32,
     /// Planes that GC works in, each by itself.
     pub planes: u32,
-    /// Array units.
+    /// LUNs.
     pub units: u32,
     /// Space domains.
     pub domains: u32,
@@ -32,15 +32,16 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The entry of a page in the map: the pages of one number lie side by side.
+    /// The entry of a page in the map.
     #[inline(always)]
     pub fn entry(&self, page: MemberPage) -> u32 {
-        page.page.0 * self.members + u32::from(page.member.0)
+        page.entry(self.members)
     }
 
     /// The inverse of `entry`.
+    #[inline(always)]
     pub fn page(&self, entry: u32) -> MemberPage {
-        MemberPage { member: MemberId((entry % self.members) as u16), page: LocalPage(entry / self.members) }
+        MemberPage::of_entry(entry, self.members)
     }
 
     /// Whether a page of this number is a translation page.

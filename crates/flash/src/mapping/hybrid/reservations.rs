@@ -61,7 +61,7 @@ impl Flash {
         let per_instance = self.hybrid().per_instance;
         let Instance { member, position, .. } = self.hybrid().instances[(logical / per_instance) as usize];
         let page = (logical % per_instance * self.static_planes.len() as u32 + position) * self.pages_per_block + offset;
-        (page < self.settings.pages_per_member).then(|| page * self.members + member)
+        (page < self.settings.pages_per_member).then(|| MemberPage::new(member as u16, page).entry(self.members))
     }
 
     // ---- reservations ----
