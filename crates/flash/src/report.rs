@@ -41,7 +41,7 @@ impl Flash {
 
     // ---- buses and LUNs ----
 
-    /// Array units, in order of channel and unit.
+    /// LUNs, in order of channel and unit.
     pub fn units(&self) -> &[Unit] {
         &self.units
     }

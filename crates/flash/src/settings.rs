@@ -104,7 +104,7 @@ impl Settings {
         self.geometry.chips_per_channel + self.spare_chips
     }
 
-    /// Array units of a channel.
+    /// LUNs of a channel.
     pub fn units_per_channel(&self) -> u32 {
         self.chips_per_channel() * if self.chip_serial { 1 } else { self.geometry.dies_per_chip }
     }

@@ -30,7 +30,7 @@ impl Simulation {
         for (action, name) in ["reads", "programs", "erases"].into_iter().enumerate() {
             let by_cause: u64 = now.counts[action].iter().sum();
             if by_cause != units[action] {
-                return Err(Inconsistent(format!("{by_cause} {name} by cause, {} by array unit", units[action])));
+                return Err(Inconsistent(format!("{by_cause} {name} by cause, {} by LUN", units[action])));
             }
         }
         for (action, planned) in engine.statistics.planned.iter().enumerate() {

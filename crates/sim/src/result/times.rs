@@ -136,7 +136,7 @@ impl Times<'_> {
 
     /// No bus and no LUN was in use for longer than there was time, and no bus for longer than its transfers take.
     fn check_use(&self, measured_ns: u64) -> Result<(), Inconsistent> {
-        for (what, list) in [("bus", &self.buses_ns), ("array unit", &self.units_ns)] {
+        for (what, list) in [("bus", &self.buses_ns), ("LUN", &self.units_ns)] {
             for (number, (before_ns, in_use_ns)) in list.iter().enumerate() {
                 rule(before_ns <= in_use_ns && in_use_ns - before_ns <= measured_ns, || {
                     format!(
@@ -220,7 +220,7 @@ mod tests {
             ("latencies add up to 200 ns, of 2 requests with arrivals of 121 ns", |times| times.arrivals_ns = 121),
             ("bus 0 in use for 7 ns before", |times| times.buses_ns[0].1 = 6),
             ("bus 1 in use for 0 ns before measuring began and 161 ns", |times| times.buses_ns[1].1 = 161),
-            ("array unit 1 in use for 5 ns before measuring began and 166 ns", |times| times.units_ns[1].1 = 166),
+            ("LUN 1 in use for 5 ns before measuring began and 166 ns", |times| times.units_ns[1].1 = 166),
             ("bus 1 in use for 60 ns with transfers of 59 ns", |times| times.transfers_ns[1] = 59),
         ];
         for (expected, forge) in forged {
