@@ -22,8 +22,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Whether the controller has all of the page, or a discard of it, from an operation that was acknowledged and goes on. If that fails the page is as it was.
     fn is_answered_anew(&self, lpn: Lpn) -> bool {
-        let of = self.in_controller.get(&lpn.0).map(|id| self.operation(*id));
-        of.is_some_and(|operation| Bits(covered(operation)).any(|strip| operation.host_page(strip) == lpn))
+        self.answered_early(lpn).is_some_and(|operation| Bits(covered(operation)).any(|strip| operation.host_page(strip) == lpn))
     }
 
     /// Whether the data buffer has all of the page, or a discard of it, so that what flash has lost of it is not missed.
@@ -33,9 +32,13 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Whether registers of chips alone have the page: it is acknowledged, is being programmed, and its redundancy is made later.
     pub fn is_in_registers_alone(&self, lpn: Lpn) -> bool {
-        let of = self.in_controller.get(&lpn.0).map(|id| self.operation(*id));
-        self.exposure.is_some()
-            && of.is_some_and(|operation| operation.kind == OperationKind::Write && operation.method == Method::Deferred)
+        let is_deferred = |operation: &Operation| operation.kind == OperationKind::Write && operation.method == Method::Deferred;
+        self.exposure.is_some() && self.answered_early(lpn).is_some_and(is_deferred)
+    }
+
+    /// The operation on the page that was acknowledged and goes on.
+    fn answered_early(&self, lpn: Lpn) -> Option<&Operation> {
+        self.in_controller.get(&lpn.0).map(|id| self.operation(*id))
     }
 
     /// Pages that are gone.
