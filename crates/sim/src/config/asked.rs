@@ -66,7 +66,7 @@ impl Asked {
         overrides: &[(String, String)],
     ) -> Result<Self, ConfigError> {
         let (config, settings, entry) = gather(device, scheme, file, overrides)?;
-        let keys = TABLES.iter().flat_map(|table| table.keys).filter(|key| (key.table, key.name) != ("scheme", "name"));
+        let keys = TABLES.iter().flat_map(|table| table.keys);
         let of_keys = keys.filter_map(|key| {
             let setting = wished(&settings, key.table, key.name, |settings| read_key(settings, key).ok())?;
             let need = key.effect.needs.filter(|need| !(need.holds)(&config));

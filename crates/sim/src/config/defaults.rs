@@ -1,17 +1,12 @@
 //! Tables of which nothing is given.
 
-use super::key::Given;
+use super::values::{deserialize, read_table};
 use super::{Host, Run, Table};
 use serde::de::DeserializeOwned;
-use serde_json::Value as Json;
 
 /// The defaults of a table whose keys all have one.
 fn defaults<T: DeserializeOwned>(table: &Table) -> T {
-    let values = table.keys.iter().map(|key| {
-        let default = key.default.expect("every key of this table has a default");
-        (key.name.to_string(), key.read(&Given::bare(default)).expect("a default is among the allowed values"))
-    });
-    serde_json::from_value(Json::Object(values.collect())).expect("the table's keys are its fields")
+    read_table(&[], table).and_then(deserialize).expect("every key of the table has a legal default, and is a field")
 }
 
 impl Default for Host {
@@ -30,6 +25,7 @@ impl Default for Run {
 mod tests {
     use super::*;
     use crate::config::TABLES;
+    use crate::config::key::Given;
 
     #[test]
     fn every_default_is_allowed() {

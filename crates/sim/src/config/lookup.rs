@@ -47,7 +47,7 @@ pub(super) fn resolve_override(path: &str, value: &str, entry: &Entry) -> Result
     let table = TABLES.iter().find(|table| table.keys.iter().any(|key| key.name == path));
     match table {
         Some(table) => Ok(setting(table.name, path)),
-        None if entry.parameters.iter().any(|parameter| parameter.name == path) => Ok(setting("scheme", path)),
+        None if entry.parameter(path).is_some() => Ok(setting("scheme", path)),
         None => Err(unknown_key(path, Some(entry))),
     }
 }
@@ -58,8 +58,7 @@ fn unknown_key(key: &str, entry: Option<&Entry>) -> ConfigError {
         return ConfigError(format!("unknown key {key}: it is now called {new}"));
     }
     let own = entry.map_or(&[][..], |entry| entry.parameters);
-    let others: Vec<_> =
-        SCHEMES.iter().filter(|other| other.parameters.iter().any(|parameter| parameter.name == key)).map(|other| other.name).collect();
+    let others: Vec<_> = SCHEMES.iter().filter(|other| other.parameter(key).is_some()).map(|other| other.name).collect();
     if let (Some(entry), false) = (entry, others.is_empty()) {
         let own = if own.is_empty() { "none".into() } else { own.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ") };
         return ConfigError(format!("{key} is a parameter of {}, not of {}, whose parameters are: {own}", others.join(", "), entry.name));
@@ -76,14 +75,12 @@ fn unknown_key(key: &str, entry: Option<&Entry>) -> ConfigError {
 /// Whether the table has the key, or the scheme the parameter.
 pub(super) fn check_key(setting: &Setting, entry: Option<&Entry>) -> Result<(), ConfigError> {
     let Setting { table, key, key_place, .. } = setting;
-    let has = |at: &Table| at.keys.iter().any(|known| known.name == key);
-    let parameters = entry.map_or(&[][..], |entry| entry.parameters);
-    let parameter = table == SchemeChoice::TABLE.name && parameters.iter().any(|parameter| parameter.name == key);
-    if parameter || TABLES.iter().any(|at| at.name == table && has(at)) {
+    let is_parameter = entry.is_some_and(|entry| entry.parameter(key).is_some());
+    let has = |at: &Table| at.keys.iter().any(|known| known.name == key) || is_parameter && at.name == SchemeChoice::TABLE.name;
+    if TABLES.iter().any(|at| at.name == table && has(at)) {
         return Ok(());
     }
-    let is_own = |at: &Table| at.name == SchemeChoice::TABLE.name && parameters.iter().any(|own| own.name == key);
-    match TABLES.iter().find(|at| has(at) || is_own(at)) {
+    match TABLES.iter().find(|at| has(at)) {
         Some(right) => Err(ConfigError(format!("{key_place}{table}.{key}: {key} belongs to table {}", right.name))),
         None => Err(ConfigError(format!("{key_place}{}", unknown_key(key, entry)))),
     }
