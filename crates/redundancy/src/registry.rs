@@ -18,6 +18,9 @@ pub enum Protects {
 }
 
 impl Protects {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Protects::None, Protects::Chip, Protects::Channel, Protects::Member];
+
     /// The word used in results and tables.
     pub fn name(self) -> &'static str {
         match self {

@@ -82,10 +82,10 @@ pub struct ConfigDetail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Placed {
     /// How a program finds its plane: `static`, `dynamic_member` (in the member that the layout names) or `dynamic` (in the FTL instance).
-    #[schemars(extend("enum" = ["static", "dynamic_member", "dynamic"]))]
+    #[schemars(extend("enum" = Allocation::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>()))]
     pub allocation: &'static str,
     /// Which planes an FTL instance owns: those of a member, of a group of members, or of the device.
-    #[schemars(extend("enum" = ["member", "group", "device"]))]
+    #[schemars(extend("enum" = [Ftl::Member, Ftl::Group, Ftl::Device].map(Ftl::name)))]
     pub ftl: &'static str,
     /// Number of FTL instances.
     #[schemars(extend("unit" = "instances"))]

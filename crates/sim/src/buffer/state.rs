@@ -95,6 +95,9 @@ impl Buffer {
         }
     }
 
+    /// The words for kinds of buffers.
+    pub const KINDS: [&'static str; 2] = ["dram", "nvram"];
+
     /// Whether what it has taken is safe whatever happens to the controller, so that nobody has to wait until flash has it.
     #[inline]
     pub fn survives_power_loss(&self) -> bool {
@@ -103,7 +106,7 @@ impl Buffer {
 
     /// The word for its kind in results.
     pub fn kind(&self) -> &'static str {
-        if self.survives_power_loss() { "nvram" } else { "dram" }
+        Self::KINDS[usize::from(self.survives_power_loss())]
     }
 
     // ---- buffered pages ----

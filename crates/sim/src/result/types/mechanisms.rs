@@ -2,6 +2,7 @@
 
 use super::flash::FlashOps;
 use super::requests::{Failures, LatencyFigures};
+use crate::buffer::Buffer;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -39,7 +40,7 @@ pub struct Preconditioned {
 #[schemars(extend("unit" = "pages"))]
 pub struct BufferFigures {
     /// `dram` or `nvram`. Data in NVRAM is durable.
-    #[schemars(extend("enum" = ["dram", "nvram"]))]
+    #[schemars(extend("enum" = Buffer::KINDS))]
     pub kind: &'static str,
     /// Page accesses served by the buffer: `read_hits` plus `write_hits`.
     pub hits: u64,

@@ -7,6 +7,7 @@ use crate::config::{Config, Survival};
 use crate::inject::Injected;
 use crate::listing::Placed;
 use crate::verify::Verification;
+use flashraid_redundancy::Protects;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -32,7 +33,7 @@ pub struct RunResult {
     /// The complete configuration, including defaults. `--config` repeats the run with it.
     pub config: Config,
     /// The unit that the scheme protects: it claims to survive the loss of any one. `member` is a channel or a chip (setting `member`).
-    #[schemars(extend("enum" = ["none", "chip", "channel", "member"]))]
+    #[schemars(extend("enum" = Protects::ALL.map(Protects::name)))]
     pub protects: &'static str,
     /// The failure that this device survives in its initial, healthy state.
     pub survives: Survival,
