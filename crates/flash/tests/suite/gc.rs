@@ -1,6 +1,6 @@
 //! GC runs that commit semivalid pages instead of moving them (SPEC 4.4): which block they choose, and their two phases.
 
-use crate::support::{Host, settings};
+use crate::support::{Host, ONE_PLANE, settings};
 use flashraid_flash::{GcCounts, Placement, Settings};
 use flashraid_vocabulary::{Cause, Fault, GcBlockingScope, Geometry, MemberPage, Part, Version, View};
 
@@ -9,15 +9,7 @@ const GC: usize = Cause::Gc as usize;
 /// One plane of 8 blocks of 4 pages that is collected when half of its pages are used.
 fn one_plane(commit_aware: bool) -> Settings {
     Settings {
-        geometry: Geometry {
-            channels: 1,
-            chips_per_channel: 1,
-            dies_per_chip: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 8,
-            pages_per_block: 4,
-            page_bytes: 4096,
-        },
+        geometry: ONE_PLANE,
         pages_per_member: 20,
         gc_threshold: 0.5,
         gc_blocking_scope: GcBlockingScope::Chip,
@@ -123,7 +115,7 @@ fn what_is_semivalid_after_the_commits_is_moved() {
 /// is in.
 #[test]
 fn the_last_page_starts_a_gc() {
-    let small = Geometry { blocks_per_plane: 4, ..one_plane(false).geometry };
+    let small = Geometry { blocks_per_plane: 4, ..ONE_PLANE };
     let mut host = Host::new(Settings { geometry: small, pages_per_member: 9, gc_threshold: 0.0, ..one_plane(false) });
     let mut write = |number: u32| {
         assert!(host.write(page(number), Version::Current, false), "page {number} finds room");

@@ -1,6 +1,6 @@
 //! Hybrid mapping (SPEC 6.3): each kind of merge by hand, FAST beside a small model, reservations and merges under random work.
 
-use crate::support::{Host, Random, settings};
+use crate::support::{Host, ONE_PLANE, Random, settings};
 use flashraid_flash::{GcQuery, MergeKind, Placement, Settings};
 use flashraid_vocabulary::{Cause, Fault, GcBlockingScope, Geometry, MemberId, MemberPage, Part, SemivalidAction, Version};
 use std::collections::VecDeque;
@@ -13,15 +13,7 @@ const FULL: usize = MergeKind::Full as usize;
 /// One plane of `blocks` blocks of 4 pages, for `pages` logical ones.
 fn one_plane(blocks: u32, pages: u32, log_blocks: u32, shared_logs: bool) -> Settings {
     Settings {
-        geometry: Geometry {
-            channels: 1,
-            chips_per_channel: 1,
-            dies_per_chip: 1,
-            planes_per_die: 1,
-            blocks_per_plane: blocks,
-            pages_per_block: 4,
-            page_bytes: 4096,
-        },
+        geometry: Geometry { blocks_per_plane: blocks, ..ONE_PLANE },
         pages_per_member: pages,
         log_blocks,
         shared_logs,

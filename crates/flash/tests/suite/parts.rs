@@ -170,15 +170,7 @@ fn blocks_know_their_planes() {
     assert_eq!(blocks.erase_counts().count(), 30, "gaps between planes are no blocks");
 }
 
-const GEOMETRY: Geometry = Geometry {
-    channels: 4,
-    chips_per_channel: 3,
-    dies_per_chip: 2,
-    planes_per_die: 2,
-    blocks_per_plane: 8,
-    pages_per_block: 4,
-    page_bytes: 4096,
-};
+const GEOMETRY: Geometry = Geometry { channels: 4, ..crate::support::GEOMETRY };
 
 fn flash(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_serial: bool) -> Flash {
     Flash::new(settings(placement, order, member_is_chip, chip_serial))

@@ -33,6 +33,9 @@ pub const GEOMETRY: Geometry = Geometry {
     page_bytes: 4096,
 };
 
+/// One plane of 8 blocks of 4 pages.
+pub const ONE_PLANE: Geometry = Geometry { channels: 1, chips_per_channel: 1, dies_per_chip: 1, planes_per_die: 1, ..GEOMETRY };
+
 /// 2 channels of 3 chips of 2 dies of 2 planes of 8 blocks of 4 pages.
 pub fn settings(placement: Placement) -> Settings {
     Settings {
