@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from .record import Counts, Record
+from .setting_types import Format, Layout
 
 
 class RunResult(Record):
@@ -345,7 +346,7 @@ class Scheme(Record):
     and the update read of a partly written page does not count.
     """
 
-    layout: Literal["left_asymmetric", "left_symmetric", "right_asymmetric", "right_symmetric", "last_member"]
+    layout: Layout
     """Which members hold the parity and the data of a stripe, as in Linux md: the parity rotates from the last
     member down (left), from the first member up (right), or stays on the last member; data strips start at the first
     member (asymmetric) or at the member after the parity (symmetric).
@@ -439,30 +440,7 @@ class Host(Record):
 class Run(Record):
     """The workload, and what a run does with it."""
 
-    format: Literal[
-        "auto",
-        "flashraid",
-        "ssdsim",
-        "spc",
-        "msr",
-        "systor",
-        "alibaba",
-        "tencent",
-        "etw",
-        "fiu",
-        "heimdall",
-        "disksim",
-        "diskmon",
-        "cloudphysics",
-        "profile",
-        "blkparse",
-        "tracefs",
-        "fio",
-        "blkreplay",
-        "oracle-general",
-        "lcs",
-        "vscsi",
-    ]
+    format: Format
     """Format of the trace; `auto` detects it from the first bytes and the file name."""
 
     time_unit: Literal["auto", "ns", "100ns", "us", "ms", "s"]

@@ -52,6 +52,7 @@ pub use schema::{Config, Device, Host, Run, SchemeChoice, TABLES};
 pub(crate) use schemes::find_scheme;
 pub use survival::Survival;
 pub(crate) use units::share_of;
+pub use units::takes_units;
 pub use values::same_value;
 pub use words::{
     Allocation, Fit, Ftl, GcPolicy, Lun, Mapping, Member, NvramVictim, Scheduling, Transfer, Unwritten, WearLeveling, WriteCompletes,

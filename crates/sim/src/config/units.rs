@@ -2,6 +2,27 @@
 
 use crate::time;
 
+/// What a key that takes texts with units measures.
+enum Quantity {
+    Size,
+    Time,
+    Share,
+}
+
+fn quantity(unit_of_key: &str) -> Option<Quantity> {
+    match unit_of_key {
+        "bytes" | "bytes/GiB" => Some(Quantity::Size),
+        "ns" => Some(Quantity::Time),
+        "share" => Some(Quantity::Share),
+        _ => None,
+    }
+}
+
+/// Whether a key of this unit takes texts with units, as in 16KiB, beside plain numbers.
+pub fn takes_units(unit_of_key: &str) -> bool {
+    quantity(unit_of_key).is_some()
+}
+
 /// Sizes in bytes.
 const SIZES: [(&str, u128); 9] = [
     ("B", 1),
@@ -24,13 +45,10 @@ pub(super) fn plain(text: &str, unit_of_key: &str) -> Option<String> {
     if ones.is_empty() || number.ends_with('.') || places.contains('.') {
         return None;
     }
-    if unit_of_key == "share" {
-        return (unit == "%").then(|| percent(ones, places));
-    }
-    match unit_of_key {
-        "bytes" | "bytes/GiB" => {}
-        "ns" => return time::parse(&format!("{number}{unit}")).map(|time_ns| time_ns.to_string()),
-        _ => return None,
+    match quantity(unit_of_key)? {
+        Quantity::Share => return (unit == "%").then(|| percent(ones, places)),
+        Quantity::Time => return time::parse(&format!("{number}{unit}")).map(|time_ns| time_ns.to_string()),
+        Quantity::Size => {}
     }
     let factor = SIZES.iter().find(|(name, _)| *name == unit)?.1;
     let scale = 10u128.checked_pow(places.len().try_into().ok()?)?;
@@ -47,11 +65,11 @@ fn percent(ones: &str, places: &str) -> String {
 
 /// What a key of this unit takes beside plain numbers, to be said behind what is allowed.
 pub(super) fn also(unit_of_key: &str) -> &'static str {
-    match unit_of_key {
-        "bytes" | "bytes/GiB" => ", also with a unit as in 16KiB or 16GiB",
-        "ns" => ", also with a unit as in 20us",
-        "share" => ", also as in 50%",
-        _ => "",
+    match quantity(unit_of_key) {
+        Some(Quantity::Size) => ", also with a unit as in 16KiB or 16GiB",
+        Some(Quantity::Time) => ", also with a unit as in 20us",
+        Some(Quantity::Share) => ", also as in 50%",
+        None => "",
     }
 }
 

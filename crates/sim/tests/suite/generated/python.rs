@@ -17,16 +17,23 @@ from typing import Literal
 from .record import Counts, Record
 ";
 
+/// A closed list of words that is too long for one line, and the name of its type.
+pub struct NamedWords {
+    pub name: String,
+    pub words: Vec<String>,
+}
+
 /// Most letters of a line.
 const WIDTH: usize = 120;
 
-/// The module: the classes of several schemas, each class once.
-pub fn module(all: &[Forms]) -> String {
-    let mut text = String::from(HEAD);
+/// The module: the classes of several schemas, each class once. `named` are lists of words that setting_types.py has names for.
+pub fn module(all: &[Forms], named: &[NamedWords]) -> String {
+    let names: Vec<_> = named.iter().map(|list| list.name.as_str()).collect();
+    let mut text = format!("{HEAD}from .setting_types import {}\n", names.join(", "));
     for (forms, form) in all.iter().flat_map(|forms| forms.all().map(move |form| (forms, form))) {
         let _ = write!(text, "\n\nclass {}(Record):\n{}\n", form.name, doc(&form.about));
         for member in &form.members {
-            let _ = write!(text, "    {}\n{}\n", declaration(member), doc(&about(forms, form, member)));
+            let _ = write!(text, "    {}\n{}\n", declaration(member, named), doc(&about(forms, form, member)));
         }
         text.truncate(text.trim_end().len());
         text.push('\n');
@@ -43,30 +50,25 @@ fn about(forms: &Forms, form: &Form, member: &Member) -> String {
     }
 }
 
-/// A member with its type, over several lines if one is too short.
-fn declaration(member: &Member) -> String {
+/// A member with its type.
+fn declaration(member: &Member, named: &[NamedWords]) -> String {
     let null = if member.is_nullable { " | None" } else { "" };
-    let line = format!("{}: {}{null}", member.key, kind(&member.kind));
-    match &member.kind {
-        Kind::Words(words) if line.len() + 4 > WIDTH => {
-            let lines: String = words.iter().map(|word| format!("        \"{word}\",\n")).collect();
-            format!("{}: Literal[\n{lines}    ]{null}", member.key)
-        }
-        _ => line,
-    }
+    let line = format!("{}: {}{null}", member.key, kind(&member.kind, named));
+    assert!(line.len() + 4 <= WIDTH, "{line} needs a name for its words");
+    line
 }
 
-fn kind(kind: &Kind) -> String {
+fn kind(kind: &Kind, named: &[NamedWords]) -> String {
     match kind {
         Kind::Integer | Kind::Whole(_) => "int".into(),
         Kind::Number => "float".into(),
         Kind::Text => "str".into(),
         Kind::Truth => "bool".into(),
-        Kind::Words(words) => literal(words),
+        Kind::Words(words) => named.iter().find(|list| list.words == *words).map_or_else(|| literal(words), |list| list.name.clone()),
         Kind::Object(name) => name.clone(),
         Kind::Map(of) if **of == Kind::Integer => "Counts".into(),
         Kind::Map(of) => panic!("no type for names with {of:?}"),
-        Kind::List(of) => format!("list[{}]", self::kind(of)),
+        Kind::List(of) => format!("list[{}]", self::kind(of, named)),
     }
 }
 

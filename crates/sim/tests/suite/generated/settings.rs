@@ -1,8 +1,8 @@
 //! python/flashraid/setting_types.py: the settings as keyword arguments.
 
-use super::python::{doc, literal};
+use super::python::{NamedWords, doc, literal};
 use flashraid_redundancy::{SCHEMES, Values};
-use flashraid_sim::config::{Kind, TABLES};
+use flashraid_sim::config::{Kind, TABLES, takes_units};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -19,25 +19,47 @@ from typing import Literal, TypedDict
 /// A setting as Python sees it.
 struct Argument {
     name: &'static str,
-    kind: String,
+    kind: Type,
     about: String,
+}
+
+/// The type of a setting.
+#[derive(Debug, PartialEq)]
+enum Type {
+    /// One of these texts.
+    Words(Vec<&'static str>),
+    Other(&'static str),
+}
+
+impl Argument {
+    /// The words of its type, if they are too long for one line.
+    fn named_words(&self) -> Option<NamedWords> {
+        let Type::Words(words) = &self.kind else { return None };
+        let name = self.name.split('_').map(|word| word[..1].to_uppercase() + &word[1..]).collect();
+        (self.name.len() + literal(words).len() > 90)
+            .then(|| NamedWords { name, words: words.iter().map(|word| word.to_string()).collect() })
+    }
+}
+
+/// Lists of words that have a name in the module.
+pub fn named_words() -> Vec<NamedWords> {
+    arguments().iter().filter_map(Argument::named_words).collect()
 }
 
 /// The module.
 pub fn module() -> String {
     let (mut aliases, mut class) = (String::new(), String::new());
-    for Argument { name, kind, about } in arguments() {
-        // What is too long for a line of its own has a name.
-        let kind = if name.len() + kind.len() > 90 {
-            let words = kind.trim_start_matches("Literal[").trim_end_matches(']').split(", ");
-            let alias: String = name.split('_').map(|word| word[..1].to_uppercase() + &word[1..]).collect();
-            let lines: String = words.map(|word| format!("    {word},\n")).collect();
-            let _ = write!(aliases, "\n{alias} = Literal[\n{lines}]\n");
-            alias
-        } else {
-            kind
+    for argument in arguments() {
+        let kind = match (argument.named_words(), &argument.kind) {
+            (Some(NamedWords { name, words }), _) => {
+                let lines: String = words.iter().map(|word| format!("    \"{word}\",\n")).collect();
+                let _ = write!(aliases, "\n{name} = Literal[\n{lines}]\n");
+                name
+            }
+            (None, Type::Words(words)) => literal(words),
+            (None, Type::Other(name)) => (*name).into(),
         };
-        let _ = write!(class, "    {name}: {kind} | None\n{}\n", doc(&about));
+        let _ = write!(class, "    {}: {kind} | None\n{}\n", argument.name, doc(&argument.about));
     }
     let about = doc(
         "Every setting of every table, and every parameter of every scheme. A dict of settings, to be given with `**`, has this type, or \
@@ -51,15 +73,15 @@ fn arguments() -> Vec<Argument> {
     let mut arguments: Vec<_> = keys
         .map(|key| {
             let kind = match (key.words(), key.kind) {
-                (Some(words), _) => literal(&words),
-                (None, Kind::Whole { .. } | Kind::PowerOfTwo { .. }) => number("int", key.unit),
-                (None, Kind::Real { .. }) => number("float", key.unit),
-                (None, Kind::Flag) => "bool".into(),
+                (Some(words), _) => Type::Words(words),
+                (None, Kind::Whole { .. } | Kind::PowerOfTwo { .. }) => whole(key.unit),
+                (None, Kind::Real { .. }) => real(key.unit),
+                (None, Kind::Flag) => Type::Other("bool"),
                 (None, Kind::Word(_)) => unreachable!("a list of words"),
                 // A text that is a plain number may as well be given as one.
-                (None, Kind::Text { valid, .. }) if valid("1") => "int | str".into(),
-                (None, Kind::Text { .. }) => "str".into(),
-                (None, Kind::List { .. }) => "str | list[str] | tuple[str, ...]".into(),
+                (None, Kind::Text { valid, .. }) if valid("1") => Type::Other("int | str"),
+                (None, Kind::Text { .. }) => Type::Other("str"),
+                (None, Kind::List { .. }) => Type::Other("str | list[str] | tuple[str, ...]"),
             };
             let default =
                 key.default.filter(|default| !default.is_empty()).map_or(String::new(), |default| format!(" Default: {default}."));
@@ -68,12 +90,11 @@ fn arguments() -> Vec<Argument> {
         .collect();
     for (scheme, parameter) in SCHEMES.iter().flat_map(|entry| entry.parameters.iter().map(move |parameter| (entry.name, parameter))) {
         let kind = match parameter.values {
-            Values::Words(words) => literal(words),
-            Values::Whole { .. } => number("int", parameter.unit),
-            Values::Decimal { .. } => number("float", parameter.unit),
+            Values::Words(words) => Type::Words(words.to_vec()),
+            Values::Whole { .. } => whole(parameter.unit),
+            Values::Decimal { .. } => real(parameter.unit),
         };
-        let of: Vec<_> =
-            SCHEMES.iter().filter(|entry| entry.parameters.iter().any(|own| own.name == parameter.name)).map(|entry| entry.name).collect();
+        let of: Vec<_> = SCHEMES.iter().filter(|entry| entry.parameter(parameter.name).is_some()).map(|entry| entry.name).collect();
         let about = format!("Of {}: {}{}", of.join(", "), parameter.about, unit(parameter.unit));
         match arguments.iter_mut().find(|argument| argument.name == parameter.name) {
             None => arguments.push(Argument { name: parameter.name, kind, about }),
@@ -83,12 +104,14 @@ fn arguments() -> Vec<Argument> {
     arguments
 }
 
-/// The type of a number, which may be given with a unit as a text.
-fn number(plain: &str, unit: &str) -> String {
-    match unit {
-        "bytes" | "bytes/GiB" | "ns" | "share" => format!("{plain} | str"),
-        _ => plain.into(),
-    }
+/// The type of a whole number, which may be given with a unit as a text.
+fn whole(unit: &str) -> Type {
+    Type::Other(if takes_units(unit) { "int | str" } else { "int" })
+}
+
+/// The same of a real number.
+fn real(unit: &str) -> Type {
+    Type::Other(if takes_units(unit) { "float | str" } else { "float" })
 }
 
 fn unit(unit: &str) -> String {
