@@ -19,7 +19,7 @@ MOST_LINES = 600
 
 
 def files_of(source: Path) -> list[Path]:
-    return sorted(path for path in source.glob("**/*.rs") if path.stem not in ("tests", "testing"))
+    return sorted(path for path in source.glob("**/*.rs") if path.stem != "tests")
 
 
 def code(path: Path) -> str:

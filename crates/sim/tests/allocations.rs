@@ -1,5 +1,6 @@
 //! No heap allocation a request once the engine is warm, with GC on.
 
+#[allow(unused)] // most of it is for the suite
 mod support;
 
 use flashraid_redundancy::{SCHEMES, find};

@@ -976,13 +976,7 @@ fn keys_are_those_of_a_serialised_configuration() {
 
 #[test]
 fn the_document_is_up_to_date() {
-    let path = root().join("docs/configuration.md");
-    let fresh = reference_markdown();
-    if std::env::var_os("FLASHRAID_BLESS").is_some() {
-        std::fs::write(&path, &fresh).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == fresh, "docs/configuration.md is stale: FLASHRAID_BLESS=1 cargo test -p flashraid-sim --test suite config");
+    crate::support::committed::check_file("config::", "docs/configuration.md", &reference_markdown());
 }
 
 fn root() -> PathBuf {

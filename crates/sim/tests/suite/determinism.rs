@@ -4,6 +4,7 @@
 //! only repeats settings. Here they are compared by a build with debug assertions, in `tests/python/test_golden.py` by a release build.
 //! `FLASHRAID_BLESS=1` writes them anew.
 
+use crate::support::committed::{check_file, in_repository, is_blessing};
 use crate::support::{Golden, accepted, goldens};
 use flashraid_redundancy::{SCHEMES, find};
 use flashraid_sim::{Config, Outputs, Simulation, Source, Status, run, text};
@@ -40,7 +41,7 @@ fn requests(count: u64) -> Vec<HostRequest> {
 }
 
 fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(name)
+    in_repository("tests/golden").join(name)
 }
 
 fn write_trace(path: &Path) {
@@ -76,12 +77,11 @@ fn without_settings(json: &str) -> String {
 
 #[test]
 fn results_are_those_of_every_build() {
-    let is_blessing = std::env::var_os("FLASHRAID_BLESS").is_some();
     let goldens = goldens();
     let settings = |case: &Golden| case.pairs.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect();
     let cases: Map<_, _> = goldens.iter().map(|case| (case.name.clone(), settings(case))).collect();
     assert_eq!(cases.len(), goldens.len(), "each has a name of its own");
-    let mut expected = vec![(golden("cases.json"), text(&cases))];
+    let mut expected = vec![(String::from("cases"), text(&cases))];
     for case in goldens {
         let has_window = find(&case.config().scheme.name).is_some_and(|entry| entry.has_window);
         let finished = replay(case.config(), false);
@@ -92,19 +92,15 @@ fn results_are_those_of_every_build() {
             Status::Interrupted => false,
         };
         assert!(is_expected, "{}: {:?}", case.name, finished.status);
-        expected.push((golden(&format!("{}.json", case.name)), without_settings(&finished.json())));
+        let result = without_settings(&finished.json());
+        expected.push((case.name, result));
     }
-    if is_blessing {
+    if is_blessing() {
         let old = std::fs::read_dir(golden("")).unwrap().map(|entry| entry.unwrap().path());
         old.filter(|path| path.extension().is_some_and(|end| end == "json")).for_each(|path| std::fs::remove_file(path).unwrap());
         write_trace(&golden("trace.csv"));
-        expected.iter().for_each(|(path, text)| std::fs::write(path, text).unwrap());
     }
-    for (path, text) in expected {
-        const COMMAND: &str = "FLASHRAID_BLESS=1 cargo test -p flashraid-sim --all-features --test suite determinism::";
-        let Ok(held) = std::fs::read_to_string(&path) else { panic!("there is no {}: {COMMAND} writes it", path.display()) };
-        assert!(held == text, "{} differs: {COMMAND} writes it anew", path.display());
-    }
+    expected.iter().for_each(|(name, text)| check_file("determinism::", &format!("tests/golden/{name}.json"), text));
 }
 
 /// The goldens are a net only if much happens in them.

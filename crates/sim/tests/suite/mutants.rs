@@ -1,6 +1,7 @@
 //! Each deliberate fault is caught by verification within a bounded number of requests, on a small full device that collects all the
 //! time; the same requests without the fault are found clean.
 
+use crate::support::committed::{check_part, held_part, is_blessing};
 use crate::support::{config, engine, proving, request, tags};
 use flashraid_flash::FlashFault;
 use flashraid_sim::Config;
@@ -272,16 +273,13 @@ fn kills_of(table: &str, what: &str, scheme: &str) -> Option<u64> {
 /// How many kills it takes to find each fault is in the docs (`FLASHRAID_BLESS=1` writes them there).
 #[test]
 fn torture_finds_each_fault() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/faults.md");
-    let page = std::fs::read_to_string(path).expect("the page of faults");
-    let (before, rest) = page.split_once("<!-- mutants -->\n").expect("the place of the table");
-    let (old, after) = rest.split_once("<!-- end -->").expect("its end");
-    let is_blessed = std::env::var_os("FLASHRAID_BLESS").is_some();
+    let old = held_part("docs/faults.md", "mutants");
     let (mut table, mut missed) = (String::from("| fault | scheme: kills |\n| --- | --- |\n"), Vec::new());
     for &(fault, schemes, what) in TORTURED {
         let mut kills = Vec::new();
         for scheme in schemes {
-            if let Some(known) = kills_of(old, what, scheme).filter(|known| *known > SLICE_KILLS && !is_blessed && proving(false, true)) {
+            if let Some(known) = kills_of(&old, what, scheme).filter(|known| *known > SLICE_KILLS && !is_blessing() && proving(false, true))
+            {
                 kills.push(format!("{scheme}: {known}"));
                 continue;
             }
@@ -312,10 +310,7 @@ fn torture_finds_each_fault() {
         table += &format!("| {what} | {} |\n", kills.join(", "));
     }
     assert!(missed.is_empty(), "torture does not find {missed:?}");
-    if is_blessed {
-        return std::fs::write(path, format!("{before}<!-- mutants -->\n{table}<!-- end -->{after}")).expect("a page that can be written");
-    }
-    assert_eq!(old, table, "docs/faults.md: FLASHRAID_BLESS=1 writes it anew");
+    check_part("torture_finds_each_fault", "docs/faults.md", "mutants", &table);
 }
 
 /// The kinds of buffers, and the faults that each can make.

@@ -2,7 +2,7 @@
 //! ssd1 a command takes 175 ns of bus (of an erase 125), a page 102,400 ns, a read 20,000 ns of array, a program 200,000, an erase
 //! 1,500,000; under static placement the local pages 0, 1, 2, 3 of a channel lie on its four chips.
 
-use crate::support::{config, engine, pages};
+use crate::support::{at, config, filled, pages, placed};
 use flashraid_sim::Config;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Untracked;
@@ -14,12 +14,6 @@ const READ: u64 = 175 + 20_000 + PAGE;
 /// Bus time of a program.
 const DATA_IN: u64 = 175 + PAGE;
 const PROGRAM: u64 = DATA_IN + 200_000;
-
-fn filled(config: &Config, pages: u64) -> Engine<Untracked> {
-    let mut engine = engine(config, Untracked);
-    engine.fill(pages);
-    engine
-}
 
 fn read(page: u64) -> HostRequest {
     pages(HostOp::Read, page, 1)
@@ -43,17 +37,6 @@ fn run_on(engine: &mut Engine<Untracked>, requests: &[(u64, HostRequest)]) -> Ve
     engine.finish().unwrap();
     let of = |sequence: &u64| engine.completed.iter().find(|completed| completed.ok && completed.sequence == *sequence).expect("completed");
     submitted.iter().map(|sequence| of(sequence).completed_ns).collect()
-}
-
-/// ssd1, raid0, static placement; host page 4 p is local page p of channel 0.
-fn placed(pairs: &[(&str, &str)]) -> Config {
-    let mut all = vec![("allocation", "static")];
-    all.extend(pairs);
-    config("ssd1", "raid0", &all)
-}
-
-fn at(local: u64) -> u64 {
-    4 * local
 }
 
 // ---- sub-requests ----

@@ -1,7 +1,7 @@
 //! Stripes need not be rows: by a table some leave members out, are narrower than others, and lie at other local pages of each member. Everything
 //! holds all the same: contents, failures and rebuilds, discards that pass over stripes.
 
-use crate::support::{config, engine_with, pages, tags};
+use crate::support::{config, engine_with, finish_clean, submit_random, tags};
 use flashraid_redundancy::parts::parity_cache::Replacement;
 use flashraid_redundancy::parts::update::UpdateRule;
 use flashraid_redundancy::schemes::fra::Fra;
@@ -11,7 +11,7 @@ use flashraid_redundancy::stripe_map::formula::Layout;
 use flashraid_redundancy::stripe_map::{Role, Row, StripeMap};
 use flashraid_redundancy::{SCHEMES, Scheme};
 use flashraid_sim::verify;
-use flashraid_vocabulary::{Fault, HostOp, Lpn, MemberId, MemberPage, Part, StripeId};
+use flashraid_vocabulary::{Fault, Lpn, MemberId, MemberPage, Part, StripeId};
 use flashraid_workload::SplitMix64;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -168,11 +168,7 @@ fn stripes_by_a_table_lose_nothing() {
         let mut engine = engine_with(&config, built, tags(&config));
         engine.fill(space / 2);
         for request in 0..1500 {
-            let op = [HostOp::Read, HostOp::Write, HostOp::Write, HostOp::Write, HostOp::Trim][(random.next_u64() % 5) as usize];
-            let count = if op == HostOp::Trim && random.next_u64().is_multiple_of(8) { space / 3 } else { 1 + random.next_u64() % 9 };
-            let first = random.next_u64() % (space - count);
-            engine.submit(&pages(op, first, count), true);
-            engine.advance_until(engine.now_ns() + random.next_u64() % 300_000).unwrap();
+            submit_random(&mut engine, &mut random, space);
             if scheme == "fra" && request < 700 {
                 assert_eq!(engine.exposure().unwrap().pages, verify::stored(&engine).pages_lost, "seed {seed}, request {request}");
             }
@@ -182,12 +178,6 @@ fn stripes_by_a_table_lose_nothing() {
                 engine.fail(Fault::Loss(Part::Chip { channel: (random.next_u64() % 4) as u32, chip: 0 }));
             }
         }
-        engine.finish().unwrap();
-        engine.media.check().unwrap();
-        assert!(engine.media.collected.gc_runs > 0, "seed {seed}: GC had to work");
-        assert!(engine.completed.iter().all(|completed| completed.ok), "seed {seed}");
-        let found = verify::stored(&engine);
-        assert!(found.is_clean() && found.pages_gone == 0, "seed {seed}: {found:?}");
-        assert_eq!(engine.content.mismatches, 0, "seed {seed}");
+        finish_clean(&mut engine, &format!("seed {seed}"));
     }
 }

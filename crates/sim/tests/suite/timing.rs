@@ -7,7 +7,7 @@
 //! Most tests place pages by arithmetic (static, W D P): in a channel of ssd1 the local pages 0, 1, 2, 3 lie on four chips, 4 to 7 on
 //! their second dies, 8 to 15 likewise on the second planes, and 16 where 0 is. Under raid0 local page p of channel 0 is host page 4 p.
 
-use crate::support::{config, engine, pages, request};
+use crate::support::{at, config, filled, pages, placed, request};
 use flashraid_sim::Config;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Untracked;
@@ -17,29 +17,6 @@ const READ: u64 = 122_575;
 const PROGRAM: u64 = 302_575;
 /// Bus time of a program.
 const DATA_IN: u64 = 102_575;
-
-fn on(device: &str, scheme: &str, pairs: &[(&str, &str)]) -> Config {
-    config(device, scheme, pairs)
-}
-
-/// ssd1, raid0, static placement, so that a test knows each page's die.
-fn placed(pairs: &[(&str, &str)]) -> Config {
-    let mut all = vec![("allocation", "static")];
-    all.extend(pairs);
-    on("ssd1", "raid0", &all)
-}
-
-/// Host page of a local page of channel 0 under raid0 on four channels.
-fn at(local: u64) -> u64 {
-    4 * local
-}
-
-/// An engine whose first `filled` host pages are written.
-fn filled(config: &Config, filled: u64) -> Engine<Untracked> {
-    let mut engine = engine(config, Untracked);
-    engine.fill(filled);
-    engine
-}
 
 #[test]
 fn idle_time_is_when_nothing_is_under_way() {
@@ -89,10 +66,10 @@ fn write(page: u64) -> HostRequest {
 #[test]
 fn one_page_operation() {
     for device in ["ssd1", "ssd2", "ssd3", "tiny"] {
-        assert_eq!(at_once(&on(device, "raid0", &[]), &[read(0)]), [READ], "{device}");
-        assert_eq!(at_once(&on(device, "raid0", &[]), &[write(0)]), [PROGRAM], "{device}");
+        assert_eq!(at_once(&config(device, "raid0", &[]), &[read(0)]), [READ], "{device}");
+        assert_eq!(at_once(&config(device, "raid0", &[]), &[write(0)]), [PROGRAM], "{device}");
         // Answered when the data are in the register: command and transfer.
-        assert_eq!(at_once(&on(device, "raid0", &[("write_completes", "data_in")]), &[write(0)]), [DATA_IN], "{device}");
+        assert_eq!(at_once(&config(device, "raid0", &[("write_completes", "data_in")]), &[write(0)]), [DATA_IN], "{device}");
     }
 }
 
@@ -114,12 +91,12 @@ fn two_programs_on_one_bus() {
     // One die: the second starts when the first has ended.
     assert_eq!(at_once(&placed(&[]), &[write(at(0)), write(at(8))]), [PROGRAM, 2 * PROGRAM]);
     // Free placement takes the next idle die for the second, whatever the page.
-    assert_eq!(at_once(&on("ssd1", "raid0", &[]), &[write(at(0)), write(at(8))]), [PROGRAM, DATA_IN + PROGRAM]);
+    assert_eq!(at_once(&config("ssd1", "raid0", &[]), &[write(at(0)), write(at(8))]), [PROGRAM, DATA_IN + PROGRAM]);
     // Eight dies keep the bus busy: the k-th ends at k transfers and one array time; the ninth program finds the first die idle
     // again (8 x 102,575 > 302,575), so it waits for the bus alone.
     let nine: Vec<HostRequest> = (0..9).map(|local| write(at(local))).collect();
     let expected: Vec<u64> = (1..=9).map(|k| k * DATA_IN + 200_000).collect();
-    assert_eq!(at_once(&on("ssd1", "raid0", &[]), &nine), expected);
+    assert_eq!(at_once(&config("ssd1", "raid0", &[]), &nine), expected);
 }
 
 #[test]
@@ -146,7 +123,7 @@ fn reads_and_programs_meet() {
 
 /// The update of one strip: when it completes, pre-reads, and full-stripe, RMW and RCW updates.
 fn update(device: &str, pairs: &[(&str, &str)]) -> (u64, u64, [u64; 3]) {
-    let mut engine = filled(&on(device, "raid5", pairs), 280);
+    let mut engine = filled(&config(device, "raid5", pairs), 280);
     let before = engine.scheme().parity_updates();
     let done = run(&mut engine, &[(0, write(0))])[0];
     let after = engine.scheme().parity_updates();
@@ -182,7 +159,7 @@ fn members_on_one_bus_share_it() {
 #[test]
 fn no_member_starves_another_on_its_bus() {
     // Chips of four dies as members: one chip could keep the bus busy. Programs cross it in the order of their arrival all the same.
-    let config = on("ssd1", "raid0", &[("channels", "1"), ("member", "chip"), ("dies_per_chip", "4")]);
+    let config = config("ssd1", "raid0", &[("channels", "1"), ("member", "chip"), ("dies_per_chip", "4")]);
     let arrivals = [(0, 0), (0, 4), (0, 8), (1, 1), (2, 12), (2, 16), (2, 20)].map(|(at_ns, page)| (at_ns, write(page)));
     let expected: Vec<u64> = (1..=7).map(|k| k * DATA_IN + 200_000).collect();
     assert_eq!(run(&mut filled(&config, 256), &arrivals), expected);
@@ -191,22 +168,22 @@ fn no_member_starves_another_on_its_bus() {
 #[test]
 fn writes_without_pre_reads() {
     // Both copies at once, on two channels.
-    assert_eq!(at_once(&on("ssd1", "raid1", &[]), &[write(0)]), [PROGRAM]);
+    assert_eq!(at_once(&config("ssd1", "raid1", &[]), &[write(0)]), [PROGRAM]);
     // Three strips and the parity at once, on four channels; RAID-4 the same.
     for scheme in ["raid4", "raid5"] {
-        let mut engine = filled(&on("ssd1", scheme, &[]), 256);
+        let mut engine = filled(&config("ssd1", scheme, &[]), 256);
         assert_eq!(run(&mut engine, &[(0, pages(HostOp::Write, 3, 3))]), [PROGRAM]);
         assert_eq!(engine.media.counts[Action::Read as usize].iter().sum::<u64>(), 0);
     }
     // Two stripes: every channel gets two programs, and takes the second's data after the first's.
-    assert_eq!(at_once(&on("ssd1", "raid5", &[]), &[pages(HostOp::Write, 0, 6)]), [DATA_IN + PROGRAM]);
+    assert_eq!(at_once(&config("ssd1", "raid5", &[]), &[pages(HostOp::Write, 0, 6)]), [DATA_IN + PROGRAM]);
 }
 
 #[test]
 fn parts_of_pages() {
     let part = |op| request(op, 512, 512);
     for (transfer, part_ns) in [("touched", 512 * 25), ("page", 102_400)] {
-        let config = on("ssd1", "raid0", &[("transfer", transfer)]);
+        let config = config("ssd1", "raid0", &[("transfer", transfer)]);
         // A part of a page is read alone, or with the page.
         assert_eq!(at_once(&config, &[part(HostOp::Read)]), [175 + 20_000 + part_ns]);
         // A part of a page that was never written is programmed alone, or with the page.
@@ -215,17 +192,17 @@ fn parts_of_pages() {
         assert_eq!(at_once(&config, &[part(HostOp::Write)]), [READ + PROGRAM]);
     }
     // Sectors cross the bus: 100 bytes from 1000 on lie in sectors 1 and 2, and all but the first 3 bytes of a page in all of its sectors.
-    let config = on("ssd1", "raid0", &[]);
+    let plain = config("ssd1", "raid0", &[]);
     for op in [HostOp::Read, HostOp::Write] {
         let array_ns = if op == HostOp::Read { 20_000 } else { 200_000 };
-        let took = |offset, size| run(&mut filled(&config, if op == HostOp::Read { 8 } else { 0 }), &[(0, request(op, offset, size))]);
+        let took = |offset, size| run(&mut filled(&plain, if op == HostOp::Read { 8 } else { 0 }), &[(0, request(op, offset, size))]);
         assert_eq!(took(1000, 100), [175 + 1024 * 25 + array_ns], "{op:?}");
         assert_eq!(took(511, 1), [175 + 512 * 25 + array_ns], "{op:?}");
         assert_eq!(took(3, 4093), [175 + 4096 * 25 + array_ns], "{op:?}");
     }
     // RCW beside an update read: three reads on three channels, then two programs. RMW reads the old page once for both ends.
     for (update, reads) in [("rcw", 3), ("rmw", 2)] {
-        let mut engine = filled(&on("ssd1", "raid5", &[("update", update)]), 255);
+        let mut engine = filled(&config("ssd1", "raid5", &[("update", update)]), 255);
         assert_eq!(run(&mut engine, &[(0, part(HostOp::Write))]), [READ + PROGRAM]);
         assert_eq!(engine.media.counts[Action::Read as usize].iter().sum::<u64>(), reads, "{update}");
     }
@@ -268,7 +245,7 @@ fn collecting(pairs: &[(&str, &str)]) -> (Engine<Untracked>, u64) {
         ("allocation", "static"),
     ];
     all.extend(pairs);
-    let mut engine = filled(&on("ssd1", "raid0", &all), 64);
+    let mut engine = filled(&config("ssd1", "raid0", &all), 64);
     for page in [0, 1, 2, 4, 5, 6, 8, 9] {
         let start = engine.now_ns();
         assert_eq!(run(&mut engine, &[(start, write(4 * page))]), [start + PROGRAM]);

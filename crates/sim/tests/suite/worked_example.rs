@@ -1,9 +1,8 @@
 //! The worked example of docs/writing-a-scheme.md, chained declustering, in the engine: a chip dies under requests and GC, and is rebuilt on a spare one.
 
-use crate::support::{config, engine_with, pages, tags};
+use crate::support::{config, engine_with, finish_clean, submit_random, tags};
 use flashraid_redundancy::testing::chained::ENTRY;
-use flashraid_sim::verify;
-use flashraid_vocabulary::{Fault, HostOp, Part};
+use flashraid_vocabulary::{Fault, Part};
 use flashraid_workload::SplitMix64;
 
 #[test]
@@ -25,23 +24,13 @@ fn a_lost_chip_is_read_from_its_neighbours_and_rebuilt() {
         let space = engine.space_pages();
         engine.fill(space / 2);
         for request in 0..1500 {
-            let op = [HostOp::Read, HostOp::Write, HostOp::Write, HostOp::Write, HostOp::Trim][(random.next_u64() % 5) as usize];
-            let count = if op == HostOp::Trim && random.next_u64().is_multiple_of(8) { space / 3 } else { 1 + random.next_u64() % 9 };
-            let first = random.next_u64() % (space - count);
-            engine.submit(&pages(op, first, count), true);
-            engine.advance_until(engine.now_ns() + random.next_u64() % 300_000).unwrap();
+            submit_random(&mut engine, &mut random, space);
             assert_eq!(engine.lost_pages().count(), 0, "seed {seed}, request {request}");
             if request == 700 {
                 engine.fail(Fault::Loss(Part::Chip { channel: (random.next_u64() % 6) as u32, chip: 0 }));
             }
         }
-        engine.finish().unwrap();
-        engine.media.check().unwrap();
-        assert!(engine.media.collected.gc_runs > 0, "seed {seed}: GC had to work");
-        assert!(engine.completed.iter().all(|completed| completed.ok), "seed {seed}");
+        finish_clean(&mut engine, &format!("seed {seed}"));
         assert!(engine.rebuilds()[0].finished_ns.is_some(), "seed {seed}");
-        let found = verify::stored(&engine);
-        assert!(found.is_clean() && found.pages_gone == 0, "seed {seed}: {found:?}");
-        assert_eq!(engine.content.mismatches, 0, "seed {seed}");
     }
 }

@@ -1,6 +1,6 @@
 //! What the engine's tests share: devices by a few settings, and engines with what contents and which scheme a test wants.
 
-#![allow(dead_code)] // each test file uses its part
+pub mod committed;
 
 use flashraid_flash::{Flash, Placement};
 use flashraid_redundancy::{Redundancy, SCHEMES, Scheme, find};
@@ -8,9 +8,11 @@ use flashraid_sim::Config;
 use flashraid_sim::assemble::{options, settings};
 use flashraid_sim::config::Device;
 use flashraid_sim::engine::Engine;
-use flashraid_sim::engine::content::Content;
+use flashraid_sim::engine::content::{Content, Untracked};
 use flashraid_sim::engine::tags::Tags;
+use flashraid_sim::verify;
 use flashraid_vocabulary::{HostOp, HostRequest};
+use flashraid_workload::SplitMix64;
 
 /// How much a test does: a proof (`FLASHRAID_PROVE`, `make prove`), or the slice of it that `make test` has time for.
 pub fn proving<T>(proof: T, slice: T) -> T {
@@ -208,6 +210,43 @@ pub fn engine_with<C: Content>(config: &Config, scheme: Box<dyn Scheme>, content
     Engine::new(scheme, Flash::new(settings), content, options(config, space_pages))
 }
 
+/// ssd1, raid0, static placement, so that a test knows each page's die.
+pub fn placed(pairs: &[(&str, &str)]) -> Config {
+    config("ssd1", "raid0", &[&[("allocation", "static")], pairs].concat())
+}
+
+/// Host page of a local page of channel 0 under `placed`.
+pub fn at(local: u64) -> u64 {
+    4 * local
+}
+
+/// An engine without contents whose first `pages` host pages are written.
+pub fn filled(config: &Config, pages: u64) -> Engine<Untracked> {
+    let mut engine = engine(config, Untracked);
+    engine.fill(pages);
+    engine
+}
+
+/// Submits a random read, write or trim on the first `space` host pages, and lets up to 300 us pass.
+pub fn submit_random(engine: &mut Engine<Tags>, random: &mut SplitMix64, space: u64) {
+    let op = [HostOp::Read, HostOp::Write, HostOp::Write, HostOp::Write, HostOp::Trim][(random.next_u64() % 5) as usize];
+    let count = if op == HostOp::Trim && random.next_u64().is_multiple_of(8) { space / 3 } else { 1 + random.next_u64() % 9 };
+    let first = random.next_u64() % (space - count);
+    engine.submit(&pages(op, first, count), true);
+    engine.advance_until(engine.now_ns() + random.next_u64() % 300_000).unwrap();
+}
+
+/// Ends a run in which GC had to work, after which every request was served and nothing is lost or wrong.
+pub fn finish_clean(engine: &mut Engine<Tags>, what: &str) {
+    engine.finish().unwrap();
+    engine.media.check().unwrap();
+    assert!(engine.media.collected.gc_runs > 0, "{what}: GC had to work");
+    assert!(engine.completed.iter().all(|completed| completed.ok), "{what}");
+    let found = verify::stored(engine);
+    assert!(found.is_clean() && found.pages_gone == 0, "{what}: {found:?}");
+    assert_eq!(engine.content.mismatches, 0, "{what}");
+}
+
 /// Tags for the device, and as many host pages as there could be.
 pub fn tags(config: &Config) -> Tags {
     Tags::new(config.device.ppn_limit(), config.device.geometry().physical_pages())
@@ -224,7 +263,6 @@ pub fn pages(op: HostOp, first: u64, count: u64) -> HostRequest {
 }
 
 /// What a scheme that wraps another one, `self.inner`, leaves to it: all but `decide`, `step` and its `GcAdvisor`.
-#[allow(unused_macros)]
 macro_rules! like_inner {
     () => {
         fn addressing(&self) -> &dyn flashraid_redundancy::Addressing {
@@ -267,5 +305,4 @@ macro_rules! like_inner {
         }
     };
 }
-#[allow(unused_imports)]
 pub(crate) use like_inner;

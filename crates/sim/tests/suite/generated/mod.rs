@@ -6,20 +6,14 @@ mod markdown;
 mod python;
 mod settings;
 
+use crate::support::committed::check_file;
 use flashraid_sim::result::{schema, schema_of};
 use flashraid_sim::text;
 use flashraid_sim::verify::Verified;
 use forms::Forms;
-use std::path::Path;
 
-/// Compares a file of the repository with what it should be, or writes it.
 fn check(name: &str, fresh: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
-    if std::env::var_os("FLASHRAID_BLESS").is_some() {
-        std::fs::write(&path, fresh).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == fresh, "{name} is stale: FLASHRAID_BLESS=1 cargo test -p flashraid-sim --test suite generated::");
+    check_file("generated::", name, fresh);
 }
 
 #[test]
@@ -35,7 +29,7 @@ fn the_json_schema_is_up_to_date() {
 #[test]
 fn the_types_of_the_result_for_python_are_up_to_date() {
     let forms = [Forms::of(schema()), Forms::of(schema_of::<Verified>())];
-    check("python/flashraid/result_types.py", &python::module(&forms));
+    check("python/flashraid/result_types.py", &python::module(&forms, &settings::named_words()));
 }
 
 #[test]

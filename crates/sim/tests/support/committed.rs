@@ -1,0 +1,55 @@
+//! Files of the repository that hold what the code says. `FLASHRAID_BLESS=1` writes them anew.
+
+use std::path::{Path, PathBuf};
+
+/// A file of the repository.
+pub fn in_repository(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
+}
+
+/// Whether files are written, not compared.
+pub fn is_blessing() -> bool {
+    std::env::var_os("FLASHRAID_BLESS").is_some()
+}
+
+/// Compares a file with what it must hold, or writes it. `tests` names the tests that write it.
+pub fn check_file(tests: &str, name: &str, fresh: &str) {
+    let path = in_repository(name);
+    if is_blessing() {
+        std::fs::write(&path, fresh).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    check(tests, name, &std::fs::read_to_string(&path).unwrap_or_default(), fresh);
+}
+
+/// The same of a part of a document.
+pub fn check_part(tests: &str, document: &str, part: &str, fresh: &str) {
+    if is_blessing() {
+        let (before, _, after) = split(document, part);
+        std::fs::write(in_repository(document), before + fresh + &after).unwrap_or_else(|error| panic!("{document}: {error}"));
+    }
+    check(tests, document, &held_part(document, part), fresh);
+}
+
+/// What a document holds between `<!-- PART -->` and `<!-- end of PART -->`.
+pub fn held_part(document: &str, part: &str) -> String {
+    split(document, part).1
+}
+
+/// A document in three: what is before the part, marker included, the part, and what follows.
+fn split(document: &str, part: &str) -> (String, String, String) {
+    let text = std::fs::read_to_string(in_repository(document)).unwrap_or_else(|error| panic!("{document}: {error}"));
+    let place = |marker: &str| text.find(marker).unwrap_or_else(|| panic!("{document} lacks {marker}"));
+    let (begin, end) = (format!("<!-- {part} -->\n"), place(&format!("<!-- end of {part} -->")));
+    let start = place(&begin) + begin.len();
+    (text[..start].into(), text[start..end].into(), text[end..].into())
+}
+
+fn check(tests: &str, name: &str, held: &str, fresh: &str) {
+    let lines = || held.lines().map(Some).chain([None]).zip(fresh.lines().map(Some).chain([None]));
+    let differing = || lines().find(|(held, fresh)| held != fresh);
+    assert!(
+        held == fresh,
+        "{name} is missing or stale, first in {:?}: FLASHRAID_BLESS=1 cargo test -p flashraid-sim --all-features --test suite {tests} writes it",
+        differing()
+    );
+}
