@@ -48,10 +48,10 @@ class RunResult(Record):
 
     window: Window | None
     """Host pages whose redundancy was not yet written, so that a failure of their unit would have lost them. Null
-    for schemes that protect their data at all times (all except `fra`). A page is exposed from the end of the last
-    program of the operation that wrote it (one operation per stripe), because the controller holds the data until
-    then. With `write_completes = data_in`, it is exposed from the acknowledgement, because from then on only the
-    page registers of the chips hold the data.
+    under a scheme that protects its data at all times. A page is exposed from the end of the last program of the
+    operation that wrote it (one operation per stripe), because the controller holds the data until then. With
+    `write_completes = data_in`, it is exposed from the acknowledgement, because from then on only the page registers
+    of the chips hold the data.
     """
 
     placement: Placed
@@ -139,9 +139,10 @@ class RunResult(Record):
     """The cached mapping table. Present with `mapping = dftl`."""
 
     guard: GuardFigures
-    """Activity of a scheme that defers parities. Present under `fpc`, `ppc`, `ca-ppc` and `fra`. Hits and misses are
-    counted when an update is decided, in request order; everything else is counted when it runs. After a warm-up
-    under load, hits and misses may therefore not add up to `parity_updates.deferred`.
+    """Activity of a scheme that defers parities. Present under such a scheme, unless it mirrors the strips whose
+    parity it defers. Hits and misses are counted when an update is decided, in request order; everything else is
+    counted when it runs. After a warm-up under load, hits and misses may therefore not add up to
+    `parity_updates.deferred`.
     """
 
     faults: list[Injected]

@@ -168,6 +168,11 @@ def texts_of(path: str, source: str) -> list[str]:
     return re.findall(r'"((?:[^"\\]|\\.)*)"', re.sub(r"(?m)^\s*//.*$|\s//\s.*$", "", source))
 
 
+def names_in(text: str) -> set[str]:
+    """Schemes that a text names."""
+    return {name for name in NAMES if re.search(rf"(?<![\w-]){name}(?![\w-])", text)}
+
+
 def foreign_names(path: str, source: str) -> set[str]:
     """Schemes and parameters of schemes that a file names and does not define."""
     defined = set(re.findall(r'\bname: "([^"]*)"', source)) if path.startswith("crates/redundancy/") else set()
@@ -175,7 +180,7 @@ def foreign_names(path: str, source: str) -> set[str]:
     for text in texts_of(path, source):
         found |= {text} & (NAMES | PARAMETERS - AMBIGUOUS)
         if not path.startswith(SCHEME_FILES):  # where a sentence may compare it with others
-            found |= {name for name in NAMES if re.search(rf"(?<![\w-]){name}(?![\w-])", text)}
+            found |= names_in(text)
             found |= {name for name in PARAMETERS if re.search(rf"(?<!\w){name} ?= ?(?!=)", text)}
     return found - defined - {name for example, name in EXAMPLES if example == path}
 
@@ -191,6 +196,43 @@ def test_only_its_own_file_names_a_scheme_or_its_parameters():
     assert not {path: names for path, names in named.items() if names}
     assert len(NAMES) > 10
     assert len(paths) > 200
+
+
+def generic_prose(path: str, text: str) -> str:
+    """What a generated document says whatever the scheme: without examples and what comes from entries of schemes."""
+    if path.endswith(".py"):
+        return re.sub(r'(?s)"""Of [^:]*: .*?"""', "", text)
+    of_entries = "|".join(["`name` \\|  \\| required", *(rf"`\w+` \| `{name}`" for name in NAMES)])
+    return re.sub(rf"(?ms)^```.*?^```$|^\| (?:{of_entries}) \|[^\n]*", "", text)
+
+
+# Documentation comments of product code end up here.
+DOCUMENTS = ["docs/result.md", "docs/configuration.md", "python/flashraid/setting_types.py"]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS)
+def test_generated_documents_describe_schemes_by_capability(path):
+    text = (ROOT / path).read_text()
+    prose = generic_prose(path, text)
+    assert not names_in(prose)
+    assert len(prose) > len(text) / 2
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("a.md", "| `window` | object | Null but under `fra`. |\n- `auto`: all planes for raid0.\n", {"fra", "raid0"}),
+        ("a.md", '```toml\nname = "raid5"\n```\nAs in raid4.\n```\nfra\n```\n', {"raid4"}),
+        (
+            "a.md",
+            "| `name` |  | required | `raid0`, `raid1` | Name. |\n| `alpha` | `ca-ppc` | `0` | any | As in ppc. |\n",
+            set(),
+        ),
+        ("a.py", '"""Of raid5, fra: Better\n    than raid0.\n    """\n\n    """All planes for raid1."""\n', {"raid1"}),
+    ],
+)
+def test_a_name_in_prose_is_noticed(path, text, expected):
+    assert names_in(generic_prose(path, text)) == expected
 
 
 @pytest.mark.parametrize(

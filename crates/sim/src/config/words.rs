@@ -15,9 +15,9 @@ word! {
 word! {
     /// Which planes one FTL instance owns.
     Ftl {
-        /// Chosen by scheme and allocation. With `allocation = dynamic`, the largest set of planes whose loss the scheme survives: all planes for
-        /// raid0, a mirror group for raid1, a member for parity. With other allocations, a member; for a scheme that places pages in mirror
-        /// groups (sirf1), a mirror group unless allocation is static.
+        /// Chosen by scheme and allocation. With `allocation = dynamic`, the largest set of planes whose loss the scheme survives: a mirror group
+        /// with mirroring alone, a member with parity; all planes without redundancy. With other allocations, a member; for a scheme that places
+        /// pages in mirror groups, a mirror group unless allocation is static.
         Auto = "auto",
         /// The planes of one member.
         Member = "member",

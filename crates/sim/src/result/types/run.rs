@@ -37,8 +37,8 @@ pub struct RunResult {
     pub protects: &'static str,
     /// The failure that this device survives in its initial, healthy state.
     pub survives: Survival,
-    /// Host pages whose redundancy was not yet written, so that a failure of their unit would have lost them. Null for schemes that protect
-    /// their data at all times (all except `fra`). A page is exposed from the end of the last program of the operation that wrote it (one
+    /// Host pages whose redundancy was not yet written, so that a failure of their unit would have lost them. Null under a scheme that protects
+    /// its data at all times. A page is exposed from the end of the last program of the operation that wrote it (one
     /// operation per stripe), because the controller holds the data until then. With `write_completes = data_in`, it is exposed from the
     /// acknowledgement, because from then on only the page registers of the chips hold the data.
     pub window: Option<Window>,
@@ -105,9 +105,9 @@ pub struct RunResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "MappingFigures")]
     pub mapping: Option<MappingFigures>,
-    /// Activity of a scheme that defers parities. Present under `fpc`, `ppc`, `ca-ppc` and `fra`. Hits and misses are counted when an
-    /// update is decided, in request order; everything else is counted when it runs. After a warm-up under load, hits and misses may
-    /// therefore not add up to `parity_updates.deferred`.
+    /// Activity of a scheme that defers parities. Present under such a scheme, unless it mirrors the strips whose parity it defers. Hits and
+    /// misses are counted when an update is decided, in request order; everything else is counted when it runs. After a warm-up under load,
+    /// hits and misses may therefore not add up to `parity_updates.deferred`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "GuardFigures")]
     pub guard: Option<GuardFigures>,
