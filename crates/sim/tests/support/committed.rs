@@ -45,11 +45,14 @@ fn split(document: &str, part: &str) -> (String, String, String) {
 }
 
 fn check(tests: &str, name: &str, held: &str, fresh: &str) {
-    let lines = || held.lines().map(Some).chain([None]).zip(fresh.lines().map(Some).chain([None]));
-    let differing = || lines().find(|(held, fresh)| held != fresh);
-    assert!(
-        held == fresh,
-        "{name} is missing or stale, first in {:?}: FLASHRAID_BLESS=1 cargo test -p flashraid-sim --all-features --test suite {tests} writes it",
-        differing()
+    if held == fresh {
+        return;
+    }
+    let lines = |text: &str| text.split('\n').chain(["(end)"]).map(String::from).collect::<Vec<_>>();
+    let (held, fresh) = (lines(held), lines(fresh));
+    let (held, fresh) = held.iter().zip(&fresh).find(|(held, fresh)| held != fresh).expect("a difference");
+    panic!(
+        "{name} is missing or stale: FLASHRAID_BLESS=1 cargo test -p flashraid-sim --all-features --test suite {tests} writes it\n\
+         it has: {held}\nshould: {fresh}"
     );
 }
