@@ -112,8 +112,8 @@ impl Debug for Grouping {
 
 /// A redundancy scheme. Deterministic, and free of clocks, queues and random sources of its own.
 ///
-/// `GcAdvisor` is GC's side of it: schemes that never keep a base answer `SemivalidAction::Free`.
-pub trait Scheme: GcAdvisor + Send {
+/// `GcAdvisor` is GC's side of it: schemes that never keep a base implement it without any method.
+pub trait Scheme: GcAdvisor + CloneScheme + Send {
     /// Where its pages lie. The methods of the same names as this one's are for whoever has a scheme at hand.
     fn addressing(&self) -> &dyn Addressing;
 
@@ -160,12 +160,6 @@ pub trait Scheme: GcAdvisor + Send {
     /// See `Addressing`.
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {
         self.addressing().redundancy_of(lpn, pages);
-    }
-
-    /// Into how many groups of equally many neighbouring members the scheme divides the device, if its layout names a page's group
-    /// and leaves it to the FTL where in the group the page goes. `None` if the layout names the member.
-    fn mirror_groups(&self) -> Option<u32> {
-        None
     }
 
     /// The tables that the controller keeps in memory to find pages, by name, with their bytes. `mapped_pages` is the number of logical
@@ -300,13 +294,10 @@ pub trait Scheme: GcAdvisor + Send {
     fn guard(&self) -> Option<GuardCounts> {
         None
     }
-
-    /// A copy for forks of a simulation.
-    fn boxed_clone(&self) -> Box<dyn Scheme>;
 }
 
 /// Background work: rebuild, migration, idle commits, wear leveling. The engine asks for operations after each event.
-pub trait Job: Send {
+pub trait Job: CloneJob + Send {
     /// The next operation, or `None` if there is nothing to start now. Asked again after every event; cheap when there is nothing.
     fn next(&mut self, scheme: &dyn Scheme, view: &dyn View) -> Option<Operation>;
 
@@ -315,19 +306,40 @@ pub trait Job: Send {
 
     /// The operation has ended, with so many programs; none if it failed. Follows each one that `next` has given, before the lock goes on.
     fn ended(&mut self, _operation: &Operation, _programs: u32) {}
+}
 
-    /// A copy for forks of a simulation.
-    fn boxed_clone(&self) -> Box<dyn Job>;
+/// The copy of a scheme for forks of a simulation: every scheme that is `Clone` has it.
+pub trait CloneScheme {
+    /// A copy of the same type.
+    fn boxed_clone(&self) -> Box<dyn Scheme>;
+}
+
+impl<S: Scheme + Clone + 'static> CloneScheme for S {
+    fn boxed_clone(&self) -> Box<dyn Scheme> {
+        Box::new(self.clone())
+    }
 }
 
 impl Clone for Box<dyn Scheme> {
     fn clone(&self) -> Self {
-        self.boxed_clone()
+        (**self).boxed_clone()
+    }
+}
+
+/// The same for jobs.
+pub trait CloneJob {
+    /// A copy of the same type.
+    fn boxed_clone(&self) -> Box<dyn Job>;
+}
+
+impl<J: Job + Clone + 'static> CloneJob for J {
+    fn boxed_clone(&self) -> Box<dyn Job> {
+        Box::new(self.clone())
     }
 }
 
 impl Clone for Box<dyn Job> {
     fn clone(&self) -> Self {
-        self.boxed_clone()
+        (**self).boxed_clone()
     }
 }

@@ -13,8 +13,8 @@ pub mod stripe_map;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use contract::{Addressing, Damage, Grouping, Job, Lost, Scheme};
+pub use contract::{Addressing, CloneJob, CloneScheme, Damage, Grouping, Job, Lost, Scheme};
 pub use counts::{Commits, GuardCounts, ParityUpdates};
 pub use operation::{CommitCause, Decisions, Extent, Failure, Group, IdleWork, Lock, Method, Operation, OperationKind, Outcomes, Step};
-pub use registry::{Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Values, WriteBuffer};
+pub use registry::{Bases, Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Values, WriteBuffer};
 pub use schemes::{SCHEMES, find};

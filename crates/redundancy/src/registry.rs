@@ -2,6 +2,7 @@
 //! test matrices derive everything from it; `schemes::SCHEMES` is the list.
 
 use crate::Scheme;
+use flashraid_vocabulary::SemivalidAction;
 use std::fmt;
 
 /// What a scheme survives one failure of.
@@ -28,6 +29,15 @@ impl Protects {
             Protects::Chip => "chip",
             Protects::Channel => "channel",
             Protects::Member => "member",
+        }
+    }
+
+    /// What a device survives the loss of, in words: with a member for each channel, as devices have unless each chip is a member.
+    pub fn survives(self) -> &'static str {
+        match self {
+            Protects::None => "nothing",
+            Protects::Chip => "any one chip",
+            Protects::Channel | Protects::Member => "any one channel",
         }
     }
 }
@@ -146,12 +156,25 @@ pub struct Parameter {
     pub values: Values,
     /// What it needs to have effect in any run: in words, and whether it is so. `None`: it has, whatever else is chosen.
     pub needs: Option<(&'static str, Condition)>,
-    /// Whether it says what becomes of pages that GC meets: without any it has no effect.
-    pub only_in_gc: bool,
     /// Which values torture draws: those that lead to different states of a small device.
     pub draws: Draws,
     /// One sentence.
     pub about: &'static str,
+}
+
+impl Parameter {
+    /// What parameters have in common unless they state otherwise: without unit, with effect in any run, and torture draws each word. A parameter states
+    /// its name, its values and its sentence.
+    pub const PLAIN: Self = Self { name: "", unit: "", values: Values::Words(&[]), needs: None, draws: Draws::Words, about: "" };
+
+    /// The values that torture draws on pages of `page_bytes` bytes, each as likely.
+    pub fn drawn(&self, page_bytes: u32) -> Vec<String> {
+        match (self.draws, self.values) {
+            (Draws::Words, Values::Words(words)) | (Draws::OneOf(words), _) => words.iter().map(|word| word.to_string()).collect(),
+            (Draws::Words, _) => unreachable!("{} has no words", self.name),
+            (Draws::Pages(counts), _) => counts.iter().map(|pages| (pages * u64::from(page_bytes)).to_string()).collect(),
+        }
+    }
 }
 
 /// One word of a parameter, where more than the scheme itself depends on it.
@@ -161,6 +184,15 @@ pub struct Choice {
     pub parameter: &'static Parameter,
     /// The word.
     pub word: &'static str,
+}
+
+/// What GC does about superseded versions that the parity on flash still covers (bases).
+#[derive(Clone, Copy, Debug)]
+pub enum Bases {
+    /// Always this.
+    Always(SemivalidAction),
+    /// With this choice it moves them, with any other it has their stripes committed first.
+    MovedWith(Choice),
 }
 
 /// A condition on what a scheme is built on.
@@ -246,10 +278,18 @@ pub struct Members {
 impl Members {
     /// Most members that a device may have: strips and members are sets of 64 bits.
     pub const MOST: u16 = 64;
+    /// Most members of a scheme that has two page operations for each strip in one wave, which holds 64 of them.
+    pub const MOST_WITH_PAIRS: u16 = Self::MOST / 2;
 
     /// Any number from `least` on.
     pub const fn from(least: u16) -> Self {
         Self { least, most: Self::MOST, multiple_of: 1 }
+    }
+
+    /// The numbers of members on which the scheme works with this many mirror groups (1 if it has none), the fewest first.
+    pub fn legal(self, groups: u16) -> impl Iterator<Item = u16> {
+        let Self { least, most, multiple_of } = self;
+        (least..=most).filter(move |members| members.is_multiple_of(multiple_of) && members.is_multiple_of(groups))
     }
 }
 
@@ -284,17 +324,15 @@ pub struct Entry {
     pub members: Members,
     /// Chips of each channel that it uses as mirror chips.
     pub mirror_chips: u32,
-    /// The parameter that says into how many mirror groups it divides the members, if the FTL places each page freely in its group
-    /// (`Scheme::mirror_groups`). The number of members must be a multiple of it.
+    /// The parameter that says into how many groups of equally many neighbouring members it divides the device, if its layout names the group of each
+    /// copy and leaves it to the FTL where in the group the copy goes. The number of members must be a multiple of it.
     pub mirror_groups: Option<&'static Parameter>,
     /// What it has a write buffer in NVRAM for.
     pub write_buffer: WriteBuffer,
     /// The parameter that says how many bytes of NVRAM it has for deferred parities, if it defers parities in NVRAM.
     pub parity_cache: Option<&'static Parameter>,
-    /// Whether flash keeps superseded versions (bases) that the parity on flash still covers.
-    pub keeps_bases: bool,
-    /// With which choice GC moves these bases, if that can be chosen; with any other it has their stripes committed first.
-    pub moves_bases: Option<Choice>,
+    /// What GC does about superseded versions that the parity on flash still covers (bases), if flash keeps any.
+    pub bases: Option<Bases>,
     /// With which choice it acknowledges a write before each of its copies is programmed, if that can be chosen.
     pub completes_early: Option<Choice>,
     /// Its parameters.
@@ -304,6 +342,25 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// What a scheme has unless its entry states otherwise: none of the capabilities that only some schemes have.
+    pub const PLAIN: Self = Self {
+        name: "",
+        title: "",
+        about: "",
+        protects: Protects::None,
+        has_window: false,
+        redundancy: Redundancy::None,
+        members: Members::from(1),
+        mirror_chips: 0,
+        mirror_groups: None,
+        write_buffer: WriteBuffer::Unused,
+        parity_cache: None,
+        bases: None,
+        completes_early: None,
+        parameters: &[],
+        construct: |_| unreachable!("the entry does not say how the scheme is built"),
+    };
+
     /// Builds the scheme, or says why this configuration makes no sense.
     pub fn build(&self, build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
         self.check_members(build)?;
@@ -325,6 +382,25 @@ impl Entry {
     /// The parameter called `name`.
     pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// Into how many mirror groups the members are divided, if the FTL places each page freely in its group.
+    pub fn groups(&self, build: &Build) -> Result<Option<u32>, ParameterError> {
+        self.mirror_groups.map(|parameter| build.whole(parameter)).transpose()
+    }
+
+    /// What GC does about bases, if there are any. `makes` says whether the user makes a choice.
+    pub fn action_on_bases(&self, makes: impl FnOnce(Choice) -> bool) -> Option<SemivalidAction> {
+        Some(match self.bases? {
+            Bases::Always(action) => action,
+            Bases::MovedWith(choice) if makes(choice) => SemivalidAction::Move,
+            Bases::MovedWith(_) => SemivalidAction::CommitFirst,
+        })
+    }
+
+    /// Whether the parameter says what GC does about bases.
+    pub fn is_of_bases(&self, parameter: &Parameter) -> bool {
+        matches!(self.bases, Some(Bases::MovedWith(choice)) if choice.parameter.name == parameter.name)
     }
 
     fn check_members(&self, build: &Build) -> Result<(), ParameterError> {
@@ -356,6 +432,7 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schemes::raid0;
 
     #[test]
     fn decimal_numbers_are_exact_thousandths() {
@@ -372,21 +449,11 @@ mod tests {
 
     #[test]
     fn values_are_read_within_their_bounds() {
-        let parameter = |name, values| Parameter { name, unit: "", values, needs: None, only_in_gc: false, draws: Draws::Words, about: "" };
+        let parameter = |name, values| Parameter { name, values, ..Parameter::PLAIN };
         let words = parameter("w", Values::Words(&["a", "b"]));
         let number = parameter("n", Values::Whole { least: 1, most: 64, default: 2 });
         let limit = parameter("l", Values::Decimal { least: 0, most: 1_000_000, default: 1100 });
-        let build = |given: &[(&str, &str)]| Build {
-            members: 1,
-            pages_per_member: 1,
-            data_chips: 1,
-            mirror_chips: 0,
-            pages_per_chip: 1,
-            pages_held: 1,
-            copies_held: 0,
-            page_bytes: 512,
-            parameters: given.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect(),
-        };
+        let build = |given: &[(&str, &str)]| build_on(1, given);
         let defaults = build(&[]);
         assert_eq!((defaults.choice(&words), defaults.whole(&number), defaults.thousandths(&limit)), (Ok("a"), Ok(2), Ok(1100)));
         let given = build(&[("l", "1000"), ("n", "64"), ("w", "b")]);
@@ -397,5 +464,56 @@ mod tests {
         assert_eq!(refused.whole(&number).map_err(text), Err("n = 0: allowed is a whole number from 1 to 64".into()));
         let bounds = "l = 1000.001: allowed is a number from 0 to 1000 with at most 3 decimal places";
         assert_eq!(refused.thousandths(&limit).map_err(text), Err(bounds.into()));
+    }
+
+    fn build_on(members: u16, given: &[(&str, &str)]) -> Build {
+        let parameters = given.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
+        Build {
+            members,
+            pages_per_member: 4,
+            data_chips: 1,
+            mirror_chips: 0,
+            pages_per_chip: 4,
+            pages_held: 4,
+            copies_held: 0,
+            page_bytes: 512,
+            parameters,
+        }
+    }
+
+    /// Whatever its bounds are: an entry is built on the numbers of members that it states, and refuses all others.
+    #[test]
+    fn legal_numbers_of_members_are_those_that_are_not_refused() {
+        let of = |least, most, multiple_of| Members { least, most, multiple_of };
+        assert_eq!(of(4, 9, 3).legal(1).collect::<Vec<_>>(), [6, 9]);
+        assert_eq!(of(5, 20, 2).legal(3).collect::<Vec<_>>(), [6, 12, 18]);
+        let groups = Parameter { name: "groups", values: Values::Whole { least: 1, most: 64, default: 1 }, ..Parameter::PLAIN };
+        let groups: &'static Parameter = Box::leak(Box::new(groups));
+        for members in [Members::from(1), of(3, 7, 1), of(4, 9, 3), of(5, 64, 2), of(2, 2, 2)] {
+            for number in [1u16, 2, 3, 4] {
+                let entry =
+                    Entry { name: "limited", members, mirror_groups: Some(groups), construct: raid0::ENTRY.construct, ..Entry::PLAIN };
+                let is_built = |count: &u16| entry.build(&build_on(*count, &[("groups", &number.to_string())])).is_ok();
+                let built: Vec<u16> = (0..=Members::MOST + 1).filter(is_built).collect();
+                assert_eq!(members.legal(number).collect::<Vec<_>>(), built, "{members:?} in {number} groups");
+            }
+        }
+    }
+
+    #[test]
+    fn bases_are_moved_committed_or_freed() {
+        let parameter: &'static Parameter =
+            Box::leak(Box::new(Parameter { name: "gc", values: Values::Words(&["commit", "move"]), ..Parameter::PLAIN }));
+        let with = |bases| Entry { bases, ..Entry::PLAIN };
+        let actions = |entry: &Entry| [false, true].map(|made| entry.action_on_bases(|choice| made && choice.word == "move"));
+        let chosen = with(Some(Bases::MovedWith(Choice { parameter, word: "move" })));
+        assert_eq!(actions(&chosen), [Some(SemivalidAction::CommitFirst), Some(SemivalidAction::Move)]);
+        assert!(chosen.is_of_bases(parameter) && !chosen.is_of_bases(&Parameter { name: "other", ..*parameter }));
+        for action in [SemivalidAction::Move, SemivalidAction::CommitFirst, SemivalidAction::Free] {
+            let always = with(Some(Bases::Always(action)));
+            assert_eq!(actions(&always), [Some(action); 2], "nothing can be chosen");
+            assert!(!always.is_of_bases(parameter));
+        }
+        assert_eq!(actions(&with(None)), [None; 2]);
     }
 }

@@ -117,7 +117,7 @@ pub struct SchemeDetail {
     /// What it survives one failure of: none, chip, channel or member.
     pub protects: &'static str,
     /// What that comes to on a device, in words: which chips and channels may die.
-    pub survives: &'static str,
+    pub survives: String,
     /// When it does not survive it, if there are such times.
     pub window: Option<String>,
     /// What it asks of the number of members.
@@ -240,7 +240,7 @@ fn scheme_detail(entry: &Entry) -> SchemeDetail {
         title: entry.title,
         about: entry.about,
         protects: entry.protects.name(),
-        survives: survives(entry),
+        survives: survives(entry, "; with member = chip any one chip"),
         window: entry.has_window.then(|| {
             format!(
                 "until their parity is committed, written pages are lost if their {} fails; results give the number of exposed pages and the \
@@ -259,14 +259,10 @@ fn nvram(entry: &Entry) -> Vec<&'static str> {
     buffer.into_iter().chain(entry.parity_cache.map(|_| "parity cache")).collect()
 }
 
-/// The unit of which one may die, on devices of either kind of member.
-fn survives(entry: &Entry) -> &'static str {
-    match entry.protects {
-        Protects::None => "nothing",
-        Protects::Chip => "any one chip",
-        Protects::Channel => "any one channel",
-        Protects::Member => "any one channel; with member = chip any one chip",
-    }
+/// The unit of which one may die; `of_chips` adds which one it is on devices whose chips are the members, where that makes a difference.
+fn survives(entry: &Entry, of_chips: &str) -> String {
+    let of_chips = if entry.protects == Protects::Member { of_chips } else { "" };
+    format!("{}{of_chips}", entry.protects.survives())
 }
 
 /// The table of schemes in README.md.
@@ -274,12 +270,7 @@ pub fn schemes_markdown() -> String {
     let mut text =
         String::from("| scheme | idea and overhead | survives the loss of | members | NVRAM |\n| --- | --- | --- | --- | --- |\n");
     for entry in SCHEMES {
-        let survives = match entry.protects {
-            Protects::None => "nothing",
-            Protects::Chip => "any one chip",
-            Protects::Channel => "any one channel",
-            Protects::Member => "any one channel (*)",
-        };
+        let survives = survives(entry, " (*)");
         let but = if entry.has_window { ", except for pages whose redundancy is still to be made (`window`)" } else { "" };
         let (members, nvram) = (entry.members_text(), nvram(entry).join(", "));
         let _ = writeln!(text, "| `{}` | {}: {} | {survives}{but} | {members} | {nvram} |", entry.name, entry.title, entry.about);

@@ -54,8 +54,10 @@ pub enum SemivalidAction {
 
 /// Whom GC asks before it erases a semivalid page.
 pub trait GcAdvisor {
-    /// Called for each semivalid page of a victim, when GC reaches it. Must not change anything.
-    fn rule(&self, address: MemberPage) -> SemivalidAction;
+    /// Called for each semivalid page of a victim, when GC reaches it. Must not change anything. Without this method nobody needs any.
+    fn rule(&self, _address: MemberPage) -> SemivalidAction {
+        SemivalidAction::Free
+    }
 }
 
 /// Who watches what the flash does to contents by itself: verification. Methods are called in simulated-time order.

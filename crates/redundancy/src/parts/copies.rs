@@ -16,8 +16,7 @@ use crate::{
     Addressing, Build, Damage, Decisions, Extent, Failure, Lost, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step,
 };
 use flashraid_vocabulary::{
-    Cause, Change, GcAdvisor, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, SemivalidAction, Sources, StripeId, Version,
-    View, Wave,
+    Cause, Change, GcAdvisor, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave,
 };
 
 /// What schemes that keep copies differ in.
@@ -36,11 +35,6 @@ pub trait Steering: Clone + Send + 'static {
     /// The unit of which it survives one failure, if there are several copies.
     fn protects(&self) -> Protects {
         Protects::Member
-    }
-
-    /// Whether the layout names the group alone, and the FTL is free in it (`Scheme::mirror_groups`).
-    fn is_free_in_group(&self) -> bool {
-        false
     }
 }
 
@@ -286,11 +280,7 @@ fn with_room(members: u64, page: LocalPage, view: &dyn View) -> u64 {
     bits::of(Bits(members).filter(|member| view.can_allocate(MemberPage { member: MemberId(*member as u16), page })))
 }
 
-impl<S: Steering> GcAdvisor for Copies<S> {
-    fn rule(&self, _address: MemberPage) -> SemivalidAction {
-        SemivalidAction::Free
-    }
-}
+impl<S: Steering> GcAdvisor for Copies<S> {}
 
 impl<S: Steering> Addressing for Copies<S> {
     fn user_pages(&self) -> u64 {
@@ -345,10 +335,6 @@ impl<S: Steering> Addressing for Copies<S> {
 impl<S: Steering> Scheme for Copies<S> {
     fn addressing(&self) -> &dyn Addressing {
         self
-    }
-
-    fn mirror_groups(&self) -> Option<u32> {
-        self.steering.is_free_in_group().then_some(self.layout.groups)
     }
 
     fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
@@ -413,9 +399,5 @@ impl<S: Steering> Scheme for Copies<S> {
 
     fn parity_updates(&self) -> ParityUpdates {
         ParityUpdates::default()
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Scheme> {
-        Box::new(self.clone())
     }
 }

@@ -1,6 +1,6 @@
 //! How a partial-stripe write gets the parity: by read-modify-write or by reconstruct write (SPEC 0.6).
 
-use crate::{Build, Draws, Method, Parameter, ParameterError, Values};
+use crate::{Build, Method, Parameter, ParameterError, Values};
 
 /// Rule that chooses between RMW and RCW.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,15 +17,12 @@ impl UpdateRule {
     /// The parameter that sets it.
     pub const PARAMETER: Parameter = Parameter {
         name: "update",
-        unit: "",
         values: Values::Words(&["fewest", "rmw", "rcw"]),
-        needs: None,
-        only_in_gc: false,
-        draws: Draws::Words,
         about: "How a partial-stripe write computes the parity: fewest chooses the method with fewer pre-reads (rcw on a tie), rmw always uses \
                 read-modify-write, rcw always uses reconstruct write. The choice counts strips only, as if all strips had been written before \
                 and whole pages changed: a strip that was never written needs no read but counts, and the update read of a partly \
                 written page does not count.",
+        ..Parameter::PLAIN
     };
 
     /// The rule that the user asked for.

@@ -276,8 +276,4 @@ impl Job for Rebuild {
         // Also one that changed nothing: what it found may not have been what it had asked space for.
         self.again = true;
     }
-
-    fn boxed_clone(&self) -> Box<dyn Job> {
-        Box::new(self.clone())
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{Addressing, Decisions, Extent, Lost, OperationKind, ParityUpdates, Protects, SCHEMES, find};
-use flashraid_vocabulary::{Cause, GcAdvisor, LocalPage, Lpn, MemberPage, PageOperation, SemivalidAction, Sources, Version};
+use flashraid_vocabulary::{Cause, GcAdvisor, LocalPage, Lpn, MemberPage, PageOperation, Sources, Version};
 use std::collections::BTreeSet;
 
 /// Damage by stripe. Everything goes to member 0, but what goes to member 1.
@@ -24,11 +24,7 @@ impl Damaged {
     }
 }
 
-impl GcAdvisor for Damaged {
-    fn rule(&self, _: MemberPage) -> SemivalidAction {
-        SemivalidAction::Free
-    }
-}
+impl GcAdvisor for Damaged {}
 
 impl Addressing for Damaged {
     fn user_pages(&self) -> u64 {
@@ -93,9 +89,6 @@ impl Scheme for Damaged {
     }
     fn parity_updates(&self) -> ParityUpdates {
         ParityUpdates::default()
-    }
-    fn boxed_clone(&self) -> Box<dyn Scheme> {
-        Box::new(self.clone())
     }
 }
 

@@ -22,23 +22,18 @@ pub const ENTRY: Entry = Entry {
 
 const ALPHA: Parameter = Parameter {
     name: "alpha",
-    unit: "",
     values: Values::Decimal { least: 0, most: Replacement::LRU.alpha, default: 0 },
-    needs: None,
-    only_in_gc: false,
     draws: Draws::OneOf(&["0", "0", "0.5", "1"]),
     about: "Weight of recency against commit cost when the parity cache chooses a victim: 0 is commit cost only, 1 is LRU (as in ppc).",
+    ..Parameter::PLAIN
 };
 
 const SPARES_RECENT: Parameter = Parameter {
     name: "spares_recent",
-    unit: "",
     values: Values::Words(&["half", "none"]),
-    needs: None,
-    only_in_gc: false,
-    draws: Draws::Words,
     about: "Which entries of the parity cache are never evicted, as their updates may be in flight: the most recently updated half, \
             or none.",
+    ..Parameter::PLAIN
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {

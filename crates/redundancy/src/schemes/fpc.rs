@@ -8,13 +8,13 @@
 //! Departures: those of PPC (`ppc.rs`). The old parity is read from flash even if NVRAM holds it, as in the paper, unless
 //! `fpc_cached_parity_free` is set.
 
-use crate::parts::deferred::{DeferredParity, MOST_MEMBERS, Next, PARITY_CACHE_BYTES, Rule};
+use crate::parts::deferred::{DeferredParity, Next, PARITY_CACHE_BYTES, Rule};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::stripe::{Stripe, Sum};
 use crate::parts::update::UpdateRule;
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Row, StripeMap};
-use crate::{Build, Draws, Entry, Members, Method, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer};
+use crate::{Build, Entry, Members, Method, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer};
 use flashraid_vocabulary::SemivalidAction;
 
 /// FPC.
@@ -23,28 +23,21 @@ pub const ENTRY: Entry = Entry {
     title: "FPC (full parity cache)",
     about: "RAID-5 with deferred parity: NVRAM holds the whole parity until it is committed. Overhead: one member's capacity, NVRAM, and pre-reads for small writes.",
     protects: Protects::Member,
-    has_window: false,
     redundancy: Redundancy::Parity,
-    members: Members { most: MOST_MEMBERS, ..Members::from(3) },
-    mirror_chips: 0,
-    mirror_groups: None,
+    members: Members { most: Members::MOST_WITH_PAIRS, ..Members::from(3) },
     write_buffer: WriteBuffer::Usual,
     parity_cache: Some(&PARITY_CACHE_BYTES),
-    keeps_bases: false,
-    moves_bases: None,
-    completes_early: None,
     parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, UpdateRule::PARAMETER, CACHED_PARITY_FREE],
     construct: build,
+    ..Entry::PLAIN
 };
 
 const CACHED_PARITY_FREE: Parameter = Parameter {
     name: "fpc_cached_parity_free",
-    unit: "",
     values: Values::Words(&["no", "yes"]),
     needs: Some(("update = fewest or rmw", |build| build.choice(&UpdateRule::PARAMETER) != Ok("rcw"))),
-    only_in_gc: false,
-    draws: Draws::Words,
     about: "Whether a read-modify-write skips the read of the old parity if the parity cache holds it. With no, it reads the parity from flash, as in the paper.",
+    ..Parameter::PLAIN
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {

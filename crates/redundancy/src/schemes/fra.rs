@@ -16,8 +16,8 @@ use crate::parts::stripe::{Guard, Stripe};
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Role, Row, StripeMap};
 use crate::{
-    Addressing, Build, CommitCause, Damage, Decisions, Entry, Extent, Failure, Group, GuardCounts, IdleWork, Lost, Members, Method,
-    Operation, OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step, WriteBuffer,
+    Addressing, Bases, Build, CommitCause, Damage, Decisions, Entry, Extent, Failure, Group, GuardCounts, IdleWork, Lost, Members, Method,
+    Operation, OperationKind, Outcomes, ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step,
 };
 use flashraid_vocabulary::{Change, GcAdvisor, HostOp, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave, memory, prefetch};
 use std::collections::VecDeque;
@@ -32,15 +32,10 @@ pub const ENTRY: Entry = Entry {
     has_window: true,
     redundancy: Redundancy::Parity,
     members: Members::from(3),
-    mirror_chips: 0,
-    mirror_groups: None,
-    write_buffer: WriteBuffer::Unused,
-    parity_cache: None,
-    keeps_bases: true,
-    moves_bases: None,
-    completes_early: None,
+    bases: Some(Bases::Always(SemivalidAction::Free)),
     parameters: &[Layout::PARAMETER],
     construct: build,
+    ..Entry::PLAIN
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
@@ -363,9 +358,5 @@ impl<M: StripeMap> Scheme for Fra<M> {
 
     fn guard(&self) -> Option<GuardCounts> {
         Some(self.counts)
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Scheme> {
-        Box::new(self.clone())
     }
 }

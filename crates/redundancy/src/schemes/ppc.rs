@@ -22,12 +22,12 @@
 //! - The commit cost of CA-PPC counts strips that were never written, although a commit does not read them.
 //! - A commit that cannot allocate a page for its parity, as the chip is dead and not replaced, drops the entry only if the stripe has lost nothing else.
 
-use crate::parts::deferred::{DeferredParity, MOST_MEMBERS, Next, PARITY_CACHE_BYTES, Rule, entries};
+use crate::parts::deferred::{DeferredParity, Next, PARITY_CACHE_BYTES, Rule, entries};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::stripe::{Stripe, Sum};
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Row, StripeMap};
-use crate::{Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer};
+use crate::{Bases, Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer};
 use flashraid_vocabulary::SemivalidAction;
 
 /// PPC.
@@ -37,51 +37,39 @@ pub const ENTRY: Entry = Entry {
     about: "RAID-5 with deferred parity: NVRAM holds the XOR of the changed strips (the partial parity), and flash keeps their old versions. \
             Overhead: one member's capacity, NVRAM, and flash for the old versions.",
     protects: Protects::Member,
-    has_window: false,
     redundancy: Redundancy::Parity,
-    members: Members { most: MOST_MEMBERS, ..Members::from(3) },
-    mirror_chips: 0,
-    mirror_groups: None,
+    members: Members { most: Members::MOST_WITH_PAIRS, ..Members::from(3) },
     write_buffer: WriteBuffer::Usual,
     parity_cache: Some(&PARITY_CACHE_BYTES),
-    keeps_bases: true,
-    moves_bases: Some(Choice { parameter: &GC_SEMIVALID, word: MOVE }),
-    completes_early: None,
+    bases: Some(Bases::MovedWith(Choice { parameter: &GC_SEMIVALID, word: MOVE })),
     parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
     construct: |build| over(Formula::on_device(build)?, build, Replacement::LRU),
+    ..Entry::PLAIN
 };
 
 pub(super) const PPC_UPDATE: Parameter = Parameter {
     name: "ppc_update",
-    unit: "",
     values: Values::Words(&["paper", "min"]),
-    needs: None,
-    only_in_gc: false,
-    draws: Draws::Words,
     about: "Which pages an update reads: paper reads the old versions of the changing strips that the partial parity covers; min reads the covered \
             strips that do not change if these are fewer.",
+    ..Parameter::PLAIN
 };
 
 pub(super) const EARLY_RELEASE: Parameter = Parameter {
     name: "early_release",
-    unit: "",
     values: Values::Words(&["no", "yes"]),
-    needs: None,
-    only_in_gc: false,
-    draws: Draws::Words,
     about: "Whether old versions become garbage as soon as the partial parity covers all strips; with no, they become garbage at the commit.",
+    ..Parameter::PLAIN
 };
 
 const MOVE: &str = "move";
 
 pub(super) const GC_SEMIVALID: Parameter = Parameter {
     name: "gc_semivalid",
-    unit: "",
     values: Values::Words(&["commit", MOVE]),
-    needs: None,
-    only_in_gc: true,
     draws: Draws::OneOf(&["commit", "commit", MOVE]),
     about: "How GC handles semivalid pages of its victim block: it commits their stripes, or moves the pages like valid ones.",
+    ..Parameter::PLAIN
 };
 
 /// PPC over the stripes of `map`. `replacement` is the rule that chooses victims of the cache.

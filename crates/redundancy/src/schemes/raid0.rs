@@ -8,7 +8,7 @@
 //! Departures: none.
 
 use crate::parts::copies::{Copies, LeastBusy};
-use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme, WriteBuffer};
+use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme};
 
 /// RAID-0.
 pub const ENTRY: Entry = Entry {
@@ -16,18 +16,10 @@ pub const ENTRY: Entry = Entry {
     title: "RAID-0 (striping)",
     about: "Pages striped over the members in turn. No overhead, and no protection.",
     protects: Protects::None,
-    has_window: false,
     redundancy: Redundancy::None,
     members: Members::from(1),
-    mirror_chips: 0,
-    mirror_groups: None,
-    write_buffer: WriteBuffer::Unused,
-    parity_cache: None,
-    keeps_bases: false,
-    moves_bases: None,
-    completes_early: None,
-    parameters: &[],
     construct: build,
+    ..Entry::PLAIN
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {

@@ -10,7 +10,7 @@
 //! operations in service and queued at each copy's die; equally busy copies take turns.
 
 use crate::parts::copies::{Copies, LeastBusy};
-use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme, WriteBuffer};
+use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme};
 
 /// RAID-1.
 pub const ENTRY: Entry = Entry {
@@ -18,18 +18,10 @@ pub const ENTRY: Entry = Entry {
     title: "RAID-1 (mirrored halves)",
     about: "Each page on two members, one in each half of the device; reads go to the less busy copy. Overhead: half of the capacity, and a second program for each page.",
     protects: Protects::Member,
-    has_window: false,
     redundancy: Redundancy::Copies,
     members: Members { multiple_of: 2, ..Members::from(2) },
-    mirror_chips: 0,
-    mirror_groups: None,
-    write_buffer: WriteBuffer::Unused,
-    parity_cache: None,
-    keeps_bases: false,
-    moves_bases: None,
-    completes_early: None,
-    parameters: &[],
     construct: build,
+    ..Entry::PLAIN
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {

@@ -10,7 +10,7 @@
 use crate::parts::update::UpdateRule;
 use crate::schemes::raid5::Raid5;
 use crate::stripe_map::formula::{Formula, Layout};
-use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme, WriteBuffer};
+use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme};
 
 /// RAID-4.
 pub const ENTRY: Entry = Entry {
@@ -18,18 +18,11 @@ pub const ENTRY: Entry = Entry {
     title: "RAID-4 (parity member)",
     about: "Striping with parity on the last member. Overhead: one member's capacity, and pre-reads for small writes; the parity member wears fastest.",
     protects: Protects::Member,
-    has_window: false,
     redundancy: Redundancy::Parity,
     members: Members::from(3),
-    mirror_chips: 0,
-    mirror_groups: None,
-    write_buffer: WriteBuffer::Unused,
-    parity_cache: None,
-    keeps_bases: false,
-    moves_bases: None,
-    completes_early: None,
     parameters: &[UpdateRule::PARAMETER],
     construct: build,
+    ..Entry::PLAIN
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {

@@ -16,9 +16,9 @@ use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
     Addressing, Build, Damage, Decisions, Entry, Extent, Group, Lost, Members, Operation, OperationKind, Outcomes, ParameterError,
-    ParityUpdates, Protects, Redundancy, Scheme, Step, WriteBuffer,
+    ParityUpdates, Protects, Redundancy, Scheme, Step,
 };
-use flashraid_vocabulary::{GcAdvisor, Lpn, MemberPage, SemivalidAction, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{GcAdvisor, Lpn, MemberPage, StripeId, Version, View, Wave};
 
 /// RAID-5.
 pub const ENTRY: Entry = Entry {
@@ -26,18 +26,11 @@ pub const ENTRY: Entry = Entry {
     title: "RAID-5 (rotating parity)",
     about: "Striping with parity that rotates over the members. Overhead: one member's capacity, and pre-reads for small writes.",
     protects: Protects::Member,
-    has_window: false,
     redundancy: Redundancy::Parity,
     members: Members::from(3),
-    mirror_chips: 0,
-    mirror_groups: None,
-    write_buffer: WriteBuffer::Unused,
-    parity_cache: None,
-    keeps_bases: false,
-    moves_bases: None,
-    completes_early: None,
     parameters: &[Layout::PARAMETER, UpdateRule::PARAMETER],
     construct: build,
+    ..Entry::PLAIN
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
@@ -63,11 +56,7 @@ impl<M: StripeMap> Raid5<M> {
     }
 }
 
-impl<M: StripeMap> GcAdvisor for Raid5<M> {
-    fn rule(&self, _address: MemberPage) -> SemivalidAction {
-        SemivalidAction::Free
-    }
-}
+impl<M: StripeMap> GcAdvisor for Raid5<M> {}
 
 impl<M: StripeMap> Scheme for Raid5<M> {
     fn addressing(&self) -> &dyn Addressing {
@@ -110,9 +99,5 @@ impl<M: StripeMap> Scheme for Raid5<M> {
 
     fn parity_updates(&self) -> ParityUpdates {
         self.raid.updates()
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Scheme> {
-        Box::new(self.clone())
     }
 }

@@ -15,41 +15,36 @@
 //! group the two rotations are in step, and such reads use only every other channel; `read = least_busy` avoids this.
 
 use crate::parts::copies::{Copies, Steering};
-use crate::{Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer};
+use crate::{Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
 use flashraid_vocabulary::{MemberPage, Version, View};
 
 const GROUPS: Parameter = Parameter {
     name: "groups",
-    unit: "",
     values: Values::Whole { least: 1, most: 64, default: 2 },
-    needs: None,
-    only_in_gc: false,
     draws: Draws::OneOf(&["2", "2", "3"]),
     about: "Number of mirror groups into which the channels are divided. Each group holds a copy of each page; 1 disables mirroring.",
+    ..Parameter::PLAIN
 };
 
 const READ: Parameter = Parameter {
     name: "read",
-    unit: "",
     values: Values::Words(&["round_robin", "least_busy"]),
     needs: Some(("groups from 2", has_mirror)),
-    only_in_gc: false,
-    draws: Draws::Words,
     about: "Which copy a page read uses: round_robin uses each group in turn; least_busy uses the one with the fewest queued \
             operations (at its LUN, then on its channel; ties are broken in turn).",
+    ..Parameter::PLAIN
 };
 
 const FIRST_COPY: &str = "first_copy";
 
 const COMPLETES: Parameter = Parameter {
     name: "completes",
-    unit: "",
     values: Values::Words(&["all_copies", FIRST_COPY]),
     needs: Some(("groups from 2", has_mirror)),
-    only_in_gc: false,
     draws: Draws::OneOf(&["all_copies", "all_copies", FIRST_COPY]),
     about: "When a write is acknowledged: once all copies are programmed, or once the first one is. The latter is for sensitivity studies only: \
             until the other copies are programmed, a failure may lose an acknowledged write.",
+    ..Parameter::PLAIN
 };
 
 fn has_mirror(build: &Build) -> bool {
@@ -62,19 +57,15 @@ pub const ENTRY: Entry = Entry {
     title: "SIRF-1 (internal mirroring)",
     about: "Each page in each of two groups of channels, placed independently; reads alternate between the groups. Overhead: half of the capacity, and a second program for each page.",
     protects: Protects::Channel,
-    has_window: false,
     redundancy: Redundancy::Copies,
     members: Members::from(1),
-    mirror_chips: 0,
+    // A mapping entry holds one physical page number a group, anywhere in it (SPEC 2.2).
     // SPEC 2.7 ruling 9 refuses odd numbers of channels for two groups.
     mirror_groups: Some(&GROUPS),
-    write_buffer: WriteBuffer::Unused,
-    parity_cache: None,
-    keeps_bases: false,
-    moves_bases: None,
     completes_early: Some(Choice { parameter: &COMPLETES, word: FIRST_COPY }),
     parameters: &[GROUPS, READ, COMPLETES],
     construct: build,
+    ..Entry::PLAIN
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
@@ -124,10 +115,5 @@ impl Steering for Sirf1 {
     /// A page may lie on any channel of its group (SPEC 7.3).
     fn protects(&self) -> Protects {
         Protects::Channel
-    }
-
-    /// A mapping entry holds one physical page number a group, anywhere in it (SPEC 2.2).
-    fn is_free_in_group(&self) -> bool {
-        true
     }
 }

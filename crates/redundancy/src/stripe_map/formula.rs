@@ -5,7 +5,7 @@
 //! begin behind it and go round, which under left-symmetric puts as many neighbouring host pages as there are members on different ones.
 
 use super::{Role, Row, StripeMap};
-use crate::{Build, Draws, Parameter, ParameterError, Values};
+use crate::{Build, Parameter, ParameterError, Values};
 use flashraid_vocabulary::{LocalPage, Lpn, MemberId, MemberPage, StripeId};
 
 /// See the module.
@@ -27,13 +27,10 @@ impl Layout {
     /// The parameter that sets it.
     pub const PARAMETER: Parameter = Parameter {
         name: "layout",
-        unit: "",
         values: Values::Words(&["left_asymmetric", "left_symmetric", "right_asymmetric", "right_symmetric", "last_member"]),
-        needs: None,
-        only_in_gc: false,
-        draws: Draws::Words,
         about: "Which members hold the parity and the data of a stripe, as in Linux md: the parity rotates from the last member down (left), from \
                 the first member up (right), or stays on the last member; data strips start at the first member (asymmetric) or at the member after the parity (symmetric).",
+        ..Parameter::PLAIN
     };
 
     /// The layout that the user asked for.

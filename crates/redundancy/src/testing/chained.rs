@@ -10,11 +10,11 @@
 use crate::parts::bits;
 use crate::parts::{cut, pages};
 use crate::{
-    Addressing, Build, Damage, Decisions, Draws, Entry, Extent, Failure, Lost, Members, Operation, OperationKind, Outcomes, Parameter,
-    ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step, Values, WriteBuffer,
+    Addressing, Build, Damage, Decisions, Entry, Extent, Failure, Lost, Members, Operation, OperationKind, Outcomes, Parameter,
+    ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step, Values,
 };
 use flashraid_vocabulary::{
-    Cause, Change, GcAdvisor, HostOp, Lpn, MemberId, MemberPage, PageOperation, SemivalidAction, Sources, StripeId, Version, View, Wave,
+    Cause, Change, GcAdvisor, HostOp, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave,
 };
 
 /// Chained declustering.
@@ -23,28 +23,18 @@ pub const ENTRY: Entry = Entry {
     title: "Chained declustering",
     about: "Each page on two adjacent members of a ring; after a failure, all survivors share the reads. Overhead: half of the capacity.",
     protects: Protects::Member,
-    has_window: false,
     redundancy: Redundancy::Copies,
     members: Members::from(2),
-    mirror_chips: 0,
-    mirror_groups: None,
-    write_buffer: WriteBuffer::Unused,
-    parity_cache: None,
-    keeps_bases: false,
-    moves_bases: None,
-    completes_early: None,
     parameters: &[READ_COPY],
     construct: build,
+    ..Entry::PLAIN
 };
 
 const READ_COPY: Parameter = Parameter {
     name: "read_copy",
-    unit: "",
     values: Values::Words(&["less_busy", "primary"]),
-    needs: None,
-    only_in_gc: false,
-    draws: Draws::Words,
     about: "Which copy a read uses: the one whose LUN has fewer queued operations (the primary copy on a tie), or always the primary copy.",
+    ..Parameter::PLAIN
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
@@ -211,12 +201,8 @@ impl Chained {
     }
 }
 
-impl GcAdvisor for Chained {
-    /// The scheme keeps no old versions.
-    fn rule(&self, _address: MemberPage) -> SemivalidAction {
-        SemivalidAction::Free
-    }
-}
+/// The scheme keeps no old versions.
+impl GcAdvisor for Chained {}
 
 impl Scheme for Chained {
     fn addressing(&self) -> &dyn Addressing {
@@ -267,9 +253,5 @@ impl Scheme for Chained {
     /// The scheme has no parity.
     fn parity_updates(&self) -> ParityUpdates {
         ParityUpdates::default()
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Scheme> {
-        Box::new(self.clone())
     }
 }

@@ -51,19 +51,11 @@ impl DecidesInSecondStep {
     }
 }
 
-impl GcAdvisor for DecidesInSecondStep {
-    fn rule(&self, _address: MemberPage) -> SemivalidAction {
-        SemivalidAction::Free
-    }
-}
+impl GcAdvisor for DecidesInSecondStep {}
 
 impl Scheme for DecidesInSecondStep {
     fn addressing(&self) -> &dyn Addressing {
         &self.inner.raid
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Scheme> {
-        Box::new(self.clone())
     }
 
     fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {
@@ -206,10 +198,6 @@ impl Scheme for CommitsAnotherFirst {
         &self.inner.raid
     }
 
-    fn boxed_clone(&self) -> Box<dyn Scheme> {
-        Box::new(self.clone())
-    }
-
     fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {
         let pages = self.inner.decide(extent, view, decisions);
         let mut operation = decisions.operations[0];
@@ -316,10 +304,6 @@ impl Job for CopyWhenIdle {
         wave.operations.push(for_nobody(pages::program(address, Cause::Migration, self.page_bytes, sources)));
         operation.step += 1;
         Step::Last
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Job> {
-        Box::new(self.clone())
     }
 }
 

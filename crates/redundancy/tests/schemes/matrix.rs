@@ -6,8 +6,8 @@ use crate::content::{Request, STRIPES, request, submit};
 use crate::flash::PAGE;
 use crate::host::{Host, build};
 use flashraid_redundancy::testing::chained;
-use flashraid_redundancy::{Build, Damage, Draws, Entry, Members, Parameter, SCHEMES, Values};
-use flashraid_vocabulary::{HostOp, Lpn, MemberId, MemberPage, StripeId, Version, View};
+use flashraid_redundancy::{Build, Damage, Entry, Members, SCHEMES};
+use flashraid_vocabulary::{HostOp, Lpn, MemberId, MemberPage, SemivalidAction, StripeId, Version, View};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{TestCaseError, TestRunner};
@@ -37,27 +37,22 @@ impl Case {
     }
 }
 
-/// A value that torture draws too.
-fn drawn(parameter: &Parameter, index: Index) -> String {
-    match (parameter.draws, parameter.values) {
-        (Draws::Words, Values::Words(words)) | (Draws::OneOf(words), _) => words[index.index(words.len())].to_string(),
-        (Draws::Words, _) => unreachable!("{} has no words", parameter.name),
-        (Draws::Pages(counts), _) => (counts[index.index(counts.len())] * u64::from(PAGE)).to_string(),
-    }
-}
+/// Members beyond the fewest that the scheme works on.
+const MORE_MEMBERS: u16 = 6;
 
-/// Devices of the fewest members that the scheme works on, or somewhat more.
+/// Devices of the fewest members that the scheme works on, or somewhat more. Parameters have values that torture draws too.
 fn cases(entry: &'static Entry) -> impl Strategy<Value = Case> {
     let indices = prop::collection::vec(any::<Index>(), entry.parameters.len());
     (any::<Index>(), indices, any::<bool>()).prop_map(|(size, indices, filled)| {
-        let parameters: Vec<_> = entry.parameters.iter().zip(indices).map(|(each, index)| (each.name, drawn(each, index))).collect();
+        let parameters: Vec<_> =
+            entry.parameters.iter().zip(indices).map(|(each, index)| (each.name, index.get(&each.drawn(PAGE)).clone())).collect();
         let groups = entry.mirror_groups.map_or(1, |groups| {
             let (_, value) = parameters.iter().find(|(name, _)| *name == groups.name).expect("its own parameter");
             value.parse().expect("a number")
         });
-        let Members { least, multiple_of, .. } = entry.members;
-        let step = multiple_of * groups;
-        Case { members: step * (least.div_ceil(step) + size.index(if step == 1 { 7 } else { 3 }) as u16), parameters, filled }
+        let legal: Vec<u16> = entry.members.legal(groups).collect();
+        let few = legal.partition_point(|members| *members <= legal[0] + MORE_MEMBERS);
+        Case { members: *size.get(&legal[..few]), parameters, filled }
     })
 }
 
@@ -81,14 +76,22 @@ fn what_an_entry_says_of_the_scheme_is_so() {
         for_cases(entry, 50, cases(entry), |case| {
             let build = case.build(STRIPES);
             let scheme = entry.build(&build).unwrap();
+            let groups = entry.groups(&build).unwrap();
             // sirf1 with one group protects nothing.
-            prop_assert!(scheme.protects() == entry.protects || scheme.mirror_groups() == Some(1), "{} protects otherwise", name);
+            prop_assert!(scheme.protects() == entry.protects || groups == Some(1), "{} protects otherwise", name);
             prop_assert_eq!(scheme.has_window(), entry.has_window);
-            let groups = entry.mirror_groups.map(|parameter| build.whole(parameter).unwrap());
-            prop_assert_eq!(scheme.mirror_groups(), groups);
+            if let Some(groups) = groups {
+                let members = u32::from(case.members) / groups;
+                for lpn in (0..scheme.user_pages()).map(Lpn) {
+                    let mut copies = vec![scheme.locate(lpn)];
+                    scheme.redundancy_of(lpn, &mut copies);
+                    let of_groups: Vec<_> = copies.iter().map(|copy| u32::from(copy.member.0) / members).collect();
+                    prop_assert_eq!(of_groups, (0..groups).collect::<Vec<_>>(), "the groups that hold a copy of a page");
+                }
+            }
             prop_assert_eq!(scheme.guard().is_some(), entry.parity_cache.is_some() || entry.has_window);
-            if let Some(choice) = entry.moves_bases {
-                prop_assert_eq!(scheme.moves_bases(), build.choice(choice.parameter).unwrap() == choice.word);
+            if let Some(action) = entry.action_on_bases(|choice| build.choice(choice.parameter).unwrap() == choice.word) {
+                prop_assert_eq!(scheme.moves_bases(), action == SemivalidAction::Move);
             }
             Ok(())
         });
@@ -98,7 +101,8 @@ fn what_an_entry_says_of_the_scheme_is_so() {
         assert_eq!(refused(least - 1), format!("{name} needs at least {least} {unit}; the device has {}", least - 1));
         assert_eq!(refused(most + 1), format!("{name} supports at most {most} members; the device has {}", most + 1));
         if multiple_of > 1 {
-            assert!(refused(least.next_multiple_of(multiple_of) + 1).contains(&format!("; the device has {}", least + 1)), "{name}");
+            let odd = least.next_multiple_of(multiple_of) + 1;
+            assert!(refused(odd).contains(&format!("; the device has {odd}")), "{name}");
         }
     }
 }
@@ -126,7 +130,7 @@ fn an_entry_states_what_the_scheme_keeps() {
             }
             Ok(())
         });
-        let stated = [entry.keeps_bases, entry.mirror_chips > 0, entry.parity_cache.is_some(), entry.completes_early.is_some()];
+        let stated = [entry.bases.is_some(), entry.mirror_chips > 0, entry.parity_cache.is_some(), entry.completes_early.is_some()];
         assert_eq!(seen.get(), stated, "{}: [bases, copies on mirror chips, deferred parities, early completions]", entry.name);
     }
 }
@@ -258,7 +262,7 @@ fn loses_only_what_it_must(entry: &Entry, case: &Case, events: &[Event]) -> Resu
 /// Of schemes that keep nothing but current versions on flash. What else there is may be lost too: `cr5m_failure` and `deferred_failure` do that.
 #[test]
 fn only_what_must_be_lost_is_lost() {
-    for entry in entries().filter(|entry| !entry.keeps_bases && entry.parity_cache.is_none()) {
+    for entry in entries().filter(|entry| entry.bases.is_none() && entry.parity_cache.is_none()) {
         let strategy = (cases(entry), prop::collection::vec(event(), 1..50));
         for_cases(entry, 80, strategy, |(case, events)| loses_only_what_it_must(entry, &case, &events));
     }

@@ -76,7 +76,7 @@ impl Asked {
             let read = |settings: &[Setting]| read_parameter(settings, parameter).ok().map(|(_, value)| value);
             let setting = wished(&settings, SchemeChoice::TABLE.name, parameter.name, read)?;
             let lacks = parameter.needs.filter(|(_, holds)| !holds(&config.build()));
-            let meets = parameter.only_in_gc.then_some(COLLECTED.meets).flatten();
+            let meets = entry.is_of_bases(parameter).then_some(COLLECTED.meets).flatten();
             Some(Wish::of(setting, lacks.map(|(words, _)| words), meets))
         });
         let wishes = of_keys.chain(of_parameters).collect();

@@ -1,7 +1,7 @@
 //! What a configuration comes to: the scheme, built for the device, the order of rebuild, the logical space, and where programs find their planes.
 
 use super::error::refuse;
-use super::{Allocation, Config, ConfigError, Device, Ftl, find_scheme, nearest};
+use super::{Allocation, Config, ConfigError, Ftl, find_scheme, nearest};
 use flashraid_flash::Placement;
 use flashraid_redundancy::rebuild::{ORDERS, Order, default_order, find_order};
 use flashraid_redundancy::{Build, Protects, Scheme};
@@ -29,6 +29,11 @@ impl Config {
     pub fn build_scheme(&self) -> Result<Box<dyn Scheme>, ConfigError> {
         let entry = find_scheme(&self.scheme.name)?;
         entry.build(&self.build()).map_err(|error| ConfigError(format!("{} on {}: {error}", entry.name, self.device.name)))
+    }
+
+    /// Into how many mirror groups the scheme divides the members, if the FTL places each page freely in its group.
+    pub(super) fn mirror_groups(&self) -> Option<u32> {
+        find_scheme(&self.scheme.name).ok()?.groups(&self.build()).ok()?
     }
 
     /// The order of rebuild, if there is to be one: what `rebuild` and the scheme come to.
@@ -65,37 +70,41 @@ impl Config {
         match (device.allocation, device.ftl) {
             _ if device.mapping.is_hybrid() => Placement::Blocks,
             (Allocation::Static, _) => Placement::Static,
-            (Allocation::DynamicMember, _) if scheme.mirror_groups().is_none() => Placement::Member,
+            (Allocation::DynamicMember, _) if self.mirror_groups().is_none() => Placement::Member,
             (_, Ftl::Auto) => {
-                let widest = [Ftl::Device, Ftl::Group].into_iter().find(|ftl| may_spread(device, *ftl, scheme));
-                owned_planes(widest.unwrap_or(Ftl::Member), scheme)
+                let widest = [Ftl::Device, Ftl::Group].into_iter().find(|ftl| self.may_spread(*ftl, scheme));
+                self.owned_planes(widest.unwrap_or(Ftl::Member))
             }
-            (_, ftl) => owned_planes(ftl, scheme),
+            (_, ftl) => self.owned_planes(ftl),
         }
     }
+
+    /// The planes that an FTL instance owns where nothing else restricts it. `ftl` is not `auto`.
+    pub(super) fn owned_planes(&self, ftl: Ftl) -> Placement {
+        match ftl {
+            Ftl::Auto => unreachable!("stands for one of the others"),
+            Ftl::Member => Placement::Member,
+            Ftl::Group => Placement::Groups(self.mirror_groups().unwrap_or(HALVES)),
+            Ftl::Device => Placement::Groups(1),
+        }
+    }
+
+    /// Whether FTL instances of this kind keep the scheme's guarantee. Instance i owns the i-th of equally many members in a row.
+    pub(super) fn may_spread(&self, ftl: Ftl, scheme: &dyn Scheme) -> bool {
+        let Placement::Groups(groups) = self.owned_planes(ftl) else { return true };
+        let (members, size) = (u32::from(self.device.members()), u32::from(self.device.members()) / groups);
+        let mut instances = (0..groups).map(|group| u64::MAX >> (64 - size) << (group * size));
+        let is_even = self.device.channels.is_multiple_of(groups);
+        is_even && (scheme.protects() == Protects::None || instances.all(|lost| survives(scheme, lost, members)))
+    }
 }
+
+/// What `ftl = group` divides a device into under a scheme that states no number of groups.
+const HALVES: u32 = 2;
 
 /// A word without its quotes, a number as it is written.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
-}
-
-/// The planes that an FTL instance owns where nothing else restricts it. `ftl` is not `auto`.
-pub(super) fn owned_planes(ftl: Ftl, scheme: &dyn Scheme) -> Placement {
-    match ftl {
-        Ftl::Auto => unreachable!("stands for one of the others"),
-        Ftl::Member => Placement::Member,
-        Ftl::Group => Placement::Groups(scheme.mirror_groups().unwrap_or(2)),
-        Ftl::Device => Placement::Groups(1),
-    }
-}
-
-/// Whether FTL instances of this kind keep the scheme's guarantee. Instance i owns the i-th of equally many members in a row.
-pub(super) fn may_spread(device: &Device, ftl: Ftl, scheme: &dyn Scheme) -> bool {
-    let Placement::Groups(groups) = owned_planes(ftl, scheme) else { return true };
-    let (members, size) = (u32::from(device.members()), u32::from(device.members()) / groups);
-    let mut instances = (0..groups).map(|group| u64::MAX >> (64 - size) << (group * size));
-    device.channels.is_multiple_of(groups) && (scheme.protects() == Protects::None || instances.all(|lost| survives(scheme, lost, members)))
 }
 
 /// Whether the scheme recovers its pages with all members of `lost` gone; asked of as many stripes as layouts need to repeat.

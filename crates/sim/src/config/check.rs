@@ -1,10 +1,10 @@
 //! Checks that involve several settings, and warnings about legal settings with surprising effects.
 
-use super::built::{may_spread, owned_planes};
 use super::error::refuse;
 use super::{Config, ConfigError, Ftl, find_scheme};
 use flashraid_flash::Placement;
-use flashraid_redundancy::{Scheme, WriteBuffer};
+use flashraid_redundancy::{Bases, Choice, Scheme, WriteBuffer};
+use flashraid_vocabulary::SemivalidAction;
 
 /// A parity cache with fewer entries is of no use. Under the profiles ppc-osdb and ppc-financial with 32 outstanding requests, at most 0.2 % of
 /// updates find their stripe's parity among 2 to 4 entries, 2 to 8 % among 8, and 18 to 27 % among 16.
@@ -17,7 +17,7 @@ impl Config {
         self.device.check_mirror_chips().map_err(|ConfigError(text)| ConfigError(format!("{name} on {device}: {text}")))?;
         self.device.check_mapping()?;
         let scheme = self.build_scheme()?;
-        self.check_hybrid(scheme.as_ref())?;
+        self.check_hybrid()?;
         self.check_ftl(scheme.as_ref())?;
         let placement = self.placement(scheme.as_ref());
         if self.device.mirror_chips > 0 && placement != Placement::Member {
@@ -34,20 +34,19 @@ impl Config {
     }
 
     /// With hybrid mapping, pages have fixed offsets (SPEC 7.3): they cannot move between the members of a mirror group, nor when they are semivalid.
-    fn check_hybrid(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
+    fn check_hybrid(&self) -> Result<(), ConfigError> {
         let (entry, mapping) = (find_scheme(&self.scheme.name)?, self.device.mapping);
         if !mapping.is_hybrid() {
             return Ok(());
         }
-        let why = if scheme.mirror_groups().is_some() {
-            "lets the FTL choose the channel of a page".into()
-        } else if let Some(choice) = entry.moves_bases.filter(|choice| self.scheme.makes(*choice)) {
-            let (name, word) = (choice.parameter.name, choice.word);
-            format!("with {name} = {word} needs GC to move semivalid pages, whose offsets the current versions occupy")
-        } else if self.device.mirror_chips > 0 {
-            "keeps copies on mirror chips, where pages have no fixed offset".into()
-        } else {
-            return Ok(());
+        let moves_bases = entry.action_on_bases(|choice| self.scheme.makes(choice)) == Some(SemivalidAction::Move);
+        let moving = "needs GC to move semivalid pages, whose offsets the current versions occupy";
+        let why = match entry.bases {
+            _ if entry.mirror_groups.is_some() => "lets the FTL choose the channel of a page".into(),
+            Some(Bases::MovedWith(Choice { parameter, word })) if moves_bases => format!("with {} = {word} {moving}", parameter.name),
+            _ if self.device.mirror_chips > 0 => "keeps copies on mirror chips, where pages have no fixed offset".into(),
+            _ if moves_bases => moving.into(),
+            _ => return Ok(()),
         };
         refuse(format!("mapping = {}: {} {why}: allowed is page, dftl", mapping.name(), entry.name))
     }
@@ -57,21 +56,21 @@ impl Config {
     fn check_ftl(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
         let (device, entry) = (&self.device, find_scheme(&self.scheme.name)?);
         let (name, channels) = (&device.name, device.channels);
-        if let Some(groups) = scheme.mirror_groups()
+        if let Some(groups) = self.mirror_groups()
             && !channels.is_multiple_of(groups)
         {
             return refuse(format!("{} on {name}: {channels} channels cannot be divided evenly into {groups} mirror groups", entry.name));
         }
-        if device.ftl == Ftl::Auto || may_spread(device, device.ftl, scheme) {
+        if device.ftl == Ftl::Auto || self.may_spread(device.ftl, scheme) {
             return Ok(());
         }
-        if let Placement::Groups(groups) = owned_planes(device.ftl, scheme)
+        if let Placement::Groups(groups) = self.owned_planes(device.ftl)
             && !channels.is_multiple_of(groups)
         {
             return refuse(format!("ftl = group: two halves need an even number of channels, and {name} has {channels}"));
         }
         let mut allowed = vec![Ftl::Auto, Ftl::Member, Ftl::Group, Ftl::Device];
-        allowed.retain(|ftl| *ftl == Ftl::Auto || may_spread(device, *ftl, scheme));
+        allowed.retain(|ftl| *ftl == Ftl::Auto || self.may_spread(*ftl, scheme));
         let allowed: Vec<_> = allowed.into_iter().map(Ftl::name).collect();
         refuse(format!(
             "ftl = {}: {} needs each strip on its own member, and an FTL instance over several members could place two strips of a stripe \

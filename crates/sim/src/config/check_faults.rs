@@ -1,6 +1,6 @@
 //! Whether the device has what is to fail, and can lose it.
 
-use super::{Config, ConfigError, Injection, Target, Trigger};
+use super::{Config, ConfigError, Injection, Target, Trigger, find_scheme};
 use crate::assemble::settings;
 use flashraid_flash::Placement;
 use flashraid_vocabulary::{Fault, Part};
@@ -23,7 +23,7 @@ impl Config {
             Target::Fault(Fault::Loss(part) | Fault::Program(part) | Fault::Erase(part)) => {
                 settings(&self.device, Placement::Member, true).part_exists(&part)
             }
-            Target::Fault(Fault::ParityCache) if self.delays_parity() => Ok(()),
+            Target::Fault(Fault::ParityCache) if self.has_parity_cache() => Ok(()),
             Target::Fault(Fault::ParityCache) => Err(format!("{} keeps no parity in NVRAM", self.scheme.name)),
             Target::PageOf(lpn) if lpn.0 < space_pages => Ok(()),
             Target::PageOf(lpn) => Err(format!("page {}: the logical space has pages 0 to {}", lpn.0, space_pages - 1)),
@@ -31,8 +31,8 @@ impl Config {
     }
 
     /// Whether the scheme defers parities in NVRAM.
-    fn delays_parity(&self) -> bool {
-        self.build_scheme().is_ok_and(|scheme| scheme.guard().is_some_and(|guard| guard.most_entries > 0))
+    fn has_parity_cache(&self) -> bool {
+        find_scheme(&self.scheme.name).is_ok_and(|entry| entry.parity_cache.is_some())
     }
 
     pub(super) fn check_faults(&self, space_pages: u64) -> Result<(), ConfigError> {

@@ -98,7 +98,7 @@ pub(super) const WITH_CHOICE_OF_MEMBER: Effect =
         matches!(config.device.ftl, Ftl::Auto | Ftl::Member)
             || match config.device.allocation {
                 Allocation::Static => false,
-                Allocation::DynamicMember => config.build_scheme().is_ok_and(|scheme| scheme.mirror_groups().is_some()),
+                Allocation::DynamicMember => find_scheme(&config.scheme.name).is_ok_and(|entry| entry.mirror_groups.is_some()),
                 Allocation::Dynamic => true,
             }
     });

@@ -24,11 +24,12 @@ pub struct Survival {
 
 impl Survival {
     fn new(chip: bool, channel: bool, but: Option<&'static str>) -> Self {
-        let what = match (chip, channel) {
-            (_, true) => "any one channel",
-            (true, false) => "any one chip",
-            (false, false) => "nothing",
+        let unit = match (chip, channel) {
+            (_, true) => Protects::Channel,
+            (true, false) => Protects::Chip,
+            (false, false) => Protects::None,
         };
+        let what = unit.survives();
         let but = but.filter(|_| chip || channel);
         let text = but.map_or_else(|| what.into(), |but| format!("{what}, but for {but}"));
         Self { chip, channel, but, text }

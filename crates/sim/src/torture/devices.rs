@@ -79,7 +79,7 @@ fn sized(mut drawing: Drawing) -> Result<Config, ConfigError> {
     }
     let placement = shape.placement(&*shape.build_scheme()?);
     // Schemes that keep old pages until a commit keep one an entry.
-    let held = match drawing.entry.parity_cache.filter(|_| drawing.entry.keeps_bases) {
+    let held = match drawing.entry.parity_cache.filter(|_| drawing.entry.bases.is_some()) {
         Some(bytes) => (drawing.number(bytes.name) / drawing.number("page_bytes").max(1)).max(1) as u32,
         None => 2 * drawing.entry.mirror_chips,
     };
@@ -158,8 +158,11 @@ fn fill(drawing: &mut Drawing, config: &Config) -> Result<(), ConfigError> {
 mod tests {
     use super::*;
     use crate::config::Kind;
-    use flashraid_redundancy::{Entry, Protects, SCHEMES, Values};
+    use flashraid_redundancy::schemes::{raid1, raid5, sirf1};
+    use flashraid_redundancy::{Bases, Entry, Members, Protects, SCHEMES, Values};
+    use flashraid_vocabulary::SemivalidAction;
     use std::collections::{BTreeMap, BTreeSet};
+    use std::sync::LazyLock;
 
     /// Devices of each scheme.
     const DEVICES: u64 = 400;
@@ -255,5 +258,42 @@ mod tests {
                 assert_eq!(found.to_string(), value, "{key}");
             }
         }
+    }
+    /// Of schemes that limit their members more than those of the list do.
+    #[test]
+    fn members_are_legal_whatever_the_scheme_asks_for() {
+        static LIMITED: [Entry; 3] = [
+            Entry { members: Members { most: 7, ..Members::from(3) }, ..raid5::ENTRY },
+            Entry { members: Members { least: 4, most: 9, multiple_of: 3 }, ..raid1::ENTRY },
+            Entry { members: Members { most: 12, ..Members::from(5) }, ..sirf1::ENTRY },
+        ];
+        for entry in &LIMITED {
+            let mut seen = BTreeSet::new();
+            for number in 0..DEVICES {
+                let mut drawing = drawing(entry, number);
+                let chips = if drawing.value("member") == "chip" { drawing.number("chips_per_channel") } else { 1 };
+                let members = drawing.number("channels") * chips;
+                let groups = entry.mirror_groups.map_or(1, |groups| drawing.number(groups.name));
+                let is_legal = entry.members.legal(groups as u16).any(|legal| u64::from(legal) == members);
+                assert!(is_legal, "{}: {members} members in {groups} groups", entry.name);
+                seen.insert(members);
+            }
+            assert!(seen.len() > 1, "{}: only {seen:?}", entry.name);
+        }
+    }
+
+    /// Where pages have fixed offsets GC cannot move bases, whether or not the user may choose that it does.
+    #[test]
+    fn no_hybrid_mapping_is_drawn_where_gc_always_moves_bases() {
+        let hybrid =
+            |entry: &'static Entry| (0..DEVICES).any(|number| ["bast", "fast"].contains(&&*drawing(entry, number).value("mapping")));
+        static MOVED: Entry = Entry { bases: Some(Bases::Always(SemivalidAction::Move)), ..raid5::ENTRY };
+        static COMMITTED: Entry = Entry { bases: Some(Bases::Always(SemivalidAction::CommitFirst)), ..raid5::ENTRY };
+        assert_eq!([&raid5::ENTRY, &COMMITTED, &MOVED].map(hybrid), [true, true, false]);
+    }
+
+    fn drawing(entry: &'static Entry, number: u64) -> Drawing<'static> {
+        static TORTURE: LazyLock<Torture> = LazyLock::new(Torture::default);
+        Drawing { torture: &TORTURE, entry, random: Random::of(0, number, 1), drawn: Vec::new() }
     }
 }

@@ -28,7 +28,7 @@ impl Random {
     }
 
     /// One of these.
-    pub fn of_list<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
+    pub fn of_list<T: Clone>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len() as u64) as usize].clone()
     }
 }

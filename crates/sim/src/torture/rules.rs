@@ -8,10 +8,14 @@ use super::asked::Torture;
 use super::random::Random;
 use crate::config::{Kind, TABLES};
 use flashraid_redundancy::rebuild::ORDERS;
-use flashraid_redundancy::{Draws, Entry, Members, Parameter, Values, WriteBuffer};
+use flashraid_redundancy::{Draws, Entry, Members, Parameter, WriteBuffer};
+use flashraid_vocabulary::SemivalidAction;
 
 /// Physical pages, at most, that dies and planes are multiplied up to.
 const MOST_PAGES: u64 = 4_000;
+
+/// Chips of a channel, at least and at most, where each of them is a member.
+const CHIPS_AS_MEMBERS: (u64, u64) = (2, 3);
 
 /// How a setting is drawn.
 pub(super) enum Rule {
@@ -51,7 +55,7 @@ pub(super) fn rule(key: &str) -> Option<Rule> {
         "chips_per_channel" => Rule::By(|draw| {
             let (least, most) = match draw.entry.mirror_chips > 0 {
                 true => (2, 4),
-                false if draw.is("member", "chip") => (2, 3),
+                false if draw.is("member", "chip") => CHIPS_AS_MEMBERS,
                 false => (1, 4),
             };
             Some(draw.random.within(least, most).to_string())
@@ -135,32 +139,32 @@ pub(super) fn rule(key: &str) -> Option<Rule> {
 
 /// As many as the scheme asks for, and not many more.
 fn channels(draw: &mut Drawing) -> Option<String> {
-    let of_chips = draw.is("member", "chip");
-    let (entry, Members { least, most, multiple_of }) = (draw.entry, draw.entry.members);
-    let (least, most, multiple_of) = (u64::from(least), u64::from(most), u64::from(multiple_of));
-    let channels = if multiple_of > 1 {
-        let fewest = least.div_ceil(multiple_of).max(1);
-        multiple_of * draw.random.within(fewest, fewest + 2)
-    } else if let Some(groups) = entry.mirror_groups {
-        let groups = draw.number(groups.name).max(1);
-        groups * draw.random.within(1, (6 / groups).max(1))
-    } else {
-        let (fewest, more) = match (of_chips, entry.mirror_chips > 0) {
-            // Each with two chips at least.
-            (true, _) => (least.div_ceil(2).max(2), 1),
-            (false, true) => (least.max(3), 2),
-            (false, false) => (least.max(3), 5),
-        };
-        draw.random.within(fewest, fewest + more).min(most)
+    // Of how many members a channel is.
+    let sizes = if draw.is("member", "chip") { CHIPS_AS_MEMBERS } else { (1, 1) };
+    let entry = draw.entry;
+    let groups = entry.mirror_groups.map_or(1, |groups| draw.number(groups.name).clamp(1, u16::MAX.into()) as u16);
+    let legal: Vec<u64> = entry.members.legal(groups).map(u64::from).collect();
+    let is_legal = |channels: &u64| (sizes.0..=sizes.1).all(|size| legal.contains(&(channels * size)));
+    let (least, choices) = match entry.members.multiple_of {
+        1 if entry.mirror_groups.is_some() => (1, (6 / groups).max(1)),
+        1 if sizes.1 > 1 => (2, 2),
+        1 if entry.mirror_chips > 0 => (3, 3),
+        1 => (3, 6),
+        _ => (1, 3),
     };
-    Some(channels.to_string())
+    let mut channels: Vec<u64> = (least..=Members::MOST.into()).filter(is_legal).take(choices.into()).collect();
+    if channels.is_empty() {
+        // Of what is asked for nothing is legal; the configuration says why.
+        channels.push(groups.into());
+    }
+    Some(draw.random.of_list(&channels).to_string())
 }
 
 /// Hybrid mapping is for schemes that leave pages where they are.
 fn mapping(draw: &mut Drawing) -> Option<String> {
     let entry = draw.entry;
-    let moves_bases = entry.moves_bases.is_some_and(|choice| draw.is_asked(choice.parameter.name, choice.word));
-    let moves = entry.mirror_chips > 0 || entry.mirror_groups.is_some() || moves_bases;
+    let action = entry.action_on_bases(|choice| draw.is_asked(choice.parameter.name, choice.word));
+    let moves = entry.mirror_chips > 0 || entry.mirror_groups.is_some() || action == Some(SemivalidAction::Move);
     let words: &[&str] = if moves { &["page", "page", "dftl"] } else { &["page", "page", "page", "dftl", "dftl", "bast", "fast"] };
     Some(draw.random.of_list(words).into())
 }
@@ -199,18 +203,16 @@ impl Drawing<'_> {
     /// As the parameter says; `None` leaves the default, where nothing else is allowed.
     fn parameter(&mut self, parameter: &Parameter) -> Option<String> {
         // Where pages do not move freely, nor do semivalid ones.
-        let is_of_moves = self.entry.moves_bases.is_some_and(|choice| choice.parameter.name == parameter.name);
-        if is_of_moves && self.is_hybrid() {
+        if self.entry.is_of_bases(parameter) && self.is_hybrid() {
             return None;
         }
-        match (parameter.draws, parameter.values) {
-            (Draws::Words, Values::Words(words)) => Some(self.random.of_list(words).to_string()),
-            (Draws::Words, _) => unreachable!("{} has no words", parameter.name),
-            (Draws::OneOf(values), _) => Some(self.random.of_list(values).to_string()),
-            // The pages of a device that is given are not drawn, and may be too many for the least of these.
-            (Draws::Pages(_), _) if self.torture.device.is_some() => None,
-            (Draws::Pages(counts), _) => Some((self.random.of_list(counts) * self.number("page_bytes")).to_string()),
+        // The pages of a device that is given are not drawn, and may be too many for the least of these.
+        let is_of_pages = matches!(parameter.draws, Draws::Pages(_));
+        if is_of_pages && self.torture.device.is_some() {
+            return None;
         }
+        let page_bytes = if is_of_pages { self.number("page_bytes") } else { 0 };
+        Some(self.random.of_list(&parameter.drawn(page_bytes as u32)))
     }
 
     fn is(&mut self, key: &'static str, value: &str) -> bool {

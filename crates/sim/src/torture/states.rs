@@ -4,7 +4,7 @@ use crate::config::{Config, Mapping, WearLeveling, WriteCompletes};
 use crate::engine::in_flight::InFlight;
 use flashraid_flash::{Flash, GcUnderWay};
 use flashraid_redundancy::{Entry, Redundancy};
-use flashraid_vocabulary::MemberId;
+use flashraid_vocabulary::{MemberId, SemivalidAction};
 
 /// What the flash is doing, and holds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,7 +92,7 @@ impl Case<'_> {
 
     /// GC has parities committed before it erases what they cover.
     fn commits_for_gc(&self) -> bool {
-        self.entry.moves_bases.is_some_and(|choice| !self.config.scheme.makes(choice))
+        self.entry.action_on_bases(|choice| self.config.scheme.makes(choice)) == Some(SemivalidAction::CommitFirst)
     }
 
     /// A buffer knows itself what has left it.
@@ -149,7 +149,7 @@ pub const STATES: &[State] = &[
     state("eviction", 1, |known| known.in_flight.evicts, |case| case.has_buffer()),
     state("nvram_full", 1, |known| known.in_flight.nvram_is_full, |case| case.config.device.nvram_buffer_bytes > 0),
     state("answered_early", 4, |known| known.in_flight.answered_early, |case| case.answers_early()),
-    state("semivalid_page", 1, |known| known.on_flash.semivalid, |case| case.entry.keeps_bases),
+    state("semivalid_page", 1, |known| known.on_flash.semivalid, |case| case.entry.bases.is_some()),
     state("commit", 4, |known| known.in_flight.commits, |case| case.delays_parities()),
     state("borrowed_lock", 8, |known| known.in_flight.borrows_lock, |case| case.commits_for_gc()),
     state("parity_cache_lost", 2, |known| known.has_lost_cache, |case| case.has_parity_cache()),

@@ -1,7 +1,7 @@
 //! Every setting says when it has effect (`config::Effect`). Here each is changed: where it says that it has none, the result is the same
 //! byte for byte; where it says that it has, some run differs.
 
-use flashraid_redundancy::{Draws, SCHEMES, Values};
+use flashraid_redundancy::{SCHEMES, Values};
 use flashraid_sim::config::{Asked, Key, Kind, TABLES};
 use flashraid_sim::{Outputs, run};
 use serde_json::Value;
@@ -154,11 +154,7 @@ fn keys() -> impl Iterator<Item = &'static Key> {
 fn tries(scheme: &str) -> impl Iterator<Item = (&'static str, String)> {
     let entry = SCHEMES.iter().find(|entry| entry.name == scheme).unwrap();
     let parameters = entry.parameters.iter().map(|parameter| {
-        let drawn = || match parameter.draws {
-            Draws::Words => Vec::new(),
-            Draws::OneOf(texts) => texts.iter().map(|text| text.to_string()).collect(),
-            Draws::Pages(counts) => counts.iter().map(|pages| (pages * 4096).to_string()).collect(),
-        };
+        let drawn = || parameter.drawn(4096);
         let mut values = match parameter.values {
             Values::Words(words) => words.iter().map(|word| word.to_string()).collect(),
             Values::Whole { least, .. } => [vec![least.to_string()], drawn()].concat(),
@@ -218,7 +214,8 @@ fn settings_have_effect_where_they_say() {
     let all: BTreeSet<_> = keys().map(named).chain(parameters().map(|parameter| parameter.name)).collect();
     let conditional_keys = keys().filter(|key| key.effect.needs.is_some() || key.effect.meets.is_some()).map(named);
     let conditional_parameters =
-        parameters().filter(|parameter| parameter.needs.is_some() || parameter.only_in_gc).map(|parameter| parameter.name);
+        SCHEMES.iter().flat_map(|entry| entry.parameters.iter().filter(|own| own.needs.is_some() || entry.is_of_bases(own)));
+    let conditional_parameters = conditional_parameters.map(|parameter| parameter.name);
     let conditional: BTreeSet<_> = conditional_keys.chain(conditional_parameters).collect();
     let (mut differing, mut idle, mut wrong) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     let of_others = SCHEMES.iter().filter(|entry| BASES.iter().all(|(_, scheme, _)| *scheme != entry.name));

@@ -300,9 +300,6 @@ macro_rules! like_inner {
         fn commit_for_gc(&mut self, address: MemberPage, can_allocate: bool) -> Option<Operation> {
             self.inner.commit_for_gc(address, can_allocate)
         }
-        fn boxed_clone(&self) -> Box<dyn Scheme> {
-            Box::new(self.clone())
-        }
     };
 }
 pub(crate) use like_inner;

@@ -30,7 +30,7 @@ use crate::parts::parity_cache::{ParityCache, Replacement};
 use crate::parts::raid::Raid;
 use crate::parts::stripe::{Guard, Stripe, Sum};
 use crate::stripe_map::{Row, StripeMap};
-use crate::{Build, Draws, GuardCounts, Operation, OperationKind, Parameter, ParameterError, Values};
+use crate::{Build, Draws, GuardCounts, Members, Operation, OperationKind, Parameter, ParameterError, Values};
 use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, memory};
 
 /// How much NVRAM there is for parities.
@@ -38,14 +38,10 @@ pub const PARITY_CACHE_BYTES: Parameter = Parameter {
     name: "parity_cache_bytes",
     unit: "bytes",
     values: Values::Whole { least: 512, most: u32::MAX, default: 32_768 },
-    needs: None,
-    only_in_gc: false,
     draws: Draws::Pages(&[1, 2, 3, 5, 8]),
     about: "Size of the parity cache in NVRAM: one page for each stripe whose parity is deferred. Metadata of an entry are not counted.",
+    ..Parameter::PLAIN
 };
-
-/// Members beyond which the reads of one operation, two versions of each strip, would not fit one wave.
-pub const MOST_MEMBERS: u16 = 32;
 
 /// How a scheme brings up to date what NVRAM holds of a stripe.
 pub trait Rule: Clone + Send + 'static {
@@ -119,9 +115,10 @@ pub fn entries(build: &Build, stripes: u32) -> Result<u32, ParameterError> {
 }
 
 impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
-    /// A scheme over the stripes of `map`, on at most [`MOST_MEMBERS`] members. `replacement` says how victims of the cache are chosen.
+    /// A scheme over the stripes of `map`, on at most [`Members::MOST_WITH_PAIRS`] members: one operation may read two versions
+    /// of each strip. `replacement` says how victims of the cache are chosen.
     pub fn new(map: M, build: &Build, rule: R, replacement: Replacement) -> Result<Self, ParameterError> {
-        debug_assert!(build.members <= MOST_MEMBERS);
+        debug_assert!(build.members <= Members::MOST_WITH_PAIRS);
         let most_entries = entries(build, map.stripes())?;
         Ok(Self {
             cache: ParityCache::new(map.stripes(), map.most_strips(), most_entries, replacement),

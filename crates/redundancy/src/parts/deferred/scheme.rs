@@ -162,8 +162,4 @@ impl<M: StripeMap, R: Rule> Scheme for DeferredParity<M, R> {
     fn guard(&self) -> Option<GuardCounts> {
         Some(self.counts)
     }
-
-    fn boxed_clone(&self) -> Box<dyn Scheme> {
-        Box::new(self.clone())
-    }
 }

@@ -7,7 +7,8 @@ use crate::parts::raid::Raid;
 use crate::parts::update::UpdateRule;
 use crate::stripe_map::StripeMap;
 use crate::stripe_map::formula::{Formula, Layout};
-use crate::{Build, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer};
+use crate::{Bases, Build, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
+use flashraid_vocabulary::SemivalidAction;
 
 /// CR5M.
 pub const ENTRY: Entry = Entry {
@@ -16,44 +17,33 @@ pub const ENTRY: Entry = Entry {
     about: "RAID-5 across channels that mirrors small writes: it programs the data twice, once on a mirror chip, and defers the parity. Overhead: \
             one member's capacity, one chip per channel, and flash for the old versions that the parity still covers.",
     protects: Protects::Chip,
-    has_window: false,
     redundancy: Redundancy::Parity,
-    members: Members { most: MOST_MEMBERS, ..Members::from(3) },
+    // A mirrored write programs each strip twice.
+    members: Members { most: Members::MOST_WITH_PAIRS, ..Members::from(3) },
     mirror_chips: 1,
-    mirror_groups: None,
-    write_buffer: WriteBuffer::Unused,
-    parity_cache: None,
-    keeps_bases: true,
-    moves_bases: None,
-    completes_early: None,
+    bases: Some(Bases::Always(SemivalidAction::Move)),
     parameters: &[Layout::PARAMETER, MW_LIMIT, CONSOLIDATE, UpdateRule::PARAMETER],
     construct: build,
+    ..Entry::PLAIN
 };
 
 const MW_LIMIT: Parameter = Parameter {
     name: "mw_limit",
-    unit: "",
     values: Values::Decimal { least: 0, most: 1_000_000, default: 1_100 },
-    needs: None,
-    only_in_gc: false,
     draws: Draws::OneOf(&["1000", "1000", "1.1", "3", "0"]),
     about: "Limit of mirrored writes on a channel, as a multiple of the mean number of host-caused programs on its data chips; 0 allows none \
             (CR5).",
+    ..Parameter::PLAIN
 };
 
 const CONSOLIDATE: Parameter = Parameter {
     name: "consolidate",
-    unit: "",
     values: Values::Words(&["last_strip", "never"]),
     needs: Some(("mw_limit above 0", |build| build.thousandths(&MW_LIMIT) != Ok(0))),
-    only_in_gc: false,
-    draws: Draws::Words,
     about: "When a write consolidates a mirrored stripe, that is recomputes its parity: if it changes the last strips that are not \
             mirrored, or never.",
+    ..Parameter::PLAIN
 };
-
-/// With more members, the programs of a mirrored write, two for each strip, would not fit in one wave.
-const MOST_MEMBERS: u16 = 32;
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     over(Formula::on_device(build)?, build)
@@ -61,7 +51,7 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
 
 /// CR5M over the stripes of `map`.
 pub fn over(map: impl StripeMap, build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    debug_assert!(build.members <= MOST_MEMBERS);
+    debug_assert!(build.members <= Members::MOST_WITH_PAIRS);
     if build.copies_held == 0 {
         return Err(ParameterError(format!("{} needs mirror chips with space for at least one copy; the device has none", ENTRY.name)));
     }

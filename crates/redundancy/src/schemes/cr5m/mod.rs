@@ -375,8 +375,4 @@ impl<M: StripeMap> Scheme for Cr5m<M> {
     fn parity_updates(&self) -> ParityUpdates {
         self.raid.updates()
     }
-
-    fn boxed_clone(&self) -> Box<dyn Scheme> {
-        Box::new(self.clone())
-    }
 }

@@ -138,8 +138,7 @@ impl Episode {
     /// NVRAM loses the deferred parities, if there are any to lose and nothing else has failed: it counts as the one failure (SPEC 4.4).
     pub(super) fn fail_the_parity_cache(&mut self) {
         self.notice_rebuilt();
-        let has_cache = self.engine.scheme().guard().is_some_and(|guard| guard.most_entries > 0);
-        if !has_cache || self.exceeded || self.failed.is_some() || self.lost_versions() > 0 {
+        if self.entry.parity_cache.is_none() || self.exceeded || self.failed.is_some() || self.lost_versions() > 0 {
             return;
         }
         self.failed = Some(NVRAM);

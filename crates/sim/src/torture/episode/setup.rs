@@ -10,7 +10,7 @@ use crate::torture::flushes::Flushes;
 use crate::torture::random::Random;
 use crate::torture::report::SchemeReport;
 use crate::torture::states::{Case, STATES, exclude};
-use flashraid_redundancy::Protects;
+use flashraid_redundancy::{Entry, Protects};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kills of an episode.
@@ -26,6 +26,7 @@ pub(super) type Problem = (Option<u64>, String);
 /// See the module.
 pub struct Episode {
     pub(super) engine: Engine<Tags>,
+    pub(super) entry: &'static Entry,
     pub(super) protects: Protects,
     /// Whether what the controller alone holds counts as kept.
     pub(super) controller_lives: bool,
@@ -99,7 +100,8 @@ impl Episode {
         }
         let second = torture.second || random.once_in(if config.device.mirror_chips > 0 { SECONDS / 2 } else { SECONDS });
         let calm = random.of_list(&[0, 0, 2, 5, 10, KILLS]);
-        let case = Case { entry: find_scheme(scheme)?, config: &config, second };
+        let entry = find_scheme(scheme)?;
+        let case = Case { entry, config: &config, second };
         let states: Vec<usize> = (0..STATES.len()).filter(|state| (STATES[*state].can_be)(&case)).collect();
         let pairs: Vec<(usize, usize)> = states
             .iter()
@@ -107,6 +109,7 @@ impl Episode {
             .filter(|(one, other)| one < other && !exclude(&STATES[*one], &STATES[*other]))
             .collect();
         Ok(Self {
+            entry,
             protects,
             controller_lives: torture.claims.is_none(),
             hot_page: random.below(space),

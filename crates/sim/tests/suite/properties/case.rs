@@ -1,12 +1,13 @@
 //! Random devices and random requests.
 
 use crate::support;
-use flashraid_redundancy::{Draws, Members, Parameter, Values, find};
+use flashraid_redundancy::{Members, Parameter, find};
 use flashraid_sim::Config;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use proptest::collection::vec;
 use proptest::num::usize::BinarySearch;
 use proptest::prelude::*;
+use proptest::sample::Index;
 use proptest::strategy::NewTree;
 use proptest::test_runner::TestRunner;
 
@@ -82,7 +83,11 @@ fn word(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
 
 const BOOL: &[&str] = &["false", "true"];
 
-type Words = ([&'static str; 10], [&'static str; 14]);
+/// Words of keys, the number of mirror groups, and which of the values that torture draws each parameter of the scheme has.
+type Words = ([&'static str; 10], [&'static str; 8], &'static str, [Index; MOST_PARAMETERS]);
+
+/// Parameters of a scheme, at most.
+const MOST_PARAMETERS: usize = 8;
 
 fn words() -> impl Strategy<Value = Words> {
     let device = [
@@ -105,15 +110,10 @@ fn words() -> impl Strategy<Value = Words> {
         word(&["queued", "strict", "off"]),
         word(&["true", "false"]),
         word(&["zero", "prefill"]),
-        word(&["fewest", "rmw", "rcw"]),
         word(&["1", "2", "5"]),
-        word(&["2", "1", "3"]),
-        word(&["round_robin", "least_busy"]),
-        word(&["all_copies", "first_copy"]),
-        word(&["1000", "1.1", "3", "0"]),
-        word(&["last_strip", "never"]),
     ];
-    (device, rest)
+    // Torture draws no single group, which protects nothing.
+    (device, rest, word(&["2", "1", "3"]), any::<[Index; MOST_PARAMETERS]>())
 }
 
 fn raw() -> impl Strategy<Value = Raw> {
@@ -179,29 +179,27 @@ pub fn hybrid_cases(scheme: &'static str) -> impl Strategy<Value = Case> {
 /// Legal settings from any choice.
 fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
     let (mut channels, mut chips, dies, planes, blocks, pages, page_bytes) = shape;
-    let ([mut member, mut allocation, ftl, unit, scheduling, completes, transfer, gc_blocking_scope, wear, order], rest) = words;
-    let [multi_plane, copyback, gc_threshold, gc_reserve_blocks, serial, parity_in_response, unwritten, rest @ ..] = rest;
-    let [update, spread, groups, read, completes_with, mw_limit, consolidate] = rest;
+    let ([mut member, mut allocation, ftl, unit, scheduling, completes, transfer, gc_blocking_scope, wear, order], rest, groups, indices) =
+        words;
+    let [multi_plane, copyback, gc_threshold, gc_reserve_blocks, serial, parity_in_response, unwritten, spread] = rest;
     let entry = find(scheme).expect("a scheme");
-    let Members { least, multiple_of, .. } = entry.members;
     if entry.mirror_chips > 0 {
         // One more chip, for copies, which are in the member of the page.
         (chips, member) = (chips + 1, "channel");
         allocation = if allocation == "static" { "dynamic_member" } else { allocation };
     }
     // Each entry of a parity cache may pin an old version, which takes space beside the logical pages.
-    let spare = if entry.parity_cache.is_some() && entry.keeps_bases { spare.max(0.2) } else { spare };
+    let spare = if entry.parity_cache.is_some() && entry.bases.is_some() { spare.max(0.2) } else { spare };
     let by_chip = member == "chip";
     let is_hybrid = more.iter().any(|(key, _)| *key == "log_blocks");
     let wear = if is_hybrid && wear == "static" { "dynamic" } else { wear };
     let multi_plane = if is_hybrid { "false" } else { multi_plane };
-    if channels * if by_chip { chips } else { 1 } < u32::from(least) {
-        channels = least.into();
-    }
-    channels = channels.next_multiple_of(multiple_of.into());
-    if entry.mirror_groups.is_some() {
-        channels = channels.next_multiple_of(groups.parse().expect("a number"));
-    }
+    // The fewest from there on that the scheme works on, in groups of whole channels.
+    let whole_groups = if entry.mirror_groups.is_some() { groups.parse().expect("a number") } else { 1 };
+    let legal: Vec<u32> = entry.members.legal(whole_groups).map(u32::from).collect();
+    let is_legal =
+        |channels: &u32| channels.is_multiple_of(whole_groups.into()) && legal.contains(&(channels * if by_chip { chips } else { 1 }));
+    channels = (channels..=Members::MOST.into()).chain((1..channels).rev()).find(is_legal).expect("some number does");
     let ftl = match (scheme, ftl) {
         _ if is_hybrid => "auto",
         ("raid0" | "raid1", "group") if channels % 2 == 0 => "group",
@@ -245,32 +243,16 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: 
         ]
         .map(|(key, value)| (key, value.to_string())),
     );
-    // What is drawn of these parameters; of others, the value of this number among those that torture draws.
-    let of_words = [
-        ("update", update),
-        ("mw_limit", mw_limit),
-        ("consolidate", consolidate),
-        ("groups", groups),
-        ("read", read),
-        ("completes", completes_with),
-    ];
     // Where pages do not move freely, nor do semivalid ones.
-    let is_allowed = |parameter: &&Parameter| !is_hybrid || entry.moves_bases.is_none_or(|choice| choice.parameter.name != parameter.name);
-    for parameter in entry.parameters.iter().filter(is_allowed) {
-        let word = of_words.iter().find(|(name, _)| *name == parameter.name).map(|(_, word)| word.to_string());
-        settings.push((parameter.name, word.unwrap_or_else(|| drawn(parameter, blocks as usize + pages as usize, page_bytes))));
+    let is_allowed = |parameter: &Parameter| !is_hybrid || !entry.is_of_bases(parameter);
+    assert!(entry.parameters.len() <= MOST_PARAMETERS, "{scheme} has more parameters");
+    for (parameter, index) in entry.parameters.iter().zip(indices).filter(|(parameter, _)| is_allowed(parameter)) {
+        let is_groups = entry.mirror_groups.is_some_and(|groups| groups.name == parameter.name);
+        settings.push((parameter.name, if is_groups { groups.into() } else { index.get(&parameter.drawn(page_bytes)).clone() }));
     }
     settings.extend_from_slice(more);
     settings.push(("over_provisioning", format!("{:.6}", (least_over_provisioning(scheme, &settings) + spare).min(0.95))));
     settings
-}
-
-fn drawn(parameter: &Parameter, number: usize, page_bytes: u32) -> String {
-    match (parameter.draws, parameter.values) {
-        (Draws::Words, Values::Words(words)) | (Draws::OneOf(words), _) => words[number % words.len()].into(),
-        (Draws::Words, _) => unreachable!("{} has no words", parameter.name),
-        (Draws::Pages(counts), _) => (counts[number % counts.len()] * u64::from(page_bytes)).to_string(),
-    }
 }
 
 /// How little over-provisioning would do.

@@ -16,7 +16,7 @@ use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::engine::{CompletedRequest, Engine};
 use flashraid_sim::{Config, Simulation, Source, verify};
-use flashraid_vocabulary::{Action, Cause, HostRequest, Version};
+use flashraid_vocabulary::{Action, Cause, HostRequest, Lpn, Version};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config as Rules, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -144,8 +144,9 @@ fn check_engine<C: Content>(engine: &Engine<C>) {
 }
 
 /// What a scheme places in mirror groups, and what GC moves, never leaves its group (SPEC 2.4).
-fn check_groups<C: Content>(engine: &Engine<C>) {
-    let Some(groups) = engine.scheme().mirror_groups() else { return };
+fn check_groups<C: Content>(engine: &Engine<C>, config: &Config) {
+    let entry = find(&config.scheme.name).expect("a scheme");
+    let Some(groups) = entry.groups(&config.build()).expect("a legal number") else { return };
     let (flash, members) = (&engine.media, engine.media.settings().members());
     let channels = flash.geometry().channels / groups;
     let mut next = 0;
@@ -216,7 +217,7 @@ fn drive_tags(
     prepare(&mut tagged);
     let look = |engine: &Engine<_>| {
         check_engine(engine);
-        check_groups(engine);
+        check_groups(engine, config);
         let found = verify::stored(engine);
         assert!(found.is_clean() && engine.content.mismatches == 0, "at {} ns: {found:?}", engine.now_ns());
     };
@@ -277,14 +278,16 @@ fn check_simulation(case: &Case, config: Config, times: &[CompletedRequest]) {
 /// What the scheme keeps between the members of a row.
 fn redundancy(config: &Config) -> Redundancy {
     let entry = find(&config.scheme.name).expect("a scheme");
-    let groups = entry.mirror_groups.map(|parameter| config.scheme.parameters[parameter.name].as_u64().expect("a number") as u16);
     match entry.redundancy {
         flashraid_redundancy::Redundancy::None => Redundancy::None,
-        // Halves, thirds and so on have the same pages, as have mirror groups. Of other copies the tags know.
-        flashraid_redundancy::Redundancy::Copies => match groups.unwrap_or(entry.members.multiple_of) {
-            1 if groups.is_none() => Redundancy::None,
-            groups => Redundancy::Mirror(groups),
-        },
+        // Halves, thirds and so on have the same pages at the same places, as have mirror groups. Of copies elsewhere the tags know.
+        flashraid_redundancy::Redundancy::Copies => {
+            let scheme = config.build_scheme().expect("a legal scheme");
+            let mut copies = vec![scheme.locate(Lpn(0))];
+            scheme.redundancy_of(Lpn(0), &mut copies);
+            let is_elsewhere = copies.iter().any(|copy| copy.page != copies[0].page);
+            if is_elsewhere { Redundancy::None } else { Redundancy::Mirror(copies.len() as u16) }
+        }
         flashraid_redundancy::Redundancy::Parity if entry.mirror_chips > 0 => Redundancy::Copied,
         // What flash holds of a row adds up with what NVRAM holds: the tags know.
         flashraid_redundancy::Redundancy::Parity if entry.parity_cache.is_some() => Redundancy::None,
