@@ -158,6 +158,7 @@ fn fill(drawing: &mut Drawing, config: &Config) -> Result<(), ConfigError> {
 mod tests {
     use super::*;
     use crate::config::Kind;
+    use crate::torture::states::{Case, STATES};
     use flashraid_redundancy::schemes::{raid1, raid5, sirf1};
     use flashraid_redundancy::{Bases, Entry, Members, Protects, SCHEMES, Values};
     use flashraid_vocabulary::SemivalidAction;
@@ -290,6 +291,18 @@ mod tests {
         static MOVED: Entry = Entry { bases: Some(Bases::Always(SemivalidAction::Move)), ..raid5::ENTRY };
         static COMMITTED: Entry = Entry { bases: Some(Bases::Always(SemivalidAction::CommitFirst)), ..raid5::ENTRY };
         assert_eq!([&raid5::ENTRY, &COMMITTED, &MOVED].map(hybrid), [true, true, false]);
+    }
+
+    /// GC commits stripes first also where the user cannot choose it.
+    #[test]
+    fn locks_are_borrowed_where_gc_commits() {
+        let config = draw(&Torture::default(), "raid5", 0).expect("a device");
+        let state = STATES.iter().find(|state| state.name == "borrowed_lock").expect("a state");
+        let is_possible = |action| {
+            let entry = Entry { bases: Some(Bases::Always(action)), ..raid5::ENTRY };
+            (state.can_be)(&Case { entry: &entry, config: &config, second: false })
+        };
+        assert_eq!([SemivalidAction::CommitFirst, SemivalidAction::Move, SemivalidAction::Free].map(is_possible), [true, false, false]);
     }
 
     fn drawing(entry: &'static Entry, number: u64) -> Drawing<'static> {
