@@ -194,14 +194,6 @@ class Device(Record):
     chips_per_channel: int
     """Chips on each channel."""
 
-    mirror_chips: int
-    """Number of these chips that hold only mirror copies. A scheme that uses mirror chips sets its own default."""
-
-    spare_chips: int
-    """Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of
-    any other capacity.
-    """
-
     dies_per_chip: int
     """Dies in each chip."""
 
@@ -226,6 +218,14 @@ class Device(Record):
     erase_ns: int
     """Array time of a block erase. Unit: ns."""
 
+    mirror_chips: int
+    """Number of these chips that hold only mirror copies. A scheme that uses mirror chips sets its own default."""
+
+    spare_chips: int
+    """Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of
+    any other capacity.
+    """
+
     bus_ps_per_byte: int
     """Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); with 0, transfers take no time.
     Unit: ps/byte.
@@ -242,30 +242,6 @@ class Device(Record):
 
     member: Literal["channel", "chip"]
     """The unit of placement, failure and health: the disk of the redundancy group."""
-
-    ftl: Literal["auto", "member", "group", "device"]
-    """The planes that one FTL instance owns. It may span several members only if the scheme survives the loss of all
-    of them.
-    """
-
-    mapping: Literal["page", "dftl", "bast", "fast"]
-    """How logical pages are mapped to physical pages, and where the map is stored."""
-
-    cmt_entries: int
-    """With `mapping = dftl`: the number of map entries that RAM holds. One entry maps one logical page. Unit:
-    entries.
-    """
-
-    log_blocks: int
-    """With `mapping = bast` or `fast`: log blocks of each chip, divided evenly over its planes. Unit: blocks."""
-
-    allocation: Literal["static", "dynamic_member", "dynamic"]
-    """How the FTL chooses the plane of a program."""
-
-    static_order: str
-    """With static allocation: the order in which the indices inside a member vary, the fastest first (W way, that is
-    chip; D die; P plane).
-    """
 
     lun: Literal["die", "chip"]
     """The LUN: the unit that executes one array operation at a time."""
@@ -285,25 +261,6 @@ class Device(Record):
     copyback: bool
     """Whether GC moves pages within a plane without transferring data over the bus."""
 
-    over_provisioning: float
-    """Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
-    Unit: share.
-    """
-
-    gc_threshold: float
-    """GC of a plane starts when its free pages drop below this share of its pages. Unit: share."""
-
-    gc_reserve_blocks: int
-    """With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough. Unit:
-    blocks.
-    """
-
-    gc_blocking_scope: Literal["none", "lun", "chip", "channel"]
-    """The unit that serves no host operations while a GC run moves pages."""
-
-    gc_policy: Literal["auto", "greedy", "commit_aware"]
-    """How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block."""
-
     wear_leveling: Literal["none", "dynamic", "static"]
     """How GC and allocation even out erase counts."""
 
@@ -311,6 +268,49 @@ class Device(Record):
     """With static wear leveling: the difference between erase counts in a plane above which cold blocks are moved.
     Unit: erases.
     """
+
+    gc_blocking_scope: Literal["none", "lun", "chip", "channel"]
+    """The unit that serves no host operations while a GC run moves pages."""
+
+    gc_reserve_blocks: int
+    """With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough. Unit:
+    blocks.
+    """
+
+    gc_threshold: float
+    """GC of a plane starts when its free pages drop below this share of its pages. Unit: share."""
+
+    gc_policy: Literal["auto", "greedy", "commit_aware"]
+    """How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block."""
+
+    over_provisioning: float
+    """Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
+    Unit: share.
+    """
+
+    ftl: Literal["auto", "member", "group", "device"]
+    """The planes that one FTL instance owns. It may span several members only if the scheme survives the loss of all
+    of them.
+    """
+
+    allocation: Literal["static", "dynamic_member", "dynamic"]
+    """How the FTL chooses the plane of a program."""
+
+    static_order: str
+    """With static allocation: the order in which the indices inside a member vary, the fastest first (W way, that is
+    chip; D die; P plane).
+    """
+
+    mapping: Literal["page", "dftl", "bast", "fast"]
+    """How logical pages are mapped to physical pages, and where the map is stored."""
+
+    cmt_entries: int
+    """With `mapping = dftl`: the number of map entries that RAM holds. One entry maps one logical page. Unit:
+    entries.
+    """
+
+    log_blocks: int
+    """With `mapping = bast` or `fast`: log blocks of each chip, divided evenly over its planes. Unit: blocks."""
 
     buffer_bytes_per_gib: int
     """Size of the data buffer in the controller's DRAM, per GiB of flash; 0 for none. It is volatile: buffered

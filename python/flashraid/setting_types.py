@@ -52,16 +52,6 @@ class Settings(TypedDict, total=False):
     chips_per_channel: int | None
     """Chips on each channel."""
 
-    mirror_chips: int | None
-    """Number of these chips that hold only mirror copies. A scheme that uses mirror chips sets its own default.
-    Default: 0.
-    """
-
-    spare_chips: int | None
-    """Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of
-    any other capacity. Default: 0.
-    """
-
     dies_per_chip: int | None
     """Dies in each chip."""
 
@@ -86,6 +76,16 @@ class Settings(TypedDict, total=False):
     erase_ns: int | str | None
     """Array time of a block erase. Unit: ns."""
 
+    mirror_chips: int | None
+    """Number of these chips that hold only mirror copies. A scheme that uses mirror chips sets its own default.
+    Default: 0.
+    """
+
+    spare_chips: int | None
+    """Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of
+    any other capacity. Default: 0.
+    """
+
     bus_ps_per_byte: int | None
     """Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); with 0, transfers take no time.
     Unit: ps/byte.
@@ -102,32 +102,6 @@ class Settings(TypedDict, total=False):
 
     member: Literal["channel", "chip"] | None
     """The unit of placement, failure and health: the disk of the redundancy group. Default: channel."""
-
-    ftl: Literal["auto", "member", "group", "device"] | None
-    """The planes that one FTL instance owns. It may span several members only if the scheme survives the loss of all
-    of them. Default: auto.
-    """
-
-    mapping: Literal["page", "dftl", "bast", "fast"] | None
-    """How logical pages are mapped to physical pages, and where the map is stored. Default: page."""
-
-    cmt_entries: int | None
-    """With `mapping = dftl`: the number of map entries that RAM holds. One entry maps one logical page. Unit:
-    entries. Default: 65536.
-    """
-
-    log_blocks: int | None
-    """With `mapping = bast` or `fast`: log blocks of each chip, divided evenly over its planes. Unit: blocks.
-    Default: 160.
-    """
-
-    allocation: Literal["static", "dynamic_member", "dynamic"] | None
-    """How the FTL chooses the plane of a program. Default: dynamic_member."""
-
-    static_order: str | None
-    """With static allocation: the order in which the indices inside a member vary, the fastest first (W way, that is
-    chip; D die; P plane). Default: WDP.
-    """
 
     lun: Literal["die", "chip"] | None
     """The LUN: the unit that executes one array operation at a time. Default: die."""
@@ -147,31 +121,57 @@ class Settings(TypedDict, total=False):
     copyback: bool | None
     """Whether GC moves pages within a plane without transferring data over the bus. Default: false."""
 
-    over_provisioning: float | str | None
-    """Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
-    Unit: share. Default: 0.1.
-    """
-
-    gc_threshold: float | str | None
-    """GC of a plane starts when its free pages drop below this share of its pages. Unit: share. Default: 0.1."""
-
-    gc_reserve_blocks: int | None
-    """With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough. Unit:
-    blocks. Default: 2.
-    """
-
-    gc_blocking_scope: Literal["none", "lun", "chip", "channel"] | None
-    """The unit that serves no host operations while a GC run moves pages. Default: chip."""
-
-    gc_policy: Literal["auto", "greedy", "commit_aware"] | None
-    """How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block. Default: auto."""
-
     wear_leveling: Literal["none", "dynamic", "static"] | None
     """How GC and allocation even out erase counts. Default: dynamic."""
 
     wear_leveling_threshold: int | None
     """With static wear leveling: the difference between erase counts in a plane above which cold blocks are moved.
     Unit: erases. Default: 100.
+    """
+
+    gc_blocking_scope: Literal["none", "lun", "chip", "channel"] | None
+    """The unit that serves no host operations while a GC run moves pages. Default: chip."""
+
+    gc_reserve_blocks: int | None
+    """With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough. Unit:
+    blocks. Default: 2.
+    """
+
+    gc_threshold: float | str | None
+    """GC of a plane starts when its free pages drop below this share of its pages. Unit: share. Default: 0.1."""
+
+    gc_policy: Literal["auto", "greedy", "commit_aware"] | None
+    """How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block. Default: auto."""
+
+    over_provisioning: float | str | None
+    """Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
+    Unit: share. Default: 0.1.
+    """
+
+    ftl: Literal["auto", "member", "group", "device"] | None
+    """The planes that one FTL instance owns. It may span several members only if the scheme survives the loss of all
+    of them. Default: auto.
+    """
+
+    allocation: Literal["static", "dynamic_member", "dynamic"] | None
+    """How the FTL chooses the plane of a program. Default: dynamic_member."""
+
+    static_order: str | None
+    """With static allocation: the order in which the indices inside a member vary, the fastest first (W way, that is
+    chip; D die; P plane). Default: WDP.
+    """
+
+    mapping: Literal["page", "dftl", "bast", "fast"] | None
+    """How logical pages are mapped to physical pages, and where the map is stored. Default: page."""
+
+    cmt_entries: int | None
+    """With `mapping = dftl`: the number of map entries that RAM holds. One entry maps one logical page. Unit:
+    entries. Default: 65536.
+    """
+
+    log_blocks: int | None
+    """With `mapping = bast` or `fast`: log blocks of each chip, divided evenly over its planes. Unit: blocks.
+    Default: 160.
     """
 
     buffer_bytes_per_gib: int | str | None

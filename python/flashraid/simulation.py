@@ -9,14 +9,8 @@ from ._native import InputError
 from .result import Result
 from .result_types import Verified
 from .setting_types import Settings
-from .settings import Path, bare, check_texts, device_and_config, given, pairs, texts
+from .settings import Path, check_texts, device_and_config, given, pairs, texts
 from .sizes import check_columns, check_numbers
-
-# Settings about how a trace is read and replayed, and what is done meanwhile and at its end.
-ABOUT_TRACES = {
-    "format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes",
-    "limit", "speed", "queue_depth", "fit", "warmup", "verify_every", "drain",
-}  # fmt: skip
 
 
 class Completion(NamedTuple):
@@ -44,11 +38,7 @@ class Simulation:
         """Builds the device, and fills and preconditions it as configured. The arguments are those of `run`."""
         device, config = device_and_config(device, config)
         check_texts(**given(scheme=scheme))
-        own = pairs(settings, scheme)
-        for key, value in own:
-            if bare(key) in ABOUT_TRACES:
-                raise InputError(f"{key} = {value}: not allowed for a Simulation, which replays no trace")
-        self._native = _native.Simulation(device, scheme, config, own)
+        self._native = _native.Simulation(device, scheme, config, pairs(settings, scheme))
 
     def submit(self, op: str, offset: int, size: int, at_ns: int | None = None) -> int:
         """Submits a request for `size` bytes at byte `offset` and returns its id, counted from 0.

@@ -34,5 +34,5 @@ pub use nand::slices::{Activity, Done, Slice, Track};
 pub use nand::units::{Channel, Unit};
 pub use news::{Completion, GcQuery, MapEvent, Progress};
 pub use numbering::ppn_limit;
-pub use settings::{Placement, Settings};
+pub use settings::{Given, Placement, Settings};
 pub use ssd::Flash;

@@ -1,7 +1,7 @@
 //! What a device is, as the flash layer needs it.
 
 use crate::CellTimes;
-use flashraid_vocabulary::{GcBlockingScope, Geometry, LocalPage, Part};
+use flashraid_vocabulary::{GcBlockingScope, Geometry, LocalPage, Lun, Member, Part, Scheduling, Transfer, WearLeveling, WriteCompletes};
 
 /// How a program finds its plane, and so which planes share their free space (a *space domain*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,20 +16,73 @@ pub enum Placement {
     Groups(u32),
 }
 
+/// The settings of a device that the flash layer takes as they are given. Each is declared once, here: it is a field of [`Given`] and a key of the
+/// configuration. The columns are those of the tables of settings (`config/schema.rs` of flashraid-sim), which give them their meaning.
+///
+/// Calls the macro `$then` with the list in braces, between what else the table has.
+#[macro_export]
+macro_rules! given_settings {
+    ($then:ident { $($head:tt)* } { $($before:tt)* } { $($after:tt)* }) => {
+        $then! { $($head)* {
+            $($before)*
+            /// Number of these chips that hold only mirror copies. A scheme that uses mirror chips sets its own default.
+            mirror_chips: u32 = Some("0"), "", whole(0, 63), EVER;
+            /// Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of any other capacity.
+            spare_chips: u32 = Some("0"), "", whole(0, 63), EVER, Draw::OneOf(&["0", "0", "1", "2", "3", "4"]);
+            /// Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); with 0, transfers take no time.
+            bus_ps_per_byte: u64 = None, "ps/byte", whole(0, 1_000_000_000), EVER, Draw::OneOf(&["25000", "25000", "1000", "0"]);
+            /// Bus time of the command and address of a read.
+            read_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), EVER, Draw::OneOf(&["0", "100", "5000"]);
+            /// Bus time of the command and address of a program, before its data.
+            program_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), EVER, Draw::OneOf(&["0", "100", "5000"]);
+            /// Bus time of the command and address of an erase.
+            erase_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), ERASED, Draw::OneOf(&["0", "100", "5000"]);
+            /// The unit of placement, failure and health: the disk of the redundancy group.
+            member: Member = Some("channel"), "", Kind::Word(Member::WORDS), WITH_CHIPS;
+            /// The LUN: the unit that executes one array operation at a time.
+            lun: Lun = Some("die"), "", Kind::Word(Lun::WORDS), WITH_DIES;
+            /// The order of operations within a service class on one LUN.
+            scheduling: Scheduling = Some("read_first"), "", Kind::Word(Scheduling::WORDS), EVER;
+            /// When the host sees a program as completed.
+            write_completes: WriteCompletes = Some("program_end"), "", Kind::Word(WriteCompletes::WORDS), EVER;
+            /// How much of a page is transferred over the bus.
+            transfer: Transfer = Some("touched"), "", Kind::Word(Transfer::WORDS), PARTS_TOUCHED;
+            /// Whether one array operation may read or program a page in each of several planes of a LUN.
+            multi_plane: bool = Some("false"), "", Kind::Flag, WITH_PLANES;
+            /// Whether GC moves pages within a plane without transferring data over the bus.
+            copyback: bool = Some("false"), "", Kind::Flag, COLLECTED;
+            /// How GC and allocation even out erase counts.
+            wear_leveling: WearLeveling = Some("dynamic"), "", Kind::Word(WearLeveling::WORDS), COLLECTED;
+            /// With static wear leveling: the difference between erase counts in a plane above which cold blocks are moved.
+            wear_leveling_threshold: u32 = Some("100"), "erases", whole(1, u32::MAX as u64), LEVELED;
+            /// The unit that serves no host operations while a GC run moves pages.
+            gc_blocking_scope: GcBlockingScope = Some("chip"), "", Kind::Word(GcBlockingScope::WORDS), COLLECTED;
+            /// With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough.
+            gc_reserve_blocks: u32 = Some("2"), "blocks", whole(2, 65_534), EVER, Draw::OneOf(&["2", "2", "3"]);
+            $($after)*
+        } }
+    };
+}
+
+macro_rules! fields {
+    ({ $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $unit:literal, $kind:expr, $effect:expr $(, $draw:expr)?;)+ }) => {
+        /// Settings of the device, as users give them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct Given { $($(#[doc = $doc])+ pub $key: $type,)+ }
+    };
+}
+
+given_settings! { fields {} {} {} }
+
 /// Everything that the flash layer is told about the device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Shape.
     pub geometry: Geometry,
-    /// Members are chips; else channels.
-    pub member_is_chip: bool,
+    /// What is taken as it is given.
+    pub given: Given,
     /// Logical pages that each member offers to the scheme.
     pub pages_per_member: u32,
-    /// The last chips of each channel that hold copies (`Version::Copy`) and nothing else. Above 0 only with channels as members and
-    /// `Placement::Member`; at least one chip of a channel is left for data.
-    pub mirror_chips: u32,
-    /// Chips on each channel beside those of `geometry`, numbered behind them: in use only once they replace a failed chip.
-    pub spare_chips: u32,
     /// The last blocks of each plane that hold translation pages and nothing else: a *translation plane* of its own, with its own free
     /// space and its own GC. 0 for none; mirror chips have none.
     pub translation_blocks: u32,
@@ -41,50 +94,42 @@ pub struct Settings {
     pub shared_logs: bool,
     /// Cell array times.
     pub cell: CellTimes,
-    /// Bus time of a byte, in picoseconds.
-    pub bus_ps_per_byte: u64,
-    /// Bus time of a read command.
-    pub read_command_ns: u64,
-    /// Bus time of a program command, without its data.
-    pub program_command_ns: u64,
-    /// Bus time of an erase command.
-    pub erase_command_ns: u64,
-    /// One array operation at a time for each chip; else for each die.
-    pub chip_serial: bool,
     /// Order of the member's chips (W), dies (D) and planes (P) under static placement, fastest first.
     pub static_order: [u8; 3],
     /// How programs find their plane.
     pub placement: Placement,
-    /// Oldest first whatever the kind; else reads before programs.
-    pub fifo: bool,
-    /// Report the end of data-in of programs that the host waits for.
-    pub report_data_in: bool,
-    /// Transfer whole pages; else the touched bytes.
-    pub whole_page_transfers: bool,
-    /// Operations of one kind on several planes of a die, at the same page offset, run as one.
-    pub multi_plane: bool,
-    /// GC moves pages inside the plane without crossing the bus.
-    pub copyback: bool,
     /// Free pages of a plane, as a share of its pages, below which a program starts a GC run.
     pub gc_threshold: f64,
-    /// Free blocks of a plane below which host programs get no new block there and GC goes on by itself; at least 2.
-    pub gc_reserve_blocks: u32,
-    /// The unit that a GC run blocks.
-    pub gc_blocking_scope: GcBlockingScope,
     /// GC runs move semivalid pages like valid ones; else the layer above commits them first, so that they need no move (SPEC 4.4).
     pub moves_bases: bool,
     /// Victims are chosen by what moves and commits cost; else by moves alone.
     pub commit_aware: bool,
-    /// Take the free block with the fewest erases; else in the order in which they were freed.
-    pub wear_dynamic: bool,
-    /// Move cold blocks when the spread of erase counts in a plane exceeds this.
-    pub wear_static: Option<u32>,
 }
 
 impl Settings {
+    /// Whether members are chips; else they are channels.
+    pub fn member_is_chip(&self) -> bool {
+        self.given.member == Member::Chip
+    }
+
+    /// Whether a chip executes one array operation at a time; else each die does.
+    pub fn chip_serial(&self) -> bool {
+        self.given.lun == Lun::Chip
+    }
+
+    /// Whether all wait in the order of their arrival, whatever their kind.
+    pub(crate) fn fifo(&self) -> bool {
+        self.given.scheduling == Scheduling::Fifo
+    }
+
+    /// Whether the end of data-in is reported of programs that the host waits for.
+    pub fn reports_data_in(&self) -> bool {
+        self.given.write_completes == WriteCompletes::DataIn
+    }
+
     /// Members of the device.
     pub fn members(&self) -> u32 {
-        if self.member_is_chip { self.geometry.channels * self.geometry.chips_per_channel } else { self.geometry.channels }
+        if self.member_is_chip() { self.geometry.channels * self.geometry.chips_per_channel } else { self.geometry.channels }
     }
 
     /// Whether programs of this local page go to translation planes.
@@ -96,28 +141,28 @@ impl Settings {
     /// Whether chip `chip` of a channel was made to hold copies.
     pub fn is_mirror_chip(&self, chip: u32) -> bool {
         let chips = self.geometry.chips_per_channel;
-        (chips - self.mirror_chips..chips).contains(&chip)
+        (chips - self.given.mirror_chips..chips).contains(&chip)
     }
 
     /// Chips of a channel: data, mirror, spare.
     pub fn chips_per_channel(&self) -> u32 {
-        self.geometry.chips_per_channel + self.spare_chips
+        self.geometry.chips_per_channel + self.given.spare_chips
     }
 
     /// LUNs of a channel.
     pub fn units_per_channel(&self) -> u32 {
-        self.chips_per_channel() * if self.chip_serial { 1 } else { self.geometry.dies_per_chip }
+        self.chips_per_channel() * if self.chip_serial() { 1 } else { self.geometry.dies_per_chip }
     }
 
     /// Planes of a LUN.
     pub fn planes_per_unit(&self) -> u32 {
-        self.geometry.planes_per_die * if self.chip_serial { self.geometry.dies_per_chip } else { 1 }
+        self.geometry.planes_per_die * if self.chip_serial() { self.geometry.dies_per_chip } else { 1 }
     }
 
     /// Bus time of `bytes` of data, rounded up to a nanosecond.
     #[inline]
     pub fn transfer_ns(&self, bytes: u32) -> u64 {
-        (u64::from(bytes) * self.bus_ps_per_byte).div_ceil(1000)
+        (u64::from(bytes) * self.given.bus_ps_per_byte).div_ceil(1000)
     }
 
     /// Whether the device has such a part; if not, what is wrong and what is allowed.

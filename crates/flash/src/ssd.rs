@@ -14,7 +14,7 @@ use crate::nand::records::Record;
 use crate::nand::units::{Channel, Unit};
 use crate::numbering::{Divisor, Site, ppn_limit};
 use crate::{ACTIONS, Completion, Counts, Done, FlashFault, GcCounts, GcQuery, Held, MapEvent, MemberLoad, Placement, Settings, Slice};
-use flashraid_vocabulary::{Cause, Geometry, MemberId, Observer, Ppn, memory};
+use flashraid_vocabulary::{Cause, Geometry, MemberId, Observer, Ppn, WearLeveling, memory};
 
 /// Page operations in flight for which there is space without growing.
 const ROOM: usize = 1 << 21;
@@ -87,7 +87,7 @@ impl Flash {
         let has_translation = settings.translation_blocks > 0;
         let chip = |plane: u32| plane / planes_per_unit % units_per_channel % settings.chips_per_channel();
         // A spare chip gets them when it replaces a chip that has them.
-        let data_chips = geometry.chips_per_channel - settings.mirror_chips;
+        let data_chips = geometry.chips_per_channel - settings.given.mirror_chips;
         let translation = |plane: u32| if chip(plane) < data_chips { settings.translation_blocks } else { 0 };
         let data_planes = (0..planes).map(|plane| (geometry.blocks_per_plane - translation(plane), settings.gc_threshold));
         // Translation planes are small, and collected when they are short of blocks alone.
@@ -96,15 +96,15 @@ impl Flash {
             data_planes.chain(translation_planes),
             geometry.blocks_per_plane,
             geometry.pages_per_block,
-            settings.gc_reserve_blocks,
-            settings.wear_dynamic,
+            settings.given.gc_reserve_blocks,
+            settings.given.wear_leveling != WearLeveling::None,
         );
         let planes = blocks.planes.len() as u32;
         let is_hybrid = settings.placement == Placement::Blocks;
         blocks.is_hybrid = is_hybrid;
         let slots = (settings.pages_per_member + settings.translation_pages) as usize * members as usize;
         let units = (geometry.channels * units_per_channel) as usize;
-        let page_limit = ppn_limit(&geometry, settings.spare_chips, has_translation) as usize;
+        let page_limit = ppn_limit(&geometry, settings.given.spare_chips, has_translation) as usize;
         let mut flash = Self {
             now_ns: 0,
             maps: Maps::new(slots, page_limit),

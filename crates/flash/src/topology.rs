@@ -11,7 +11,7 @@ impl Flash {
     /// The member's planes, as offsets from its first channel's first plane, in the order in which static placement cycles through them.
     pub(crate) fn order_static_planes(&self) -> Vec<u32> {
         let geometry = self.settings.geometry;
-        let chips = if self.settings.member_is_chip { 1 } else { geometry.chips_per_channel };
+        let chips = if self.settings.member_is_chip() { 1 } else { geometry.chips_per_channel };
         let extent = |level: u8| match level {
             b'W' => chips,
             b'D' => geometry.dies_per_chip,
@@ -33,7 +33,7 @@ impl Flash {
     /// Number of a plane inside its channel. Units are numbered die by die, so that going round them visits all chips first.
     fn plane_offset(&self, chip: u32, die: u32, plane: u32) -> u32 {
         let geometry = self.settings.geometry;
-        if self.settings.chip_serial {
+        if self.settings.chip_serial() {
             chip * self.planes_per_unit + die * geometry.planes_per_die + plane
         } else {
             (die * self.settings.chips_per_channel() + chip) * self.planes_per_unit + plane
@@ -64,7 +64,7 @@ impl Flash {
             fill_turn: (channels.0, units.trailing_zeros(), 0),
         };
         let mirrors = (0..chips).filter(|chip| self.settings.is_mirror_chip(*chip)).fold(0, |mask, chip| mask | self.chip_units(chip));
-        let of_member = |m: u32| match self.settings.member_is_chip {
+        let of_member = |m: u32| match self.settings.member_is_chip() {
             true => domain((m / chips, m / chips + 1), self.chip_units(m % chips)),
             false => domain((m, m + 1), all_units & !mirrors),
         };
@@ -118,7 +118,7 @@ impl Flash {
         match self.settings.placement {
             Placement::Static | Placement::Blocks => plane,
             Placement::Member => {
-                let is_copy = !self.settings.member_is_chip && self.settings.is_mirror_chip(self.chip_of_unit(unit));
+                let is_copy = !self.settings.member_is_chip() && self.settings.is_mirror_chip(self.chip_of_unit(unit));
                 member + if is_copy { self.members } else { 0 }
             }
             Placement::Groups(groups) => channel / (self.settings.geometry.channels / groups),
@@ -130,7 +130,7 @@ impl Flash {
         let chips = self.settings.geometry.chips_per_channel;
         for unit in 0..self.units.len() as u32 {
             let (channel, chip) = (unit / self.units_per_channel, self.chip_of_unit(unit));
-            let member = if self.settings.member_is_chip { channel * chips + chip } else { channel };
+            let member = if self.settings.member_is_chip() { channel * chips + chip } else { channel };
             self.units[unit as usize].member = (chip < chips).then_some(member);
         }
     }
@@ -177,7 +177,7 @@ impl Flash {
         let offset = self.static_planes[(address.page.0 as usize) % self.static_planes.len()];
         let member = u32::from(address.member.0);
         let planes_per_channel = self.units_per_channel * self.planes_per_unit;
-        if self.settings.member_is_chip {
+        if self.settings.member_is_chip() {
             let chips = self.settings.geometry.chips_per_channel;
             member / chips * planes_per_channel + offset + self.plane_offset(member % chips, 0, 0)
         } else {

@@ -113,7 +113,7 @@ impl Flash {
     #[inline]
     pub fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
         let state = &self.blocks.planes[plane as usize];
-        if state.free_pages < state.gc_pages || state.free_blocks < self.settings.gc_reserve_blocks {
+        if state.free_pages < state.gc_pages || state.free_blocks < self.settings.given.gc_reserve_blocks {
             self.collect_now(plane, observer);
         }
     }
@@ -122,7 +122,9 @@ impl Flash {
     /// before something there becomes garbage.
     pub fn relieve_now<O: Observer>(&mut self, observer: &mut O) {
         for plane in 0..self.gc_runs.len() as u32 {
-            while self.blocks.planes[plane as usize].free_blocks < self.settings.gc_reserve_blocks && self.collect_now(plane, observer) {}
+            while self.blocks.planes[plane as usize].free_blocks < self.settings.given.gc_reserve_blocks
+                && self.collect_now(plane, observer)
+            {}
         }
     }
 

@@ -30,7 +30,7 @@ impl View for Flash {
     fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
         let Some(ppn) = self.lookup(address, version) else { return 0 };
         let id = self.unit_of(ppn);
-        let read_ns = self.settings.read_command_ns + self.settings.cell.mean_ns(CellOperation::Read) + self.page_transfer_ns();
+        let read_ns = self.settings.given.read_command_ns + self.settings.cell.mean_ns(CellOperation::Read) + self.page_transfer_ns();
         let left_ns = match self.events.of(id as usize) {
             NEVER => 0,
             time_ns => time_ns - self.now_ns,
@@ -68,7 +68,7 @@ impl View for Flash {
     }
 
     fn has_mirror(&self, member: MemberId) -> bool {
-        self.settings.mirror_chips > 0 && self.domain_is_alive(self.members + u32::from(member.0))
+        self.settings.given.mirror_chips > 0 && self.domain_is_alive(self.members + u32::from(member.0))
     }
 
     fn pages_gone(&self, member: MemberId) -> u32 {
@@ -76,7 +76,7 @@ impl View for Flash {
     }
 
     fn takes_copy(&self, member: MemberId) -> bool {
-        if self.settings.mirror_chips == 0 || self.faults.no_copies[usize::from(member.0)] {
+        if self.settings.given.mirror_chips == 0 || self.faults.no_copies[usize::from(member.0)] {
             return false;
         }
         let domain = &self.domains[(self.members + u32::from(member.0)) as usize];

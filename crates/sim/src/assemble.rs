@@ -1,7 +1,6 @@
 //! The one file that makes a device out of a configuration.
 
-use crate::config::{Config, ConfigError, Device, GcPolicy, Lun, Mapping, Member, Scheduling, Transfer};
-use crate::config::{Unwritten, WearLeveling, WriteCompletes};
+use crate::config::{Config, ConfigError, Device, GcPolicy, Mapping};
 use crate::engine::content::Content;
 use crate::engine::{Dftl, Engine, Options, RebuildOptions};
 use flashraid_flash::{CellTimes, Flash, Placement, Settings};
@@ -19,20 +18,18 @@ pub fn options(config: &Config, space_pages: u64) -> Options {
     let (device, host) = (&config.device, &config.host);
     Options {
         space_pages,
-        serial: host.serial_subrequests,
-        parity_in_response: host.parity_in_response,
-        prefill: host.unwritten == Unwritten::Prefill,
+        host: host.clone(),
         dftl: (device.mapping == Mapping::Dftl).then(|| Dftl {
             cmt_entries: device.cmt_entries,
             entries_per_page: device.entries_per_translation_page(),
             mirror_entries: device.mirror_pages_per_member(),
         }),
         buffer: device.buffer(),
-        rebuild: config.rebuild_order().ok().flatten().map(|order| RebuildOptions {
-            order,
-            window: if host.rebuild_window == 0 { order.window } else { host.rebuild_window },
-            piggyback: host.piggyback,
-        }),
+        rebuild: config
+            .rebuild_order()
+            .ok()
+            .flatten()
+            .map(|order| RebuildOptions { order, window: if host.rebuild_window == 0 { order.window } else { host.rebuild_window } }),
     }
 }
 
@@ -47,33 +44,17 @@ pub fn settings(device: &Device, placement: Placement, moves_bases: bool) -> Set
     let order = device.static_order.as_bytes();
     Settings {
         geometry: device.geometry(),
-        member_is_chip: device.member == Member::Chip,
+        given: device.given(),
         pages_per_member: device.pages_per_member(),
-        mirror_chips: device.mirror_chips,
-        spare_chips: device.spare_chips,
         translation_blocks: device.translation_blocks(),
         translation_pages: device.translation_pages(),
         log_blocks: if device.mapping.is_hybrid() { device.log_blocks_per_plane() } else { 0 },
         shared_logs: device.mapping == Mapping::Fast,
         cell: cells(device),
-        bus_ps_per_byte: device.bus_ps_per_byte,
-        read_command_ns: device.read_command_ns,
-        program_command_ns: device.program_command_ns,
-        erase_command_ns: device.erase_command_ns,
-        chip_serial: device.lun == Lun::Chip,
         static_order: [order[0], order[1], order[2]],
         placement,
-        fifo: device.scheduling == Scheduling::Fifo,
-        report_data_in: device.write_completes == WriteCompletes::DataIn,
-        whole_page_transfers: device.transfer == Transfer::Page,
-        multi_plane: device.multi_plane,
-        copyback: device.copyback,
         gc_threshold: if device.mapping.is_hybrid() { 0.0 } else { device.gc_threshold },
-        gc_reserve_blocks: device.gc_reserve_blocks,
-        gc_blocking_scope: device.gc_blocking_scope,
         moves_bases,
         commit_aware: !moves_bases && device.gc_policy != GcPolicy::Greedy,
-        wear_dynamic: device.wear_leveling != WearLeveling::None,
-        wear_static: (device.wear_leveling == WearLeveling::Static).then_some(device.wear_leveling_threshold),
     }
 }

@@ -22,4 +22,4 @@ pub use ids::{LocalPage, Lpn, MemberId, MemberPage, Ppn, StripeId};
 pub use memory::prefetch;
 pub use plan::{Action, Cause, Change, Delivery, PageOperation, Priority, Sources, Version, Wave};
 pub use talk::{GcAdvisor, NoObserver, Observer, SemivalidAction, View};
-pub use words::{GcBlockingScope, SerialSubrequests};
+pub use words::{GcBlockingScope, Lun, Member, Scheduling, SerialSubrequests, Transfer, WearLeveling, WriteCompletes};

@@ -45,3 +45,65 @@ word! {
         Off = "off",
     }
 }
+
+word! {
+    /// The unit of placement, failure and health.
+    Member {
+        /// A channel with its chips.
+        Channel = "channel",
+        /// A chip.
+        Chip = "chip",
+    }
+}
+
+word! {
+    /// The unit that executes one array operation at a time.
+    Lun {
+        /// A die.
+        Die = "die",
+        /// A whole chip, as in simulators without die interleaving.
+        Chip = "chip",
+    }
+}
+
+word! {
+    /// The order of operations within a service class on one LUN.
+    Scheduling {
+        /// Reads before programs, each oldest first.
+        ReadFirst = "read_first",
+        /// Oldest first.
+        Fifo = "fifo",
+    }
+}
+
+word! {
+    /// When the host sees a program as completed.
+    WriteCompletes {
+        /// When the array operation ends.
+        ProgramEnd = "program_end",
+        /// When the data is in the page register of the die.
+        DataIn = "data_in",
+    }
+}
+
+word! {
+    /// How much of a page is transferred over the bus.
+    Transfer {
+        /// The 512-byte sectors that the request touches.
+        Touched = "touched",
+        /// The whole page.
+        Page = "page",
+    }
+}
+
+word! {
+    /// How GC and allocation even out erase counts.
+    WearLeveling {
+        /// No wear leveling: free blocks are used in the order in which they were freed.
+        None = "none",
+        /// Allocation takes the free block with the fewest erases.
+        Dynamic = "dynamic",
+        /// In addition, cold blocks are moved when erase counts differ by more than `wear_leveling_threshold`.
+        Static = "static",
+    }
+}

@@ -43,7 +43,7 @@ impl Flash {
     }
 
     pub(crate) fn holds_copies(&self, domain: u32) -> bool {
-        self.settings.mirror_chips > 0 && (self.members..2 * self.members).contains(&domain)
+        self.settings.given.mirror_chips > 0 && (self.members..2 * self.members).contains(&domain)
     }
 
     /// Versions of the member's pages, translation pages included, that are lost. Looks at all of them.

@@ -20,7 +20,7 @@ impl Flash {
         let unit = plane / self.planes_per_unit;
         let (number, in_unit) = (unit % self.units_per_channel, plane % self.planes_per_unit);
         let (chips, planes) = (self.settings.chips_per_channel(), self.settings.geometry.planes_per_die);
-        let die = if self.settings.chip_serial { in_unit / planes } else { number / chips };
+        let die = if self.settings.chip_serial() { in_unit / planes } else { number / chips };
         let block = ppn.0 / self.pages_per_block - self.blocks.index(site, 0) as u32;
         // Translation planes are the last blocks.
         let before = if site == plane { 0 } else { self.blocks.planes[plane as usize].blocks };
@@ -42,7 +42,7 @@ impl Flash {
     /// Whether the place is in the plane, or larger part, that the part is or lies in.
     pub(super) fn is_in_plane_of(&self, part: &Part, place: &PageLocation) -> bool {
         match *part {
-            Part::Member(member) if self.settings.member_is_chip => self.units[place.unit as usize].member == Some(member),
+            Part::Member(member) if self.settings.member_is_chip() => self.units[place.unit as usize].member == Some(member),
             Part::Member(channel) | Part::Channel(channel) => place.channel == channel,
             Part::Chip { channel, chip } => (place.channel, place.chip) == (channel, chip),
             Part::Die { channel, chip, die } => (place.channel, place.chip, place.die) == (channel, chip, die),

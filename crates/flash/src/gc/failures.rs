@@ -128,7 +128,7 @@ impl Flash {
     #[cold]
     pub(super) fn take_scarce_move_page(&mut self, plane: u32) -> Option<(usize, u32)> {
         let retires = self.gc_runs[plane as usize].retires;
-        let needed = if retires { self.settings.gc_reserve_blocks } else { 1 };
+        let needed = if retires { self.settings.given.gc_reserve_blocks } else { 1 };
         if self.blocks.left(plane, WriteStream::Gc) == 0 && self.blocks.planes[plane as usize].free_blocks < needed {
             return None;
         }
@@ -175,7 +175,7 @@ impl Flash {
         let state = &self.blocks.planes[plane as usize];
         let mut most = self.blocks.left(plane, WriteStream::Gc);
         let domain = self.domain_of_plane(plane);
-        if domain != NIL && state.free_blocks >= self.settings.gc_reserve_blocks {
+        if domain != NIL && state.free_blocks >= self.settings.given.gc_reserve_blocks {
             let Domain { free_pages, reserved, .. } = self.domains[domain as usize];
             most += if free_pages - reserved >= i64::from(self.pages_per_block) { self.pages_per_block } else { 0 };
         }

@@ -32,7 +32,7 @@ impl Flash {
     /// Starts a GC run if host programs get no new block in this plane.
     #[inline]
     pub(crate) fn collect_if_starved(&mut self, plane: u32) {
-        if self.blocks.planes[plane as usize].free_blocks < self.settings.gc_reserve_blocks && !self.untimed {
+        if self.blocks.planes[plane as usize].free_blocks < self.settings.given.gc_reserve_blocks && !self.untimed {
             self.start_gc(plane);
         }
     }
@@ -148,7 +148,7 @@ impl Flash {
     /// Keeps host work off the units that a GC run blocks, or lets it on again.
     pub(super) fn block_units(&mut self, plane: u32, blocked: bool) {
         self.mark_units(plane, blocked);
-        if !blocked && self.settings.gc_blocking_scope != GcBlockingScope::None {
+        if !blocked && self.settings.given.gc_blocking_scope != GcBlockingScope::None {
             self.kick(self.channel_of_unit(self.unit_of_plane(plane)));
         }
     }
@@ -162,7 +162,7 @@ impl Flash {
     pub(crate) fn units_blocked_by(&self, plane: u32) -> impl Iterator<Item = u32> + use<> {
         let unit = self.unit_of_plane(plane);
         let first = self.channel_of_unit(unit) * self.units_per_channel;
-        let units = match self.settings.gc_blocking_scope {
+        let units = match self.settings.given.gc_blocking_scope {
             GcBlockingScope::None => 0,
             GcBlockingScope::Lun => 1 << (unit - first),
             GcBlockingScope::Chip => self.chip_units(self.chip_of_unit(unit)),
@@ -174,8 +174,8 @@ impl Flash {
     // ---- moves and erase ----
 
     pub(super) fn gc_work(&mut self, plane: u32, work: WorkKind, ppn: u32) {
-        let urgent = self.settings.gc_blocking_scope != GcBlockingScope::None
-            || self.blocks.planes[plane as usize].free_blocks < self.settings.gc_reserve_blocks;
+        let urgent = self.settings.given.gc_blocking_scope != GcBlockingScope::None
+            || self.blocks.planes[plane as usize].free_blocks < self.settings.given.gc_reserve_blocks;
         let priority = if urgent { Priority::Urgent } else { Priority::Gc };
         let cause = self.gc_cause(plane);
         self.submit_gc(plane, work, ppn, cause, priority);
@@ -204,7 +204,7 @@ impl Flash {
                 Some(_) => {
                     let state = &mut self.gc_runs[plane as usize];
                     (state.cursor, state.stage, state.moving, state.move_semivalid) = (cursor + 1, GcStage::Moving, ppn, false);
-                    let work = if self.settings.copyback { WorkKind::CopyBack } else { WorkKind::MoveRead };
+                    let work = if self.settings.given.copyback { WorkKind::CopyBack } else { WorkKind::MoveRead };
                     self.gc_work(plane, work, ppn);
                     return;
                 }

@@ -1,7 +1,8 @@
 //! Static wear leveling: the coldest block of a plane is moved when another is worn that much more.
 
-use crate::Flash;
 use crate::mapping::blocks::NONE;
+use crate::{Flash, Given};
+use flashraid_vocabulary::WearLeveling;
 use std::cmp::Reverse;
 
 impl Flash {
@@ -24,8 +25,13 @@ impl Flash {
 
     /// Moves the coldest block of the plane if the block just erased is worn that much more, and space is not short.
     pub(super) fn level_wear(&mut self, plane: u32) {
-        let Some(spread) = self.settings.wear_static else { return };
-        if self.gc_runs[plane as usize].victim != NONE || self.blocks.planes[plane as usize].free_blocks < self.settings.gc_reserve_blocks {
+        let Given { wear_leveling, wear_leveling_threshold: spread, .. } = self.settings.given;
+        if wear_leveling != WearLeveling::Static {
+            return;
+        }
+        if self.gc_runs[plane as usize].victim != NONE
+            || self.blocks.planes[plane as usize].free_blocks < self.settings.given.gc_reserve_blocks
+        {
             return;
         }
         while let Some(Reverse((erases, block))) = self.cold[plane as usize].peek().copied() {

@@ -3,7 +3,7 @@
 use super::blocks::BlockState;
 use crate::Flash;
 use crate::nand::records::Record;
-use flashraid_vocabulary::{MemberPage, Ppn, Version, memory};
+use flashraid_vocabulary::{MemberPage, Ppn, Version, WearLeveling, memory};
 
 impl Flash {
     /// The physical page of a version: only to label contents and to check them.
@@ -77,7 +77,7 @@ impl Flash {
             return self.drain_doomed(plane);
         }
         self.victims.insert(plane, number, self.blocks.of_plane(plane));
-        if self.settings.wear_static.is_some() {
+        if self.settings.given.wear_leveling == WearLeveling::Static {
             self.note_cold(plane, number);
         }
         self.collect_if_starved(plane);
@@ -174,7 +174,7 @@ impl Flash {
         if self.keeps_versions() {
             self.maps.prefetch_base(slot);
         }
-        if self.settings.mirror_chips > 0 {
+        if self.settings.given.mirror_chips > 0 {
             self.maps.prefetch_copy(slot);
         }
     }
@@ -193,7 +193,7 @@ impl Flash {
     /// Whether superseded pages become bases, as a rule: of schemes with copies, and of those that commit bases before they are erased.
     #[inline(always)]
     fn keeps_versions(&self) -> bool {
-        self.settings.mirror_chips > 0 || !self.settings.moves_bases
+        self.settings.given.mirror_chips > 0 || !self.settings.moves_bases
     }
 
     /// Asks the processor for what `commit` of this program will touch first: its block and its map entry.

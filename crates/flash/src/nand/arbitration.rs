@@ -114,7 +114,7 @@ impl Flash {
         let (class, domain) = self.waiting_program(channel);
         if domain != NIL {
             let bound_first = bound < (class + 1) * u32::from(PHASES);
-            if !bound_first || (self.settings.fifo && self.pool_is_older(channel, bound, class, domain)) {
+            if !bound_first || (self.settings.fifo() && self.pool_is_older(channel, bound, class, domain)) {
                 let Domain { units, kind, .. } = self.domains[domain as usize];
                 let unit = after(channel.takers(kind) & units, channel.turn_of_pool);
                 return (channel.first_unit + unit, domain);

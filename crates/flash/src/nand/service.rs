@@ -92,7 +92,7 @@ impl Flash {
                 let plane = self.records[id as usize].plane;
                 let Some(ppn) = self.take_move_page(plane) else { return self.move_finds_no_page(unit_id, id) };
                 self.records[id as usize].ppn = ppn.0;
-                let bus_ns = self.settings.program_command_ns + self.page_transfer_ns();
+                let bus_ns = self.settings.given.program_command_ns + self.page_transfer_ns();
                 self.start_working(unit_id, id, bus_ns, self.cell_ns(CellOperation::Program, ppn.0));
             }
             WorkKind::CopyBack => {
@@ -104,12 +104,12 @@ impl Flash {
                 self.count(action_index(Action::Read), cause);
                 self.units[unit_id as usize].operations[0][cause as usize] += 1;
                 let cell_ns = from_ns + self.cell_ns(CellOperation::Program, ppn.0);
-                let bus_ns = self.settings.read_command_ns + self.settings.program_command_ns;
+                let bus_ns = self.settings.given.read_command_ns + self.settings.given.program_command_ns;
                 self.start_working(unit_id, id, bus_ns, cell_ns);
             }
             WorkKind::Erase => {
                 let cell_ns = self.cell_ns(CellOperation::Erase, self.records[id as usize].ppn);
-                self.start_working(unit_id, id, self.settings.erase_command_ns, cell_ns);
+                self.start_working(unit_id, id, self.settings.given.erase_command_ns, cell_ns);
             }
         }
     }
@@ -162,10 +162,10 @@ impl Flash {
             }
             self.count(action_index(Action::Read), cause);
             self.units[unit_id as usize].operations[0][cause as usize] += 1;
-            bus_ns += self.settings.read_command_ns;
+            bus_ns += self.settings.given.read_command_ns;
             cell_ns = cell_ns.max(self.cell_ns(CellOperation::Read, ppn));
             planes |= self.sites[plane as usize].bit;
-            if !self.settings.multi_plane || self.units[unit_id as usize].filled >> index & 1 == 0 {
+            if !self.settings.given.multi_plane || self.units[unit_id as usize].filled >> index & 1 == 0 {
                 break;
             }
             let next = self.units[unit_id as usize].queues[index].head;
@@ -210,10 +210,10 @@ impl Flash {
             let bound_plane = self.records[last as usize].plane;
             let plane = if bound_plane != NIL { bound_plane } else { self.turn_plane(unit_id, self.kind_of(last)) };
             let ppn = self.give_page(last, plane);
-            bus_ns += self.settings.program_command_ns + self.settings.transfer_ns(self.records[last as usize].bytes);
+            bus_ns += self.settings.given.program_command_ns + self.settings.transfer_ns(self.records[last as usize].bytes);
             cell_ns = cell_ns.max(self.cell_ns(CellOperation::Program, ppn.0));
             used |= self.sites[plane as usize].bit;
-            if !self.settings.multi_plane {
+            if !self.settings.given.multi_plane {
                 break;
             }
             let Some((candidate, index)) = next(self) else { break };
@@ -233,7 +233,7 @@ impl Flash {
         }
         let bus_end = self.occupy_bus(unit_id, bus_ns, first);
         self.units[unit_id as usize].current = first;
-        if self.settings.report_data_in {
+        if self.settings.reports_data_in() {
             self.units[unit_id as usize].cell_after_ns = cell_ns;
             self.unit_at(unit_id, bus_end);
             self.set_state(unit_id, UnitState::DataIn);
@@ -270,7 +270,7 @@ impl Flash {
     fn turn_plane(&mut self, unit_id: u32, kind: usize) -> u32 {
         let (first, unit) = (self.first_plane(unit_id, kind), &self.units[unit_id as usize]);
         let mut number = after(unit.writable[kind], unit.turn_of_plane);
-        if self.settings.multi_plane {
+        if self.settings.given.multi_plane {
             let turns = (0..self.planes_per_unit).map(|turn| (number + turn) % self.planes_per_unit);
             let writable = turns.filter(|number| unit.writable[kind] >> number & 1 == 1);
             number = writable.min_by_key(|number| self.blocks.next_offset(first + number, WriteStream::Host)).expect("a writable plane");

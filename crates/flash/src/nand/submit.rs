@@ -6,7 +6,7 @@ use super::units::UnitState;
 use crate::accounting::{self, Slip};
 use crate::mapping::space::{NIL, Queue};
 use crate::{About, Flash};
-use flashraid_vocabulary::{Action, Cause, MemberId, PageOperation, Ppn, Priority, Version, memory};
+use flashraid_vocabulary::{Action, Cause, MemberId, PageOperation, Ppn, Priority, Transfer, Version, memory};
 
 impl Flash {
     // ---- records ----
@@ -63,7 +63,7 @@ impl Flash {
             unit: NIL,
             plane: NIL,
             domain: NIL,
-            bytes: if self.settings.whole_page_transfers { self.settings.geometry.page_bytes } else { operation.bytes },
+            bytes: if self.settings.given.transfer == Transfer::Page { self.settings.geometry.page_bytes } else { operation.bytes },
             submitted_ns: self.now_ns,
             member: operation.address.member.0,
             work: WorkKind::Program,
@@ -203,7 +203,7 @@ impl Flash {
     /// Queues a record at its unit.
     fn bind(&mut self, id: u32) {
         let record = &self.records[id as usize];
-        let reads_first = !self.settings.fifo && !matches!(record.work, WorkKind::Read | WorkKind::MoveRead);
+        let reads_first = !self.settings.fifo() && !matches!(record.work, WorkKind::Read | WorkKind::MoveRead);
         let index = record.priority as usize * 2 + usize::from(reads_first);
         let unit_id = record.unit;
         let mut queue = self.units[unit_id as usize].queues[index];

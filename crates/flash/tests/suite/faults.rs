@@ -1,8 +1,11 @@
 //! What fails, stays lost and is retired, what goes on, and what takes its place.
 
-use crate::support::{Host, Random, operation, settings};
-use flashraid_flash::{CellTimes, Flash, Placement, Progress, Settings};
-use flashraid_vocabulary::{Action, Cause, Fault, GcBlockingScope, Geometry, MemberId, MemberPage, NoObserver, Part, Ppn, Version, View};
+use crate::support::{GIVEN, Host, Random, operation, settings};
+use flashraid_flash::{CellTimes, Flash, Given, Placement, Progress, Settings};
+use flashraid_vocabulary::{
+    Action, Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberId, MemberPage, NoObserver, Part, Ppn, Scheduling, Version, View,
+    WearLeveling, WriteCompletes,
+};
 
 fn chip(channel: u32, chip: u32) -> Part {
     Part::Chip { channel, chip }
@@ -60,23 +63,26 @@ fn random_failures_leave_everything_consistent() {
         let mirror_chips = u32::from(is_member && !member_is_chip && coin());
         let translation = if coin() { (2, 2) } else { (0, 0) };
         let settings = Settings {
-            member_is_chip,
-            mirror_chips,
-            spare_chips: u32::from(coin()) + u32::from(coin()),
+            given: Given {
+                member: if member_is_chip { Member::Chip } else { Member::Channel },
+                mirror_chips,
+                spare_chips: u32::from(coin()) + u32::from(coin()),
+                lun: if coin() { Lun::Chip } else { Lun::Die },
+                scheduling: if coin() { Scheduling::Fifo } else { Scheduling::ReadFirst },
+                multi_plane: coin(),
+                copyback: coin(),
+                write_completes: if coin() { WriteCompletes::DataIn } else { WriteCompletes::ProgramEnd },
+                gc_blocking_scope: [GcBlockingScope::None, GcBlockingScope::Lun, GcBlockingScope::Chip, GcBlockingScope::Channel]
+                    [usize::from(coin()) * 2 + usize::from(coin())],
+                gc_reserve_blocks: 2 + u32::from(coin()),
+                wear_leveling: if coin() { WearLeveling::Static } else { WearLeveling::Dynamic },
+                ..GIVEN
+            },
             translation_blocks: translation.0,
             translation_pages: translation.1,
             pages_per_member: if member_is_chip { 40 } else { 100 },
-            chip_serial: coin(),
-            fifo: coin(),
-            multi_plane: coin(),
-            copyback: coin(),
-            report_data_in: coin(),
             moves_bases: coin(),
             commit_aware: coin(),
-            gc_blocking_scope: [GcBlockingScope::None, GcBlockingScope::Lun, GcBlockingScope::Chip, GcBlockingScope::Channel]
-                [usize::from(coin()) * 2 + usize::from(coin())],
-            gc_reserve_blocks: 2 + u32::from(coin()),
-            wear_static: coin().then_some(1),
             ..settings(placement)
         };
         let (members, pages) = (settings.members() as u16, settings.pages_per_member + settings.translation_pages);
@@ -192,7 +198,11 @@ fn what_is_under_way_on_a_dead_chip_fails_and_programs_are_repeated_beside_it() 
 fn programs_of_a_dead_member_fail_until_a_spare_chip_takes_its_place() {
     for placement in [Placement::Member, Placement::Static] {
         for spare_chips in [0, 1] {
-            let mut host = written(Settings { member_is_chip: true, pages_per_member: 48, spare_chips, ..settings(placement) });
+            let mut host = written(Settings {
+                given: Given { member: Member::Chip, spare_chips, ..GIVEN },
+                pages_per_member: 48,
+                ..settings(placement)
+            });
             let free = host.flash.load(MemberId(4)).programs;
             (0..20).for_each(|page| assert!(host.write(MemberPage::new(4, page), Version::Current, false)));
             assert!(host.flash.load(MemberId(4)).programs > free);
@@ -335,8 +345,7 @@ fn stuck_programs_fail() {
 #[test]
 fn a_mirror_chip_is_replaced() {
     let settings = Settings {
-        mirror_chips: 1,
-        spare_chips: 1,
+        given: Given { mirror_chips: 1, spare_chips: 1, ..GIVEN },
         pages_per_member: 60,
         translation_blocks: 2,
         translation_pages: 2,
@@ -365,7 +374,7 @@ fn a_mirror_chip_is_replaced() {
 
 #[test]
 fn parts_that_do_not_exist_are_refused() {
-    let settings = Settings { spare_chips: 1, ..settings(Placement::Member) };
+    let settings = Settings { given: Given { spare_chips: 1, ..GIVEN }, ..settings(Placement::Member) };
     let refusal = |part| settings.part_exists(&part).unwrap_err();
     assert_eq!(refusal(Part::Channel(9)), "channel 9: the device has channels 0 to 1");
     assert_eq!(refusal(chip(1, 4)), "chip 4: each channel has chips 0 to 3");

@@ -1,7 +1,7 @@
 //! GC runs that commit semivalid pages instead of moving them (SPEC 4.4): which block they choose, and their two phases.
 
-use crate::support::{Host, ONE_PLANE, settings};
-use flashraid_flash::{GcCounts, Placement, Settings};
+use crate::support::{GIVEN, Host, ONE_PLANE, settings};
+use flashraid_flash::{GcCounts, Given, Placement, Settings};
 use flashraid_vocabulary::{Cause, Fault, GcBlockingScope, Geometry, MemberPage, Part, Version, View};
 
 const GC: usize = Cause::Gc as usize;
@@ -12,7 +12,7 @@ fn one_plane(commit_aware: bool) -> Settings {
         geometry: ONE_PLANE,
         pages_per_member: 20,
         gc_threshold: 0.5,
-        gc_blocking_scope: GcBlockingScope::Chip,
+        given: Given { gc_blocking_scope: GcBlockingScope::Chip, ..GIVEN },
         moves_bases: false,
         commit_aware,
         ..settings(Placement::Member)

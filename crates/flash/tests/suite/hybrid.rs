@@ -1,8 +1,10 @@
 //! Hybrid mapping (SPEC 6.3): each kind of merge by hand, FAST beside a small model, reservations and merges under random work.
 
-use crate::support::{Host, ONE_PLANE, Random, settings};
-use flashraid_flash::{GcQuery, MergeKind, Placement, Settings};
-use flashraid_vocabulary::{Cause, Fault, GcBlockingScope, Geometry, MemberId, MemberPage, Part, SemivalidAction, Version};
+use crate::support::{GIVEN, Host, ONE_PLANE, Random, settings};
+use flashraid_flash::{GcQuery, Given, MergeKind, Placement, Settings};
+use flashraid_vocabulary::{
+    Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberId, MemberPage, Part, Scheduling, SemivalidAction, Version, WriteCompletes,
+};
 use std::collections::VecDeque;
 
 const GC: usize = Cause::Gc as usize;
@@ -18,7 +20,7 @@ fn one_plane(blocks: u32, pages: u32, log_blocks: u32, shared_logs: bool) -> Set
         log_blocks,
         shared_logs,
         gc_threshold: 0.0,
-        gc_blocking_scope: GcBlockingScope::Chip,
+        given: Given { gc_blocking_scope: GcBlockingScope::Chip, ..GIVEN },
         moves_bases: false,
         ..settings(Placement::Blocks)
     }
@@ -353,21 +355,24 @@ fn random_work_leaves_everything_consistent() {
         let mut coin = || random.below(2) == 1;
         let member_is_chip = coin();
         let settings = Settings {
-            member_is_chip,
-            spare_chips: u32::from(coin()),
+            given: Given {
+                member: if member_is_chip { Member::Chip } else { Member::Channel },
+                spare_chips: u32::from(coin()),
+                lun: if coin() { Lun::Chip } else { Lun::Die },
+                scheduling: if coin() { Scheduling::Fifo } else { Scheduling::ReadFirst },
+                copyback: coin(),
+                write_completes: if coin() { WriteCompletes::DataIn } else { WriteCompletes::ProgramEnd },
+                gc_blocking_scope: [GcBlockingScope::None, GcBlockingScope::Lun, GcBlockingScope::Chip, GcBlockingScope::Channel]
+                    [usize::from(coin()) * 2 + usize::from(coin())],
+                ..GIVEN
+            },
             // 8 blocks a plane: the rest is for logical blocks, one of them a target.
             pages_per_member: (7 - log_blocks) * 4 * if member_is_chip { 4 } else { 12 },
             log_blocks,
             shared_logs,
-            chip_serial: coin(),
-            fifo: coin(),
-            copyback: coin(),
-            report_data_in: coin(),
             gc_threshold: 0.0,
             moves_bases: false,
             commit_aware: coin(),
-            gc_blocking_scope: [GcBlockingScope::None, GcBlockingScope::Lun, GcBlockingScope::Chip, GcBlockingScope::Channel]
-                [usize::from(coin()) * 2 + usize::from(coin())],
             ..settings(Placement::Blocks)
         };
         let (members, pages) = (settings.members() as u16, settings.pages_per_member);

@@ -1,11 +1,11 @@
 //! Maps, victims, blocks and the numbering of planes, each beside a naive model.
 
-use crate::support::Random;
+use crate::support::{GIVEN, Random};
 use flashraid_flash::gc::victims::Victims;
 use flashraid_flash::mapping::blocks::{Block, BlockState, Blocks, WriteStream};
 use flashraid_flash::mapping::maps::Maps;
-use flashraid_flash::{Flash, Placement, Settings};
-use flashraid_vocabulary::{Geometry, MemberPage, Ppn, Version, View};
+use flashraid_flash::{Flash, Given, Placement, Settings};
+use flashraid_vocabulary::{Geometry, Lun, Member, MemberPage, Ppn, Version, View};
 
 #[test]
 fn maps_find_the_next_mapped_slot() {
@@ -178,7 +178,12 @@ fn flash(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_seria
 
 fn settings(placement: Placement, order: &[u8; 3], member_is_chip: bool, chip_serial: bool) -> Settings {
     let settings = crate::support::settings(placement);
-    Settings { geometry: GEOMETRY, member_is_chip, pages_per_member: 48, chip_serial, static_order: *order, ..settings }
+    let given = Given {
+        member: if member_is_chip { Member::Chip } else { Member::Channel },
+        lun: if chip_serial { Lun::Chip } else { Lun::Die },
+        ..GIVEN
+    };
+    Settings { geometry: GEOMETRY, given, pages_per_member: 48, static_order: *order, ..settings }
 }
 
 /// Static placement goes round the member's chips (W), dies (D) and planes (P) like the digits of the page number, fastest first.
@@ -282,7 +287,10 @@ fn placed_pages_are_spread_evenly() {
 #[test]
 fn copies_and_nothing_else_lie_on_mirror_chips() {
     for (mirror_chips, chip_serial) in [(1, false), (1, true), (2, false), (2, true)] {
-        let settings = Settings { mirror_chips, ..settings(Placement::Member, b"WDP", false, chip_serial) };
+        let settings = {
+            let all = settings(Placement::Member, b"WDP", false, chip_serial);
+            Settings { given: Given { mirror_chips, ..all.given }, ..all }
+        };
         let mut flash = Flash::new(settings);
         assert_eq!(flash.domains(), 8);
         for (page, member) in (0..16).flat_map(|page| (0..4).map(move |member| (page, member))) {
@@ -321,7 +329,8 @@ fn translation_pages_have_space_of_their_own() {
     for (placement, member_is_chip, mirror_chips) in kinds {
         let settings = settings(placement, b"WDP", member_is_chip, false);
         let (first, pages) = (settings.pages_per_member, 8);
-        let settings = Settings { mirror_chips, translation_blocks: 3, translation_pages: pages, ..settings };
+        let given = Given { mirror_chips, ..settings.given };
+        let settings = Settings { given, translation_blocks: 3, translation_pages: pages, ..settings };
         let members = settings.members() as u16;
         let planes = settings.planes_per_unit() * settings.units_per_channel();
         let planes = if member_is_chip { planes / 3 } else { planes * (3 - mirror_chips) / 3 };

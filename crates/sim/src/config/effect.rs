@@ -14,6 +14,8 @@ pub struct Effect {
     pub needs: Option<Need>,
     /// What must happen in a run; otherwise the setting does not change that run.
     pub meets: Option<Meeting>,
+    /// Whether it concerns the replay of a trace, so that it means nothing to who submits requests one by one.
+    pub of_replays: bool,
 }
 
 /// A condition on configurations.
@@ -75,10 +77,14 @@ impl Effect {
     const fn meets(self, missed: &'static str, holds: fn(&Happened) -> bool) -> Self {
         Self { meets: Some(Meeting { missed, holds }), ..self }
     }
+
+    pub(super) const fn of_replays(self) -> Self {
+        Self { of_replays: true, ..self }
+    }
 }
 
 /// The setting can affect any run.
-pub(super) const EVER: Effect = Effect { needs: None, meets: None };
+pub(super) const EVER: Effect = Effect { needs: None, meets: None, of_replays: false };
 
 pub(super) const WITH_DFTL: Effect = EVER.needs("mapping = dftl", |config| config.device.mapping == Mapping::Dftl);
 pub(super) const WITH_LOG_BLOCKS: Effect = EVER.needs("mapping = bast or fast", |config| config.device.mapping.is_hybrid());

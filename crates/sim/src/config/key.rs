@@ -36,6 +36,8 @@ pub struct Key {
     pub kind: Kind,
     /// When it has effect.
     pub effect: Effect,
+    /// Which of its values torture draws, unless it has a rule for the key.
+    pub draw: Draw,
     /// One sentence.
     pub about: &'static str,
 }
@@ -73,6 +75,17 @@ impl Key {
             _ => self.allowed(),
         }
     }
+}
+
+/// Which values of a key torture draws, each as likely.
+#[derive(Clone, Copy, Debug)]
+pub enum Draw {
+    /// Any of its words, or `true` and `false`.
+    Any,
+    /// One of these; one that stands there twice is twice as likely.
+    OneOf(&'static [&'static str]),
+    /// None, for this reason: it would have no effect.
+    Never(&'static str),
 }
 
 /// Which values a key takes.

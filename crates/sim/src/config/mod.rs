@@ -43,8 +43,8 @@ pub use capacity::{Derived, Overhead, SpaceDomain, TranslationTables, most_logic
 pub use effect::{Effect, Happened, Meeting, Need};
 pub use error::ConfigError;
 pub use faults::{Injection, Target, Trigger};
-pub use flashraid_vocabulary::{GcBlockingScope, SerialSubrequests};
-pub use key::{Key, Kind, Table};
+pub use flashraid_vocabulary::{GcBlockingScope, Lun, Member, Scheduling, SerialSubrequests, Transfer, WearLeveling, WriteCompletes};
+pub use key::{Draw, Key, Kind, Table};
 pub(crate) use near::nearest;
 pub use preparation::{Precondition, Warmup};
 pub use reference::reference_markdown;
@@ -54,6 +54,4 @@ pub use survival::Survival;
 pub(crate) use units::share_of;
 pub use units::takes_units;
 pub use values::same_value;
-pub use words::{
-    Allocation, Fit, Ftl, GcPolicy, Lun, Mapping, Member, NvramVictim, Scheduling, Transfer, Unwritten, WearLeveling, WriteCompletes,
-};
+pub use words::{Allocation, Fit, Ftl, GcPolicy, Mapping, NvramVictim, Unwritten};

@@ -3,12 +3,12 @@
 use super::effect::*;
 use super::faults;
 use super::json_schema;
-use super::key::{Key, Kind, MOST, Table, whole};
+use super::key::{Draw, Key, Kind, MOST, Table, whole};
 use super::preparation::{Precondition, Warmup};
-use super::words::{Allocation, Fit, Ftl, GcPolicy, Lun, Mapping, Member, NvramVictim, Scheduling, Transfer};
-use super::words::{Unwritten, WearLeveling, WriteCompletes};
+use super::words::{Allocation, Fit, Ftl, GcPolicy, Mapping, NvramVictim, Unwritten};
+use flashraid_flash::Given;
 use flashraid_redundancy::Choice;
-use flashraid_vocabulary::{GcBlockingScope, SerialSubrequests};
+use flashraid_vocabulary::{GcBlockingScope, Lun, Member, Scheduling, SerialSubrequests, Transfer, WearLeveling, WriteCompletes};
 use flashraid_workload::{DeviceLayout, TraceError, TraceOptions};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -30,11 +30,11 @@ pub struct Config {
     pub run: Run,
 }
 
-/// A table of settings: `key: type = default, unit, kind, effect;`. The doc comment of a key is what users read about it.
-/// A key with default `None` must be given by the preset or the file.
+/// A table of settings: `key: type = default, unit, kind, effect, draw;`. The doc comment of a key is what users read about it.
+/// A key with default `None` must be given by the preset or the file. Without `draw`, torture draws any of the words.
 macro_rules! table {
     ($(#[doc = $about:literal])+ $name:ident, $table:literal {
-        $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $unit:literal, $kind:expr, $effect:expr;)+
+        $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $unit:literal, $kind:expr, $effect:expr $(, $draw:expr)?;)+
     }) => {
         $(#[doc = $about])+
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +62,7 @@ macro_rules! table {
                     default: $default,
                     kind: $kind,
                     effect: $effect,
+                    draw: [$($draw,)? Draw::Any][0],
                     about: concat!($($doc),+).trim_ascii(),
                 },)+],
             };
@@ -71,21 +72,22 @@ macro_rules! table {
 
 /// Longest time of one array operation: keeps sums of times far from the end of 64 bits.
 const LONGEST_NS: u64 = 1_000_000_000_000;
+/// Why torture does not draw what is about traces.
+const OWN_REQUESTS: &str = "torture generates its own requests";
 const SHARE_BELOW_ONE: Kind = Kind::Real { allowed: "0 or more and below 1", valid: |share| (0.0..1.0).contains(&share) };
 
-table! {
-    /// Geometry, timing, FTL and buffers of the device.
-    Device, "device" {
+// Between them stand those that the flash layer takes as they are given.
+flashraid_flash::given_settings! {
+    table {
+        /// Geometry, timing, FTL and buffers of the device.
+        Device, "device"
+    } {
         /// Name of the device in results.
-        name: String = None, "", Kind::Text { allowed: "a name without control characters", valid: |text| !text.is_empty() && !text.contains(char::is_control) }, EVER;
+        name: String = None, "", Kind::Text { allowed: "a name without control characters", valid: |text| !text.is_empty() && !text.contains(char::is_control) }, EVER, Draw::Never("a label");
         /// Channels, each with its own bus.
         channels: u32 = None, "", whole(1, 64), EVER;
         /// Chips on each channel.
         chips_per_channel: u32 = None, "", whole(1, 64), EVER;
-        /// Number of these chips that hold only mirror copies. A scheme that uses mirror chips sets its own default.
-        mirror_chips: u32 = Some("0"), "", whole(0, 63), EVER;
-        /// Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of any other capacity.
-        spare_chips: u32 = Some("0"), "", whole(0, 63), EVER;
         /// Dies in each chip.
         dies_per_chip: u32 = None, "", whole(1, 64), EVER;
         /// Planes in each die.
@@ -95,62 +97,33 @@ table! {
         /// Pages in each erase block.
         pages_per_block: u32 = None, "", whole(1, 32_767), EVER;
         /// Page size: the unit of reading, programming, mapping and striping.
-        page_bytes: u32 = None, "bytes", Kind::PowerOfTwo { min: 512, max: 65_536 }, EVER;
+        page_bytes: u32 = None, "bytes", Kind::PowerOfTwo { min: 512, max: 65_536 }, EVER, Draw::OneOf(&["4096", "512", "1024"]);
         /// Array time of a page read.
-        read_ns: u64 = None, "ns", whole(1, LONGEST_NS), EVER;
+        read_ns: u64 = None, "ns", whole(1, LONGEST_NS), EVER, Draw::OneOf(&["20000", "25000", "200000", "1"]);
         /// Array time of a page program.
-        program_ns: u64 = None, "ns", whole(1, LONGEST_NS), EVER;
+        program_ns: u64 = None, "ns", whole(1, LONGEST_NS), EVER, Draw::OneOf(&["200000", "200000", "20000", "1500000"]);
         /// Array time of a block erase.
-        erase_ns: u64 = None, "ns", whole(1, LONGEST_NS), ERASED;
-        /// Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); with 0, transfers take no time.
-        bus_ps_per_byte: u64 = None, "ps/byte", whole(0, 1_000_000_000), EVER;
-        /// Bus time of the command and address of a read.
-        read_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), EVER;
-        /// Bus time of the command and address of a program, before its data.
-        program_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), EVER;
-        /// Bus time of the command and address of an erase.
-        erase_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), ERASED;
-        /// The unit of placement, failure and health: the disk of the redundancy group.
-        member: Member = Some("channel"), "", Kind::Word(Member::WORDS), WITH_CHIPS;
+        erase_ns: u64 = None, "ns", whole(1, LONGEST_NS), ERASED, Draw::OneOf(&["1500000", "1500000", "20000"]);
+    } {
+        /// GC of a plane starts when its free pages drop below this share of its pages.
+        gc_threshold: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, FREELY_MAPPED;
+        /// How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block.
+        gc_policy: GcPolicy = Some("auto"), "", Kind::Word(GcPolicy::WORDS), WITH_BASES_IN_PLACE;
+        /// Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
+        over_provisioning: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, EVER;
         /// The planes that one FTL instance owns. It may span several members only if the scheme survives the loss of all of them.
         ftl: Ftl = Some("auto"), "", Kind::Word(Ftl::WORDS), WITH_CHOICE_OF_MEMBER;
+        /// How the FTL chooses the plane of a program.
+        allocation: Allocation = Some("dynamic_member"), "", Kind::Word(Allocation::WORDS), FREELY_MAPPED;
+        /// With static allocation: the order in which the indices inside a member vary, the fastest first (W way, that is chip; D die; P plane).
+        static_order: String = Some("WDP"), "",
+            Kind::Text { allowed: "the letters W, D and P in any order, each once", valid: is_order }, IN_STATIC_ORDER;
         /// How logical pages are mapped to physical pages, and where the map is stored.
         mapping: Mapping = Some("page"), "", Kind::Word(Mapping::WORDS), EVER;
         /// With `mapping = dftl`: the number of map entries that RAM holds. One entry maps one logical page.
         cmt_entries: u32 = Some("65536"), "entries", whole(1, 1 << 30), WITH_DFTL;
         /// With `mapping = bast` or `fast`: log blocks of each chip, divided evenly over its planes.
         log_blocks: u32 = Some("160"), "blocks", whole(1, 65_534), WITH_LOG_BLOCKS;
-        /// How the FTL chooses the plane of a program.
-        allocation: Allocation = Some("dynamic_member"), "", Kind::Word(Allocation::WORDS), FREELY_MAPPED;
-        /// With static allocation: the order in which the indices inside a member vary, the fastest first (W way, that is chip; D die; P plane).
-        static_order: String = Some("WDP"), "",
-            Kind::Text { allowed: "the letters W, D and P in any order, each once", valid: is_order }, IN_STATIC_ORDER;
-        /// The LUN: the unit that executes one array operation at a time.
-        lun: Lun = Some("die"), "", Kind::Word(Lun::WORDS), WITH_DIES;
-        /// The order of operations within a service class on one LUN.
-        scheduling: Scheduling = Some("read_first"), "", Kind::Word(Scheduling::WORDS), EVER;
-        /// When the host sees a program as completed.
-        write_completes: WriteCompletes = Some("program_end"), "", Kind::Word(WriteCompletes::WORDS), EVER;
-        /// How much of a page is transferred over the bus.
-        transfer: Transfer = Some("touched"), "", Kind::Word(Transfer::WORDS), PARTS_TOUCHED;
-        /// Whether one array operation may read or program a page in each of several planes of a LUN.
-        multi_plane: bool = Some("false"), "", Kind::Flag, WITH_PLANES;
-        /// Whether GC moves pages within a plane without transferring data over the bus.
-        copyback: bool = Some("false"), "", Kind::Flag, COLLECTED;
-        /// Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
-        over_provisioning: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, EVER;
-        /// GC of a plane starts when its free pages drop below this share of its pages.
-        gc_threshold: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, FREELY_MAPPED;
-        /// With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough.
-        gc_reserve_blocks: u32 = Some("2"), "blocks", whole(2, 65_534), EVER;
-        /// The unit that serves no host operations while a GC run moves pages.
-        gc_blocking_scope: GcBlockingScope = Some("chip"), "", Kind::Word(GcBlockingScope::WORDS), COLLECTED;
-        /// How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block.
-        gc_policy: GcPolicy = Some("auto"), "", Kind::Word(GcPolicy::WORDS), WITH_BASES_IN_PLACE;
-        /// How GC and allocation even out erase counts.
-        wear_leveling: WearLeveling = Some("dynamic"), "", Kind::Word(WearLeveling::WORDS), COLLECTED;
-        /// With static wear leveling: the difference between erase counts in a plane above which cold blocks are moved.
-        wear_leveling_threshold: u32 = Some("100"), "erases", whole(1, u32::MAX as u64), LEVELED;
         /// Size of the data buffer in the controller's DRAM, per GiB of flash; 0 for none. It is volatile: buffered writes are not durable
         /// until they are on flash.
         buffer_bytes_per_gib: u64 = Some("0"), "bytes/GiB", whole(0, 1 << 30), UNLESS_FIXED;
@@ -162,9 +135,22 @@ table! {
         /// How the write buffer in NVRAM chooses the stripe to evict.
         nvram_victim: NvramVictim = Some("oldest_write"), "", Kind::Word(NvramVictim::WORDS), WITH_NVRAM;
         /// Access time of the data buffer.
-        buffer_ns: u64 = Some("1000"), "ns", whole(0, LONGEST_NS), BUFFERED;
+        buffer_ns: u64 = Some("1000"), "ns", whole(0, LONGEST_NS), BUFFERED, Draw::OneOf(&["1000", "0", "300000"]);
     }
 }
+
+macro_rules! given_by {
+    ({ $($(#[doc = $doc:literal])+ $key:ident: $type:ty = $default:expr, $unit:literal, $kind:expr, $effect:expr $(, $draw:expr)?;)+ }) => {
+        impl Device {
+            /// What the flash layer takes as it is given.
+            pub(crate) fn given(&self) -> Given {
+                Given { $($key: self.$key,)+ }
+            }
+        }
+    };
+}
+
+flashraid_flash::given_settings! { given_by {} {} {} }
 
 /// The redundancy scheme. Its parameters are keys of the same table; the registry lists them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -192,6 +178,7 @@ impl SchemeChoice {
             default: None,
             kind: Kind::Text { allowed: "the name of a scheme", valid: |text| !text.is_empty() },
             effect: EVER,
+            draw: Draw::Any,
             about: "Name of the scheme.",
         }],
     };
@@ -203,13 +190,13 @@ table! {
         /// When the sub-requests of one request start. A sub-request is the part of a request on one stripe.
         serial_subrequests: SerialSubrequests = Some("queued"), "", Kind::Word(SerialSubrequests::WORDS), EVER;
         /// Whether a write's response time includes its parity programs.
-        parity_in_response: bool = Some("true"), "", Kind::Flag, WITH_PARITY;
+        parity_in_response: bool = Some("true"), "", Kind::Flag, WITH_PARITY, Draw::OneOf(&["true", "true", "false"]);
         /// What a read of a page that was never written returns.
-        unwritten: Unwritten = Some("zero"), "", Kind::Word(Unwritten::WORDS), READ_UNWRITTEN;
+        unwritten: Unwritten = Some("zero"), "", Kind::Word(Unwritten::WORDS), READ_UNWRITTEN, Draw::OneOf(&["zero", "zero", "prefill"]);
         /// The order of the rebuild after a failure. `auto` chooses one that suits the scheme; `none` disables rebuilds.
         rebuild: String = Some("auto"), "", Kind::Text { allowed: "auto, none, or the name of a rebuild order", valid: |text| !text.is_empty() }, FAILED;
         /// Number of stripes that a rebuild repairs at the same time; 0 for the default of the rebuild order.
-        rebuild_window: u32 = Some("0"), "stripes", whole(0, 64), REBUILT;
+        rebuild_window: u32 = Some("0"), "stripes", whole(0, 64), REBUILT, Draw::OneOf(&["0", "0", "1", "2", "16"]);
         /// Whether the rebuild gives priority to stripes in which a host read has just reconstructed a page.
         piggyback: bool = Some("false"), "", Kind::Flag, RECONSTRUCTED;
     }
@@ -219,32 +206,32 @@ table! {
     /// The workload, and what a run does with it.
     Run, "run" {
         /// Format of the trace; `auto` detects it from the first bytes and the file name.
-        format: String = Some("auto"), "", Kind::Text { allowed: "auto or the name of a trace format", valid: |text| !text.is_empty() }, EVER;
+        format: String = Some("auto"), "", Kind::Text { allowed: "auto or the name of a trace format", valid: |text| !text.is_empty() }, EVER.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Unit of the times in the trace: `ns`, `100ns`, `us`, `ms` or `s`; `auto` is the unit that the format defines.
-        time_unit: String = Some("auto"), "", Kind::Text { allowed: "auto, ns, 100ns, us, ms, s", valid: |text| is_option("time_unit", text) }, EVER;
+        time_unit: String = Some("auto"), "", Kind::Text { allowed: "auto, ns, 100ns, us, ms, s", valid: |text| is_option("time_unit", text) }, EVER.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Replay only the requests of these devices of the trace (disks, volumes, ASUs, logical units, files): a comma-separated list of names, or
         /// `all`. The address spaces of several devices are placed one after the other.
         device_filter: String = Some("all"), "",
-            Kind::Text { allowed: "all, or a comma-separated list of device names", valid: |text| is_option("device_filter", text) }, FILTERED;
+            Kind::Text { allowed: "all, or a comma-separated list of device names", valid: |text| is_option("device_filter", text) }, FILTERED.of_replays(), Draw::Never(OWN_REQUESTS);
         /// How a line or record that cannot be read, or a request that does not fit, is handled: `stop` ends the run with an error, `skip` leaves it out and counts it.
-        on_error: String = Some("stop"), "", Kind::Text { allowed: "stop, skip", valid: |text| is_option("on_error", text) }, SKIPPED;
+        on_error: String = Some("stop"), "", Kind::Text { allowed: "stop, skip", valid: |text| is_option("on_error", text) }, SKIPPED.of_replays(), Draw::Never(OWN_REQUESTS);
         /// The operation of each request, for a trace that records none: `read`, `write`, or `mix:X` with X the share of reads. `none` refuses such a trace.
         op: String = Some("none"), "",
-            Kind::Text { allowed: "none, read, write, or mix:X with X from 0 to 1", valid: |text| is_option("op", text) }, WITHOUT_OPERATIONS;
+            Kind::Text { allowed: "none, read, write, or mix:X with X from 0 to 1", valid: |text| is_option("op", text) }, WITHOUT_OPERATIONS.of_replays(), Draw::Never(OWN_REQUESTS);
         /// The event that counts as the arrival of a request in blkparse text: `Q` (queued), `D` (issued to the device) or `C` (completed).
-        action: String = Some("D"), "", Kind::Text { allowed: "Q, D, C", valid: |text| is_option("action", text) }, WITH_EVENTS;
+        action: String = Some("D"), "", Kind::Text { allowed: "Q, D, C", valid: |text| is_option("action", text) }, WITH_EVENTS.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Address distance between consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is 4096, and accepts only objects
         /// of that size.
         object_bytes: String = Some("auto"), "bytes",
-            Kind::Text { allowed: "auto, or 1 to 1048576", valid: |text| is_option("object_bytes", text) }, OF_A_CACHE;
+            Kind::Text { allowed: "auto, or 1 to 1048576", valid: |text| is_option("object_bytes", text) }, OF_A_CACHE.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Number of requests to take from the start of the trace; 0 for all.
-        limit: u64 = Some("0"), "requests", whole(0, MOST), LIMITED;
+        limit: u64 = Some("0"), "requests", whole(0, MOST), LIMITED.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Factor by which the trace is sped up: arrival times are divided by it.
-        speed: f64 = Some("1"), "", Kind::Real { allowed: "a number above 0", valid: |speed| speed > 0.0 && speed.is_finite() }, OPEN_LOOP;
+        speed: f64 = Some("1"), "", Kind::Real { allowed: "a number above 0", valid: |speed| speed > 0.0 && speed.is_finite() }, OPEN_LOOP.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Number of outstanding requests of a closed loop; 0 for an open loop with the arrival times of the trace.
-        queue_depth: u32 = Some("0"), "requests", whole(0, u32::MAX as u64), EVER;
+        queue_depth: u32 = Some("0"), "requests", whole(0, u32::MAX as u64), EVER.of_replays(), Draw::Never(OWN_REQUESTS);
         /// How addresses beyond the logical space are handled.
-        fit: Fit = Some("error"), "", Kind::Word(Fit::WORDS), BEYOND;
+        fit: Fit = Some("error"), "", Kind::Word(Fit::WORDS), BEYOND.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Size of the logical space; 0 for the user capacity.
         space_bytes: u64 = Some("0"), "bytes", whole(0, MOST), EVER;
         /// Share of the logical space that is written before the first request, in whole stripes and in no simulated time.
@@ -254,18 +241,18 @@ table! {
         /// Preconditioning after the fill: `none`, or `random:X`, which overwrites random pages until GC reaches steady state, at most X times the
         /// logical space. `steady` stands for `random:20`.
         precondition: String = Some("none"), "",
-            Kind::Text { allowed: "none, steady, or random:X with a number X above 0", valid: |text| text.parse::<Precondition>().is_ok() }, EVER;
+            Kind::Text { allowed: "none, steady, or random:X with a number X above 0", valid: |text| text.parse::<Precondition>().is_ok() }, EVER, Draw::OneOf(&["none", "none", "none", "random:0.5", "random:2"]);
         /// Warm-up that is left out of the statistics: the first N requests, or all requests that arrive before a simulated time, as in `2.5s` or `100ms`.
         warmup: String = Some("0"), "",
-            Kind::Text { allowed: "a number of requests, or a time as in 2.5s or 100ms", valid: |text| text.parse::<Warmup>().is_ok() }, EVER;
+            Kind::Text { allowed: "a number of requests, or a time as in 2.5s or 100ms", valid: |text| text.parse::<Warmup>().is_ok() }, EVER.of_replays(), Draw::Never("torture has no statistics");
         /// Whether to compare every host read with an oracle and, at the end, to check recovery from each failure that the scheme is declared to survive.
-        verify: bool = Some("false"), "", Kind::Flag, EVER;
+        verify: bool = Some("false"), "", Kind::Flag, EVER, Draw::Never("torture always verifies");
         /// With `verify`, check recovery also after every N requests; 0 for the end only.
-        verify_every: u64 = Some("0"), "requests", whole(0, MOST), LONG_ENOUGH;
+        verify_every: u64 = Some("0"), "requests", whole(0, MOST), LONG_ENOUGH.of_replays(), Draw::Never("torture verifies at each crash point");
         /// Whether to write the data buffer and all deferred parities to flash after the last request. The cost is counted separately.
-        drain: bool = Some("false"), "", Kind::Flag, DRAINED;
+        drain: bool = Some("false"), "", Kind::Flag, DRAINED.of_replays();
         /// Faults to inject, each as WHAT@WHEN (docs/faults.md).
-        fail: Vec<String> = Some(""), "", Kind::List { allowed: faults::ALLOWED }, EVER;
+        fail: Vec<String> = Some(""), "", Kind::List { allowed: faults::ALLOWED }, EVER, Draw::Never("torture injects its own failures");
         /// Seed of the random number generators.
         seed: u64 = Some("1"), "", whole(0, MOST), RANDOM;
     }

@@ -3,16 +3,6 @@
 use flashraid_vocabulary::word;
 
 word! {
-    /// The unit of placement, failure and health.
-    Member {
-        /// A channel with its chips.
-        Channel = "channel",
-        /// A chip.
-        Chip = "chip",
-    }
-}
-
-word! {
     /// Which planes one FTL instance owns.
     Ftl {
         /// Chosen by scheme and allocation. With `allocation = dynamic`, the largest set of planes whose loss the scheme survives: a mirror group
@@ -37,36 +27,6 @@ word! {
         DynamicMember = "dynamic_member",
         /// An idle plane of the FTL instance.
         Dynamic = "dynamic",
-    }
-}
-
-word! {
-    /// The unit that executes one array operation at a time.
-    Lun {
-        /// A die.
-        Die = "die",
-        /// A whole chip, as in simulators without die interleaving.
-        Chip = "chip",
-    }
-}
-
-word! {
-    /// The order of operations within a service class on one LUN.
-    Scheduling {
-        /// Reads before programs, each oldest first.
-        ReadFirst = "read_first",
-        /// Oldest first.
-        Fifo = "fifo",
-    }
-}
-
-word! {
-    /// When the host sees a program as completed.
-    WriteCompletes {
-        /// When the array operation ends.
-        ProgramEnd = "program_end",
-        /// When the data is in the page register of the die.
-        DataIn = "data_in",
     }
 }
 
@@ -104,16 +64,6 @@ word! {
 }
 
 word! {
-    /// How much of a page is transferred over the bus.
-    Transfer {
-        /// The 512-byte sectors that the request touches.
-        Touched = "touched",
-        /// The whole page.
-        Page = "page",
-    }
-}
-
-word! {
     /// How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block.
     GcPolicy {
         /// The same as `commit_aware`.
@@ -123,18 +73,6 @@ word! {
         Greedy = "greedy",
         /// The block with the lowest cost, in time, of moves and of commits for its semivalid pages. The same as `greedy` if the scheme commits none.
         CommitAware = "commit_aware",
-    }
-}
-
-word! {
-    /// How GC and allocation even out erase counts.
-    WearLeveling {
-        /// No wear leveling: free blocks are used in the order in which they were freed.
-        None = "none",
-        /// Allocation takes the free block with the fewest erases.
-        Dynamic = "dynamic",
-        /// In addition, cold blocks are moved when erase counts differ by more than `wear_leveling_threshold`.
-        Static = "static",
     }
 }
 

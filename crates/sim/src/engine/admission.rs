@@ -130,12 +130,12 @@ impl<C: Content, M: Media> Engine<C, M> {
     fn follow(&mut self, request: u32, id: u32) {
         let former = std::mem::replace(&mut self.requests[request as usize].last_operation, id);
         // A former one that ended at once (a trim of nothing) may have left its very slot to this one.
-        if former == NIL || former == id || self.options.serial == SerialSubrequests::Off {
+        if former == NIL || former == id || self.options.host.serial_subrequests == SerialSubrequests::Off {
             return;
         }
         let slot = &mut self.slots[former as usize];
         let same = slot.alive && slot.request == request;
-        if same && (!slot.started || self.options.serial == SerialSubrequests::Strict) {
+        if same && (!slot.started || self.options.host.serial_subrequests == SerialSubrequests::Strict) {
             slot.successor = id;
             self.slots[id as usize].unmet += 1;
         }

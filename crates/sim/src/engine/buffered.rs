@@ -16,6 +16,7 @@ use super::state::Engine;
 use super::time::Halted;
 use crate::buffer::{Buffer, Departure, SECTOR_BYTES, Taken, Victim};
 use crate::clock::NEVER;
+use crate::config::Unwritten;
 use crate::media::{Ahead, Media};
 use flashraid_redundancy::parts::bits;
 use flashraid_redundancy::{Extent, Failure, Group, Operation, OperationKind};
@@ -178,7 +179,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         if missing & taken.leaving.sectors != 0 {
             number = number.max(taken.leaving.number);
         }
-        if self.options.prefill && self.prefill(lpn, missing, &taken) {
+        if self.options.host.unwritten == Unwritten::Prefill && self.prefill(lpn, missing, &taken) {
             taken = self.buffered().take(lpn);
         }
         let held = taken.from_buffer();

@@ -2,19 +2,15 @@
 
 use super::failure::RebuildOptions;
 use crate::buffer::BufferOptions;
-use flashraid_vocabulary::SerialSubrequests;
+use crate::config::Host;
 
 /// What the engine is told beside scheme and flash.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Pages of the logical space; addresses are below it.
     pub space_pages: u64,
-    /// How sub-requests follow each other.
-    pub serial: SerialSubrequests,
-    /// The host waits for parity programs too.
-    pub parity_in_response: bool,
-    /// Reads of unwritten pages find a page that was placed as the fill would have placed it.
-    pub prefill: bool,
+    /// How the controller serves host requests.
+    pub host: Host,
     /// The map is on flash, where the flash layer was given space for it.
     pub dftl: Option<Dftl>,
     /// The data buffer, if there is one.

@@ -116,7 +116,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             pages_per_row,
             space_waiters: vec![(NIL, NIL); shape.domains as usize],
             writes_in_chunk: vec![0; (scheme.user_pages() / pages_per_row) as usize / 1024 + 1],
-            acknowledges_early: shape.reports_data_in || !options.parity_in_response,
+            acknowledges_early: shape.reports_data_in || !options.host.parity_in_response,
             buffer: options.buffer.map(|buffer| {
                 let grouping = scheme.addressing().grouping();
                 Buffer::new(buffer, options.space_pages, shape.page_bytes, grouping, scheme.width()).into()

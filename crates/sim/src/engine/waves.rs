@@ -3,6 +3,7 @@
 use super::content::Content;
 use super::slot::{NIL, NO_JOB, REBUILD, TRANSLATION};
 use super::state::Engine;
+use crate::config::Unwritten;
 use crate::media::{About, Completion, Media, Progress};
 use flashraid_redundancy::{Failure, Job, OperationKind, Step};
 use flashraid_vocabulary::{Action, Cause, Change, PageOperation, SerialSubrequests, Version, Wave};
@@ -12,11 +13,14 @@ impl<C: Content, M: Media> Engine<C, M> {
         if std::mem::replace(&mut self.slots[id as usize].started, true) {
             return self.resume(id);
         }
-        if self.options.prefill && self.buffer.is_none() && self.slots[id as usize].operation.kind == OperationKind::Read {
+        if self.options.host.unwritten == Unwritten::Prefill
+            && self.buffer.is_none()
+            && self.slots[id as usize].operation.kind == OperationKind::Read
+        {
             self.place_unwritten(id);
         }
         self.step(id);
-        if self.options.serial == SerialSubrequests::Queued && self.slots[id as usize].started && !self.is_held(id) {
+        if self.options.host.serial_subrequests == SerialSubrequests::Queued && self.slots[id as usize].started && !self.is_held(id) {
             self.start_successor(id);
         }
     }
@@ -101,7 +105,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.drop_unmapped(id, &mut wave.operations);
         }
         self.submit_wave(id, wave);
-        if self.options.serial == SerialSubrequests::Queued {
+        if self.options.host.serial_subrequests == SerialSubrequests::Queued {
             self.start_successor(id);
         }
     }
@@ -114,7 +118,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         for page_operation in &mut wave.operations {
             // In place: a copy would have to load together what the plan just stored field by field.
-            page_operation.host_waits &= self.options.parity_in_response || page_operation.cause != Cause::Parity;
+            page_operation.host_waits &= self.options.host.parity_in_response || page_operation.cause != Cause::Parity;
             self.submit_page_operation(id, page_operation);
         }
         let background = wave.background;

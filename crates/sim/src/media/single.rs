@@ -13,15 +13,15 @@ impl Media for Flash {
             members: settings.members(),
             pages_per_member: settings.pages_per_member,
             translation_pages: settings.translation_pages,
-            to_twin: if settings.member_is_chip && geometry.channels > 1 { geometry.chips_per_channel } else { 1 },
+            to_twin: if settings.member_is_chip() && geometry.channels > 1 { geometry.chips_per_channel } else { 1 },
             page_bytes: geometry.page_bytes,
             pages_per_block: geometry.pages_per_block,
             planes: self.planes(),
             units: self.units().len() as u32,
             domains: self.domains() as u32,
-            has_mirrors: settings.mirror_chips > 0,
+            has_mirrors: settings.given.mirror_chips > 0,
             has_log_blocks: settings.log_blocks > 0,
-            reports_data_in: settings.report_data_in,
+            reports_data_in: settings.reports_data_in(),
         }
     }
 

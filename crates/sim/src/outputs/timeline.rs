@@ -51,7 +51,7 @@ impl Timeline {
             self.name_thread(self.thread(Track::Bus(channel)), format!("channel {channel}: bus"));
             for number in 0..self.units_per_channel {
                 let (chip, die) = (number % chips, number / chips);
-                let die = if flash.settings().chip_serial { String::new() } else { format!(", die {die}") };
+                let die = if flash.settings().chip_serial() { String::new() } else { format!(", die {die}") };
                 let unit = channel * self.units_per_channel + number;
                 self.name_thread(self.thread(Track::Unit(unit)), format!("channel {channel}: chip {chip}{die}"));
             }

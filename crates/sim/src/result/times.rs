@@ -66,7 +66,7 @@ pub(super) fn check<C: Content>(engine: &Engine<C>, now: &Snapshot, measured: &M
 fn work_ns(flash: &Flash, now: &Snapshot, start: &Snapshot) -> (Vec<u128>, u128) {
     let settings = flash.settings();
     let page_ns = settings.transfer_ns(settings.geometry.page_bytes);
-    let bus_ns = [settings.read_command_ns + page_ns, settings.program_command_ns + page_ns, settings.erase_command_ns];
+    let bus_ns = [settings.given.read_command_ns + page_ns, settings.given.program_command_ns + page_ns, settings.given.erase_command_ns];
     let array_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|of| settings.cell.longest_ns(of));
     let total = |snapshot: &Snapshot, unit: usize, action: usize| snapshot.units[unit][action].iter().sum::<u64>();
     let work = |unit: usize, each_ns: [u64; ACTIONS]| {

@@ -1,7 +1,7 @@
 //! Replay of a trace: the host's clock, the look-ahead in the arrivals, and what becomes of addresses.
 
 use super::stage::Stage;
-use crate::config::{ConfigError, Fit, Warmup};
+use crate::config::{ConfigError, Fit, Run, Warmup};
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::error::RunError;
@@ -29,8 +29,7 @@ pub(super) struct Replay {
     pub(super) source: Source,
     /// `None` for that of the trace.
     speed: Option<Speed>,
-    queue_depth: u64,
-    fit: Fit,
+    run: Run,
     /// With `fit = compact`, where addresses are moved to, and what the request at hand becomes.
     pub(super) compactor: Option<Compactor>,
     pieces: Vec<HostRequest>,
@@ -39,7 +38,6 @@ pub(super) struct Replay {
     space_bytes: u64,
     page_mask: u64,
     warmup: Warmup,
-    verify_every: u64,
     /// Requests of the trace looked at, the one at hand included; those submitted are fewer by what was left out, and more by what was split.
     number: u64,
     pub(super) submitted: u64,
@@ -59,8 +57,7 @@ impl Replay {
             path: path.display().to_string(),
             source: Source::default(),
             speed: (run.speed != 1.0).then(|| Speed::new(run.speed)),
-            queue_depth: u64::from(run.queue_depth),
-            fit: run.fit,
+            run: run.clone(),
             compactor: (run.fit == Fit::Compact).then(|| Compactor::new(simulation.space_bytes())),
             pieces: Vec::new(),
             leaves_out: run.trace_options().is_ok_and(|options| options.on_error == OnError::Skip),
@@ -68,7 +65,6 @@ impl Replay {
             space_bytes: simulation.space_bytes(),
             is_measuring: matches!(warmup, Warmup::Requests(0) | Warmup::Ns(0)),
             warmup,
-            verify_every: run.verify_every,
             number: 0,
             submitted: 0,
             checks: Checks::default(),
@@ -228,10 +224,10 @@ impl Replay {
         let (end, space) = (request.offset_bytes + request.size_bytes, self.space_bytes);
         let number = self.number;
         let is_data = matches!(request.op, HostOp::Read | HostOp::Write);
-        if self.leaves_out && (self.fit == Fit::Error || (is_data && request.size_bytes > space)) {
+        if self.leaves_out && (self.run.fit == Fit::Error || (is_data && request.size_bytes > space)) {
             return Ok(false);
         }
-        if self.fit == Fit::Error {
+        if self.run.fit == Fit::Error {
             return Err(RunError::Request(format!(
                 "{}: request {number} ends at byte {end}, but the logical space has {space} bytes: use --fit compact, --fit wrap, or a larger device",
                 self.path
@@ -294,8 +290,8 @@ impl Replay {
         injector: &mut Injector,
         mut request: HostRequest,
     ) -> Result<(), RunError> {
-        if self.queue_depth > 0 {
-            while engine.outstanding() >= self.queue_depth {
+        if self.run.queue_depth > 0 {
+            while engine.outstanding() >= u64::from(self.run.queue_depth) {
                 self.advance(engine, injector)?;
             }
             request.arrival_ns = engine.now_ns();
@@ -328,7 +324,7 @@ impl Replay {
         let is_last_of_warmup = false;
         engine.submit(&request, self.is_measuring || is_last_of_warmup);
         self.submitted += 1;
-        if self.verify_every > 0 && self.submitted.is_multiple_of(self.verify_every) {
+        if self.run.verify_every > 0 && self.submitted.is_multiple_of(self.run.verify_every) {
             C::check_stored(engine, &mut self.checks);
         }
         Ok(())

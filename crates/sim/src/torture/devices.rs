@@ -4,8 +4,8 @@
 
 use super::asked::Torture;
 use super::random::Random;
-use super::rules::{Drawing, Rule, rule, words_of};
-use crate::config::{Config, ConfigError, Device, TABLES, find_scheme};
+use super::rules::{Drawing, words_of};
+use crate::config::{Config, ConfigError, Device, Draw, Key, TABLES, find_scheme};
 
 /// Blocks of a plane with which every shape and scheme has space.
 const ROOMY_BLOCKS: &str = "64";
@@ -25,7 +25,8 @@ pub fn check_asked(torture: &Torture) -> Result<(), ConfigError> {
             return Err(ConfigError(format!("--{option} {said} and --set {key}={value} contradict each other: give one of them")));
         }
         let bare = key.rsplit('.').next().expect("a part at least");
-        if let Some(Rule::Never(reason)) = rule(bare).filter(|_| option.is_empty()) {
+        let found = TABLES.iter().flat_map(|table| table.keys).find(|key| key.name == bare);
+        if let Some(Key { draw: Draw::Never(reason), .. }) = found.filter(|_| option.is_empty()) {
             return Err(ConfigError(format!("{key} = {value} has no effect: {reason}")));
         }
     }
@@ -35,7 +36,7 @@ pub fn check_asked(torture: &Torture) -> Result<(), ConfigError> {
 /// The configuration of an episode under `scheme`.
 pub fn draw(torture: &Torture, scheme: &str, number: u64) -> Result<Config, ConfigError> {
     let entry = find_scheme(scheme)?;
-    let mut drawing = Drawing { torture, entry, random: Random::of(torture.seed, number, 1), drawn: Vec::new() };
+    let mut drawing = Drawing { torture, entry, number, random: Random::of(torture.seed, number, 1), drawn: Vec::new() };
     let tables = TABLES.iter().filter(|table| table.name != "scheme" && (table.name != "device" || torture.device.is_none()));
     for key in tables.flat_map(|table| table.keys) {
         drawing.value(key.name);
@@ -200,8 +201,8 @@ mod tests {
             for key in table.keys {
                 let missed =
                     |words: &[&'static str]| words.iter().copied().filter(|word| !seen[key.name].contains(*word)).collect::<Vec<_>>();
-                match (rule(key.name), key.kind) {
-                    (Some(Rule::Never(_)), _) => {}
+                match (key.draw, key.kind) {
+                    (Draw::Never(_), _) => {}
                     (_, Kind::Word(words)) => {
                         let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
                         let missed: Vec<_> = missed(&words).into_iter().filter(|word| is_possible(key.name, word)).collect();
@@ -307,6 +308,6 @@ mod tests {
 
     fn drawing(entry: &'static Entry, number: u64) -> Drawing<'static> {
         static TORTURE: LazyLock<Torture> = LazyLock::new(Torture::default);
-        Drawing { torture: &TORTURE, entry, random: Random::of(0, number, 1), drawn: Vec::new() }
+        Drawing { torture: &TORTURE, entry, number, random: Random::of(0, number, 1), drawn: Vec::new() }
     }
 }

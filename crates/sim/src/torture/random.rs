@@ -12,6 +12,12 @@ impl Random {
         Self(SplitMix64::new(seeds.next_u64() ^ episode.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
     }
 
+    /// The sequence of a setting of an episode (the name goes into the seed by FNV-1a).
+    pub fn of_key(seed: u64, episode: u64, key: &str) -> Self {
+        let hash = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3);
+        Self::of(key.bytes().fold(seed ^ 0xCBF2_9CE4_8422_2325, hash), episode, 1)
+    }
+
     /// Below `end`, which is not 0.
     pub fn below(&mut self, end: u64) -> u64 {
         self.0.next_u64() % end

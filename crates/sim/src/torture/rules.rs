@@ -1,12 +1,12 @@
 //! How each setting of the devices is drawn.
 //!
-//! What is drawn follows from the schema: each key of it is drawn from all its words, has a rule here, or stands in `rule` as never drawn, with the
-//! reason. How a parameter of a scheme is drawn stands beside it (`Parameter::draws`). A key is drawn when it is first needed, so that rules may look at what others came to; what is asked for
-//! (`Torture::settings`) takes the place of what would be drawn.
+//! Which values are drawn is in the schema for a key (`Key::draw`) and in the registry for a parameter of a scheme (`Parameter::draws`). The rules here are
+//! for keys whose values depend on others. A key is drawn when it is first needed, so that rules may look at what others came to; what the user asks
+//! for (`Torture::settings`) takes the place of what would be drawn.
 
 use super::asked::Torture;
 use super::random::Random;
-use crate::config::{Kind, TABLES};
+use crate::config::{Draw, Key, Kind, TABLES};
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Draws, Entry, Members, Parameter, WriteBuffer};
 use flashraid_vocabulary::SemivalidAction;
@@ -17,14 +17,8 @@ const MOST_PAGES: u64 = 4_000;
 /// Chips of a channel, at least and at most, where each of them is a member.
 const CHIPS_AS_MEMBERS: (u64, u64) = (2, 3);
 
-/// How a setting is drawn.
+/// How a setting is drawn that depends on others.
 pub(super) enum Rule {
-    /// Not at all, for this reason: it has no effect.
-    Never(&'static str),
-    /// Each of the words, or of `true` and `false`, is as likely.
-    AnyWord,
-    /// Each of these is as likely; what stands there twice, twice.
-    OneOf(&'static [&'static str]),
     /// By what others came to; `None` leaves the default, where nothing else has an effect or is allowed.
     By(fn(&mut Drawing) -> Option<String>),
     /// When everything else is known.
@@ -35,22 +29,15 @@ pub(super) enum Rule {
 pub(super) struct Drawing<'a> {
     pub(super) torture: &'a Torture,
     pub(super) entry: &'static Entry,
+    /// Number of the episode.
+    pub(super) number: u64,
     pub(super) random: Random,
     pub(super) drawn: Vec<(&'static str, Option<String>)>,
 }
 
-/// How a key of the schema is drawn. `None` if nobody has said.
-pub(super) fn rule(key: &str) -> Option<Rule> {
-    const TRACE: &str = "torture generates its own requests";
+/// The rule of a key whose values depend on others; the schema says how the others are drawn (`Key::draw`).
+fn rule(key: &str) -> Option<Rule> {
     Some(match key {
-        "name" => Rule::Never("a label"),
-        "verify" => Rule::Never("torture always verifies"),
-        "verify_every" => Rule::Never("torture verifies at each crash point"),
-        "fail" => Rule::Never("torture injects its own failures"),
-        "format" | "time_unit" | "device_filter" | "on_error" | "op" | "action" | "object_bytes" => Rule::Never(TRACE),
-        "limit" | "speed" | "queue_depth" | "fit" => Rule::Never(TRACE),
-        "warmup" => Rule::Never("torture has no statistics"),
-
         "channels" => Rule::By(channels),
         "chips_per_channel" => Rule::By(|draw| {
             let (least, most) = match draw.entry.mirror_chips > 0 {
@@ -65,19 +52,12 @@ pub(super) fn rule(key: &str) -> Option<Rule> {
             // One half of the chips at most: a channel has all its data on the others.
             (draw.entry.mirror_chips > 0).then(|| draw.random.within(1, (chips / 2).max(1)).to_string())
         }),
-        "spare_chips" => Rule::OneOf(&["0", "0", "1", "2", "3", "4"]),
         "dies_per_chip" => Rule::By(|draw| Some(draw.one_or_two(1))),
         "planes_per_die" => Rule::By(|draw| {
             let dies = draw.number("dies_per_chip");
             Some(draw.one_or_two(dies))
         }),
         "pages_per_block" => Rule::By(|draw| Some(draw.random.within(2, 8).to_string())),
-        "page_bytes" => Rule::OneOf(&["4096", "512", "1024"]),
-        "read_ns" => Rule::OneOf(&["20000", "25000", "200000", "1"]),
-        "program_ns" => Rule::OneOf(&["200000", "200000", "20000", "1500000"]),
-        "erase_ns" => Rule::OneOf(&["1500000", "1500000", "20000"]),
-        "bus_ps_per_byte" => Rule::OneOf(&["25000", "25000", "1000", "0"]),
-        "read_command_ns" | "program_command_ns" | "erase_command_ns" => Rule::OneOf(&["0", "100", "5000"]),
         "member" => Rule::By(|draw| {
             // Mirror chips belong to a channel.
             (draw.entry.mirror_chips == 0).then(|| draw.random.of_list(&["channel", "channel", "chip"]).into())
@@ -103,9 +83,7 @@ pub(super) fn rule(key: &str) -> Option<Rule> {
             draw.is("allocation", "static").then(|| draw.random.of_list(&orders).into())
         }),
         "multi_plane" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["false", "true"]).into())),
-        "write_completes" => Rule::AnyWord,
         "gc_threshold" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["0", "0.1", "0.3", "0.5"]).into())),
-        "gc_reserve_blocks" => Rule::OneOf(&["2", "2", "3"]),
         "wear_leveling" => Rule::By(|draw| {
             let words: &[&str] = if draw.is_hybrid() { &["none", "dynamic"] } else { &["none", "dynamic", "static"] };
             Some(draw.random.of_list(words).into())
@@ -118,10 +96,7 @@ pub(super) fn rule(key: &str) -> Option<Rule> {
         "nvram_victim" => {
             Rule::By(|draw| (draw.number("nvram_buffer_bytes") > 0).then(|| draw.random.of_list(&["oldest_write", "largest_group"]).into()))
         }
-        "buffer_ns" => Rule::OneOf(&["1000", "0", "300000"]),
 
-        "parity_in_response" => Rule::OneOf(&["true", "true", "false"]),
-        "unwritten" => Rule::OneOf(&["zero", "zero", "prefill"]),
         "rebuild" => Rule::By(|draw| {
             let suiting: Vec<_> = ORDERS.iter().filter(|order| (order.suits)(draw.entry).is_ok()).map(|order| order.name).collect();
             Some(match draw.torture.rebuild.as_str() {
@@ -130,8 +105,6 @@ pub(super) fn rule(key: &str) -> Option<Rule> {
                 order => order.into(),
             })
         }),
-        "rebuild_window" => Rule::OneOf(&["0", "0", "1", "2", "16"]),
-        "precondition" => Rule::OneOf(&["none", "none", "none", "random:0.5", "random:2"]),
         "seed" => Rule::By(|draw| Some(draw.random.below(1 << 32).to_string())),
         _ => return None,
     })
@@ -189,15 +162,30 @@ impl Drawing<'_> {
         if let Some((_, value)) = self.drawn.iter().find(|(name, _)| *name == key) {
             return value.clone().unwrap_or_default();
         }
-        let value = match (self.entry.parameter(key), rule(key).unwrap_or(Rule::AnyWord)) {
-            (Some(parameter), _) => self.parameter(parameter),
-            (None, Rule::Never(_) | Rule::Last) => None,
-            (None, Rule::AnyWord) => Some(self.random.of_list(&words_of(key)).to_string()),
-            (None, Rule::OneOf(values)) => Some(self.random.of_list(values).to_string()),
-            (None, Rule::By(draw)) => draw(self),
-        };
+        let value = self.apart(key, |draw| draw.drawn_anew(key));
         self.drawn.push((key, value.clone()));
         value.unwrap_or_default()
+    }
+
+    /// Draws with random numbers of the key's own, so that a setting that is added changes no other.
+    fn apart<T>(&mut self, key: &str, draw: impl FnOnce(&mut Self) -> T) -> T {
+        let others = std::mem::replace(&mut self.random, Random::of_key(self.torture.seed, self.number, key));
+        let drawn = draw(self);
+        self.random = others;
+        drawn
+    }
+
+    fn drawn_anew(&mut self, key: &'static str) -> Option<String> {
+        match (self.entry.parameter(key), rule(key)) {
+            (Some(parameter), _) => self.parameter(parameter),
+            (None, Some(Rule::By(draw))) => draw(self),
+            (None, Some(Rule::Last)) => None,
+            (None, None) => match key_of(key).draw {
+                Draw::Any => Some(self.random.of_list(&words_of(key)).to_string()),
+                Draw::OneOf(values) => Some(self.random.of_list(values).to_string()),
+                Draw::Never(_) => None,
+            },
+        }
     }
 
     /// As the parameter says; `None` leaves the default, where nothing else is allowed.
@@ -244,10 +232,11 @@ impl Drawing<'_> {
         if let Some((_, Some(kind))) = self.drawn.iter().find(|(name, _)| *name == BUFFER) {
             return kind.clone();
         }
-        let kind = match self.entry.write_buffer {
-            WriteBuffer::Unused => self.random.of_list(&["none", "none", "none", "dram", "dram", "per_gib", "nvram", "nvram"]),
-            WriteBuffer::Usual | WriteBuffer::Needed(_) => self.random.of_list(&["none", "none", "dram", "per_gib", "nvram", "nvram"]),
+        let kinds: &[&str] = match self.entry.write_buffer {
+            WriteBuffer::Unused => &["none", "none", "none", "dram", "dram", "per_gib", "nvram", "nvram"],
+            WriteBuffer::Usual | WriteBuffer::Needed(_) => &["none", "none", "dram", "per_gib", "nvram", "nvram"],
         };
+        let kind = self.apart(BUFFER, |draw| draw.random.of_list(kinds));
         self.drawn.push((BUFFER, Some(kind.into())));
         kind.into()
     }
@@ -267,12 +256,16 @@ impl Drawing<'_> {
 /// Stands for the kind of the buffer among what is drawn; no key.
 const BUFFER: &str = "";
 
+/// The key of this name; the schema has it.
+pub(super) fn key_of(name: &str) -> &'static Key {
+    TABLES.iter().flat_map(|table| table.keys).find(|key| key.name == name).expect("a key of the schema")
+}
+
 /// The words of a key that has words.
 pub(super) fn words_of(key: &str) -> Vec<&'static str> {
-    let kind = TABLES.iter().flat_map(|table| table.keys).find(|of_table| of_table.name == key).map(|key| key.kind);
-    match kind {
-        Some(Kind::Word(words)) => words.iter().map(|(word, _)| *word).collect(),
-        Some(Kind::Flag) => vec!["false", "true"],
-        _ => panic!("nobody has said how torture draws {key}"),
+    match key_of(key).kind {
+        Kind::Word(words) => words.iter().map(|(word, _)| *word).collect(),
+        Kind::Flag => vec!["false", "true"],
+        _ => panic!("the schema does not say how torture draws {key}"),
     }
 }

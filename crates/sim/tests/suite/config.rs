@@ -2,7 +2,7 @@
 
 use flashraid_redundancy::{Protects, SCHEMES};
 use flashraid_sim::config::{
-    Asked, Device, Injection, Precondition, TABLES, Target, Trigger, Warmup, most_logical_pages, reference_markdown, same_value,
+    Asked, Device, Injection, Kind, Precondition, TABLES, Target, Trigger, Warmup, most_logical_pages, reference_markdown, same_value,
 };
 use flashraid_sim::listing;
 use flashraid_sim::presets::PRESETS;
@@ -269,9 +269,24 @@ fn every_value_has_its_limits() {
             assert!(text.starts_with(&format!("{key} = {value}: allowed is ")), "{text}");
         }
     }
-    let covered: Vec<_> = whole.iter().map(|(key, _)| *key).chain(["name", "format", "fail", "rebuild"]).collect();
     for key in TABLES.iter().flat_map(|table| table.keys) {
-        assert!(covered.contains(&key.name), "{} has no refused value in this test", key.name);
+        let beyond = match key.kind {
+            Kind::Whole { min, max } => vec![(i128::from(min) - 1).to_string(), (i128::from(max) + 1).to_string(), "x".into()],
+            Kind::PowerOfTwo { min, max } => vec![(min / 2).to_string(), (min + 1).to_string(), (2 * max).to_string()],
+            Kind::Real { .. } => vec!["nan".into(), "x".into()],
+            Kind::Flag => vec!["yes".into()],
+            Kind::Word(_) => vec!["".into(), "no such word".into()],
+            // What these refuse stands in the list above and in tests of their own.
+            Kind::Text { .. } | Kind::List { .. } => {
+                let has_test = ["name", "format", "fail", "rebuild"].contains(&key.name);
+                assert!(has_test || whole.iter().any(|(listed, _)| *listed == key.name), "{} has no refused value", key.name);
+                continue;
+            }
+        };
+        for value in beyond {
+            let text = refusal(&[(key.name, &value)]);
+            assert!(text.starts_with(&format!("{} = {value}: allowed is ", key.name)), "{text}");
+        }
     }
     assert_eq!(refusal(&[("device.name", "")]), "name = : allowed is a name without control characters");
     assert_eq!(refusal(&[("space_bytes", "1")]), "space_bytes = 1: allowed is at least one page (4096 bytes)");

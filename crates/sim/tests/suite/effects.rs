@@ -2,7 +2,7 @@
 //! byte for byte; where it says that it has, some run differs.
 
 use flashraid_redundancy::{SCHEMES, Values};
-use flashraid_sim::config::{Asked, Key, Kind, TABLES};
+use flashraid_sim::config::{Asked, Draw, Key, Kind, TABLES};
 use flashraid_sim::{Outputs, run};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -55,9 +55,9 @@ const BASES: &[(&str, &str, &str)] = &[
     ("broken.csv", "raid0", "on_error=skip page_bytes=2KiB"),
 ];
 
-/// Values to try of a key.
-fn values(key: &str, kind: &Kind) -> Vec<String> {
-    let texts: &[&str] = match key {
+/// Values to try of a key: where nothing special is wanted, its words, or what torture draws of it.
+fn values(key: &Key) -> Vec<String> {
+    let texts: &[&str] = match key.name {
         "name" => &["other"],
         "channels" => &["4", "6"],
         "mirror_chips" | "spare_chips" => &["0", "1"],
@@ -99,10 +99,11 @@ fn values(key: &str, kind: &Kind) -> Vec<String> {
         "verify_every" => &["40", "5000"],
         "fail" => &["die:0.0.0@50%"],
         "seed" => &["9"],
-        _ => match kind {
-            Kind::Word(words) => return words.iter().map(|(word, _)| word.to_string()).collect(),
-            Kind::Flag => &["true", "false"],
-            _ => panic!("{key}: no values to try"),
+        _ => match (key.kind, key.draw) {
+            (Kind::Word(words), _) => return words.iter().map(|(word, _)| word.to_string()).collect(),
+            (Kind::Flag, _) => &["true", "false"],
+            (_, Draw::OneOf(texts)) => texts,
+            _ => panic!("{}: no values to try", key.name),
         },
     };
     texts.iter().map(|text| text.to_string()).collect()
@@ -163,7 +164,7 @@ fn tries(scheme: &str) -> impl Iterator<Item = (&'static str, String)> {
         values.dedup();
         (parameter.name, values)
     });
-    let of_keys = keys().map(|key| (named(key), values(key.name, &key.kind)));
+    let of_keys = keys().map(|key| (named(key), values(key)));
     of_keys.chain(parameters).flat_map(|(key, values)| values.into_iter().map(move |value| (key, value)))
 }
 

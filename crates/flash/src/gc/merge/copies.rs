@@ -84,7 +84,7 @@ impl Flash {
             Some(from) => {
                 let state = &mut self.gc_runs[plane as usize];
                 (state.stage, state.moving) = (GcStage::Moving, from.0);
-                let work = if self.settings.copyback { WorkKind::CopyBack } else { WorkKind::MoveRead };
+                let work = if self.settings.given.copyback { WorkKind::CopyBack } else { WorkKind::MoveRead };
                 self.gc_work(plane, work, from.0);
             }
             None => {

@@ -103,7 +103,7 @@ impl Hybrid {
     pub(crate) fn new(settings: &Settings, domains: usize, blocks: usize) -> Self {
         let pages_per_block = settings.geometry.pages_per_block;
         let planes = settings.geometry.planes_per_die * settings.geometry.dies_per_chip;
-        let planes = planes * if settings.member_is_chip { 1 } else { settings.geometry.chips_per_channel };
+        let planes = planes * if settings.member_is_chip() { 1 } else { settings.geometry.chips_per_channel };
         let per_instance = settings.pages_per_member.div_ceil(pages_per_block).div_ceil(planes);
         let words = pages_per_block.div_ceil(64) as usize;
         Self {

@@ -1,8 +1,9 @@
 //! What the tests of a whole flash layer share.
 
-use flashraid_flash::{CellTimes, Flash, GcQuery, Placement, Progress, Settings};
+use flashraid_flash::{CellTimes, Flash, GcQuery, Given, Placement, Progress, Settings};
 use flashraid_vocabulary::{
-    Action, Cause, Fault, GcBlockingScope, Geometry, MemberPage, NoObserver, PageOperation, Priority, SemivalidAction, Sources, Version,
+    Action, Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberPage, NoObserver, PageOperation, Priority, Scheduling,
+    SemivalidAction, Sources, Transfer, Version, WearLeveling, WriteCompletes,
 };
 use std::collections::BTreeMap;
 
@@ -36,38 +37,42 @@ pub const GEOMETRY: Geometry = Geometry {
 /// One plane of 8 blocks of 4 pages.
 pub const ONE_PLANE: Geometry = Geometry { channels: 1, chips_per_channel: 1, dies_per_chip: 1, planes_per_die: 1, ..GEOMETRY };
 
+pub const GIVEN: Given = Given {
+    mirror_chips: 0,
+    spare_chips: 0,
+    bus_ps_per_byte: 1000,
+    read_command_ns: 1,
+    program_command_ns: 1,
+    erase_command_ns: 1,
+    member: Member::Channel,
+    lun: Lun::Die,
+    scheduling: Scheduling::ReadFirst,
+    write_completes: WriteCompletes::ProgramEnd,
+    transfer: Transfer::Touched,
+    multi_plane: false,
+    copyback: false,
+    wear_leveling: WearLeveling::Dynamic,
+    wear_leveling_threshold: 1,
+    gc_blocking_scope: GcBlockingScope::None,
+    gc_reserve_blocks: 2,
+};
+
 /// 2 channels of 3 chips of 2 dies of 2 planes of 8 blocks of 4 pages.
 pub fn settings(placement: Placement) -> Settings {
     Settings {
         geometry: GEOMETRY,
-        member_is_chip: false,
+        given: GIVEN,
         pages_per_member: 150,
-        mirror_chips: 0,
-        spare_chips: 0,
         translation_blocks: 0,
         translation_pages: 0,
         log_blocks: 0,
         shared_logs: false,
         cell: CellTimes::new(10, 100, 1000),
-        bus_ps_per_byte: 1000,
-        read_command_ns: 1,
-        program_command_ns: 1,
-        erase_command_ns: 1,
-        chip_serial: false,
         static_order: *b"WDP",
         placement,
-        fifo: false,
-        report_data_in: false,
-        whole_page_transfers: false,
-        multi_plane: false,
-        copyback: false,
         gc_threshold: 0.1,
-        gc_reserve_blocks: 2,
-        gc_blocking_scope: GcBlockingScope::None,
         moves_bases: true,
         commit_aware: false,
-        wear_dynamic: true,
-        wear_static: None,
     }
 }
 

@@ -118,7 +118,8 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// A read that reconstructed something has ended: with piggy-backing its stripe is repaired next.
     pub(in crate::engine) fn reconstructed(&mut self, stripe: StripeId) {
-        if self.failures.options.is_some_and(|options| options.piggyback)
+        if self.options.host.piggyback
+            && self.failures.options.is_some()
             && let Some(rebuild) = &mut self.failures.rebuild
         {
             rebuild.wanted(stripe);

@@ -15,8 +15,6 @@ pub struct RebuildOptions {
     pub order: &'static Order,
     /// Repairs at once.
     pub window: u32,
-    /// A stripe of which a read reconstructs something is repaired next.
-    pub piggyback: bool,
 }
 
 /// A rebuild, from the first failure that it answers.

@@ -27,7 +27,7 @@ impl Episode {
                 0..5 => self.fail_something(None),
                 5..7 => self.fail_an_operation(),
                 7 => self.fail_the_parity_cache(),
-                8 if self.second && self.engine.media.settings().mirror_chips > 0 => self.fail_mirror_and_base(),
+                8 if self.second && self.engine.media.settings().given.mirror_chips > 0 => self.fail_mirror_and_base(),
                 8 | 9 if self.second => self.fail_a_second_unit(),
                 _ => {}
             }

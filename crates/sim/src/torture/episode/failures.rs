@@ -116,7 +116,7 @@ impl Episode {
     fn some_part_with(&mut self, ppn: Ppn, wanted: Option<&str>) -> (&'static str, Part) {
         let page = self.engine.media.part_of(ppn);
         let Part::Page { channel, chip, die, plane, block, .. } = page else { unreachable!("where a page is") };
-        let is_chip = self.engine.media.settings().member_is_chip;
+        let is_chip = self.engine.media.settings().member_is_chip();
         let choice = match wanted {
             Some("block") => 3,
             Some("chip") => 10,

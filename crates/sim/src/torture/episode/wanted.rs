@@ -37,7 +37,7 @@ impl Episode {
             has_retired: flash.has_retired_blocks(),
             uses_spares: flash.uses_spares(),
             has_lost_both: data & mirrors != 0,
-            lacks_both: self.exceeded && flash.settings().mirror_chips > 0 && self.lacks_copy_and_base(),
+            lacks_both: self.exceeded && flash.settings().given.mirror_chips > 0 && self.lacks_copy_and_base(),
         }
     }
 

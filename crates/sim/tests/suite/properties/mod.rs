@@ -172,7 +172,7 @@ fn check_counts<C: Content>(engine: &Engine<C>) {
         assert_eq!(by_unit, flash.counts[action][cause as usize], "{action} {}", cause.name());
     }
     // Copies of a page in its member go to mirror chips, and nothing else does.
-    for (id, unit) in flash.units().iter().enumerate().filter(|_| flash.settings().mirror_chips > 0) {
+    for (id, unit) in flash.units().iter().enumerate().filter(|_| flash.settings().given.mirror_chips > 0) {
         let is_mirror = flash.settings().is_mirror_chip(flash.chip_of_unit(id as u32));
         let programs = &unit.operations[Action::Program as usize];
         let moved = programs[Cause::Gc as usize] + programs[Cause::Wear as usize];
