@@ -60,7 +60,7 @@ format: .venv/testing
 # The release build is for the most part one job for one core, and so is the end of many a test program: both languages are tested at once.
 test:
 	@$(MAKE) -s -j2 test-python test-rust
-	$(MAKE) -s demo bench validate papers QUICK=1
+	@$(MAKE) -s -j2 --output-sync=target demo bench validate papers QUICK=1
 
 test-rust:
 	cargo fmt --all -- --check $(SCHEMES)

@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from conftest import ROOT
+from conftest import PROVE, ROOT
 
 import flashraid as fr
 from flashraid.reproduce import changes, judgements, page, papers
@@ -316,6 +316,7 @@ def test_a_page_is_what_its_figures_and_claims_come_to(name):
     assert (PAGES / f"{name}.json").read_text(encoding="utf-8") == page.figures_json(found), stale
 
 
+@pytest.mark.skipif(not PROVE, reason="make prove: `make test` runs the same experiments by `make papers QUICK=1`")
 @pytest.mark.parametrize("name", papers.names())
 def test_figures_of_a_page_are_measured_again(name):
     """Those of the quick experiments; `make papers` measures all and writes the pages."""

@@ -55,6 +55,8 @@ def devices_that_fit(info):
 def test_runs_verified_on_a_device_that_fits(tmp_path, trace, scheme):
     reading = {"format": next((name for word, name in FORMATS.items() if word in trace.name), "auto")}
     groups = devices_that_fit(fr.trace_info(trace, **reading))
+    if len(groups) > 1 and not PROVE:
+        pytest.skip("make prove: several devices of many terabytes")
     for names in groups:
         if len(groups) > 1:
             reading["device_filter"] = ",".join(names)
