@@ -62,10 +62,11 @@ test:
 	@$(MAKE) -s -j2 test-python test-rust
 	@$(MAKE) -s -j2 --output-sync=target demo bench validate papers QUICK=1
 
+# Two programs beside each other are jobs of make's; what cargo starts are not, and rustdoc complains of a job server that it cannot reach.
 test-rust:
 	cargo fmt --all -- --check $(SCHEMES)
 	cargo clippy -q --workspace --all-targets --all-features -- -D warnings
-	cargo test -q --workspace --all-features
+	env -u MAKEFLAGS cargo test -q --workspace --all-features
 	RUSTDOCFLAGS='-D warnings' cargo doc -q --workspace --all-features --no-deps
 
 test-python: .venv/built .venv/testing

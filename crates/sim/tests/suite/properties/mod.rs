@@ -21,19 +21,20 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config as Rules, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How many times as many cases a proof runs.
+/// How many times as many cases a proof runs as a test names, and by how much `make test` divides that number.
 const PROOF: u64 = 2;
+const SLICE: u64 = 2;
 /// Pages that looks between two events may scan for each event, on average: nearly all of a case's time goes into them. How
 /// rarely that may be is what `tags_convict_faults` shows.
 const PROOF_PAGES_AN_EVENT: u64 = 120;
 const SLICE_PAGES_AN_EVENT: u64 = 15;
 
-/// Runs numbered cases: all (`FLASHRAID_PROVE`: more), or as many as `FLASHRAID_CASES` says, or the one that `FLASHRAID_CASE` names.
+/// Runs numbered cases: a slice (`FLASHRAID_PROVE`: all, and more), or as many as `FLASHRAID_CASES` says, or the one that `FLASHRAID_CASE` names.
 fn for_cases(test: &str, count: u64, strategy: impl Strategy<Value = Case>, check: impl Fn(&Case)) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let numbers = match number("FLASHRAID_CASE") {
         Some(case) => case..case + 1,
-        None => 0..number("FLASHRAID_CASES").unwrap_or(proving(PROOF * count, count)),
+        None => 0..number("FLASHRAID_CASES").unwrap_or(proving(PROOF * count, count.div_ceil(SLICE))),
     };
     for case in numbers {
         let mut runner = runner_of(case);
