@@ -59,20 +59,39 @@ const NAMES: [(&str, Column); 6] = [
 ];
 const REQUIRED: usize = 4;
 
+/// Columns that a message names, and how much it shows of a name and of a header: it is one line, whatever the file holds.
+const MOST_FAULTS: usize = 4;
+const LONGEST_NAME: usize = 60;
+const LONGEST_HEADER: usize = 300;
+
+fn cut(text: &str, most: usize) -> String {
+    // Escaped text is ASCII.
+    if text.len() > most { format!("{}...", &text[..most]) } else { text.into() }
+}
+
+/// The header as messages show it.
+pub(super) fn shown(header: &[u8]) -> String {
+    cut(&header.escape_ascii().to_string(), LONGEST_HEADER)
+}
+
 /// The columns that a header names; if it cannot be ours, why not.
 fn columns_of(header: &[u8]) -> Result<Vec<Column>, String> {
-    let header = String::from_utf8_lossy(header).to_ascii_lowercase();
-    let (mut columns, mut faults) = (Vec::new(), Vec::new());
+    let header = header.to_ascii_lowercase().escape_ascii().to_string();
+    let (mut columns, mut faults, mut more) = (Vec::new(), Vec::new(), 0);
     for word in header.split(',').map(str::trim) {
         match NAMES.iter().find(|(name, _)| *name == word) {
             Some((_, column)) if columns.contains(column) => faults.push(format!("{word} stands there twice")),
             Some((_, column)) => columns.push(*column),
+            None if faults.len() == MOST_FAULTS => more += 1,
             None => {
                 let near = NAMES.iter().map(|(name, _)| (strsim::damerau_levenshtein(word, name), *name)).min();
                 let hint = near.filter(|(distance, name)| *distance <= name.len() / 3).map(|(_, name)| format!(" (nearest: {name})"));
-                faults.push(format!("'{word}' is none of them{}", hint.unwrap_or_default()));
+                faults.push(format!("'{}' is none of them{}", cut(word, LONGEST_NAME), hint.unwrap_or_default()));
             }
         }
+    }
+    if more > 0 {
+        faults.push(format!("{more} more are none of them"));
     }
     let missing: Vec<&str> = NAMES[..REQUIRED].iter().filter(|(_, column)| !columns.contains(column)).map(|(name, _)| *name).collect();
     if !missing.is_empty() {
@@ -123,7 +142,7 @@ impl LineFormat<b','> for Csv {
         if !is_like_header(line) && !(FORMAT.is_header)(line) {
             return Err(no_header_line(COLUMNS));
         }
-        let refuse = |why| RecordError::malformed(1, format!("the header is '{}': {why}", line.escape_ascii()), ALLOWED);
+        let refuse = |why| RecordError::malformed(1, format!("the header is '{}': {why}", shown(line)), ALLOWED);
         self.columns = Some(columns_of(line).map_err(refuse)?);
         Ok(())
     }

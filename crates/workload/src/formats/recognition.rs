@@ -46,7 +46,7 @@ pub(crate) fn recognise(path: &Path, head: &[u8]) -> Result<&'static Format, Tra
         None => by_words,
     };
     if candidates.len() != 1 && flashraid::is_like_header(first_line(head)) {
-        let (header, lacks) = (first_line(head).escape_ascii().to_string(), flashraid::why_not(first_line(head)));
+        let (header, lacks) = (flashraid::shown(first_line(head)), flashraid::why_not(first_line(head)));
         return Err(TraceError::Header { path: path.to_owned(), header, lacks });
     }
     match candidates[..] {

@@ -89,6 +89,11 @@ fn headers_that_are_close() {
         ("ts_us,op,offset,size,op", "op stands there twice"),
         ("ts_us,op,offset,size,comment", "'comment' is none of them"),
         ("ts_us;op;offset;size", "'ts_us;op;offset;size' is none of them; missing: ts_us, op, offset, size"),
+        ("ts_us,op,offset,size,f\u{e9}", r"'f\xc3\xa9' is none of them"),
+        (
+            "ts_us,op,offset,size,a,b,c,d,e,f",
+            "'a' is none of them; 'b' is none of them; 'c' is none of them; 'd' is none of them; 2 more are none of them",
+        ),
         ("ts_us,op,offset,size,", "'' is none of them"),
     ] {
         let found = refused("own.csv", format!("{header}\n0,R,0,4096,5\n").as_bytes());
@@ -96,6 +101,7 @@ fn headers_that_are_close() {
         if without_commas {
             assert_eq!(found, format!("FILE:1:1: the header has ';' between its columns; expected {needs}"));
         } else {
+            let header = header.as_bytes().escape_ascii();
             assert_eq!(found, format!("FILE:1:1: the header is '{header}': {why}; expected {needs}"));
         }
     }
