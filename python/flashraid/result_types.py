@@ -219,7 +219,9 @@ class Device(Record):
     """Array time of a block erase. Unit: ns."""
 
     mirror_chips: int
-    """Number of these chips that hold only mirror copies. A scheme that uses mirror chips sets its own default."""
+    """Chips on each channel, of `chips_per_channel`, that hold only mirror copies. A scheme that uses mirror chips
+    sets its own default.
+    """
 
     spare_chips: int
     """Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of

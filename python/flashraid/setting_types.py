@@ -77,8 +77,8 @@ class Settings(TypedDict, total=False):
     """Array time of a block erase. Unit: ns."""
 
     mirror_chips: int | None
-    """Number of these chips that hold only mirror copies. A scheme that uses mirror chips sets its own default.
-    Default: 0.
+    """Chips on each channel, of `chips_per_channel`, that hold only mirror copies. A scheme that uses mirror chips
+    sets its own default. Default: 0.
     """
 
     spare_chips: int | None

@@ -25,7 +25,7 @@ macro_rules! given_settings {
     ($then:ident { $($head:tt)* } { $($before:tt)* } { $($after:tt)* }) => {
         $then! { $($head)* {
             $($before)*
-            /// Number of these chips that hold only mirror copies. A scheme that uses mirror chips sets its own default.
+            /// Chips on each channel, of `chips_per_channel`, that hold only mirror copies. A scheme that uses mirror chips sets its own default.
             mirror_chips: u32 = Some("0"), "", whole(0, 63), EVER;
             /// Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of any other capacity.
             spare_chips: u32 = Some("0"), "", whole(0, 63), EVER, Draw::OneOf(&["0", "0", "1", "2", "3", "4"]);
