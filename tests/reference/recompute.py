@@ -44,7 +44,7 @@ QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "
 # alone is recomputed nonetheless.
 DECIDED = "counted where the scheme decides, which no operation shows; models without time check it (tests/reference)"
 AT_THE_END = "the state at the end, which no log shows; its parts are checked against the maps by the property tests"
-GIVEN = "given: the configuration, or what follows from it before anything runs (crates/sim/tests/suite/config.rs)"
+GIVEN = "given: the configuration, or what follows from it before anything runs (crates/sim/tests/suite/config)"
 INPUT = "a fact of the trace, which the readers' tests check"
 NOT_RECOMPUTED = {
     "schema version device scheme seed partial config* protects* placement* survives*": GIVEN,

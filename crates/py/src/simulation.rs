@@ -1,7 +1,6 @@
 //! The incremental engine as a Python class.
 
 use crate::{Caller, DefectError, InputError, config_error, json, to_python};
-use flashraid_sim::config::TABLES;
 use flashraid_sim::{Asked, Source, Stage, text};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use pyo3::prelude::*;
@@ -47,14 +46,7 @@ impl Simulation {
         config: Option<PathBuf>,
         settings: Vec<(String, String)>,
     ) -> PyResult<Self> {
-        let is_of_replays = |key: &str| {
-            let name = key.rsplit('.').next();
-            TABLES.iter().flat_map(|table| table.keys).any(|known| Some(known.name) == name && known.effect.of_replays)
-        };
-        if let Some((key, value)) = settings.iter().find(|(key, _)| is_of_replays(key)) {
-            return Err(InputError::new_err(format!("{key} = {value}: not allowed for a Simulation, which replays no trace")));
-        }
-        let config = Asked::assemble(device, scheme, config.as_deref(), &settings).map_err(config_error)?.config;
+        let config = Asked::without_trace(device, scheme, config.as_deref(), &settings).map_err(config_error)?.config;
         let mut caller = Caller::new(None);
         let simulation = py.detach(|| flashraid_sim::Simulation::new(config, |pages| caller.go_on(Stage::Preconditioning(pages))));
         match caller.error {

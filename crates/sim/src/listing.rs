@@ -1,6 +1,6 @@
 //! Listings of devices with their capacities, of schemes and of settings. Each serializes to the JSON of its command.
 
-use crate::config::{Allocation, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Survival, TABLES, find_scheme};
+use crate::config::{Allocation, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Survival, find_scheme, keys};
 use crate::presets::PRESETS;
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Entry, Protects, SCHEMES, Values, WriteBuffer};
@@ -280,7 +280,6 @@ pub fn schemes_markdown() -> String {
 
 /// Every setting but the schemes' parameters, which [`schemes`] lists.
 pub fn settings() -> Vec<SettingDetail> {
-    let keys = TABLES.iter().flat_map(|table| table.keys);
     let detail = |key: &crate::config::Key| SettingDetail {
         table: key.table,
         key: key.name,
@@ -289,5 +288,5 @@ pub fn settings() -> Vec<SettingDetail> {
         allowed: key.allowed(),
         about: key.about,
     };
-    keys.map(detail).collect()
+    keys().map(detail).collect()
 }

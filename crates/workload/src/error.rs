@@ -209,3 +209,13 @@ impl RecordError {
         }
     }
 }
+
+/// The first `most` characters of `bytes` for a message, in which bytes that are not printable ASCII are escaped.
+pub(crate) fn excerpt(bytes: &[u8], most: usize) -> String {
+    let mut text = bytes.escape_ascii().take(most + 1).map(char::from).collect::<String>();
+    if text.len() > most {
+        // Escaped text is ASCII: a character is a byte.
+        text.replace_range(most.., "...");
+    }
+    text
+}

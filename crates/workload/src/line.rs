@@ -1,7 +1,7 @@
 //! A cursor over the fields of one line of text, without allocation and without looking at a byte twice.
 
 use crate::digits::{POWERS_OF_TEN, leading_digits};
-use crate::error::RecordError;
+use crate::error::{RecordError, excerpt};
 use crate::gate::{MINOR_BITS, Position};
 use crate::unit::TimeUnit;
 
@@ -10,6 +10,9 @@ pub const PADDING: usize = 8;
 
 /// A sector, in every trace format that counts in sectors or blocks.
 pub const SECTOR_BYTES: u64 = 512;
+
+/// Characters of a field that a message shows.
+const LONGEST_FIELD: usize = 40;
 
 /// A separator that means "one or more blanks".
 pub const BLANKS: u8 = b' ';
@@ -373,8 +376,8 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
 
     /// The current field as text for a message.
     fn token(self) -> String {
-        let length = (self.field..self.text.len()).take_while(|&position| !self.is_field_end(position)).take(40).count();
-        self.text[self.field..self.field + length].escape_ascii().to_string()
+        let length = (self.field..self.text.len()).take_while(|&position| !self.is_field_end(position)).count();
+        excerpt(&self.text[self.field..self.field + length], LONGEST_FIELD)
     }
 
     #[cold]

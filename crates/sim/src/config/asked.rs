@@ -4,7 +4,7 @@ use super::effect::{COLLECTED, Happened, Meeting};
 use super::gather::gather;
 use super::setting::{Setting, SettingSource, last};
 use super::values::{read_key, read_parameter};
-use super::{Config, ConfigError, SchemeChoice, TABLES};
+use super::{Config, ConfigError, SchemeChoice, find_key, keys};
 use serde_json::Value as Json;
 use std::path::Path;
 
@@ -58,6 +58,20 @@ impl Asked {
         idle.map_or(Ok(asked), |Idle { text, .. }| Err(ConfigError(text)))
     }
 
+    /// As `assemble`, for a simulation whose requests the caller submits: settings that only the replay of a trace heeds are refused.
+    pub fn without_trace(
+        device: Option<&str>,
+        scheme: Option<&str>,
+        file: Option<&Path>,
+        overrides: &[(String, String)],
+    ) -> Result<Self, ConfigError> {
+        let of_replays = overrides.iter().find(|(key, _)| find_key(key).is_some_and(|key| key.effect.of_replays));
+        if let Some((key, value)) = of_replays {
+            return Err(ConfigError(format!("{key} = {value}: not allowed for a Simulation, which replays no trace")));
+        }
+        Self::assemble(device, scheme, file, overrides)
+    }
+
     /// As `Config::assemble`.
     pub fn gather(
         device: Option<&str>,
@@ -66,8 +80,7 @@ impl Asked {
         overrides: &[(String, String)],
     ) -> Result<Self, ConfigError> {
         let (config, settings, entry) = gather(device, scheme, file, overrides)?;
-        let keys = TABLES.iter().flat_map(|table| table.keys);
-        let of_keys = keys.filter_map(|key| {
+        let of_keys = keys().filter_map(|key| {
             let setting = wished(&settings, key.table, key.name, |settings| read_key(settings, key).ok())?;
             let need = key.effect.needs.filter(|need| !(need.holds)(&config));
             Some(Wish::of(setting, need.map(|need| need.words), key.effect.meets))

@@ -4,8 +4,19 @@ use super::key::Given;
 use super::near::near;
 use super::renamed::renamed_key;
 use super::setting::{Setting, SettingSource};
-use super::{ConfigError, SchemeChoice, TABLES, Table, nearest};
+use super::{ConfigError, Key, SchemeChoice, TABLES, Table, nearest};
 use flashraid_redundancy::{Entry, SCHEMES};
+
+/// Every key of every table.
+pub fn keys() -> impl Iterator<Item = &'static Key> {
+    TABLES.iter().flat_map(|table| table.keys)
+}
+
+/// The key that `path` names, as `key` or `table.key`.
+pub fn find_key(path: &str) -> Option<&'static Key> {
+    let (table, name) = path.split_once('.').map_or((None, path), |(table, name)| (Some(table), name));
+    keys().find(|key| key.name == name && table.is_none_or(|table| key.table == table))
+}
 
 fn table_names() -> impl Iterator<Item = &'static str> {
     TABLES.iter().map(|table| table.name)
@@ -63,8 +74,8 @@ fn unknown_key(key: &str, entry: Option<&Entry>) -> ConfigError {
         let own = if own.is_empty() { "none".into() } else { own.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ") };
         return ConfigError(format!("{key} is a parameter of {}, not of {}, whose parameters are: {own}", others.join(", "), entry.name));
     }
-    let keys = TABLES.iter().flat_map(|table| table.keys).map(|key| (key.name, key.table));
-    let known: Vec<_> = keys.chain(own.iter().map(|parameter| (parameter.name, SchemeChoice::TABLE.name))).collect();
+    let known = keys().map(|key| (key.name, key.table));
+    let known: Vec<_> = known.chain(own.iter().map(|parameter| (parameter.name, SchemeChoice::TABLE.name))).collect();
     let Some(near) = near(key, known.iter().map(|(name, _)| *name)) else {
         return ConfigError(format!("unknown key {key}: docs/configuration.md lists all"));
     };

@@ -45,6 +45,7 @@ pub use error::ConfigError;
 pub use faults::{Injection, Target, Trigger};
 pub use flashraid_vocabulary::{GcBlockingScope, Lun, Member, Scheduling, SerialSubrequests, Transfer, WearLeveling, WriteCompletes};
 pub use key::{Draw, Key, Kind, Table};
+pub use lookup::{find_key, keys};
 pub(crate) use near::nearest;
 pub use preparation::{Precondition, Warmup};
 pub use reference::reference_markdown;

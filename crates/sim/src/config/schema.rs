@@ -83,7 +83,9 @@ flashraid_flash::given_settings! {
         Device, "device"
     } {
         /// Name of the device in results.
-        name: String = None, "", Kind::Text { allowed: "a name without control characters", valid: |text| !text.is_empty() && !text.contains(char::is_control) }, EVER, Draw::Never("a label");
+        name: String = None, "",
+            Kind::Text { allowed: "a name without control characters", valid: |text| !text.is_empty() && !text.contains(char::is_control) },
+            EVER, Draw::Never("a label");
         /// Channels, each with its own bus.
         channels: u32 = None, "", whole(1, 64), EVER;
         /// Chips on each channel.
@@ -194,7 +196,8 @@ table! {
         /// What a read of a page that was never written returns.
         unwritten: Unwritten = Some("zero"), "", Kind::Word(Unwritten::WORDS), READ_UNWRITTEN, Draw::OneOf(&["zero", "zero", "prefill"]);
         /// The order of the rebuild after a failure. `auto` chooses one that suits the scheme; `none` disables rebuilds.
-        rebuild: String = Some("auto"), "", Kind::Text { allowed: "auto, none, or the name of a rebuild order", valid: |text| !text.is_empty() }, FAILED;
+        rebuild: String = Some("auto"), "",
+            Kind::Text { allowed: "auto, none, or the name of a rebuild order", valid: |text| !text.is_empty() }, FAILED;
         /// Number of stripes that a rebuild repairs at the same time; 0 for the default of the rebuild order.
         rebuild_window: u32 = Some("0"), "stripes", whole(0, 64), REBUILT, Draw::OneOf(&["0", "0", "1", "2", "16"]);
         /// Whether the rebuild gives priority to stripes in which a host read has just reconstructed a page.
@@ -206,28 +209,40 @@ table! {
     /// The workload, and what a run does with it.
     Run, "run" {
         /// Format of the trace; `auto` detects it from the first bytes and the file name.
-        format: String = Some("auto"), "", Kind::Text { allowed: "auto or the name of a trace format", valid: |text| !text.is_empty() }, EVER.of_replays(), Draw::Never(OWN_REQUESTS);
+        format: String = Some("auto"), "",
+            Kind::Text { allowed: "auto or the name of a trace format", valid: |text| !text.is_empty() }, EVER.of_replays(),
+            Draw::Never(OWN_REQUESTS);
         /// Unit of the times in the trace: `ns`, `100ns`, `us`, `ms` or `s`; `auto` is the unit that the format defines.
-        time_unit: String = Some("auto"), "", Kind::Text { allowed: "auto, ns, 100ns, us, ms, s", valid: |text| is_option("time_unit", text) }, EVER.of_replays(), Draw::Never(OWN_REQUESTS);
+        time_unit: String = Some("auto"), "",
+            Kind::Text { allowed: "auto, ns, 100ns, us, ms, s", valid: |text| is_option("time_unit", text) }, EVER.of_replays(),
+            Draw::Never(OWN_REQUESTS);
         /// Replay only the requests of these devices of the trace (disks, volumes, ASUs, logical units, files): a comma-separated list of names, or
         /// `all`. The address spaces of several devices are placed one after the other.
         device_filter: String = Some("all"), "",
-            Kind::Text { allowed: "all, or a comma-separated list of device names", valid: |text| is_option("device_filter", text) }, FILTERED.of_replays(), Draw::Never(OWN_REQUESTS);
+            Kind::Text { allowed: "all, or a comma-separated list of device names", valid: |text| is_option("device_filter", text) },
+            FILTERED.of_replays(), Draw::Never(OWN_REQUESTS);
         /// How a line or record that cannot be read, or a request that does not fit, is handled: `stop` ends the run with an error, `skip` leaves it out and counts it.
-        on_error: String = Some("stop"), "", Kind::Text { allowed: "stop, skip", valid: |text| is_option("on_error", text) }, SKIPPED.of_replays(), Draw::Never(OWN_REQUESTS);
+        on_error: String = Some("stop"), "",
+            Kind::Text { allowed: "stop, skip", valid: |text| is_option("on_error", text) }, SKIPPED.of_replays(),
+            Draw::Never(OWN_REQUESTS);
         /// The operation of each request, for a trace that records none: `read`, `write`, or `mix:X` with X the share of reads. `none` refuses such a trace.
         op: String = Some("none"), "",
-            Kind::Text { allowed: "none, read, write, or mix:X with X from 0 to 1", valid: |text| is_option("op", text) }, WITHOUT_OPERATIONS.of_replays(), Draw::Never(OWN_REQUESTS);
+            Kind::Text { allowed: "none, read, write, or mix:X with X from 0 to 1", valid: |text| is_option("op", text) },
+            WITHOUT_OPERATIONS.of_replays(), Draw::Never(OWN_REQUESTS);
         /// The event that counts as the arrival of a request in blkparse text: `Q` (queued), `D` (issued to the device) or `C` (completed).
-        action: String = Some("D"), "", Kind::Text { allowed: "Q, D, C", valid: |text| is_option("action", text) }, WITH_EVENTS.of_replays(), Draw::Never(OWN_REQUESTS);
+        action: String = Some("D"), "",
+            Kind::Text { allowed: "Q, D, C", valid: |text| is_option("action", text) }, WITH_EVENTS.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Address distance between consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is 4096, and accepts only objects
         /// of that size.
         object_bytes: String = Some("auto"), "bytes",
-            Kind::Text { allowed: "auto, or 1 to 1048576", valid: |text| is_option("object_bytes", text) }, OF_A_CACHE.of_replays(), Draw::Never(OWN_REQUESTS);
+            Kind::Text { allowed: "auto, or 1 to 1048576", valid: |text| is_option("object_bytes", text) }, OF_A_CACHE.of_replays(),
+            Draw::Never(OWN_REQUESTS);
         /// Number of requests to take from the start of the trace; 0 for all.
         limit: u64 = Some("0"), "requests", whole(0, MOST), LIMITED.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Factor by which the trace is sped up: arrival times are divided by it.
-        speed: f64 = Some("1"), "", Kind::Real { allowed: "a number above 0", valid: |speed| speed > 0.0 && speed.is_finite() }, OPEN_LOOP.of_replays(), Draw::Never(OWN_REQUESTS);
+        speed: f64 = Some("1"), "",
+            Kind::Real { allowed: "a number above 0", valid: |speed| speed > 0.0 && speed.is_finite() }, OPEN_LOOP.of_replays(),
+            Draw::Never(OWN_REQUESTS);
         /// Number of outstanding requests of a closed loop; 0 for an open loop with the arrival times of the trace.
         queue_depth: u32 = Some("0"), "requests", whole(0, u32::MAX as u64), EVER.of_replays(), Draw::Never(OWN_REQUESTS);
         /// How addresses beyond the logical space are handled.
@@ -241,14 +256,17 @@ table! {
         /// Preconditioning after the fill: `none`, or `random:X`, which overwrites random pages until GC reaches steady state, at most X times the
         /// logical space. `steady` stands for `random:20`.
         precondition: String = Some("none"), "",
-            Kind::Text { allowed: "none, steady, or random:X with a number X above 0", valid: |text| text.parse::<Precondition>().is_ok() }, EVER, Draw::OneOf(&["none", "none", "none", "random:0.5", "random:2"]);
+            Kind::Text { allowed: "none, steady, or random:X with a number X above 0", valid: |text| text.parse::<Precondition>().is_ok() },
+            EVER, Draw::OneOf(&["none", "none", "none", "random:0.5", "random:2"]);
         /// Warm-up that is left out of the statistics: the first N requests, or all requests that arrive before a simulated time, as in `2.5s` or `100ms`.
         warmup: String = Some("0"), "",
-            Kind::Text { allowed: "a number of requests, or a time as in 2.5s or 100ms", valid: |text| text.parse::<Warmup>().is_ok() }, EVER.of_replays(), Draw::Never("torture has no statistics");
+            Kind::Text { allowed: "a number of requests, or a time as in 2.5s or 100ms", valid: |text| text.parse::<Warmup>().is_ok() },
+            EVER.of_replays(), Draw::Never("torture has no statistics");
         /// Whether to compare every host read with an oracle and, at the end, to check recovery from each failure that the scheme is declared to survive.
         verify: bool = Some("false"), "", Kind::Flag, EVER, Draw::Never("torture always verifies");
         /// With `verify`, check recovery also after every N requests; 0 for the end only.
-        verify_every: u64 = Some("0"), "requests", whole(0, MOST), LONG_ENOUGH.of_replays(), Draw::Never("torture verifies at each crash point");
+        verify_every: u64 = Some("0"), "requests",
+            whole(0, MOST), LONG_ENOUGH.of_replays(), Draw::Never("torture verifies at each crash point");
         /// Whether to write the data buffer and all deferred parities to flash after the last request. The cost is counted separately.
         drain: bool = Some("false"), "", Kind::Flag, DRAINED.of_replays();
         /// Faults to inject, each as WHAT@WHEN (docs/faults.md).

@@ -4,7 +4,7 @@ use super::files::one_line;
 use super::key::Given;
 use super::renamed::renamed_word;
 use super::setting::{Setting, last};
-use super::{ConfigError, Key, SchemeChoice, TABLES, Table, units};
+use super::{ConfigError, Key, SchemeChoice, Table, find_key, units};
 use flashraid_redundancy::{Parameter, SCHEMES, Values};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
@@ -53,13 +53,12 @@ pub(super) fn read_parameter(settings: &[Setting], parameter: &Parameter) -> Res
 
 /// Whether two texts give a key (`key` or `table.key`) or a parameter the same value; texts that are not allowed are the same if they are equal.
 pub fn same_value(key: &str, one: &str, other: &str) -> bool {
-    let name = |known: &Key| key == known.name || key.split_once('.') == Some((known.table, known.name));
     let settings = |text: &str| {
         let mut setting = Setting::of_scheme(key.rsplit('.').next().unwrap_or(key), 0);
         (setting.table, setting.given) = (SchemeChoice::TABLE.name.into(), Given::bare(text));
         [setting]
     };
-    let read = |text: &str| match TABLES.iter().flat_map(|table| table.keys).find(|known| name(known)) {
+    let read = |text: &str| match find_key(key) {
         Some(key) => key.read(&Given::bare(text)),
         None => {
             let mut parameters = SCHEMES.iter().flat_map(|entry| entry.parameters);

@@ -5,7 +5,7 @@
 use super::asked::Torture;
 use super::random::Random;
 use super::rules::{Drawing, words_of};
-use crate::config::{Config, ConfigError, Device, Draw, Key, TABLES, find_scheme};
+use crate::config::{Config, ConfigError, Device, Draw, Key, TABLES, find_key, find_scheme};
 
 /// Blocks of a plane with which every shape and scheme has space.
 const ROOMY_BLOCKS: &str = "64";
@@ -24,9 +24,7 @@ pub fn check_asked(torture: &Torture) -> Result<(), ConfigError> {
         if said != value {
             return Err(ConfigError(format!("--{option} {said} and --set {key}={value} contradict each other: give one of them")));
         }
-        let bare = key.rsplit('.').next().expect("a part at least");
-        let found = TABLES.iter().flat_map(|table| table.keys).find(|key| key.name == bare);
-        if let Some(Key { draw: Draw::Never(reason), .. }) = found.filter(|_| option.is_empty()) {
+        if let Some(Key { draw: Draw::Never(reason), .. }) = find_key(key).filter(|_| option.is_empty()) {
             return Err(ConfigError(format!("{key} = {value} has no effect: {reason}")));
         }
     }

@@ -6,7 +6,7 @@
 
 use super::asked::Torture;
 use super::random::Random;
-use crate::config::{Draw, Key, Kind, TABLES};
+use crate::config::{Draw, Key, Kind, find_key};
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Draws, Entry, Members, Parameter, WriteBuffer};
 use flashraid_vocabulary::SemivalidAction;
@@ -258,7 +258,7 @@ const BUFFER: &str = "";
 
 /// The key of this name; the schema has it.
 pub(super) fn key_of(name: &str) -> &'static Key {
-    TABLES.iter().flat_map(|table| table.keys).find(|key| key.name == name).expect("a key of the schema")
+    find_key(name).expect("a key of the schema")
 }
 
 /// The words of a key that has words.

@@ -5,7 +5,7 @@
 //! kernel's letters for the request and `latency_us` what the recorded device took: both may be empty; they are checked but not used.
 
 use super::{Format, NotExpressible, Writer, first_line, no_other_word};
-use crate::error::RecordError;
+use crate::error::{RecordError, excerpt};
 use crate::gate::{Gate, Traits};
 use crate::line::Line;
 use crate::parser::{LineFormat, LineParser, TraceRecord, no_header_line};
@@ -64,29 +64,25 @@ const MOST_FAULTS: usize = 4;
 const LONGEST_NAME: usize = 60;
 const LONGEST_HEADER: usize = 300;
 
-fn cut(text: &str, most: usize) -> String {
-    // Escaped text is ASCII.
-    if text.len() > most { format!("{}...", &text[..most]) } else { text.into() }
-}
-
 /// The header as messages show it.
 pub(super) fn shown(header: &[u8]) -> String {
-    cut(&header.escape_ascii().to_string(), LONGEST_HEADER)
+    excerpt(header, LONGEST_HEADER)
 }
 
 /// The columns that a header names; if it cannot be ours, why not.
 fn columns_of(header: &[u8]) -> Result<Vec<Column>, String> {
-    let header = header.to_ascii_lowercase().escape_ascii().to_string();
+    let header = header.to_ascii_lowercase();
     let (mut columns, mut faults, mut more) = (Vec::new(), Vec::new(), 0);
-    for word in header.split(',').map(str::trim) {
-        match NAMES.iter().find(|(name, _)| *name == word) {
-            Some((_, column)) if columns.contains(column) => faults.push(format!("{word} stands there twice")),
+    for word in header.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
+        match NAMES.iter().find(|(name, _)| name.as_bytes() == word) {
+            Some((name, column)) if columns.contains(column) => faults.push(format!("{name} stands there twice")),
             Some((_, column)) => columns.push(*column),
             None if faults.len() == MOST_FAULTS => more += 1,
             None => {
-                let near = NAMES.iter().map(|(name, _)| (strsim::damerau_levenshtein(word, name), *name)).min();
+                let word = excerpt(word, LONGEST_NAME);
+                let near = NAMES.iter().map(|(name, _)| (strsim::damerau_levenshtein(&word, name), *name)).min();
                 let hint = near.filter(|(distance, name)| *distance <= name.len() / 3).map(|(_, name)| format!(" (nearest: {name})"));
-                faults.push(format!("'{}' is none of them{}", cut(word, LONGEST_NAME), hint.unwrap_or_default()));
+                faults.push(format!("'{word}' is none of them{}", hint.unwrap_or_default()));
             }
         }
     }

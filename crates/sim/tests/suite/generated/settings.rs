@@ -2,7 +2,7 @@
 
 use super::python::{NamedWords, doc, literal};
 use flashraid_redundancy::{SCHEMES, Values};
-use flashraid_sim::config::{Kind, TABLES, takes_units};
+use flashraid_sim::config::{Kind, keys, takes_units};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -69,7 +69,7 @@ pub fn module() -> String {
 }
 
 fn arguments() -> Vec<Argument> {
-    let keys = TABLES.iter().flat_map(|table| table.keys).filter(|key| key.name != "name");
+    let keys = keys().filter(|key| key.name != "name");
     let mut arguments: Vec<_> = keys
         .map(|key| {
             let kind = match (key.words(), key.kind) {

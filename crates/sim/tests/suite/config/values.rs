@@ -1,0 +1,401 @@
+//! Values of keys and parameters: limits, refusals, nearest names, units, faults, settings without effect.
+
+use super::{Scratch, on, one_line, overrides, refusal, root};
+use flashraid_redundancy::SCHEMES;
+use flashraid_sim::Config;
+use flashraid_sim::config::{Asked, Injection, Kind, Precondition, TABLES, Target, Trigger, Warmup, same_value};
+use flashraid_vocabulary::{Fault, Lpn, Part};
+
+#[test]
+fn faults_say_what_and_when() {
+    let chip = Part::Chip { channel: 0, chip: 1 };
+    let block = Part::Block { channel: 1, chip: 0, die: 0, plane: 1, block: 7 };
+    let cases = [
+        ("member:2@0s", Target::Fault(Fault::Loss(Part::Member(2))), Trigger::Time(0)),
+        ("channel:3@2.5s", Target::Fault(Fault::Loss(Part::Channel(3))), Trigger::Time(2_500_000_000)),
+        ("chip:0.1@100ms", Target::Fault(Fault::Loss(chip)), Trigger::Time(100_000_000)),
+        ("die:0.1.0@7us", Target::Fault(Fault::Loss(Part::Die { channel: 0, chip: 1, die: 0 })), Trigger::Time(7000)),
+        ("plane:0.1.0.1@9ns", Target::Fault(Fault::Loss(Part::Plane { channel: 0, chip: 1, die: 0, plane: 1 })), Trigger::Time(9)),
+        ("block:1.0.0.1.7@request:12", Target::Fault(Fault::Loss(block)), Trigger::Request(12)),
+        ("program:1.0.0.1.7@50%", Target::Fault(Fault::Program(block)), Trigger::Share(0.5)),
+        ("erase:0.1@collection", Target::Fault(Fault::Erase(chip)), Trigger::Gc),
+        ("program:3@commit", Target::Fault(Fault::Program(Part::Channel(3))), Trigger::Commit),
+        ("page:lpn=5@rebuild:10%", Target::PageOf(Lpn(5)), Trigger::Rebuild(0.1)),
+    ];
+    for (text, target, trigger) in cases {
+        let (what, when) = text.split_once('@').unwrap();
+        let expected = Injection { what: what.into(), target, when: when.into(), trigger };
+        assert_eq!(text.parse(), Ok(expected), "{text}");
+    }
+    let two = on("tiny", "raid5", &[("fail", "chip:1.0@50%, die:0.0.0@1s")]).unwrap();
+    assert_eq!(two.run.fail, ["chip:1.0@50%", "die:0.0.0@1s"]);
+    let file = Scratch::new("faults.toml", "[run]\nfail = [\"chip:1.0@50%\", \"die:0.0.0@1s\"]\n");
+    let in_toml = Config::assemble(Some("tiny"), Some("raid5"), Some(&file.0), &[]).unwrap();
+    assert_eq!(in_toml, two);
+    let json = serde_json::json!({ "config": two }).to_string();
+    let file = Scratch::new("faults.json", &json);
+    assert_eq!(Config::assemble(None, None, Some(&file.0), &[]).unwrap(), two);
+}
+
+#[test]
+fn faults_that_cannot_be_are_refused() {
+    let what = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or erase: \
+                followed by the numbers of a part";
+    let when = "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%";
+    let unknown = format!("fail = chips:0.1@1s: unknown chips; the nearest is chip; there are {what}");
+    let timeless = format!("fail = chip:0.1: has no time: allowed is WHAT@WHEN, where WHEN is {when}");
+    let wordy = format!("fail = chip:0.1@colection: colection: allowed is {when}; the nearest is collection");
+    let unit = format!("fail = chip:0.1@5min: 5min: allowed is {when}");
+    let cases = [
+        ("chips:0.1@1s", unknown.as_str()),
+        ("chip:0.1", &timeless),
+        ("chip:0.1@colection", &wordy),
+        ("chip:0.1@5min", &unit),
+        ("chip:0@1s", "fail = chip:0@1s: chip:0: allowed is chip:C.W, with whole numbers"),
+        ("chip:0.x@1s", "fail = chip:0.x@1s: chip:0.x: allowed is chip:C.W, with whole numbers"),
+        ("chip:@1s", "fail = chip:@1s: chip:: allowed is chip:C.W, with whole numbers"),
+        ("page:lpn=x@1s", "fail = page:lpn=x@1s: page:lpn=x: allowed is page:lpn= and a whole number"),
+        ("erase:1.2.3.4.5.6@1s", "fail = erase:1.2.3.4.5.6@1s: erase:1.2.3.4.5.6: allowed is erase: and 1 to 5 of the numbers C.W.D.P.B"),
+        ("chip:0.1@0%", "fail = chip:0.1@0%: 0%: allowed is a share above 0 % and at most 100 %"),
+        ("chip:0.1@101%", "fail = chip:0.1@101%: 101%: allowed is a share above 0 % and at most 100 %"),
+        ("chip:0.1@request:0", "fail = chip:0.1@request:0: request:0: allowed is request:N, counted from 1"),
+        ("chip:0.1@rebuild:110%", "fail = chip:0.1@rebuild:110%: rebuild:110%: allowed is rebuild:P%, from 0 % to 100 %"),
+        ("channel:9@1s", "fail = channel:9@1s: channel 9: the device has channels 0 to 3"),
+        ("chip:0.2@1s", "fail = chip:0.2@1s: chip 2: each channel has chip 0 only"),
+        ("program:0.0.0.9@1s", "fail = program:0.0.0.9@1s: plane 9: each die has planes 0 to 1"),
+        ("member:4@1s", "fail = member:4@1s: member 4: the device has members 0 to 3"),
+    ];
+    for (fail, expected) in cases {
+        assert_eq!(refusal(&[("fail", fail)]), expected);
+    }
+    let pages = on("tiny", "raid0", &[]).unwrap();
+    let scheme = pages.build_scheme().unwrap();
+    let pages = pages.space_bytes(&*scheme) / u64::from(pages.device.page_bytes);
+    let expected = format!("fail = page:lpn={pages}@1s: page {pages}: the logical space has pages 0 to {}", pages - 1);
+    assert_eq!(refusal(&[("fail", &format!("page:lpn={pages}@1s"))]), expected);
+    // fra delays parities too, but without NVRAM.
+    for scheme in ["raid5", "fra"] {
+        let refused = on("tiny", scheme, &[("fail", "parity-cache@1ms")]).unwrap_err();
+        assert!(refused.contains(&format!("{scheme} keeps no parity in NVRAM")), "{refused}");
+    }
+}
+
+#[test]
+fn an_order_of_rebuild_suits_its_scheme() {
+    let order =
+        |scheme, asked| on("tiny", scheme, &[("rebuild", asked)]).map(|config| config.rebuild_order().unwrap().map(|order| order.name));
+    assert_eq!(order("raid5", "auto"), Ok(Some("dor")));
+    assert_eq!(order("raid5", "sor"), Ok(Some("sor")));
+    assert_eq!(order("raid5", "none"), Ok(None));
+    assert_eq!(order("raid1", "auto"), Ok(Some("copy")));
+    assert_eq!(order("raid0", "auto"), Ok(None));
+    assert_eq!(order("raid5", "drr"), Err("rebuild = drr: allowed is auto, none, sor, dor; the nearest is dor".into()));
+    let unsuited = order("raid5", "mcr").unwrap_err();
+    assert!(
+        unsuited.starts_with("rebuild = mcr: raid5 has no mirror chips") && unsuited.ends_with(": allowed is auto, none, sor, dor"),
+        "{unsuited}"
+    );
+}
+
+#[test]
+fn every_value_has_its_limits() {
+    let whole: &[(&str, &[&str])] = &[
+        ("channels", &["0", "65", "-1", "4.0", "four", "", "1_0"]),
+        ("chips_per_channel", &["0", "65"]),
+        ("mirror_chips", &["64", "-1"]),
+        ("spare_chips", &["64"]),
+        ("dies_per_chip", &["0", "65"]),
+        ("planes_per_die", &["0", "65"]),
+        ("blocks_per_plane", &["7", "65535"]),
+        ("pages_per_block", &["0", "32768"]),
+        ("page_bytes", &["256", "4097", "131072", "0"]),
+        ("read_ns", &["0", "-5", "99999999999999", "1h", "1.5ns"]),
+        ("program_ns", &["0"]),
+        ("erase_ns", &["0"]),
+        ("bus_ps_per_byte", &["-1"]),
+        ("read_command_ns", &["-1"]),
+        ("program_command_ns", &["x"]),
+        ("erase_command_ns", &["1.5"]),
+        ("member", &["die", "Channel", ""]),
+        ("ftl", &["chip"]),
+        ("allocation", &["semi-dynamic"]),
+        ("static_order", &["WDD", "WD", "wdp", "WDPC"]),
+        ("lun", &["plane"]),
+        ("scheduling", &["lifo"]),
+        ("write_completes", &["never"]),
+        ("transfer", &["sector"]),
+        ("multi_plane", &["yes", "1"]),
+        ("copyback", &["on"]),
+        ("over_provisioning", &["-0.1", "1", "nan", "inf", "100%", "10 percent"]),
+        ("gc_threshold", &["1", "-0.1", "NaN"]),
+        ("gc_reserve_blocks", &["1", "0"]),
+        ("gc_blocking_scope", &["plane"]),
+        ("gc_policy", &["lru"]),
+        ("wear_leveling", &["hybrid"]),
+        ("wear_leveling_threshold", &["0"]),
+        ("buffer_bytes_per_gib", &["-1", "1073741825", "0.5"]),
+        ("buffer_bytes", &["-1", "1Gb", "0.1KiB"]),
+        ("nvram_buffer_bytes", &["-1", "1099511627777"]),
+        ("nvram_victim", &["newest"]),
+        ("buffer_ns", &["-1"]),
+        ("mapping", &["hybrid"]),
+        ("log_blocks", &["0", "65535"]),
+        ("cmt_entries", &["0", "1073741825"]),
+        ("serial_subrequests", &["on"]),
+        ("parity_in_response", &["no"]),
+        ("unwritten", &["one"]),
+        ("device_filter", &["", "1,,2"]),
+        ("time_unit", &["", "minutes"]),
+        ("on_error", &["", "ignore"]),
+        ("op", &["", "mix:2", "trim"]),
+        ("action", &["", "I"]),
+        ("object_bytes", &["0", "4k", ""]),
+        ("limit", &["-1", "9223372036854775808"]),
+        ("speed", &["0", "-1", "inf", "nan"]),
+        ("queue_depth", &["-1"]),
+        ("fit", &["clip"]),
+        ("space_bytes", &["1G"]),
+        ("fill", &["1.01", "-0.1", "nan", "101%", "-1%"]),
+        ("fill_bytes", &["-1"]),
+        ("precondition", &["random", "random:", "random:0", "random:-1", "random:x", "random:inf", "random:1e3", "yes", "random:0.0"]),
+        ("warmup", &["-1", "2.5", "s", "1 s", "-1s", "infs", "1e3s", "2.5 seconds"]),
+        ("verify", &["2"]),
+        ("verify_every", &["-1"]),
+        ("drain", &["always"]),
+        ("seed", &["-1", "x"]),
+        ("rebuild_window", &["-1", "65", "x"]),
+        ("piggyback", &["yes"]),
+    ];
+    for (key, values) in whole {
+        for value in *values {
+            let text = refusal(&[(key, value)]);
+            assert!(text.starts_with(&format!("{key} = {value}: allowed is ")), "{text}");
+        }
+    }
+    for key in TABLES.iter().flat_map(|table| table.keys) {
+        let beyond = match key.kind {
+            Kind::Whole { min, max } => vec![(i128::from(min) - 1).to_string(), (i128::from(max) + 1).to_string(), "x".into()],
+            Kind::PowerOfTwo { min, max } => vec![(min / 2).to_string(), (min + 1).to_string(), (2 * max).to_string()],
+            Kind::Real { .. } => vec!["nan".into(), "x".into()],
+            Kind::Flag => vec!["yes".into()],
+            Kind::Word(_) => vec!["".into(), "no such word".into()],
+            // What these refuse stands in the list above and in tests of their own.
+            Kind::Text { .. } | Kind::List { .. } => {
+                let has_test = ["name", "format", "fail", "rebuild"].contains(&key.name);
+                assert!(has_test || whole.iter().any(|(listed, _)| *listed == key.name), "{} has no refused value", key.name);
+                continue;
+            }
+        };
+        for value in beyond {
+            let text = refusal(&[(key.name, &value)]);
+            assert!(text.starts_with(&format!("{} = {value}: allowed is ", key.name)), "{text}");
+        }
+    }
+    assert_eq!(refusal(&[("device.name", "")]), "name = : allowed is a name without control characters");
+    assert_eq!(refusal(&[("space_bytes", "1")]), "space_bytes = 1: allowed is at least one page (4096 bytes)");
+    assert_eq!(refusal(&[("verify_every", "10")]), "verify_every = 10: allowed with verify = true only");
+    assert_eq!(refusal(&[("format", "")]), "format = : allowed is auto or the name of a trace format");
+    assert_eq!(refusal(&[("pages_per_block", "32768")]), "pages_per_block = 32768: allowed is a whole number from 1 to 32767");
+    assert_eq!(
+        refusal(&[("page_bytes", "4097")]),
+        "page_bytes = 4097: allowed is a power of two from 512 to 65536, also with a unit as in 16KiB or 16GiB"
+    );
+    assert_eq!(refusal(&[("gc_blocking_scope", "plane")]), "gc_blocking_scope = plane: allowed is none, lun, chip, channel");
+    assert_eq!(refusal(&[("seed", "-1")]), "seed = -1: allowed is a whole number from 0");
+    let text = on("tiny", "raid5", &[("update", "least")]).unwrap_err();
+    assert_eq!(text, "update = least: allowed is fewest, rmw, rcw");
+}
+
+#[test]
+fn limits_themselves_are_allowed() {
+    let large = [("pages_per_block", "32767"), ("blocks_per_plane", "65534")];
+    let smallest = [("channels", "1"), ("planes_per_die", "1"), ("blocks_per_plane", "8"), ("over_provisioning", "0.5")];
+    assert!(on("tiny", "raid0", &smallest).is_ok());
+    assert!(on("tiny", "raid0", &[("channels", "64"), ("over_provisioning", "0"), ("gc_threshold", "0")]).is_err(), "nothing to spare");
+    assert!(on("tiny", "raid0", &[("channels", "64"), ("gc_threshold", "0.999"), ("fill", "1")]).is_ok());
+    assert!(on("tiny", "raid0", &[("page_bytes", "512")]).is_ok() && on("tiny", "raid0", &[("page_bytes", "65536")]).is_ok());
+    assert!(on("tiny", "raid0", &large).unwrap_err().contains("physical pages"));
+    assert!(on("tiny", "raid0", &[("static_order", "PDW"), ("speed", "0.001"), ("precondition", "random:0.5")]).is_ok());
+}
+
+#[test]
+fn counts_that_do_not_fit_together_are_refused() {
+    assert_eq!(
+        refusal(&[("chips_per_channel", "33"), ("dies_per_chip", "2")]),
+        "chips_per_channel = 33: gives 66 LUNs on each channel, allowed are at most 64"
+    );
+    assert_eq!(
+        refusal(&[("chips_per_channel", "32"), ("dies_per_chip", "2"), ("spare_chips", "1")]),
+        "spare_chips = 1: gives 66 LUNs on each channel, allowed are at most 64"
+    );
+    assert!(on("tiny", "raid0", &[("chips_per_channel", "33"), ("dies_per_chip", "2"), ("lun", "chip")]).is_ok());
+    assert_eq!(
+        refusal(&[("lun", "chip"), ("dies_per_chip", "5"), ("planes_per_die", "13")]),
+        "planes_per_die = 13: gives 65 planes in each LUN, allowed are at most 64"
+    );
+    assert_eq!(refusal(&[("member", "chip"), ("chips_per_channel", "17")]), "member = chip: gives 68 members, allowed are at most 64");
+    assert_eq!(
+        refusal(&[("channels", "64"), ("chips_per_channel", "3"), ("blocks_per_plane", "65534")]),
+        "blocks_per_plane = 65534: 384 planes with 64 pages per block give 1610563584 physical pages, allowed are at most 1073741823"
+    );
+}
+
+#[test]
+fn names_that_do_not_exist_come_with_the_nearest() {
+    assert_eq!(refusal(&[("gc_treshold", "0.1")]), "unknown key gc_treshold; the nearest is gc_threshold in table device");
+    assert_eq!(refusal(&[("gc_hard", "3")]), "unknown key gc_hard: it is now called gc_reserve_blocks");
+    assert_eq!(refusal(&[("device.wear_spread", "3")]), "unknown key wear_spread: it is now called wear_leveling_threshold");
+    let words = "allocation = semi_dynamic: allowed is static, dynamic_member, dynamic; semi_dynamic is now called dynamic_member";
+    assert_eq!(refusal(&[("allocation", "semi_dynamic")]), words);
+    assert_eq!(refusal(&[("trace", "x")]), "unknown key trace: docs/configuration.md lists all");
+    assert!(refusal(&[("seed", "18446744073709551616")]).ends_with("allowed is a whole number from 0 to 9223372036854775807"));
+    assert!(refusal(&[("seed", "x")]).ends_with("allowed is a whole number from 0"));
+    assert_eq!(refusal(&[("run.sped", "2")]), "unknown key sped; the nearest is speed in table run");
+    assert_eq!(refusal(&[("host.seed", "2")]), "host.seed: seed belongs to table run");
+    assert_eq!(on("tiny", "raid5", &[("device.update", "rmw")]).unwrap_err(), "device.update: update belongs to table scheme");
+    assert_eq!(refusal(&[("runs.seed", "2")]), "runs.seed: unknown table runs; the nearest is run; there are device, scheme, host, run");
+    assert_eq!(refusal(&[("name", "x")]), "name is ambiguous: allowed are device.name and scheme.name");
+    assert_eq!(
+        refusal(&[("update", "rmw")]),
+        "update is a parameter of raid4, raid5, cr5m, no-pc, fpc, not of raid0, whose parameters are: none"
+    );
+    assert_eq!(on("tiny", "raid5", &[("updat", "rmw")]).unwrap_err(), "unknown key updat; the nearest is update in table scheme");
+    let text = on("tyni", "raid0", &[]).unwrap_err();
+    assert!(
+        text.starts_with("unknown device tyni; the nearest is tiny; presets are ssd1, ssd2, ") && text.ends_with("(or give a TOML file)")
+    );
+    let schemes = SCHEMES.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
+    assert_eq!(on("tiny", "raid", &[]).unwrap_err(), format!("unknown scheme raid; the nearest is raid0; there are {schemes}"));
+    assert_eq!(on("tiny", "raid0", &[("scheme.name", "riad5")]).unwrap_err().split(';').nth(1), Some(" the nearest is raid5"));
+    let error = Config::assemble(Some("tiny"), None, None, &[]).unwrap_err().to_string();
+    assert_eq!(error, format!("no scheme: give one of {schemes}"));
+    let error = Config::assemble(None, Some("raid0"), None, &[]).unwrap_err().to_string();
+    assert!(error.starts_with("no device: give a preset (ssd1, ") && error.ends_with(") or a TOML file"), "{error}");
+}
+
+#[test]
+fn a_name_is_offered_only_if_it_is_near() {
+    assert_eq!(refusal(&[("banana", "1")]), "unknown key banana: docs/configuration.md lists all");
+    assert_eq!(refusal(&[("zz.seed", "1")]), "zz.seed: unknown table zz; there are device, scheme, host, run");
+    assert_eq!(refusal(&[("threshold", "1")]), "unknown key threshold; the nearest is gc_threshold in table device");
+    assert!(on("qqq", "raid0", &[]).unwrap_err().starts_with("unknown device qqq; presets are ssd1, "));
+    assert!(on("tiny", "", &[]).unwrap_err().starts_with("unknown scheme without a name; there are raid0, "));
+    assert!(on("tiny", "erasure", &[]).unwrap_err().starts_with("unknown scheme erasure; there are raid0, "));
+    assert_eq!(on("tiny", "raid5", &[("rebuild", "quickly")]).unwrap_err(), "rebuild = quickly: allowed is auto, none, sor, dor");
+    assert!(refusal(&[("fail", "fire@1s")]).starts_with("fail = fire@1s: unknown fire; there are member:M, "));
+}
+
+#[test]
+fn numbers_may_have_units() {
+    let units = [("page_bytes", "8KiB"), ("read_ns", "0.03ms"), ("over_provisioning", "12.5%"), ("buffer_bytes", "1 MiB"), ("fill", "50%")];
+    let plain =
+        [("page_bytes", "8192"), ("read_ns", "30000"), ("over_provisioning", "0.125"), ("buffer_bytes", "1048576"), ("fill", "0.5")];
+    assert_eq!(on("tiny", "raid5", &units), on("tiny", "raid5", &plain));
+    let cache = |text| on("tiny", "ppc", &[("parity_cache_bytes", text)]);
+    assert_eq!(cache("64KiB"), cache("65536"));
+    assert_eq!(
+        cache("1Kib").unwrap_err(),
+        "parity_cache_bytes = 1Kib: allowed is a whole number from 512 to 4294967295, also with a unit as in 16KiB or 16GiB"
+    );
+    let file = Scratch::new(
+        "units.toml",
+        "[device]\npage_bytes = \"8KiB\"\n[scheme]\nname = \"ppc\"\nparity_cache_bytes = \"64KiB\"\n[run]\nfill = \"50%\"\n",
+    );
+    let config = Config::assemble(Some("tiny"), None, Some(&file.0), &[]).unwrap();
+    assert_eq!((config.device.page_bytes, config.run.fill), (8192, 0.5));
+    assert_eq!(config.scheme.parameters["parity_cache_bytes"], 65_536);
+}
+
+/// What is asked for and means nothing is refused; what nobody asked for, or what says the same as would count anyway, is not.
+#[test]
+fn settings_without_effect_are_refused() {
+    let asked = |device: &str, scheme: &str, pairs: &[(&str, &str)]| Asked::assemble(Some(device), Some(scheme), None, &overrides(pairs));
+    let refusal = |scheme: &str, pairs: &[(&str, &str)]| one_line(asked("tiny", scheme, pairs).unwrap_err().to_string());
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+    let cases: &[Case] = &[
+        (
+            "raid5",
+            &[("queue_depth", "8"), ("speed", "2")],
+            "speed = 2: has no effect here: allowed with queue_depth = 0 (a closed loop ignores arrival times)",
+        ),
+        ("raid5", &[("cmt_entries", "10")], "cmt_entries = 10: has no effect here: allowed with mapping = dftl"),
+        ("raid5", &[("log_blocks", "10")], "log_blocks = 10: has no effect here: allowed with mapping = bast or fast"),
+        (
+            "raid5",
+            &[("nvram_victim", "largest_group")],
+            "nvram_victim = largest_group: has no effect here: allowed with a write buffer in NVRAM (nvram_buffer_bytes)",
+        ),
+        (
+            "raid0",
+            &[("rebuild_window", "2")],
+            "rebuild_window = 2: has no effect here: allowed with a scheme that can rebuild, and rebuild other than none",
+        ),
+        (
+            "raid0",
+            &[("parity_in_response", "false")],
+            "parity_in_response = false: has no effect here: allowed with a scheme that programs parity with a write",
+        ),
+        ("sirf1", &[("groups", "1"), ("read", "least_busy")], "read = least_busy: has no effect here: allowed with groups from 2"),
+        (
+            "fpc",
+            &[("update", "rcw"), ("fpc_cached_parity_free", "yes")],
+            "fpc_cached_parity_free = yes: has no effect here: allowed with update = fewest or rmw",
+        ),
+    ];
+    for (scheme, pairs, expected) in cases {
+        assert_eq!(refusal(scheme, pairs), *expected);
+        assert!(Config::assemble(Some("tiny"), Some(scheme), None, &overrides(pairs)).is_ok(), "{expected}");
+    }
+    for (scheme, pairs) in [
+        ("raid5", &[("queue_depth", "8"), ("speed", "1")][..]),
+        ("raid5", &[("cmt_entries", "65536")]),
+        ("raid5", &[("cmt_entries", "10"), ("mapping", "dftl")]),
+        ("raid5", &[("rebuild_window", "2")]),
+    ] {
+        asked("ssd1", scheme, pairs).unwrap_or_else(|error| panic!("{pairs:?}: {error}"));
+    }
+    // A preset's own keys, and those of a result.
+    assert!(asked("ppc-4p1", "raid0", &[("nvram_buffer_bytes", "0")]).is_ok());
+    let config = on("tiny", "raid5", &[("cmt_entries", "10"), ("queue_depth", "8"), ("speed", "2")]).unwrap();
+    let file = Scratch::new("idle.json", &serde_json::json!({ "config": config }).to_string());
+    assert_eq!(Asked::assemble(None, None, Some(&file.0), &[]).unwrap().config, config);
+    // A file may serve several runs: a warning, which names the place.
+    let file = Scratch::new("idle.toml", "[device]\ncmt_entries = 10\n");
+    let asked = Asked::assemble(Some("tiny"), Some("raid5"), Some(&file.0), &[]).unwrap();
+    let trace = root().join("tests/golden/trace.csv");
+    let done = flashraid_sim::run(&trace, asked, &flashraid_sim::Outputs::default(), false, &mut |_| true).unwrap();
+    let notes: Vec<_> = done.warnings.iter().map(|text| text.replace(file.text(), "FILE")).collect();
+    assert!(
+        notes.contains(&"FILE, line 2, column 15: cmt_entries = 10: has no effect here: allowed with mapping = dftl".into()),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn equal_values_may_look_different() {
+    for (key, one, other) in [
+        ("fill", "50%", "0.5"),
+        ("run.fill", "0.50", "0.5"),
+        ("page_bytes", "8KiB", "8192"),
+        ("alpha", "1", "1"),
+        ("scheme.name", "raid5", "raid5"),
+    ] {
+        assert!(same_value(key, one, other), "{key}");
+    }
+    for (key, one, other) in
+        [("queue_depth", "8", "4"), ("scheme.name", "raid5", "raid0"), ("parity_cache_bytes", "64KiB", "64kB"), ("fill", "x", "y")]
+    {
+        assert!(!same_value(key, one, other), "{key}");
+    }
+}
+
+#[test]
+fn texts_with_an_inner_form_are_read() {
+    assert_eq!("none".parse(), Ok(Precondition::None));
+    assert_eq!("random:2.5".parse(), Ok(Precondition::Random { most_spaces: 2.5 }));
+    assert_eq!("1000".parse(), Ok(Warmup::Requests(1000)));
+    assert_eq!("2.5s".parse(), Ok(Warmup::Ns(2_500_000_000)));
+    assert_eq!("9007199.254740993s".parse(), Ok(Warmup::Ns((1 << 53) + 1)), "to the nanosecond");
+    assert_eq!("100ms".parse(), Ok(Warmup::Ns(100_000_000)));
+    assert!("10000000000s".parse::<Warmup>().is_err(), "292 years are enough");
+}
