@@ -85,11 +85,12 @@ bench: .venv/built
 mutate: .venv/installed
 	$(PYTHON) mutation/mutate.py $(or $(SEED),--survivors) $(SAMPLE)
 
+# New inputs go to fuzz/found; what is worth keeping is moved to fuzz/corpus by hand.
 fuzz:
 	@cd fuzz && cargo +nightly fuzz --version >/dev/null || { echo 'make fuzz needs a nightly toolchain and cargo-fuzz (cargo install cargo-fuzz)' >&2; exit 1; }
 	cd fuzz && cargo +nightly fuzz build -s none
 	cd fuzz && for target in $$(cargo +nightly fuzz list); do \
-	  cargo +nightly fuzz run -s none $$target -- -max_total_time=$(or $(SECONDS),60) -verbosity=0 || exit; done
+	  mkdir -p found/$$target && cargo +nightly fuzz run -s none $$target found/$$target corpus/$$target -- -max_total_time=$(or $(SECONDS),60) -verbosity=0 || exit; done
 
 validate: .venv/built
 	$(PYTHON) tests/validation/validate.py $(if $(QUICK),--quick,--write)

@@ -5,6 +5,8 @@ import copy
 import inspect
 import multiprocessing
 import pickle
+import re
+import signal
 import subprocess
 import sys
 import threading
@@ -16,7 +18,7 @@ import pytest
 from conftest import PAGE, ROOT, SAMPLE, write_trace, writes
 
 import flashraid as fr
-from flashraid import _native
+from flashraid import _native, replay
 from flashraid.comparison import Comparison
 
 READ_NS, WRITE_NS = 122_575, 302_575  # ssd1, idle: 7 x 25 + 20,000 + 4096 x 25, and 7 x 25 + 4096 x 25 + 200,000
@@ -172,8 +174,37 @@ def test_progress_and_stopping(long_trace):
     with pytest.raises(fr.Interrupted) as stopped:
         fr.compare(long_trace, device="ssd1", schemes=["raid5", "raid0"], progress=lambda *call: False)
     assert [result.partial for result in stopped.value.result.results] == [True]
+    # What had no effect up to then might have had some later.
+    with pytest.raises(fr.Interrupted) as stopped:
+        fr.run(long_trace, device="ssd1", scheme="raid5", rebuild_window=4, progress=lambda *call: False)
+    assert stopped.value.result.partial
+    assert not [text for text in stopped.value.result.warnings if "no effect" in text]
     with pytest.raises(ZeroDivisionError):
         fr.run(long_trace, device="ssd1", scheme="raid5", progress=lambda *call: 1 / 0)
+
+
+@pytest.mark.parametrize(("status", "told"), [(0, 130), (1, 1), (3, 130)])
+def test_an_interrupt_does_not_hide_a_violation(monkeypatch, status, told):
+    def interrupted(made):
+        def simulate(*arguments):
+            signal.raise_signal(signal.SIGINT)
+            return made
+
+        return simulate
+
+    result = SimpleNamespace(status=status, warnings=[], scheme="raid5")
+    monkeypatch.setattr(replay, "run_pairs", interrupted(result))
+    with pytest.raises(fr.Interrupted) as stopped:
+        fr.run(SAMPLE, device="ssd1", scheme="raid5")
+    assert stopped.value.result.status == told
+    results = [
+        SimpleNamespace(status=0, warnings=[], scheme="raid0"),
+        SimpleNamespace(**{**vars(result), "status": status}),
+    ]
+    monkeypatch.setattr(replay, "compare_pairs", interrupted(Comparison(results)))
+    with pytest.raises(fr.Interrupted) as stopped:
+        fr.compare(SAMPLE, device="ssd1", schemes="raid0,raid5")
+    assert [result.status for result in stopped.value.result.results] == [0, told]
 
 
 # The simulation.
@@ -294,10 +325,33 @@ def test_trace_info():
         fr.trace_info(SAMPLE, format="x")
 
 
-def test_example_of_the_readme(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    example = (ROOT / "README.md").read_text().split("```python\n")[1].split("```")[0]
-    exec(example, {})
+EXAMPLES = {
+    str(path.relative_to(ROOT)): blocks
+    for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+    if (blocks := re.findall(r"^( *)```python\n(.*?)^ *```$", path.read_text(), re.MULTILINE | re.DOTALL))
+}
+
+
+@pytest.fixture(scope="module")
+def outputs_of_a_run(tmp_path_factory):
+    """A folder with the files that documents name."""
+    folder = tmp_path_factory.mktemp("examples")
+    (folder / "samples").symlink_to(ROOT / "samples")
+    trace = write_trace(folder, writes(100))
+    logs = {"latency_log": "requests.parquet", "operation_log": "operations.parquet", "series": "series.parquet"}
+    outputs = {key: folder / name for key, name in logs.items()}
+    result = fr.run(trace, device="ssd1", scheme="raid5", fill=0.1, series_interval="10ms", **outputs)
+    return folder, result
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("document", EXAMPLES)
+def test_examples_of_documents_run(document, outputs_of_a_run, monkeypatch):
+    folder, result = outputs_of_a_run
+    monkeypatch.chdir(folder)
+    names = {"fr": fr, "result": result}
+    for indent, example in EXAMPLES[document]:
+        exec(re.sub(f"^{indent}", "", example, flags=re.MULTILINE), names)
 
 
 # The stub.

@@ -136,6 +136,14 @@ def test_it_refuses_what_is_no_result(results, path, value):
     assert not VALIDATOR.is_valid(changed(results["everything"], path, value))
 
 
+def test_it_knows_the_limits_of_a_parameter(results):
+    limit = ["config", "scheme", "mw_limit"]
+    assert VALIDATOR.is_valid(changed(results["copies"], limit, 1000))
+    assert VALIDATOR.is_valid(changed(results["copies"], limit, 0))
+    assert not VALIDATOR.is_valid(changed(results["copies"], limit, 1000.001))
+    assert not VALIDATOR.is_valid(changed(results["copies"], limit, -0.001))
+
+
 def test_what_a_run_did_not_have_is_absent_and_not_null(results):
     result = results["everything"]
     assert VALIDATOR.is_valid(changed(result, ["drain"], None))

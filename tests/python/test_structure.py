@@ -6,6 +6,7 @@ No file is too long to read at once, imports between files form no circle, and o
 import ast
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -263,3 +264,22 @@ def test_the_citation_names_this_version() -> None:
     version = re.search(r'(?m)^version = "(.*)"', (ROOT / "Cargo.toml").read_text())
     assert version
     assert f"\nversion: {version[1]}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_fuzz_targets_are_built_from_what_the_product_is():
+    """The workspace of the fuzz targets has a lock file of its own, which nothing but `make fuzz` reads."""
+
+    def locked(path):
+        return tomllib.loads((ROOT / path).read_text())["package"]
+
+    versions = {}
+    for package in locked("Cargo.lock"):
+        versions.setdefault(package["name"], set()).add(package["version"])
+    fuzzed = {package["name"]: package for package in locked("fuzz/Cargo.lock")}
+    assert not [
+        name for name, package in fuzzed.items() if package["version"] not in versions.get(name, package["version"])
+    ]
+    for crate in ("sim", "workload", "vocabulary"):
+        manifest = tomllib.loads((CRATES / crate / "Cargo.toml").read_text())
+        needed = {name for name, given in manifest["dependencies"].items() if "optional" not in given}
+        assert needed <= set(fuzzed[manifest["package"]["name"]]["dependencies"]), crate

@@ -213,9 +213,14 @@ impl Flash {
         self.lost.iter().any(|(page, version)| page.member != member && self.is_written(*page, *version))
     }
 
+    /// Pages with this version.
+    pub fn holding(&self, version: Version) -> impl Iterator<Item = MemberPage> {
+        self.pages.keys().copied().filter(move |page| self.version(*page, version).is_some())
+    }
+
     /// Number of pages with this version.
     pub fn held(&self, version: Version) -> u64 {
-        self.pages.keys().filter(|page| self.version(**page, version).is_some()).count() as u64
+        self.holding(version).count() as u64
     }
 
     fn count_versions(&self, member: MemberId, has: impl Fn(&Versions) -> bool) -> u32 {

@@ -121,6 +121,11 @@ fn an_entry_states_what_the_scheme_keeps() {
                 prop_assert!(is_early || !posted, "it completes writes early");
                 let [base, copy, deferred, early] = seen.get();
                 let has = |version| host.flash.held(version) > 0;
+                if let Some(action) = entry.action_on_bases(|choice| build.choice(choice.parameter).unwrap() == choice.word) {
+                    for address in host.flash.holding(Version::Base) {
+                        prop_assert_eq!(host.scheme.rule(address), action, "GC of the base of {:?}", address);
+                    }
+                }
                 seen.set([
                     base || has(Version::Base),
                     copy || has(Version::Copy),

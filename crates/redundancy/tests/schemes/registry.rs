@@ -1,7 +1,7 @@
 //! The one list of schemes.
 
 use crate::host;
-use flashraid_redundancy::{Build, SCHEMES, find};
+use flashraid_redundancy::{Build, SCHEMES, WriteBuffer, find};
 
 fn build(name: &str, members: u16, parameters: &[(&str, &str)]) -> Result<u64, String> {
     find(name).unwrap().build(&host::build(members, 10, parameters)).map(|scheme| scheme.user_pages()).map_err(|error| error.to_string())
@@ -14,6 +14,15 @@ fn names_are_distinct_and_found() {
         assert_eq!(find(entry.name).unwrap().title, entry.title);
     }
     assert!(find("raid7").is_none());
+}
+
+/// SPEC 4.3: the schemes of that paper run behind a write buffer in NVRAM, and no-pc is nothing but raid5 behind it.
+#[test]
+fn the_schemes_of_one_paper_have_a_write_buffer() {
+    let with =
+        |is: fn(WriteBuffer) -> bool| -> Vec<_> { SCHEMES.iter().filter(|entry| is(entry.write_buffer)).map(|entry| entry.name).collect() };
+    assert_eq!(with(|buffer| matches!(buffer, WriteBuffer::Needed(_))), ["no-pc"]);
+    assert_eq!(with(|buffer| buffer == WriteBuffer::Usual), ["fpc", "ppc", "ca-ppc"]);
 }
 
 #[test]

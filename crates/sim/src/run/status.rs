@@ -19,11 +19,14 @@ impl Status {
     /// How the run ended of which this is the result.
     pub(super) fn of(result: &RunResult) -> Self {
         let is_clean = result.verify.is_none_or(|verify| verify.found.is_clean());
-        let are_served = result.requests.failed.no_space == 0 && result.requests.unfinished == 0;
-        match (is_clean, result.partial, are_served) {
+        Self::gravest(is_clean, result.partial, result.requests.failed.no_space + result.requests.unfinished)
+    }
+
+    fn gravest(is_clean: bool, is_partial: bool, unserved: u64) -> Self {
+        match (is_clean, is_partial, unserved) {
             (false, ..) => Self::Violation,
             (_, true, _) => Self::Interrupted,
-            (_, _, false) => Self::Unserved,
+            (_, _, 1..) => Self::Unserved,
             _ => Self::Done,
         }
     }
@@ -35,6 +38,29 @@ impl Status {
             Self::Violation => 1,
             Self::Unserved => 3,
             Self::Interrupted => 130,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Status::{self, *};
+
+    #[test]
+    fn a_run_ends_as_the_gravest_of_what_happened() {
+        let table = [
+            ((true, false, 0), Done, 0),
+            ((true, false, 1), Unserved, 3),
+            ((true, true, 0), Interrupted, 130),
+            ((true, true, 7), Interrupted, 130),
+            ((false, false, 0), Violation, 1),
+            ((false, false, 2), Violation, 1),
+            ((false, true, 0), Violation, 1),
+            ((false, true, 5), Violation, 1),
+        ];
+        for ((is_clean, is_partial, unserved), status, code) in table {
+            assert_eq!(Status::gravest(is_clean, is_partial, unserved), status, "{is_clean} {is_partial} {unserved}");
+            assert_eq!(status.code(), code);
         }
     }
 }

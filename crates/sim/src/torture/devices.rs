@@ -216,8 +216,20 @@ mod tests {
                 let drawn = &seen[&format!("{} {}", entry.name, parameter.name)];
                 let all = if let Values::Words(words) = parameter.values { words.len() } else { 2 };
                 assert!(drawn.len() >= all, "{} {}: only {drawn:?}", entry.name, parameter.name);
+                // The page size varies too, and with it the bytes of so many pages.
+                assert!(parameter.drawn(4096).len() >= all, "{} {}: always as many pages", entry.name, parameter.name);
             }
         }
+    }
+
+    /// What torture generates, injects or measures itself; all else is drawn.
+    #[test]
+    fn only_what_is_torture_s_own_is_never_drawn() {
+        let never = TABLES.iter().flat_map(|table| table.keys).filter(|key| matches!(key.draw, Draw::Never(_))).map(|key| key.name);
+        let of_traces = ["format", "time_unit", "device_filter", "on_error", "op", "action", "object_bytes"];
+        let of_replay = ["limit", "speed", "queue_depth", "fit", "warmup", "verify", "verify_every", "fail"];
+        let expected: Vec<_> = ["name"].into_iter().chain(of_traces).chain(of_replay).collect();
+        assert_eq!(never.collect::<Vec<_>>(), expected);
     }
 
     /// Whatever mapping is asked for, every scheme that allows it gets devices that work.

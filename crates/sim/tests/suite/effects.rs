@@ -200,6 +200,37 @@ fn what_has_no_effect_changes_nothing() {
     assert!(tried > 400, "{tried}");
 }
 
+/// What can affect any run, whatever the configuration and whatever happens: all else says when it has effect.
+#[test]
+fn settings_that_always_have_effect() {
+    let of_keys = keys().filter(|key| key.effect.needs.is_none() && key.effect.meets.is_none()).map(named);
+    let of_schemes = SCHEMES.iter().flat_map(|entry| {
+        let own = entry.parameters.iter().filter(|parameter| parameter.needs.is_none() && !entry.is_of_bases(parameter));
+        own.map(|parameter| (entry.name, parameter.name))
+    });
+    let geometry =
+        ["channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block", "page_bytes"];
+    let timing = ["read_ns", "program_ns", "mirror_chips", "spare_chips", "bus_ps_per_byte", "read_command_ns", "program_command_ns"];
+    let flash =
+        ["scheduling", "write_completes", "gc_reserve_blocks", "over_provisioning", "mapping", "buffer_bytes", "nvram_buffer_bytes"];
+    let run = ["format", "time_unit", "queue_depth", "space_bytes", "precondition", "warmup", "verify", "fail"];
+    let expected = [&["device.name"][..], &geometry, &timing, &flash, &["serial_subrequests"], &run].concat();
+    assert_eq!(of_keys.collect::<Vec<_>>(), expected);
+    let expected: [(&str, &[&str]); 9] = [
+        ("raid4", &["update"]),
+        ("raid5", &["layout", "update"]),
+        ("sirf1", &["groups"]),
+        ("cr5m", &["layout", "mw_limit", "update"]),
+        ("no-pc", &["layout", "update"]),
+        ("fpc", &["layout", "parity_cache_bytes", "update"]),
+        ("ppc", &["layout", "parity_cache_bytes", "ppc_update", "early_release"]),
+        ("ca-ppc", &["layout", "parity_cache_bytes", "alpha", "spares_recent", "ppc_update", "early_release"]),
+        ("fra", &["layout"]),
+    ];
+    let expected = expected.into_iter().flat_map(|(scheme, own)| own.iter().map(move |name| (scheme, *name)));
+    assert_eq!(of_schemes.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+}
+
 #[test]
 fn settings_have_effect_where_they_say() {
     let folder = std::env::temp_dir().join(format!("flashraid-effects-{}", std::process::id()));

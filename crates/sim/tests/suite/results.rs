@@ -1,7 +1,7 @@
 //! The figures of a result that are derived from several counts, each against what it is defined to be.
 
 use crate::support::{config, engine, pages, small, tags};
-use flashraid_sim::{Outputs, Status, run, verify};
+use flashraid_sim::{Outputs, Simulation, Source, Status, run, verify};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
 use serde_json::Value;
@@ -380,6 +380,100 @@ fn losses_are_one_story() {
     assert!(no_space > 0);
     let said = format!("{no_space} of 100 requests failed for lack of space: parts of the device have failed, and no free page is left");
     assert!(told.iter().any(|text| text.starts_with(&said)), "{told:?}");
+}
+
+/// Each count of the trace's reader stands at its own key.
+#[test]
+fn what_became_of_a_trace_is_told_count_by_count() {
+    let mut simulation = Simulation::new(config("tiny", "raid0", &[]), |_| true).unwrap();
+    simulation.finish().unwrap();
+    let source = Source {
+        name: "a.csv".into(),
+        sha256: "ab".into(),
+        format: "msr".into(),
+        time_unit: "100ns".into(),
+        devices: 2,
+        skipped: 3,
+        ignored: [("note".to_owned(), 4)].into(),
+        out_of_order: 5,
+        displaced: 6,
+        filtered: 7,
+        unaligned: 8,
+        wrapped: 9,
+        compacted: None,
+        left_out: 10,
+        warmup_requests: 11,
+    };
+    let workload = serde_json::to_value(simulation.result(&source, false, None).unwrap().workload).unwrap();
+    let expected = serde_json::to_value(&source).unwrap();
+    for (key, value) in expected.as_object().unwrap() {
+        assert_eq!(&workload[key], value, "{key}");
+    }
+}
+
+/// The counts of a whole run are those of its first part and those of what is measured after a warm-up of that part.
+#[test]
+fn a_warm_up_is_taken_from_every_count() {
+    const FIRST: &str = "60";
+    let mut requests = gentle();
+    for (number, (_, request)) in requests.iter_mut().enumerate() {
+        *request = pages(if number % 3 == 0 { HostOp::Read } else { HostOp::Write }, number as u64 * 37 % 900, 2);
+    }
+    let small = [("fill", "0.5"), ("blocks_per_plane", "20"), ("over_provisioning", "0.5")];
+    let dftl = [("mapping", "dftl"), ("cmt_entries", "8")];
+    let cases: [(&str, &[(&str, &str)], &str, &[&str]); 4] = [
+        ("raid5", &dftl, "mapping", &["cmt_hits", "cmt_misses", "evictions", "dirty_evictions", "in_hand"]),
+        (
+            "raid5",
+            &[("buffer_bytes", "65536")],
+            "buffer",
+            &["hits", "misses", "read_hits", "read_misses", "write_hits", "write_misses", "evictions", "pages_written_out"],
+        ),
+        (
+            "raid5",
+            &[("nvram_buffer_bytes", "65536")],
+            "buffer",
+            &["hits", "misses", "write_hits", "write_misses", "evictions", "pages_written_out"],
+        ),
+        (
+            "ppc",
+            &[("parity_cache_bytes", "16384")],
+            "guard",
+            &["hits", "misses", "commits_replacement", "commit_reads_replacement", "widened", "widen_reads"],
+        ),
+    ];
+    for (scheme, more, part, keys) in cases {
+        let figures = |name: &str, pairs: &[(&str, &str)]| {
+            let (result, _) = replayed(&format!("warm-{scheme}-{part}-{name}"), &requests, scheme, &[&small, more, pairs].concat());
+            let figure = |key: &&str| result[part][*key].as_u64().unwrap_or_else(|| panic!("{scheme}: {part}.{key} in {}", result[part]));
+            keys.iter().map(figure).collect::<Vec<_>>()
+        };
+        let (all, first, rest) = (figures("all", &[]), figures("first", &[("limit", FIRST)]), figures("rest", &[("warmup", FIRST)]));
+        for (index, key) in keys.iter().enumerate() {
+            assert_eq!(all[index], first[index] + rest[index], "{scheme} {part}.{key}");
+        }
+        assert!(first.iter().chain(&rest).filter(|count| **count > 0).count() >= keys.len(), "{scheme} {part}: {first:?}, {rest:?}");
+    }
+}
+
+/// The most that was there at once is at least what a look after each request finds, and more than what idle time leaves.
+#[test]
+fn the_most_old_pages_are_more_than_those_of_the_end() {
+    let mut simulation = Simulation::new(small("fra", &[("fill", "0.9")]), |_| true).unwrap();
+    let old_pages = |simulation: &Simulation| {
+        let guard = simulation.result(&Source::default(), false, None).unwrap().guard.unwrap();
+        (guard.old_pages, guard.most_old_pages)
+    };
+    let (mut found, pages) = (0, simulation.space_bytes() / 4096);
+    for number in 0..300 {
+        simulation.submit(&HostRequest { arrival_ns: number * 20_000, ..write(number * 37 % (pages - 2), 1) }).unwrap();
+        let (now, most) = old_pages(&simulation);
+        found = found.max(now);
+        assert!(most >= found, "{number}: {most}, found {found}");
+    }
+    simulation.finish().unwrap();
+    let (now, most) = old_pages(&simulation);
+    assert!(now < found && found <= most, "{now} at the end, {found} found, {most} at most");
 }
 
 #[test]

@@ -75,9 +75,9 @@ fn columns_of(header: &[u8]) -> Result<Vec<Column>, String> {
     let (mut columns, mut faults, mut more) = (Vec::new(), Vec::new(), 0);
     for word in header.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
         match NAMES.iter().find(|(name, _)| name.as_bytes() == word) {
-            Some((name, column)) if columns.contains(column) => faults.push(format!("{name} stands there twice")),
-            Some((_, column)) => columns.push(*column),
-            None if faults.len() == MOST_FAULTS => more += 1,
+            Some((_, column)) if !columns.contains(column) => columns.push(*column),
+            _ if faults.len() == MOST_FAULTS => more += 1,
+            Some((name, _)) => faults.push(format!("{name} stands there twice")),
             None => {
                 let word = excerpt(word, LONGEST_NAME);
                 let near = NAMES.iter().map(|(name, _)| (strsim::damerau_levenshtein(&word, name), *name)).min();
@@ -87,7 +87,7 @@ fn columns_of(header: &[u8]) -> Result<Vec<Column>, String> {
         }
     }
     if more > 0 {
-        faults.push(format!("{more} more are none of them"));
+        faults.push(format!("{more} more are wrong"));
     }
     let missing: Vec<&str> = NAMES[..REQUIRED].iter().filter(|(_, column)| !columns.contains(column)).map(|(name, _)| *name).collect();
     if !missing.is_empty() {

@@ -92,7 +92,7 @@ fn headers_that_are_close() {
         ("ts_us,op,offset,size,f\u{e9}", r"'f\xc3\xa9' is none of them"),
         (
             "ts_us,op,offset,size,a,b,c,d,e,f",
-            "'a' is none of them; 'b' is none of them; 'c' is none of them; 'd' is none of them; 2 more are none of them",
+            "'a' is none of them; 'b' is none of them; 'c' is none of them; 'd' is none of them; 2 more are wrong",
         ),
         ("ts_us,op,offset,size,", "'' is none of them"),
     ] {

@@ -5,6 +5,7 @@ use flashraid_redundancy::SCHEMES;
 use flashraid_sim::Config;
 use flashraid_sim::config::{Asked, Injection, Kind, Precondition, TABLES, Target, Trigger, Warmup, same_value};
 use flashraid_vocabulary::{Fault, Lpn, Part};
+use std::collections::BTreeSet;
 
 #[test]
 fn faults_say_what_and_when() {
@@ -243,10 +244,6 @@ fn counts_that_do_not_fit_together_are_refused() {
 #[test]
 fn names_that_do_not_exist_come_with_the_nearest() {
     assert_eq!(refusal(&[("gc_treshold", "0.1")]), "unknown key gc_treshold; the nearest is gc_threshold in table device");
-    assert_eq!(refusal(&[("gc_hard", "3")]), "unknown key gc_hard: it is now called gc_reserve_blocks");
-    assert_eq!(refusal(&[("device.wear_spread", "3")]), "unknown key wear_spread: it is now called wear_leveling_threshold");
-    let words = "allocation = semi_dynamic: allowed is static, dynamic_member, dynamic; semi_dynamic is now called dynamic_member";
-    assert_eq!(refusal(&[("allocation", "semi_dynamic")]), words);
     assert_eq!(refusal(&[("trace", "x")]), "unknown key trace: docs/configuration.md lists all");
     assert!(refusal(&[("seed", "18446744073709551616")]).ends_with("allowed is a whole number from 0 to 9223372036854775807"));
     assert!(refusal(&[("seed", "x")]).ends_with("allowed is a whole number from 0"));
@@ -271,6 +268,40 @@ fn names_that_do_not_exist_come_with_the_nearest() {
     assert_eq!(error, format!("no scheme: give one of {schemes}"));
     let error = Config::assemble(None, Some("raid0"), None, &[]).unwrap_err().to_string();
     assert!(error.starts_with("no device: give a preset (ssd1, ") && error.ends_with(") or a TOML file"), "{error}");
+}
+
+/// Every name that a setting once had, with the name of today.
+#[test]
+fn old_names_are_refused_with_the_new_ones() {
+    for (old, new) in [
+        ("array_unit", "lun"),
+        ("gc_blocks", "gc_blocking_scope"),
+        ("gc_hard", "gc_reserve_blocks"),
+        ("wear_spread", "wear_leveling_threshold"),
+    ] {
+        let expected = format!("unknown key {old}: it is now called {new}");
+        assert_eq!(refusal(&[(old, "3")]), expected);
+        assert_eq!(refusal(&[(&format!("device.{old}"), "3")]), expected);
+    }
+    let words = "allocation = semi_dynamic: allowed is static, dynamic_member, dynamic; semi_dynamic is now called dynamic_member";
+    assert_eq!(refusal(&[("allocation", "semi_dynamic")]), words);
+    let words = "gc_blocking_scope = unit: allowed is none, lun, chip, channel; unit is now called lun";
+    assert_eq!(refusal(&[("gc_blocking_scope", "unit")]), words);
+}
+
+/// Keys and parameters by quantity: each takes the units of its own, and no other setting takes any.
+#[test]
+fn quantities_have_units_and_nothing_else_has() {
+    let keys = TABLES.iter().flat_map(|table| table.keys).map(|key| (key.name, key.unit));
+    let parameters = SCHEMES.iter().flat_map(|entry| entry.parameters).map(|parameter| (parameter.name, parameter.unit));
+    let all: BTreeSet<_> = keys.chain(parameters).collect();
+    let of = |unit: &str| all.iter().filter(|(_, of)| *of == unit).map(|(name, _)| *name).collect::<Vec<_>>();
+    let bytes = ["buffer_bytes", "fill_bytes", "nvram_buffer_bytes", "object_bytes", "page_bytes", "parity_cache_bytes", "space_bytes"];
+    assert_eq!(of("bytes"), bytes);
+    assert_eq!(of("bytes/GiB"), ["buffer_bytes_per_gib"]);
+    assert_eq!(of("share"), ["fill", "gc_threshold", "over_provisioning"]);
+    let times = ["buffer_ns", "erase_command_ns", "erase_ns", "program_command_ns", "program_ns", "read_command_ns", "read_ns"];
+    assert_eq!(of("ns"), times);
 }
 
 #[test]

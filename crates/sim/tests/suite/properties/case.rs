@@ -266,6 +266,15 @@ fn least_over_provisioning(scheme: &str, settings: &[(&'static str, String)]) ->
 }
 
 impl Case {
+    /// The case with an FTL for each member, and room for what each of them keeps free.
+    pub fn with_ftl_by_member(&self, scheme: &str) -> Self {
+        let mut settings = self.settings.clone();
+        settings.retain(|(key, _)| !["ftl", "over_provisioning"].contains(key));
+        settings.push(("ftl", "member".into()));
+        settings.push(("over_provisioning", format!("{:.6}", least_over_provisioning(scheme, &settings))));
+        Self { settings, ..self.clone() }
+    }
+
     /// The configuration, with verification.
     pub fn config(&self, scheme: &str) -> Config {
         let fill = self.fill.to_string();

@@ -68,11 +68,13 @@ fn decides_in_second_step() {
 }
 
 /// The worked example of docs/writing-a-scheme.md, on the devices of a scheme of as many user pages: alone, behind buffers, and on other mappings.
+/// The halves of that scheme hold adjacent members, which here hold both copies of a page: each member has an FTL of its own.
 #[test]
 fn chained_declustering() {
     let check = |case: &Case| {
+        let case = case.with_ftl_by_member("raid1");
         let config = case.config("raid1");
-        check_case(case, &config, &|| chained::ENTRY.build(&config.build()).unwrap(), &|| None, Redundancy::None);
+        check_case(&case, &config, &|| chained::ENTRY.build(&config.build()).unwrap(), &|| None, Redundancy::None);
     };
     for_cases("test_only::chained_declustering", 30, cases("raid1", 0.0), check);
     for_cases("test_only::chained_declustering", 10, buffered(dftl_cases("raid1")), check);
