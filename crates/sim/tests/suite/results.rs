@@ -421,7 +421,8 @@ fn a_warm_up_is_taken_from_every_count() {
     }
     let small = [("fill", "0.5"), ("blocks_per_plane", "20"), ("over_provisioning", "0.5")];
     let dftl = [("mapping", "dftl"), ("cmt_entries", "8")];
-    let cases: [(&str, &[(&str, &str)], &str, &[&str]); 4] = [
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, &'a [&'a str]);
+    let cases: [Case; 4] = [
         ("raid5", &dftl, "mapping", &["cmt_hits", "cmt_misses", "evictions", "dirty_evictions", "in_hand"]),
         (
             "raid5",
