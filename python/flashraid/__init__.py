@@ -14,7 +14,7 @@ from .comparison import Comparison
 from .record import Record
 from .replay import Interrupted, compare, run
 from .result import Result
-from .setting_types import Settings
+from .setting_types import Settings, SimulationSettings
 from .simulation import Completion, Simulation
 from .trace import anonymise, convert, fit, profiles, read_trace, sanity, synth, trace_info
 
@@ -29,6 +29,7 @@ __all__ = [
     "Result",
     "Settings",
     "Simulation",
+    "SimulationSettings",
     "__version__",
     "anonymise",
     "compare",

@@ -18,7 +18,7 @@ class Record:
             if name.startswith("_"):  # also asked for by copy and pickle, before `_data` exists
                 raise AttributeError(name)
             if name not in self._data:
-                near = difflib.get_close_matches(name, self._data, 1)
+                near = difflib.get_close_matches(name, [known for known in dir(self) if known[0] != "_"], 1)
                 hint = f"; the nearest is {near[0]}" if near else ""
                 raise AttributeError(f"unknown member {name}{hint}; there are {', '.join(self._data)}")
             return _view(self._data[name])

@@ -41,9 +41,9 @@ Layout = Literal[
 ]
 
 
-class Settings(TypedDict, total=False):
-    """Every setting of every table, and every parameter of every scheme. A dict of settings, to be given with `**`,
-    has this type, or `dict[str, Any]` if it has keys with their table (`device.name`).
+class SimulationSettings(TypedDict, total=False):
+    """The settings of a `Simulation`, which replays no trace: those of every table, and every parameter of every
+    scheme.
     """
 
     channels: int | None
@@ -222,54 +222,6 @@ class Settings(TypedDict, total=False):
     false.
     """
 
-    format: Format | None
-    """Format of the trace; `auto` detects it from the first bytes and the file name. Default: auto."""
-
-    time_unit: Literal["auto", "ns", "100ns", "us", "ms", "s"] | None
-    """Unit of the times in the trace: `ns`, `100ns`, `us`, `ms` or `s`; `auto` is the unit that the format defines.
-    Default: auto.
-    """
-
-    device_filter: int | str | None
-    """Replay only the requests of these devices of the trace (disks, volumes, ASUs, logical units, files): a
-    comma-separated list of names, or `all`. The address spaces of several devices are placed one after the other.
-    Default: all.
-    """
-
-    on_error: Literal["stop", "skip"] | None
-    """How a line or record that cannot be read, or a request that does not fit, is handled: `stop` ends the run with
-    an error, `skip` leaves it out and counts it. Default: stop.
-    """
-
-    op: str | None
-    """The operation of each request, for a trace that records none: `read`, `write`, or `mix:X` with X the share of
-    reads. `none` refuses such a trace. Default: none.
-    """
-
-    action: Literal["Q", "D", "C"] | None
-    """The event that counts as the arrival of a request in blkparse text: `Q` (queued), `D` (issued to the device)
-    or `C` (completed). Default: D.
-    """
-
-    object_bytes: int | str | None
-    """Address distance between consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is 4096, and
-    accepts only objects of that size. Unit: bytes. Default: auto.
-    """
-
-    limit: int | None
-    """Number of requests to take from the start of the trace; 0 for all. Unit: requests. Default: 0."""
-
-    speed: float | None
-    """Factor by which the trace is sped up: arrival times are divided by it. Default: 1."""
-
-    queue_depth: int | None
-    """Number of outstanding requests of a closed loop; 0 for an open loop with the arrival times of the trace. Unit:
-    requests. Default: 0.
-    """
-
-    fit: Literal["wrap", "compact", "error"] | None
-    """How addresses beyond the logical space are handled. Default: error."""
-
     space_bytes: int | str | None
     """Size of the logical space; 0 for the user capacity. Unit: bytes. Default: 0."""
 
@@ -288,22 +240,9 @@ class Settings(TypedDict, total=False):
     state, at most X times the logical space. `steady` stands for `random:20`. Default: none.
     """
 
-    warmup: int | str | None
-    """Warm-up that is left out of the statistics: the first N requests, or all requests that arrive before a
-    simulated time, as in `2.5s` or `100ms`. Default: 0.
-    """
-
     verify: bool | None
     """Whether to compare every host read with an oracle and, at the end, to check recovery from each failure that
     the scheme is declared to survive. Default: false.
-    """
-
-    verify_every: int | None
-    """With `verify`, check recovery also after every N requests; 0 for the end only. Unit: requests. Default: 0."""
-
-    drain: bool | None
-    """Whether to write the data buffer and all deferred parities to flash after the last request. The cost is
-    counted separately. Default: false.
     """
 
     fail: str | list[str] | tuple[str, ...] | None
@@ -383,4 +322,71 @@ class Settings(TypedDict, total=False):
     spares_recent: Literal["half", "none"] | None
     """Of ca-ppc: Which entries of the parity cache are never evicted, as their updates may be in flight: the most
     recently updated half, or none.
+    """
+
+
+class Settings(SimulationSettings, total=False):
+    """Every setting. A dict of settings, to be given with `**`, has this type, or `dict[str, Any]` if it has keys
+    with their table (`device.name`).
+    """
+
+    format: Format | None
+    """Format of the trace; `auto` detects it from the first bytes and the file name. Default: auto."""
+
+    time_unit: Literal["auto", "ns", "100ns", "us", "ms", "s"] | None
+    """Unit of the times in the trace: `ns`, `100ns`, `us`, `ms` or `s`; `auto` is the unit that the format defines.
+    Default: auto.
+    """
+
+    device_filter: int | str | None
+    """Replay only the requests of these devices of the trace (disks, volumes, ASUs, logical units, files): a
+    comma-separated list of names, or `all`. The address spaces of several devices are placed one after the other.
+    Default: all.
+    """
+
+    on_error: Literal["stop", "skip"] | None
+    """How a line or record that cannot be read, or a request that does not fit, is handled: `stop` ends the run with
+    an error, `skip` leaves it out and counts it. Default: stop.
+    """
+
+    op: str | None
+    """The operation of each request, for a trace that records none: `read`, `write`, or `mix:X` with X the share of
+    reads. `none` refuses such a trace. Default: none.
+    """
+
+    action: Literal["Q", "D", "C"] | None
+    """The event that counts as the arrival of a request in blkparse text: `Q` (queued), `D` (issued to the device)
+    or `C` (completed). Default: D.
+    """
+
+    object_bytes: int | str | None
+    """Address distance between consecutive object ids in a cache trace (oracleGeneral, lcs). `auto` is 4096, and
+    accepts only objects of that size. Unit: bytes. Default: auto.
+    """
+
+    limit: int | None
+    """Number of requests to take from the start of the trace; 0 for all. Unit: requests. Default: 0."""
+
+    speed: float | None
+    """Factor by which the trace is sped up: arrival times are divided by it. Default: 1."""
+
+    queue_depth: int | None
+    """Number of outstanding requests of a closed loop; 0 for an open loop with the arrival times of the trace. Unit:
+    requests. Default: 0.
+    """
+
+    fit: Literal["wrap", "compact", "error"] | None
+    """How addresses beyond the logical space are handled. Default: error."""
+
+    warmup: int | str | None
+    """Warm-up that is left out of the statistics: the first N requests, or all requests that arrive before a
+    simulated time, as in `2.5s` or `100ms`. Default: 0.
+    """
+
+    verify_every: int | None
+    """With `verify`, check recovery also after every N requests; 0 for the end only. Unit: requests. Default: 0."""
+
+    drain: bool | None
+    """Whether to write the data buffer and all deferred parities to flash after the last request. The cost is
+    counted separately. Default: false.
     """

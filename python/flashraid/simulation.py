@@ -8,7 +8,7 @@ from . import _native
 from ._native import InputError
 from .result import Result
 from .result_types import Verified
-from .setting_types import Settings
+from .setting_types import SimulationSettings
 from .settings import Path, check_texts, device_and_config, given, pairs, texts
 from .sizes import check_columns, check_numbers
 
@@ -33,9 +33,12 @@ class Simulation:
         device: Path | None = None,
         scheme: str | None = None,
         config: Path | None = None,
-        **settings: Unpack[Settings],
+        **settings: Unpack[SimulationSettings],
     ) -> None:
-        """Builds the device, and fills and preconditions it as configured. The arguments are those of `run`."""
+        """Builds the device, and fills and preconditions it as configured.
+
+        The arguments are those of `run` that do not concern a trace.
+        """
         device, config = device_and_config(device, config)
         check_texts(**given(scheme=scheme))
         self._native = _native.Simulation(device, scheme, config, pairs(settings, scheme))

@@ -80,6 +80,7 @@ fr.compare("trace.csv", schemes="raid0", fit="wrapp")
 fr.compare("trace.csv", schemes="raid0", updat="rmw")
 fr.Simulation(device="tiny", scheme="raid5", buffer_byte=4096)
 fr.Simulation(device="tiny", scheme="raid5", mapping="block")
+fr.Simulation(device="tiny", scheme="raid5", queue_depth=8)
 settings: fr.Settings = {"fil": 0.5}
 """
 FIRST_WRONG = 5  # the line

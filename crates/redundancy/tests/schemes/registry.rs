@@ -19,10 +19,14 @@ fn names_are_distinct_and_found() {
 /// SPEC 4.3: the schemes of that paper run behind a write buffer in NVRAM, and no-pc is nothing but raid5 behind it.
 #[test]
 fn the_schemes_of_one_paper_have_a_write_buffer() {
-    let with =
-        |is: fn(WriteBuffer) -> bool| -> Vec<_> { SCHEMES.iter().filter(|entry| is(entry.write_buffer)).map(|entry| entry.name).collect() };
-    assert_eq!(with(|buffer| matches!(buffer, WriteBuffer::Needed(_))), ["no-pc"]);
-    assert_eq!(with(|buffer| buffer == WriteBuffer::Usual), ["fpc", "ppc", "ca-ppc"]);
+    let has = |name, is: fn(WriteBuffer) -> bool| assert!(is(find(name).unwrap().write_buffer), "{name}");
+    has("no-pc", |buffer| matches!(buffer, WriteBuffer::Needed(_)));
+    for name in ["fpc", "ppc", "ca-ppc"] {
+        has(name, |buffer| buffer == WriteBuffer::Usual);
+    }
+    for name in ["raid0", "raid1", "raid4", "raid5", "sirf1", "cr5m", "fra"] {
+        has(name, |buffer| buffer == WriteBuffer::Unused);
+    }
 }
 
 #[test]

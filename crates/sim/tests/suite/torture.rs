@@ -16,8 +16,10 @@ fn protecting() -> impl Iterator<Item = &'static Entry> {
     SCHEMES.iter().filter(|entry| entry.protects != Protects::None && !entry.has_window)
 }
 
-/// A state is met in one of so many kills of a scheme at least, and two states at once so often in a million.
+/// A state is met in one of so many kills of a scheme at least, and two states at once so often in a million. A slice has few devices, and
+/// some mappings on hardly any of them.
 const STATE_ONCE_IN: u64 = 100;
+const STATE_OF_SLICE_ONCE_IN: u64 = 500;
 const PAIR_PER_MILLION: u64 = 100;
 
 /// Nothing is lost that the scheme protects; and the kills were of all kinds that its devices allow.
@@ -39,7 +41,7 @@ fn nothing_is_lost_within_tolerance() {
         }
         println!("{}: {kills} kills, {states:?}", entry.name);
         for (state, count) in states {
-            assert!(count * STATE_ONCE_IN >= kills, "{}: {state} in {count} of {kills}", entry.name);
+            assert!(count * proving(STATE_ONCE_IN, STATE_OF_SLICE_ONCE_IN) >= kills, "{}: {state} in {count} of {kills}", entry.name);
         }
         if proving(true, false) {
             let rare: Vec<_> = pairs.iter().filter(|(_, count)| **count * 1_000_000 < PAIR_PER_MILLION * kills).collect();

@@ -1,7 +1,7 @@
 //! Values of keys and parameters: limits, refusals, nearest names, units, faults, settings without effect.
 
 use super::{Scratch, on, one_line, overrides, refusal, root};
-use flashraid_redundancy::SCHEMES;
+use flashraid_redundancy::{SCHEMES, find};
 use flashraid_sim::Config;
 use flashraid_sim::config::{Asked, Injection, Kind, Precondition, TABLES, Target, Trigger, Warmup, same_value};
 use flashraid_vocabulary::{Fault, Lpn, Part};
@@ -289,19 +289,20 @@ fn old_names_are_refused_with_the_new_ones() {
     assert_eq!(refusal(&[("gc_blocking_scope", "unit")]), words);
 }
 
-/// Keys and parameters by quantity: each takes the units of its own, and no other setting takes any.
+/// Keys by quantity: each takes the units of its own, and no other key takes any.
 #[test]
 fn quantities_have_units_and_nothing_else_has() {
     let keys = TABLES.iter().flat_map(|table| table.keys).map(|key| (key.name, key.unit));
-    let parameters = SCHEMES.iter().flat_map(|entry| entry.parameters).map(|parameter| (parameter.name, parameter.unit));
-    let all: BTreeSet<_> = keys.chain(parameters).collect();
+    let all: BTreeSet<_> = keys.collect();
     let of = |unit: &str| all.iter().filter(|(_, of)| *of == unit).map(|(name, _)| *name).collect::<Vec<_>>();
-    let bytes = ["buffer_bytes", "fill_bytes", "nvram_buffer_bytes", "object_bytes", "page_bytes", "parity_cache_bytes", "space_bytes"];
-    assert_eq!(of("bytes"), bytes);
+    assert_eq!(of("bytes"), ["buffer_bytes", "fill_bytes", "nvram_buffer_bytes", "object_bytes", "page_bytes", "space_bytes"]);
     assert_eq!(of("bytes/GiB"), ["buffer_bytes_per_gib"]);
     assert_eq!(of("share"), ["fill", "gc_threshold", "over_provisioning"]);
     let times = ["buffer_ns", "erase_command_ns", "erase_ns", "program_command_ns", "program_ns", "read_command_ns", "read_ns"];
     assert_eq!(of("ns"), times);
+    for scheme in ["fpc", "ppc", "ca-ppc"] {
+        assert_eq!(find(scheme).unwrap().parity_cache.unwrap().unit, "bytes", "{scheme}");
+    }
 }
 
 #[test]

@@ -54,8 +54,13 @@ fn about(forms: &Forms, form: &Form, member: &Member) -> String {
 fn declaration(member: &Member, named: &[NamedWords]) -> String {
     let null = if member.is_nullable { " | None" } else { "" };
     let line = format!("{}: {}{null}", member.key, kind(&member.kind, named));
-    assert!(line.len() + 4 <= WIDTH, "{line} needs a name for its words");
-    line
+    match member.kind {
+        Kind::Words(ref words) if line.len() + 4 > WIDTH => {
+            let words: String = words.iter().map(|word| format!("        \"{word}\",\n")).collect();
+            format!("{}: Literal[\n{words}    ]{null}", member.key)
+        }
+        _ => line,
+    }
 }
 
 fn kind(kind: &Kind, named: &[NamedWords]) -> String {

@@ -21,6 +21,8 @@ struct Argument {
     name: &'static str,
     kind: Type,
     about: String,
+    /// Whether it concerns the replay of a trace alone.
+    of_replays: bool,
 }
 
 /// The type of a setting.
@@ -48,7 +50,7 @@ pub fn named_words() -> Vec<NamedWords> {
 
 /// The module.
 pub fn module() -> String {
-    let (mut aliases, mut class) = (String::new(), String::new());
+    let (mut aliases, mut general, mut of_replays) = (String::new(), String::new(), String::new());
     for argument in arguments() {
         let kind = match (argument.named_words(), &argument.kind) {
             (Some(NamedWords { name, words }), _) => {
@@ -59,13 +61,21 @@ pub fn module() -> String {
             (None, Type::Words(words)) => literal(words),
             (None, Type::Other(name)) => (*name).into(),
         };
+        let class = if argument.of_replays { &mut of_replays } else { &mut general };
         let _ = write!(class, "    {}: {kind} | None\n{}\n", argument.name, doc(&argument.about));
     }
-    let about = doc(
-        "Every setting of every table, and every parameter of every scheme. A dict of settings, to be given with `**`, has this type, or \
-         `dict[str, Any]` if it has keys with their table (`device.name`).",
+    let about_general =
+        doc("The settings of a `Simulation`, which replays no trace: those of every table, and every parameter of every scheme.");
+    let about_all = doc(
+        "Every setting. A dict of settings, to be given with `**`, has this type, or `dict[str, Any]` if it has keys with their table \
+         (`device.name`).",
     );
-    format!("{HEAD}{aliases}\n\nclass Settings(TypedDict, total=False):\n{about}\n{}\n", class.trim_end())
+    format!(
+        "{HEAD}{aliases}\n\nclass SimulationSettings(TypedDict, total=False):\n{about_general}\n{}\n\n\n\
+         class Settings(SimulationSettings, total=False):\n{about_all}\n{}\n",
+        general.trim_end(),
+        of_replays.trim_end()
+    )
 }
 
 fn arguments() -> Vec<Argument> {
@@ -85,7 +95,8 @@ fn arguments() -> Vec<Argument> {
             };
             let default =
                 key.default.filter(|default| !default.is_empty()).map_or(String::new(), |default| format!(" Default: {default}."));
-            Argument { name: key.name, kind, about: format!("{}{}{default}", key.about, unit(key.unit)) }
+            let about = format!("{}{}{default}", key.about, unit(key.unit));
+            Argument { name: key.name, kind, about, of_replays: key.effect.of_replays }
         })
         .collect();
     for (scheme, parameter) in SCHEMES.iter().flat_map(|entry| entry.parameters.iter().map(move |parameter| (entry.name, parameter))) {
@@ -97,7 +108,7 @@ fn arguments() -> Vec<Argument> {
         let of: Vec<_> = SCHEMES.iter().filter(|entry| entry.parameter(parameter.name).is_some()).map(|entry| entry.name).collect();
         let about = format!("Of {}: {}{}", of.join(", "), parameter.about, unit(parameter.unit));
         match arguments.iter_mut().find(|argument| argument.name == parameter.name) {
-            None => arguments.push(Argument { name: parameter.name, kind, about }),
+            None => arguments.push(Argument { name: parameter.name, kind, about, of_replays: false }),
             Some(argument) => assert_eq!(argument.kind, kind, "{} of {scheme}: of another type elsewhere", parameter.name),
         }
     }
