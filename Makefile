@@ -62,11 +62,12 @@ test:
 	@$(MAKE) -s -j2 test-python test-rust
 	@$(MAKE) -s -j2 --output-sync=target demo bench validate papers QUICK=1
 
+# No example stands in rustdoc (those of documents are tested with the package), so that nobody waits for rustdoc to look for some.
 # Two programs beside each other are jobs of make's; what cargo starts are not, and rustdoc complains of a job server that it cannot reach.
 test-rust:
 	cargo fmt --all -- --check $(SCHEMES)
 	cargo clippy -q --workspace --all-targets --all-features -- -D warnings
-	env -u MAKEFLAGS cargo test -q --workspace --all-features
+	env -u MAKEFLAGS cargo test -q --workspace --all-features --tests --examples
 	RUSTDOCFLAGS='-D warnings' cargo doc -q --workspace --all-features --no-deps
 
 test-python: .venv/built .venv/testing

@@ -183,8 +183,16 @@ def test_progress_and_stopping(long_trace):
         fr.run(long_trace, device="ssd1", scheme="raid5", progress=lambda *call: 1 / 0)
 
 
+@pytest.fixture
+def as_from_a_terminal():
+    """Ctrl-C interrupts, whether or not what started the tests ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize(("status", "told"), [(0, 130), (1, 1), (3, 130)])
-def test_an_interrupt_does_not_hide_a_violation(monkeypatch, status, told):
+def test_an_interrupt_does_not_hide_a_violation(monkeypatch, as_from_a_terminal, status, told):
     def interrupted(made):
         def simulate(*arguments):
             signal.raise_signal(signal.SIGINT)
