@@ -81,7 +81,8 @@ def run(folder, scheme, settings, move_us):
     return moved_back(result, move_ns), table(log, move_ns), table(series, move_ns)
 
 
-# The engine's own test moves every scheme (crates/sim/tests/suite/shift.rs); this one the package, all cases of it where there is time.
+# The test of the engine moves every scheme (crates/sim/tests/suite/shift.rs).
+# This one is of the package: one case, and all where there is time.
 @pytest.mark.parametrize(("scheme", "settings"), CASES if PROVE else CASES[-1:])
 def test_a_trace_at_another_time_gives_the_same_result(tmp_path, scheme, settings):
     expected = run(tmp_path, scheme, settings, 0)
