@@ -532,19 +532,19 @@ class Run(Record):
 
 
 class Survival(Record):
-    """What may die at any instant without loss, as long as nothing else is dead."""
+    """The units that can fail at any time without loss of data, as long as nothing else has failed."""
 
     chip: bool
-    """Any one chip may die without loss."""
+    """Whether any one chip can fail without loss."""
 
     channel: bool
-    """Any one channel may die without loss, with all its chips."""
+    """Whether any one channel can fail, with all its chips, without loss."""
 
     but: str
-    """What is lost all the same. Present if something is."""
+    """What is lost in spite of this. Present only if something is."""
 
     text: str
-    """All this in words, as in `any one channel`."""
+    """A summary in words, such as `any one channel`."""
 
 
 class Window(Record):
@@ -564,15 +564,15 @@ class Window(Record):
 
 
 class Placed(Record):
-    """What `allocation` and `ftl` come to under a scheme."""
+    """The effective values of `allocation` and `ftl` under the scheme."""
 
     allocation: Literal["static", "dynamic_member", "dynamic"]
-    """How a program finds its plane: `static`, `dynamic_member` (in the member that the layout names) or `dynamic`
-    (in the FTL instance).
+    """How the plane of a program is selected: `static`, `dynamic_member` (in the member that the layout names) or
+    `dynamic` (in the FTL instance).
     """
 
     ftl: Literal["member", "group", "device"]
-    """Which planes an FTL instance owns: those of a member, of a group of members, or of the device."""
+    """The planes that an FTL instance owns: those of a member, of a group of members, or of the device."""
 
     instances: int
     """Number of FTL instances. Unit: instances."""
@@ -663,30 +663,30 @@ class Workload(Record):
 
 
 class Compacted(Record):
-    """What became of the addresses of a trace."""
+    """How addresses of the trace were remapped."""
 
     extent_bytes: int
-    """Bytes of an extent. Unit: bytes."""
+    """Size of an extent. Unit: bytes."""
 
     extents: int
-    """Extents touched, each with a place of its own. Unit: extents."""
+    """Extents accessed, each of which has its own place. Unit: extents."""
 
     moved: int
-    """Requests, or pieces of them, that have another address than in the trace. Unit: requests."""
+    """Requests, or parts of requests, whose address differs from that in the trace. Unit: requests."""
 
     split: int
-    """Requests that were split, as they cross extents whose places are no neighbours. Unit: requests."""
+    """Requests that were split because they cross extents that are not adjacent after remapping. Unit: requests."""
 
     split_into: int
-    """What they were split into. Unit: requests."""
+    """Number of requests that they were split into. Unit: requests."""
 
     cut: int
-    """Discards and writes of zeroes of 128 MiB or more, which were cut to the extents touched so far. Unit:
-    requests.
+    """Discards and write-zeroes requests of 128 MiB or more, which were limited to the extents accessed before them.
+    Unit: requests.
     """
 
     cut_into: int
-    """What they were cut into. Unit: requests."""
+    """Number of requests that replaced them. Unit: requests."""
 
 
 class Capacity(Record):
@@ -1272,25 +1272,25 @@ class GuardFigures(Record):
 
 
 class Injected(Record):
-    """A fault that was injected."""
+    """An injected fault."""
 
     fault: str
-    """What went wrong, as it was given."""
+    """The fault, as specified."""
 
     when: str
-    """When it was to go wrong, as it was given; `now` for a fault that a `Simulation` was told of."""
+    """The time of the fault, as specified; `now` for a fault injected with `Simulation.fail`."""
 
     at_ns: int
-    """Simulated time at which it did. Unit: ns."""
+    """Simulated time at which it happened. Unit: ns."""
 
     request: int
-    """Requests that had arrived by then. Unit: requests."""
+    """Number of requests that had arrived by then. Unit: requests."""
 
     spare: bool
-    """Whether a spare chip took the place of a dead one."""
+    """Whether a spare chip replaced the failed one."""
 
     pages_lost: int
-    """Host pages that nothing can rebuild right after it. Unit: pages."""
+    """Host pages that could not be rebuilt immediately after the fault. Unit: pages."""
 
 
 class Rebuild(Record):
@@ -1351,41 +1351,41 @@ class FailedPart(Record):
 
 
 class Verification(Record):
-    """What all checks of a run found."""
+    """Findings of all checks of the run."""
 
     reads_checked: int
-    """Host page reads compared with what they may return; 0 for `Simulation.verify`. Unit: pages."""
+    """Host page reads that were compared with their permitted contents; 0 for `Simulation.verify`. Unit: pages."""
 
     mismatches: int
-    """Wrong ones of these, and stored pages that no host request explains. Unit: pages."""
+    """Reads with other contents, and stored pages whose contents no host request explains. Unit: pages."""
 
     pages_checked: int
-    """Stored pages compared, plus pages recomputed from survivors, over all failures tried. Unit: pages."""
+    """Stored pages compared, plus pages recomputed from surviving pages, over all failures tried. Unit: pages."""
 
     pages_lost: int
-    """Pages that one further failure would take although the scheme declares to survive it: recomputed pages that
-    came out wrong or not at all. Unit: pages.
+    """Pages that one more failure would destroy although the scheme is declared to survive it: pages recomputed
+    incorrectly or not at all. Unit: pages.
     """
 
     pages_gone: int
-    """Host pages that are really lost: failures took them, beyond what the scheme survives, or flash could not take
-    what the host believes written. Unit: pages.
+    """Host pages that are actually lost: destroyed by more failures than the scheme survives, or acknowledged to the
+    host but impossible to write to flash. Unit: pages.
     """
 
     map_pages_gone: int
-    """Translation pages of which failures took both copies (`mapping = dftl`). Unit: pages."""
+    """Translation pages of which failures destroyed both copies (`mapping = dftl`). Unit: pages."""
 
     checks: int
-    """Checks of everything stored: one at the end, others with `verify_every`. Unit: checks."""
+    """Checks of all stored pages: one at the end, and others with `verify_every`. Unit: checks."""
 
     checks_failed: int
-    """Of these, checks that found something wrong. Unit: checks."""
+    """Checks that found a violation. Unit: checks."""
 
     first_failed_ns: int | None
-    """Simulated time of the first check that found something wrong. Null if there is none. Unit: ns."""
+    """Simulated time of the first check that found a violation. Null if there is none. Unit: ns."""
 
     last_failed_ns: int | None
-    """Simulated time of the last check that found something wrong. Null if there is none. Unit: ns."""
+    """Simulated time of the last check that found a violation. Null if there is none. Unit: ns."""
 
 
 class Drain(Record):
@@ -1427,23 +1427,23 @@ class Verified(Record):
     """What verification found."""
 
     reads_checked: int
-    """Host page reads compared with what they may return; 0 for `Simulation.verify`."""
+    """Host page reads that were compared with their permitted contents; 0 for `Simulation.verify`."""
 
     mismatches: int
-    """Wrong ones of these, and stored pages that no host request explains."""
+    """Reads with other contents, and stored pages whose contents no host request explains."""
 
     pages_checked: int
-    """Stored pages compared, plus pages recomputed from survivors, over all failures tried."""
+    """Stored pages compared, plus pages recomputed from surviving pages, over all failures tried."""
 
     pages_lost: int
-    """Pages that one further failure would take although the scheme declares to survive it: recomputed pages that
-    came out wrong or not at all.
+    """Pages that one more failure would destroy although the scheme is declared to survive it: pages recomputed
+    incorrectly or not at all.
     """
 
     pages_gone: int
-    """Host pages that are really lost: failures took them, beyond what the scheme survives, or flash could not take
-    what the host believes written.
+    """Host pages that are actually lost: destroyed by more failures than the scheme survives, or acknowledged to the
+    host but impossible to write to flash.
     """
 
     map_pages_gone: int
-    """Translation pages of which failures took both copies (`mapping = dftl`)."""
+    """Translation pages of which failures destroyed both copies (`mapping = dftl`)."""

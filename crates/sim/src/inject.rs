@@ -11,22 +11,22 @@ use flashraid_vocabulary::{Action, Cause, Fault, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A fault that was injected.
+/// An injected fault.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Injected {
-    /// What went wrong, as it was given.
+    /// The fault, as specified.
     pub fault: String,
-    /// When it was to go wrong, as it was given; `now` for a fault that a `Simulation` was told of.
+    /// The time of the fault, as specified; `now` for a fault injected with `Simulation.fail`.
     pub when: String,
-    /// Simulated time at which it did.
+    /// Simulated time at which it happened.
     #[schemars(extend("unit" = "ns"))]
     pub at_ns: u64,
-    /// Requests that had arrived by then.
+    /// Number of requests that had arrived by then.
     #[schemars(extend("unit" = "requests"))]
     pub request: u64,
-    /// Whether a spare chip took the place of a dead one.
+    /// Whether a spare chip replaced the failed one.
     pub spare: bool,
-    /// Host pages that nothing can rebuild right after it.
+    /// Host pages that could not be rebuilt immediately after the fault.
     #[schemars(extend("unit" = "pages"))]
     pub pages_lost: u64,
 }

@@ -78,13 +78,13 @@ pub struct ConfigDetail {
     pub idle: Vec<Idle>,
 }
 
-/// What `allocation` and `ftl` come to under a scheme.
+/// The effective values of `allocation` and `ftl` under the scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Placed {
-    /// How a program finds its plane: `static`, `dynamic_member` (in the member that the layout names) or `dynamic` (in the FTL instance).
+    /// How the plane of a program is selected: `static`, `dynamic_member` (in the member that the layout names) or `dynamic` (in the FTL instance).
     #[schemars(extend("enum" = Allocation::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>()))]
     pub allocation: &'static str,
-    /// Which planes an FTL instance owns: those of a member, of a group of members, or of the device.
+    /// The planes that an FTL instance owns: those of a member, of a group of members, or of the device.
     #[schemars(extend("enum" = [Ftl::Member, Ftl::Group, Ftl::Device].map(Ftl::name)))]
     pub ftl: &'static str,
     /// Number of FTL instances.

@@ -15,53 +15,53 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(extend("unit" = "pages"))]
 pub struct Verified {
-    /// Host page reads compared with what they may return; 0 for `Simulation.verify`.
+    /// Host page reads that were compared with their permitted contents; 0 for `Simulation.verify`.
     pub reads_checked: u64,
-    /// Wrong ones of these, and stored pages that no host request explains.
+    /// Reads with other contents, and stored pages whose contents no host request explains.
     pub mismatches: u64,
-    /// Stored pages compared, plus pages recomputed from survivors, over all failures tried.
+    /// Stored pages compared, plus pages recomputed from surviving pages, over all failures tried.
     pub pages_checked: u64,
-    /// Pages that one further failure would take although the scheme declares to survive it: recomputed pages that came out wrong or not at all.
+    /// Pages that one more failure would destroy although the scheme is declared to survive it: pages recomputed incorrectly or not at all.
     pub pages_lost: u64,
-    /// Host pages that are really lost: failures took them, beyond what the scheme survives, or flash could not take what the host believes
-    /// written.
+    /// Host pages that are actually lost: destroyed by more failures than the scheme survives, or acknowledged to the host but impossible to
+    /// write to flash.
     pub pages_gone: u64,
-    /// Translation pages of which failures took both copies (`mapping = dftl`).
+    /// Translation pages of which failures destroyed both copies (`mapping = dftl`).
     pub map_pages_gone: u64,
 }
 
-/// What all checks of a run found. A page counts once, however many checks found it.
+/// Findings of all checks of the run. A page counts once, however many checks found it.
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
     found: Verified,
-    /// Host pages that hold what no request explains, and others that are wrong in the map on flash.
+    /// Host pages with contents that no request explains, and other pages that are wrong in the map on flash.
     wrong: FxHashSet<u64>,
     wrong_elsewhere: u64,
-    /// Host pages that a failure would have taken, and translation pages.
+    /// Host pages that one more failure would have destroyed, and translation pages.
     exposed: FxHashSet<u64>,
     exposed_of_map: FxHashSet<u32>,
     checks: u64,
     checks_failed: u64,
-    /// Times of the first and the last check that found something wrong.
+    /// Times of the first and the last check that found a violation.
     failed_ns: Option<(u64, u64)>,
 }
 
-/// What all checks of a run found.
+/// Findings of all checks of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verification {
     /// What they found. A page counts once in `mismatches` and `pages_lost`, however many checks found it.
     #[serde(flatten)]
     pub found: Verified,
-    /// Checks of everything stored: one at the end, others with `verify_every`.
+    /// Checks of all stored pages: one at the end, and others with `verify_every`.
     #[schemars(extend("unit" = "checks"))]
     pub checks: u64,
-    /// Of these, checks that found something wrong.
+    /// Checks that found a violation.
     #[schemars(extend("unit" = "checks"))]
     pub checks_failed: u64,
-    /// Simulated time of the first check that found something wrong. Null if there is none.
+    /// Simulated time of the first check that found a violation. Null if there is none.
     #[schemars(extend("unit" = "ns"))]
     pub first_failed_ns: Option<u64>,
-    /// Simulated time of the last check that found something wrong. Null if there is none.
+    /// Simulated time of the last check that found a violation. Null if there is none.
     #[schemars(extend("unit" = "ns"))]
     pub last_failed_ns: Option<u64>,
 }

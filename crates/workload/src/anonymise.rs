@@ -49,7 +49,7 @@ pub struct Anonymised {
     pub regions: u64,
     /// Long discards and writes of zeroes that were cut to regions.
     pub cut: u64,
-    /// What they were cut into.
+    /// Number of requests that replaced them.
     pub pieces: u64,
     /// Requests that the format has no words for (`OnError::Skip`).
     pub unwritable: u64,

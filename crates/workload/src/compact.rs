@@ -17,25 +17,25 @@ use serde::Serialize;
 /// address spaces of several devices begin at multiples of, so that these need not be laid side by side first.
 pub const EXTENT_BYTES: u64 = 1 << 20;
 
-/// What became of the addresses of a trace.
+/// How addresses of the trace were remapped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(extend("unit" = "requests"))]
 pub struct Compacted {
-    /// Bytes of an extent.
+    /// Size of an extent.
     #[schemars(extend("unit" = "bytes"))]
     pub extent_bytes: u64,
-    /// Extents touched, each with a place of its own.
+    /// Extents accessed, each of which has its own place.
     #[schemars(extend("unit" = "extents"))]
     pub extents: u64,
-    /// Requests, or pieces of them, that have another address than in the trace.
+    /// Requests, or parts of requests, whose address differs from that in the trace.
     pub moved: u64,
-    /// Requests that were split, as they cross extents whose places are no neighbours.
+    /// Requests that were split because they cross extents that are not adjacent after remapping.
     pub split: u64,
-    /// What they were split into.
+    /// Number of requests that they were split into.
     pub split_into: u64,
-    /// Discards and writes of zeroes of 128 MiB or more, which were cut to the extents touched so far.
+    /// Discards and write-zeroes requests of 128 MiB or more, which were limited to the extents accessed before them.
     pub cut: u64,
-    /// What they were cut into.
+    /// Number of requests that replaced them.
     pub cut_into: u64,
 }
 

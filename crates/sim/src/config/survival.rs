@@ -7,18 +7,18 @@ use flashraid_redundancy::{Protects, Scheme};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What may die at any instant without loss, as long as nothing else is dead.
+/// The units that can fail at any time without loss of data, as long as nothing else has failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Survival {
-    /// Any one chip may die without loss.
+    /// Whether any one chip can fail without loss.
     pub chip: bool,
-    /// Any one channel may die without loss, with all its chips.
+    /// Whether any one channel can fail, with all its chips, without loss.
     pub channel: bool,
-    /// What is lost all the same. Present if something is.
+    /// What is lost in spite of this. Present only if something is.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "&str")]
     pub but: Option<&'static str>,
-    /// All this in words, as in `any one channel`.
+    /// A summary in words, such as `any one channel`.
     pub text: String,
 }
 
