@@ -2,7 +2,7 @@
 
 Every figure is the median of three runs, each in a process of its own. `--json FILE` writes all of it. Exit status 1 if
 a count is wrong; a target missed is marked, as it depends on the machine: the targets were set where a dependent random
-read in 128 MiB takes 172 ns. `--quick` does all of it once on small devices and short traces with unoptimised programs:
+read in 128 MiB takes 172 ns. `--quick` does all of it once on small devices and short traces with unoptimized programs:
 whether it runs to its end, not how fast.
 """
 

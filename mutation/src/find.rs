@@ -1,7 +1,7 @@
 //! The mutants of a file: small changes that a programmer might make by mistake, each with the text that puts it beside the original, to be
 //! chosen at run time.
 //!
-//! Left out is what no test of behaviour is about: tests, what a feature switches on, `Debug` and `Display`, the arguments of macros (assertions and
+//! Left out is what no test of behavior is about: tests, what a feature switches on, `Debug` and `Display`, the arguments of macros (assertions and
 //! messages), constants, which must be known when it is compiled, and what only asks the processor for memory ahead of its use.
 
 use proc_macro2::Span;

@@ -67,7 +67,7 @@ fn functions_return_something_else() {
 }
 
 #[test]
-fn what_no_test_of_behaviour_is_about_is_left_out() {
+fn what_no_test_of_behavior_is_about_is_left_out() {
     assert_eq!(changes("debug_assert!(a < b);"), [""; 0]);
     assert_eq!(changes("self.prefetch(a + 1);"), [""; 0]);
     assert_eq!(changes("#[cfg(feature = \"mutants\")] if a {}"), [""; 0]);

@@ -60,7 +60,7 @@ class Model:
 
 
 def sparse_rows(seed, count=600):
-    """Requests all over 2^60 bytes: runs, neighbours, requests over several extents, discards of all lengths."""
+    """Requests all over 2^60 bytes: runs, neighbors, requests over several extents, discards of all lengths."""
     rng = random.Random(seed)
     bases = [rng.randrange(1 << 40) * EXTENT + rng.randrange(EXTENT) // 512 * 512 for _ in range(12)]
     rows = []
@@ -235,7 +235,7 @@ def test_the_model_itself():
 
 
 def test_sequential_runs_stay_sequential(tmp_path, device):
-    """Extents that a run touches one after the other are neighbours: nothing is split."""
+    """Extents that a run touches one after the other are neighbors: nothing is split."""
     rows = [(number, "W", (1 << 55) + number * 12288, 12288) for number in range(250)]
     result = fr.run(write_trace(tmp_path, rows), device=device, scheme="raid0", fit="compact")
     compacted = result.workload.compacted

@@ -57,7 +57,7 @@ def test_a_named_pipe(trace, tmp_path):
 
 
 def test_a_pipe_that_hands_over_little_at_a_time(tmp_path):
-    """What a format is recognised by, compression included, may come in pieces."""
+    """What a format is recognized by, compression included, may come in pieces."""
     text = HEADER + "".join(f"{number},W,{number * PAGE},{PAGE},,\n" for number in range(50))
     for data in (text.encode(), gzip.compress(text.encode())):
         pipe = tmp_path / f"pipe-{len(data)}"

@@ -92,7 +92,7 @@ def test_trends_allow_no_more_than_their_slack_and_must_get_somewhere():
     assert not judged(judge="jumps", value=10.1, workloads=["a"], values={"a": (100.0, 90.0, 110.0)}).holds
 
 
-def test_flat_and_levelling_off():
+def test_flat_and_leveling_off():
     assert judged(judge="flat", value=7.0, workloads=["b"]).holds
     assert not judged(judge="flat", value=6.0, workloads=["b"]).holds
     assert judged(judge="levels_off", item="2", value=1.0, values={"a": (90.0, 80.0, 79.9)}, workloads=["a"]).holds

@@ -16,8 +16,8 @@ impl Flash {
             for slot in 0..(self.settings.pages_per_member + self.settings.translation_pages) * self.members {
                 if let Some(ppn) = self.maps.get(version, slot) {
                     if ppn != self.faults.lost {
-                        if self.maps.labelled(ppn) != (version, slot) {
-                            return Err(format!("{version:?} of slot {slot} is at {ppn:?}, labelled {:?}", self.maps.labelled(ppn)));
+                        if self.maps.labeled(ppn) != (version, slot) {
+                            return Err(format!("{version:?} of slot {slot} is at {ppn:?}, labeled {:?}", self.maps.labeled(ppn)));
                         }
                         live[self.block_of(ppn)] += 1;
                         bases[self.block_of(ppn)] += u16::from(version == Version::Base && !self.settings.moves_bases);

@@ -100,7 +100,7 @@ pub struct Operation {
     pub update_reads: u8,
     /// The stripe, which is what is locked.
     pub stripe: StripeId,
-    /// Data strips concerned: bit i is strip i. Neighbouring strips are neighbouring host pages.
+    /// Data strips concerned: bit i is strip i. Neighboring strips are neighboring host pages.
     pub strips: u64,
     /// The host page in the lowest strip of `strips`.
     pub first: Lpn,

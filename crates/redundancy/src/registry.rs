@@ -324,7 +324,7 @@ pub struct Entry {
     pub members: Members,
     /// Chips of each channel that it uses as mirror chips.
     pub mirror_chips: u32,
-    /// The parameter that says into how many groups of equally many neighbouring members it divides the device, if its layout names the group of each
+    /// The parameter that says into how many groups of equally many neighboring members it divides the device, if its layout names the group of each
     /// copy and leaves it to the FTL where in the group the copy goes. The number of members must be a multiple of it.
     pub mirror_groups: Option<&'static Parameter>,
     /// What it has a write buffer in NVRAM for.

@@ -94,7 +94,7 @@ fn a_warm_engine_allocates_nothing() {
 }
 
 #[test]
-fn nor_with_early_answers_and_static_wear_levelling() {
+fn nor_with_early_answers_and_static_wear_leveling() {
     let pairs =
         [("write_completes", "data_in"), ("parity_in_response", "false"), ("wear_leveling", "static"), ("wear_leveling_threshold", "5")];
     // All schemes, or another third of them.

@@ -1,11 +1,12 @@
-//! A trace of a large device on a small one: extents of addresses lie one behind the other, in the order in which they first appear.
+//! Runs a trace of a large device on a small one: extents of addresses are placed one after the other, in the order of first access.
 //!
-//! An *extent* is 1 MiB of a device's addresses. The first request that touches it gives it the next place of the logical space, so a
-//! trace needs as many extents as it touches, and no two addresses become one. Inside an extent everything keeps its distance and its
-//! alignment; extents that are first touched in ascending order, as by a sequential run, stay neighbours. A request over extents whose
-//! places are no neighbours becomes several, one for each run of places. One pass is enough, and memory grows with what is touched.
+//! An *extent* is 1 MiB of a device's addresses. Its first access assigns it the next place of the logical space, so a trace needs as many
+//! places as it accesses extents, and no two addresses coincide. Offsets and alignment inside an extent are unchanged, and extents that are
+//! first accessed in ascending order, as in a sequential run, stay adjacent. A request over extents whose places are not adjacent becomes
+//! several, one for each run of adjacent places. One pass is enough, and memory grows with the number of extents accessed.
 //!
-//! Long discards and writes of zeroes clear file systems (`anonymise`): they touch nothing, and are cut to the extents touched so far.
+//! Long discards and write-zeroes requests clear file systems (`anonymise`): they assign no places, and are limited to the extents accessed
+//! so far.
 
 use crate::anonymise::ties;
 use flashraid_vocabulary::{HostOp, HostRequest};
@@ -13,8 +14,8 @@ use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Bytes that stay together: so long that few requests cross an end, and short enough that sparse traces become dense. Also what the
-/// address spaces of several devices begin at multiples of, so that these need not be laid side by side first.
+/// Size of an extent: large enough that few requests cross a boundary, small enough that sparse traces become dense. The address spaces of
+/// several devices begin at multiples of it, so they need not be placed one after the other first.
 pub const EXTENT_BYTES: u64 = 1 << 20;
 
 /// How addresses of the trace were remapped.
@@ -119,7 +120,7 @@ impl Compactor {
         self.places.entry(extent).or_insert(next);
     }
 
-    /// Appends the parts of a request that lie in extents with places; parts whose places are neighbours are one.
+    /// Appends the parts of a request that lie in extents with places; parts whose places are neighbors are one.
     fn cut(&mut self, request: &HostRequest, pieces: &mut Vec<HostRequest>) {
         let known = self.known(request);
         let request_end = request.offset_bytes + request.size_bytes;

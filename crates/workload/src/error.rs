@@ -87,7 +87,7 @@ pub enum TraceError {
     /// Neither the first line nor the file name identifies the format.
     #[error("{}: neither the first line nor the file name identifies the trace format; expected --format {}",
         path.display(), crate::formats::names())]
-    Unrecognised {
+    Unrecognized {
         /// The file.
         path: PathBuf,
     },

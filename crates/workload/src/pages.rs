@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-/// Pages that are numbered together. Neighbours are mostly used together, and 16 numbers of 32 bits fill a cache line.
+/// Pages that are numbered together. Neighbors are mostly used together, and 16 numbers of 32 bits fill a cache line.
 const CHUNK: u64 = 16;
 
 /// The numbers given so far.

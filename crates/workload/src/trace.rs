@@ -98,7 +98,7 @@ impl Trace {
         input.check_content()?;
         let format = match named {
             Some(format) => format,
-            None => formats::recognise(path, input.text_head())?,
+            None => formats::recognize(path, input.text_head())?,
         };
         let unit = options.time_unit.or_else(|| formats::unit_in_name(path, format)).unwrap_or(format.unit);
         let parser =

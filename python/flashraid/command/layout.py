@@ -36,6 +36,6 @@ def print_tables(*tables: "Table", width: int | None = None) -> None:
         console.print(title, style="bold", soft_wrap=True)
         with console.capture() as captured:
             console.print(table)
-        # A file gets no trailing blanks; on a terminal they may carry colours.
+        # A file gets no trailing blanks; on a terminal they may carry colors.
         lines = captured.get().splitlines()
         print(*(line if console.is_terminal else line.rstrip() for line in lines), "", sep="\n")

@@ -288,7 +288,7 @@ impl Flash {
         let block = self.block_of(to);
         let old_block = self.block_of(from);
         if self.makes(FlashFault::StaleMove) && self.maps.live(from).is_none() {
-            let (version, slot) = self.maps.labelled(from);
+            let (version, slot) = self.maps.labeled(from);
             if let Some(newer) = self.maps.get(version, slot) {
                 self.invalidate(newer);
                 self.maps.set(version, slot, to);

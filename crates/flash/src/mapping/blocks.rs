@@ -50,7 +50,7 @@ pub enum BlockState {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(16))]
 pub struct Block {
-    /// Neighbours in the plane's list of closed blocks with the same number of live pages.
+    /// Neighbors in the plane's list of closed blocks with the same number of live pages.
     pub(crate) previous: u16,
     /// See `previous`.
     pub(crate) next: u16,

@@ -71,7 +71,7 @@ impl Maps {
 
     /// What a physical page was programmed for.
     #[inline]
-    pub(crate) fn labelled(&self, ppn: Ppn) -> (Version, u32) {
+    pub(crate) fn labeled(&self, ppn: Ppn) -> (Version, u32) {
         let entry = self.reverse[ppn.0 as usize];
         let version = match entry >> 30 {
             0 => Version::Current,
@@ -84,7 +84,7 @@ impl Maps {
     /// Version and slot of a page that a forward map still names; `None` for garbage. Only for programmed pages.
     #[inline]
     pub fn live(&self, ppn: Ppn) -> Option<(Version, u32)> {
-        let (version, slot) = self.labelled(ppn);
+        let (version, slot) = self.labeled(ppn);
         (self.get(version, slot) == Some(ppn)).then_some((version, slot))
     }
 

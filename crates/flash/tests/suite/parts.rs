@@ -154,7 +154,7 @@ fn next_opened(wear_dynamic: bool) -> Vec<u16> {
 }
 
 #[test]
-fn dynamic_levelling_opens_the_least_worn_block() {
+fn dynamic_leveling_opens_the_least_worn_block() {
     assert_eq!(next_opened(true), [2, 3, 1], "fewest erases first");
     assert_eq!(next_opened(false), [3, 1, 2], "in the order in which they were freed");
 }

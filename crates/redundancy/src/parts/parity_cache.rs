@@ -13,7 +13,7 @@
 use crate::parts::bits;
 use flashraid_vocabulary::{StripeId, memory, prefetch};
 
-/// No entry, or no neighbour in a list.
+/// No entry, or no neighbor in a list.
 const NIL: u32 = u32::MAX;
 
 /// How a victim is chosen (SPEC 4.4).
@@ -64,7 +64,7 @@ struct CacheEntry {
     updated: u64,
     /// Which of the cost lists it is in.
     class: usize,
-    /// Neighbours in the list of all entries, and in its cost list.
+    /// Neighbors in the list of all entries, and in its cost list.
     links: [Link; 2],
 }
 

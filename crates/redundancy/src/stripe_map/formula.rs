@@ -2,7 +2,7 @@
 //!
 //! A layout says which member has the parity, and in which order the others have the data. *Left*: the parity moves down from the last member, stripe
 //! by stripe; *right*: up from the first. *Asymmetric*: data strips fill the members in order, leaving out the one with the parity; *symmetric*: they
-//! begin behind it and go round, which under left-symmetric puts as many neighbouring host pages as there are members on different ones.
+//! begin behind it and go round, which under left-symmetric puts as many neighboring host pages as there are members on different ones.
 
 use super::{Role, Row, StripeMap};
 use crate::{Build, Parameter, ParameterError, Values};
@@ -231,9 +231,9 @@ mod tests {
         assert_eq!(drawn(Layout::LastMember, 4, 3), ["012P", "012P", "012P"]);
     }
 
-    /// What left-symmetric is for: neighbouring host pages, as many as there are members, lie on different members.
+    /// What left-symmetric is for: neighboring host pages, as many as there are members, lie on different members.
     #[test]
-    fn left_symmetric_spreads_neighbouring_pages() {
+    fn left_symmetric_spreads_neighboring_pages() {
         for members in 3..=64 {
             let map = map(Layout::LeftSymmetric, members);
             let member = |lpn| {

@@ -51,7 +51,7 @@ pub trait Row: Copy + Debug + Send {
     }
 }
 
-/// Stripes of one parity strip and at least two data strips. Neighbouring strips hold neighbouring host pages.
+/// Stripes of one parity strip and at least two data strips. Neighboring strips hold neighboring host pages.
 pub trait StripeMap: Clone + Send + Sync + 'static {
     /// Where the strips of a stripe lie.
     type Row: Row;

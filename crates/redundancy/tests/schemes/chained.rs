@@ -55,7 +55,7 @@ fn a_trim_drops_both_copies() {
 }
 
 #[test]
-fn a_lost_member_is_read_from_its_neighbours_and_rebuilt() {
+fn a_lost_member_is_read_from_its_neighbors_and_rebuilt() {
     for read_copy in ["less_busy", "primary"] {
         let mut host = host(&[("read_copy", read_copy)]).filled();
         host.flash.replace(MemberId(1));

@@ -98,7 +98,7 @@ impl Buffer {
             Some(BufferFault::FlashForLeaving) => (taken.leaving, taken.on_flash) = (HeldSectors::default(), on_flash),
             Some(BufferFault::FlashForPart) if taken.buffered != self.all_sectors() => taken.buffered &= !on_flash,
             Some(BufferFault::FlashForFirstSector) => taken.buffered &= !(on_flash & 1),
-            Some(BufferFault::NeighbourOnMiss) if taken.entry.is_none() => {
+            Some(BufferFault::NeighborOnMiss) if taken.entry.is_none() => {
                 taken.entry = self.find(Lpn(lpn.0 ^ 1));
                 taken.buffered = taken.entry.map_or(0, |entry| self.sectors(entry));
             }

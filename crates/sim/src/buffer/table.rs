@@ -11,7 +11,7 @@ pub const NIL: u32 = u32::MAX;
 pub struct Links {
     /// What it is found by.
     pub key: u32,
-    /// Neighbours in its order; `older` links unused entries.
+    /// Neighbors in its order; `older` links unused entries.
     pub newer: u32,
     /// See `newer`.
     pub older: u32,

@@ -125,8 +125,8 @@ pub enum BufferFault {
     FlashForPart,
     /// The first sector of a page comes from flash if that holds it, though the buffer does too.
     FlashForFirstSector,
-    /// A read of a page that is not buffered takes its neighbour's entry.
-    NeighbourOnMiss,
+    /// A read of a page that is not buffered takes its neighbor's entry.
+    NeighborOnMiss,
     /// Of several versions of a page on their way out, reads see the last one alone.
     OnlyLastDeparture,
     /// Of several versions of a page on their way out, reads see the first one alone.
@@ -154,7 +154,7 @@ pub const BUFFER_FAULTS: [BufferFault; 19] = [
     BufferFault::FlashForLeaving,
     BufferFault::FlashForPart,
     BufferFault::FlashForFirstSector,
-    BufferFault::NeighbourOnMiss,
+    BufferFault::NeighborOnMiss,
     BufferFault::OnlyLastDeparture,
     BufferFault::OnlyFirstDeparture,
     BufferFault::ZeroesForFlash,

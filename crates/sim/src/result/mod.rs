@@ -1,4 +1,4 @@
-//! The result of a run. Its type, in `types`, is serialised to the JSON that users get; docs/result.md, the JSON Schema and the types for
+//! The result of a run. Its type, in `types`, is serialized to the JSON that users get; docs/result.md, the JSON Schema and the types for
 //! Python are generated from it. The keys are a contract with people's scripts: a key that is removed, is renamed or changes its meaning
 //! raises [`SCHEMA`].
 //!

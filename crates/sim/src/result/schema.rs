@@ -12,7 +12,7 @@ pub fn schema() -> Value {
     schema_of::<RunResult>()
 }
 
-/// The JSON Schema of what is serialised as `T`.
+/// The JSON Schema of what is serialized as `T`.
 pub fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(Closed);
     settings.into_generator().into_root_schema_for::<T>().to_value()

@@ -142,7 +142,7 @@ pub const STATES: &[State] = &[
     state("lock_queue", 1, |known| known.in_flight.waits_for_lock, |_| true),
     state("collection", 1, |known| known.on_flash.collecting.of_data, |case| case.moves_pages()),
     state("merge", 1, |known| known.on_flash.collecting.merges, |case| !case.moves_pages()),
-    state("wear_levelling", 3, |known| known.on_flash.collecting.for_wear, |case| case.config.device.wear_leveling == WearLeveling::Static),
+    state("wear_leveling", 3, |known| known.on_flash.collecting.for_wear, |case| case.config.device.wear_leveling == WearLeveling::Static),
     state("map_miss", 1, |known| known.in_flight.misses_map, |case| case.is_dftl()),
     state("map_write", 1, |known| known.in_flight.writes_map, |case| case.is_dftl()),
     state("map_collection", 2, |known| known.on_flash.collecting.of_map, |case| case.is_dftl()),

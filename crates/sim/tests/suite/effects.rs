@@ -18,7 +18,7 @@ fn pairs(text: &str) -> Pairs {
     text.split_whitespace().filter_map(|pair| pair.split_once('=')).map(|(key, value)| (key.into(), value.into())).collect()
 }
 
-/// A small drive at work: GC runs, wear levelling, pages never written, trims and flushes.
+/// A small drive at work: GC runs, wear leveling, pages never written, trims and flushes.
 const SMALL: &str = "blocks_per_plane=14 pages_per_block=8 chips_per_channel=2 over_provisioning=0.35 fit=wrap limit=160";
 
 /// Configurations of which each key meets some in which it says that it has effect, and, if it says so of any, some in which it has none.

@@ -246,7 +246,7 @@ const TORTURED: &[(EngineFault, &[&str], &str)] = &[
     (EngineFault::Buffer(BufferFault::FlashForLeaving), &["raid5"], "a read of a page on its way out takes what flash holds as yet"),
     (EngineFault::Buffer(BufferFault::FlashForPart), &["raid5"], "of a page held in part a read takes from flash whatever that holds"),
     (EngineFault::Buffer(BufferFault::FlashForFirstSector), &["raid5"], "the first sector of a page comes from flash if that holds it"),
-    (EngineFault::Buffer(BufferFault::NeighbourOnMiss), &["raid5"], "a read of a page that is not buffered takes its neighbour's entry"),
+    (EngineFault::Buffer(BufferFault::NeighborOnMiss), &["raid5"], "a read of a page that is not buffered takes its neighbor's entry"),
     (EngineFault::Buffer(BufferFault::OnlyLastDeparture), &["raid5"], "reads see the last version alone of a page on its way out"),
     (EngineFault::Buffer(BufferFault::OnlyFirstDeparture), &["raid5"], "reads see the first version alone of a page on its way out"),
     (EngineFault::Buffer(BufferFault::ZeroesForFlash), &["raid5"], "what the buffer lacks of a page held in part counts as never written"),

@@ -1,4 +1,4 @@
-//! Wear levelling under a hot spot: without it some blocks are never erased; static levelling keeps the counts of a plane together.
+//! Wear leveling under a hot spot: without it some blocks are never erased; static leveling keeps the counts of a plane together.
 
 use crate::support::{config, engine, pages};
 use flashraid_sim::engine::content::Untracked;
@@ -6,7 +6,7 @@ use flashraid_vocabulary::{Cause, HostOp};
 use flashraid_workload::SplitMix64;
 
 /// Overwrites a tenth of a full drive at random; returns the greatest difference of erase counts inside a plane, and the pages moved
-/// and blocks erased by static levelling.
+/// and blocks erased by static leveling.
 fn spread(wear_leveling: &str, wear_leveling_threshold: &str, writes: u64) -> (u32, u64, u64) {
     let pairs = [
         ("blocks_per_plane", "16"),
@@ -37,7 +37,7 @@ fn spread(wear_leveling: &str, wear_leveling_threshold: &str, writes: u64) -> (u
 }
 
 #[test]
-fn static_levelling_keeps_the_spread_near_its_limit() {
+fn static_leveling_keeps_the_spread_near_its_limit() {
     for wear_leveling_threshold in [5, 20] {
         let (spread, moved, erased) = spread("static", &wear_leveling_threshold.to_string(), 60_000);
         assert!(

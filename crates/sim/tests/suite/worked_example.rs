@@ -6,7 +6,7 @@ use flashraid_vocabulary::{Fault, Part};
 use flashraid_workload::SplitMix64;
 
 #[test]
-fn a_lost_chip_is_read_from_its_neighbours_and_rebuilt() {
+fn a_lost_chip_is_read_from_its_neighbors_and_rebuilt() {
     for seed in 0..6 {
         let mut random = SplitMix64::new(seed);
         let rebuild = ["copy", "sor"][seed as usize % 2];

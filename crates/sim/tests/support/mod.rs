@@ -25,7 +25,7 @@ pub fn config(device: &str, scheme: &str, pairs: &[(&str, &str)]) -> Config {
     Config::assemble(Some(device), Some(scheme), None, &pairs).expect("legal settings")
 }
 
-/// The drive of the golden results: GC runs, static wear levelling, sub-page writes.
+/// The drive of the golden results: GC runs, static wear leveling, sub-page writes.
 pub fn small(scheme: &str, pairs: &[(&str, &str)]) -> Config {
     config("tiny", scheme, &[&small_pairs(scheme), pairs].concat())
 }

@@ -2,7 +2,7 @@
 //! `version,time,op,size,lbn`, one virtual disk a file.
 //!
 //! Time is in microseconds from an origin of the recorder's and becomes 0 at the first request; op is a SCSI operation code in
-//! hexadecimal, size bytes, lbn sectors. A cache synchronisation is a flush; commands that neither transfer nor flush are no requests.
+//! hexadecimal, size bytes, lbn sectors. A cache synchronization is a flush; commands that neither transfer nor flush are no requests.
 
 use super::{Format, first_line, no_other_word, scsi};
 use crate::error::RecordError;

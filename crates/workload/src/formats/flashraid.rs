@@ -96,7 +96,7 @@ fn columns_of(header: &[u8]) -> Result<Vec<Column>, String> {
     if faults.is_empty() { Ok(columns) } else { Err(faults.join("; ")) }
 }
 
-/// Whether a line names columns, if hardly those of a format: words with commas between, and no number.
+/// Whether a line looks like a header, whatever its columns: words separated by commas, and no number.
 pub(super) fn is_like_header(line: &[u8]) -> bool {
     let is_name = |word: &[u8]| word.trim_ascii().first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
     line.iter().filter(|byte| **byte == b',').count() >= 2 && line.is_ascii() && line.split(|byte| *byte == b',').all(is_name)

@@ -33,7 +33,7 @@ use crate::parser::Parser;
 use crate::unit::TimeUnit;
 use flashraid_vocabulary::HostRequest;
 pub use recognition::for_output;
-pub(crate) use recognition::{recognise, unit_in_name};
+pub(crate) use recognition::{recognize, unit_in_name};
 
 /// One format.
 pub struct Format {

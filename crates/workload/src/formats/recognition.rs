@@ -4,7 +4,7 @@
 //! formats decides: a word of one format (`disksim`, also with a unit, `disksim-ms`), or an ending that formats share (`csv`),
 //! which words elsewhere in the name may narrow down (`alibaba-2020.csv`). A name without any such part is searched for words.
 //!
-//! What we write is named by its ending alone, one that is recognised on reading whatever else is in the name.
+//! What we write is named by its ending alone, one that is recognized on reading whatever else is in the name.
 
 use super::{FORMATS, Format, first_line, flashraid};
 use crate::error::TraceError;
@@ -23,7 +23,7 @@ const OWN_ENDINGS: [(&str, &str); 6] = [
 ];
 
 /// The format of a file that begins with `head`.
-pub(crate) fn recognise(path: &Path, head: &[u8]) -> Result<&'static Format, TraceError> {
+pub(crate) fn recognize(path: &Path, head: &[u8]) -> Result<&'static Format, TraceError> {
     if let Some(format) = FORMATS.iter().find(|format| (format.is_header)(head)) {
         return Ok(format);
     }
@@ -50,14 +50,14 @@ pub(crate) fn recognise(path: &Path, head: &[u8]) -> Result<&'static Format, Tra
         return Err(TraceError::Header { path: path.to_owned(), header, lacks });
     }
     match candidates[..] {
-        [] => Err(TraceError::Unrecognised { path: path.to_owned() }),
+        [] => Err(TraceError::Unrecognized { path: path.to_owned() }),
         [format] => Ok(format),
         _ => Err(TraceError::Ambiguous { path: path.to_owned(), candidates: candidates.iter().map(|format| format.name).collect() }),
     }
 }
 
 /// The format in which to write a file of this name, by its ending. A bare `.csv`, and standard output (`-`), stand for our own, which is
-/// recognised by its header.
+/// recognized by its header.
 pub fn for_output(path: &Path) -> Result<&'static Format, TraceError> {
     let name = plain_name(path);
     let own = (name == "-" || name.ends_with(".csv")).then(|| super::find("flashraid")).flatten();

@@ -81,7 +81,7 @@ fn random_traces_keep_every_figure() {
 
 /// Two requests of a device keep their distance if they touch or share a unit, and stay apart by a unit at least otherwise.
 #[test]
-fn neighbours_stay_and_strangers_do_not_meet() {
+fn neighbors_stay_and_strangers_do_not_meet() {
     let original = file("anonymise-near.ssdsim", b"");
     let requests = random_requests(1, 1, &TRANSFERS);
     write_trace(&original, formats::find("ssdsim").unwrap(), requests.iter().copied(), &mut |_, _| true).unwrap();

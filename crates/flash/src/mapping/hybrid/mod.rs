@@ -1,7 +1,7 @@
 //! Hybrid log-block mapping (SPEC 6.3): data blocks whose pages lie at their own offsets, and a few log blocks for what is overwritten.
 //!
 //! Each space domain, one plane, is an instance of its own. The page maps stay the truth; this says where a page may go. A *logical block* is as
-//! many neighbouring local pages as a block holds; planes take them in turn. Its page goes to its offset in the data block if that is erased,
+//! many neighboring local pages as a block holds; planes take them in turn. Its page goes to its offset in the data block if that is erased,
 //! else to a log block: of its own (BAST), or the next page of the shared ones (FAST), where a run of pages from offset 0 on goes to a block
 //! apart. When there is no page a *merge* frees space (`gc::merge`).
 //!

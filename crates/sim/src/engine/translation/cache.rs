@@ -36,10 +36,10 @@ struct CmtEntry {
     dirty: bool,
     is_loading: bool,
     pins: u32,
-    /// Neighbours in its segment; `newer` is also the list of unused places.
+    /// Neighbors in its segment; `newer` is also the list of unused places.
     newer: u32,
     older: u32,
-    /// Neighbours among the dirty entries of its translation page.
+    /// Neighbors among the dirty entries of its translation page.
     previous: u32,
     next: u32,
 }
@@ -74,7 +74,7 @@ pub(super) enum EvictedEntry {
     Dirty(u32),
 }
 
-/// See the module. Keys are dense numbers of map entries; those of a translation page are neighbours only in the sense of `page_of`, which
+/// See the module. Keys are dense numbers of map entries; those of a translation page are neighbors only in the sense of `page_of`, which
 /// the caller gives.
 #[derive(Clone, Debug)]
 pub(super) struct CachedMap {

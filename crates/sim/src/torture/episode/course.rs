@@ -1,6 +1,6 @@
 //! From kill to kill.
 
-use super::setup::{Episode, Favour, KILLS, Problem};
+use super::setup::{Episode, Favor, KILLS, Problem};
 use crate::torture::states::STATES;
 
 /// Events before a kill, at most, and for how many more it is deferred until something wanted goes on.
@@ -61,16 +61,16 @@ impl Episode {
             }
             self.event()?;
         }
-        (self.pace, self.favoured) = (pace, None);
+        (self.pace, self.favored) = (pace, None);
         Ok(())
     }
 
     /// Does what may bring a state about.
     fn provoke(&mut self, state: &str) {
         match state {
-            "flush_waits" => self.favoured = Some(Favour::Flushes),
-            "trim" => self.favoured = Some(Favour::Trims),
-            "partial_write" => self.favoured = Some(Favour::PartsOfPages),
+            "flush_waits" => self.favored = Some(Favor::Flushes),
+            "trim" => self.favored = Some(Favor::Trims),
+            "partial_write" => self.favored = Some(Favor::PartsOfPages),
             _ if self.kills < self.calm => {}
             "degraded" | "rebuild_10" | "rebuild_50" | "rebuild_90" if self.failed.is_none() => self.fail_something(None),
             "spare_in_use" if self.failed.is_none() => self.fail_something(Some("chip")),

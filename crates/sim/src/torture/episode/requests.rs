@@ -1,6 +1,6 @@
 //! The requests of an episode, and what has completed of them.
 
-use super::setup::{Episode, Favour};
+use super::setup::{Episode, Favor};
 use flashraid_vocabulary::{HostOp, HostRequest};
 
 /// Pages on which most requests concentrate.
@@ -11,11 +11,11 @@ impl Episode {
         let page_bytes = u64::from(self.engine.media.geometry().page_bytes);
         let (space, sector) = (self.engine.space_pages() * page_bytes, page_bytes / 8);
         let kind = self.random.below(100);
-        let favoured = self.favoured.filter(|_| self.random.once_in(3));
+        let favored = self.favored.filter(|_| self.random.once_in(3));
         let op = match kind {
-            _ if favoured == Some(Favour::Flushes) => HostOp::Flush,
-            _ if favoured == Some(Favour::Trims) => HostOp::Trim,
-            _ if favoured == Some(Favour::PartsOfPages) => HostOp::Write,
+            _ if favored == Some(Favor::Flushes) => HostOp::Flush,
+            _ if favored == Some(Favor::Trims) => HostOp::Trim,
+            _ if favored == Some(Favor::PartsOfPages) => HostOp::Write,
             _ if kind < self.write_share => HostOp::Write,
             _ if kind.is_multiple_of(8) => HostOp::Flush,
             _ if kind % 8 < 3 => HostOp::Trim,
@@ -28,7 +28,7 @@ impl Episode {
             (self.hot_page + self.random.below(HOT_PAGES)) % self.engine.space_pages()
         };
         let pages = if self.random.once_in(20) { 4 * self.most_pages } else { self.most_pages };
-        let whole = favoured != Some(Favour::PartsOfPages) && self.random.once_in(2) || op == HostOp::Trim;
+        let whole = favored != Some(Favor::PartsOfPages) && self.random.once_in(2) || op == HostOp::Trim;
         let (mut offset_bytes, mut size_bytes) = (page * page_bytes, self.random.within(1, pages) * page_bytes);
         if !whole {
             offset_bytes += self.random.below(8) * sector;

@@ -55,7 +55,7 @@ pub struct Episode {
     /// How many kills found each pair, and each state as a pair with itself.
     pub(super) found: BTreeMap<(usize, usize), u64>,
     /// What requests are to be now, if something is wanted of them.
-    pub(super) favoured: Option<Favour>,
+    pub(super) favored: Option<Favor>,
     pub(super) flushes: Flushes,
     /// Flushes submitted and not completed.
     pub(super) pending_flushes: BTreeSet<u64>,
@@ -77,7 +77,7 @@ pub(super) fn pair_name(one: usize, other: usize) -> String {
 
 /// Requests of one kind.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Favour {
+pub(super) enum Favor {
     Flushes,
     Trims,
     PartsOfPages,
@@ -127,7 +127,7 @@ impl Episode {
             found: states.iter().map(|state| (*state, *state)).chain(pairs.iter().copied()).map(|pair| (pair, 0)).collect(),
             states,
             pairs,
-            favoured: None,
+            favored: None,
             flushes: Flushes::default(),
             pending_flushes: BTreeSet::new(),
             drains: config.run.drain,

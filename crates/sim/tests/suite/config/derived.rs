@@ -115,7 +115,7 @@ fn a_device_too_full_is_refused_with_the_cure() {
 }
 
 /// ssd1 has 3,774,873 logical pages in each of 4 members: 3,687 translation pages of 1,024 entries. Each member stores twice as many, its own and
-/// its neighbour's, which are to fill three quarters of 154 blocks; two more blocks, spread over 16 planes, and gc_reserve_blocks = 2 of each make 12.
+/// its neighbor's, which are to fill three quarters of 154 blocks; two more blocks, spread over 16 planes, and gc_reserve_blocks = 2 of each make 12.
 #[test]
 fn dftl_sets_blocks_apart_and_keeps_two_tables() {
     let config = on("ssd1", "raid5", &[("mapping", "dftl")]).unwrap();

@@ -90,7 +90,7 @@ fn listings_carry_the_promised_keys() {
 }
 
 #[test]
-fn keys_are_those_of_a_serialised_configuration() {
+fn keys_are_those_of_a_serialized_configuration() {
     let config = serde_json::to_value(on("tiny", "raid0", &[]).unwrap()).unwrap();
     let tables: Vec<_> = config.as_object().unwrap().iter().collect();
     assert_eq!(tables.len(), TABLES.len());

@@ -67,7 +67,7 @@ fn lpn_of(operation: &Operation, strip: u32) -> u64 {
     operation.host_page(strip).0
 }
 
-/// Recognisable lanes: never all zero.
+/// Recognizable lanes: never all zero.
 fn lanes(sequence: u64, lpn: u64) -> u64 {
     let number =
         (sequence.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ lpn.wrapping_mul(0xC2B2_AE3D_27D4_EB4F)).wrapping_mul(0xD6E8_FEB8_6659_FD93);

@@ -1,6 +1,6 @@
 //! Where new pages lie. Each device's part of the space is cut into slices that grow side by side, and a new request begins at the slice
 //! that has rested longest: so requests that follow on each other by chance do not look sequential, and pages used once
-//! together stay neighbours.
+//! together stay neighbors.
 
 /// Slices of a device.
 const SLICES: u64 = 64;

@@ -37,7 +37,7 @@ pub fn request(arrival_ns: u64, op: HostOp, offset_bytes: u64, size_bytes: u64, 
     HostRequest { arrival_ns, offset_bytes, size_bytes, op, stream: 0, source }
 }
 
-/// The requests of a sample, recognised by its name or header.
+/// The requests of a sample, recognized by its name or header.
 pub fn sample(name: &str) -> (Vec<HostRequest>, TraceSummary) {
     sample_with(name, &TraceOptions::default())
 }
