@@ -17,6 +17,8 @@ class Record:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):  # also asked for by copy and pickle, before `_data` exists
                 raise AttributeError(name)
+            if name not in self._data and name in _declared(type(self)):
+                raise AttributeError(f"this result has no {name}: docs/result.md says when it is present")
             if name not in self._data:
                 near = difflib.get_close_matches(name, [known for known in dir(self) if known[0] != "_"], 1)
                 hint = f"; the nearest is {near[0]}" if near else ""
@@ -62,6 +64,11 @@ if TYPE_CHECKING:
 
 else:
     OpenRecord = Counts = Record
+
+
+def _declared(record: type) -> set[str]:
+    """The members that the class of a record and its bases declare, present or not."""
+    return {name for base in record.__mro__ for name in base.__dict__.get("__annotations__", ())}
 
 
 def _view(value: Any) -> Any:

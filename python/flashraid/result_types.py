@@ -58,8 +58,8 @@ class RunResult(Record):
     """The `allocation` and `ftl` in effect under the scheme."""
 
     simulated_ns: int
-    """Simulated time from the start of measurement to the end of the simulation; without a warm-up, from time 0.
-    Unit: ns.
+    """Simulated time from the start of measurement to the end of the simulation. Measurement starts at time 0, or
+    after a warm-up, with the arrival of the first measured request. Unit: ns.
     """
 
     workload: Workload
@@ -101,12 +101,13 @@ class RunResult(Record):
     """
 
     pages_per_host_page: float | None
-    """Pages counted in `write_amplification` over pages programmed with host data (cause `host`). Null if no host
-    data was programmed. Unit: ratio.
+    """`write_amplification` over `write_amplification_by.host`: pages programmed for each page programmed with host
+    data. Like these, it excludes programs of the warm-up and of failed writes. Null if no host data was programmed.
+    Unit: ratio.
     """
 
     parity_updates: ParityUpdates
-    """Operations that changed the parity or the copies of a stripe, by method."""
+    """Operations that changed the parity of a stripe, by method."""
 
     members: list[Member]
     """Members of the redundancy group, in order."""
@@ -115,8 +116,9 @@ class RunResult(Record):
     """Channels, in order."""
 
     dies: list[Die]
-    """LUNs (dies, or chips if `lun = chip`), channel by channel. Within a channel, LUN `i` belongs to chip `i`
-    modulo `chips_per_channel`; mirror chips come last.
+    """LUNs (dies, or chips if `lun = chip`), channel by channel. Each channel has C = `chips_per_channel` +
+    `spare_chips` chips: data chips, then mirror chips, then spare chips. Within a channel, LUN `i` is die `i / C` of
+    chip `i mod C`.
     """
 
     blocked_cv: float | None
@@ -141,8 +143,8 @@ class RunResult(Record):
     guard: GuardFigures
     """Activity of a scheme that defers parities. Present under such a scheme, unless it mirrors the strips whose
     parity it defers. Hits and misses are counted when an update is decided, in request order; everything else is
-    counted when it runs. After a warm-up under load, hits and misses may therefore not add up to
-    `parity_updates.deferred`.
+    counted when it runs. Hits and misses may therefore not add up to `parity_updates.deferred`: after a warm-up
+    under load, or if discards are looked up that defer no parity.
     """
 
     faults: list[Injected]
@@ -492,8 +494,8 @@ class Run(Record):
     """Size of the logical space; 0 for the user capacity. Unit: bytes."""
 
     fill: float
-    """Share of the logical space that is written before the first request, in whole stripes and in no simulated
-    time. Unit: share.
+    """Share of the logical space that is written before the first request, in whole pages and in no simulated time.
+    Unit: share.
     """
 
     fill_bytes: int
@@ -609,10 +611,11 @@ class Workload(Record):
     """Bytes requested by the measured writes. Unit: bytes."""
 
     offered_load: float | None
-    """Busy time of buses and LUNs caused by requests (at mean array times), over the time from the first to the last
-    measured arrival: the mean over all buses or over all LUNs, whichever is greater. It includes GC and work that a
-    warm-up left in the queues, but not rebuilds, migrations and parities written in idle time. Above 1, queues grow
-    without bound. Null if all requests arrived at the same time. Unit: ratio.
+    """Work caused by requests, over the time from the first to the last measured arrival: transfer time of the
+    buses, or array time of the LUNs (the mean time of each kind of operation, without transfers), averaged over all
+    buses or all LUNs, whichever is greater. It includes GC and work that a warm-up left in the queues, but not
+    rebuilds, migrations and parities written in idle time. Above 1, queues grow without bound. Null if all requests
+    arrived at the same time. Unit: ratio.
     """
 
     busiest_load: float | None
@@ -630,7 +633,9 @@ class Workload(Record):
     """
 
     skipped: int
-    """Unreadable lines or records that were skipped (`on_error = skip`). Unit: records."""
+    """Unreadable lines or records that were skipped (`on_error = skip`). This and the following counts of the trace
+    include the warm-up. Unit: records.
+    """
 
     ignored: Counts
     """Records other than requests, by type. Unit: records."""
@@ -647,7 +652,9 @@ class Workload(Record):
     """Requests to other devices, excluded by `device_filter`. Unit: requests."""
 
     unaligned: int
-    """Requests whose offset or size is not a multiple of the page size. Unit: requests."""
+    """Requests whose offset or size is not a multiple of the page size, including those of the warm-up. Unit:
+    requests.
+    """
 
     wrapped: int
     """Requests beyond the logical space whose addresses were wrapped (`fit = wrap`). Unit: requests."""
@@ -729,21 +736,23 @@ class Capacity(Record):
     """`redundancy_bytes` over `raw_bytes`. Unit: share."""
 
     raw_per_user_byte: float
-    """`raw_bytes` over `user_bytes`, and so with over-provisioning. Unit: bytes per byte."""
+    """`raw_bytes` over `user_bytes`. It includes over-provisioning. Unit: bytes per byte."""
 
     table_bytes: int
-    """Bytes of the tables in DRAM that map pages, of all together. Unit: bytes."""
+    """Total size of the mapping tables in DRAM. Unit: bytes."""
 
     tables: Counts
-    """Bytes of each of them, by name (`page_map`, `gtd`, `cmt` and so on). Unit: bytes."""
+    """Size of each table, by name (`page_map`, `gtd`, `cmt` and so on). Unit: bytes."""
 
     nvram_bytes: int
-    """Bytes of NVRAM: the write buffer in it, and what the scheme keeps in it. `table_bytes`, which is DRAM, does
-    not include them. Unit: bytes.
+    """Total size of NVRAM: the write buffer, and what the scheme keeps in it. Not included in `table_bytes`, which
+    is DRAM. Unit: bytes.
     """
 
     nvram: Counts
-    """Bytes of each of these, by name: `write_buffer`, `parity_cache`. Unit: bytes."""
+    """Size of each part, by name: `write_buffer`, `parity_cache`. An entry of the parity cache also holds the
+    stripe's number and one bit for each strip, which `parity_cache_bytes` does not count. Unit: bytes.
+    """
 
 
 class Requests(Record):
@@ -988,10 +997,10 @@ class WriteAmplificationBy(Record):
     """Components of write amplification, and separate items that it does not include."""
 
     host: float | None
-    """Programs of host data (cause `host`). Unit: ratio."""
+    """Programs of host data (cause `host`), without those counted below in `warmup` and `failed`. Unit: ratio."""
 
     redundancy: float | None
-    """Programs of redundancy (causes `parity`, `mirror`, `commit`). Unit: ratio."""
+    """Programs of redundancy (causes `parity`, `mirror`, `commit`), likewise. Unit: ratio."""
 
     gc: float | None
     """Programs of GC and wear leveling (causes `gc`, `wear`). Unit: ratio."""
@@ -1023,7 +1032,9 @@ class WriteAmplificationBy(Record):
 
 
 class ParityUpdates(Record):
-    """Operations that changed the parity or the copies of a stripe."""
+    """Operations that changed the parity of a stripe, or would have changed it if they had not been mirrored or
+    deferred.
+    """
 
     full_stripe: int
     """Full-stripe writes, which need no reads for the parity. Unit: operations."""
@@ -1039,10 +1050,13 @@ class ParityUpdates(Record):
     """
 
     mirrored: int
-    """Writes that programmed a mirror copy and did not update the parity. Unit: operations."""
+    """Writes that programmed copies on mirror chips instead of updating the parity. Writes of schemes without parity
+    are not counted here, although the log of requests calls those that program copies `mirrored` too. Unit:
+    operations.
+    """
 
     deferred: int
-    """Writes that deferred the parity. Unit: operations."""
+    """Writes, and discards of written pages, that deferred the parity. Unit: operations."""
 
     committed: int
     """Deferred parities committed. One commit covers all earlier deferred updates of its stripe, so there may be
@@ -1076,7 +1090,9 @@ class Member(Record):
     """
 
     p99_9_ns: int
-    """99.9th percentile of the latency of its page operations, from submission to end. Unit: ns."""
+    """99.9th percentile of the latency of its page operations, from submission to end, excluding those of GC and
+    wear leveling. Rounded as the quantiles of `latency_ns`. Unit: ns.
+    """
 
     free_blocks: int
     """Erased blocks at the end, excluding blocks reserved for translation pages. Unit: blocks."""
@@ -1099,7 +1115,7 @@ class Die(Record):
     """A LUN."""
 
     busy_ns: ByCause
-    """Time for which it was busy, by cause."""
+    """Time for which it served operations, by cause: array time, and the transfers of their data and commands."""
 
     programs: ByCause
     """Page programs, by cause."""

@@ -226,8 +226,8 @@ class SimulationSettings(TypedDict, total=False):
     """Size of the logical space; 0 for the user capacity. Unit: bytes. Default: 0."""
 
     fill: float | str | None
-    """Share of the logical space that is written before the first request, in whole stripes and in no simulated
-    time. Unit: share. Default: 0.
+    """Share of the logical space that is written before the first request, in whole pages and in no simulated time.
+    Unit: share. Default: 0.
     """
 
     fill_bytes: int | str | None

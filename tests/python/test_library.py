@@ -36,6 +36,10 @@ def test_result_members_are_attributes(result):
     assert result.flash_ops.programs.parity == data["flash_ops"]["programs"]["parity"]
     assert result.members[0].state == "healthy"
     assert (result.status, result.warnings, result.partial) == (0, [], False)
+    with pytest.raises(AttributeError, match=r"this result has no buffer: docs/result\.md says when it is present"):
+        result.buffer  # noqa: B018
+    with pytest.raises(AttributeError, match="unknown member latncy; the nearest is latency; there are schema, "):
+        result.latncy  # noqa: B018
     with pytest.raises(AttributeError, match="unknown member raed; the nearest is read"):
         _ = result.latency.raed
     data["latency_ns"]["read"]["p50"] = 0

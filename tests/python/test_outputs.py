@@ -289,3 +289,17 @@ def test_a_series_of_too_many_rows_is_refused_before_they_are_written(command):
     ), done.stderr
     assert "allowed is a longer interval" in done.stderr
     assert names(command.folder) == ["gap.csv"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("scheme", "are_copies"), [("raid1", True), ("raid5", False)])
+def test_only_copies_are_logged_as_mirrored(tmp_path, scheme, are_copies):
+    """Not a write of a stripe whose parity is lost, which reserves a page for it."""
+    log = tmp_path / "log.csv"
+    trace = ROOT / "tests" / "golden" / "trace.csv"
+    fail = ["channel:1@30%", "channel:2@60%"]
+    result = fr.run(trace, device="tiny", scheme=scheme, fill=0.9, fit="wrap", fail=fail, latency_log=log)
+    writes = result.frame("latency_log").filter(op="write", failed=False)
+    assert set(writes["method"]) >= ({"mirrored"} if are_copies else {"none", "rmw"})
+    assert ("mirrored" in set(writes["method"])) == are_copies
+    assert result.parity_updates.mirrored == 0

@@ -49,11 +49,11 @@ pub enum OperationKind {
     Job,
 }
 
-/// How parity is (or was) brought up to date.
+/// How the redundancy of a stripe is (or was) brought up to date; the log of requests shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Method {
-    /// Not decided, or no parity involved.
+    /// Not decided, or no redundancy involved.
     #[default]
     None,
     /// Every data strip is new: no pre-read.
@@ -62,7 +62,7 @@ pub enum Method {
     Rmw,
     /// Reconstruct write: the unchanged strips are read.
     Rcw,
-    /// Mirrored write: the parity is deferred, and a second copy guards the new version meanwhile.
+    /// Each page is written at least twice. Where there is parity, it is deferred, and the copy guards the new version meanwhile.
     Mirrored,
     /// The parity on flash is deferred, and NVRAM holds what guards the new version meanwhile.
     Deferred,

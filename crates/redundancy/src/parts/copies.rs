@@ -13,7 +13,8 @@
 use super::bits::{self, Bits};
 use super::{cut, pages};
 use crate::{
-    Addressing, Build, Damage, Decisions, Extent, Failure, Lost, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step,
+    Addressing, Build, Damage, Decisions, Extent, Failure, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects,
+    Scheme, Step,
 };
 use flashraid_vocabulary::{
     Cause, Change, GcAdvisor, HostOp, LocalPage, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave,
@@ -202,6 +203,9 @@ impl<S: Steering> Copies<S> {
                 let cause = if group == 0 { Cause::Host } else { Cause::Mirror };
                 wave.operations.push(pages::program(self.layout.copy(page, strip, group), cause, bytes, sources));
             }
+        }
+        if self.layout.groups > 1 {
+            operation.method = Method::Mirrored;
         }
         operation.step += 1;
         Step::Last

@@ -10,7 +10,7 @@
 use crate::parts::bits;
 use crate::parts::{cut, pages};
 use crate::{
-    Addressing, Build, Damage, Decisions, Entry, Extent, Failure, Lost, Members, Operation, OperationKind, Outcomes, Parameter,
+    Addressing, Build, Damage, Decisions, Entry, Extent, Failure, Lost, Members, Method, Operation, OperationKind, Outcomes, Parameter,
     ParameterError, ParityUpdates, Protects, Redundancy, Scheme, Step, Values,
 };
 use flashraid_vocabulary::{
@@ -158,6 +158,7 @@ impl Chained {
         let sources = Sources { host: 1, ..Sources::default() };
         wave.operations.push(pages::program(copies[0], Cause::Host, bytes, sources));
         wave.operations.push(pages::program(copies[1], Cause::Mirror, bytes, sources));
+        operation.method = Method::Mirrored;
         operation.step += 1;
         Step::Last
     }

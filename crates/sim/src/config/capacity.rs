@@ -90,19 +90,20 @@ pub struct Overhead {
     /// `redundancy_bytes` over `raw_bytes`.
     #[schemars(extend("unit" = "share"))]
     pub redundancy_share: f64,
-    /// `raw_bytes` over `user_bytes`, and so with over-provisioning.
+    /// `raw_bytes` over `user_bytes`. It includes over-provisioning.
     #[schemars(extend("unit" = "bytes per byte"))]
     pub raw_per_user_byte: f64,
-    /// Bytes of the tables in DRAM that map pages, of all together.
+    /// Total size of the mapping tables in DRAM.
     #[schemars(extend("unit" = "bytes"))]
     pub table_bytes: u64,
-    /// Bytes of each of them, by name (`page_map`, `gtd`, `cmt` and so on).
+    /// Size of each table, by name (`page_map`, `gtd`, `cmt` and so on).
     #[schemars(extend("unit" = "bytes"))]
     pub tables: BTreeMap<&'static str, u64>,
-    /// Bytes of NVRAM: the write buffer in it, and what the scheme keeps in it. `table_bytes`, which is DRAM, does not include them.
+    /// Total size of NVRAM: the write buffer, and what the scheme keeps in it. Not included in `table_bytes`, which is DRAM.
     #[schemars(extend("unit" = "bytes"))]
     pub nvram_bytes: u64,
-    /// Bytes of each of these, by name: `write_buffer`, `parity_cache`.
+    /// Size of each part, by name: `write_buffer`, `parity_cache`. An entry of the parity cache also holds the stripe's number and one bit for
+    /// each strip, which `parity_cache_bytes` does not count.
     #[schemars(extend("unit" = "bytes"))]
     pub nvram: BTreeMap<&'static str, u64>,
 }

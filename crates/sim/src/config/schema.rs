@@ -249,7 +249,7 @@ table! {
         fit: Fit = Some("error"), "", Kind::Word(Fit::WORDS), BEYOND.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Size of the logical space; 0 for the user capacity.
         space_bytes: u64 = Some("0"), "bytes", whole(0, MOST), EVER;
-        /// Share of the logical space that is written before the first request, in whole stripes and in no simulated time.
+        /// Share of the logical space that is written before the first request, in whole pages and in no simulated time.
         fill: f64 = Some("0"), "share", Kind::Real { allowed: "0 to 1", valid: |share| (0.0..=1.0).contains(&share) }, FILLED;
         /// Bytes of the logical space that are written before the first request, instead of `fill`; 0 for none.
         fill_bytes: u64 = Some("0"), "bytes", whole(0, MOST), FILLED;

@@ -2,7 +2,7 @@
 //! whoever drives the engine takes away now and then. Without a recorder nothing is kept.
 
 use crate::media::{Done, Slice};
-use flashraid_redundancy::{Failure, Method, Operation, OperationKind};
+use flashraid_redundancy::{Failure, Method, Operation};
 use flashraid_vocabulary::HostOp;
 use std::ops::Range;
 
@@ -17,18 +17,14 @@ impl Methods {
     const NAMES: [&str; 5] = ["full_stripe", "rmw", "rcw", "mirrored", "deferred"];
 
     pub(super) fn of(operation: &Operation) -> Self {
-        match operation.method {
-            Method::FullStripe => Self(1),
-            Method::Rmw => Self(2),
-            Method::Rcw => Self(4),
-            Method::Mirrored => Self(8),
-            Method::Deferred => Self(16),
-            // Copies are programs beyond one for each strip.
-            Method::None if operation.kind == OperationKind::Write && operation.space.count_ones() > operation.strips.count_ones() => {
-                Self(8)
-            }
-            Method::None => Self(0),
-        }
+        Self(match operation.method {
+            Method::None => 0,
+            Method::FullStripe => 1,
+            Method::Rmw => 2,
+            Method::Rcw => 4,
+            Method::Mirrored => 8,
+            Method::Deferred => 16,
+        })
     }
 
     /// The one method, `mixed` for several, `none` where no redundancy changed.

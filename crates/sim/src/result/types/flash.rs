@@ -128,9 +128,9 @@ pub struct GarbageCollection {
 /// Components of write amplification, and separate items that it does not include.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WriteAmplificationBy {
-    /// Programs of host data (cause `host`).
+    /// Programs of host data (cause `host`), without those counted below in `warmup` and `failed`.
     pub host: Option<f64>,
-    /// Programs of redundancy (causes `parity`, `mirror`, `commit`).
+    /// Programs of redundancy (causes `parity`, `mirror`, `commit`), likewise.
     pub redundancy: Option<f64>,
     /// Programs of GC and wear leveling (causes `gc`, `wear`).
     pub gc: Option<f64>,
@@ -152,7 +152,7 @@ pub struct WriteAmplificationBy {
     pub drain: Option<Option<f64>>,
 }
 
-/// Operations that changed the parity or the copies of a stripe.
+/// Operations that changed the parity of a stripe, or would have changed it if they had not been mirrored or deferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ParityUpdates {
     /// Full-stripe writes, which need no reads for the parity.
@@ -161,9 +161,10 @@ pub struct ParityUpdates {
     pub rmw: u64,
     /// Reconstruct writes: the parity is computed from the new data and the strips that do not change.
     pub rcw: u64,
-    /// Writes that programmed a mirror copy and did not update the parity.
+    /// Writes that programmed copies on mirror chips instead of updating the parity. Writes of schemes without parity are not counted
+    /// here, although the log of requests calls those that program copies `mirrored` too.
     pub mirrored: u64,
-    /// Writes that deferred the parity.
+    /// Writes, and discards of written pages, that deferred the parity.
     pub deferred: u64,
     /// Deferred parities committed. One commit covers all earlier deferred updates of its stripe, so there may be fewer commits than
     /// deferred updates. Some parities may still be pending at the end.
@@ -203,7 +204,8 @@ pub struct Member {
     /// Mean number of page reads and programs waiting for the member, sampled when each request completes (SPEC 3.6).
     #[schemars(extend("unit" = "operations"))]
     pub mean_blocked: f64,
-    /// 99.9th percentile of the latency of its page operations, from submission to end.
+    /// 99.9th percentile of the latency of its page operations, from submission to end, excluding those of GC and wear leveling. Rounded as
+    /// the quantiles of `latency_ns`.
     #[schemars(extend("unit" = "ns"))]
     pub p99_9_ns: u64,
     /// Erased blocks at the end, excluding blocks reserved for translation pages.
@@ -227,7 +229,7 @@ pub struct Channel {
 /// A LUN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Die {
-    /// Time for which it was busy, by cause.
+    /// Time for which it served operations, by cause: array time, and the transfers of their data and commands.
     #[schemars(extend("unit" = "ns"))]
     pub busy_ns: ByCause,
     /// Page programs, by cause.

@@ -29,8 +29,8 @@ pub struct Workload {
     /// Bytes requested by the measured writes.
     #[schemars(extend("unit" = "bytes"))]
     pub bytes_written: u64,
-    /// Busy time of buses and LUNs caused by requests (at mean array times), over the time from the first to the last measured arrival: the
-    /// mean over all buses or over all LUNs, whichever is greater. It includes GC and work that a warm-up left in the queues, but not
+    /// Work caused by requests, over the time from the first to the last measured arrival: transfer time of the buses, or array time of the
+    /// LUNs (the mean time of each kind of operation, without transfers), averaged over all buses or all LUNs, whichever is greater. It includes GC and work that a warm-up left in the queues, but not
     /// rebuilds, migrations and parities written in idle time. Above 1, queues grow without bound. Null if all requests arrived at the same
     /// time.
     #[schemars(extend("unit" = "ratio"))]
@@ -46,7 +46,7 @@ pub struct Workload {
     /// selects are placed one after the other.
     #[schemars(extend("unit" = "devices"))]
     pub devices: u64,
-    /// Unreadable lines or records that were skipped (`on_error = skip`).
+    /// Unreadable lines or records that were skipped (`on_error = skip`). This and the following counts of the trace include the warm-up.
     #[schemars(extend("unit" = "records"))]
     pub skipped: u64,
     /// Records other than requests, by type.
@@ -58,7 +58,7 @@ pub struct Workload {
     pub displaced: u64,
     /// Requests to other devices, excluded by `device_filter`.
     pub filtered: u64,
-    /// Requests whose offset or size is not a multiple of the page size.
+    /// Requests whose offset or size is not a multiple of the page size, including those of the warm-up.
     pub unaligned: u64,
     /// Requests beyond the logical space whose addresses were wrapped (`fit = wrap`).
     pub wrapped: u64,

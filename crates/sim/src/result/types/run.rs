@@ -44,7 +44,8 @@ pub struct RunResult {
     pub window: Option<Window>,
     /// The `allocation` and `ftl` in effect under the scheme.
     pub placement: Placed,
-    /// Simulated time from the start of measurement to the end of the simulation; without a warm-up, from time 0.
+    /// Simulated time from the start of measurement to the end of the simulation. Measurement starts at time 0, or after a warm-up, with
+    /// the arrival of the first measured request.
     #[schemars(extend("unit" = "ns"))]
     pub simulated_ns: u64,
     /// The trace, its measured requests, and the load that they put on the device.
@@ -74,18 +75,19 @@ pub struct RunResult {
     /// commits and evictions count when they occur, regardless of which writes caused them. All are null if nothing was written.
     #[schemars(extend("unit" = "ratio"))]
     pub write_amplification_by: WriteAmplificationBy,
-    /// Pages counted in `write_amplification` over pages programmed with host data (cause `host`). Null if no host data was programmed.
+    /// `write_amplification` over `write_amplification_by.host`: pages programmed for each page programmed with host data. Like these, it
+    /// excludes programs of the warm-up and of failed writes. Null if no host data was programmed.
     #[schemars(extend("unit" = "ratio"))]
     pub pages_per_host_page: Option<f64>,
-    /// Operations that changed the parity or the copies of a stripe, by method.
+    /// Operations that changed the parity of a stripe, by method.
     #[schemars(extend("unit" = "operations"))]
     pub parity_updates: ParityUpdates,
     /// Members of the redundancy group, in order.
     pub members: Vec<Member>,
     /// Channels, in order.
     pub channels: Vec<Channel>,
-    /// LUNs (dies, or chips if `lun = chip`), channel by channel. Within a channel, LUN `i` belongs to chip `i` modulo `chips_per_channel`;
-    /// mirror chips come last.
+    /// LUNs (dies, or chips if `lun = chip`), channel by channel. Each channel has C = `chips_per_channel` + `spare_chips` chips: data chips,
+    /// then mirror chips, then spare chips. Within a channel, LUN `i` is die `i / C` of chip `i mod C`.
     pub dies: Vec<Die>,
     /// Coefficient of variation of `members[].mean_blocked`: standard deviation over mean. Null if the mean is 0.
     #[schemars(extend("unit" = "ratio"))]
@@ -106,8 +108,8 @@ pub struct RunResult {
     #[schemars(with = "MappingFigures")]
     pub mapping: Option<MappingFigures>,
     /// Activity of a scheme that defers parities. Present under such a scheme, unless it mirrors the strips whose parity it defers. Hits and
-    /// misses are counted when an update is decided, in request order; everything else is counted when it runs. After a warm-up under load,
-    /// hits and misses may therefore not add up to `parity_updates.deferred`.
+    /// misses are counted when an update is decided, in request order; everything else is counted when it runs. Hits and misses may therefore
+    /// not add up to `parity_updates.deferred`: after a warm-up under load, or if discards are looked up that defer no parity.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "GuardFigures")]
     pub guard: Option<GuardFigures>,
