@@ -1,6 +1,7 @@
 """JSON objects whose members are attributes."""
 
 import difflib
+import inspect
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,7 @@ else:
 
 def _declared(record: type) -> set[str]:
     """The members that the class of a record and its bases declare, present or not."""
-    return {name for base in record.__mro__ for name in base.__dict__.get("__annotations__", ())}
+    return {name for base in record.__mro__ for name in inspect.get_annotations(base)}
 
 
 def _view(value: Any) -> Any:
