@@ -174,6 +174,9 @@ class Config(Record):
     device: Device
     """Geometry, timing, FTL and buffers of the device."""
 
+    array: Array
+    """The SSDs of an array; absent for a single SSD."""
+
     scheme: Scheme
     """The redundancy scheme and its parameters."""
 
@@ -244,7 +247,7 @@ class Device(Record):
     erase_command_ns: int
     """Bus time of the command and address of an erase. Unit: ns."""
 
-    member: Literal["channel", "chip"]
+    member: Literal["channel", "chip", "device"]
     """The unit of placement, failure and health: the disk of the redundancy group."""
 
     lun: Literal["die", "chip"]
@@ -336,6 +339,18 @@ class Device(Record):
 
     buffer_ns: int
     """Access time of the data buffer. Unit: ns."""
+
+
+class Array(Record):
+    """SSDs side by side: an array. Each SSD is one member of the scheme."""
+
+    devices: int
+    """Number of SSDs that are members of the scheme. With 1 there is no array: the members are parts of the SSD
+    (`member`).
+    """
+
+    spare_devices: int
+    """Additional SSDs that stay idle until one fails, and then replace it."""
 
 
 class Scheme(Record):
@@ -541,6 +556,9 @@ class Survival(Record):
 
     channel: bool
     """Whether any one channel can fail, with all its chips, without loss."""
+
+    device: bool
+    """Whether any one SSD of an array can fail without loss. Present only for arrays."""
 
     but: str
     """What is lost in spite of this. Present only if something is."""

@@ -100,7 +100,7 @@ class SimulationSettings(TypedDict, total=False):
     erase_command_ns: int | str | None
     """Bus time of the command and address of an erase. Unit: ns."""
 
-    member: Literal["channel", "chip"] | None
+    member: Literal["channel", "chip", "device"] | None
     """The unit of placement, failure and health: the disk of the redundancy group. Default: channel."""
 
     lun: Literal["die", "chip"] | None
@@ -195,6 +195,14 @@ class SimulationSettings(TypedDict, total=False):
 
     buffer_ns: int | str | None
     """Access time of the data buffer. Unit: ns. Default: 1000."""
+
+    devices: int | None
+    """Number of SSDs that are members of the scheme. With 1 there is no array: the members are parts of the SSD
+    (`member`). Default: 1.
+    """
+
+    spare_devices: int | None
+    """Additional SSDs that stay idle until one fails, and then replace it. Default: 0."""
 
     serial_subrequests: Literal["queued", "strict", "off"] | None
     """When the sub-requests of one request start. A sub-request is the part of a request on one stripe. Default:

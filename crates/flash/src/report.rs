@@ -118,10 +118,10 @@ impl Flash {
         self.completed_requests
     }
 
-    /// Sum over completed requests of the member's queue length at their completion.
-    pub fn blocked_sum(&self, member: u32) -> u64 {
+    /// Sum over `completed` requests, which are all that have completed, of the member's queue length at their completion.
+    pub fn blocked_sum(&self, member: u32, completed: u64) -> u64 {
         let load = &self.loads[member as usize];
-        load.blocked_sum + u64::from(load.reads + load.programs) * (self.completed_requests - load.blocked_epoch)
+        load.blocked_sum + u64::from(load.reads + load.programs) * (completed - load.blocked_epoch)
     }
 
     // ---- failures ----

@@ -38,7 +38,7 @@ macro_rules! given_settings {
             /// Bus time of the command and address of an erase.
             erase_command_ns: u64 = None, "ns", whole(0, LONGEST_NS), ERASED, Draw::OneOf(&["0", "100", "5000"]);
             /// The unit of placement, failure and health: the disk of the redundancy group.
-            member: Member = Some("channel"), "", Kind::Word(Member::WORDS), WITH_CHIPS;
+            member: Member = Some("channel"), "", Kind::Word(Member::WORDS), WITH_CHOICE_OF_UNIT;
             /// The LUN: the unit that executes one array operation at a time.
             lun: Lun = Some("die"), "", Kind::Word(Lun::WORDS), WITH_DIES;
             /// The order of operations within a service class on one LUN.
@@ -107,9 +107,14 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Whether members are chips; else they are channels.
+    /// Whether members are chips.
     pub fn member_is_chip(&self) -> bool {
         self.given.member == Member::Chip
+    }
+
+    /// Whether there is one member, which is the device.
+    pub fn member_is_device(&self) -> bool {
+        self.given.member == Member::Device
     }
 
     /// Whether a chip executes one array operation at a time; else each die does.
@@ -129,7 +134,11 @@ impl Settings {
 
     /// Members of the device.
     pub fn members(&self) -> u32 {
-        if self.member_is_chip() { self.geometry.channels * self.geometry.chips_per_channel } else { self.geometry.channels }
+        match self.given.member {
+            Member::Channel => self.geometry.channels,
+            Member::Chip => self.geometry.channels * self.geometry.chips_per_channel,
+            Member::Device => 1,
+        }
     }
 
     /// Whether programs of this local page go to translation planes.
@@ -181,6 +190,7 @@ impl Settings {
         let block = |number| within("block", number, "each plane", "blocks", geometry.blocks_per_plane);
         let page = |number| within("page", number, "each block", "pages", geometry.pages_per_block);
         match *part {
+            Part::Device => Ok(()),
             Part::Member(m) => within("member", m, "the device", "members", self.members()),
             Part::Channel(c) => channel(c),
             Part::Chip { channel: c, chip: w } => channel(c).and(chip(w)),

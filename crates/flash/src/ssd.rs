@@ -50,6 +50,8 @@ pub struct Flash {
     pub(crate) loads: Vec<MemberLoad>,
     pub(crate) held: Vec<Held>,
     pub(crate) completed_requests: u64,
+    /// Whether other SSDs have events at this very time.
+    pub(crate) others_have_events: bool,
     pub(crate) records_slices: bool,
     pub(crate) slices: Vec<Slice>,
     pub(crate) records_done: bool,
@@ -131,6 +133,7 @@ impl Flash {
             loads: vec![MemberLoad::default(); members as usize],
             held: vec![Held::default(); members as usize],
             completed_requests: 0,
+            others_have_events: false,
             records_slices: false,
             slices: Vec::new(),
             records_done: false,
@@ -177,11 +180,26 @@ impl Flash {
         self.events.first_ns()
     }
 
+    /// The earliest event: its time, `u64::MAX` if nothing is in flight, and whether it is one of a bus.
+    #[inline]
+    pub fn next_event(&self) -> (u64, bool) {
+        let (time_ns, resource) = self.events.first();
+        (time_ns, resource >= self.units.len() as u32)
+    }
+
     /// Moves the clock to a time before the next event (an arrival).
     #[inline]
     pub fn set_now(&mut self, now_ns: u64) {
         debug_assert!(now_ns >= self.now_ns && now_ns <= self.next_event_ns());
         self.now_ns = now_ns;
+    }
+
+    /// Tells one SSD of several what it needs to know before it does something: the time, how many requests have completed, and whether other
+    /// SSDs have events at this very time.
+    #[inline]
+    pub fn set_surroundings(&mut self, now_ns: u64, completed_requests: u64, others_have_events: bool) {
+        self.set_now(now_ns);
+        (self.completed_requests, self.others_have_events) = (completed_requests, others_have_events);
     }
 
     /// Processes the earliest event. Completions, freed domains and questions must be taken before the next call.
@@ -217,6 +235,11 @@ impl Flash {
     /// Number of planes, translation planes included.
     pub fn planes(&self) -> u32 {
         self.blocks.planes.len() as u32
+    }
+
+    /// The number above those of all physical pages.
+    pub fn ppn_limit(&self) -> u32 {
+        self.faults.lost.0 + 1
     }
 
     /// Number of space domains.

@@ -3,15 +3,17 @@
 use crate::mapping::space::{DATA, Domain, NIL, Queue, TRANSLATION};
 use crate::numbering::Site;
 use crate::{Flash, Placement};
-use flashraid_vocabulary::{MemberPage, Ppn, Priority, Version};
+use flashraid_vocabulary::{Member, MemberPage, Ppn, Priority, Version};
 
 impl Flash {
     // ---- domains ----
 
-    /// The member's planes, as offsets from its first channel's first plane, in the order in which static placement cycles through them.
+    /// The member's planes, as offsets from its first channel's first plane, in the order in which static placement cycles through them: through
+    /// the channels first, if the member has several.
     pub(crate) fn order_static_planes(&self) -> Vec<u32> {
         let geometry = self.settings.geometry;
         let chips = if self.settings.member_is_chip() { 1 } else { geometry.chips_per_channel };
+        let channels = if self.settings.member_is_device() { geometry.channels } else { 1 };
         let extent = |level: u8| match level {
             b'W' => chips,
             b'D' => geometry.dies_per_chip,
@@ -23,11 +25,16 @@ impl Flash {
             for middle in 0..extent(order[1]) {
                 for fast in 0..extent(order[0]) {
                     let index = |level: u8| [fast, middle, slow][order.iter().position(|l| *l == level).expect("a permutation")];
-                    planes.push(self.plane_offset(index(b'W'), index(b'D'), index(b'P')));
+                    let offset = self.plane_offset(index(b'W'), index(b'D'), index(b'P'));
+                    planes.extend((0..channels).map(|channel| channel * self.planes_per_channel() + offset));
                 }
             }
         }
         planes
+    }
+
+    fn planes_per_channel(&self) -> u32 {
+        self.units_per_channel * self.planes_per_unit
     }
 
     /// Number of a plane inside its channel. Units are numbered die by die, so that going round them visits all chips first.
@@ -64,9 +71,10 @@ impl Flash {
             fill_turn: (channels.0, units.trailing_zeros(), 0),
         };
         let mirrors = (0..chips).filter(|chip| self.settings.is_mirror_chip(*chip)).fold(0, |mask, chip| mask | self.chip_units(chip));
-        let of_member = |m: u32| match self.settings.member_is_chip() {
-            true => domain((m / chips, m / chips + 1), self.chip_units(m % chips)),
-            false => domain((m, m + 1), all_units & !mirrors),
+        let of_member = |m: u32| match self.settings.given.member {
+            Member::Chip => domain((m / chips, m / chips + 1), self.chip_units(m % chips)),
+            Member::Channel => domain((m, m + 1), all_units & !mirrors),
+            Member::Device => domain((0, channels), all_units),
         };
         let mut domains: Vec<Domain> = match self.settings.placement {
             Placement::Static | Placement::Blocks => (0..channels * self.units_per_channel * self.planes_per_unit)
@@ -116,6 +124,7 @@ impl Flash {
         let unit = plane / self.planes_per_unit;
         let channel = unit / self.units_per_channel;
         match self.settings.placement {
+            Placement::Member if self.settings.member_is_device() => 0,
             Placement::Static | Placement::Blocks => plane,
             Placement::Member => {
                 let is_copy = !self.settings.member_is_chip() && self.settings.is_mirror_chip(self.chip_of_unit(unit));
@@ -130,7 +139,11 @@ impl Flash {
         let chips = self.settings.geometry.chips_per_channel;
         for unit in 0..self.units.len() as u32 {
             let (channel, chip) = (unit / self.units_per_channel, self.chip_of_unit(unit));
-            let member = if self.settings.member_is_chip() { channel * chips + chip } else { channel };
+            let member = match self.settings.given.member {
+                Member::Channel => channel,
+                Member::Chip => channel * chips + chip,
+                Member::Device => 0,
+            };
             self.units[unit as usize].member = (chip < chips).then_some(member);
         }
     }
@@ -176,7 +189,7 @@ impl Flash {
     pub(crate) fn static_plane(&self, address: MemberPage) -> u32 {
         let offset = self.static_planes[(address.page.0 as usize) % self.static_planes.len()];
         let member = u32::from(address.member.0);
-        let planes_per_channel = self.units_per_channel * self.planes_per_unit;
+        let planes_per_channel = self.planes_per_channel();
         if self.settings.member_is_chip() {
             let chips = self.settings.geometry.chips_per_channel;
             member / chips * planes_per_channel + offset + self.plane_offset(member % chips, 0, 0)

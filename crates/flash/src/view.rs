@@ -4,6 +4,21 @@ use crate::nand::events::NEVER;
 use crate::{CellOperation, Flash, nand};
 use flashraid_vocabulary::{MemberId, MemberPage, Version, View};
 
+impl Flash {
+    /// Until what the unit does now next changes its state, and for a page read, with its transfer, for each page operation queued at it
+    /// (programs that any unit may take wait elsewhere).
+    pub fn busy_ns_at_time(&self, address: MemberPage, version: Version, now_ns: u64) -> u64 {
+        let Some(ppn) = self.lookup(address, version) else { return 0 };
+        let id = self.unit_of(ppn);
+        let read_ns = self.settings.given.read_command_ns + self.settings.cell.mean_ns(CellOperation::Read) + self.page_transfer_ns();
+        let left_ns = match self.events.of(id as usize) {
+            NEVER => 0,
+            time_ns => time_ns - now_ns,
+        };
+        left_ns + u64::from(self.units[id as usize].queued) * read_ns
+    }
+}
+
 impl View for Flash {
     fn now_ns(&self) -> u64 {
         self.now_ns
@@ -25,17 +40,8 @@ impl View for Flash {
         unit.queued + u32::from(!unit.is_idle())
     }
 
-    /// Until what the unit does now next changes its state, and for a page read, with its transfer, for each page operation queued at it
-    /// (programs that any unit may take wait elsewhere).
     fn busy_ns_at(&self, address: MemberPage, version: Version) -> u64 {
-        let Some(ppn) = self.lookup(address, version) else { return 0 };
-        let id = self.unit_of(ppn);
-        let read_ns = self.settings.given.read_command_ns + self.settings.cell.mean_ns(CellOperation::Read) + self.page_transfer_ns();
-        let left_ns = match self.events.of(id as usize) {
-            NEVER => 0,
-            time_ns => time_ns - self.now_ns,
-        };
-        left_ns + u64::from(self.units[id as usize].queued) * read_ns
+        self.busy_ns_at_time(address, version, self.now_ns)
     }
 
     fn channel_load_at(&self, address: MemberPage) -> u32 {

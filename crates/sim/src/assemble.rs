@@ -3,14 +3,36 @@
 use crate::config::{Config, ConfigError, Device, GcPolicy, Mapping};
 use crate::engine::content::Content;
 use crate::engine::{Dftl, Engine, Options, RebuildOptions};
+use crate::media::{Array, Media};
+use flashraid_redundancy::Scheme;
 use flashraid_flash::{CellTimes, Flash, Placement, Settings};
 
-/// An engine on an erased device. `content` makes the contents for a logical space of so many pages.
-pub fn engine<C: Content>(config: &Config, content: impl FnOnce(u64) -> C) -> Result<Engine<C>, ConfigError> {
+/// Media that a configuration describes.
+pub trait Assembled: Media {
+    /// Erased media for this scheme.
+    fn assemble(config: &Config, scheme: &dyn Scheme) -> Self;
+}
+
+impl Assembled for Flash {
+    fn assemble(config: &Config, scheme: &dyn Scheme) -> Self {
+        Self::new(settings(&config.device, config.placement(scheme), scheme.moves_bases()))
+    }
+}
+
+impl Assembled for Array {
+    fn assemble(config: &Config, scheme: &dyn Scheme) -> Self {
+        let ssds = 0..config.array.devices + config.array.spare_devices;
+        Self::new(ssds.map(|_| Flash::assemble(config, scheme)).collect(), config.array.devices)
+    }
+}
+
+/// An engine on erased media. `content` makes the contents for so many physical pages and a logical space of so many pages.
+pub fn engine<C: Content, M: Assembled>(config: &Config, content: impl FnOnce(u64, u64) -> C) -> Result<Engine<C, M>, ConfigError> {
     let scheme = config.build_scheme()?;
     let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
-    let flash = Flash::new(settings(&config.device, config.placement(&*scheme), scheme.moves_bases()));
-    Ok(Engine::new(scheme, flash, content(space_pages), options(config, space_pages)))
+    let media = M::assemble(config, &*scheme);
+    let content = content(media.ppn_limit(), space_pages);
+    Ok(Engine::new(scheme, media, content, options(config, space_pages)))
 }
 
 /// What the engine is told beside scheme and flash.

@@ -3,11 +3,12 @@
 //! A request costs two comparisons. Only while an event of the device is waited for (a GC run, a commit, a rebuild) the clock stops
 //! after each event, which changes nothing but the time that it takes.
 
+use crate::media::Media;
 use crate::config::share_of;
 use crate::config::{ConfigError, Injection, Target, Trigger};
 use crate::engine::Engine;
 use crate::engine::content::Content;
-use flashraid_vocabulary::{Action, Cause, Fault, Version};
+use flashraid_vocabulary::{Action, Cause, Failure, Fault, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -50,15 +51,15 @@ pub(crate) struct Injector {
 }
 
 /// Page operations started or planned for GC runs, and for commits.
-fn work<C: Content>(engine: &Engine<C>) -> [u64; 2] {
-    let collected = engine.media.counts.iter().map(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize]).sum();
+fn work<C: Content, M: Media>(engine: &Engine<C, M>) -> [u64; 2] {
+    let collected = engine.media.counts().iter().map(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize]).sum();
     let committed = [Action::Read, Action::Program].map(|action| engine.statistics.planned[action as usize][Cause::Commit as usize]);
     [collected, committed.iter().sum()]
 }
 
 impl Injector {
     /// Injects `faults` on a device that is ready for its first request. `requests` is the number of requests of the trace, if that is known.
-    pub fn new<C: Content>(faults: Vec<Injection>, requests: Option<u64>, engine: &Engine<C>) -> Result<Self, ConfigError> {
+    pub fn new<C: Content, M: Media>(faults: Vec<Injection>, requests: Option<u64>, engine: &Engine<C, M>) -> Result<Self, ConfigError> {
         let mut injector = Self { pending: faults, before: work(engine), ..Self::default() };
         for fault in &mut injector.pending {
             if let Trigger::Share(share) = fault.trigger {
@@ -93,7 +94,7 @@ impl Injector {
 
     /// The time, up to `time_ns`, at which to look whether something is to be injected, if there is one before the clock gets there.
     #[inline]
-    pub fn stop_before<C: Content>(&self, engine: &Engine<C>, time_ns: u64) -> Option<u64> {
+    pub fn stop_before<C: Content, M: Media>(&self, engine: &Engine<C, M>, time_ns: u64) -> Option<u64> {
         if self.next_ns > time_ns && !self.waits_for_event {
             return None;
         }
@@ -104,7 +105,7 @@ impl Injector {
 
     /// The request numbered `number`, counted from 1, arrives now.
     #[inline]
-    pub fn arrives<C: Content>(&mut self, engine: &mut Engine<C>, number: u64) {
+    pub fn arrives<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, number: u64) {
         self.arrived = number;
         if number >= self.next_request {
             self.look(engine);
@@ -113,7 +114,7 @@ impl Injector {
 
     /// Injects what is due at this instant.
     #[cold]
-    pub fn look<C: Content>(&mut self, engine: &mut Engine<C>) {
+    pub fn look<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>) {
         let [collected, committed] = work(engine);
         let mut next = 0;
         while let Some(fault) = self.pending.get(next) {
@@ -136,7 +137,7 @@ impl Injector {
     }
 
     /// Injects a fault now.
-    pub fn inject<C: Content>(&mut self, engine: &mut Engine<C>, fault: String, when: String, target: Target) {
+    pub fn inject<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, fault: String, when: String, target: Target) {
         let resolved = resolve(engine, target);
         if let Some(fault) = resolved {
             engine.fail(fault);
@@ -159,20 +160,21 @@ impl Injector {
 }
 
 /// The share of the stripes that a rebuild has passed: all, when it has ended.
-fn passed<C: Content>(engine: &Engine<C>) -> Option<f64> {
+fn passed<C: Content, M: Media>(engine: &Engine<C, M>) -> Option<f64> {
     engine.rebuild_share().or_else(|| engine.rebuilds().last().map(|_| 1.0))
 }
 
 /// The fault that a target comes to now; none if it is a host page that is not written, or that failures have left without a page.
-fn resolve<C: Content>(engine: &Engine<C>, target: Target) -> Option<Fault> {
+fn resolve<C: Content, M: Media>(engine: &Engine<C, M>, target: Target) -> Option<Failure> {
     match target {
-        Target::Fault(fault) => Some(fault),
+        Target::Fault(failure) => Some(failure),
         Target::PageOf(lpn) => {
             let ppn = engine.media.lookup(engine.scheme().locate(lpn), Version::Current)?;
             if engine.media.is_unplaced_page(ppn) {
                 return None;
             }
-            Some(Fault::Loss(engine.media.part_of(ppn)))
+            let device = (engine.media.ssds().len() > 1).then(|| engine.media.locate(ppn).0 as u32);
+            Some(Failure { device, fault: Fault::Loss(engine.media.part_of(ppn)) })
         }
     }
 }

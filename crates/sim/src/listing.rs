@@ -196,8 +196,8 @@ fn capacity(device: &str, entry: &Entry) -> Capacity {
             Capacity::Offered {
                 user_pages,
                 user_bytes,
-                reserved_bytes: config.device.derived().raw_bytes - user_bytes,
-                overhead: Overhead::of(&config.device, scheme.as_ref()),
+                reserved_bytes: config.derived().raw_bytes - user_bytes,
+                overhead: Overhead::of(&config, scheme.as_ref()),
                 survives: config.survival(scheme.as_ref()),
                 warnings: config.warnings().unwrap_or_default(),
             }
@@ -212,7 +212,7 @@ pub fn config(asked: impl Into<Asked>) -> Result<ConfigDetail, ConfigError> {
     let (idle, config) = (asked.idle().collect(), asked.config);
     let scheme = config.build_scheme()?;
     let user_bytes = scheme.user_pages() * u64::from(config.device.page_bytes);
-    let placement = Placed::of(config.placement(scheme.as_ref()), u32::from(config.device.members()));
+    let placement = Placed::of(config.placement(scheme.as_ref()), u32::from(config.members()));
     Ok(ConfigDetail { user_bytes, space_bytes: config.space_bytes(scheme.as_ref()), placement, idle, config })
 }
 

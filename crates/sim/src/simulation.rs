@@ -1,5 +1,6 @@
 //! A device that is simulated: the engine with or without contents, and what its result needs to know.
 
+use crate::media::{Array, Media};
 use crate::assemble;
 use crate::config::{Config, ConfigError, Precondition, Survival, Target, share_of};
 use crate::engine::content::{Content, Untracked};
@@ -20,6 +21,19 @@ use flashraid_workload::SplitMix64;
 pub(crate) enum AnyEngine {
     Plain(Box<Engine<Untracked>>),
     Tagged(Box<Engine<Tags>>),
+    PlainArray(Box<Engine<Untracked, Array>>),
+    TaggedArray(Box<Engine<Tags, Array>>),
+}
+
+impl AnyEngine {
+    fn assemble(config: &Config) -> Result<Self, ConfigError> {
+        Ok(match (config.array.is_single(), config.run.verify) {
+            (true, false) => Self::Plain(Box::new(assemble::engine(config, |_, _| Untracked)?)),
+            (true, true) => Self::Tagged(Box::new(assemble::engine(config, Tags::new)?)),
+            (false, false) => Self::PlainArray(Box::new(assemble::engine(config, |_, _| Untracked)?)),
+            (false, true) => Self::TaggedArray(Box::new(assemble::engine(config, Tags::new)?)),
+        })
+    }
 }
 
 /// Runs `$body` with `$engine` bound to the engine of either type.
@@ -28,6 +42,8 @@ macro_rules! with_engine {
         match $any {
             $crate::simulation::AnyEngine::Plain($engine) => $body,
             $crate::simulation::AnyEngine::Tagged($engine) => $body,
+            $crate::simulation::AnyEngine::PlainArray($engine) => $body,
+            $crate::simulation::AnyEngine::TaggedArray($engine) => $body,
         }
     };
 }
@@ -60,12 +76,7 @@ impl Simulation {
 
     /// The same for a trace of so many requests.
     pub(crate) fn for_requests(config: Config, requests: Option<u64>, mut go_on: impl FnMut(u64) -> bool) -> Result<Self, ConfigError> {
-        let mut engine = if config.run.verify {
-            let tags = |space_pages| Tags::new(config.device.ppn_limit(), space_pages);
-            AnyEngine::Tagged(Box::new(assemble::engine(&config, tags)?))
-        } else {
-            AnyEngine::Plain(Box::new(assemble::engine(&config, |_| Untracked)?))
-        };
+        let mut engine = AnyEngine::assemble(&config)?;
         let stopwatch = Stopwatch::start();
         let mut is_prepared = true;
         let mut go_on = |pages| {
@@ -218,8 +229,8 @@ impl Simulation {
 }
 
 /// Fills and preconditions. Returns the pages filled, and what the precondition reached.
-pub(crate) fn prepare<C: Content>(
-    engine: &mut Engine<C>,
+pub(crate) fn prepare<C: Content, M: Media>(
+    engine: &mut Engine<C, M>,
     config: &Config,
     go_on: &mut impl FnMut(u64) -> bool,
 ) -> Result<(u64, Option<Reached>), ConfigError> {

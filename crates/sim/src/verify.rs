@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::engine::content::{Content, Untracked};
 use crate::engine::tags::{Tags, ZERO};
 use crate::engine::translation::stamp;
-use flashraid_flash::{Flash, Placement};
+use crate::media::{Flash, Media};
 use flashraid_redundancy::Protects;
 use flashraid_vocabulary::{Lpn, MemberPage, Ppn, Version};
 use rustc_hash::FxHashSet;
@@ -68,7 +68,7 @@ pub struct Verification {
 
 impl Checks {
     /// Checks everything stored now.
-    pub(crate) fn check(&mut self, engine: &Engine<Tags>) -> Verified {
+    pub(crate) fn check<M: Media>(&mut self, engine: &Engine<Tags, M>) -> Verified {
         let Self { wrong, exposed, exposed_of_map, .. } = self;
         let mut wrong_pages = 0;
         let mut complain = |lpn: Lpn, fault: Finding| match fault {
@@ -126,35 +126,41 @@ impl Verified {
 /// Contents of which it is known, or not, what should be stored.
 pub(crate) trait Checked: Content {
     /// Checks everything stored, if it is known what it should be, and adds what was found to `checks`.
-    fn check_stored(engine: &Engine<Self>, checks: &mut Checks) -> Option<Verified>;
+    fn check_stored<M: Media>(engine: &Engine<Self, M>, checks: &mut Checks) -> Option<Verified>;
 }
 
 impl Checked for Untracked {
-    fn check_stored(_: &Engine<Self>, _: &mut Checks) -> Option<Verified> {
+    fn check_stored<M: Media>(_: &Engine<Self, M>, _: &mut Checks) -> Option<Verified> {
         None
     }
 }
 
 impl Checked for Tags {
-    fn check_stored(engine: &Engine<Self>, checks: &mut Checks) -> Option<Verified> {
+    fn check_stored<M: Media>(engine: &Engine<Self, M>, checks: &mut Checks) -> Option<Verified> {
         Some(checks.check(engine))
     }
 }
 
 /// The number of the chip, channel or member whose failure takes this physical page.
-pub(crate) fn failed_unit(flash: &Flash, protects: Protects, ppn: Ppn) -> Option<u32> {
+pub(crate) fn failed_unit(media: &impl Media, protects: Protects, ppn: Ppn) -> Option<u32> {
+    let (ssd, ppn) = media.locate(ppn);
+    let flash = &media.ssds()[ssd];
     let unit = flash.unit_of(ppn);
+    if media.ssds().len() > 1 && protects != Protects::None {
+        // Whatever a scheme calls it, a member of an array is an SSD, and fails as one.
+        return media.member_in(ssd, 0);
+    }
     match protects {
         Protects::None => None,
         Protects::Chip => Some(flash.channel_of_unit(unit) * flash.settings().chips_per_channel() + flash.chip_of_unit(unit)),
         Protects::Channel => Some(flash.channel_of_unit(unit)),
-        Protects::Member => flash.member_of_unit(unit),
+        Protects::Member => flash.member_of_unit(unit).and_then(|member| media.member_in(ssd, member)),
     }
 }
 
 /// Checks the translation pages on flash, if there are any: both copies hold the newest version, no failure takes both, and nothing is
 /// forgotten of what they do not say yet.
-fn stored_map(engine: &Engine<Tags>, found: &mut Verified, exposed: &mut dyn FnMut(u32)) {
+fn stored_map<M: Media>(engine: &Engine<Tags, M>, found: &mut Verified, exposed: &mut dyn FnMut(u32)) {
     let Some(translation) = engine.translation() else { return };
     let (flash, protects) = (&engine.media, engine.scheme().protects());
     for page in 0..translation.pages() {
@@ -176,7 +182,7 @@ fn stored_map(engine: &Engine<Tags>, found: &mut Verified, exposed: &mut dyn FnM
     }
     found.mismatches += translation.forgotten(flash, |page| engine.writes_translation_page(page));
     // What GC does to the map is taken notice of in the same instant.
-    found.mismatches += u64::from(flash.has_map_events());
+    found.mismatches += u64::from(flash.ssds().iter().any(Flash::has_map_events));
     // What GC moved is written once its victim is erased, and no GC goes on for ever.
     if engine.next_event_ns().is_none() {
         found.mismatches += translation.unwritten_moves();
@@ -215,7 +221,7 @@ impl LostOn {
 pub(crate) const VERSIONS: [Version; 3] = [Version::Current, Version::Base, Version::Copy];
 
 /// Appends all pages of the stripe of the host pages `first..end`: these and what is kept for their sake.
-pub(crate) fn pages_of_stripe(engine: &Engine<Tags>, first: u64, end: u64, pages: &mut Vec<MemberPage>) {
+pub(crate) fn pages_of_stripe<M: Media>(engine: &Engine<Tags, M>, first: u64, end: u64, pages: &mut Vec<MemberPage>) {
     for lpn in (first..end).map(Lpn) {
         pages.push(engine.scheme().locate(lpn));
         engine.scheme().redundancy_of(lpn, pages);
@@ -225,27 +231,27 @@ pub(crate) fn pages_of_stripe(engine: &Engine<Tags>, first: u64, end: u64, pages
 }
 
 /// The end of the run of host pages from `first` on that share a stripe.
-pub(crate) fn end_of_stripe(engine: &Engine<Tags>, first: u64) -> u64 {
+pub(crate) fn end_of_stripe<M: Media>(engine: &Engine<Tags, M>, first: u64) -> u64 {
     let stripe = engine.scheme().stripe_of(Lpn(first));
     (first + 1..engine.space_pages()).find(|lpn| engine.scheme().stripe_of(Lpn(*lpn)) != stripe).unwrap_or(engine.space_pages())
 }
 
 /// Compares every host page, and recomputes it without the unit (as the scheme declares it) on which it lies, from what the other
 /// units really hold. Valid between any two events: it looks at durable state only.
-pub fn stored(engine: &Engine<Tags>) -> Verified {
+pub fn stored<M: Media>(engine: &Engine<Tags, M>) -> Verified {
     examine(engine, true, &mut |_, _| {})
 }
 
 /// The same; `complain` is told of each page with which something is wrong. With failures, a page that cannot be read now is recomputed of what
 /// survives, and a further failure is tried only where it leaves no more of the stripe lost than one unit. `controller_lives`: what is
 /// acknowledged may be held by the controller or its DRAM alone, which survive all failures of flash; what NVRAM holds counts anyway.
-pub fn examine(engine: &Engine<Tags>, controller_lives: bool, complain: &mut dyn FnMut(Lpn, Finding)) -> Verified {
+pub fn examine<M: Media>(engine: &Engine<Tags, M>, controller_lives: bool, complain: &mut dyn FnMut(Lpn, Finding)) -> Verified {
     examine_with_map(engine, controller_lives, complain, &mut |_| {})
 }
 
 /// The same; `exposed` is told of each translation page that one failure would take.
-fn examine_with_map(
-    engine: &Engine<Tags>,
+fn examine_with_map<M: Media>(
+    engine: &Engine<Tags, M>,
     controller_lives: bool,
     complain: &mut dyn FnMut(Lpn, Finding),
     exposed: &mut dyn FnMut(u32),
@@ -277,18 +283,18 @@ fn examine_with_map(
 }
 
 /// The unit on which a version of a page lies, or lay when it was lost; none if that is not known, as of a page that could not be allocated.
-pub(crate) fn unit_of_version(flash: &Flash, protects: Protects, page: MemberPage, version: Version) -> Option<u32> {
-    let ppn = flash.lookup(page, version)?;
-    let is_bound = !matches!(flash.settings().placement, Placement::Groups(_));
+pub(crate) fn unit_of_version(media: &impl Media, protects: Protects, page: MemberPage, version: Version) -> Option<u32> {
+    let ppn = media.lookup(page, version)?;
+    let is_bound = media.shape().binds_members;
     match protects {
         Protects::Member if is_bound => Some(page.member.0.into()),
-        _ if flash.is_unplaced_page(ppn) => None,
-        _ => failed_unit(flash, protects, ppn),
+        _ if media.is_unplaced_page(ppn) => None,
+        _ => failed_unit(media, protects, ppn),
     }
 }
 
 /// A page that flash has lost, and of which the data buffer has all that the host has written since.
-fn examine_renewed(engine: &Engine<Tags>, lpn: Lpn, controller_lives: bool, found: &mut Verified, complain: &mut dyn FnMut(Lpn, Finding)) {
+fn examine_renewed<M: Media>(engine: &Engine<Tags, M>, lpn: Lpn, controller_lives: bool, found: &mut Verified, complain: &mut dyn FnMut(Lpn, Finding)) {
     // What flash had, all of which the buffer lies over.
     let read = engine.read_now(lpn, engine.content.durable(lpn), |tags, stored, shares| tags.with_buffer(lpn, stored, shares));
     if !engine.content.explains(lpn, read) || !(controller_lives || engine.holds_safely(lpn)) {
@@ -297,8 +303,8 @@ fn examine_renewed(engine: &Engine<Tags>, lpn: Lpn, controller_lives: bool, foun
     }
 }
 
-fn examine_page(
-    engine: &Engine<Tags>,
+fn examine_page<M: Media>(
+    engine: &Engine<Tags, M>,
     lpn: Lpn,
     controller_lives: bool,
     lost_on: LostOn,

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-/// A part of the device, by the numbers of its levels.
+/// A part of an SSD, by the numbers of its levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // each level is numbered within the one above
 pub enum Part {
+    /// All of it.
+    Device,
     /// A member, whatever the device configures as member.
     Member(u32),
     Channel(u32),
@@ -56,10 +58,44 @@ pub enum Fault {
     ParityCache,
 }
 
+/// A fault, and of which SSD of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Failure {
+    /// Number of the SSD; none if there is only one, or if the fault concerns no SSD.
+    pub device: Option<u32>,
+    /// What goes wrong in it.
+    pub fault: Fault,
+}
+
+impl From<Fault> for Failure {
+    /// Of the only SSD, or of none.
+    fn from(fault: Fault) -> Self {
+        Self { device: None, fault }
+    }
+}
+
+impl fmt::Display for Failure {
+    /// As `Fault`, and in an array with the SSD before the part: `device:3`, `device:3/chip:0.1`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(device) = self.device else { return self.fault.fmt(formatter) };
+        let (what, part) = match self.fault {
+            Fault::Loss(part) => ("", part),
+            Fault::Program(part) => ("program in ", part),
+            Fault::Erase(part) => ("erase in ", part),
+            Fault::ParityCache => return self.fault.fmt(formatter),
+        };
+        match part {
+            Part::Device => write!(formatter, "{what}device:{device}"),
+            _ => write!(formatter, "{what}device:{device}/{part}"),
+        }
+    }
+}
+
 impl fmt::Display for Part {
     /// As in the configuration: `chip:0.1`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
+            Self::Device => formatter.write_str("device"),
             Self::Member(member) => write!(formatter, "member:{member}"),
             Self::Channel(channel) => write!(formatter, "channel:{channel}"),
             Self::Chip { channel, chip } => write!(formatter, "chip:{channel}.{chip}"),

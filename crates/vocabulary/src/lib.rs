@@ -15,7 +15,7 @@ mod talk;
 pub mod wall;
 mod words;
 
-pub use faults::{Fault, Part};
+pub use faults::{Failure, Fault, Part};
 pub use geometry::Geometry;
 pub use host::{HostOp, HostRequest};
 pub use ids::{LocalPage, Lpn, MemberId, MemberPage, Ppn, StripeId};

@@ -53,6 +53,8 @@ word! {
         Channel = "channel",
         /// A chip.
         Chip = "chip",
+        /// A whole SSD.
+        Device = "device",
     }
 }
 

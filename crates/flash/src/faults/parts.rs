@@ -42,6 +42,8 @@ impl Flash {
     /// Whether the place is in the plane, or larger part, that the part is or lies in.
     pub(super) fn is_in_plane_of(&self, part: &Part, place: &PageLocation) -> bool {
         match *part {
+            Part::Device => true,
+            Part::Member(_) if self.settings.member_is_device() => true,
             Part::Member(member) if self.settings.member_is_chip() => self.units[place.unit as usize].member == Some(member),
             Part::Member(channel) | Part::Channel(channel) => place.channel == channel,
             Part::Chip { channel, chip } => (place.channel, place.chip) == (channel, chip),

@@ -4,7 +4,7 @@ use crate::mapping::space::NIL;
 use crate::nand::events::NEVER;
 use crate::nand::records::Record;
 use crate::{Completion, Flash, Progress};
-use flashraid_vocabulary::{Cause, MemberPage, PageOperation, Ppn, Version};
+use flashraid_vocabulary::{Action, Cause, MemberPage, PageOperation, Ppn, Sources, Version};
 
 impl Flash {
     /// More pages of a domain may be reserved than there are: what waits at its unit waits in the domain instead, so that nothing behind it
@@ -79,6 +79,13 @@ impl Flash {
     pub fn abort(&mut self, record: u32) {
         self.forget_page(record);
         self.free_record(record);
+    }
+
+    /// The program of a record, as far as is kept of it.
+    pub fn program_of(&self, record: u32) -> PageOperation {
+        let Record { slot, version, cause, priority, host_waits, keep_base, bytes, .. } = self.records[record as usize];
+        let (address, sources, strip) = (self.address(slot), Sources::default(), PageOperation::NO_STRIP);
+        PageOperation { action: Action::Program, version, cause, priority, host_waits, keep_base, address, bytes, sources, strip }
     }
 
     /// A program that gets no page, and was not submitted: its record, as if it had failed.

@@ -2,7 +2,7 @@
 
 use crate::Flash;
 use crate::mapping::space::{DATA, NIL};
-use flashraid_vocabulary::{MemberId, Part};
+use flashraid_vocabulary::{MemberId, Part, Version};
 
 impl Flash {
     /// Chips of which nothing lives and that no spare chip replaces, as (channel, chip): those that `replace` takes.
@@ -82,6 +82,23 @@ impl Flash {
         self.blocks.planes[old as usize].in_use = false;
         self.join_domain(new);
         self.freed.push(domain_id);
+    }
+
+    /// An erased SSD takes the place of one that is dead: of every version that the dead one held, nothing is left, and pages reserved there are
+    /// reserved here. Looks at all pages.
+    pub fn take_over(&mut self, dead: &mut Flash) {
+        debug_assert!(self.domains.len() == dead.domains.len() && self.hybrid.is_none());
+        self.faults.any = true;
+        let pages = self.settings.pages_per_member.min(dead.settings.pages_per_member);
+        for slot in 0..pages * self.members {
+            for version in [Version::Current, Version::Base].into_iter().filter(|version| dead.maps.get(*version, slot).is_some()) {
+                self.maps.set(version, slot, self.faults.lost);
+                self.held[(slot % self.members) as usize].bases += u32::from(version == Version::Base);
+            }
+        }
+        for (new, old) in self.domains.iter_mut().zip(&mut dead.domains) {
+            new.reserved += std::mem::take(&mut old.reserved);
+        }
     }
 
     /// The member's mirror chips are rebuilt: they take copies again.

@@ -63,6 +63,11 @@ impl Flash {
 
     // ---- questions and answers ----
 
+    /// Questions of GC that are not taken.
+    pub fn gc_queries_waiting(&self) -> usize {
+        self.gc_queries.len()
+    }
+
     /// Takes the next question of GC. Questions about a page that was released before they were taken are not asked.
     pub fn take_gc_query(&mut self) -> Option<GcQuery> {
         while let Some(query) = self.gc_queries.pop() {

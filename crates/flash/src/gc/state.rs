@@ -72,6 +72,19 @@ pub struct GcUnderWay {
     pub for_wear: bool,
 }
 
+impl std::ops::BitOr for GcUnderWay {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self {
+            of_data: self.of_data | other.of_data,
+            merges: self.merges | other.merges,
+            of_map: self.of_map | other.of_map,
+            for_wear: self.for_wear | other.for_wear,
+        }
+    }
+}
+
 /// What GC runs have done beside their page operations (`Flash::counts`, causes `Gc` and `Wear`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcCounts {
@@ -81,6 +94,18 @@ pub struct GcCounts {
     pub merges: [u64; 3],
     /// Time from the choice of a victim to its erasure, of all of them together: they may overlap.
     pub time_ns: u64,
+}
+
+impl std::ops::Add for GcCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            gc_runs: self.gc_runs + other.gc_runs,
+            merges: std::array::from_fn(|kind| self.merges[kind] + other.merges[kind]),
+            time_ns: self.time_ns + other.time_ns,
+        }
+    }
 }
 
 /// How a logical block is merged.

@@ -28,6 +28,12 @@ impl Flash {
         self.freed.push(domain);
     }
 
+    /// Domains that gained space, in order. Who takes them empties the list.
+    #[inline]
+    pub fn freed(&mut self) -> &mut Vec<u32> {
+        &mut self.freed
+    }
+
     /// Takes a domain that gained space since the last call; operations may wait for it.
     #[inline]
     pub fn take_freed(&mut self) -> Option<u32> {

@@ -80,6 +80,14 @@ pub struct Space {
     pub live_pages: u64,
 }
 
+impl std::ops::Add for Space {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { pages: self.pages + other.pages, live_pages: self.live_pages + other.live_pages }
+    }
+}
+
 /// The two write streams of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

@@ -57,12 +57,13 @@ impl Flash {
     }
 
     /// Serves the channel if its bus is free, else makes sure that the end of its transfer is noticed. While other units have
-    /// events at this very time the bus waits for them, so that it chooses among all that are ready now.
+    /// events at this very time the bus waits for them, so that it chooses among all that are ready now; also for those of other SSDs, after which
+    /// there may be more to do here.
     #[inline]
     pub(crate) fn kick(&mut self, channel_id: u32) {
         let channel = &self.channels[channel_id as usize];
         let is_free = channel.free_ns <= self.now_ns;
-        if is_free && self.events.first_ns() != self.now_ns {
+        if is_free && self.events.first_ns() != self.now_ns && !self.others_have_events {
             self.serve(channel_id);
         } else if !channel.has_event {
             self.wait_for_bus(channel_id);

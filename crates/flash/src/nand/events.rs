@@ -8,7 +8,7 @@ pub(crate) const NEVER: u64 = u64::MAX;
 
 /// Next event of each resource, and the earliest of all.
 #[derive(Clone, Debug)]
-pub(crate) struct EventQueue {
+pub struct EventQueue {
     /// Heap-ordered binary tree of times: node i has children 2i and 2i+1, and the earlier of theirs; leaves start at `leaves`. Which
     /// resource a time belongs to follows from where it lies, so that no time is too late for a node.
     nodes: Vec<u64>,
@@ -17,7 +17,7 @@ pub(crate) struct EventQueue {
 
 impl EventQueue {
     /// A queue for `resources` resources, none of which has an event.
-    pub(crate) fn new(resources: usize) -> Self {
+    pub fn new(resources: usize) -> Self {
         let leaves = resources.next_power_of_two().max(2);
         Self { nodes: vec![NEVER; 2 * leaves], leaves }
     }
@@ -25,7 +25,7 @@ impl EventQueue {
     /// Sets the resource's event (or `NEVER`). Always walks to the root: the height is small, and a loop of fixed length is
     /// predicted better than one that stops where nothing changes.
     #[inline]
-    pub(super) fn set(&mut self, resource: usize, time_ns: u64) {
+    pub fn set(&mut self, resource: usize, time_ns: u64) {
         let mut node = self.leaves + resource;
         let mut earliest = time_ns;
         self.nodes[node] = earliest;
@@ -44,13 +44,13 @@ impl EventQueue {
 
     /// The earliest event's time, `NEVER` if there is none.
     #[inline]
-    pub(crate) fn first_ns(&self) -> u64 {
+    pub fn first_ns(&self) -> u64 {
         self.nodes[1]
     }
 
     /// The earliest event: (time, resource). There must be one.
     #[inline]
-    pub(crate) fn first(&self) -> (u64, u32) {
+    pub fn first(&self) -> (u64, u32) {
         let earliest = self.nodes[1];
         let mut node = 1;
         while node < self.leaves {

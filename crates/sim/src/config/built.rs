@@ -1,7 +1,7 @@
 //! What a configuration comes to: the scheme, built for the device, the order of rebuild, the logical space, and where programs find their planes.
 
 use super::error::refuse;
-use super::{Allocation, Config, ConfigError, Ftl, find_scheme, nearest};
+use super::{Allocation, Config, ConfigError, Ftl, Member, find_scheme, nearest};
 use flashraid_flash::Placement;
 use flashraid_redundancy::rebuild::{ORDERS, Order, default_order, find_order};
 use flashraid_redundancy::{Build, Protects, Scheme};
@@ -9,10 +9,15 @@ use flashraid_vocabulary::{MemberPage, Version};
 use serde_json::Value;
 
 impl Config {
+    /// Number of members: of the SSD, or the SSDs of an array.
+    pub fn members(&self) -> u16 {
+        self.device.members() * self.array.devices as u16 // at most 64, as an SSD of an array has one
+    }
+
     /// What the scheme is built on.
     pub fn build(&self) -> Build {
         Build {
-            members: self.device.members(),
+            members: self.members(),
             pages_per_member: self.device.pages_per_member(),
             data_chips: self.device.data_chips_per_member(),
             mirror_chips: self.device.mirror_chips,
@@ -70,6 +75,7 @@ impl Config {
         match (device.allocation, device.ftl) {
             _ if device.mapping.is_hybrid() => Placement::Blocks,
             (Allocation::Static, _) => Placement::Static,
+            _ if device.member == Member::Device => Placement::Member,
             (Allocation::DynamicMember, _) if self.mirror_groups().is_none() => Placement::Member,
             (_, Ftl::Auto) => {
                 let widest = [Ftl::Device, Ftl::Group].into_iter().find(|ftl| self.may_spread(*ftl, scheme));
@@ -92,7 +98,7 @@ impl Config {
     /// Whether FTL instances of this kind keep the scheme's guarantee. Instance i owns the i-th of equally many members in a row.
     pub(super) fn may_spread(&self, ftl: Ftl, scheme: &dyn Scheme) -> bool {
         let Placement::Groups(groups) = self.owned_planes(ftl) else { return true };
-        let (members, size) = (u32::from(self.device.members()), u32::from(self.device.members()) / groups);
+        let (members, size) = (u32::from(self.members()), u32::from(self.members()) / groups);
         let mut instances = (0..groups).map(|group| u64::MAX >> (64 - size) << (group * size));
         let is_even = self.device.channels.is_multiple_of(groups);
         is_even && (scheme.protects() == Protects::None || instances.all(|lost| survives(scheme, lost, members)))

@@ -1,6 +1,6 @@
 //! What follows from a device's numbers: geometry, members, logical pages, and how many of them its FTL can hold.
 
-use super::{Allocation, Device, Lun, Mapping, Member, NvramVictim};
+use super::{Allocation, Config, Device, Lun, Mapping, Member, NvramVictim};
 use crate::buffer::{BufferKind, BufferOptions, VictimRule};
 use flashraid_flash::Placement;
 use flashraid_redundancy::Scheme;
@@ -109,14 +109,14 @@ pub struct Overhead {
 }
 
 impl Overhead {
-    /// What `scheme` costs on `device`. Spare chips, idle until a failure, are in no number of it.
-    pub fn of(device: &Device, scheme: &dyn Scheme) -> Self {
-        let (derived, page_bytes) = (device.derived(), u64::from(device.page_bytes));
+    /// What `scheme` costs on the device or array. Spares, idle until a failure, are in no number of it.
+    pub fn of(config: &Config, scheme: &dyn Scheme) -> Self {
+        let (device, derived, page_bytes) = (&config.device, config.derived(), u64::from(config.device.page_bytes));
         let data_pages = u64::from(derived.members) * u64::from(derived.planes_per_member) * device.geometry().pages_per_plane();
         let over_provisioned = data_pages - derived.logical_pages;
         let redundancy_pages = derived.physical_pages - over_provisioned - scheme.user_pages();
         let tables = match derived.translation {
-            None => scheme.tables(derived.logical_pages).into_iter().flat_map(|table| device.tables_of(table)).collect(),
+            None => scheme.tables(derived.logical_pages).into_iter().flat_map(|table| config.tables_of(table)).collect(),
             Some(TranslationTables { gtd_bytes, cmt_bytes, .. }) => BTreeMap::from([("gtd", gtd_bytes), ("cmt", cmt_bytes)]),
         };
         let write_buffer = (derived.nvram_buffer_bytes > 0).then_some(("write_buffer", derived.nvram_buffer_bytes));
@@ -148,6 +148,29 @@ fn first_ppm(is_so: impl Fn(u64) -> bool) -> u64 {
     low
 }
 
+impl Config {
+    /// What follows from the numbers of the device, of all SSDs of an array together but for what is said of each member or channel.
+    pub fn derived(&self) -> Derived {
+        let (derived, devices) = (self.device.derived(), u64::from(self.array.devices));
+        Derived {
+            physical_pages: derived.physical_pages * devices,
+            raw_bytes: derived.raw_bytes * devices,
+            spare_bytes: derived.spare_bytes * devices + derived.raw_bytes * u64::from(self.array.spare_devices),
+            members: self.members(),
+            logical_pages: derived.logical_pages * devices,
+            table_bytes: derived.table_bytes * devices,
+            ..derived
+        }
+    }
+
+    /// Tables of the controllers with their bytes: those of an FTL are in each SSD, and those of a scheme in the controller of the array.
+    fn tables_of(&self, table: (&'static str, u64)) -> Vec<(&'static str, u64)> {
+        let devices = u64::from(self.array.devices);
+        let tables = self.device.tables_of(table).into_iter();
+        tables.map(|of| if of.0 == table.0 { of } else { (of.0, of.1 * devices) }).collect()
+    }
+}
+
 impl Device {
     /// The counts of each level.
     pub fn geometry(&self) -> Geometry {
@@ -167,6 +190,7 @@ impl Device {
         let members = match self.member {
             Member::Channel => self.channels,
             Member::Chip => self.channels * self.chips_per_channel,
+            Member::Device => 1,
         };
         members as u16 // at most 64 x 64
     }
@@ -176,6 +200,7 @@ impl Device {
         match self.member {
             Member::Channel => self.chips_per_channel - self.mirror_chips,
             Member::Chip => 1,
+            Member::Device => self.channels * self.chips_per_channel,
         }
     }
 

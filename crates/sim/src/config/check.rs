@@ -1,7 +1,7 @@
 //! Checks that involve several settings, and warnings about legal settings with surprising effects.
 
 use super::error::refuse;
-use super::{Config, ConfigError, Ftl, find_scheme};
+use super::{Array, Config, ConfigError, Ftl, Mapping, find_scheme};
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Bases, Choice, Scheme, WriteBuffer};
 use flashraid_vocabulary::SemivalidAction;
@@ -10,9 +10,13 @@ use flashraid_vocabulary::SemivalidAction;
 /// updates find their stripe's parity among 2 to 4 entries, 2 to 8 % among 8, and 18 to 27 % among 16.
 const FEWEST_PARITIES: u64 = 8;
 
+/// SSDs are kept as bits of a word.
+const MOST_DEVICES: u32 = 64;
+
 impl Config {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.device.check_counts()?;
+        self.check_array()?;
         let (name, device) = (&self.scheme.name, &self.device.name);
         self.device.check_mirror_chips().map_err(|ConfigError(text)| ConfigError(format!("{name} on {device}: {text}")))?;
         self.device.check_mapping()?;
@@ -31,6 +35,44 @@ impl Config {
         self.check_space(scheme.as_ref())?;
         self.rebuild_order()?;
         self.check_faults(self.space_bytes(scheme.as_ref()) / u64::from(self.device.page_bytes))
+    }
+
+    /// What an array of these SSDs, and the scheme over it, may not ask for.
+    fn check_array(&self) -> Result<(), ConfigError> {
+        let (Array { devices, spare_devices }, device, entry) = (&self.array, &self.device, find_scheme(&self.scheme.name)?);
+        if self.array.is_single() {
+            return match spare_devices {
+                0 => Ok(()),
+                spares => refuse(format!("spare_devices = {spares}: allowed with devices above 1 only")),
+            };
+        }
+        if device.buffer_bytes_per_gib > 0 {
+            let per_gib = device.buffer_bytes_per_gib;
+            return refuse(format!("buffer_bytes_per_gib = {per_gib}: the buffer is in the controller of the array: allowed is buffer_bytes"));
+        }
+        let count = devices + spare_devices;
+        if count > MOST_DEVICES {
+            return refuse(format!(
+                "devices = {devices} and spare_devices = {spare_devices}: gives {count} SSDs, allowed are at most {MOST_DEVICES}"
+            ));
+        }
+        let pages = device.ppn_limit() * u64::from(count);
+        if pages >= u64::from(u32::MAX) {
+            return refuse(format!("devices = {devices}: {count} SSDs of {} have {pages} physical pages, allowed are fewer than {}", device.name, u32::MAX));
+        }
+        let (scheme, why) = (entry.name, match (device.mapping, entry.mirror_groups) {
+            (_, Some(_)) => "lets the FTL choose the member of a page, and each SSD of an array has an FTL of its own",
+            _ if device.mirror_chips > 0 => "keeps copies on mirror chips of the channel of the page, which are parts of one SSD",
+            (Mapping::Dftl, _) => {
+                return refuse("mapping = dftl: the SSDs of an array hold their maps in RAM: allowed is page, bast, fast".into());
+            }
+            (Mapping::Bast | Mapping::Fast, _) if *spare_devices > 0 => {
+                let mapping = device.mapping.name();
+                return refuse(format!("mapping = {mapping}: a spare SSD cannot take over what its blocks are reserved for: allowed is page"));
+            }
+            _ => return Ok(()),
+        });
+        refuse(format!("devices = {devices}: {scheme} {why}: allowed is devices = 1"))
     }
 
     /// With hybrid mapping, pages have fixed offsets (SPEC 7.3): they cannot move between the members of a mirror group, nor when they are semivalid.
@@ -108,7 +150,7 @@ impl Config {
     /// Warnings about settings that are legal but likely to mislead; one line each.
     pub fn warnings(&self) -> Result<Vec<String>, ConfigError> {
         let scheme = self.build_scheme()?;
-        let (run, device, derived) = (&self.run, &self.device, self.device.derived());
+        let (run, device, derived) = (&self.run, &self.device, self.derived());
         let space = self.space_bytes(scheme.as_ref());
         let filled = if run.fill_bytes > 0 { run.fill_bytes as f64 } else { run.fill * space as f64 };
         let (written, logical) = (filled / self.user_bytes(scheme.as_ref()) as f64, derived.logical_pages as f64);

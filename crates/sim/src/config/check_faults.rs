@@ -3,7 +3,7 @@
 use super::{Config, ConfigError, Injection, Target, Trigger, find_scheme};
 use crate::assemble::settings;
 use flashraid_flash::Placement;
-use flashraid_vocabulary::{Fault, Part};
+use flashraid_vocabulary::{Failure, Fault, Part};
 
 impl Config {
     /// The faults to inject, in the order in which they were given.
@@ -13,20 +13,41 @@ impl Config {
 
     /// Whether the device has what is to fail; `space_pages` is its logical space.
     pub(crate) fn check_target(&self, target: Target, space_pages: u64) -> Result<(), String> {
-        match target {
-            Target::Fault(Fault::Loss(Part::Block { .. }) | Fault::Program(_) | Fault::Erase(_)) if self.device.mapping.is_hybrid() => {
+        let Failure { device, fault } = match target {
+            Target::Fault(failure) => failure,
+            Target::PageOf(lpn) if lpn.0 < space_pages => return Ok(()),
+            Target::PageOf(lpn) => return Err(format!("page {}: the logical space has pages 0 to {}", lpn.0, space_pages - 1)),
+        };
+        self.check_device(device, fault)?;
+        match fault {
+            Fault::Loss(Part::Block { .. }) | Fault::Program(_) | Fault::Erase(_) if self.device.mapping.is_hybrid() => {
                 let mapping = self.device.mapping.name();
                 Err(format!(
                     "blocks are not retired with mapping = {mapping}: allowed are larger parts and single pages, or mapping = page, dftl"
                 ))
             }
-            Target::Fault(Fault::Loss(part) | Fault::Program(part) | Fault::Erase(part)) => {
+            Fault::Loss(Part::Member(member)) if !self.array.is_single() => match self.array.devices {
+                devices if member < devices => Ok(()),
+                devices => Err(format!("member {member}: the array has members 0 to {}", devices - 1)),
+            },
+            Fault::Loss(part) | Fault::Program(part) | Fault::Erase(part) => {
                 settings(&self.device, Placement::Member, true).part_exists(&part)
             }
-            Target::Fault(Fault::ParityCache) if self.has_parity_cache() => Ok(()),
-            Target::Fault(Fault::ParityCache) => Err(format!("{} keeps no parity in NVRAM", self.scheme.name)),
-            Target::PageOf(lpn) if lpn.0 < space_pages => Ok(()),
-            Target::PageOf(lpn) => Err(format!("page {}: the logical space has pages 0 to {}", lpn.0, space_pages - 1)),
+            Fault::ParityCache if self.has_parity_cache() => Ok(()),
+            Fault::ParityCache => Err(format!("{} keeps no parity in NVRAM", self.scheme.name)),
+        }
+    }
+
+    /// Whether the fault names an SSD exactly if there are several, and one that there is.
+    fn check_device(&self, device: Option<u32>, fault: Fault) -> Result<(), String> {
+        let devices = self.array.devices + self.array.spare_devices;
+        match (device, fault) {
+            (Some(device), _) if self.array.is_single() => Err(format!("device {device}: there is one SSD: allowed with devices above 1")),
+            (Some(device), _) if device >= devices => Err(format!("device {device}: the array has devices 0 to {}", devices - 1)),
+            (Some(_), Fault::Loss(Part::Member(_))) => Err("a member is a whole SSD: allowed is device:N".into()),
+            (Some(_), _) | (None, Fault::ParityCache | Fault::Loss(Part::Member(_))) => Ok(()),
+            (None, _) if self.array.is_single() => Ok(()),
+            (None, _) => Err(format!("in which SSD? allowed is device:N/ before it, with N from 0 to {}", devices - 1)),
         }
     }
 

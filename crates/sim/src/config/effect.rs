@@ -3,7 +3,7 @@
 //! Each key of the schema and each parameter of a scheme (`flashraid_redundancy::Parameter`) declares its condition. A setting that the user asked
 //! for but that cannot change any run of its configuration is refused; one that changed nothing in one run is reported with its result (`Asked`).
 
-use super::{Allocation, Config, Fit, Ftl, Mapping, Precondition, WearLeveling, find_scheme};
+use super::{Allocation, Config, Fit, Ftl, Mapping, Member, Precondition, WearLeveling, find_scheme};
 use flashraid_redundancy::Redundancy;
 use flashraid_workload::format_heeds;
 
@@ -102,14 +102,16 @@ pub(super) const IN_STATIC_ORDER: Effect = EVER.needs(
 pub(super) const WITH_CHOICE_OF_MEMBER: Effect =
     EVER.needs("allocation = dynamic, or a scheme that places pages in mirror groups and allocation other than static", |config| {
         matches!(config.device.ftl, Ftl::Auto | Ftl::Member)
-            || match config.device.allocation {
+            || config.device.member != Member::Device
+                && match config.device.allocation {
                 Allocation::Static => false,
                 Allocation::DynamicMember => find_scheme(&config.scheme.name).is_ok_and(|entry| entry.mirror_groups.is_some()),
                 Allocation::Dynamic => true,
             }
     });
 pub(super) const WITH_PLANES: Effect = EVER.needs("several planes in each LUN", |config| config.device.planes_per_unit() > 1);
-pub(super) const WITH_CHIPS: Effect = EVER.needs("several chips on each channel", |config| config.device.chips_per_channel > 1);
+pub(super) const WITH_CHOICE_OF_UNIT: Effect = EVER.needs("devices = 1: in an array each SSD is a member", |config| config.array.is_single());
+pub(super) const OF_ARRAYS: Effect = EVER.needs("devices above 1", |config| !config.array.is_single());
 pub(super) const WITH_DIES: Effect = EVER.needs("several dies in each chip", |config| config.device.dies_per_chip > 1);
 pub(super) const PARTS_TOUCHED: Effect = EVER.meets("every request covered whole pages", |run| run.cut_pages);
 pub(super) const FILLED: Effect =

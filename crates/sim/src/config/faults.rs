@@ -3,7 +3,7 @@
 use super::units::decimal;
 use super::{ConfigError, nearest};
 use crate::time;
-use flashraid_vocabulary::{Fault, Lpn, Part};
+use flashraid_vocabulary::{Failure, Fault, Lpn, Part};
 use std::str::FromStr;
 
 /// What is allowed, as help and messages say it.
@@ -12,17 +12,19 @@ pub(super) const ALLOWED: &str = "a comma-separated list of WHAT@WHEN, as in chi
 const PARTS: [(&str, usize); 7] = [("member", 1), ("channel", 1), ("chip", 2), ("die", 3), ("plane", 4), ("block", 5), ("page", 6)];
 /// What fails once, in a part that its numbers name.
 const ONCE: [&str; 2] = ["program", "erase"];
+/// An SSD of an array, alone or before what goes wrong in it.
+const DEVICE: &str = "device";
 /// The NVRAM that holds deferred parities.
 const PARITY_CACHE: &str = "parity-cache";
 const WHAT: &str = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or \
-                    erase: followed by the numbers of a part";
+                    erase: followed by the numbers of a part; in an array device:N, and device:N/ followed by any of them";
 const WHEN: &str = "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%";
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// This fault.
-    Fault(Fault),
+    /// This fault, in this SSD of an array.
+    Fault(Failure),
     /// The page that holds the current version of a host page when it comes to that can be read no more.
     PageOf(Lpn),
 }
@@ -77,9 +79,19 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Self, ConfigError> {
         let (word, rest) = text.split_once(':').unwrap_or((text, ""));
         if text == PARITY_CACHE {
-            return Ok(Self::Fault(Fault::ParityCache));
+            return Ok(Self::Fault(Fault::ParityCache.into()));
         }
-        let words = || PARTS.iter().map(|(name, _)| *name).chain(ONCE).chain([PARITY_CACHE]);
+        if word == DEVICE {
+            let (number, inside) = rest.split_once('/').map_or((rest, None), |(number, inside)| (number, Some(inside)));
+            let device = number.parse().map_err(|_| ConfigError(format!("{text}: allowed is device:N, with a whole number")))?;
+            return match inside.map_or(Ok(Self::Fault(Fault::Loss(Part::Device).into())), str::parse)? {
+                Self::Fault(Failure { device: None, fault: fault @ (Fault::Loss(_) | Fault::Program(_) | Fault::Erase(_)) }) => {
+                    Ok(Self::Fault(Failure { device: Some(device), fault }))
+                }
+                _ => Err(ConfigError(format!("{text}: allowed after device:{device}/ is a part of the SSD, as in device:{device}/chip:0.1"))),
+            };
+        }
+        let words = || PARTS.iter().map(|(name, _)| *name).chain(ONCE).chain([PARITY_CACHE, DEVICE]);
         if !words().any(|known| known == word) {
             return Err(ConfigError(format!("unknown {word}{}; there are {WHAT}", nearest(word, words()))));
         }
@@ -93,13 +105,14 @@ impl FromStr for Target {
             // A page is programmed once, and erased with its block.
             let part = PARTS[1..6].iter().find(|(_, count)| *count == numbers.len()).and_then(|(name, _)| part(name, &numbers));
             let part = part.ok_or_else(|| ConfigError(format!("{text}: allowed is {word}: and 1 to 5 of the numbers C.W.D.P.B")))?;
-            return Ok(Self::Fault(if word == "program" { Fault::Program(part) } else { Fault::Erase(part) }));
+            let fault = if word == "program" { Fault::Program(part) } else { Fault::Erase(part) };
+            return Ok(Self::Fault(fault.into()));
         }
         let part = part(word, &numbers).ok_or_else(|| {
             let form = WHAT.split(", ").find(|form| form.starts_with(word)).unwrap_or_default();
             ConfigError(format!("{text}: allowed is {form}, with whole numbers"))
         })?;
-        Ok(Self::Fault(Fault::Loss(part)))
+        Ok(Self::Fault(Fault::Loss(part).into()))
     }
 }
 

@@ -22,8 +22,8 @@ pub(super) fn device_settings(device: &str) -> Result<Vec<Setting>, ConfigError>
         read_toml(&format!("devices/{}.toml", preset.name), preset.text)?
     };
     settings.iter_mut().for_each(|setting| setting.source = SettingSource::Background);
-    match settings.iter().find(|setting| setting.table != "device") {
-        Some(other) => Err(ConfigError(format!("{}a device file contains only the table device, not {}", other.place, other.table))),
+    match settings.iter().find(|setting| !["device", "array"].contains(&setting.table.as_str())) {
+        Some(other) => Err(ConfigError(format!("{}a device file contains only the tables device and array, not {}", other.place, other.table))),
         None => Ok(settings),
     }
 }

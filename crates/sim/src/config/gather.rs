@@ -5,7 +5,7 @@ use super::lookup::{check_key, resolve_override};
 use super::schemes::scheme_names;
 use super::setting::{Setting, last};
 use super::values::{deserialize, read_parameter, read_table};
-use super::{Config, ConfigError, Device, Host, Key, Run, SchemeChoice, find_scheme};
+use super::{Array, Config, ConfigError, Device, Host, Key, Member, Run, SchemeChoice, find_scheme};
 use crate::presets;
 use flashraid_redundancy::Entry;
 use std::path::Path;
@@ -111,8 +111,12 @@ fn build(described: &str, settings: &[Setting], entry: &Entry) -> Result<Config,
         check_key(setting, Some(entry))?;
     }
     refuse_missing(described, settings)?;
+    let array: Array = deserialize(read_table(settings, &Array::TABLE)?)?;
+    let device: Device = deserialize(read_table(settings, &Device::TABLE)?)?;
+    let member = if array.is_single() { device.member } else { Member::Device };
     Ok(Config {
-        device: deserialize(read_table(settings, &Device::TABLE)?)?,
+        device: Device { member, ..device },
+        array,
         scheme: SchemeChoice {
             name: entry.name.into(),
             parameters: entry.parameters.iter().map(|parameter| read_parameter(settings, parameter)).collect::<Result<_, _>>()?,

@@ -49,7 +49,7 @@ pub use lookup::{find_key, keys};
 pub(crate) use near::nearest;
 pub use preparation::{Precondition, Warmup};
 pub use reference::reference_markdown;
-pub use schema::{Config, Device, Host, Run, SchemeChoice, TABLES};
+pub use schema::{Array, Config, Device, Host, Run, SchemeChoice, TABLES};
 pub(crate) use schemes::find_scheme;
 pub use survival::Survival;
 pub(crate) use units::share_of;

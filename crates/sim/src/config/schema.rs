@@ -1,4 +1,4 @@
-//! Every key, in four tables: its type, default, unit, allowed values, effect, and the sentence that users read.
+//! Every key, in five tables: its type, default, unit, allowed values, effect, and the sentence that users read.
 
 use super::effect::*;
 use super::faults;
@@ -22,6 +22,9 @@ use std::collections::BTreeMap;
 pub struct Config {
     /// Geometry, timing, FTL and buffers of the device.
     pub device: Device,
+    /// The SSDs of an array; absent for a single SSD.
+    #[serde(default, skip_serializing_if = "Array::is_single")]
+    pub array: Array,
     /// The redundancy scheme and its parameters.
     pub scheme: SchemeChoice,
     /// How the controller serves host requests.
@@ -187,6 +190,29 @@ impl SchemeChoice {
 }
 
 table! {
+    /// SSDs side by side: an array. Each SSD is one member of the scheme.
+    Array, "array" {
+        /// Number of SSDs that are members of the scheme. With 1 there is no array: the members are parts of the SSD (`member`).
+        devices: u32 = Some("1"), "", whole(1, 63), EVER;
+        /// Additional SSDs that stay idle until one fails, and then replace it.
+        spare_devices: u32 = Some("0"), "", whole(0, 62), OF_ARRAYS;
+    }
+}
+
+impl Array {
+    /// Whether there is one SSD, and so no array.
+    pub fn is_single(&self) -> bool {
+        self.devices == 1
+    }
+}
+
+impl Default for Array {
+    fn default() -> Self {
+        Self { devices: 1, spare_devices: 0 }
+    }
+}
+
+table! {
     /// How the controller serves host requests.
     Host, "host" {
         /// When the sub-requests of one request start. A sub-request is the part of a request on one stripe.
@@ -277,7 +303,7 @@ table! {
 }
 
 /// All keys by table, in the order in which a result lists them.
-pub const TABLES: [Table; 4] = [Device::TABLE, SchemeChoice::TABLE, Host::TABLE, Run::TABLE];
+pub const TABLES: [Table; 5] = [Device::TABLE, Array::TABLE, SchemeChoice::TABLE, Host::TABLE, Run::TABLE];
 
 /// Whether the trace reader accepts this value.
 fn is_option(key: &str, value: &str) -> bool {

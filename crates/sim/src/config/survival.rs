@@ -14,6 +14,10 @@ pub struct Survival {
     pub chip: bool,
     /// Whether any one channel can fail, with all its chips, without loss.
     pub channel: bool,
+    /// Whether any one SSD of an array can fail without loss. Present only for arrays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub device: Option<bool>,
     /// What is lost in spite of this. Present only if something is.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "&str")]
@@ -32,13 +36,23 @@ impl Survival {
         let what = unit.survives();
         let but = but.filter(|_| chip || channel);
         let text = but.map_or_else(|| what.into(), |but| format!("{what}, but for {but}"));
-        Self { chip, channel, but, text }
+        Self { chip, channel, device: None, but, text }
     }
 }
 
 impl Config {
-    /// What of this device may die under `scheme`.
+    /// What of this device, or array, may die under `scheme`.
     pub fn survival(&self, scheme: &dyn Scheme) -> Survival {
+        let of_parts = self.survival_of_parts(scheme);
+        if self.array.is_single() {
+            return of_parts;
+        }
+        // A chip or a channel is a part of one SSD.
+        let text = of_parts.text.replacen("any one channel", "any one device", 1);
+        Survival { device: Some(of_parts.channel), text, ..of_parts }
+    }
+
+    fn survival_of_parts(&self, scheme: &dyn Scheme) -> Survival {
         let entry = find_scheme(&self.scheme.name);
         let has_window = entry.as_ref().is_ok_and(|entry| entry.has_window);
         let is_early = entry.is_ok_and(|entry| entry.completes_early.is_some_and(|choice| self.scheme.makes(choice)));
@@ -58,7 +72,7 @@ impl Config {
 
     /// Whether the scheme recovers what any one part of this kind may hold.
     fn survives_any(&self, scheme: &dyn Scheme, part: LostPart) -> bool {
-        let (device, members) = (&self.device, u32::from(self.device.members()));
+        let (device, members) = (&self.device, u32::from(self.members()));
         let is_several_members = device.member == Member::Chip && device.chips_per_channel > 1 && part == LostPart::Channel;
         // The two copies of a translation page are on members next to each other.
         if is_several_members && device.mapping == Mapping::Dftl {

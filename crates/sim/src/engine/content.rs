@@ -30,6 +30,8 @@ pub trait Content: Observer + Clone + Send {
     fn deferred_no_more(&mut self, parity: MemberPage);
     /// The program ended.
     fn programmed(&mut self, record: u32, ppn: Ppn);
+    /// The program `record` is repeated as `anew`.
+    fn repeated(&mut self, record: u32, anew: u32);
     /// A data strip of the operation, for which no read was submitted, is the XOR of what the delivery names.
     fn assembled(&mut self, id: u32, operation: &Operation, delivery: &Delivery);
     /// The operation starts anew: what it has read counts no more, and what a read operation may see is what is acknowledged now.
@@ -130,6 +132,7 @@ impl Content for Untracked {
     fn deferred(&mut self, _: u32, _: &Operation, _: Sources) {}
     fn deferred_no_more(&mut self, _: MemberPage) {}
     fn programmed(&mut self, _: u32, _: Ppn) {}
+    fn repeated(&mut self, _: u32, _: u32) {}
     fn assembled(&mut self, _: u32, _: &Operation, _: &Delivery) {}
     fn restarted(&mut self, _: u32, _: &Operation) {}
     fn ended(&mut self, _: u32, _: &Operation, _: bool) {}

@@ -16,7 +16,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Measuring begins: what was counted so far counts no more.
     pub(crate) fn begin_measuring(&mut self) {
         let now_ns = self.now_ns();
-        self.statistics.begin(self.media.counts());
+        self.statistics.begin(&self.media.counts());
         if let Some(exposure) = &mut self.exposure {
             exposure.begin(now_ns);
         }

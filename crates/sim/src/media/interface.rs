@@ -1,10 +1,10 @@
 //! The trait of media: every question and order of the engine, and the words in which they are put.
 
-use super::{About, Completion, Counts, Done, FlashFault, GcQuery, MapEvent, Shape, Slice};
-use flashraid_vocabulary::{Change, Fault, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, SemivalidAction, Version, View};
+use super::{Inspect, About, Completion, Counts, Done, FlashFault, GcQuery, MapEvent, Shape, Slice};
+use flashraid_vocabulary::{Change, Failure, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, SemivalidAction, Version, View};
 
 /// See `media`.
-pub trait Media: View + Clone + Send {
+pub trait Media: View + Inspect + Clone + Send {
     /// What never changes.
     fn shape(&self) -> Shape;
 
@@ -63,9 +63,8 @@ pub trait Media: View + Clone + Send {
     fn commit(&mut self, record: u32);
     /// A program that has ended or failed counts for nothing.
     fn abort(&mut self, record: u32);
-    /// Queues a program again that has failed, or whose page was lost. Returns whether there may ever be a page for it; if not, `abort` or
-    /// `leave_unplaced` must follow.
-    fn repeat(&mut self, record: u32) -> bool;
+    /// Queues a program again that has failed, or whose page was lost.
+    fn repeat(&mut self, record: u32) -> Repeated;
     /// The record of a program that gets no page, and was not submitted: as if it had failed.
     fn unallocated(&mut self, operation: &PageOperation, owner: u32) -> u32;
     /// A program that has failed for good may be committed all the same: its version will be lost.
@@ -99,9 +98,10 @@ pub trait Media: View + Clone + Send {
     // ---- failures ----
 
     /// A part fails, or a page operation will.
-    fn fail(&mut self, fault: &Fault);
-    /// Puts spares in the places of what the failure of this part has killed. Returns whether it has killed something, and all of it is replaced.
-    fn replace(&mut self, part: &Part) -> bool;
+    fn fail(&mut self, failure: &Failure);
+    /// Puts spares in the places of what the failure of this part, of this SSD of an array, has killed. Returns whether it has killed something, and
+    /// all of it is replaced.
+    fn replace(&mut self, device: Option<u32>, part: &Part) -> bool;
     /// The member's copies are rebuilt: it takes copies again.
     fn resume_copies(&mut self, member: MemberId);
     /// If nothing is in flight, programs that wait for pages fail, for good. Returns whether there were any.
@@ -112,9 +112,13 @@ pub trait Media: View + Clone + Send {
     // ---- what was done ----
 
     /// Page operations started, by action and cause.
-    fn counts(&self) -> &Counts;
+    fn counts(&self) -> Counts;
     /// Counts a completed host request, for the members' mean of blocked requests.
     fn request_completed(&mut self);
+    /// Completed host requests.
+    fn requests_completed(&self) -> u64;
+    /// Sum over completed host requests of the page operations that were queued at the member.
+    fn blocked_sum(&self, member: u32) -> u64;
     /// Begins to record what starts from now on, or ends it.
     fn record(&mut self, what: Recording, records: bool);
     /// Takes what was recorded, in order, and leaves the empty lists.
@@ -176,6 +180,15 @@ pub struct Untimed {
     pub programs: u64,
     /// Victims collected.
     pub victims: u64,
+}
+
+/// A program that was to be repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeated {
+    /// Its record: another one than before if something replaced the flash that it was for.
+    pub record: u32,
+    /// Whether there may ever be a page for it; if not, `abort` or `leave_unplaced` must follow.
+    pub is_queued: bool,
 }
 
 /// What media may record.

@@ -6,11 +6,15 @@
 //! pages only label contents. Reading order: `shape` (what never changes), `interface` (what may be asked), `single`.
 
 mod interface;
+mod array;
+mod inspect;
 mod shape;
 mod single;
 
 #[cfg(feature = "mutants")]
 pub use flashraid_flash::accounting;
 pub use flashraid_flash::{About, Activity, Completion, Counts, Done, Flash, FlashFault, GcQuery, MapEvent, Progress, Slice, Track};
-pub use interface::{Ahead, Answer, Lun, Media, News, Program, Recording, Untimed};
+pub use array::Array;
+pub use inspect::{Inspect, LunAt};
+pub use interface::{Ahead, Answer, Lun, Media, News, Program, Recording, Repeated, Untimed};
 pub use shape::Shape;

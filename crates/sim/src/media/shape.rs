@@ -23,6 +23,8 @@ pub struct Shape {
     pub units: u32,
     /// Space domains.
     pub domains: u32,
+    /// Whether a page's member tells on which flash its versions lie.
+    pub binds_members: bool,
     /// Whether members have mirror chips.
     pub has_mirrors: bool,
     /// Whether the map is of blocks, with log blocks.

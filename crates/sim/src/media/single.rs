@@ -1,10 +1,10 @@
 //! One SSD: its flash serves all members.
 
 use super::{
-    About, Ahead, Answer, Completion, Counts, Done, FlashFault, Lun, MapEvent, Media, News, Program, Recording, Shape, Slice, Untimed,
+    About, Ahead, Answer, Completion, Counts, Done, FlashFault, Lun, MapEvent, Media, News, Program, Recording, Repeated, Shape, Slice, Untimed,
 };
-use flashraid_flash::Flash;
-use flashraid_vocabulary::{Change, Fault, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
+use flashraid_flash::{Flash, Placement};
+use flashraid_vocabulary::{Change, Failure, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
 
 impl Media for Flash {
     fn shape(&self) -> Shape {
@@ -19,6 +19,7 @@ impl Media for Flash {
             planes: self.planes(),
             units: self.units().len() as u32,
             domains: self.domains() as u32,
+            binds_members: !matches!(settings.placement, Placement::Groups(_)),
             has_mirrors: settings.given.mirror_chips > 0,
             has_log_blocks: settings.log_blocks > 0,
             reports_data_in: settings.reports_data_in(),
@@ -130,8 +131,8 @@ impl Media for Flash {
         Flash::abort(self, record);
     }
 
-    fn repeat(&mut self, record: u32) -> bool {
-        Flash::repeat(self, record)
+    fn repeat(&mut self, record: u32) -> Repeated {
+        Repeated { record, is_queued: Flash::repeat(self, record) }
     }
 
     fn unallocated(&mut self, operation: &PageOperation, owner: u32) -> u32 {
@@ -189,11 +190,11 @@ impl Media for Flash {
         Untimed { programs: self.pages_programmed_now(), victims: self.victims_collected_now() }
     }
 
-    fn fail(&mut self, fault: &Fault) {
-        Flash::fail(self, fault);
+    fn fail(&mut self, failure: &Failure) {
+        Flash::fail(self, &failure.fault);
     }
 
-    fn replace(&mut self, part: &Part) -> bool {
+    fn replace(&mut self, _: Option<u32>, part: &Part) -> bool {
         let dead = self.dead_chips_of(part);
         !dead.is_empty() && dead.into_iter().fold(true, |all, (channel, chip)| Flash::replace(self, channel, chip) && all)
     }
@@ -210,8 +211,16 @@ impl Media for Flash {
         (0..self.settings().members()).map(|member| Flash::lost_versions(self, MemberId(member as u16))).sum()
     }
 
-    fn counts(&self) -> &Counts {
-        &self.counts
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn requests_completed(&self) -> u64 {
+        Flash::requests_completed(self)
+    }
+
+    fn blocked_sum(&self, member: u32) -> u64 {
+        Flash::blocked_sum(self, member, self.requests_completed())
     }
 
     #[inline(always)]

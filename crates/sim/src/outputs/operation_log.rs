@@ -1,9 +1,9 @@
 //! One row for each page operation, and each erase.
 
+use crate::media::Media;
 use super::sink::{Sink, push_number};
 use crate::engine::recorder::DoneRecord;
 use crate::error::RunError;
-use flashraid_flash::Flash;
 use flashraid_vocabulary::{Part, Version};
 use std::path::Path;
 
@@ -19,7 +19,7 @@ impl OperationLog {
         Ok(Self(sink))
     }
 
-    pub(super) fn add(&mut self, DoneRecord { done, kind, request }: &DoneRecord, flash: &Flash) -> Result<(), RunError> {
+    pub(super) fn add(&mut self, DoneRecord { done, kind, request }: &DoneRecord, media: &impl Media) -> Result<(), RunError> {
         let text = &mut self.0.text;
         for word in [done.activity.name(), done.cause.name(), kind] {
             text.extend_from_slice(word.as_bytes());
@@ -34,7 +34,7 @@ impl OperationLog {
         push(text, done.page.map(|(page, _)| u64::from(page.page.0)));
         text.extend_from_slice(done.page.map_or("", |(_, version)| version_name(version)).as_bytes());
         text.push(b',');
-        let Part::Page { channel, chip, die, plane, block, page } = flash.part_of(done.ppn) else { unreachable!("a page is a page") };
+        let Part::Page { channel, chip, die, plane, block, page } = media.part_of(done.ppn) else { unreachable!("a page is a page") };
         [channel, chip, die, plane, block, page, done.bytes].iter().for_each(|number| push(text, Some(u64::from(*number))));
         [done.submitted_ns, done.start_ns, done.end_ns].iter().for_each(|time_ns| push(text, Some(*time_ns)));
         text.extend_from_slice(if done.failed { b"true\n" } else { b"false\n" });

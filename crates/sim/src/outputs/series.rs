@@ -1,5 +1,6 @@
 //! One row for each interval of simulated time: what completed in it, what the flash did, and how things stand at its end.
 
+use crate::media::{LunAt, Media};
 use super::interval::Interval;
 use super::sink::{Sink, push_number};
 use crate::engine::Engine;
@@ -33,13 +34,13 @@ struct Totals {
 }
 
 impl Totals {
-    fn of<C: Content>(engine: &Engine<C>, time_ns: u64) -> Self {
-        let flash = &engine.media;
+    fn of<C: Content, M: Media>(engine: &Engine<C, M>, time_ns: u64) -> Self {
+        let media = &engine.media;
         let sum = |by_cause: [u64; Cause::COUNT]| by_cause.iter().sum();
         Self {
-            counts: flash.counts,
-            bus_busy_ns: (0..flash.channels().len()).map(|channel| sum(flash.bus_busy_ns(channel as u32, time_ns))).collect(),
-            unit_busy_ns: (0..flash.units().len()).map(|unit| sum(flash.unit_busy_ns(unit as u32, time_ns))).collect(),
+            counts: media.counts(),
+            bus_busy_ns: media.buses_busy_ns(time_ns).into_iter().map(sum).collect(),
+            unit_busy_ns: media.luns_busy_ns(time_ns).into_iter().map(sum).collect(),
         }
     }
 }
@@ -50,21 +51,21 @@ pub(super) struct Series {
 }
 
 impl Series {
-    pub(super) fn create<C: Content>(path: &Path, engine: &Engine<C>) -> Result<Self, RunError> {
+    pub(super) fn create<C: Content, M: Media>(path: &Path, engine: &Engine<C, M>) -> Result<Self, RunError> {
         let mut sink = Sink::create("series", path)?;
-        let header = header(engine.media.settings().members(), engine.media.channels().len());
+        let header = header(engine.media.shape().members, engine.media.buses_busy_ns(0).len());
         sink.text.extend_from_slice(header.join(",").as_bytes());
         sink.text.push(b'\n');
         Ok(Self { sink, former: None })
     }
 
     /// The first interval begins.
-    pub(super) fn begin<C: Content>(&mut self, engine: &Engine<C>, start_ns: u64) {
+    pub(super) fn begin<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, start_ns: u64) {
         self.former = Some(Totals::of(engine, start_ns));
     }
 
     /// The interval has ended at `end_ns`; every event before that is processed.
-    pub(super) fn add<C: Content>(&mut self, engine: &Engine<C>, interval: &Interval, end_ns: u64) -> Result<(), RunError> {
+    pub(super) fn add<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, interval: &Interval, end_ns: u64) -> Result<(), RunError> {
         let now = Totals::of(engine, end_ns);
         let former = self.former.replace(now).expect("measuring has begun");
         let now = self.former.as_ref().expect("just set");
@@ -86,36 +87,37 @@ impl Series {
         }
         row.number(count(ERASE, &Cause::ALL));
         let counted: Vec<Cause> = Cause::ALL.into_iter().filter(|cause| !is_apart(*cause)).collect();
-        let programmed_bytes = count(Action::Program as usize, &counted) * u64::from(engine.media.geometry().page_bytes);
+        let programmed_bytes = count(Action::Program as usize, &counted) * u64::from(engine.media.shape().page_bytes);
         row.share(programmed_bytes.into(), interval.bytes_written.into());
         let bus = difference(&now.bus_busy_ns, &former.bus_busy_ns);
         let unit = difference(&now.unit_busy_ns, &former.unit_busy_ns);
         // A chip that was replaced and the one in its place are one, but in the interval in which both worked.
-        let counts = |id: usize| engine.media.is_in_use(id as u32) || unit[id] > 0;
+        let luns: Vec<LunAt<'_>> = engine.media.luns().collect();
+        let counts = |id: usize| luns[id].is_in_use() || unit[id] > 0;
         let units = (0..unit.len()).filter(|id| counts(*id)).count();
         for (busy_ns, count) in [(&bus, bus.len()), (&unit, units)] {
             row.share(busy_ns.iter().map(|busy_ns| u128::from(*busy_ns)).sum(), u128::from(length_ns) * count as u128);
             row.share(busy_ns.iter().copied().max().unwrap_or(0).into(), length_ns.into());
         }
-        let flash = &engine.media;
-        let members = flash.settings().members() as usize;
+        let members = engine.media.shape().members as usize;
         let mut blocks = vec![(0, u32::MAX); members];
         let mut busy_ns = vec![(0, 0); members];
         for (id, unit_busy_ns) in unit.iter().enumerate() {
-            let Some(member) = flash.member_of_unit(id as u32).map(|member| member as usize) else { continue };
+            let LunAt { flash, unit, .. } = luns[id];
+            let Some(member) = luns[id].member.map(|member| member as usize) else { continue };
             busy_ns[member].0 += u128::from(*unit_busy_ns);
             busy_ns[member].1 += u128::from(counts(id));
-            if !flash.is_in_use(id as u32) {
+            if !luns[id].is_in_use() {
                 continue;
             }
-            for free in flash.free_blocks_of_planes(id as u32) {
+            for free in flash.free_blocks_of_planes(unit) {
                 blocks[member] = (blocks[member].0 + u64::from(free), blocks[member].1.min(free));
             }
         }
         row.number(blocks.iter().map(|(sum, _)| sum).sum());
         row.number(blocks.iter().map(|(_, least)| u64::from(*least)).min().unwrap_or(0));
         for member in 0..members {
-            let load = flash.load(MemberId(member as u16));
+            let load = engine.media.load(MemberId(member as u16));
             row.number(u64::from(load.reads + load.programs));
             row.number(blocks[member].0);
             row.number(u64::from(blocks[member].1));

@@ -3,12 +3,13 @@
 //! and how long rebuilds took, is a track of its own.
 //! Times are microseconds with three decimals, which is to the nanosecond.
 
+use crate::media::Media;
 use super::sink::{Sink, push_number, push_us};
 use crate::engine::content::Content;
 use crate::engine::recorder::{Moment, RequestRecord};
 use crate::engine::{Engine, FaultRecord, RebuildRecord};
 use crate::error::RunError;
-use flashraid_flash::{Flash, Slice, Track};
+use flashraid_flash::{Slice, Track};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::ops::Range;
@@ -24,7 +25,8 @@ const FAILURES: u32 = 3;
 pub(super) struct Timeline {
     sink: Sink,
     pub(super) window: Range<u64>,
-    units_per_channel: u32,
+    /// Threads of buses, and of LUNs.
+    threads: (Vec<u32>, Vec<u32>),
     events: u64,
     /// Events that name the tracks.
     names: u64,
@@ -33,27 +35,35 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    pub(super) fn create<C: Content>(path: &Path, engine: &Engine<C>) -> Result<Self, RunError> {
-        let units_per_channel = (engine.media.units().len() / engine.media.channels().len()) as u32;
-        let mut timeline =
-            Self { sink: Sink::create("timeline", path)?, window: 0..0, units_per_channel, events: 0, names: 0, truncated_ns: None };
+    pub(super) fn create<C: Content, M: Media>(path: &Path, engine: &Engine<C, M>) -> Result<Self, RunError> {
+        let sink = Sink::create("timeline", path)?;
+        let mut timeline = Self { sink, window: 0..0, threads: Default::default(), events: 0, names: 0, truncated_ns: None };
         timeline.sink.text.extend_from_slice(b"{\"traceEvents\":[");
         timeline.name_tracks(&engine.media);
         timeline.names = timeline.events;
         Ok(timeline)
     }
 
-    fn name_tracks(&mut self, flash: &Flash) {
-        let (geometry, chips) = (flash.geometry(), flash.settings().chips_per_channel());
+    /// Names the tracks. Threads are numbered as they are shown: each bus before its LUNs.
+    fn name_tracks(&mut self, media: &impl Media) {
         self.metadata("process_name", DEVICE, 0, json!({ "name": "device" }));
         self.metadata("process_name", HOST, 0, json!({ "name": "host requests" }));
-        for channel in 0..geometry.channels {
-            self.name_thread(self.thread(Track::Bus(channel)), format!("channel {channel}: bus"));
-            for number in 0..self.units_per_channel {
-                let (chip, die) = (number % chips, number / chips);
-                let die = if flash.settings().chip_serial() { String::new() } else { format!(", die {die}") };
-                let unit = channel * self.units_per_channel + number;
-                self.name_thread(self.thread(Track::Unit(unit)), format!("channel {channel}: chip {chip}{die}"));
+        let mut thread = 0;
+        for (number, flash) in media.ssds().iter().enumerate() {
+            let settings = flash.settings();
+            let device = if media.ssds().len() > 1 { format!("device {number}, ") } else { String::new() };
+            let chips = settings.chips_per_channel();
+            for channel in 0..settings.geometry.channels {
+                thread += 1;
+                self.threads.0.push(thread);
+                self.name_thread(thread, format!("{device}channel {channel}: bus"));
+                for number in 0..settings.units_per_channel() {
+                    let (chip, die) = (number % chips, number / chips);
+                    let die = if settings.chip_serial() { String::new() } else { format!(", die {die}") };
+                    thread += 1;
+                    self.threads.1.push(thread);
+                    self.name_thread(thread, format!("{device}channel {channel}: chip {chip}{die}"));
+                }
             }
         }
     }
@@ -68,11 +78,10 @@ impl Timeline {
         self.push(format_args!("{{\"name\":\"{name}\",\"ph\":\"M\",\"pid\":{process},\"tid\":{thread},\"args\":{arguments}}}"));
     }
 
-    /// Threads are numbered as they are shown: each bus before its units.
     fn thread(&self, track: Track) -> u32 {
         match track {
-            Track::Bus(channel) => 1 + channel * (1 + self.units_per_channel),
-            Track::Unit(unit) => 2 + unit + unit / self.units_per_channel,
+            Track::Bus(channel) => self.threads.0[channel as usize],
+            Track::Unit(unit) => self.threads.1[unit as usize],
         }
     }
 
@@ -178,10 +187,10 @@ impl Timeline {
             return;
         }
         self.metadata("process_name", FAILURES, 0, json!({ "name": "failures" }));
-        for FaultRecord { at_ns, fault, .. } in faults.iter().filter(|fault| self.window.contains(&fault.at_ns)).collect::<Vec<_>>() {
+        for FaultRecord { at_ns, failure, .. } in faults.iter().filter(|fault| self.window.contains(&fault.at_ns)).collect::<Vec<_>>() {
             self.begin_event();
             self.push(format_args!(
-                "{{\"name\":\"{fault}\",\"cat\":\"fault\",\"ph\":\"i\",\"s\":\"g\",\"pid\":{FAILURES},\"tid\":0,\"ts\":"
+                "{{\"name\":\"{failure}\",\"cat\":\"fault\",\"ph\":\"i\",\"s\":\"g\",\"pid\":{FAILURES},\"tid\":0,\"ts\":"
             ));
             push_us(&mut self.sink.text, *at_ns);
             self.sink.text.push(b'}');

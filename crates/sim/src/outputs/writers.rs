@@ -1,5 +1,6 @@
 //! The outputs in progress: what the engine recorded is taken away from it and handed to each of them.
 
+use crate::media::{Media, Recording};
 use super::asked::Outputs;
 use super::fio::{self, FioJob, Rates};
 use super::hdr_log::{HdrLog, TICK_NS as HDR_TICK_NS};
@@ -75,7 +76,7 @@ impl Writers {
     }
 
     /// Measuring begins now.
-    pub(crate) fn begin<C: Content>(&mut self, engine: &mut Engine<C>) {
+    pub(crate) fn begin<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>) {
         let now_ns = engine.now_ns();
         self.is_measuring = true;
         self.interval.start_ns = now_ns;
@@ -86,13 +87,13 @@ impl Writers {
             *rates = Rates::new(now_ns);
         }
         if self.operation_log.is_some() {
-            engine.media.record_done(true);
+            engine.media.record(Recording::Done, true);
         }
     }
 
     /// A measured request arrives now.
     #[inline]
-    pub(crate) fn arrived<C: Content>(&mut self, engine: &mut Engine<C>) {
+    pub(crate) fn arrived<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>) {
         if !self.has_arrivals {
             self.begin_arrivals(engine);
         }
@@ -100,7 +101,7 @@ impl Writers {
 
     /// The first measured request arrives now.
     #[cold]
-    fn begin_arrivals<C: Content>(&mut self, engine: &mut Engine<C>) {
+    fn begin_arrivals<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>) {
         let now_ns = engine.now_ns();
         (self.has_arrivals, self.has_begun) = (true, true);
         if let Some(rates) = &mut self.rates {
@@ -114,7 +115,7 @@ impl Writers {
 
     /// Moves the clock as `Engine::advance_until` does, writing on the way. Recording changes nothing: what happens between two
     /// stops of the clock does not depend on them.
-    pub(crate) fn advance_until<C: Content>(&mut self, engine: &mut Engine<C>, time_ns: u64) -> Result<(), RunError> {
+    pub(crate) fn advance_until<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, time_ns: u64) -> Result<(), RunError> {
         self.begin_intervals(engine, time_ns)?;
         while self.is_measuring && self.interval.end_ns() <= time_ns {
             engine.advance_until(self.interval.end_ns() - 1)?;
@@ -125,7 +126,7 @@ impl Writers {
     }
 
     /// Processes the next event as `Engine::advance` does, writing before.
-    pub(crate) fn advance<C: Content>(&mut self, engine: &mut Engine<C>) -> Result<bool, RunError> {
+    pub(crate) fn advance<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>) -> Result<bool, RunError> {
         if let Some(time_ns) = engine.next_event_ns() {
             self.begin_intervals(engine, time_ns)?;
             while self.is_measuring && self.interval.end_ns() <= time_ns {
@@ -139,7 +140,7 @@ impl Writers {
     }
 
     /// Time is about to move to `time_ns`. Until anything happens, intervals are skipped; from then on they must not be too many.
-    fn begin_intervals<C: Content>(&mut self, engine: &Engine<C>, time_ns: u64) -> Result<(), RunError> {
+    fn begin_intervals<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, time_ns: u64) -> Result<(), RunError> {
         if !self.is_measuring {
             return Ok(());
         }
@@ -156,14 +157,14 @@ impl Writers {
     }
 
     /// The interval in progress ends; every event before its end is processed.
-    fn end_interval<C: Content>(&mut self, engine: &mut Engine<C>) -> Result<(), RunError> {
+    fn end_interval<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>) -> Result<(), RunError> {
         self.write(engine)?;
         self.write_interval(engine, self.interval.end_ns())?;
         self.has_longer_intervals |= self.interval.next();
         Ok(())
     }
 
-    fn write_interval<C: Content>(&mut self, engine: &Engine<C>, end_ns: u64) -> Result<(), RunError> {
+    fn write_interval<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, end_ns: u64) -> Result<(), RunError> {
         if let Some(series) = &mut self.series {
             series.add(engine, &self.interval, end_ns)?;
         }
@@ -174,7 +175,7 @@ impl Writers {
     }
 
     /// Writes what the engine recorded.
-    fn write<C: Content>(&mut self, engine: &mut Engine<C>) -> Result<(), RunError> {
+    fn write<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>) -> Result<(), RunError> {
         let Some(recorder) = &mut engine.recorder else { return Ok(()) };
         let has_intervals = self.series.is_some() || self.hdr_log.is_some();
         for request in &recorder.requests {

@@ -1,5 +1,6 @@
 //! Whether the counts of a run agree with each other. A difference is a defect of the program, and the run ends with it instead of a result.
 
+use crate::media::Media;
 use super::{Inconsistent, Snapshot};
 use crate::engine::Engine;
 use crate::engine::content::Content;
@@ -9,9 +10,9 @@ use flashraid_vocabulary::Cause;
 
 impl Simulation {
     /// What must agree in every run: requests in = completed + failed + unfinished, and page operations planned = what the NAND did.
-    pub(super) fn check<C: Content>(
+    pub(super) fn check<C: Content, M: Media>(
         &self,
-        engine: &Engine<C>,
+        engine: &Engine<C, M>,
         now: &Snapshot,
         completed: u64,
         unfinished: u64,

@@ -3,6 +3,7 @@
 use super::figures::moments;
 use super::measured::Snapshot;
 use crate::simulation::{Simulation, with_engine};
+use crate::media::{Counts, Inspect, LunAt};
 use flashraid_flash::{ACTIONS, CellOperation};
 use flashraid_vocabulary::Cause;
 
@@ -25,8 +26,11 @@ impl Simulation {
             let (now, start) = (Snapshot::of(engine), &self.measured.start);
             let last_ns = self.measured.last_arrival_ns;
             let span_ns = last_ns - self.measured.first_arrival.as_ref().map_or(last_ns, |first| first.now_ns);
-            let cell = engine.media.settings().cell;
-            let cell_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|operation| cell.mean_ns(operation));
+            let luns: Vec<LunAt<'_>> = engine.media.luns().collect();
+            let cell_ns = |lun: &LunAt<'_>| {
+                let cell = lun.flash.settings().cell;
+                [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|operation| cell.mean_ns(operation))
+            };
             let buses = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
             let commits_are_idle_work = engine.scheme().works_when_idle();
             let is_of_requests = |cause: &usize| match Cause::ALL[*cause] {
@@ -38,10 +42,11 @@ impl Simulation {
                 (0..Cause::COUNT).filter(is_of_requests).map(|cause| now[cause] - start[cause]).sum()
             };
             let buses = buses.map(|(now, start)| sum(now, start) as f64);
-            let all = (0..now.units.len()).map(|unit| (now.units[unit], start.units[unit]));
-            let units = all.map(|(now, start)| (0..ACTIONS).map(|action| u128::from(sum(&now[action], &start[action])) * u128::from(cell_ns[action])).sum::<u128>() as f64);
+            let all = luns.iter().enumerate().map(|(unit, lun)| (now.units[unit], start.units[unit], cell_ns(lun)));
+            let work_ns = |action: usize, now: &Counts, start: &Counts, each_ns: u64| u128::from(sum(&now[action], &start[action])) * u128::from(each_ns);
+            let units = all.map(|(now, start, cell_ns)| (0..ACTIONS).map(|action| work_ns(action, &now, &start, cell_ns[action])).sum::<u128>() as f64);
             // A chip that was replaced and the one in its place are one.
-            let in_use = (0..now.units.len()).filter(|unit| engine.media.is_in_use(*unit as u32)).count();
+            let in_use = luns.iter().filter(|lun| lun.is_in_use()).count();
             let mean = moments(buses.clone()).0.max(units.clone().sum::<f64>() / in_use as f64);
             let busiest = buses.chain(units).fold(0.0, f64::max);
             (span_ns > 0).then(|| Load { mean: mean / span_ns as f64, busiest: busiest / span_ns as f64 })

@@ -1,5 +1,6 @@
 //! What is counted: counters at a moment, and what was asked of the device since measuring began.
 
+use crate::media::Media;
 use super::figures::flash_ops;
 use super::types::Drain;
 use crate::buffer;
@@ -34,21 +35,21 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    pub(crate) fn of<C: Content>(engine: &Engine<C>) -> Self {
-        let (flash, now_ns) = (&engine.media, engine.now_ns());
+    pub(crate) fn of<C: Content, M: Media>(engine: &Engine<C, M>) -> Self {
+        let (media, now_ns) = (&engine.media, engine.now_ns());
         Self {
             now_ns,
-            counts: flash.counts,
-            units: flash.units().iter().map(|unit| unit.operations).collect(),
-            unit_busy_ns: (0..flash.units().len()).map(|unit| flash.unit_busy_ns(unit as u32, now_ns)).collect(),
-            channel_busy_ns: (0..flash.channels().len()).map(|channel| flash.bus_busy_ns(channel as u32, now_ns)).collect(),
-            blocked: (0..flash.settings().members()).map(|member| flash.blocked_sum(member)).collect(),
-            completed: flash.requests_completed(),
+            counts: media.counts(),
+            units: media.luns().map(|lun| lun.operations()).collect(),
+            unit_busy_ns: media.luns_busy_ns(now_ns),
+            channel_busy_ns: media.buses_busy_ns(now_ns),
+            blocked: (0..media.shape().members).map(|member| media.blocked_sum(member)).collect(),
+            completed: media.requests_completed(),
             parity: engine.scheme().parity_updates(),
             unmapped_reads: engine.statistics.unmapped_reads,
             buffer: engine.buffer().map(|buffer| buffer.counts),
             guard: engine.scheme().guard(),
-            collected: flash.collected,
+            collected: media.collected(),
             idle_ns: engine.idle_ns(),
             translation: engine.translation().map(|translation| translation.counts),
             exposed_page_ns: engine.exposure().map_or(0, |exposure| exposure.page_ns(now_ns)),
@@ -115,7 +116,7 @@ impl From<Snapshot> for Measured {
 impl Measured {
     /// Counts a request that arrives now and is about to be submitted.
     #[inline]
-    pub(crate) fn arrived<C: Content>(&mut self, request: &HostRequest, engine: &Engine<C>) {
+    pub(crate) fn arrived<C: Content, M: Media>(&mut self, request: &HostRequest, engine: &Engine<C, M>) {
         self.requests += 1;
         self.by_op[kind(request.op)] += 1;
         match request.op {

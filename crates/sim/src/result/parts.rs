@@ -11,15 +11,16 @@ use crate::engine::translation::TranslationCounts;
 use crate::engine::{Engine, Exposure, RebuildRecord};
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
-use flashraid_flash::{ACTIONS, CellOperation, CellTimes, Counts, Flash, GcCounts};
+use crate::media::{Counts, LunAt, Media};
+use flashraid_flash::{ACTIONS, CellOperation, CellTimes};
 use flashraid_redundancy::{CommitCause, Commits, GuardCounts};
 use flashraid_vocabulary::{Action, Cause, MemberId};
 
 /// How a member is.
-pub(super) fn state(flash: &Flash, member: MemberId) -> MemberState {
-    if !flash.is_alive(member) {
+pub(super) fn state(media: &impl Media, member: MemberId) -> MemberState {
+    if !media.is_alive(member) {
         MemberState::Failed
-    } else if flash.lost_versions(member) > 0 {
+    } else if media.lost_versions_of(member) > 0 {
         MemberState::Degraded
     } else {
         MemberState::Healthy
@@ -63,7 +64,7 @@ pub(super) fn report_exposure(exposure: &Exposure, now: &Snapshot, averaged_from
 }
 
 /// What failures have taken for good by now, and what the data buffer could not write.
-pub(super) fn losses<C: Content>(engine: &Engine<C>) -> Losses {
+pub(super) fn losses<C: Content, M: Media>(engine: &Engine<C, M>) -> Losses {
     Losses { host_pages: engine.lost_pages().count() as u64, pages_not_rebuilt: engine.lost_versions() }
 }
 
@@ -133,8 +134,17 @@ pub(super) fn report_guard(now: &GuardCounts, start: &GuardCounts, cell: CellTim
 }
 
 /// What GC runs, or merges of log blocks, did. Their cost is the array time of copies and erases (SPEC 6.3).
-pub(super) fn report_gc(now: &GcCounts, start: &GcCounts, counts: &Counts, cell: CellTimes) -> GarbageCollection {
-    let [copies, erases] = [Action::Program as usize, ACTIONS - 1].map(|action| counts[action][Cause::Gc as usize]);
+pub(super) fn report_gc(now: &Snapshot, start: &Snapshot, media: &impl Media) -> GarbageCollection {
+    let work = |now: &Counts, start: &Counts| {
+        [Action::Program as usize, ACTIONS - 1].map(|action| now[action][Cause::Gc as usize] - start[action][Cause::Gc as usize])
+    };
+    let [copies, erases] = work(&now.counts, &start.counts);
+    let cost_ns = |(lun, (now, start)): (LunAt<'_>, (&Counts, &Counts))| {
+        let ([copies, erases], cell) = (work(now, start), lun.flash.settings().cell);
+        cell.mean_cost_ns(copies, copies) + erases * cell.mean_ns(CellOperation::Erase)
+    };
+    let cost_ns = media.luns().zip(now.units.iter().zip(&start.units)).map(cost_ns).sum();
+    let (now, start) = (&now.collected, &start.collected);
     let merges = |kind: usize| now.merges[kind] - start.merges[kind];
     GarbageCollection {
         collections: now.gc_runs - start.gc_runs,
@@ -144,7 +154,7 @@ pub(super) fn report_gc(now: &GcCounts, start: &GcCounts, counts: &Counts, cell:
         copies,
         erases,
         time_ns: now.time_ns - start.time_ns,
-        cost_ns: cell.mean_cost_ns(copies, copies) + erases * cell.mean_ns(CellOperation::Erase),
+        cost_ns,
     }
 }
 

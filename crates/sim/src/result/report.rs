@@ -1,5 +1,6 @@
 //! The result as a whole.
 
+use crate::media::Media;
 use super::amplification::Programs;
 use super::figures::{flash_ops, latency, ratio};
 use super::parts::{failed_evictions, losses, report_buffer, report_exposure, report_gc, report_guard, report_mapping, report_rebuild};
@@ -27,9 +28,9 @@ impl Simulation {
         with_engine!(&self.engine, engine => self.report(engine, source, is_partial, cost))
     }
 
-    fn report<C: Content>(
+    fn report<C: Content, M: Media>(
         &self,
-        engine: &Engine<C>,
+        engine: &Engine<C, M>,
         source: &Source,
         is_partial: bool,
         cost: Option<EngineCost>,
@@ -47,7 +48,7 @@ impl Simulation {
         let data_pages = counts[Action::Program as usize][Cause::Host as usize] as f64;
         let per_page = |action: Action, cause: Cause| ratio(counts[action as usize][cause as usize] as f64, data_pages);
         let Resources { members, channels, dies, blocked_cv, wear } = self.report_resources(engine, &now);
-        let cell = engine.media.settings().cell;
+        let cell = engine.media.ssds()[0].settings().cell;
         Ok(RunResult {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
@@ -59,7 +60,7 @@ impl Simulation {
             protects: engine.scheme().protects().name(),
             survives: self.survival.clone(),
             window: engine.exposure().map(|exposure| report_exposure(exposure, &now, measured.averaged_from())),
-            placement: Placed::of(engine.media.settings().placement, engine.media.settings().members()),
+            placement: Placed::of(self.config.placement(engine.scheme()), engine.media.shape().members),
             simulated_ns: now.now_ns - start.now_ns,
             workload: self.report_workload(source),
             capacity: self.report_capacity(engine),
@@ -80,7 +81,7 @@ impl Simulation {
                 parity_programs: per_page(Action::Program, Cause::Parity),
                 commit_programs: per_page(Action::Program, Cause::Commit),
             },
-            collection: report_gc(&now.collected, &start.collected, &counts, cell),
+            collection: report_gc(&now, start, &engine.media),
             write_amplification: ratio(programs.counted() as f64, pages_written),
             write_amplification_by: programs.report(pages_written),
             pages_per_host_page: ratio(programs.counted() as f64, programs.data() as f64),
@@ -146,23 +147,23 @@ impl Simulation {
         }
     }
 
-    fn report_capacity<C: Content>(&self, engine: &Engine<C>) -> Capacity {
+    fn report_capacity<C: Content, M: Media>(&self, engine: &Engine<C, M>) -> Capacity {
         let (page_bytes, space) = (u64::from(self.config.device.page_bytes), engine.media.space());
         Capacity {
-            raw_bytes: engine.media.geometry().raw_bytes(),
+            raw_bytes: engine.media.raw_bytes(),
             user_bytes: engine.scheme().user_pages() * page_bytes,
             space_bytes: engine.space_pages() * page_bytes,
             filled_bytes: self.filled_pages * page_bytes,
-            placed_pages: engine.media.pages_programmed_now(),
+            placed_pages: engine.media.untimed().programs,
             live_pages: space.live_pages,
             effective_over_provisioning: ratio((space.pages - space.live_pages) as f64, space.pages as f64),
-            overhead: Overhead::of(&self.config.device, engine.scheme()),
+            overhead: Overhead::of(&self.config, engine.scheme()),
         }
     }
 
     /// The one definition of throughput: what was completed, over the time from the first measured arrival to the last completion. What goes on
     /// when the host has all its answers takes nothing away from it (SPEC 4.7).
-    fn report_throughput<C: Content>(&self, engine: &Engine<C>, completed: u64) -> Bandwidth {
+    fn report_throughput<C: Content, M: Media>(&self, engine: &Engine<C, M>, completed: u64) -> Bandwidth {
         let (last_ns, last_idle_ns) = engine.last_completion();
         #[cfg(feature = "mutants")]
         let last_ns = if accounting::makes(Slip::BandwidthToEnd) { engine.now_ns() } else { last_ns };
@@ -200,7 +201,8 @@ impl Simulation {
     pub(crate) fn report_verification(&self) -> Verification {
         let (reads, mismatches) = match &self.engine {
             AnyEngine::Tagged(engine) => (engine.content.reads_checked, engine.content.mismatches),
-            AnyEngine::Plain(_) => (0, 0),
+            AnyEngine::TaggedArray(engine) => (engine.content.reads_checked, engine.content.mismatches),
+            AnyEngine::Plain(_) | AnyEngine::PlainArray(_) => (0, 0),
         };
         self.checks.report(reads, mismatches)
     }

@@ -1,5 +1,6 @@
 //! Members, channels, dies and wear.
 
+use crate::media::{LunAt, Media};
 use super::figures::{moments, ratio, since};
 use super::measured::Snapshot;
 use super::parts::state;
@@ -24,16 +25,15 @@ pub(super) struct Resources {
 
 impl Simulation {
     /// Members, channels, dies and wear.
-    pub(super) fn report_resources<C: Content>(&self, engine: &Engine<C>, now: &Snapshot) -> Resources {
-        let (flash, start, averaged_from) = (&engine.media, &self.measured.start, self.measured.averaged_from());
+    pub(super) fn report_resources<C: Content, M: Media>(&self, engine: &Engine<C, M>, now: &Snapshot) -> Resources {
+        let (media, start, averaged_from) = (&engine.media, &self.measured.start, self.measured.averaged_from());
         let averaged_ns = now.now_ns - averaged_from.now_ns;
-        let members = flash.settings().members();
+        let members = media.shape().members;
         let completed = (now.completed - start.completed) as f64;
         let blocked: Vec<f64> =
             (0..members as usize).map(|member| (now.blocked[member] - start.blocked[member]) as f64 / completed.max(1.0)).collect();
-        let units_of = |member: u32| -> Vec<usize> {
-            (0..now.units.len()).filter(|unit| flash.member_of_unit(*unit as u32) == Some(member)).collect()
-        };
+        let luns: Vec<LunAt<'_>> = media.luns().collect();
+        let units_of = |member: u32| -> Vec<usize> { (0..luns.len()).filter(|unit| luns[*unit].member == Some(member)).collect() };
         let parities = |snapshot: &Snapshot, unit: usize| snapshot.units[unit][PROGRAM][Cause::Parity as usize];
         let parities_of =
             |member: u32| units_of(member).into_iter().map(|unit| parities(now, unit) - parities(start, unit)).sum::<u64>() as f64;
@@ -44,7 +44,7 @@ impl Simulation {
                 let of = |snapshot: &Snapshot, action: usize| units.iter().flat_map(|unit| snapshot.units[*unit][action]).sum::<u64>();
                 let sum = |action: usize| of(now, action) - of(start, action);
                 // A chip that was replaced and the one in its place are one.
-                let in_use = units.iter().filter(|unit| flash.is_in_use(**unit as u32)).count();
+                let in_use = units.iter().filter(|unit| luns[**unit].is_in_use()).count();
                 let busy_ns =
                     |snapshot: &Snapshot| units.iter().flat_map(|unit| snapshot.unit_busy_ns[*unit]).map(u128::from).sum::<u128>();
                 Member {
@@ -54,9 +54,9 @@ impl Simulation {
                     busy_fraction: ratio((busy_ns(now) - busy_ns(averaged_from)) as f64, in_use as f64 * averaged_ns as f64),
                     mean_blocked: blocked[member as usize],
                     p99_9_ns: engine.statistics.members[member as usize].quantile_ns(0.999),
-                    free_blocks: flash.free_blocks(member),
+                    free_blocks: units.iter().map(|unit| luns[*unit].flash.free_blocks_of_unit(luns[*unit].unit)).sum(),
                     parity_share: if all_parities > 0.0 { parities_of(member) / all_parities } else { 0.0 },
-                    state: state(flash, MemberId(member as u16)),
+                    state: state(media, MemberId(member as u16)),
                 }
             })
             .collect();
@@ -66,7 +66,7 @@ impl Simulation {
             programs: since(&now.units[unit][PROGRAM], &start.units[unit][PROGRAM]),
         };
         let (mean_blocked, deviation) = moments(blocked.iter().copied());
-        let erases = flash.erase_counts();
+        let erases = media.erase_counts();
         #[cfg(feature = "mutants")]
         let erases = erases.filter(|erases| *erases > 0 || !accounting::makes(Slip::WearOfErasedOnly));
         let (erase_mean, erase_stddev) = moments(erases.clone().map(f64::from));

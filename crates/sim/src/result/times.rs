@@ -9,7 +9,8 @@ use super::{Inconsistent, Measured, Snapshot};
 use crate::engine::content::Content;
 use crate::engine::{Engine, RebuildRecord};
 use crate::statistics::Latency;
-use flashraid_flash::{ACTIONS, CellOperation, Flash};
+use crate::media::{Counts, Media};
+use flashraid_flash::{ACTIONS, CellOperation, Settings};
 use flashraid_vocabulary::Cause;
 
 /// The times of a run since measuring began.
@@ -35,7 +36,7 @@ struct Times<'a> {
 }
 
 /// Checks the times of a run.
-pub(super) fn check<C: Content>(engine: &Engine<C>, now: &Snapshot, measured: &Measured) -> Result<(), Inconsistent> {
+pub(super) fn check<C: Content, M: Media>(engine: &Engine<C, M>, now: &Snapshot, measured: &Measured) -> Result<(), Inconsistent> {
     let start = &measured.start;
     let sums = |start: &[[u64; Cause::COUNT]], now: &[[u64; Cause::COUNT]]| -> Vec<(u64, u64)> {
         start.iter().zip(now).map(|(start, now)| (start.iter().sum(), now.iter().sum())).collect()
@@ -63,12 +64,23 @@ pub(super) fn check<C: Content>(engine: &Engine<C>, now: &Snapshot, measured: &M
 
 /// How long the transfers of each bus, and all array operations, take one after the other: of what was started since measuring began,
 /// and of the most that can have been under way then, which is nothing on a LUN that had started nothing.
-fn work_ns(flash: &Flash, now: &Snapshot, start: &Snapshot) -> (Vec<u128>, u128) {
-    let settings = flash.settings();
+fn work_ns(media: &impl Media, now: &Snapshot, start: &Snapshot) -> (Vec<u128>, u128) {
+    let (mut transfers_ns, mut arrays_ns, mut first) = (Vec::new(), 0, 0);
+    for flash in media.ssds() {
+        let units = first..first + flash.units().len();
+        let (transfers, arrays) = work_of_ssd_ns(flash.settings(), &now.units[units.clone()], &start.units[units.clone()]);
+        transfers_ns.extend(transfers);
+        arrays_ns += arrays;
+        first = units.end;
+    }
+    (transfers_ns, arrays_ns)
+}
+
+fn work_of_ssd_ns(settings: &Settings, now: &[Counts], start: &[Counts]) -> (Vec<u128>, u128) {
     let page_ns = settings.transfer_ns(settings.geometry.page_bytes);
     let bus_ns = [settings.given.read_command_ns + page_ns, settings.given.program_command_ns + page_ns, settings.given.erase_command_ns];
     let array_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|of| settings.cell.longest_ns(of));
-    let total = |snapshot: &Snapshot, unit: usize, action: usize| snapshot.units[unit][action].iter().sum::<u64>();
+    let total = |counts: &[Counts], unit: usize, action: usize| counts[unit][action].iter().sum::<u64>();
     let work = |unit: usize, each_ns: [u64; ACTIONS]| {
         let of = |action: usize| {
             let before = total(start, unit, action);
@@ -78,10 +90,10 @@ fn work_ns(flash: &Flash, now: &Snapshot, start: &Snapshot) -> (Vec<u128>, u128)
         (0..ACTIONS).map(of).sum::<u128>()
     };
     let units_per_channel = settings.units_per_channel() as usize;
-    let channels = 0..now.channel_busy_ns.len();
+    let channels = 0..now.len() / units_per_channel;
     let units = |channel: usize| channel * units_per_channel..(channel + 1) * units_per_channel;
     let transfers_ns = channels.map(|channel| units(channel).map(|unit| work(unit, bus_ns)).sum()).collect();
-    (transfers_ns, (0..now.units.len()).map(|unit| work(unit, array_ns)).sum())
+    (transfers_ns, (0..now.len()).map(|unit| work(unit, array_ns)).sum())
 }
 
 /// `Err` with what is told unless `holds`.
@@ -239,7 +251,7 @@ mod tests {
         use flashraid_vocabulary::{Fault, Part};
         let rebuild = |failed_ns, ended_ns, finished_ns, latencies_ns: &[u64]| {
             let [latency] = of(latencies_ns);
-            let faults = vec![(failed_ns, Fault::Loss(Part::Member(0)))];
+            let faults = vec![(failed_ns, Fault::Loss(Part::Member(0)).into())];
             RebuildRecord { faults, ended_ns, finished_ns, pages: 0, pages_copied: 0, pages_lost: 0, latency }
         };
         let check = |rebuild| legal(&of(&[100, 100])).with_rebuild(rebuild);

@@ -1,5 +1,6 @@
 //! Replay of a trace: the host's clock, the look-ahead in the arrivals, and what becomes of addresses.
 
+use crate::media::Media;
 use super::stage::Stage;
 use crate::config::{ConfigError, Fit, Run, Warmup};
 use crate::engine::Engine;
@@ -74,9 +75,9 @@ impl Replay {
     }
 
     /// Replays everything. Returns whether the end was reached.
-    pub(super) fn all<C: Checked>(
+    pub(super) fn all<C: Checked, M: Media>(
         &mut self,
-        engine: &mut Engine<C>,
+        engine: &mut Engine<C, M>,
         measured: &mut Measured,
         injector: &mut Injector,
         progress: &mut dyn FnMut(Stage) -> bool,
@@ -125,7 +126,7 @@ impl Replay {
     }
 
     #[inline]
-    fn fetch_ahead<C: Content>(&self, engine: &Engine<C>, batch: &[HostRequest], index: usize) {
+    fn fetch_ahead<C: Content, M: Media>(&self, engine: &Engine<C, M>, batch: &[HostRequest], index: usize) {
         if let Some(request) = batch.get(index + LOOK_AHEAD_MAP) {
             engine.prefetch_map(request.offset_bytes);
         }
@@ -146,9 +147,9 @@ impl Replay {
     }
 
     /// Replays the first of these requests at the places of its extents, in one or several pieces.
-    fn compacted<C: Checked>(
+    fn compacted<C: Checked, M: Media>(
         &mut self,
-        engine: &mut Engine<C>,
+        engine: &mut Engine<C, M>,
         measured: &mut Measured,
         injector: &mut Injector,
         requests: &[HostRequest],
@@ -249,7 +250,7 @@ impl Replay {
     }
 
     /// What came so far was warm-up.
-    pub(super) fn start_measuring<C: Content>(&mut self, engine: &mut Engine<C>, measured: &mut Measured) {
+    pub(super) fn start_measuring<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, measured: &mut Measured) {
         self.source.warmup_requests = self.submitted;
         engine.begin_measuring();
         *measured = Measured::from(Snapshot::of(engine));
@@ -261,7 +262,7 @@ impl Replay {
 
     /// Processes the next event, or injects what is due before it. Always inlined: its result is large, and most runs have no writers.
     #[inline(always)]
-    fn advance<C: Content>(&mut self, engine: &mut Engine<C>, injector: &mut Injector) -> Result<bool, RunError> {
+    fn advance<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, injector: &mut Injector) -> Result<bool, RunError> {
         if let Some(stop_ns) = engine.next_event_ns().and_then(|time_ns| injector.stop_before(engine, time_ns)) {
             self.advance_until(engine, stop_ns)?;
             injector.look(engine);
@@ -275,7 +276,7 @@ impl Replay {
 
     /// Moves the clock.
     #[inline]
-    fn advance_until<C: Content>(&mut self, engine: &mut Engine<C>, time_ns: u64) -> Result<(), RunError> {
+    fn advance_until<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, time_ns: u64) -> Result<(), RunError> {
         match &mut self.writers {
             None => Ok(engine.advance_until(time_ns)?),
             Some(writers) => writers.advance_until(engine, time_ns),
@@ -283,9 +284,9 @@ impl Replay {
     }
 
     #[inline]
-    fn host_request<C: Checked>(
+    fn host_request<C: Checked, M: Media>(
         &mut self,
-        engine: &mut Engine<C>,
+        engine: &mut Engine<C, M>,
         measured: &mut Measured,
         injector: &mut Injector,
         mut request: HostRequest,

@@ -1,5 +1,6 @@
 //! The steps of a run: the device is built and prepared, the trace replayed, what is stored is checked, and the result is made of it.
 
+use crate::media::{Inspect, Media};
 use super::replay::Replay;
 use super::stage::Stage;
 use super::status::Status;
@@ -116,7 +117,7 @@ pub fn run(
 fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, result: &RunResult) -> Happened<'a> {
     let erased = with_engine!(&simulation.engine, engine => engine.media.erase_counts().any(|erases| erases > 0));
     let moved = with_engine!(&simulation.engine, engine => {
-        engine.media.counts.iter().any(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize] > 0) || engine.media.victims_collected_now() > 0
+        engine.media.counts().iter().any(|of| of[Cause::Gc as usize] + of[Cause::Wear as usize] > 0) || engine.media.untimed().victims > 0
     });
     let evicted = with_engine!(&simulation.engine, engine => engine.buffer().is_some_and(|buffer| buffer.counts.evictions > 0));
     let unwritten = result.requests.unmapped_reads > 0 || result.requests.prefilled_pages > 0;
@@ -176,7 +177,7 @@ fn drain(simulation: &mut Simulation, result: &mut RunResult) -> Result<(), RunE
 }
 
 fn cost(simulation: &Simulation, wall_seconds: f64) -> EngineCost {
-    let operations: u64 = with_engine!(&simulation.engine, engine => engine.media.counts.iter().flatten().sum());
+    let operations: u64 = with_engine!(&simulation.engine, engine => engine.media.counts().iter().flatten().sum());
     EngineCost {
         wall_seconds,
         fill_seconds: simulation.fill_seconds,

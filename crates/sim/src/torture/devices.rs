@@ -35,7 +35,7 @@ pub fn check_asked(torture: &Torture) -> Result<(), ConfigError> {
 pub fn draw(torture: &Torture, scheme: &str, number: u64) -> Result<Config, ConfigError> {
     let entry = find_scheme(scheme)?;
     let mut drawing = Drawing { torture, entry, number, random: Random::of(torture.seed, number, 1), drawn: Vec::new() };
-    let tables = TABLES.iter().filter(|table| table.name != "scheme" && (table.name != "device" || torture.device.is_none()));
+    let tables = TABLES.iter().filter(|table| table.name != "scheme" && (!["device", "array"].contains(&table.name) || torture.device.is_none()));
     for key in tables.flat_map(|table| table.keys) {
         drawing.value(key.name);
     }
@@ -284,7 +284,10 @@ mod tests {
             for number in 0..DEVICES {
                 let mut drawing = drawing(entry, number);
                 let chips = if drawing.value("member") == "chip" { drawing.number("chips_per_channel") } else { 1 };
-                let members = drawing.number("channels") * chips;
+                let members = match drawing.number("devices") {
+                    0 | 1 => drawing.number("channels") * chips,
+                    devices => devices,
+                };
                 let groups = entry.mirror_groups.map_or(1, |groups| drawing.number(groups.name));
                 let is_legal = entry.members.legal(groups as u16).any(|legal| u64::from(legal) == members);
                 assert!(is_legal, "{}: {members} members in {groups} groups", entry.name);

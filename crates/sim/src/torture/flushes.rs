@@ -1,5 +1,6 @@
 //! What flushes promise: a write that was submitted before a flush survives, once the flush has completed, the loss of everything but flash and NVRAM.
 
+use crate::media::Media;
 use crate::engine::Engine;
 use crate::engine::tags::{Tags, ZERO};
 use flashraid_vocabulary::Lpn;
@@ -20,7 +21,7 @@ pub struct Flushes {
 }
 
 /// What is there of a page when only flash and NVRAM are left.
-fn kept(engine: &Engine<Tags>, lpn: u64) -> u64 {
+fn kept<M: Media>(engine: &Engine<Tags, M>, lpn: u64) -> u64 {
     let on_flash = engine.content.durable(Lpn(lpn));
     match engine.holds_safely(Lpn(lpn)) {
         true => engine.read_now(Lpn(lpn), on_flash, |tags, content, shares| tags.with_buffer(Lpn(lpn), content, shares)),
@@ -30,14 +31,14 @@ fn kept(engine: &Engine<Tags>, lpn: u64) -> u64 {
 
 impl Flushes {
     /// Before a request changes these pages.
-    pub fn before(&mut self, engine: &Engine<Tags>, pages: impl Iterator<Item = u64>) {
+    pub fn before<M: Media>(&mut self, engine: &Engine<Tags, M>, pages: impl Iterator<Item = u64>) {
         for lpn in pages.filter(|lpn| !self.doubted.contains_key(lpn)) {
             self.pages.entry(lpn).or_insert_with(|| VecDeque::from([(0, engine.content.newest(Lpn(lpn)))]));
         }
     }
 
     /// Request `sequence` has been submitted, which changes these pages.
-    pub fn after(&mut self, engine: &Engine<Tags>, sequence: u64, pages: impl Iterator<Item = u64>) {
+    pub fn after<M: Media>(&mut self, engine: &Engine<Tags, M>, sequence: u64, pages: impl Iterator<Item = u64>) {
         for lpn in pages {
             if let Some(versions) = self.pages.get_mut(&lpn) {
                 versions.push_back((sequence + 1, engine.content.newest(Lpn(lpn))));
@@ -62,7 +63,7 @@ impl Flushes {
     }
 
     /// A page that is older on flash, or in NVRAM, than a flush guarantees. Looks at all pages written that are not known to be there.
-    pub fn broken(&mut self, engine: &Engine<Tags>) -> Option<Lpn> {
+    pub fn broken<M: Media>(&mut self, engine: &Engine<Tags, M>) -> Option<Lpn> {
         let (mut broken, flushed) = (None, self.flushed);
         self.doubted.retain(|lpn, number| {
             let (content, newest) = (kept(engine, *lpn), engine.content.newest(Lpn(*lpn)));
@@ -100,7 +101,7 @@ mod tests {
     impl Page {
         fn new() -> Self {
             let config = Config::assemble(Some("tiny"), Some("raid5"), None, &[]).expect("a preset");
-            let tags = |space_pages| Tags::new(config.device.ppn_limit(), space_pages);
+            let tags = Tags::new;
             let mut engine = assemble::engine(&config, tags).expect("a legal device");
             engine.fill(64);
             let mut page = Self { engine, flushes: Flushes::default() };

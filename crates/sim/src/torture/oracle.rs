@@ -1,5 +1,6 @@
 //! What must be lost, by linear algebra that knows no scheme: a page is lost exactly if what its stripe still has does not add up to it.
 
+use crate::media::Media;
 use crate::engine::Engine;
 use crate::engine::tags::{Tags, ZERO};
 use crate::verify::{VERSIONS, end_of_stripe, pages_of_stripe};
@@ -25,7 +26,7 @@ impl Span {
 }
 
 /// The pages that must be lost, in order; and those that cannot be read now of which contents do not tell.
-pub fn lost_pages(engine: &Engine<Tags>) -> (Vec<Lpn>, Vec<Lpn>) {
+pub fn lost_pages<M: Media>(engine: &Engine<Tags, M>) -> (Vec<Lpn>, Vec<Lpn>) {
     let (flash, tags) = (&engine.media, &engine.content);
     let (mut lost, mut vague, mut pages) = (Vec::new(), Vec::new(), Vec::new());
     let mut first = 0;
@@ -70,7 +71,7 @@ pub fn lost_pages(engine: &Engine<Tags>) -> (Vec<Lpn>, Vec<Lpn>) {
 }
 
 /// Whether the page is one of the host pages `first..end`, and not kept for the sake of these.
-fn holds_data(engine: &Engine<Tags>, first: u64, end: u64, page: MemberPage) -> bool {
+fn holds_data<M: Media>(engine: &Engine<Tags, M>, first: u64, end: u64, page: MemberPage) -> bool {
     (first..end).any(|lpn| engine.scheme().locate(Lpn(lpn)) == page)
 }
 

@@ -38,10 +38,16 @@ pub(super) struct Drawing<'a> {
 /// The rule of a key whose values depend on others; the schema says how the others are drawn (`Key::draw`).
 fn rule(key: &str) -> Option<Rule> {
     Some(match key {
-        "channels" => Rule::By(channels),
+        "devices" => Rule::By(devices),
+        "spare_devices" => Rule::By(|draw| {
+            let takes_spares = draw.is_array() && !draw.is_hybrid();
+            takes_spares.then(|| draw.random.of_list(&["0", "1", "2"]).into())
+        }),
+        "channels" => Rule::By(|draw| if draw.is_array() { Some(draw.random.within(1, 2).to_string()) } else { channels(draw) }),
         "chips_per_channel" => Rule::By(|draw| {
             let (least, most) = match draw.entry.mirror_chips > 0 {
                 true => (2, 4),
+                false if draw.is_array() => (1, 2),
                 false if draw.is("member", "chip") => CHIPS_AS_MEMBERS,
                 false => (1, 4),
             };
@@ -60,7 +66,7 @@ fn rule(key: &str) -> Option<Rule> {
         "pages_per_block" => Rule::By(|draw| Some(draw.random.within(2, 8).to_string())),
         "member" => Rule::By(|draw| {
             // Mirror chips belong to a channel.
-            (draw.entry.mirror_chips == 0).then(|| draw.random.of_list(&["channel", "channel", "chip"]).into())
+            (draw.entry.mirror_chips == 0 && !draw.is_array()).then(|| draw.random.of_list(&["channel", "channel", "chip"]).into())
         }),
         "ftl" | "blocks_per_plane" | "over_provisioning" | "space_bytes" | "fill" | "fill_bytes" | "buffer_bytes_per_gib" => Rule::Last,
         "mapping" => Rule::By(mapping),
@@ -110,6 +116,20 @@ fn rule(key: &str) -> Option<Rule> {
     })
 }
 
+/// Once in eight episodes an array, of as many SSDs as the scheme asks for, and not many more.
+fn devices(draw: &mut Drawing) -> Option<String> {
+    let entry = draw.entry;
+    let is_refused = entry.mirror_chips > 0
+        || entry.mirror_groups.is_some()
+        || draw.is_asked("mapping", "dftl")
+        || ["member", "ftl", "buffer_bytes_per_gib"].iter().any(|key| draw.asked(key).is_some());
+    if is_refused || draw.torture.device.is_some() || !draw.random.once_in(8) {
+        return None;
+    }
+    let counts: Vec<u64> = entry.members.legal(1).map(u64::from).filter(|count| *count > 1).take(4).collect();
+    Some(draw.random.of_list(&counts).to_string())
+}
+
 /// As many as the scheme asks for, and not many more.
 fn channels(draw: &mut Drawing) -> Option<String> {
     // Of how many members a channel is.
@@ -138,7 +158,12 @@ fn mapping(draw: &mut Drawing) -> Option<String> {
     let entry = draw.entry;
     let action = entry.action_on_bases(|choice| draw.is_asked(choice.parameter.name, choice.word));
     let moves = entry.mirror_chips > 0 || entry.mirror_groups.is_some() || action == Some(SemivalidAction::Move);
-    let words: &[&str] = if moves { &["page", "page", "dftl"] } else { &["page", "page", "page", "dftl", "dftl", "bast", "fast"] };
+    let words: &[&str] = match (draw.is_array(), moves) {
+        (false, true) => &["page", "page", "dftl"],
+        (false, false) => &["page", "page", "page", "dftl", "dftl", "bast", "fast"],
+        (true, true) => &["page"],
+        (true, false) => &["page", "page", "page", "page", "bast", "fast"],
+    };
     Some(draw.random.of_list(words).into())
 }
 
@@ -207,6 +232,10 @@ impl Drawing<'_> {
         self.value(key) == value
     }
 
+    fn is_array(&mut self) -> bool {
+        self.number("devices") > 1
+    }
+
     fn is_hybrid(&mut self) -> bool {
         ["bast", "fast"].contains(&self.value("mapping").as_str())
     }
@@ -232,7 +261,9 @@ impl Drawing<'_> {
         if let Some((_, Some(kind))) = self.drawn.iter().find(|(name, _)| *name == BUFFER) {
             return kind.clone();
         }
+        let is_array = self.is_array();
         let kinds: &[&str] = match self.entry.write_buffer {
+            _ if is_array => &["none", "none", "dram", "nvram"],
             WriteBuffer::Unused => &["none", "none", "none", "dram", "dram", "per_gib", "nvram", "nvram"],
             WriteBuffer::Usual | WriteBuffer::Needed(_) => &["none", "none", "dram", "per_gib", "nvram", "nvram"],
         };

@@ -1,8 +1,10 @@
 //! Episode after episode, scheme by scheme, and what they have found in one report.
 
 use super::asked::Torture;
+use crate::assemble::Assembled;
 use super::devices::{check_asked, draw};
 use super::episode::{Episode, KILLS};
+use crate::media::{Array, Flash};
 use super::report::{Report, SchemeReport, Violation};
 use super::threads;
 use crate::config::{Config, ConfigError, find_scheme, nearest};
@@ -86,7 +88,20 @@ impl Torture {
     /// What so many kills of one device find.
     fn episode(&self, scheme: &'static str, number: u64, kills: u64) -> Result<SchemeReport, ConfigError> {
         let config = draw(self, scheme, number)?;
-        let mut episode = Episode::new(self, config, scheme, number)?;
+        match config.array.is_single() {
+            true => self.episode_on::<Flash>(config, scheme, number, kills),
+            false => self.episode_on::<Array>(config, scheme, number, kills),
+        }
+    }
+
+    fn episode_on<M: Assembled>(
+        &self,
+        config: Config,
+        scheme: &'static str,
+        number: u64,
+        kills: u64,
+    ) -> Result<SchemeReport, ConfigError> {
+        let mut episode = Episode::<M>::new(self, config, scheme, number)?;
         // A defect that ends the program is one to be shown like others.
         let outcome = catch_unwind(AssertUnwindSafe(|| episode.run(kills)));
         let problem = outcome.unwrap_or_else(|panic| {

@@ -2,7 +2,8 @@
 
 use crate::config::{Config, Mapping, WearLeveling, WriteCompletes};
 use crate::engine::in_flight::InFlight;
-use flashraid_flash::{Flash, GcUnderWay};
+use crate::media::Media;
+use flashraid_flash::GcUnderWay;
 use flashraid_redundancy::{Entry, Redundancy};
 use flashraid_vocabulary::{MemberId, SemivalidAction};
 
@@ -19,8 +20,8 @@ pub struct OnFlash {
 
 impl OnFlash {
     /// Looks at all members, planes and LUNs.
-    pub fn of(flash: &Flash) -> Self {
-        let mut members = (0..flash.settings().members()).map(|member| MemberId(member as u16));
+    pub fn of(flash: &impl Media) -> Self {
+        let mut members = (0..flash.shape().members).map(|member| MemberId(member as u16));
         Self {
             collecting: flash.gc_runs_under_way(),
             semivalid: members.any(|member| flash.held(member).bases > 0),

@@ -1,6 +1,7 @@
 //! What the engine does, run by run. One program holds all of it, so that it is linked once and its tests share all cores.
 
 mod aging;
+mod array;
 mod buffer;
 mod buffer_nvram;
 mod clock;

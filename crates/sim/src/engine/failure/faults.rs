@@ -7,14 +7,16 @@ use crate::engine::slot::NIL;
 use crate::engine::state::Engine;
 use crate::media::Media;
 use flashraid_redundancy::{Lock, Operation, OperationKind};
-use flashraid_vocabulary::{Change, Fault, Lpn, StripeId, Version};
+use flashraid_vocabulary::{Change, Failure, Fault, Lpn, StripeId, Version};
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// Something fails now. The part must exist on the device.
-    pub fn fail(&mut self, fault: Fault) {
+    pub fn fail(&mut self, failure: impl Into<Failure>) {
+        let failure = failure.into();
+        let Failure { device, fault } = failure;
         let now_ns = self.now_ns();
         let lost_before = self.lost_versions();
-        self.media.fail(&fault);
+        self.media.fail(&failure);
         if self.translation.is_some() {
             self.take_map_events(); // of GC runs that it has cut short
         }
@@ -22,14 +24,14 @@ impl<C: Content, M: Media> Engine<C, M> {
         if fault == Fault::ParityCache {
             self.lose_parity_cache();
         }
-        if let Fault::Loss(part) = &fault {
-            is_replaced = self.media.replace(part);
+        if let Fault::Loss(part) = fault {
+            is_replaced = self.media.replace(device, &part);
         }
         if let Fault::Loss(_) | Fault::ParityCache = fault {
-            self.start_rebuild(now_ns, fault, self.lost_versions() - lost_before);
+            self.start_rebuild(now_ns, failure, self.lost_versions() - lost_before);
         }
         let pages_lost = self.lost_pages().count() as u64;
-        self.failures.faults.push(FaultRecord { at_ns: now_ns, fault, is_replaced, pages_lost });
+        self.failures.faults.push(FaultRecord { at_ns: now_ns, failure, is_replaced, pages_lost });
         self.note_all_exposed();
         // Programs that can never start, and those who wait for pages that are gone.
         self.take_failed();

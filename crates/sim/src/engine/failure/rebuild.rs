@@ -10,7 +10,7 @@ use crate::media::accounting::{self, Slip};
 use crate::statistics::Latency;
 use flashraid_redundancy::rebuild::Rebuild;
 use flashraid_redundancy::{Job, Operation};
-use flashraid_vocabulary::{Fault, MemberId, PageOperation, StripeId};
+use flashraid_vocabulary::{Failure, MemberId, PageOperation, StripeId};
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// The rebuild, if what is lost is rebuilt at all.
@@ -24,18 +24,18 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Starts the rebuild of what failed now, and took so many versions; one that runs starts over.
-    pub(super) fn start_rebuild(&mut self, now_ns: u64, fault: Fault, lost: u64) {
+    pub(super) fn start_rebuild(&mut self, now_ns: u64, failure: Failure, lost: u64) {
         let Some(rebuild) = self.rebuild() else { return };
         rebuild.failed();
         self.repair_translation_pages();
         self.has_watchers = true;
         match self.failures.records.last_mut() {
             Some(record) if record.ended_ns.is_none() => {
-                record.faults.push((now_ns, fault));
+                record.faults.push((now_ns, failure));
                 record.pages_lost += lost;
             }
             _ => self.failures.records.push(RebuildRecord {
-                faults: vec![(now_ns, fault)],
+                faults: vec![(now_ns, failure)],
                 ended_ns: None,
                 finished_ns: None,
                 pages: 0,

@@ -4,7 +4,7 @@ use crate::engine::slot::NIL;
 use crate::media::Shape;
 use crate::statistics::Latency;
 use flashraid_redundancy::rebuild::{Order, Rebuild};
-use flashraid_vocabulary::{Delivery, Fault, PageOperation};
+use flashraid_vocabulary::{Delivery, Failure, PageOperation};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ pub struct RebuildOptions {
 #[derive(Clone, Debug)]
 pub struct RebuildRecord {
     /// What failed, and when.
-    pub faults: Vec<(u64, Fault)>,
+    pub faults: Vec<(u64, Failure)>,
     /// When it came to its end: nothing was left that it could rebuild.
     pub ended_ns: Option<u64>,
     /// The same, if everything was as redundant as before then.
@@ -42,7 +42,7 @@ pub struct FaultRecord {
     /// When.
     pub at_ns: u64,
     /// What.
-    pub fault: Fault,
+    pub failure: Failure,
     /// Whether spare chips took the place of all the chips that it took.
     pub is_replaced: bool,
     /// Host pages that nothing can rebuild since then.

@@ -5,7 +5,7 @@ use crate::engine::slot::NIL;
 use crate::engine::state::Engine;
 #[cfg(feature = "mutants")]
 use crate::media::accounting::{self, Slip};
-use crate::media::{About, Media, Program};
+use crate::media::{About, Media, Program, Repeated};
 use flashraid_redundancy::{Method, Operation, OperationKind, Outcomes};
 use flashraid_vocabulary::{Action, Cause, Delivery, PageOperation, Version, Wave};
 
@@ -101,13 +101,15 @@ impl<C: Content, M: Media> Engine<C, M> {
         {
             request.arrival_ns = self.clock.now_ns();
         }
-        if self.media.repeat(record) {
+        let Repeated { record: anew, is_queued } = self.media.repeat(record);
+        self.content.repeated(record, anew);
+        if is_queued {
             self.statistics.planned(Action::Program, Cause::Retry);
             let slot = &mut self.slots[id as usize];
             slot.outstanding += 1;
             slot.waits += u8::from(about.host_waits);
         } else {
-            self.is_unallocated(id, record);
+            self.is_unallocated(id, anew);
         }
     }
 

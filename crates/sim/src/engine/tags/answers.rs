@@ -137,6 +137,10 @@ impl Content for Tags {
         self.deferred.remove(&parity);
     }
 
+    fn repeated(&mut self, record: u32, anew: u32) {
+        *grown(&mut self.programs, anew) = self.programs[record as usize];
+    }
+
     fn programmed(&mut self, record: u32, ppn: Ppn) {
         self.flash[ppn.0 as usize] = self.programs[record as usize] ^ MASK;
     }

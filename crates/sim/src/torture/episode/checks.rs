@@ -1,11 +1,12 @@
 //! What must hold at each kill.
 
+use crate::media::Media;
 use super::setup::{Episode, Problem};
 use crate::torture::oracle;
 use crate::verify::{self, Finding};
 use flashraid_vocabulary::Lpn;
 
-impl Episode {
+impl<M: Media> Episode<M> {
     pub(super) fn check(&mut self) -> Result<(), Problem> {
         let mut problem: Option<Problem> = None;
         let mut gone = Vec::new();

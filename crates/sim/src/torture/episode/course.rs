@@ -1,5 +1,6 @@
 //! From kill to kill.
 
+use crate::media::Media;
 use super::setup::{Episode, Favor, KILLS, Problem};
 use crate::torture::states::STATES;
 
@@ -11,7 +12,7 @@ const IDLE_PACE: u64 = 30;
 /// Events between two attempts to bring about what is wanted.
 const PROVOCATION: u64 = 100;
 
-impl Episode {
+impl<M: Media> Episode<M> {
     /// Runs so many kills, then lets everything end, and reads everything.
     pub fn run(&mut self, kills: u64) -> Result<(), Problem> {
         for _ in 0..kills {
@@ -27,7 +28,7 @@ impl Episode {
                 0..5 => self.fail_something(None),
                 5..7 => self.fail_an_operation(),
                 7 => self.fail_the_parity_cache(),
-                8 if self.second && self.engine.media.settings().given.mirror_chips > 0 => self.fail_mirror_and_base(),
+                8 if self.second && self.engine.media.shape().has_mirrors => self.fail_mirror_and_base(),
                 8 | 9 if self.second => self.fail_a_second_unit(),
                 _ => {}
             }

@@ -1,19 +1,20 @@
 //! The end of an episode: everything comes to rest, what could be rebuilt is, and every page is read.
 
+use crate::media::Media;
 use super::setup::{Episode, Problem};
 use crate::verify::{self, VERSIONS};
-use flashraid_vocabulary::{Cause, HostOp, HostRequest, Lpn, MemberPage, Version, View};
+use flashraid_vocabulary::{Cause, HostOp, HostRequest, Lpn, MemberPage, Version};
 
 /// Events within which a device comes to rest.
 const MOST_WORK: u64 = 300_000;
 
-impl Episode {
+impl<M: Media> Episode<M> {
     /// Lets everything end that goes on.
     fn come_to_rest(&mut self) -> Result<(), Problem> {
-        let mut before = self.engine.media.counts;
+        let mut before = self.engine.media.counts();
         for event in 0..MOST_WORK {
             if event == MOST_WORK / 2 {
-                before = self.engine.media.counts;
+                before = self.engine.media.counts();
             }
             if !self.engine.advance().map_err(|halted| (None, halted.to_string()))? {
                 return Ok(());
@@ -22,7 +23,7 @@ impl Episode {
         let mut what = format!("does not finish: of {MOST_WORK} events after the last request, the second half are");
         for (action, name) in ["reads", "programs", "erases"].into_iter().enumerate() {
             for cause in Cause::ALL {
-                let count = self.engine.media.counts[action][cause as usize] - before[action][cause as usize];
+                let count = self.engine.media.counts()[action][cause as usize] - before[action][cause as usize];
                 if count > 0 {
                     what += &format!(" {count} {name} ({})", cause.name());
                 }
@@ -47,7 +48,7 @@ impl Episode {
         flash.check().map_err(|what| (None, what))?;
         // Also where nothing but programs has failed, and no rebuild ever began: some pages may not have been allocated.
         let is_done = self.rebuilds && self.engine.rebuild_share().is_none() && !self.exceeded;
-        let (members, rows) = (flash.settings().members(), flash.settings().pages_per_member);
+        let (members, rows) = (flash.shape().members, flash.shape().pages_per_member);
         let mut pages = (0..rows).flat_map(|page| (0..members).map(move |member| MemberPage::new(member as u16, page)));
         let is_left = |page: &MemberPage| flash.is_lost(*page, Version::Current) && flash.can_allocate(*page);
         if let Some(page) = pages.find(is_left).filter(|_| is_done) {
@@ -98,7 +99,7 @@ impl Episode {
 
     /// Reads every page, one by one: exactly the lost ones fail.
     fn read_all(&mut self) -> Result<(), Problem> {
-        let page_bytes = u64::from(self.engine.media.geometry().page_bytes);
+        let page_bytes = u64::from(self.engine.media.shape().page_bytes);
         for page in 0..self.engine.space_pages() {
             let (address, holds) = (self.engine.scheme().locate(Lpn(page)), self.engine.holds(Lpn(page)));
             let may_be_lost = self.engine.media.is_lost(address, Version::Current) || self.engine.is_gone(Lpn(page));

@@ -1,31 +1,49 @@
 //! What fails in an episode: one unit, or a part of it, until that is rebuilt; and sometimes a second unit before.
 
+use crate::media::{Media, Shape};
 use super::setup::{Episode, NVRAM};
 use crate::engine::Engine;
 use crate::engine::tags::Tags;
 use crate::verify::{self, VERSIONS};
-use flashraid_flash::Flash;
 use flashraid_redundancy::Protects;
-use flashraid_vocabulary::{Fault, LocalPage, MemberId, MemberPage, Part, Ppn, Version};
+use flashraid_vocabulary::{Failure, Fault, LocalPage, Member, MemberId, MemberPage, Part, Ppn, Version};
 
 /// The number of the unit of which one failure is survived, on which a physical page lies.
-fn unit_of(engine: &Engine<Tags>, protects: Protects, ppn: Ppn) -> Option<u32> {
+fn unit_of<M: Media>(engine: &Engine<Tags, M>, protects: Protects, ppn: Ppn) -> Option<u32> {
     verify::failed_unit(&engine.media, protects, ppn)
 }
 
-impl Episode {
-    fn lose(&mut self, name: &'static str, part: Part) {
-        self.engine.fail(Fault::Loss(part));
-        self.dead_chips = self.engine.media.channels_with_dead_chips();
-        let dead: Vec<Ppn> = self.engine.media.pages_of(&part).collect();
+/// A part of an SSD.
+#[derive(Clone, Copy)]
+struct At {
+    ssd: usize,
+    part: Part,
+    is_alone: bool,
+}
+
+impl At {
+    fn failure(self, fault: fn(Part) -> Fault) -> Failure {
+        Failure { device: (!self.is_alone).then_some(self.ssd as u32), fault: fault(self.part) }
+    }
+}
+
+impl<M: Media> Episode<M> {
+    fn at(&self, ssd: usize, part: Part) -> At {
+        At { ssd, part, is_alone: self.engine.media.ssds().len() == 1 }
+    }
+
+    fn lose(&mut self, name: &'static str, at: At) {
+        self.engine.fail(at.failure(Fault::Loss));
+        let media = &self.engine.media;
+        self.dead_chips = media.channels_with_dead_chips();
+        let dead: Vec<Ppn> = media.pages_of(at.ssd, &at.part).collect();
         dead.into_iter().for_each(|ppn| self.engine.content.destroy(ppn));
         *self.faults.entry(name).or_default() += 1;
     }
 
     /// A physical page that some version of some page names, and that can be read.
     fn any_living_page(&mut self) -> Option<Ppn> {
-        let settings = self.engine.media.settings();
-        let (members, pages) = (settings.members(), settings.pages_per_member);
+        let Shape { members, pages_per_member: pages, .. } = self.engine.media.shape();
         (0..20).find_map(|_| {
             let member = MemberId(self.random.below(members.into()) as u16);
             let address = MemberPage { member, page: LocalPage(self.random.below(pages.into()) as u32) };
@@ -71,7 +89,9 @@ impl Episode {
     pub(super) fn fail_both_chips(&mut self) {
         self.notice_rebuilt();
         let (_, mirrors) = self.dead_chips;
-        let is_wanted = |flash: &Flash, ppn: Ppn| {
+        let is_wanted = |media: &M, ppn: Ppn| {
+            let (ssd, ppn) = media.locate(ppn);
+            let flash = &media.ssds()[ssd];
             let channel = flash.channel_of_unit(flash.unit_of(ppn));
             let is_copy = flash.is_of_mirror(ppn);
             if mirrors == 0 { is_copy } else { mirrors >> channel & 1 == 1 && !is_copy }
@@ -88,7 +108,7 @@ impl Episode {
         if self.exceeded {
             return;
         }
-        let rows = self.engine.media.settings().pages_per_member;
+        let rows = self.engine.media.shape().pages_per_member;
         if self.failed.is_none() {
             let mut copies = (0..rows).filter_map(|row| self.in_row(row, Version::Base, false).and(self.in_row(row, Version::Copy, false)));
             if let Some(copy) = copies.next() {
@@ -108,31 +128,35 @@ impl Episode {
     /// Where a page of this row of the members has this version, lost or not.
     pub(super) fn in_row(&self, row: u32, version: Version, is_lost: bool) -> Option<Ppn> {
         let flash = &self.engine.media;
-        let mut pages = (0..flash.settings().members()).map(|member| MemberPage::new(member as u16, row));
+        let mut pages = (0..flash.shape().members).map(|member| MemberPage::new(member as u16, row));
         pages.find_map(|page| flash.lookup(page, version).filter(|_| flash.is_lost(page, version) == is_lost))
     }
 
     /// A page, or something larger that it is in, up to the unit of which a failure is survived.
-    fn some_part_with(&mut self, ppn: Ppn, wanted: Option<&str>) -> (&'static str, Part) {
-        let page = self.engine.media.part_of(ppn);
+    fn some_part_with(&mut self, ppn: Ppn, wanted: Option<&str>) -> (&'static str, At) {
+        let (ssd, local) = self.engine.media.locate(ppn);
+        let flash = &self.engine.media.ssds()[ssd];
+        let page = flash.part_of(local);
         let Part::Page { channel, chip, die, plane, block, .. } = page else { unreachable!("where a page is") };
-        let is_chip = self.engine.media.settings().member_is_chip();
+        let (member, has_logs) = (flash.settings().given.member, flash.settings().log_blocks > 0);
         let choice = match wanted {
             Some("block") => 3,
             Some("chip") => 10,
             _ => self.random.below(20),
         };
-        match (choice, self.protects) {
+        let (name, part) = match (choice, self.protects) {
             (0..3, _) => ("page", page),
             // Hybrid mapping retires no blocks.
-            (3..6, _) if self.engine.media.settings().log_blocks > 0 => ("page", page),
+            (3..6, _) if has_logs => ("page", page),
             (3..6, _) => ("block", Part::Block { channel, chip, die, plane, block }),
             (6..8, _) => ("plane", Part::Plane { channel, chip, die, plane }),
             (8..10, _) => ("die", Part::Die { channel, chip, die }),
+            (14.., Protects::Member) if member == Member::Device => ("device", Part::Device),
             (10.., Protects::Chip) | (10..19, _) => ("chip", Part::Chip { channel, chip }),
-            (_, Protects::Member) if is_chip => ("chip", Part::Chip { channel, chip }),
+            (_, Protects::Member) if member == Member::Chip => ("chip", Part::Chip { channel, chip }),
             _ => ("channel", Part::Channel(channel)),
-        }
+        };
+        (name, self.at(ssd, part))
     }
 
     /// NVRAM loses the deferred parities, if there are any to lose and nothing else has failed: it counts as the one failure (SPEC 4.4).
@@ -169,29 +193,31 @@ impl Episode {
 
     /// A program or an erase fails, which loses nothing.
     pub(super) fn fail_an_operation(&mut self) {
-        if self.engine.media.settings().log_blocks > 0 {
+        if self.engine.media.ssds().iter().any(|flash| flash.settings().log_blocks > 0) {
             return;
         }
         let Some(ppn) = self.any_living_page() else { return };
-        let Part::Page { channel, chip, die, plane, .. } = self.engine.media.part_of(ppn) else { unreachable!("where a page is") };
+        let (ssd, local) = self.engine.media.locate(ppn);
+        let Part::Page { channel, chip, die, plane, .. } = self.engine.media.ssds()[ssd].part_of(local) else { unreachable!("where a page is") };
         let part = if self.random.once_in(2) { Part::Channel(channel) } else { Part::Plane { channel, chip, die, plane } };
-        let (name, fault) = if self.random.once_in(3) { ("erase", Fault::Erase(part)) } else { ("program", Fault::Program(part)) };
-        self.engine.fail(fault);
+        let (name, fault): (_, fn(Part) -> Fault) = if self.random.once_in(3) { ("erase", Fault::Erase) } else { ("program", Fault::Program) };
+        let at = self.at(ssd, part);
+        self.engine.fail(at.failure(fault));
         *self.faults.entry(name).or_default() += 1;
     }
 
     /// Pages that are lost, in whatever version.
     fn lost_versions(&self) -> u64 {
-        let members = self.engine.media.settings().members();
-        (0..members).map(|member| self.engine.media.lost_versions(MemberId(member as u16))).sum()
+        self.engine.media.lost_versions()
     }
 
     /// Whether something is lost that does not lie on this unit: a member that has lost blocks for good may have no space for what is
     /// written now, so that this is lost though nothing else has failed.
     fn has_lost_elsewhere(&self, unit: Option<u32>) -> bool {
         let flash = &self.engine.media;
-        let slots = flash.settings().pages_per_member * flash.settings().members();
-        let mut versions = (0..slots).flat_map(|slot| VERSIONS.map(|version| (flash.address(slot), version)));
+        let shape = flash.shape();
+        let entries = 0..shape.pages_per_member * shape.members;
+        let mut versions = entries.flat_map(|entry| VERSIONS.map(|version| (shape.page(entry), version)));
         versions.any(|(page, version)| flash.is_lost(page, version) && verify::unit_of_version(flash, self.protects, page, version) != unit)
     }
 

@@ -1,14 +1,15 @@
 //! The requests of an episode, and what has completed of them.
 
+use crate::media::Media;
 use super::setup::{Episode, Favor};
 use flashraid_vocabulary::{HostOp, HostRequest};
 
 /// Pages on which most requests concentrate.
 const HOT_PAGES: u64 = 24;
 
-impl Episode {
+impl<M: Media> Episode<M> {
     pub(super) fn submit(&mut self) {
-        let page_bytes = u64::from(self.engine.media.geometry().page_bytes);
+        let page_bytes = u64::from(self.engine.media.shape().page_bytes);
         let (space, sector) = (self.engine.space_pages() * page_bytes, page_bytes / 8);
         let kind = self.random.below(100);
         let favored = self.favored.filter(|_| self.random.once_in(3));

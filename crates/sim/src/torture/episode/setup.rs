@@ -1,6 +1,7 @@
 //! The device of an episode, how it is used, and what is kept of it.
 
-use crate::assemble;
+use crate::media::{Flash, Media};
+use crate::assemble::{self, Assembled};
 use crate::config::{Config, ConfigError, find_scheme};
 use crate::engine::Engine;
 use crate::engine::tags::Tags;
@@ -24,8 +25,8 @@ pub(super) const NVRAM: u32 = u32::MAX;
 pub(super) type Problem = (Option<u64>, String);
 
 /// See the module.
-pub struct Episode {
-    pub(super) engine: Engine<Tags>,
+pub struct Episode<M: Media = Flash> {
+    pub(super) engine: Engine<Tags, M>,
     pub(super) entry: &'static Entry,
     pub(super) protects: Protects,
     /// Whether what the controller alone holds counts as kept.
@@ -83,11 +84,11 @@ pub(super) enum Favor {
     PartsOfPages,
 }
 
-impl Episode {
+impl<M: Assembled> Episode<M> {
     /// The device as it is before the first request.
     pub fn new(torture: &Torture, config: Config, scheme: &'static str, number: u64) -> Result<Self, ConfigError> {
         let mut random = Random::of(torture.seed, number, 2);
-        let mut engine = assemble::engine(&config, |space_pages| Tags::new(config.device.ppn_limit(), space_pages))?;
+        let mut engine = assemble::engine(&config, Tags::new)?;
         let space = engine.space_pages();
         prepare(&mut engine, &config, &mut |_| true)?;
         #[cfg(feature = "mutants")]
@@ -95,6 +96,7 @@ impl Episode {
             engine.inject(fault);
         }
         let protects = torture.claims.unwrap_or(engine.scheme().protects());
+        let protects = if config.array.is_single() || protects == Protects::None { protects } else { Protects::Member };
         if protects == Protects::None {
             return Err(ConfigError(format!("{scheme} is not declared to survive any failure, so there is nothing to test")));
         }
@@ -140,7 +142,9 @@ impl Episode {
             engine,
         })
     }
+}
 
+impl<M: Media> Episode<M> {
     /// Simulated time.
     pub fn now_ns(&self) -> u64 {
         self.engine.now_ns()

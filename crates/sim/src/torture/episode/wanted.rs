@@ -1,10 +1,11 @@
 //! The states that an episode waits for, and those that its kills have met.
 
+use crate::media::Media;
 use super::setup::{Episode, NVRAM, pair_name};
 use crate::torture::states::{Known, OnFlash, STATES};
 use flashraid_vocabulary::Version;
 
-impl Episode {
+impl<M: Media> Episode<M> {
     /// A state that can be, the rarer ones more often.
     pub(super) fn any_state(&mut self) -> usize {
         let all: usize = self.states.iter().map(|state| STATES[*state].weight).sum();
@@ -37,13 +38,13 @@ impl Episode {
             has_retired: flash.has_retired_blocks(),
             uses_spares: flash.uses_spares(),
             has_lost_both: data & mirrors != 0,
-            lacks_both: self.exceeded && flash.settings().given.mirror_chips > 0 && self.lacks_copy_and_base(),
+            lacks_both: self.exceeded && flash.shape().has_mirrors && self.lacks_copy_and_base(),
         }
     }
 
     /// Whether a stripe has lost a copy and a base.
     fn lacks_copy_and_base(&self) -> bool {
-        let mut rows = 0..self.engine.media.settings().pages_per_member;
+        let mut rows = 0..self.engine.media.shape().pages_per_member;
         rows.any(|row| self.in_row(row, Version::Copy, true).is_some() && self.in_row(row, Version::Base, true).is_some())
     }
 

@@ -12,15 +12,15 @@ fn faults_say_what_and_when() {
     let chip = Part::Chip { channel: 0, chip: 1 };
     let block = Part::Block { channel: 1, chip: 0, die: 0, plane: 1, block: 7 };
     let cases = [
-        ("member:2@0s", Target::Fault(Fault::Loss(Part::Member(2))), Trigger::Time(0)),
-        ("channel:3@2.5s", Target::Fault(Fault::Loss(Part::Channel(3))), Trigger::Time(2_500_000_000)),
-        ("chip:0.1@100ms", Target::Fault(Fault::Loss(chip)), Trigger::Time(100_000_000)),
-        ("die:0.1.0@7us", Target::Fault(Fault::Loss(Part::Die { channel: 0, chip: 1, die: 0 })), Trigger::Time(7000)),
-        ("plane:0.1.0.1@9ns", Target::Fault(Fault::Loss(Part::Plane { channel: 0, chip: 1, die: 0, plane: 1 })), Trigger::Time(9)),
-        ("block:1.0.0.1.7@request:12", Target::Fault(Fault::Loss(block)), Trigger::Request(12)),
-        ("program:1.0.0.1.7@50%", Target::Fault(Fault::Program(block)), Trigger::Share(0.5)),
-        ("erase:0.1@collection", Target::Fault(Fault::Erase(chip)), Trigger::Gc),
-        ("program:3@commit", Target::Fault(Fault::Program(Part::Channel(3))), Trigger::Commit),
+        ("member:2@0s", Target::Fault(Fault::Loss(Part::Member(2)).into()), Trigger::Time(0)),
+        ("channel:3@2.5s", Target::Fault(Fault::Loss(Part::Channel(3)).into()), Trigger::Time(2_500_000_000)),
+        ("chip:0.1@100ms", Target::Fault(Fault::Loss(chip).into()), Trigger::Time(100_000_000)),
+        ("die:0.1.0@7us", Target::Fault(Fault::Loss(Part::Die { channel: 0, chip: 1, die: 0 }).into()), Trigger::Time(7000)),
+        ("plane:0.1.0.1@9ns", Target::Fault(Fault::Loss(Part::Plane { channel: 0, chip: 1, die: 0, plane: 1 }).into()), Trigger::Time(9)),
+        ("block:1.0.0.1.7@request:12", Target::Fault(Fault::Loss(block).into()), Trigger::Request(12)),
+        ("program:1.0.0.1.7@50%", Target::Fault(Fault::Program(block).into()), Trigger::Share(0.5)),
+        ("erase:0.1@collection", Target::Fault(Fault::Erase(chip).into()), Trigger::Gc),
+        ("program:3@commit", Target::Fault(Fault::Program(Part::Channel(3)).into()), Trigger::Commit),
         ("page:lpn=5@rebuild:10%", Target::PageOf(Lpn(5)), Trigger::Rebuild(0.1)),
     ];
     for (text, target, trigger) in cases {

@@ -311,6 +311,10 @@ impl Content for Bytes {
         self.deferred.remove(&parity);
     }
 
+    fn repeated(&mut self, _record: u32, _anew: u32) {
+        unreachable!("nothing fails here");
+    }
+
     fn programmed(&mut self, record: u32, ppn: Ppn) {
         let page = &mut self.flash[ppn.0 as usize];
         if page.replace(self.programs[record as usize]).is_some() {

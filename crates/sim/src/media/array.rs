@@ -1,0 +1,689 @@
+//! SSDs side by side: each member is a whole SSD, or a spare one in its place.
+//!
+//! An SSD has one member of its own, number 0, and knows neither the others nor the time between its events. Records carry the number of their SSD
+//! in their low bits; space domains are numbered by member, as they pass to the spare that takes a member's place; planes, LUNs, buses and
+//! physical pages are numbered SSD by SSD. At one instant LUNs of all SSDs come before their buses, as within one SSD.
+
+use super::{
+    About, Ahead, Answer, Completion, Counts, Done, Flash, FlashFault, GcQuery, Inspect, Lun, MapEvent, Media, News, Program, Recording,
+    Repeated, Shape, Slice, Track, Untimed,
+};
+use flashraid_flash::{ACTIONS, EventQueue};
+use flashraid_vocabulary::{
+    Cause, Change, Failure, Fault, LocalPage, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version, View,
+};
+
+/// "No time", "no page", "no SSD".
+const NEVER: u64 = u64::MAX;
+const NIL: u32 = u32::MAX;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Array {
+    ssds: Vec<Flash>,
+    /// The SSD that each member is now.
+    ssd_of: Vec<u32>,
+    /// The member that each SSD is, or was until a spare took its place; `NIL` for a spare that is not in use.
+    member_of: Vec<u32>,
+    /// SSDs that wait to take the place of others, the first last.
+    spares: Vec<u32>,
+    shape: Shape,
+    /// Low bits of a record's number, which are the number of its SSD.
+    ssd_bits: u32,
+    /// Domains of each member.
+    domains_each: u32,
+    /// Numbers of the first plane, LUN, bus and physical page of each SSD, and behind the last.
+    first: Vec<Numbers>,
+    now_ns: u64,
+    /// When each SSD has its next event, by twice the time, and one more if that is an event of a bus.
+    events: EventQueue,
+    completed_requests: u64,
+    has_failures: bool,
+    completions: Vec<Completion>,
+    started: Vec<(u32, Ppn, u32)>,
+    /// Domains that gained space, in order.
+    freed: Vec<u32>,
+    /// The SSD of each question of GC that is not taken, in order, and how many of them are of each SSD.
+    asking: Vec<u32>,
+    asked_by: Vec<usize>,
+}
+
+/// Where the parts of an SSD begin.
+#[derive(Clone, Copy, Debug, Default)]
+struct Numbers {
+    plane: u32,
+    unit: u32,
+    bus: u32,
+    page: u32,
+}
+
+/// An observer of one SSD, which numbers its pages from 0.
+struct Behind<'a, O>(&'a mut O, u32);
+
+impl<O: Observer> Observer for Behind<'_, O> {
+    #[inline]
+    fn moved(&mut self, from: Ppn, to: Ppn) {
+        self.0.moved(Ppn(self.1 + from.0), Ppn(self.1 + to.0));
+    }
+
+    #[inline]
+    fn erased(&mut self, first: Ppn, pages: u32) {
+        self.0.erased(Ppn(self.1 + first.0), pages);
+    }
+}
+
+/// The page as its SSD numbers it.
+#[inline(always)]
+fn inner(page: MemberPage) -> MemberPage {
+    MemberPage { member: MemberId(0), page: page.page }
+}
+
+impl Array {
+    /// `members` SSDs and behind them spares, all erased, with at most 64 of them. Each must have one member, without mirror chips and translation pages,
+    /// and all have the same page size.
+    pub fn new(ssds: Vec<Flash>, members: u32) -> Self {
+        let count = ssds.len() as u32;
+        let ends = ssds.iter().scan(Numbers::default(), |at, flash| {
+            at.plane += flash.planes();
+            at.unit += flash.units().len() as u32;
+            at.bus += flash.channels().len() as u32;
+            at.page += flash.ppn_limit();
+            Some(*at)
+        });
+        let first: Vec<Numbers> = std::iter::once(Numbers::default()).chain(ends).collect();
+        let shapes = || ssds.iter().map(Media::shape);
+        let domains_each = shapes().map(|shape| shape.domains).max().expect("there are SSDs");
+        let last = first[ssds.len()];
+        let shape = Shape {
+            members,
+            pages_per_member: shapes().map(|shape| shape.pages_per_member).min().expect("there are SSDs"),
+            planes: last.plane,
+            units: last.unit,
+            domains: domains_each * members,
+            ..ssds[0].shape()
+        };
+        Self {
+            ssd_of: (0..members).collect(),
+            member_of: (0..count).map(|ssd| if ssd < members { ssd } else { NIL }).collect(),
+            spares: (members..count).rev().collect(),
+            shape,
+            ssd_bits: count.next_power_of_two().trailing_zeros(),
+            domains_each,
+            first,
+            now_ns: 0,
+            events: EventQueue::new(ssds.len()),
+            completed_requests: 0,
+            has_failures: false,
+            completions: Vec::new(),
+            started: Vec::new(),
+            freed: Vec::new(),
+            asking: Vec::new(),
+            asked_by: vec![0; ssds.len()],
+            ssds,
+        }
+    }
+
+    /// Has an SSD do something now, and takes what came of it.
+    #[inline]
+    fn at<R>(&mut self, ssd: usize, work: impl FnOnce(&mut Flash) -> R) -> R {
+        let has_event_now = |events: &EventQueue, now_ns: u64| events.first_ns() >> 1 == now_ns;
+        let mut others_have_events = has_event_now(&self.events, self.now_ns);
+        if others_have_events {
+            self.events.set(ssd, NEVER); // until it is taken from
+            others_have_events = has_event_now(&self.events, self.now_ns);
+        }
+        let flash = &mut self.ssds[ssd];
+        flash.set_surroundings(self.now_ns, self.completed_requests, others_have_events);
+        let result = work(flash);
+        self.take_from(ssd);
+        result
+    }
+
+    /// Takes what an SSD has to tell, and notes when its next event is.
+    #[inline]
+    fn take_from(&mut self, ssd: usize) {
+        let (flash, bits) = (&mut self.ssds[ssd], self.ssd_bits);
+        for completion in flash.completions().drain(..) {
+            self.completions.push(Completion { record: completion.record << bits | ssd as u32, ..completion });
+        }
+        let member = self.member_of[ssd];
+        while let Some((operation, ppn, page)) = flash.take_started() {
+            self.started.push((operation, Ppn(self.first[ssd].page + ppn.0), page * self.shape.members + member));
+        }
+        if flash.has_news() {
+            let first = member * self.domains_each;
+            self.freed.extend(flash.freed().drain(..).filter(|_| self.ssd_of[member as usize] as usize == ssd).map(|domain| first + domain));
+            let questions = flash.gc_queries_waiting();
+            self.asking.extend((self.asked_by[ssd]..questions).map(|_| ssd as u32));
+            self.asked_by[ssd] = questions;
+        }
+        let (time_ns, is_bus) = flash.next_event();
+        self.events.set(ssd, if time_ns == NEVER { NEVER } else { time_ns << 1 | u64::from(is_bus) });
+    }
+
+    fn ssd(&self, member: MemberId) -> usize {
+        self.ssd_of[usize::from(member.0)] as usize
+    }
+
+    fn flash(&self, member: MemberId) -> &Flash {
+        &self.ssds[self.ssd(member)]
+    }
+
+    /// The SSD of a record, and the record's number there.
+    #[inline]
+    fn split(&self, record: u32) -> (usize, u32) {
+        ((record & ((1 << self.ssd_bits) - 1)) as usize, record >> self.ssd_bits)
+    }
+
+    fn numbered(&self, ssd: usize, record: u32) -> u32 {
+        record << self.ssd_bits | ssd as u32
+    }
+
+    #[inline]
+    fn member(&self, ssd: usize) -> MemberId {
+        MemberId(self.member_of[ssd] as u16)
+    }
+
+    fn page_of(&self, ssd: usize, page: LocalPage) -> MemberPage {
+        MemberPage { member: self.member(ssd), page }
+    }
+
+    /// The SSD of a plane, and the plane's number there.
+    fn plane(&self, plane: u32) -> (usize, u32) {
+        let ssd = self.first.partition_point(|first| first.plane <= plane) - 1;
+        (ssd, plane - self.first[ssd].plane)
+    }
+
+    /// The SSD of a LUN, and the LUN's number there.
+    fn unit(&self, unit: u32) -> (usize, u32) {
+        let ssd = self.first.partition_point(|first| first.unit <= unit) - 1;
+        (ssd, unit - self.first[ssd].unit)
+    }
+
+    /// The SSD of a space domain, and the domain's number there.
+    fn domain(&self, domain: u32) -> (usize, u32) {
+        (self.ssd_of[(domain / self.domains_each) as usize] as usize, domain % self.domains_each)
+    }
+
+    /// Whether the SSD is its member, and no spare has taken its place.
+    fn is_current(&self, ssd: usize) -> bool {
+        let member = self.member_of[ssd];
+        member != NIL && self.ssd_of[member as usize] as usize == ssd
+    }
+
+    /// The record of a program for which its member's SSD has no page: if a spare has taken the place of the SSD since, one of the spare's.
+    fn renewed(&mut self, record: u32) -> u32 {
+        let (ssd, local) = self.split(record);
+        if self.is_current(ssd) {
+            return record;
+        }
+        let operation = self.ssds[ssd].program_of(local);
+        let owner = self.ssds[ssd].about(local).owner;
+        self.at(ssd, |flash| flash.abort(local));
+        let spare = self.ssd(self.member(ssd));
+        let anew = self.at(spare, |flash| flash.unallocated(&operation, owner));
+        self.numbered(spare, anew)
+    }
+
+    /// Puts the next spare SSD in the place of one that is dead. Everything that the dead one held is lost on the spare.
+    fn replace_ssd(&mut self, dead: usize) -> bool {
+        let Some(spare) = self.spares.pop().map(|spare| spare as usize) else { return false };
+        let member = self.member_of[dead];
+        (self.ssd_of[member as usize], self.member_of[spare]) = (spare as u32, member);
+        let [old, new] = self.ssds.get_disjoint_mut([dead, spare]).expect("two SSDs");
+        new.set_surroundings(self.now_ns, self.completed_requests, false);
+        new.take_over(old);
+        [dead, spare].into_iter().for_each(|ssd| self.take_from(ssd));
+        self.freed.extend(member * self.domains_each..(member + 1) * self.domains_each);
+        true
+    }
+}
+
+impl Media for Array {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    #[inline]
+    fn next_event_ns(&self) -> u64 {
+        match self.events.first_ns() {
+            NEVER => NEVER,
+            key => key >> 1,
+        }
+    }
+
+    #[inline]
+    fn set_now(&mut self, now_ns: u64) {
+        debug_assert!(now_ns >= self.now_ns && now_ns <= self.next_event_ns());
+        self.now_ns = now_ns;
+    }
+
+    fn advance<O: Observer>(&mut self, observer: &mut O) {
+        let (key, ssd) = self.events.first();
+        self.now_ns = key >> 1;
+        let first = self.first[ssd as usize].page;
+        self.at(ssd as usize, |flash| flash.advance(&mut Behind(observer, first)));
+    }
+
+    #[inline]
+    fn completions(&mut self) -> &mut Vec<Completion> {
+        &mut self.completions
+    }
+
+    #[inline]
+    fn take_started(&mut self) -> Option<(u32, Ppn, u32)> {
+        self.started.pop()
+    }
+
+    #[inline]
+    fn has_news(&self) -> bool {
+        !self.freed.is_empty() || !self.asking.is_empty()
+    }
+
+    fn take_news(&mut self) -> Option<News> {
+        if let Some(domain) = self.freed.pop() {
+            return Some(News::Freed(domain));
+        }
+        while let Some(ssd) = self.asking.pop().map(|ssd| ssd as usize) {
+            self.asked_by[ssd] = self.asked_by[ssd].saturating_sub(1);
+            // There may be none left: questions about what was released meanwhile are not asked.
+            if let Some(query) = self.at(ssd, Flash::take_gc_query) {
+                let first = self.first[ssd].plane;
+                return Some(News::Asked(match query {
+                    GcQuery::Victim(plane) => GcQuery::Victim(first + plane),
+                    GcQuery::Semivalid(plane, page) => GcQuery::Semivalid(first + plane, self.page_of(ssd, page.page)),
+                }));
+            }
+        }
+        None
+    }
+
+    fn swap_map_events(&mut self, _: &mut Vec<MapEvent>) {
+        unreachable!("no SSD of an array stores its map on flash");
+    }
+
+    fn answer(&mut self, answer: Answer<'_>) {
+        let (Answer::Victim(plane, _) | Answer::Semivalid(plane, ..) | Answer::Committed(plane)) = answer;
+        let (ssd, local) = self.plane(plane);
+        let member = self.member(ssd);
+        self.at(ssd, |flash| match answer {
+            Answer::Victim(_, commit_cost) => flash.choose_victim(local, &|page| commit_cost(MemberPage { member, page: page.page })),
+            Answer::Semivalid(_, page, action) => flash.rule(local, inner(page), action),
+            Answer::Committed(_) => flash.committed(local),
+        });
+    }
+
+    #[inline]
+    fn domain_of(&self, page: MemberPage, version: Version) -> u32 {
+        u32::from(page.member.0) * self.domains_each + self.flash(page.member).domain_of(inner(page), version)
+    }
+
+    #[inline]
+    fn reserve(&mut self, page: MemberPage, version: Version) -> bool {
+        self.at(self.ssd(page.member), |flash| flash.reserve(inner(page), version))
+    }
+
+    #[inline]
+    fn release(&mut self, page: MemberPage, version: Version) {
+        self.at(self.ssd(page.member), |flash| flash.release(inner(page), version));
+    }
+
+    fn domain_is_alive(&self, domain: u32) -> bool {
+        let (ssd, domain) = self.domain(domain);
+        domain < self.ssds[ssd].domains() as u32 && self.ssds[ssd].domain_is_alive(domain)
+    }
+
+    fn domain_has_losses(&self, domain: u32) -> bool {
+        let (ssd, domain) = self.domain(domain);
+        domain < self.ssds[ssd].domains() as u32 && self.ssds[ssd].domain_has_losses(domain)
+    }
+
+    #[inline]
+    fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
+        let ssd = self.ssd(operation.address.member);
+        let inside = PageOperation { address: inner(operation.address), ..*operation };
+        self.at(ssd, |flash| flash.submit(&inside, owner)).map(|record| self.numbered(ssd, record))
+    }
+
+    #[inline]
+    fn about(&self, record: u32) -> About {
+        let (ssd, record) = self.split(record);
+        let about = self.ssds[ssd].about(record);
+        let ppn = if about.ppn.0 == NIL { about.ppn } else { Ppn(self.first[ssd].page + about.ppn.0) };
+        About { member: self.member(ssd), ppn, ..about }
+    }
+
+    fn program(&self, record: u32) -> Program {
+        let (ssd, record) = self.split(record);
+        let program = Media::program(&self.ssds[ssd], record);
+        Program { page: self.page_of(ssd, program.page.page), ..program }
+    }
+
+    #[inline]
+    fn next_in_list(&mut self, record: u32) -> &mut u32 {
+        let (ssd, record) = self.split(record);
+        self.ssds[ssd].next_in_list(record)
+    }
+
+    #[inline]
+    fn forget(&mut self, record: u32) {
+        let (ssd, record) = self.split(record);
+        self.ssds[ssd].forget(record);
+    }
+
+    #[inline]
+    fn commit(&mut self, record: u32) {
+        let (ssd, local) = self.split(record);
+        if self.has_failures && !self.is_current(ssd) {
+            // Nothing but a program without a page can be left of what its SSD was to do.
+            let anew = self.renewed(record);
+            self.leave_unplaced(anew);
+            return self.commit(anew);
+        }
+        self.at(ssd, |flash| flash.commit(local));
+    }
+
+    fn abort(&mut self, record: u32) {
+        let (ssd, record) = self.split(record);
+        self.at(ssd, |flash| flash.abort(record));
+    }
+
+    fn repeat(&mut self, record: u32) -> Repeated {
+        let record = self.renewed(record);
+        let (ssd, local) = self.split(record);
+        Repeated { record, is_queued: self.at(ssd, |flash| flash.repeat(local)) }
+    }
+
+    fn unallocated(&mut self, operation: &PageOperation, owner: u32) -> u32 {
+        let ssd = self.ssd(operation.address.member);
+        let inside = PageOperation { address: inner(operation.address), ..*operation };
+        let record = self.at(ssd, |flash| flash.unallocated(&inside, owner));
+        self.numbered(ssd, record)
+    }
+
+    fn leave_unplaced(&mut self, record: u32) {
+        let (ssd, record) = self.split(record);
+        self.at(ssd, |flash| flash.leave_unplaced(record));
+    }
+
+    #[inline]
+    fn lookup(&self, page: MemberPage, version: Version) -> Option<Ppn> {
+        let ssd = self.ssd(page.member);
+        self.ssds[ssd].lookup(inner(page), version).map(|ppn| Ppn(self.first[ssd].page + ppn.0))
+    }
+
+    fn next_mapped(&self, entry: u32, end: u32) -> Option<u32> {
+        let members = self.shape.members;
+        // Of each member the pages whose entries lie in the range.
+        let pages = |at: u32, member: u32| (at.saturating_sub(member)).div_ceil(members);
+        let next = |member: u32| {
+            let page = self.flash(MemberId(member as u16)).next_mapped(pages(entry, member), pages(end, member))?;
+            Some(page * members + member)
+        };
+        (0..members).filter_map(next).min()
+    }
+
+    #[inline]
+    fn apply(&mut self, change: &Change) {
+        let inside = match *change {
+            Change::Unmap(page) => (page, Change::Unmap(inner(page))),
+            Change::ReleaseBase(page) => (page, Change::ReleaseBase(inner(page))),
+            Change::ReleaseCopy(page) => (page, Change::ReleaseCopy(inner(page))),
+            Change::Lose(page) => (page, Change::Lose(inner(page))),
+            Change::Retire(page) => (page, Change::Retire(inner(page))),
+            Change::Defer(..) | Change::ReleaseDeferred(_) => unreachable!("NVRAM alone holds it"),
+        };
+        let (page, change) = inside;
+        self.has_failures |= matches!(change, Change::Lose(_));
+        self.at(self.ssd(page.member), |flash| Media::apply(flash, &change));
+    }
+
+    fn set_untimed(&mut self, untimed: bool) {
+        (0..self.ssds.len()).for_each(|ssd| self.at(ssd, |flash| flash.set_untimed(untimed)));
+    }
+
+    fn place(&mut self, page: MemberPage, version: Version) -> Ppn {
+        let ssd = self.ssd(page.member);
+        Ppn(self.first[ssd].page + self.at(ssd, |flash| flash.place(inner(page), version)).0)
+    }
+
+    fn place_untimed<O: Observer>(&mut self, page: MemberPage, version: Version, keep_base: bool, observer: &mut O) -> (u32, Ppn) {
+        let ssd = self.ssd(page.member);
+        let first = self.first[ssd];
+        let mut behind = Behind(observer, first.page);
+        let (plane, ppn) = self.at(ssd, |flash| flash.place_untimed(inner(page), version, keep_base, &mut behind));
+        (first.plane + plane, Ppn(first.page + ppn.0))
+    }
+
+    fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
+        let (ssd, plane) = self.plane(plane);
+        let first = self.first[ssd].page;
+        self.at(ssd, |flash| flash.collect_low_now(plane, &mut Behind(observer, first)));
+    }
+
+    fn relieve_now<O: Observer>(&mut self, observer: &mut O) {
+        for ssd in 0..self.ssds.len() {
+            let first = self.first[ssd].page;
+            self.at(ssd, |flash| flash.relieve_now(&mut Behind(observer, first)));
+        }
+    }
+
+    fn untimed(&self) -> Untimed {
+        self.ssds.iter().map(Media::untimed).fold(Untimed::default(), |sum, of| Untimed {
+            programs: sum.programs + of.programs,
+            victims: sum.victims + of.victims,
+        })
+    }
+
+    fn fail(&mut self, failure: &Failure) {
+        self.has_failures = true;
+        let (device, fault) = match (failure.device, failure.fault) {
+            (None, Fault::Loss(Part::Member(member))) => (self.ssd_of[member as usize], Fault::Loss(Part::Device)),
+            (Some(device), fault) => (device, fault),
+            // No flash is concerned.
+            (None, _) => return,
+        };
+        self.at(device as usize, |flash| flash.fail(&fault));
+    }
+
+    fn replace(&mut self, device: Option<u32>, part: &Part) -> bool {
+        let ssd = match (device, *part) {
+            (Some(device), _) => device as usize,
+            (None, Part::Member(member)) => self.ssd_of[member as usize] as usize,
+            (None, _) => return false,
+        };
+        let part = if device.is_none() { &Part::Device } else { part };
+        if self.at(ssd, |flash| Media::replace(flash, None, part)) {
+            return true;
+        }
+        self.is_current(ssd) && !self.ssds[ssd].is_alive(MemberId(0)) && self.replace_ssd(ssd)
+    }
+
+    fn resume_copies(&mut self, _: MemberId) {}
+
+    fn fail_stuck(&mut self) -> bool {
+        // Looked at in any case: each fails what waits in it.
+        (0..self.ssds.len()).fold(false, |any, ssd| self.at(ssd, Flash::fail_stuck) || any)
+    }
+
+    fn lost_versions(&self) -> u64 {
+        (0..self.shape.members).map(|member| self.lost_versions_of(MemberId(member as u16))).sum()
+    }
+
+    fn counts(&self) -> Counts {
+        let add = |sum: Counts, of: &Counts| {
+            std::array::from_fn::<_, ACTIONS, _>(|action| {
+                std::array::from_fn::<_, { Cause::COUNT }, _>(|cause| sum[action][cause] + of[action][cause])
+            })
+        };
+        self.ssds.iter().fold([[0; Cause::COUNT]; ACTIONS], |sum, flash| add(sum, &flash.counts))
+    }
+
+    #[inline]
+    fn request_completed(&mut self) {
+        self.completed_requests += 1;
+    }
+
+    fn requests_completed(&self) -> u64 {
+        self.completed_requests
+    }
+
+    fn blocked_sum(&self, member: u32) -> u64 {
+        let ssds = self.ssds.iter().zip(&self.member_of).filter(|(_, of)| **of == member);
+        ssds.map(|(flash, _)| flash.blocked_sum(0, self.completed_requests)).sum()
+    }
+
+    fn record(&mut self, what: Recording, records: bool) {
+        self.ssds.iter_mut().for_each(|flash| Media::record(flash, what, records));
+    }
+
+    fn swap_recorded(&mut self, slices: &mut Vec<Slice>, done: &mut Vec<Done>) {
+        let (mut some_slices, mut some_done) = (Vec::new(), Vec::new());
+        for ssd in 0..self.ssds.len() {
+            self.ssds[ssd].swap_recorded(&mut some_slices, &mut some_done);
+            let (first, member) = (self.first[ssd], self.member_of[ssd]);
+            let page = |page: MemberPage| MemberPage { member: MemberId(member as u16), page: page.page };
+            slices.extend(some_slices.drain(..).map(|slice| Slice {
+                track: match slice.track {
+                    Track::Bus(bus) => Track::Bus(first.bus + bus),
+                    Track::Unit(unit) => Track::Unit(first.unit + unit),
+                },
+                unit: first.unit + slice.unit,
+                ppn: Ppn(first.page + slice.ppn.0),
+                page: slice.page.map(page),
+                ..slice
+            }));
+            done.extend(some_done.drain(..).map(|done| Done {
+                ppn: Ppn(first.page + done.ppn.0),
+                member: done.member.map(|_| member),
+                page: done.page.map(|(of, version)| (page(of), version)),
+                ..done
+            }));
+        }
+    }
+
+    fn lun(&self, unit: u32) -> Lun {
+        let (ssd, unit) = self.unit(unit);
+        let Lun { member, free_blocks } = self.ssds[ssd].lun(unit);
+        Lun { member: member.and_then(|member| self.member_in(ssd, member)), free_blocks }
+    }
+
+    #[inline]
+    fn prefetch(&self, ahead: Ahead) {
+        let (ssd, ahead) = match ahead {
+            Ahead::Request(page) => (self.ssd(page.member), Ahead::Request(inner(page))),
+            Ahead::Superseded(entry) => {
+                let page = self.shape.page(entry);
+                (self.ssd(page.member), Ahead::Superseded(page.page.0))
+            }
+            Ahead::Record(record) => (self.split(record).0, Ahead::Record(self.split(record).1)),
+            Ahead::Commit(record) => (self.split(record).0, Ahead::Commit(self.split(record).1)),
+            Ahead::Successor(record) => (self.split(record).0, Ahead::Successor(self.split(record).1)),
+        };
+        // A record may be none.
+        if let Some(flash) = self.ssds.get(ssd) {
+            flash.prefetch(ahead);
+        }
+    }
+
+    #[inline(always)]
+    fn makes(&self, fault: FlashFault) -> bool {
+        self.ssds[0].makes(fault)
+    }
+
+    #[cfg(feature = "mutants")]
+    fn make(&mut self, fault: FlashFault) {
+        self.ssds.iter_mut().for_each(|flash| Media::make(flash, fault));
+    }
+}
+
+impl Inspect for Array {
+    fn ssds(&self) -> &[Flash] {
+        &self.ssds
+    }
+
+    fn home(&self, member: MemberId) -> (&Flash, MemberId) {
+        (self.flash(member), MemberId(0))
+    }
+
+    fn member_in(&self, ssd: usize, _: u32) -> Option<u32> {
+        Some(self.member_of[ssd]).filter(|member| *member != NIL)
+    }
+
+    fn locate(&self, ppn: Ppn) -> (usize, Ppn) {
+        let ssd = self.first.partition_point(|first| first.page <= ppn.0) - 1;
+        (ssd, Ppn(ppn.0 - self.first[ssd].page))
+    }
+
+    fn first_page(&self, ssd: usize) -> u32 {
+        self.first[ssd].page
+    }
+}
+
+impl View for Array {
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    #[inline]
+    fn is_written(&self, page: MemberPage, version: Version) -> bool {
+        self.flash(page.member).is_written(inner(page), version)
+    }
+
+    fn queued(&self, member: MemberId) -> (u32, u32) {
+        self.flash(member).queued(MemberId(0))
+    }
+
+    fn load_at(&self, page: MemberPage, version: Version) -> u32 {
+        self.flash(page.member).load_at(inner(page), version)
+    }
+
+    fn busy_ns_at(&self, page: MemberPage, version: Version) -> u64 {
+        self.flash(page.member).busy_ns_at_time(inner(page), version, self.now_ns)
+    }
+
+    fn channel_load_at(&self, page: MemberPage) -> u32 {
+        self.flash(page.member).channel_load_at(inner(page))
+    }
+
+    fn is_idle(&self, member: MemberId) -> bool {
+        self.flash(member).is_idle(MemberId(0))
+    }
+
+    #[inline]
+    fn has_failures(&self) -> bool {
+        self.has_failures
+    }
+
+    fn is_lost(&self, page: MemberPage, version: Version) -> bool {
+        self.flash(page.member).is_lost(inner(page), version)
+    }
+
+    fn can_allocate(&self, page: MemberPage) -> bool {
+        self.flash(page.member).can_allocate(inner(page))
+    }
+
+    fn space_of(&self, page: MemberPage) -> u32 {
+        self.domain_of(page, Version::Current)
+    }
+
+    fn has_mirror(&self, _: MemberId) -> bool {
+        false
+    }
+
+    fn pages_gone(&self, member: MemberId) -> u32 {
+        self.flash(member).pages_gone(MemberId(0))
+    }
+
+    fn takes_copy(&self, _: MemberId) -> bool {
+        false
+    }
+
+    fn bases(&self, member: MemberId) -> u32 {
+        self.flash(member).bases(MemberId(0))
+    }
+
+    fn copies(&self, member: MemberId) -> u32 {
+        self.flash(member).copies(MemberId(0))
+    }
+}

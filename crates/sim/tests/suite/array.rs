@@ -1,0 +1,105 @@
+//! SSDs side by side: an array equals the device whose channels are what its SSDs are, and loses nothing when SSDs, or parts of them, fail.
+
+use crate::support::{config, pages};
+use flashraid_sim::Simulation;
+use flashraid_vocabulary::HostOp;
+use flashraid_workload::SplitMix64;
+
+/// What a run of random requests came to: each completion, its time, and the sum of all page operations.
+fn outcome(simulation: &mut Simulation, seed: u64, requests: u64) -> Vec<(u64, u64, bool)> {
+    let mut random = SplitMix64::new(seed);
+    let space = simulation.space_bytes() / 4096;
+    let mut now_ns = 0;
+    for _ in 0..requests {
+        let op = [HostOp::Read, HostOp::Write, HostOp::Write, HostOp::Write, HostOp::Trim][(random.next_u64() % 5) as usize];
+        let count = 1 + random.next_u64() % 9;
+        let first = random.next_u64() % (space - count);
+        now_ns += random.next_u64() % 400_000;
+        simulation.submit(&flashraid_vocabulary::HostRequest { arrival_ns: now_ns, ..pages(op, first, count) }).unwrap();
+    }
+    simulation.finish().unwrap();
+    simulation.take_completed().iter().map(|completed| (completed.sequence, completed.completed_ns, completed.ok)).collect()
+}
+
+const SMALL: &[(&str, &str)] = &[("blocks_per_plane", "24"), ("pages_per_block", "8"), ("over_provisioning", "0.3"), ("verify", "true"), ("fill", "1")];
+
+/// The settings with which `devices` SSDs are what the channels of a device with as many channels are.
+fn pair(channels: &str, more: &[(&str, &str)]) -> [Vec<(String, String)>; 2] {
+    let all = |own: &[(&str, &str)]| {
+        let pairs = [SMALL, more, own].concat();
+        pairs.into_iter().map(|(key, value)| (key.to_string(), value.to_string())).collect()
+    };
+    [all(&[("channels", channels)]), all(&[("channels", "1"), ("devices", channels)])]
+}
+
+fn simulation(scheme: &str, pairs: &[(String, String)]) -> Simulation {
+    let pairs: Vec<(&str, &str)> = pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    Simulation::new(config("tiny", scheme, &pairs), |_| true).unwrap()
+}
+
+#[test]
+fn an_array_of_ssds_with_one_chip_equals_the_device_whose_channels_have_one_chip_to_the_nanosecond() {
+    let cases: [(&str, &str, &[(&str, &str)]); 7] = [
+        ("raid0", "5", &[]),
+        ("raid1", "4", &[]),
+        ("raid4", "5", &[]),
+        ("raid5", "5", &[]),
+        ("raid5", "4", &[("gc_blocking_scope", "none"), ("dies_per_chip", "2")]),
+        ("ppc", "5", &[("nvram_buffer_bytes", "65536"), ("parity_cache_bytes", "65536")]),
+        ("fra", "4", &[]),
+    ];
+    for (scheme, count, more) in cases {
+        let [device, array] = pair(count, more).map(|pairs| {
+            let mut simulation = simulation(scheme, &pairs);
+            let outcome = outcome(&mut simulation, 7, 1500);
+            assert!(simulation.verify().unwrap().is_clean(), "{scheme}");
+            let result = simulation.result(&Default::default(), false, None).unwrap();
+            (outcome, result)
+        });
+        let first = device.0.iter().zip(&array.0).find(|(device, array)| device != array);
+        assert_eq!(first, None, "{scheme}: the first completion that differs");
+        assert!(device.1.collection.collections > 0, "{scheme}: GC had to work");
+        let figures = [device.1, array.1].map(|result| {
+            let text = serde_json::to_value(result).unwrap();
+            ["flash_ops", "latency_ns", "parity_updates", "collection", "write_amplification_by", "losses"].map(|key| text[key].clone())
+        });
+        assert_eq!(figures[0], figures[1], "{scheme}");
+    }
+}
+
+/// SSDs of two channels with two chips each, in which a chip dies without taking the SSD.
+const OF_FOUR_CHIPS: &[(&str, &str)] = &[("channels", "2"), ("chips_per_channel", "2"), ("blocks_per_plane", "12"), ("devices", "4")];
+
+#[test]
+fn ssds_and_their_parts_fail_and_nothing_is_lost() {
+    let ppc: &[(&str, &str)] = &[("nvram_buffer_bytes", "65536"), ("parity_cache_bytes", "65536")];
+    let schemes: [(&str, &[(&str, &str)]); 7] =
+        [("raid1", &[]), ("raid4", &[]), ("raid5", &[]), ("no-pc", &ppc[..1]), ("fpc", ppc), ("ppc", ppc), ("ca-ppc", ppc)];
+    for (scheme, own) in schemes {
+        for (fail, spares) in [
+            ("device:2@request:300", "1"),
+            ("device:2@request:300", "0"),
+            ("member:1@request:300", "1"),
+            ("device:0/chip:1.1@request:300", "0"),
+            ("device:0/channel:1@request:300,device:0/block:0.0.0.0.3@request:500", "0"),
+            ("page:lpn=7@request:20", "0"),
+            ("device:1@request:200,device:4@request:700", "2"),
+            ("device:1/program:0@request:50,device:1/erase:1@request:60", "0"),
+        ] {
+            let all = [SMALL, OF_FOUR_CHIPS, own, &[("fail", fail), ("spare_devices", spares)]].concat();
+            let what = format!("{scheme}, {fail}, {spares} spares");
+            let mut simulation = Simulation::new(config("tiny", scheme, &all), |_| true).unwrap();
+            let completions = outcome(&mut simulation, 11, 1000);
+            assert!(completions.iter().all(|(.., ok)| *ok), "{what}: a request failed");
+            let found = simulation.verify().unwrap();
+            assert!(found.is_clean() && found.pages_gone == 0, "{what}: {found:?}");
+            let result = simulation.result(&Default::default(), false, None).unwrap();
+            assert_eq!(result.losses.host_pages, 0, "{what}");
+            if fail.starts_with("device") && !fail.contains('/') && spares != "0" {
+                assert_eq!(result.losses.pages_not_rebuilt, 0, "{what}");
+                assert!(result.faults.iter().all(|fault| fault.spare), "{what}");
+                assert!(result.rebuild.iter().all(|rebuild| rebuild.finished_ns.is_some()), "{what}");
+            }
+        }
+    }
+}
