@@ -38,9 +38,9 @@ class RunResult(Record):
     config: Config
     """The complete configuration, including defaults. `--config` repeats the run with it."""
 
-    protects: Literal["none", "chip", "channel", "member"]
+    protects: Literal["none", "chip", "channel", "member", "device"]
     """The unit that the scheme protects: it claims to survive the loss of any one. `member` is a channel or a chip
-    (setting `member`).
+    (setting `member`), `device` an SSD of an array.
     """
 
     survives: Survival

@@ -4,8 +4,8 @@ use crate::config::{Config, ConfigError, Device, GcPolicy, Mapping};
 use crate::engine::content::Content;
 use crate::engine::{Dftl, Engine, Options, RebuildOptions};
 use crate::media::{Array, Media};
-use flashraid_redundancy::Scheme;
 use flashraid_flash::{CellTimes, Flash, Placement, Settings};
+use flashraid_redundancy::Scheme;
 
 /// Media that a configuration describes.
 pub trait Assembled: Media {

@@ -3,11 +3,11 @@
 //! A request costs two comparisons. Only while an event of the device is waited for (a GC run, a commit, a rebuild) the clock stops
 //! after each event, which changes nothing but the time that it takes.
 
-use crate::media::Media;
 use crate::config::share_of;
 use crate::config::{ConfigError, Injection, Target, Trigger};
 use crate::engine::Engine;
 use crate::engine::content::Content;
+use crate::media::Media;
 use flashraid_vocabulary::{Action, Cause, Failure, Fault, Version};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! Listings of devices with their capacities, of schemes and of settings. Each serializes to the JSON of its command.
 
-use crate::config::{Allocation, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Survival, find_scheme, keys};
+use crate::config::{Allocation, Array, Asked, Config, ConfigError, Derived, Device, Ftl, Idle, Overhead, Survival, find_scheme, keys};
 use crate::presets::PRESETS;
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Entry, Protects, SCHEMES, Values, WriteBuffer};
@@ -34,6 +34,9 @@ pub struct DeviceDetail {
     pub schemes: BTreeMap<&'static str, Capacity>,
     /// All its settings.
     pub device: Device,
+    /// The SSDs of an array; absent for a single SSD.
+    #[serde(skip_serializing_if = "Array::is_single")]
+    pub array: Array,
 }
 
 /// What a scheme makes of a device.
@@ -173,14 +176,15 @@ pub fn device(name: &str, scheme: Option<&str>) -> Result<DeviceDetail, ConfigEr
         Some(name) => std::slice::from_ref(find_scheme(name)?),
         None => SCHEMES,
     };
-    let device = Device::load(name)?;
+    let (device, array) = (Device::load(name)?, Array::load(name)?);
     Ok(DeviceDetail {
         name: device.name.clone(),
         about: PRESETS.iter().find(|preset| preset.name == name).map(|preset| preset.about),
         page_bytes: device.page_bytes,
-        derived: device.derived(),
+        derived: array.derived(&device),
         schemes: entries.iter().map(|entry| (entry.name, capacity(name, entry))).collect(),
         device,
+        array,
     })
 }
 

@@ -1,6 +1,5 @@
 //! A device that is simulated: the engine with or without contents, and what its result needs to know.
 
-use crate::media::{Array, Media};
 use crate::assemble;
 use crate::config::{Config, ConfigError, Precondition, Survival, Target, share_of};
 use crate::engine::content::{Content, Untracked};
@@ -8,6 +7,7 @@ use crate::engine::tags::Tags;
 use crate::engine::{CompletedRequest, Engine, Halted, Reached};
 use crate::error::RunError;
 use crate::inject::Injector;
+use crate::media::{Array, Media};
 use crate::result::types::Drain;
 use crate::result::{Measured, Snapshot};
 use crate::time::LATEST_NS;

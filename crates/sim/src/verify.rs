@@ -294,7 +294,13 @@ pub(crate) fn unit_of_version(media: &impl Media, protects: Protects, page: Memb
 }
 
 /// A page that flash has lost, and of which the data buffer has all that the host has written since.
-fn examine_renewed<M: Media>(engine: &Engine<Tags, M>, lpn: Lpn, controller_lives: bool, found: &mut Verified, complain: &mut dyn FnMut(Lpn, Finding)) {
+fn examine_renewed<M: Media>(
+    engine: &Engine<Tags, M>,
+    lpn: Lpn,
+    controller_lives: bool,
+    found: &mut Verified,
+    complain: &mut dyn FnMut(Lpn, Finding),
+) {
     // What flash had, all of which the buffer lies over.
     let read = engine.read_now(lpn, engine.content.durable(lpn), |tags, stored, shares| tags.with_buffer(lpn, stored, shares));
     if !engine.content.explains(lpn, read) || !(controller_lives || engine.holds_safely(lpn)) {

@@ -167,7 +167,7 @@ def show_device(data: dict[str, Any]) -> None:
     facts.add_row(
         "members", f"{data['members']} of {data['planes_per_member']} planes and {data['pages_per_member']:,} pages"
     )
-    for key, value in data["device"].items():
+    for key, value in (data.get("array", {}) | data["device"]).items():
         facts.add_row(key, json.dumps(value).strip('"'))
     columns = ["scheme", "user capacity", "user pages", "redundancy", "of raw", "raw/user", "mapping tables", "NVRAM"]
     table = _table("overhead of each scheme, and the failures that it survives", [*columns, "survives the loss of"])

@@ -11,7 +11,7 @@ use serde_json::Value;
 impl Config {
     /// Number of members: of the SSD, or the SSDs of an array.
     pub fn members(&self) -> u16 {
-        self.device.members() * self.array.devices as u16 // at most 64, as an SSD of an array has one
+        self.array.members(&self.device)
     }
 
     /// What the scheme is built on.

@@ -1,6 +1,6 @@
 //! What follows from a device's numbers: geometry, members, logical pages, and how many of them its FTL can hold.
 
-use super::{Allocation, Config, Device, Lun, Mapping, Member, NvramVictim};
+use super::{Allocation, Array, Config, Device, Lun, Mapping, Member, NvramVictim};
 use crate::buffer::{BufferKind, BufferOptions, VictimRule};
 use flashraid_flash::Placement;
 use flashraid_redundancy::Scheme;
@@ -148,19 +148,31 @@ fn first_ppm(is_so: impl Fn(u64) -> bool) -> u64 {
     low
 }
 
-impl Config {
-    /// What follows from the numbers of the device, of all SSDs of an array together but for what is said of each member or channel.
-    pub fn derived(&self) -> Derived {
-        let (derived, devices) = (self.device.derived(), u64::from(self.array.devices));
+impl Array {
+    /// Number of members: of the SSD, or the SSDs of an array.
+    pub(super) fn members(&self, device: &Device) -> u16 {
+        device.members() * self.devices as u16 // at most 64, as an SSD of an array has one
+    }
+
+    /// What follows from the numbers of the SSD: of all members together, but for what is said of each member or channel.
+    pub fn derived(&self, device: &Device) -> Derived {
+        let (derived, devices) = (device.derived(), u64::from(self.devices));
         Derived {
             physical_pages: derived.physical_pages * devices,
             raw_bytes: derived.raw_bytes * devices,
-            spare_bytes: derived.spare_bytes * devices + derived.raw_bytes * u64::from(self.array.spare_devices),
-            members: self.members(),
+            spare_bytes: derived.spare_bytes * devices + derived.raw_bytes * u64::from(self.spare_devices),
+            members: self.members(device),
             logical_pages: derived.logical_pages * devices,
             table_bytes: derived.table_bytes * devices,
             ..derived
         }
+    }
+}
+
+impl Config {
+    /// What follows from the numbers of the device or array.
+    pub fn derived(&self) -> Derived {
+        self.array.derived(&self.device)
     }
 
     /// Tables of the controllers with their bytes: those of an FTL are in each SSD, and those of a scheme in the controller of the array.

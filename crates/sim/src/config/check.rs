@@ -41,14 +41,13 @@ impl Config {
     fn check_array(&self) -> Result<(), ConfigError> {
         let (Array { devices, spare_devices }, device, entry) = (&self.array, &self.device, find_scheme(&self.scheme.name)?);
         if self.array.is_single() {
-            return match spare_devices {
-                0 => Ok(()),
-                spares => refuse(format!("spare_devices = {spares}: allowed with devices above 1 only")),
-            };
+            return Ok(());
         }
         if device.buffer_bytes_per_gib > 0 {
             let per_gib = device.buffer_bytes_per_gib;
-            return refuse(format!("buffer_bytes_per_gib = {per_gib}: the buffer is in the controller of the array: allowed is buffer_bytes"));
+            return refuse(format!(
+                "buffer_bytes_per_gib = {per_gib}: the buffer is in the controller of the array: allowed is buffer_bytes"
+            ));
         }
         let count = devices + spare_devices;
         if count > MOST_DEVICES {
@@ -58,20 +57,29 @@ impl Config {
         }
         let pages = device.ppn_limit() * u64::from(count);
         if pages >= u64::from(u32::MAX) {
-            return refuse(format!("devices = {devices}: {count} SSDs of {} have {pages} physical pages, allowed are fewer than {}", device.name, u32::MAX));
+            return refuse(format!(
+                "devices = {devices}: {count} SSDs of {} have {pages} physical pages, allowed are fewer than {}",
+                device.name,
+                u32::MAX
+            ));
         }
-        let (scheme, why) = (entry.name, match (device.mapping, entry.mirror_groups) {
-            (_, Some(_)) => "lets the FTL choose the member of a page, and each SSD of an array has an FTL of its own",
-            _ if device.mirror_chips > 0 => "keeps copies on mirror chips of the channel of the page, which are parts of one SSD",
-            (Mapping::Dftl, _) => {
-                return refuse("mapping = dftl: the SSDs of an array hold their maps in RAM: allowed is page, bast, fast".into());
-            }
-            (Mapping::Bast | Mapping::Fast, _) if *spare_devices > 0 => {
-                let mapping = device.mapping.name();
-                return refuse(format!("mapping = {mapping}: a spare SSD cannot take over what its blocks are reserved for: allowed is page"));
-            }
-            _ => return Ok(()),
-        });
+        let (scheme, why) = (
+            entry.name,
+            match (device.mapping, entry.mirror_groups) {
+                (_, Some(_)) => "lets the FTL choose the member of a page, and each SSD of an array has an FTL of its own",
+                _ if device.mirror_chips > 0 => "keeps copies on mirror chips of the channel of the page, which are parts of one SSD",
+                (Mapping::Dftl, _) => {
+                    return refuse("mapping = dftl: the SSDs of an array hold their maps in RAM: allowed is page, bast, fast".into());
+                }
+                (Mapping::Bast | Mapping::Fast, _) if *spare_devices > 0 => {
+                    let mapping = device.mapping.name();
+                    return refuse(format!(
+                        "mapping = {mapping}: a spare SSD cannot take over what its blocks are reserved for: allowed is page"
+                    ));
+                }
+                _ => return Ok(()),
+            },
+        );
         refuse(format!("devices = {devices}: {scheme} {why}: allowed is devices = 1"))
     }
 

@@ -104,13 +104,14 @@ pub(super) const WITH_CHOICE_OF_MEMBER: Effect =
         matches!(config.device.ftl, Ftl::Auto | Ftl::Member)
             || config.device.member != Member::Device
                 && match config.device.allocation {
-                Allocation::Static => false,
-                Allocation::DynamicMember => find_scheme(&config.scheme.name).is_ok_and(|entry| entry.mirror_groups.is_some()),
-                Allocation::Dynamic => true,
-            }
+                    Allocation::Static => false,
+                    Allocation::DynamicMember => find_scheme(&config.scheme.name).is_ok_and(|entry| entry.mirror_groups.is_some()),
+                    Allocation::Dynamic => true,
+                }
     });
 pub(super) const WITH_PLANES: Effect = EVER.needs("several planes in each LUN", |config| config.device.planes_per_unit() > 1);
-pub(super) const WITH_CHOICE_OF_UNIT: Effect = EVER.needs("devices = 1: in an array each SSD is a member", |config| config.array.is_single());
+pub(super) const WITH_CHOICE_OF_UNIT: Effect =
+    EVER.needs("devices = 1: in an array each SSD is a member", |config| config.array.is_single());
 pub(super) const OF_ARRAYS: Effect = EVER.needs("devices above 1", |config| !config.array.is_single());
 pub(super) const WITH_DIES: Effect = EVER.needs("several dies in each chip", |config| config.device.dies_per_chip > 1);
 pub(super) const PARTS_TOUCHED: Effect = EVER.meets("every request covered whole pages", |run| run.cut_pages);

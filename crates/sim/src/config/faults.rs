@@ -88,7 +88,9 @@ impl FromStr for Target {
                 Self::Fault(Failure { device: None, fault: fault @ (Fault::Loss(_) | Fault::Program(_) | Fault::Erase(_)) }) => {
                     Ok(Self::Fault(Failure { device: Some(device), fault }))
                 }
-                _ => Err(ConfigError(format!("{text}: allowed after device:{device}/ is a part of the SSD, as in device:{device}/chip:0.1"))),
+                _ => {
+                    Err(ConfigError(format!("{text}: allowed after device:{device}/ is a part of the SSD, as in device:{device}/chip:0.1")))
+                }
             };
         }
         let words = || PARTS.iter().map(|(name, _)| *name).chain(ONCE).chain([PARITY_CACHE, DEVICE]);

@@ -23,7 +23,9 @@ pub(super) fn device_settings(device: &str) -> Result<Vec<Setting>, ConfigError>
     };
     settings.iter_mut().for_each(|setting| setting.source = SettingSource::Background);
     match settings.iter().find(|setting| !["device", "array"].contains(&setting.table.as_str())) {
-        Some(other) => Err(ConfigError(format!("{}a device file contains only the tables device and array, not {}", other.place, other.table))),
+        Some(other) => {
+            Err(ConfigError(format!("{}a device file contains only the tables device and array, not {}", other.place, other.table)))
+        }
         None => Ok(settings),
     }
 }

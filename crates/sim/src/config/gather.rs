@@ -75,17 +75,36 @@ pub(super) fn gather(
 }
 
 impl Device {
-    /// A preset, or the device that a TOML file describes.
+    /// A preset, or the device that a TOML file describes: of an array, one of its SSDs.
     pub fn load(device: &str) -> Result<Self, ConfigError> {
-        let settings = device_settings(device)?;
-        for setting in &settings {
-            check_key(setting, None)?;
-        }
-        refuse_missing(device, &settings)?;
-        let device: Self = deserialize(read_table(&settings, &Self::TABLE)?)?;
-        device.check()?;
-        Ok(device)
+        load(device).map(|(device, _)| device)
     }
+}
+
+impl Array {
+    /// The array of a preset, or of a TOML file; a single SSD if it describes none.
+    pub fn load(device: &str) -> Result<Self, ConfigError> {
+        load(device).map(|(_, array)| array)
+    }
+}
+
+fn load(device: &str) -> Result<(Device, Array), ConfigError> {
+    let settings = device_settings(device)?;
+    for setting in &settings {
+        check_key(setting, None)?;
+    }
+    refuse_missing(device, &settings)?;
+    let (device, array) = device_and_array(&settings)?;
+    device.check()?;
+    Ok((device, array))
+}
+
+/// The SSD, and how many of them there are: those of an array are one member each.
+fn device_and_array(settings: &[Setting]) -> Result<(Device, Array), ConfigError> {
+    let array: Array = deserialize(read_table(settings, &Array::TABLE)?)?;
+    let device: Device = deserialize(read_table(settings, &Device::TABLE)?)?;
+    let member = if array.is_single() { device.member } else { Member::Device };
+    Ok((Device { member, ..device }, array))
 }
 
 /// A file that describes a whole device of its own would silently win over the device asked for.
@@ -111,11 +130,9 @@ fn build(described: &str, settings: &[Setting], entry: &Entry) -> Result<Config,
         check_key(setting, Some(entry))?;
     }
     refuse_missing(described, settings)?;
-    let array: Array = deserialize(read_table(settings, &Array::TABLE)?)?;
-    let device: Device = deserialize(read_table(settings, &Device::TABLE)?)?;
-    let member = if array.is_single() { device.member } else { Member::Device };
+    let (device, array) = device_and_array(settings)?;
     Ok(Config {
-        device: Device { member, ..device },
+        device,
         array,
         scheme: SchemeChoice {
             name: entry.name.into(),

@@ -41,6 +41,15 @@ impl Survival {
 }
 
 impl Config {
+    /// The unit that the scheme protects, as results name it: a member of an array is an SSD.
+    pub fn protects(&self, scheme: &dyn Scheme) -> &'static str {
+        match scheme.protects() {
+            Protects::None => Protects::None.name(),
+            _ if !self.array.is_single() => "device",
+            unit => unit.name(),
+        }
+    }
+
     /// What of this device, or array, may die under `scheme`.
     pub fn survival(&self, scheme: &dyn Scheme) -> Survival {
         let of_parts = self.survival_of_parts(scheme);

@@ -152,7 +152,8 @@ impl Array {
         }
         if flash.has_news() {
             let first = member * self.domains_each;
-            self.freed.extend(flash.freed().drain(..).filter(|_| self.ssd_of[member as usize] as usize == ssd).map(|domain| first + domain));
+            self.freed
+                .extend(flash.freed().drain(..).filter(|_| self.ssd_of[member as usize] as usize == ssd).map(|domain| first + domain));
             let questions = flash.gc_queries_waiting();
             self.asking.extend((self.asked_by[ssd]..questions).map(|_| ssd as u32));
             self.asked_by[ssd] = questions;
@@ -469,10 +470,10 @@ impl Media for Array {
     }
 
     fn untimed(&self) -> Untimed {
-        self.ssds.iter().map(Media::untimed).fold(Untimed::default(), |sum, of| Untimed {
-            programs: sum.programs + of.programs,
-            victims: sum.victims + of.victims,
-        })
+        self.ssds
+            .iter()
+            .map(Media::untimed)
+            .fold(Untimed::default(), |sum, of| Untimed { programs: sum.programs + of.programs, victims: sum.victims + of.victims })
     }
 
     fn fail(&mut self, failure: &Failure) {
@@ -502,8 +503,11 @@ impl Media for Array {
     fn resume_copies(&mut self, _: MemberId) {}
 
     fn fail_stuck(&mut self) -> bool {
-        // Looked at in any case: each fails what waits in it.
-        (0..self.ssds.len()).fold(false, |any, ssd| self.at(ssd, Flash::fail_stuck) || any)
+        let mut any = false;
+        for ssd in 0..self.ssds.len() {
+            any |= self.at(ssd, Flash::fail_stuck);
+        }
+        any
     }
 
     fn lost_versions(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! The trait of media: every question and order of the engine, and the words in which they are put.
 
-use super::{Inspect, About, Completion, Counts, Done, FlashFault, GcQuery, MapEvent, Shape, Slice};
+use super::{About, Completion, Counts, Done, FlashFault, GcQuery, Inspect, MapEvent, Shape, Slice};
 use flashraid_vocabulary::{Change, Failure, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, SemivalidAction, Version, View};
 
 /// See `media`.

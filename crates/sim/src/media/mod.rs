@@ -1,20 +1,21 @@
-//! What the engine may ask of media, and nothing beside it: today one SSD (`single`).
+//! What the engine may ask of media: one SSD (`single`), or several side by side (`array`).
 //!
 //! Media store versions of members' pages, and know the time as far as they are told. The engine submits page operations and takes what happened: ended
 //! page operations, domains that gained space, questions of GC, changes of the map. What schemes may look at is `View`. Pages are named by (member,
 //! local page, version) or, in tables that the engine keeps, by their *entry* in the map; programs take their pages from *space domains*. Physical
-//! pages only label contents. Reading order: `shape` (what never changes), `interface` (what may be asked), `single`.
+//! pages only label contents. Reading order: `shape` (what never changes), `interface` (what may be asked), `single`, `array`; then
+//! `inspect`, which is for reports, logs and checks.
 
-mod interface;
 mod array;
 mod inspect;
+mod interface;
 mod shape;
 mod single;
 
+pub use array::Array;
 #[cfg(feature = "mutants")]
 pub use flashraid_flash::accounting;
 pub use flashraid_flash::{About, Activity, Completion, Counts, Done, Flash, FlashFault, GcQuery, MapEvent, Progress, Slice, Track};
-pub use array::Array;
 pub use inspect::{Inspect, LunAt};
 pub use interface::{Ahead, Answer, Lun, Media, News, Program, Recording, Repeated, Untimed};
 pub use shape::Shape;

@@ -1,7 +1,8 @@
 //! One SSD: its flash serves all members.
 
 use super::{
-    About, Ahead, Answer, Completion, Counts, Done, FlashFault, Lun, MapEvent, Media, News, Program, Recording, Repeated, Shape, Slice, Untimed,
+    About, Ahead, Answer, Completion, Counts, Done, FlashFault, Lun, MapEvent, Media, News, Program, Recording, Repeated, Shape, Slice,
+    Untimed,
 };
 use flashraid_flash::{Flash, Placement};
 use flashraid_vocabulary::{Change, Failure, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};

@@ -1,9 +1,9 @@
 //! One row for each page operation, and each erase.
 
-use crate::media::Media;
 use super::sink::{Sink, push_number};
 use crate::engine::recorder::DoneRecord;
 use crate::error::RunError;
+use crate::media::Media;
 use flashraid_vocabulary::{Part, Version};
 use std::path::Path;
 

@@ -1,11 +1,11 @@
 //! One row for each interval of simulated time: what completed in it, what the flash did, and how things stand at its end.
 
-use crate::media::{LunAt, Media};
 use super::interval::Interval;
 use super::sink::{Sink, push_number};
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::error::RunError;
+use crate::media::{LunAt, Media};
 use crate::result::is_apart;
 use crate::statistics::{KINDS, Latency};
 use flashraid_flash::Counts;

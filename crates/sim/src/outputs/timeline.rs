@@ -3,12 +3,12 @@
 //! and how long rebuilds took, is a track of its own.
 //! Times are microseconds with three decimals, which is to the nanosecond.
 
-use crate::media::Media;
 use super::sink::{Sink, push_number, push_us};
 use crate::engine::content::Content;
 use crate::engine::recorder::{Moment, RequestRecord};
 use crate::engine::{Engine, FaultRecord, RebuildRecord};
 use crate::error::RunError;
+use crate::media::Media;
 use flashraid_flash::{Slice, Track};
 use serde_json::{Value, json};
 use std::io::Write;

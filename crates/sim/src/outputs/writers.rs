@@ -1,6 +1,5 @@
 //! The outputs in progress: what the engine recorded is taken away from it and handed to each of them.
 
-use crate::media::{Media, Recording};
 use super::asked::Outputs;
 use super::fio::{self, FioJob, Rates};
 use super::hdr_log::{HdrLog, TICK_NS as HDR_TICK_NS};
@@ -14,6 +13,7 @@ use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::engine::recorder::DEPTHS;
 use crate::error::RunError;
+use crate::media::{Media, Recording};
 use crate::result::{RunResult, text};
 use crate::simulation::{Simulation, with_engine};
 use serde_json::json;

@@ -1,9 +1,9 @@
 //! Whether the counts of a run agree with each other. A difference is a defect of the program, and the run ends with it instead of a result.
 
-use crate::media::Media;
 use super::{Inconsistent, Snapshot};
 use crate::engine::Engine;
 use crate::engine::content::Content;
+use crate::media::Media;
 use crate::simulation::Simulation;
 use flashraid_flash::ACTIONS;
 use flashraid_vocabulary::Cause;

@@ -2,8 +2,8 @@
 
 use super::figures::moments;
 use super::measured::Snapshot;
-use crate::simulation::{Simulation, with_engine};
 use crate::media::{Counts, Inspect, LunAt};
+use crate::simulation::{Simulation, with_engine};
 use flashraid_flash::{ACTIONS, CellOperation};
 use flashraid_vocabulary::Cause;
 

@@ -1,12 +1,12 @@
 //! What is counted: counters at a moment, and what was asked of the device since measuring began.
 
-use crate::media::Media;
 use super::figures::flash_ops;
 use super::types::Drain;
 use crate::buffer;
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::engine::translation::TranslationCounts;
+use crate::media::Media;
 use crate::statistics::kind;
 use flashraid_flash::{Counts, GcCounts};
 use flashraid_redundancy::{GuardCounts, ParityUpdates};

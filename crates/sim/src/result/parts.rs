@@ -9,9 +9,9 @@ use crate::buffer::{self, Buffer};
 use crate::engine::content::Content;
 use crate::engine::translation::TranslationCounts;
 use crate::engine::{Engine, Exposure, RebuildRecord};
+use crate::media::{Counts, LunAt, Media};
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
-use crate::media::{Counts, LunAt, Media};
 use flashraid_flash::{ACTIONS, CellOperation, CellTimes};
 use flashraid_redundancy::{CommitCause, Commits, GuardCounts};
 use flashraid_vocabulary::{Action, Cause, MemberId};

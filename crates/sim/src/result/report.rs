@@ -1,6 +1,5 @@
 //! The result as a whole.
 
-use crate::media::Media;
 use super::amplification::Programs;
 use super::figures::{flash_ops, latency, ratio};
 use super::parts::{failed_evictions, losses, report_buffer, report_exposure, report_gc, report_guard, report_mapping, report_rebuild};
@@ -14,6 +13,7 @@ use crate::config::Overhead;
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::listing::Placed;
+use crate::media::Media;
 use crate::simulation::{AnyEngine, Simulation, with_engine};
 use crate::statistics::Statistics;
 use crate::verify::Verification;
@@ -57,7 +57,7 @@ impl Simulation {
             seed: self.config.run.seed,
             partial: is_partial,
             config: self.config.clone(),
-            protects: engine.scheme().protects().name(),
+            protects: self.config.protects(engine.scheme()),
             survives: self.survival.clone(),
             window: engine.exposure().map(|exposure| report_exposure(exposure, &now, measured.averaged_from())),
             placement: Placed::of(self.config.placement(engine.scheme()), engine.media.shape().members),

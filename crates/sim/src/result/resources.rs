@@ -1,12 +1,12 @@
 //! Members, channels, dies and wear.
 
-use crate::media::{LunAt, Media};
 use super::figures::{moments, ratio, since};
 use super::measured::Snapshot;
 use super::parts::state;
 use super::types::{Channel, Die, Member, Wear};
 use crate::engine::Engine;
 use crate::engine::content::Content;
+use crate::media::{LunAt, Media};
 use crate::simulation::Simulation;
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};

@@ -8,8 +8,8 @@
 use super::{Inconsistent, Measured, Snapshot};
 use crate::engine::content::Content;
 use crate::engine::{Engine, RebuildRecord};
-use crate::statistics::Latency;
 use crate::media::{Counts, Media};
+use crate::statistics::Latency;
 use flashraid_flash::{ACTIONS, CellOperation, Settings};
 use flashraid_vocabulary::Cause;
 

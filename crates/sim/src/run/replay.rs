@@ -1,12 +1,12 @@
 //! Replay of a trace: the host's clock, the look-ahead in the arrivals, and what becomes of addresses.
 
-use crate::media::Media;
 use super::stage::Stage;
 use crate::config::{ConfigError, Fit, Run, Warmup};
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::error::RunError;
 use crate::inject::Injector;
+use crate::media::Media;
 use crate::outputs::Writers;
 use crate::result::{Measured, Snapshot, Source};
 use crate::simulation::Simulation;

@@ -1,6 +1,5 @@
 //! The steps of a run: the device is built and prepared, the trace replayed, what is stored is checked, and the result is made of it.
 
-use crate::media::{Inspect, Media};
 use super::replay::Replay;
 use super::stage::Stage;
 use super::status::Status;
@@ -8,6 +7,7 @@ use super::warnings::{warnings_after, warnings_of_verification};
 use crate::config::{Asked, Config, Happened};
 use crate::error::RunError;
 use crate::inject::Injector;
+use crate::media::{Inspect, Media};
 use crate::outputs::{Outputs, Writers};
 use crate::result::{EngineCost, RunResult, Source, text};
 use crate::simulation::{Simulation, with_engine};

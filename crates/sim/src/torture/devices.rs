@@ -35,7 +35,8 @@ pub fn check_asked(torture: &Torture) -> Result<(), ConfigError> {
 pub fn draw(torture: &Torture, scheme: &str, number: u64) -> Result<Config, ConfigError> {
     let entry = find_scheme(scheme)?;
     let mut drawing = Drawing { torture, entry, number, random: Random::of(torture.seed, number, 1), drawn: Vec::new() };
-    let tables = TABLES.iter().filter(|table| table.name != "scheme" && (!["device", "array"].contains(&table.name) || torture.device.is_none()));
+    let tables =
+        TABLES.iter().filter(|table| table.name != "scheme" && (!["device", "array"].contains(&table.name) || torture.device.is_none()));
     for key in tables.flat_map(|table| table.keys) {
         drawing.value(key.name);
     }

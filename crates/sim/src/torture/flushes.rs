@@ -1,8 +1,8 @@
 //! What flushes promise: a write that was submitted before a flush survives, once the flush has completed, the loss of everything but flash and NVRAM.
 
-use crate::media::Media;
 use crate::engine::Engine;
 use crate::engine::tags::{Tags, ZERO};
+use crate::media::Media;
 use flashraid_vocabulary::Lpn;
 use std::collections::{BTreeMap, VecDeque};
 

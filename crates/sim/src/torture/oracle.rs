@@ -1,8 +1,8 @@
 //! What must be lost, by linear algebra that knows no scheme: a page is lost exactly if what its stripe still has does not add up to it.
 
-use crate::media::Media;
 use crate::engine::Engine;
 use crate::engine::tags::{Tags, ZERO};
+use crate::media::Media;
 use crate::verify::{VERSIONS, end_of_stripe, pages_of_stripe};
 use flashraid_vocabulary::{Lpn, MemberPage, Version};
 

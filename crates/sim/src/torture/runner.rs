@@ -1,14 +1,14 @@
 //! Episode after episode, scheme by scheme, and what they have found in one report.
 
 use super::asked::Torture;
-use crate::assemble::Assembled;
 use super::devices::{check_asked, draw};
 use super::episode::{Episode, KILLS};
-use crate::media::{Array, Flash};
 use super::report::{Report, SchemeReport, Violation};
 use super::threads;
+use crate::assemble::Assembled;
 use crate::config::{Config, ConfigError, find_scheme, nearest};
 use crate::error::RunError;
+use crate::media::{Array, Flash};
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Protects, SCHEMES};
 use std::ops::ControlFlow;
@@ -94,13 +94,7 @@ impl Torture {
         }
     }
 
-    fn episode_on<M: Assembled>(
-        &self,
-        config: Config,
-        scheme: &'static str,
-        number: u64,
-        kills: u64,
-    ) -> Result<SchemeReport, ConfigError> {
+    fn episode_on<M: Assembled>(&self, config: Config, scheme: &'static str, number: u64, kills: u64) -> Result<SchemeReport, ConfigError> {
         let mut episode = Episode::<M>::new(self, config, scheme, number)?;
         // A defect that ends the program is one to be shown like others.
         let outcome = catch_unwind(AssertUnwindSafe(|| episode.run(kills)));

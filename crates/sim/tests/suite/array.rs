@@ -21,7 +21,10 @@ fn outcome(simulation: &mut Simulation, seed: u64, requests: u64) -> Vec<(u64, u
     simulation.take_completed().iter().map(|completed| (completed.sequence, completed.completed_ns, completed.ok)).collect()
 }
 
-const SMALL: &[(&str, &str)] = &[("blocks_per_plane", "24"), ("pages_per_block", "8"), ("over_provisioning", "0.3"), ("verify", "true"), ("fill", "1")];
+type Pairs = &'static [(&'static str, &'static str)];
+
+const SMALL: Pairs =
+    &[("blocks_per_plane", "24"), ("pages_per_block", "8"), ("over_provisioning", "0.3"), ("verify", "true"), ("fill", "1")];
 
 /// The settings with which `devices` SSDs are what the channels of a device with as many channels are.
 fn pair(channels: &str, more: &[(&str, &str)]) -> [Vec<(String, String)>; 2] {
@@ -39,7 +42,7 @@ fn simulation(scheme: &str, pairs: &[(String, String)]) -> Simulation {
 
 #[test]
 fn an_array_of_ssds_with_one_chip_equals_the_device_whose_channels_have_one_chip_to_the_nanosecond() {
-    let cases: [(&str, &str, &[(&str, &str)]); 7] = [
+    let cases: [(&str, &str, Pairs); 7] = [
         ("raid0", "5", &[]),
         ("raid1", "4", &[]),
         ("raid4", "5", &[]),
@@ -68,12 +71,12 @@ fn an_array_of_ssds_with_one_chip_equals_the_device_whose_channels_have_one_chip
 }
 
 /// SSDs of two channels with two chips each, in which a chip dies without taking the SSD.
-const OF_FOUR_CHIPS: &[(&str, &str)] = &[("channels", "2"), ("chips_per_channel", "2"), ("blocks_per_plane", "12"), ("devices", "4")];
+const OF_FOUR_CHIPS: Pairs = &[("channels", "2"), ("chips_per_channel", "2"), ("blocks_per_plane", "12"), ("devices", "4")];
 
 #[test]
 fn ssds_and_their_parts_fail_and_nothing_is_lost() {
-    let ppc: &[(&str, &str)] = &[("nvram_buffer_bytes", "65536"), ("parity_cache_bytes", "65536")];
-    let schemes: [(&str, &[(&str, &str)]); 7] =
+    let ppc: Pairs = &[("nvram_buffer_bytes", "65536"), ("parity_cache_bytes", "65536")];
+    let schemes: [(&str, Pairs); 7] =
         [("raid1", &[]), ("raid4", &[]), ("raid5", &[]), ("no-pc", &ppc[..1]), ("fpc", ppc), ("ppc", ppc), ("ca-ppc", ppc)];
     for (scheme, own) in schemes {
         for (fail, spares) in [

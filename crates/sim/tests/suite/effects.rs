@@ -46,6 +46,8 @@ const BASES: &[(&str, &str, &str)] = &[
     ("trace.csv", "fra", "fill=0.9"),
     ("trace.csv", "ppc", "parity_cache_bytes=16384"),
     ("trace.csv", "raid5", "chips_per_channel=1 planes_per_die=2"),
+    ("trace.csv", "raid5", "fill=0.9 devices=4 spare_devices=1 fail=device:1@30%"),
+    ("trace.csv", "raid5", "fill=0.9 devices=4 channels=2"),
     ("example.blktrace.txt", "raid0", ""),
     ("example.lcs", "raid0", "op=write object_bytes=512"),
     ("example.oracleGeneral.bin", "raid0", "op=write object_bytes=512"),
@@ -97,6 +99,8 @@ fn values(key: &Key) -> Vec<String> {
         "precondition" => &["none", "random:0.2"],
         "warmup" => &["50"],
         "verify_every" => &["40", "5000"],
+        "devices" => &["4", "5"],
+        "spare_devices" => &["0", "1"],
         "fail" => &["die:0.0.0@50%"],
         "seed" => &["9"],
         _ => match (key.kind, key.draw) {
@@ -215,7 +219,7 @@ fn settings_that_always_have_effect() {
     let flash =
         ["scheduling", "write_completes", "gc_reserve_blocks", "over_provisioning", "mapping", "buffer_bytes", "nvram_buffer_bytes"];
     let run = ["format", "time_unit", "queue_depth", "space_bytes", "precondition", "warmup", "verify", "fail"];
-    let expected = [&["device.name"][..], &geometry, &timing, &flash, &["serial_subrequests"], &run].concat();
+    let expected = [&["device.name"][..], &geometry, &timing, &flash, &["devices", "serial_subrequests"], &run].concat();
     assert_eq!(of_keys.collect::<Vec<_>>(), expected);
     let expected: [(&str, &[&str]); 9] = [
         ("raid4", &["update"]),

@@ -1,7 +1,7 @@
 //! What must hold at each kill.
 
-use crate::media::Media;
 use super::setup::{Episode, Problem};
+use crate::media::Media;
 use crate::torture::oracle;
 use crate::verify::{self, Finding};
 use flashraid_vocabulary::Lpn;

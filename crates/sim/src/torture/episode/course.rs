@@ -1,7 +1,7 @@
 //! From kill to kill.
 
-use crate::media::Media;
 use super::setup::{Episode, Favor, KILLS, Problem};
+use crate::media::Media;
 use crate::torture::states::STATES;
 
 /// Events before a kill, at most, and for how many more it is deferred until something wanted goes on.

@@ -1,7 +1,7 @@
 //! The end of an episode: everything comes to rest, what could be rebuilt is, and every page is read.
 
-use crate::media::Media;
 use super::setup::{Episode, Problem};
+use crate::media::Media;
 use crate::verify::{self, VERSIONS};
 use flashraid_vocabulary::{Cause, HostOp, HostRequest, Lpn, MemberPage, Version};
 

@@ -1,9 +1,9 @@
 //! What fails in an episode: one unit, or a part of it, until that is rebuilt; and sometimes a second unit before.
 
-use crate::media::{Media, Shape};
 use super::setup::{Episode, NVRAM};
 use crate::engine::Engine;
 use crate::engine::tags::Tags;
+use crate::media::{Media, Shape};
 use crate::verify::{self, VERSIONS};
 use flashraid_redundancy::Protects;
 use flashraid_vocabulary::{Failure, Fault, LocalPage, Member, MemberId, MemberPage, Part, Ppn, Version};
@@ -198,9 +198,12 @@ impl<M: Media> Episode<M> {
         }
         let Some(ppn) = self.any_living_page() else { return };
         let (ssd, local) = self.engine.media.locate(ppn);
-        let Part::Page { channel, chip, die, plane, .. } = self.engine.media.ssds()[ssd].part_of(local) else { unreachable!("where a page is") };
+        let Part::Page { channel, chip, die, plane, .. } = self.engine.media.ssds()[ssd].part_of(local) else {
+            unreachable!("where a page is")
+        };
         let part = if self.random.once_in(2) { Part::Channel(channel) } else { Part::Plane { channel, chip, die, plane } };
-        let (name, fault): (_, fn(Part) -> Fault) = if self.random.once_in(3) { ("erase", Fault::Erase) } else { ("program", Fault::Program) };
+        let (name, fault): (_, fn(Part) -> Fault) =
+            if self.random.once_in(3) { ("erase", Fault::Erase) } else { ("program", Fault::Program) };
         let at = self.at(ssd, part);
         self.engine.fail(at.failure(fault));
         *self.faults.entry(name).or_default() += 1;

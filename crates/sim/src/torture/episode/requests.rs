@@ -1,7 +1,7 @@
 //! The requests of an episode, and what has completed of them.
 
-use crate::media::Media;
 use super::setup::{Episode, Favor};
+use crate::media::Media;
 use flashraid_vocabulary::{HostOp, HostRequest};
 
 /// Pages on which most requests concentrate.

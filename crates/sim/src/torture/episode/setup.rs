@@ -1,10 +1,10 @@
 //! The device of an episode, how it is used, and what is kept of it.
 
-use crate::media::{Flash, Media};
 use crate::assemble::{self, Assembled};
 use crate::config::{Config, ConfigError, find_scheme};
 use crate::engine::Engine;
 use crate::engine::tags::Tags;
+use crate::media::{Flash, Media};
 use crate::simulation::prepare;
 use crate::torture::asked::Torture;
 use crate::torture::flushes::Flushes;

@@ -1,7 +1,7 @@
 //! The states that an episode waits for, and those that its kills have met.
 
-use crate::media::Media;
 use super::setup::{Episode, NVRAM, pair_name};
+use crate::media::Media;
 use crate::torture::states::{Known, OnFlash, STATES};
 use flashraid_vocabulary::Version;
 

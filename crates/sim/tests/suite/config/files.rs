@@ -64,9 +64,9 @@ fn errors_in_files_name_line_and_column() {
         ("[run]\nseed = [1]\n", "FILE, line 2, column 8: seed: allowed is a text, a number, true or false, or a list of texts"),
         ("# comment\n[run]\nsed = 1\n", "FILE, line 3, column 1: unknown key sed; the nearest is seed in table run"),
         ("[run]\ngc_reserve_blocks = 3\n", "FILE, line 2, column 1: run.gc_reserve_blocks: gc_reserve_blocks belongs to table device"),
-        ("[rnu]\nseed = 1\n", "FILE, line 1, column 2: unknown table rnu; the nearest is run; there are device, scheme, host, run"),
+        ("[rnu]\nseed = 1\n", "FILE, line 1, column 2: unknown table rnu; the nearest is run; there are device, array, scheme, host, run"),
         ("seed = 1\n", "FILE, line 1, column 1: seed is outside any table; put it under [run]"),
-        ("sede = 1\n", "FILE, line 1, column 1: sede is outside any table; the tables are device, scheme, host, run"),
+        ("sede = 1\n", "FILE, line 1, column 1: sede is outside any table; the tables are device, array, scheme, host, run"),
         ("[scheme]\nupdate = \"least\"\n", "FILE, line 2, column 10: update = \"least\": allowed is fewest, rmw, rcw"),
         ("{ \"config\": { \"run\": { \"seed\": } } }", "FILE, line 1, column 32: expected value"),
         ("{ \"config\": { \"run\": { \"seed\": \"1\" } } }", "FILE: config: seed = \"1\": allowed is a whole number from 0"),
@@ -114,6 +114,6 @@ fn a_device_may_be_a_file() {
     }
     let wide = Scratch::new("wide.toml", &format!("{text}[run]\nseed = 1\n"));
     let error = on(wide.text(), "raid5", &[]).unwrap_err();
-    assert!(error.ends_with("a device file contains only the table device, not run"), "{error}");
+    assert!(error.ends_with("a device file contains only the tables device and array, not run"), "{error}");
     assert!(on("no/such.toml", "raid5", &[]).unwrap_err().starts_with("no/such.toml: cannot be read: "));
 }

@@ -41,7 +41,7 @@ fn faults_say_what_and_when() {
 #[test]
 fn faults_that_cannot_be_are_refused() {
     let what = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or erase: \
-                followed by the numbers of a part";
+                followed by the numbers of a part; in an array device:N, and device:N/ followed by any of them";
     let when = "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%";
     let unknown = format!("fail = chips:0.1@1s: unknown chips; the nearest is chip; there are {what}");
     let timeless = format!("fail = chip:0.1: has no time: allowed is WHAT@WHEN, where WHEN is {when}");
@@ -250,7 +250,10 @@ fn names_that_do_not_exist_come_with_the_nearest() {
     assert_eq!(refusal(&[("run.sped", "2")]), "unknown key sped; the nearest is speed in table run");
     assert_eq!(refusal(&[("host.seed", "2")]), "host.seed: seed belongs to table run");
     assert_eq!(on("tiny", "raid5", &[("device.update", "rmw")]).unwrap_err(), "device.update: update belongs to table scheme");
-    assert_eq!(refusal(&[("runs.seed", "2")]), "runs.seed: unknown table runs; the nearest is run; there are device, scheme, host, run");
+    assert_eq!(
+        refusal(&[("runs.seed", "2")]),
+        "runs.seed: unknown table runs; the nearest is run; there are device, array, scheme, host, run"
+    );
     assert_eq!(refusal(&[("name", "x")]), "name is ambiguous: allowed are device.name and scheme.name");
     assert_eq!(
         refusal(&[("update", "rmw")]),
@@ -308,7 +311,7 @@ fn quantities_have_units_and_nothing_else_has() {
 #[test]
 fn a_name_is_offered_only_if_it_is_near() {
     assert_eq!(refusal(&[("banana", "1")]), "unknown key banana: docs/configuration.md lists all");
-    assert_eq!(refusal(&[("zz.seed", "1")]), "zz.seed: unknown table zz; there are device, scheme, host, run");
+    assert_eq!(refusal(&[("zz.seed", "1")]), "zz.seed: unknown table zz; there are device, array, scheme, host, run");
     assert_eq!(refusal(&[("threshold", "1")]), "unknown key threshold; the nearest is gc_threshold in table device");
     assert!(on("qqq", "raid0", &[]).unwrap_err().starts_with("unknown device qqq; presets are ssd1, "));
     assert!(on("tiny", "", &[]).unwrap_err().starts_with("unknown scheme without a name; there are raid0, "));
