@@ -356,7 +356,20 @@ class Array(Record):
 class Scheme(Record):
     """The redundancy scheme. Its parameters are keys of the same table."""
 
-    name: Literal["raid0", "raid1", "raid4", "raid5", "sirf1", "cr5m", "no-pc", "fpc", "ppc", "ca-ppc", "fra"]
+    name: Literal[
+        "raid0",
+        "raid1",
+        "raid4",
+        "raid5",
+        "sirf1",
+        "cr5m",
+        "no-pc",
+        "fpc",
+        "ppc",
+        "ca-ppc",
+        "fra",
+        "diff-raid",
+    ]
     """Name of the scheme."""
 
     update: Literal["fewest", "rmw", "rcw"]
@@ -431,6 +444,14 @@ class Scheme(Record):
     """Which entries of the parity cache are never evicted, as their updates may be in flight: the most recently
     updated half, or none.
     """
+
+    parity_shares: str
+    """Percentage of the parity that each member holds, the eldest member first, as in 80,5,5,5,5. Members that are
+    not listed divide what is left evenly.
+    """
+
+    partial_stripes: float
+    """Share of the stripes that are partial: they lie on one member fewer than there are. Unit: share."""
 
 
 class Host(Record):

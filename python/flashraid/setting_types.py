@@ -260,10 +260,10 @@ class SimulationSettings(TypedDict, total=False):
     """Seed of the random number generators. Default: 1."""
 
     update: Literal["fewest", "rmw", "rcw"] | None
-    """Of raid4, raid5, cr5m, no-pc, fpc: How a partial-stripe write computes the parity: fewest chooses the method
-    with fewer pre-reads (rcw on a tie), rmw always uses read-modify-write, rcw always uses reconstruct write. The
-    choice counts strips only, as if all strips had been written before and whole pages changed: a strip that was
-    never written needs no read but counts, and the update read of a partly written page does not count.
+    """Of raid4, raid5, cr5m, no-pc, fpc, diff-raid: How a partial-stripe write computes the parity: fewest chooses
+    the method with fewer pre-reads (rcw on a tie), rmw always uses read-modify-write, rcw always uses reconstruct
+    write. The choice counts strips only, as if all strips had been written before and whole pages changed: a strip
+    that was never written needs no read but counts, and the update read of a partly written page does not count.
     """
 
     layout: Layout | None
@@ -331,6 +331,14 @@ class SimulationSettings(TypedDict, total=False):
     """Of ca-ppc: Which entries of the parity cache are never evicted, as their updates may be in flight: the most
     recently updated half, or none.
     """
+
+    parity_shares: str | None
+    """Of diff-raid: Percentage of the parity that each member holds, the eldest member first, as in 80,5,5,5,5.
+    Members that are not listed divide what is left evenly.
+    """
+
+    partial_stripes: float | str | None
+    """Of diff-raid: Share of the stripes that are partial: they lie on one member fewer than there are. Unit: share."""
 
 
 class Settings(SimulationSettings, total=False):

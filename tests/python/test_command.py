@@ -115,10 +115,8 @@ def test_compare_passes_a_parameter_to_the_schemes_that_have_it(command):
     first, second = json.loads(done.stdout)["results"]
     assert (first["config"]["scheme"].get("update"), second["config"]["scheme"]["update"]) == (None, "rmw")
     done = command("compare", *RUN[1:], "--schemes", "raid0,raid1", "--set", "update=rmw", status=2)
-    assert (
-        done.stderr
-        == "error: update is a parameter of raid4, raid5, cr5m, no-pc, fpc, not of raid0, whose parameters are: none\n"
-    )
+    assert done.stderr.startswith("error: update is a parameter of raid4, raid5, cr5m, ")
+    assert done.stderr.endswith(", not of raid0, whose parameters are: none\n")
 
 
 @pytest.mark.parametrize(

@@ -150,10 +150,11 @@ class Run:
             )
             for row in rows(requests)
         ]  # fmt: skip
+        each = self.result["config"]["device"]["channels"]
         self.operations = [
             Operation(
                 row["action"], row["cause"], row["kind"], optional(row["request"]), optional(row["member"]),
-                int(row["channel"]), int(row["chip"]), int(row["die"]), int(row["plane"]), int(row["block"]),
+                int(row["device"]) * each + int(row["channel"]), int(row["chip"]), int(row["die"]), int(row["plane"]), int(row["block"]),
                 int(row["block_page"]), int(row["bytes"]), int(row["submitted_ns"]), int(row["start_ns"]),
                 int(row["end_ns"]), row["failed"] == "true",
             )
@@ -171,7 +172,12 @@ class Run:
             for event in document["traceEvents"]:
                 if event.get("cat") in ("bus", "die"):
                     self.slices[event["tid"]].append((event["ts"], event["ts"] + event["dur"], event["name"]))
-        self.device = self.result["config"]["device"]
+        # The SSDs of an array count as one with all their channels, spare SSDs last.
+        self.array = self.result["config"].get("array")
+        self.channels_each = each
+        devices = self.array["devices"] + self.array["spare_devices"] if self.array else 1
+        self.device = {**self.result["config"]["device"], "channels": self.channels_each * devices}
+        self.channels_in_use = self.channels_each * (self.array["devices"] if self.array else 1)
         self.of_run = self.result["config"]["run"]
         self.page_bytes = self.device["page_bytes"]
         self.chips = self.device["chips_per_channel"] + self.device["spare_chips"]
@@ -335,12 +341,20 @@ def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]
 def is_member_unit(run: Run, unit: int) -> bool:
     """Whether the LUN belongs to a member: those of spare chips do after they have replaced others."""
     channel, chip = unit // run.units_per_channel, unit % run.units_per_channel % run.chips
-    return chip < run.device["chips_per_channel"] or (channel, chip) in replaced(run).values()
+    is_of_spare_ssd = channel >= run.channels_in_use
+    return chip < run.device["chips_per_channel"] and not is_of_spare_ssd or (channel, chip) in replaced(run).values()
 
 
 def replaced(run: Run) -> dict[tuple[int, int], tuple[int, int]]:
     """Dead chips (channel, chip) and the spare chips in their places: in each channel the first that are free."""
     found: dict[tuple[int, int], tuple[int, int]] = {}
+    if run.array:
+        dead = [int(fault["fault"].partition(":")[2]) for fault in run.result["faults"] if fault["spare"]]
+        chips = [(channel, chip) for channel in range(run.channels_each) for chip in range(run.chips)]
+        for spare, ssd in enumerate(dead, run.array["devices"]):
+            for channel, chip in chips:
+                found[ssd * run.channels_each + channel, chip] = (spare * run.channels_each + channel, chip)
+        return found
     for fault in run.result["faults"]:
         what, _, where = fault["fault"].partition(":")
         if not fault["spare"] or what not in ("chip", "die", "member"):
@@ -563,13 +577,18 @@ def of_collections(run: Run, found: dict[str, Any], done: dict[str, dict[str, in
 def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], done_end: int) -> None:
     device = run.device
     chips = device["chips_per_channel"]
-    members = device["channels"] * (chips if device["member"] == "chip" else 1)
+    members = len(run.result["members"])
+    assert members == (run.array["devices"] if run.array else device["channels"] * (chips if device["member"] == "chip" else 1))
     of_spare: dict[tuple[int, int], int] = {}
     for done in run.operations:
-        if done.chip >= chips and done.member is not None:
+        if (done.chip >= chips or done.channel >= run.channels_in_use) and done.member is not None:
             of_spare[done.channel, done.chip] = done.member
+    spare_ssds = {channel // run.channels_each: member for (channel, _), member in of_spare.items()}
 
     def member_of(channel: int, chip: int) -> int | None:
+        if run.array:
+            ssd = channel // run.channels_each
+            return ssd if channel < run.channels_in_use else spare_ssds.get(ssd)
         if device["member"] == "channel":
             return channel
         return channel * chips + chip if chip < chips else of_spare.get((channel, chip))
@@ -593,6 +612,8 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
             busy[of] += sum(causes.values())
     dies = 1 if device["lun"] == "chip" else device["dies_per_chip"]
     units_of_member = dies * (1 if device["member"] == "chip" else chips)
+    if run.array:
+        units_of_member *= run.channels_each
     blocked = mean_blocked(run, members)
     averaged_from = min((request.arrival for request in run.requests), default=run.begin)
     for member in range(members):
@@ -645,7 +666,7 @@ def of_wear(run: Run, found: dict[str, Any]) -> None:
         if done.action == "erase" and not done.failed and (done.channel, done.chip) not in dead:
             erases[done.channel, done.chip, done.die, done.plane, done.block] += 1
     blocks_of_chip = device["dies_per_chip"] * device["planes_per_die"] * device["blocks_per_plane"]
-    blocks = device["channels"] * device["chips_per_channel"] * blocks_of_chip
+    blocks = run.channels_in_use * device["chips_per_channel"] * blocks_of_chip
     values = list(erases.values())
     mean = sum(values) / blocks
     spread = sum((value - mean) ** 2 for value in values) + (blocks - len(values)) * mean * mean
@@ -696,7 +717,7 @@ def of_parts(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -
     """What follows from other figures of the result."""
     device, result = run.device, run.result
     capacity = result["capacity"]
-    chips = device["channels"] * device["chips_per_channel"]
+    chips = run.channels_in_use * device["chips_per_channel"]
     raw = (
         chips
         * device["dies_per_chip"]

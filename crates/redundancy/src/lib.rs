@@ -16,5 +16,7 @@ pub mod testing;
 pub use contract::{Addressing, CloneJob, CloneScheme, Damage, Grouping, Job, Lost, Scheme};
 pub use counts::{Commits, GuardCounts, ParityUpdates};
 pub use operation::{CommitCause, Decisions, Extent, Failure, Group, IdleWork, Lock, Method, Operation, OperationKind, Outcomes, Step};
-pub use registry::{Bases, Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Values, WriteBuffer};
+pub use registry::{
+    Bases, Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Percentages, Protects, Redundancy, Values, WriteBuffer,
+};
 pub use schemes::{SCHEMES, find};

@@ -76,6 +76,11 @@ pub enum Values {
         /// Taken if none is given.
         default: u32,
     },
+    /// Percentages of a whole, one for each member, separated by commas; members that are not listed divide what is left evenly.
+    Percentages {
+        /// Taken if none is given.
+        default: &'static str,
+    },
 }
 
 impl Values {
@@ -85,6 +90,7 @@ impl Values {
             Values::Words(words) => words[0].into(),
             Values::Whole { default, .. } => default.to_string(),
             Values::Decimal { default, .. } => decimal_text(default),
+            Values::Percentages { default } => default.into(),
         }
     }
 
@@ -96,6 +102,9 @@ impl Values {
             Values::Decimal { least, most, .. } => {
                 format!("a number from {} to {} with at most 3 decimal places", decimal_text(least), decimal_text(most))
             }
+            Values::Percentages { .. } => {
+                "percentages with at most 3 decimal places, separated by commas, that add up to at most 100".into()
+            }
         }
     }
 
@@ -105,6 +114,7 @@ impl Values {
             Values::Words(words) => words.contains(&text),
             Values::Whole { least, most, .. } => whole(text).is_some_and(|number| (least..=most).contains(&number)),
             Values::Decimal { least, most, .. } => thousandths(text).is_some_and(|number| (least..=most).contains(&number)),
+            Values::Percentages { .. } => listed(text).is_some(),
         }
     }
 }
@@ -125,6 +135,34 @@ fn thousandths(text: &str) -> Option<u32> {
         return None;
     }
     whole(ones)?.checked_mul(1000)?.checked_add(whole(&places)?)
+}
+
+/// Percentages that a text lists, in thousandths of a percent, if they are some of a whole.
+fn listed(text: &str) -> Option<Vec<u32>> {
+    let shares: Vec<u32> = text.split(',').map(|share| thousandths(share.trim())).collect::<Option<_>>()?;
+    let sum: u64 = shares.iter().map(|share| u64::from(*share)).sum();
+    (sum <= Percentages::WHOLE.into()).then_some(shares)
+}
+
+/// Shares of a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Percentages(Vec<u32>);
+
+impl Percentages {
+    /// All of it, in the unit of the shares: thousandths of a percent.
+    pub const WHOLE: u32 = 100_000;
+
+    /// Shares that add up to the whole.
+    pub fn new(shares: Vec<u32>) -> Self {
+        debug_assert_eq!(shares.iter().sum::<u32>(), Self::WHOLE);
+        Self(shares)
+    }
+
+    /// The share of a number.
+    #[inline]
+    pub fn of(&self, number: usize) -> u32 {
+        self.0[number]
+    }
 }
 
 fn decimal_text(thousandths: u32) -> String {
@@ -242,6 +280,22 @@ impl Build {
     }
 
     /// What was given for the parameter, or its default; allowed.
+    /// What a parameter that takes percentages is for each member.
+    pub fn percentages(&self, parameter: &Parameter) -> Result<Percentages, ParameterError> {
+        let (name, text, members) = (parameter.name, self.text(parameter)?, usize::from(self.members));
+        let mut shares = listed(&text).expect("allowed percentages");
+        let (count, sum) = (shares.len(), shares.iter().sum::<u32>());
+        let left = Percentages::WHOLE - sum;
+        if count > members || count == members && left > 0 {
+            let why = format!("allowed are at most {members}, one for each member, which add up to 100 if there are as many");
+            return Err(ParameterError(format!("{name} = {text}: {why}")));
+        }
+        let others = (members - count) as u32;
+        // What cannot be divided evenly goes to the first.
+        shares.extend((0..others).map(|other| left / others + u32::from(other < left % others)));
+        Ok(Percentages::new(shares))
+    }
+
     fn text(&self, parameter: &Parameter) -> Result<String, ParameterError> {
         let Parameter { name, values, .. } = parameter;
         match self.parameters.iter().find(|(given, _)| given == name) {

@@ -233,7 +233,7 @@ fn scheme_detail(entry: &Entry) -> SchemeDetail {
         name: parameter.name,
         choices: match parameter.values {
             Values::Words(words) => words,
-            Values::Whole { .. } | Values::Decimal { .. } => &[],
+            Values::Whole { .. } | Values::Decimal { .. } | Values::Percentages { .. } => &[],
         },
         allowed: parameter.values.allowed(),
         default: parameter.values.default_text(),

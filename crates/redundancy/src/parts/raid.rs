@@ -31,7 +31,6 @@ use crate::{
 use flashraid_vocabulary::{
     Cause, Change, Delivery, HostOp, Lpn, MemberId, MemberPage, PageOperation, Sources, StripeId, Version, View, Wave,
 };
-use std::sync::Arc;
 
 /// Stripes with one parity strip over any map.
 #[derive(Clone, Debug)]
@@ -516,17 +515,7 @@ impl<M: StripeMap> Addressing for Raid<M> {
     }
 
     fn grouping(&self) -> Grouping {
-        match self.map.uniform_width() {
-            Some(width) => Grouping::Even(width),
-            None => {
-                let map = self.map.clone();
-                Grouping::Uneven(Arc::new(move |lpn| {
-                    let stripe = map.position(lpn).0;
-                    let first = map.first(stripe).0;
-                    first..first + u64::from(map.row(stripe).width())
-                }))
-            }
-        }
+        self.map.grouping()
     }
 
     fn redundancy_of(&self, lpn: Lpn, pages: &mut Vec<MemberPage>) {

@@ -28,6 +28,7 @@ schemes! {
     ppc,
     ca_ppc,
     fra,
+    diff_raid,
 }
 
 /// The scheme called `name`.

@@ -93,6 +93,11 @@ impl<M: StripeMap> Scheme for Raid5<M> {
         self.raid.repair(stripe, &self.whole_stripe(stripe, view), view)
     }
 
+    fn tables(&self, mapped_pages: u64) -> Vec<(&'static str, u64)> {
+        let stripe_map = Some(self.raid.map().table_bytes()).filter(|bytes| *bytes > 0);
+        [("page_map", 4 * mapped_pages)].into_iter().chain(stripe_map.map(|bytes| ("stripe_map", bytes))).collect()
+    }
+
     fn protects(&self) -> Protects {
         Protects::Member
     }

@@ -4,10 +4,13 @@
 //! strips of one stripe at different local pages of their members, and answer from a table; the formulas of RAID do none of that.
 
 pub mod formula;
+pub mod table;
 
+use crate::Grouping;
 use crate::parts::bits::{self, Bits};
 use flashraid_vocabulary::{Lpn, MemberId, MemberPage, StripeId};
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// What a page of a stripe is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,4 +86,24 @@ pub trait StripeMap: Clone + Send + Sync + 'static {
     /// If all stripes have the same width, and stripe k lies at local page k of its members, that width. Then what is not written is found by the
     /// map of pages, without asking stripe by stripe.
     fn uniform_width(&self) -> Option<u32>;
+
+    /// Bytes of the table that the map is; none for a formula.
+    fn table_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Which host pages share a stripe.
+    fn grouping(&self) -> Grouping {
+        match self.uniform_width() {
+            Some(width) => Grouping::Even(width),
+            None => {
+                let map = self.clone();
+                Grouping::Uneven(Arc::new(move |lpn| {
+                    let stripe = map.position(lpn).0;
+                    let first = map.first(stripe).0;
+                    first..first + u64::from(map.row(stripe).width())
+                }))
+            }
+        }
+    }
 }

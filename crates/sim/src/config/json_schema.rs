@@ -35,6 +35,7 @@ fn of_key(key: &Key) -> Value {
 fn of_parameter(parameter: &Parameter) -> Value {
     let mut schema = match parameter.values {
         Values::Words(words) => json!({ "type": "string", "enum": words }),
+        Values::Percentages { .. } => json!({ "type": "string" }),
         Values::Whole { least, most, .. } => json!({ "type": "integer", "minimum": least, "maximum": most }),
         Values::Decimal { least, most, .. } => {
             json!({ "type": "number", "minimum": f64::from(least) / 1000.0, "maximum": f64::from(most) / 1000.0 })

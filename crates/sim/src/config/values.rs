@@ -40,7 +40,7 @@ pub(super) fn read_parameter(settings: &[Setting], parameter: &Parameter) -> Res
     let text = number.as_deref().unwrap_or(&given.text);
     let value = match values {
         _ if given.list || !values.allows(text) => None,
-        Values::Words(_) => Some(Json::from(text)),
+        Values::Words(_) | Values::Percentages { .. } => Some(Json::from(text)),
         _ if given.quoted && number.is_none() => None,
         Values::Whole { .. } => text.parse::<u32>().ok().map(Json::from),
         Values::Decimal { .. } => text.parse::<f64>().ok().map(Json::from),

@@ -14,12 +14,14 @@ pub struct LunAt<'a> {
     pub unit: u32,
     /// The member that it is part of; `None` for a spare that is not in use.
     pub member: Option<u32>,
+    /// Whether the SSD takes part: it is no spare that is not in use, and none has taken its place.
+    is_of_member: bool,
 }
 
 impl LunAt<'_> {
     /// Whether it takes part: no spare that is not in use, and none that was replaced.
     pub fn is_in_use(&self) -> bool {
-        self.member.is_some() && self.flash.is_in_use(self.unit)
+        self.is_of_member && self.member.is_some() && self.flash.is_in_use(self.unit)
     }
 
     /// Page operations started, by action and cause.
@@ -41,6 +43,8 @@ pub trait Inspect {
     fn home(&self, member: MemberId) -> (&Flash, MemberId);
     /// The member that a member of an SSD is, or was until something replaced it; `None` for a spare that is not in use.
     fn member_in(&self, ssd: usize, member: u32) -> Option<u32>;
+    /// Whether an SSD is a member, or has members: it is no spare that is not in use, and none has taken its place.
+    fn is_of_member(&self, ssd: usize) -> bool;
     /// The SSD of a physical page, and the number of the page there.
     fn locate(&self, ppn: Ppn) -> (usize, Ppn);
     /// The number of the first physical page of an SSD.
@@ -51,13 +55,23 @@ pub trait Inspect {
         self.ssds().iter().map(|flash| u64::from(flash.ppn_limit())).sum()
     }
 
+    /// The SSDs that are members, or have members.
+    fn ssds_in_use(&self) -> impl Iterator<Item = &Flash> + Clone {
+        self.ssds().iter().enumerate().filter(|(ssd, _)| self.is_of_member(*ssd)).map(|(_, flash)| flash)
+    }
+
     // ---- LUNs and buses ----
 
     /// All LUNs.
     fn luns(&self) -> impl Iterator<Item = LunAt<'_>> {
         self.ssds().iter().enumerate().flat_map(move |(ssd, flash)| {
             let member = move |unit| flash.member_of_unit(unit).and_then(|member| self.member_in(ssd, member));
-            (0..flash.units().len() as u32).map(move |unit| LunAt { flash, unit, member: member(unit) })
+            (0..flash.units().len() as u32).map(move |unit| LunAt {
+                flash,
+                unit,
+                member: member(unit),
+                is_of_member: self.is_of_member(ssd),
+            })
         })
     }
 
@@ -112,17 +126,17 @@ pub trait Inspect {
 
     /// How much space there is, and how much of it holds pages.
     fn space(&self) -> Space {
-        self.ssds().iter().map(Flash::space).fold(Space::default(), |sum, space| sum + space)
+        self.ssds_in_use().map(Flash::space).fold(Space::default(), |sum, space| sum + space)
     }
 
-    /// Bytes of all physical pages.
+    /// Bytes of all physical pages, without spares.
     fn raw_bytes(&self) -> u64 {
-        self.ssds().iter().map(|flash| flash.geometry().raw_bytes()).sum()
+        self.ssds_in_use().map(|flash| flash.geometry().raw_bytes()).sum()
     }
 
-    /// Erase counts of all blocks.
+    /// Erase counts of all blocks in use.
     fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
-        self.ssds().iter().flat_map(Flash::erase_counts)
+        self.ssds_in_use().flat_map(Flash::erase_counts)
     }
 
     /// GC runs that are in flight.
@@ -202,6 +216,10 @@ impl Inspect for Flash {
 
     fn member_in(&self, _: usize, member: u32) -> Option<u32> {
         Some(member)
+    }
+
+    fn is_of_member(&self, _: usize) -> bool {
+        true
     }
 
     fn locate(&self, ppn: Ppn) -> (usize, Ppn) {

@@ -7,8 +7,7 @@ use crate::media::Media;
 use flashraid_vocabulary::{Part, Version};
 use std::path::Path;
 
-const HEADER: &str =
-    "action,cause,kind,request,member,page,version,channel,chip,die,plane,block,block_page,bytes,submitted_ns,start_ns,end_ns,failed\n";
+const HEADER: &str = "action,cause,kind,request,member,page,version,device,channel,chip,die,plane,block,block_page,bytes,submitted_ns,start_ns,end_ns,failed\n";
 
 pub(super) struct OperationLog(Sink);
 
@@ -35,7 +34,8 @@ impl OperationLog {
         text.extend_from_slice(done.page.map_or("", |(_, version)| version_name(version)).as_bytes());
         text.push(b',');
         let Part::Page { channel, chip, die, plane, block, page } = media.part_of(done.ppn) else { unreachable!("a page is a page") };
-        [channel, chip, die, plane, block, page, done.bytes].iter().for_each(|number| push(text, Some(u64::from(*number))));
+        let device = media.locate(done.ppn).0 as u32;
+        [device, channel, chip, die, plane, block, page, done.bytes].iter().for_each(|number| push(text, Some(u64::from(*number))));
         [done.submitted_ns, done.start_ns, done.end_ns].iter().for_each(|time_ns| push(text, Some(*time_ns)));
         text.extend_from_slice(if done.failed { b"true\n" } else { b"false\n" });
         self.0.spill()

@@ -2,7 +2,7 @@
 
 use crate::support::{config, pages};
 use flashraid_sim::Simulation;
-use flashraid_vocabulary::HostOp;
+use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
 
 /// What a run of random requests came to: each completion, its time, and the sum of all page operations.
@@ -15,7 +15,7 @@ fn outcome(simulation: &mut Simulation, seed: u64, requests: u64) -> Vec<(u64, u
         let count = 1 + random.next_u64() % 9;
         let first = random.next_u64() % (space - count);
         now_ns += random.next_u64() % 400_000;
-        simulation.submit(&flashraid_vocabulary::HostRequest { arrival_ns: now_ns, ..pages(op, first, count) }).unwrap();
+        simulation.submit(&HostRequest { arrival_ns: now_ns, ..pages(op, first, count) }).unwrap();
     }
     simulation.finish().unwrap();
     simulation.take_completed().iter().map(|completed| (completed.sequence, completed.completed_ns, completed.ok)).collect()
@@ -103,6 +103,37 @@ fn ssds_and_their_parts_fail_and_nothing_is_lost() {
                 assert!(result.faults.iter().all(|fault| fault.spare), "{what}");
                 assert!(result.rebuild.iter().all(|rebuild| rebuild.finished_ns.is_some()), "{what}");
             }
+        }
+    }
+}
+
+/// SPEC 5.3: under random updates of one page, a member with the share p of the parity programs in proportion to p (n - 1) + (1 - p).
+#[test]
+fn members_age_by_their_share_of_the_parity() {
+    for (shares, percent) in [("80", [80.0, 5.0, 5.0, 5.0, 5.0]), ("20", [20.0; 5]), ("50,30,10,10,0", [50.0, 30.0, 10.0, 10.0, 0.0])] {
+        let pairs = [
+            ("devices", "5"),
+            ("parity_shares", shares),
+            ("fill", "1"),
+            ("blocks_per_plane", "256"),
+            ("over_provisioning", "0.7"),
+            ("channels", "1"),
+        ];
+        let mut simulation = Simulation::new(config("tiny", "diff-raid", &pairs), |_| true).unwrap();
+        let space = simulation.space_bytes() / 4096;
+        let mut random = SplitMix64::new(3);
+        for number in 0..20_000 {
+            let write = pages(HostOp::Write, random.next_u64() % space, 1);
+            simulation.submit(&HostRequest { arrival_ns: number * 300_000, ..write }).unwrap();
+        }
+        simulation.finish().unwrap();
+        let result = simulation.result(&Default::default(), false, None).unwrap();
+        assert_eq!(result.flash_ops.programs.gc, 0, "the formula knows nothing of GC");
+        let programs: Vec<f64> = result.members.iter().map(|member| member.programs as f64).collect();
+        let rates = percent.map(|share: f64| share / 100.0 * 4.0 + (1.0 - share / 100.0));
+        for (member, (found, rate)) in programs.iter().zip(rates).enumerate() {
+            let (found, expected) = (found / programs.iter().sum::<f64>(), rate / rates.iter().sum::<f64>());
+            assert!((found / expected - 1.0).abs() < 0.03, "{shares}: member {member} has {found} of the programs, not {expected}");
         }
     }
 }

@@ -163,7 +163,7 @@ fn tries(scheme: &str) -> impl Iterator<Item = (&'static str, String)> {
         let mut values = match parameter.values {
             Values::Words(words) => words.iter().map(|word| word.to_string()).collect(),
             Values::Whole { least, .. } => [vec![least.to_string()], drawn()].concat(),
-            Values::Decimal { .. } => drawn(),
+            Values::Decimal { .. } | Values::Percentages { .. } => drawn(),
         };
         values.dedup();
         (parameter.name, values)

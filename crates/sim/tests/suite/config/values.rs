@@ -257,7 +257,7 @@ fn names_that_do_not_exist_come_with_the_nearest() {
     assert_eq!(refusal(&[("name", "x")]), "name is ambiguous: allowed are device.name and scheme.name");
     assert_eq!(
         refusal(&[("update", "rmw")]),
-        "update is a parameter of raid4, raid5, cr5m, no-pc, fpc, not of raid0, whose parameters are: none"
+        "update is a parameter of raid4, raid5, cr5m, no-pc, fpc, diff-raid, not of raid0, whose parameters are: none"
     );
     assert_eq!(on("tiny", "raid5", &[("updat", "rmw")]).unwrap_err(), "unknown key updat; the nearest is update in table scheme");
     let text = on("tyni", "raid0", &[]).unwrap_err();

@@ -102,6 +102,7 @@ fn arguments() -> Vec<Argument> {
     for (scheme, parameter) in SCHEMES.iter().flat_map(|entry| entry.parameters.iter().map(move |parameter| (entry.name, parameter))) {
         let kind = match parameter.values {
             Values::Words(words) => Type::Words(words.to_vec()),
+            Values::Percentages { .. } => Type::Other("str"),
             Values::Whole { .. } => whole(parameter.unit),
             Values::Decimal { .. } => real(parameter.unit),
         };

@@ -4,14 +4,16 @@
 //! in their low bits; space domains are numbered by member, as they pass to the spare that takes a member's place; planes, LUNs, buses and
 //! physical pages are numbered SSD by SSD. At one instant LUNs of all SSDs come before their buses, as within one SSD.
 
+mod numbers;
+mod view;
+
 use super::{
     About, Ahead, Answer, Completion, Counts, Done, Flash, FlashFault, GcQuery, Inspect, Lun, MapEvent, Media, News, Program, Recording,
     Repeated, Shape, Slice, Track, Untimed,
 };
 use flashraid_flash::{ACTIONS, EventQueue};
-use flashraid_vocabulary::{
-    Cause, Change, Failure, Fault, LocalPage, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version, View,
-};
+use flashraid_vocabulary::{Cause, Change, Failure, Fault, LocalPage, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
+use numbers::{Behind, FirstNumbers};
 
 /// "No time", "no page", "no SSD".
 const NEVER: u64 = u64::MAX;
@@ -33,7 +35,7 @@ pub struct Array {
     /// Domains of each member.
     domains_each: u32,
     /// Numbers of the first plane, LUN, bus and physical page of each SSD, and behind the last.
-    first: Vec<Numbers>,
+    first: FirstNumbers,
     now_ns: u64,
     /// When each SSD has its next event, by twice the time, and one more if that is an event of a bus.
     events: EventQueue,
@@ -48,30 +50,6 @@ pub struct Array {
     asked_by: Vec<usize>,
 }
 
-/// Where the parts of an SSD begin.
-#[derive(Clone, Copy, Debug, Default)]
-struct Numbers {
-    plane: u32,
-    unit: u32,
-    bus: u32,
-    page: u32,
-}
-
-/// An observer of one SSD, which numbers its pages from 0.
-struct Behind<'a, O>(&'a mut O, u32);
-
-impl<O: Observer> Observer for Behind<'_, O> {
-    #[inline]
-    fn moved(&mut self, from: Ppn, to: Ppn) {
-        self.0.moved(Ppn(self.1 + from.0), Ppn(self.1 + to.0));
-    }
-
-    #[inline]
-    fn erased(&mut self, first: Ppn, pages: u32) {
-        self.0.erased(Ppn(self.1 + first.0), pages);
-    }
-}
-
 /// The page as its SSD numbers it.
 #[inline(always)]
 fn inner(page: MemberPage) -> MemberPage {
@@ -83,14 +61,7 @@ impl Array {
     /// and all have the same page size.
     pub fn new(ssds: Vec<Flash>, members: u32) -> Self {
         let count = ssds.len() as u32;
-        let ends = ssds.iter().scan(Numbers::default(), |at, flash| {
-            at.plane += flash.planes();
-            at.unit += flash.units().len() as u32;
-            at.bus += flash.channels().len() as u32;
-            at.page += flash.ppn_limit();
-            Some(*at)
-        });
-        let first: Vec<Numbers> = std::iter::once(Numbers::default()).chain(ends).collect();
+        let first = FirstNumbers::of(&ssds);
         let shapes = || ssds.iter().map(Media::shape);
         let domains_each = shapes().map(|shape| shape.domains).max().expect("there are SSDs");
         let last = first[ssds.len()];
@@ -189,25 +160,13 @@ impl Array {
         MemberPage { member: self.member(ssd), page }
     }
 
-    /// The SSD of a plane, and the plane's number there.
-    fn plane(&self, plane: u32) -> (usize, u32) {
-        let ssd = self.first.partition_point(|first| first.plane <= plane) - 1;
-        (ssd, plane - self.first[ssd].plane)
-    }
-
-    /// The SSD of a LUN, and the LUN's number there.
-    fn unit(&self, unit: u32) -> (usize, u32) {
-        let ssd = self.first.partition_point(|first| first.unit <= unit) - 1;
-        (ssd, unit - self.first[ssd].unit)
-    }
-
     /// The SSD of a space domain, and the domain's number there.
     fn domain(&self, domain: u32) -> (usize, u32) {
         (self.ssd_of[(domain / self.domains_each) as usize] as usize, domain % self.domains_each)
     }
 
     /// Whether the SSD is its member, and no spare has taken its place.
-    fn is_current(&self, ssd: usize) -> bool {
+    pub(super) fn is_current(&self, ssd: usize) -> bool {
         let member = self.member_of[ssd];
         member != NIL && self.ssd_of[member as usize] as usize == ssd
     }
@@ -305,7 +264,7 @@ impl Media for Array {
 
     fn answer(&mut self, answer: Answer<'_>) {
         let (Answer::Victim(plane, _) | Answer::Semivalid(plane, ..) | Answer::Committed(plane)) = answer;
-        let (ssd, local) = self.plane(plane);
+        let (ssd, local) = self.first.plane(plane);
         let member = self.member(ssd);
         self.at(ssd, |flash| match answer {
             Answer::Victim(_, commit_cost) => flash.choose_victim(local, &|page| commit_cost(MemberPage { member, page: page.page })),
@@ -457,7 +416,7 @@ impl Media for Array {
     }
 
     fn collect_low_now<O: Observer>(&mut self, plane: u32, observer: &mut O) {
-        let (ssd, plane) = self.plane(plane);
+        let (ssd, plane) = self.first.plane(plane);
         let first = self.first[ssd].page;
         self.at(ssd, |flash| flash.collect_low_now(plane, &mut Behind(observer, first)));
     }
@@ -567,7 +526,7 @@ impl Media for Array {
     }
 
     fn lun(&self, unit: u32) -> Lun {
-        let (ssd, unit) = self.unit(unit);
+        let (ssd, unit) = self.first.unit(unit);
         let Lun { member, free_blocks } = self.ssds[ssd].lun(unit);
         Lun { member: member.and_then(|member| self.member_in(ssd, member)), free_blocks }
     }
@@ -598,96 +557,5 @@ impl Media for Array {
     #[cfg(feature = "mutants")]
     fn make(&mut self, fault: FlashFault) {
         self.ssds.iter_mut().for_each(|flash| Media::make(flash, fault));
-    }
-}
-
-impl Inspect for Array {
-    fn ssds(&self) -> &[Flash] {
-        &self.ssds
-    }
-
-    fn home(&self, member: MemberId) -> (&Flash, MemberId) {
-        (self.flash(member), MemberId(0))
-    }
-
-    fn member_in(&self, ssd: usize, _: u32) -> Option<u32> {
-        Some(self.member_of[ssd]).filter(|member| *member != NIL)
-    }
-
-    fn locate(&self, ppn: Ppn) -> (usize, Ppn) {
-        let ssd = self.first.partition_point(|first| first.page <= ppn.0) - 1;
-        (ssd, Ppn(ppn.0 - self.first[ssd].page))
-    }
-
-    fn first_page(&self, ssd: usize) -> u32 {
-        self.first[ssd].page
-    }
-}
-
-impl View for Array {
-    fn now_ns(&self) -> u64 {
-        self.now_ns
-    }
-
-    #[inline]
-    fn is_written(&self, page: MemberPage, version: Version) -> bool {
-        self.flash(page.member).is_written(inner(page), version)
-    }
-
-    fn queued(&self, member: MemberId) -> (u32, u32) {
-        self.flash(member).queued(MemberId(0))
-    }
-
-    fn load_at(&self, page: MemberPage, version: Version) -> u32 {
-        self.flash(page.member).load_at(inner(page), version)
-    }
-
-    fn busy_ns_at(&self, page: MemberPage, version: Version) -> u64 {
-        self.flash(page.member).busy_ns_at_time(inner(page), version, self.now_ns)
-    }
-
-    fn channel_load_at(&self, page: MemberPage) -> u32 {
-        self.flash(page.member).channel_load_at(inner(page))
-    }
-
-    fn is_idle(&self, member: MemberId) -> bool {
-        self.flash(member).is_idle(MemberId(0))
-    }
-
-    #[inline]
-    fn has_failures(&self) -> bool {
-        self.has_failures
-    }
-
-    fn is_lost(&self, page: MemberPage, version: Version) -> bool {
-        self.flash(page.member).is_lost(inner(page), version)
-    }
-
-    fn can_allocate(&self, page: MemberPage) -> bool {
-        self.flash(page.member).can_allocate(inner(page))
-    }
-
-    fn space_of(&self, page: MemberPage) -> u32 {
-        self.domain_of(page, Version::Current)
-    }
-
-    fn has_mirror(&self, _: MemberId) -> bool {
-        false
-    }
-
-    fn pages_gone(&self, member: MemberId) -> u32 {
-        self.flash(member).pages_gone(MemberId(0))
-    }
-
-    fn takes_copy(&self, _: MemberId) -> bool {
-        false
-    }
-
-    fn bases(&self, member: MemberId) -> u32 {
-        self.flash(member).bases(MemberId(0))
-    }
-
-    fn copies(&self, member: MemberId) -> u32 {
-        self.flash(member).copies(MemberId(0))
     }
 }

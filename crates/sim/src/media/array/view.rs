@@ -1,0 +1,99 @@
+//! What schemes, and reports, may look at of an array: each asks the SSD of the member or page.
+
+use super::{Array, NIL, inner};
+use crate::media::{Flash, Inspect, Media};
+use flashraid_vocabulary::{MemberId, MemberPage, Ppn, Version, View};
+
+impl Inspect for Array {
+    fn ssds(&self) -> &[Flash] {
+        &self.ssds
+    }
+
+    fn home(&self, member: MemberId) -> (&Flash, MemberId) {
+        (self.flash(member), MemberId(0))
+    }
+
+    fn member_in(&self, ssd: usize, _: u32) -> Option<u32> {
+        Some(self.member_of[ssd]).filter(|member| *member != NIL)
+    }
+
+    fn is_of_member(&self, ssd: usize) -> bool {
+        self.is_current(ssd)
+    }
+
+    fn locate(&self, ppn: Ppn) -> (usize, Ppn) {
+        self.first.page(ppn)
+    }
+
+    fn first_page(&self, ssd: usize) -> u32 {
+        self.first[ssd].page
+    }
+}
+
+impl View for Array {
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    #[inline]
+    fn is_written(&self, page: MemberPage, version: Version) -> bool {
+        self.flash(page.member).is_written(inner(page), version)
+    }
+
+    fn queued(&self, member: MemberId) -> (u32, u32) {
+        self.flash(member).queued(MemberId(0))
+    }
+
+    fn load_at(&self, page: MemberPage, version: Version) -> u32 {
+        self.flash(page.member).load_at(inner(page), version)
+    }
+
+    fn busy_ns_at(&self, page: MemberPage, version: Version) -> u64 {
+        self.flash(page.member).busy_ns_at_time(inner(page), version, self.now_ns)
+    }
+
+    fn channel_load_at(&self, page: MemberPage) -> u32 {
+        self.flash(page.member).channel_load_at(inner(page))
+    }
+
+    fn is_idle(&self, member: MemberId) -> bool {
+        self.flash(member).is_idle(MemberId(0))
+    }
+
+    #[inline]
+    fn has_failures(&self) -> bool {
+        self.has_failures
+    }
+
+    fn is_lost(&self, page: MemberPage, version: Version) -> bool {
+        self.flash(page.member).is_lost(inner(page), version)
+    }
+
+    fn can_allocate(&self, page: MemberPage) -> bool {
+        self.flash(page.member).can_allocate(inner(page))
+    }
+
+    fn space_of(&self, page: MemberPage) -> u32 {
+        self.domain_of(page, Version::Current)
+    }
+
+    fn has_mirror(&self, _: MemberId) -> bool {
+        false
+    }
+
+    fn pages_gone(&self, member: MemberId) -> u32 {
+        self.flash(member).pages_gone(MemberId(0))
+    }
+
+    fn takes_copy(&self, _: MemberId) -> bool {
+        false
+    }
+
+    fn bases(&self, member: MemberId) -> u32 {
+        self.flash(member).bases(MemberId(0))
+    }
+
+    fn copies(&self, member: MemberId) -> u32 {
+        self.flash(member).copies(MemberId(0))
+    }
+}
