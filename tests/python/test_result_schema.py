@@ -41,6 +41,7 @@ RUNS = {
         "log_blocks": 4,
         "fit": "wrap",
     },
+    "array": {"scheme": "raid5", "devices": 4, "spare_devices": 1, "fail": "device:1@50%", "fit": "wrap"},
     "nothing measured": {"scheme": "sirf1", "warmup": 1000, "fit": "wrap"},
 }
 
