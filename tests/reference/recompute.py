@@ -154,7 +154,8 @@ class Run:
         self.operations = [
             Operation(
                 row["action"], row["cause"], row["kind"], optional(row["request"]), optional(row["member"]),
-                int(row["device"]) * each + int(row["channel"]), int(row["chip"]), int(row["die"]), int(row["plane"]), int(row["block"]),
+                int(row["device"]) * each + int(row["channel"]),
+                int(row["chip"]), int(row["die"]), int(row["plane"]), int(row["block"]),
                 int(row["block_page"]), int(row["bytes"]), int(row["submitted_ns"]), int(row["start_ns"]),
                 int(row["end_ns"]), row["failed"] == "true",
             )
@@ -342,7 +343,7 @@ def is_member_unit(run: Run, unit: int) -> bool:
     """Whether the LUN belongs to a member: those of spare chips do after they have replaced others."""
     channel, chip = unit // run.units_per_channel, unit % run.units_per_channel % run.chips
     is_of_spare_ssd = channel >= run.channels_in_use
-    return chip < run.device["chips_per_channel"] and not is_of_spare_ssd or (channel, chip) in replaced(run).values()
+    return (chip < run.device["chips_per_channel"] and not is_of_spare_ssd) or (channel, chip) in replaced(run).values()
 
 
 def replaced(run: Run) -> dict[tuple[int, int], tuple[int, int]]:
@@ -578,7 +579,9 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
     device = run.device
     chips = device["chips_per_channel"]
     members = len(run.result["members"])
-    assert members == (run.array["devices"] if run.array else device["channels"] * (chips if device["member"] == "chip" else 1))
+    assert members == (
+        run.array["devices"] if run.array else device["channels"] * (chips if device["member"] == "chip" else 1)
+    )
     of_spare: dict[tuple[int, int], int] = {}
     for done in run.operations:
         if (done.chip >= chips or done.channel >= run.channels_in_use) and done.member is not None:
