@@ -39,6 +39,55 @@ pub trait View {
     fn bases(&self, member: MemberId) -> u32;
     /// How many pages of the member have a copy.
     fn copies(&self, member: MemberId) -> u32;
+
+    // ---- of the SSDs of an array: their health and age, and what coordinates work on them (SPEC 5.2) ----
+
+    /// The state of the SSD.
+    fn health(&self, _member: MemberId) -> Health {
+        Health::ReadWrite
+    }
+    /// A spare SSD that has no task yet: the next one in their order.
+    fn next_spare(&self) -> Option<MemberId> {
+        None
+    }
+    /// Erases of all blocks of the SSD since it was new, those before the run included.
+    fn erases(&self, _member: MemberId) -> u64 {
+        0
+    }
+    /// Erases that all blocks of the SSD endure: their number times the P/E limit; `u64::MAX` without a limit.
+    fn endurance(&self, _member: MemberId) -> u64 {
+        u64::MAX
+    }
+    /// When a page operation that a host request waits for was last submitted to the SSD; 0 if none was.
+    fn last_host_ns(&self, _member: MemberId) -> u64 {
+        0
+    }
+    /// Whether GC runs in the SSD.
+    fn is_collecting(&self, _member: MemberId) -> bool {
+        false
+    }
+}
+
+/// The state of an SSD in an array (SPEC 5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Health {
+    /// S0: it is read, programmed and collected.
+    ReadWrite,
+    /// S1: it is read, and neither programmed nor collected.
+    ReadOnly,
+    /// S2: it is not accessed.
+    Disabled,
+}
+
+impl Health {
+    /// The word used in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadWrite => "read_write",
+            Self::ReadOnly => "read_only",
+            Self::Disabled => "disabled",
+        }
+    }
 }
 
 /// A scheme's answer to GC about a semivalid page in its victim.
