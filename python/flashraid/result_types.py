@@ -369,6 +369,9 @@ class Scheme(Record):
         "ca-ppc",
         "fra",
         "diff-raid",
+        "hotswap",
+        "online-rebuild",
+        "offline-diff-raid",
     ]
     """Name of the scheme."""
 
@@ -452,6 +455,38 @@ class Scheme(Record):
 
     partial_stripes: float
     """Share of the stripes that are partial: they lie on one member fewer than there are. Unit: share."""
+
+    erasure_threshold: float
+    """Share of the erases that an SSD endures (blocks times pe_limit) above which it is replaced, if there is a
+    spare SSD. Unit: share.
+    """
+
+    coordinated: Literal["true", "false"]
+    """Whether GC in the SSDs and copies to the new one share idle time by priority (SPEC 5.7); if not, GC blocks its
+    SSD as gc_blocking_scope says.
+    """
+
+    redistribute: Literal["true", "false"]
+    """Whether parity that leaves the old SSD goes where the parity limits ask for it (SPEC 5.6); if not, the new SSD
+    gets all of it.
+    """
+
+    balanced: Literal["by_need", "data_device", "parity_to_new"]
+    """Where the parity of an updated stripe goes once the second eldest SSD has its share: to the SSD of the data
+    while that is below its limit, else to the new one (by_need); always to that of the data (data_device); always to
+    the new one (parity_to_new).
+    """
+
+    semi_hybrid: Literal["false", "true"]
+    """Whether a replaced SSD stays for reads of what it still holds (SPEC 5.10)."""
+
+    max_replacement_ms: int
+    """Time after which a replacement no longer waits for idle time; 0 for never (SPEC 5.12, ruling 10). Unit: ms."""
+
+    shift_parity: Literal["true", "false"]
+    """Whether parity is shifted to the second eldest SSD after the rebuild; if not, the new SSD keeps the share of
+    the old one.
+    """
 
 
 class Host(Record):
@@ -564,6 +599,11 @@ class Run(Record):
 
     fail: list[str]
     """Faults to inject, each as WHAT@WHEN (docs/faults.md)."""
+
+    replace: list[str]
+    """SSDs of an array to replace by spare ones, each as device:N@WHEN (docs/faults.md). A scheme that does not
+    replace SSDs itself loses the SSD and rebuilds it on the spare one.
+    """
 
     seed: int
     """Seed of the random number generators."""

@@ -256,14 +256,20 @@ class SimulationSettings(TypedDict, total=False):
     fail: str | list[str] | tuple[str, ...] | None
     """Faults to inject, each as WHAT@WHEN (docs/faults.md)."""
 
+    replace: str | list[str] | tuple[str, ...] | None
+    """SSDs of an array to replace by spare ones, each as device:N@WHEN (docs/faults.md). A scheme that does not
+    replace SSDs itself loses the SSD and rebuilds it on the spare one.
+    """
+
     seed: int | None
     """Seed of the random number generators. Default: 1."""
 
     update: Literal["fewest", "rmw", "rcw"] | None
-    """Of raid4, raid5, cr5m, no-pc, fpc, diff-raid: How a partial-stripe write computes the parity: fewest chooses
-    the method with fewer pre-reads (rcw on a tie), rmw always uses read-modify-write, rcw always uses reconstruct
-    write. The choice counts strips only, as if all strips had been written before and whole pages changed: a strip
-    that was never written needs no read but counts, and the update read of a partly written page does not count.
+    """Of raid4, raid5, cr5m, no-pc, fpc, diff-raid, hotswap, online-rebuild, offline-diff-raid: How a partial-stripe
+    write computes the parity: fewest chooses the method with fewer pre-reads (rcw on a tie), rmw always uses
+    read-modify-write, rcw always uses reconstruct write. The choice counts strips only, as if all strips had been
+    written before and whole pages changed: a strip that was never written needs no read but counts, and the update
+    read of a partly written page does not count.
     """
 
     layout: Layout | None
@@ -333,12 +339,48 @@ class SimulationSettings(TypedDict, total=False):
     """
 
     parity_shares: str | None
-    """Of diff-raid: Percentage of the parity that each member holds, the eldest member first, as in 80,5,5,5,5.
-    Members that are not listed divide what is left evenly.
+    """Of diff-raid, hotswap, online-rebuild, offline-diff-raid: Percentage of the parity that each member holds, the
+    eldest member first, as in 80,5,5,5,5. Members that are not listed divide what is left evenly.
     """
 
     partial_stripes: float | str | None
-    """Of diff-raid: Share of the stripes that are partial: they lie on one member fewer than there are. Unit: share."""
+    """Of diff-raid, hotswap, online-rebuild, offline-diff-raid: Share of the stripes that are partial: they lie on
+    one member fewer than there are. Unit: share.
+    """
+
+    erasure_threshold: float | str | None
+    """Of hotswap, online-rebuild, offline-diff-raid: Share of the erases that an SSD endures (blocks times pe_limit)
+    above which it is replaced, if there is a spare SSD. Unit: share.
+    """
+
+    coordinated: Literal["true", "false"] | None
+    """Of hotswap: Whether GC in the SSDs and copies to the new one share idle time by priority (SPEC 5.7); if not,
+    GC blocks its SSD as gc_blocking_scope says.
+    """
+
+    redistribute: Literal["true", "false"] | None
+    """Of hotswap: Whether parity that leaves the old SSD goes where the parity limits ask for it (SPEC 5.6); if not,
+    the new SSD gets all of it.
+    """
+
+    balanced: Literal["by_need", "data_device", "parity_to_new"] | None
+    """Of hotswap: Where the parity of an updated stripe goes once the second eldest SSD has its share: to the SSD of
+    the data while that is below its limit, else to the new one (by_need); always to that of the data (data_device);
+    always to the new one (parity_to_new).
+    """
+
+    semi_hybrid: Literal["false", "true"] | None
+    """Of hotswap: Whether a replaced SSD stays for reads of what it still holds (SPEC 5.10)."""
+
+    max_replacement_ms: int | None
+    """Of hotswap: Time after which a replacement no longer waits for idle time; 0 for never (SPEC 5.12, ruling 10).
+    Unit: ms.
+    """
+
+    shift_parity: Literal["true", "false"] | None
+    """Of online-rebuild: Whether parity is shifted to the second eldest SSD after the rebuild; if not, the new SSD
+    keeps the share of the old one.
+    """
 
 
 class Settings(SimulationSettings, total=False):

@@ -14,7 +14,7 @@ use crate::nand::records::Record;
 use crate::nand::units::{Channel, Unit};
 use crate::numbering::{Divisor, Site, ppn_limit};
 use crate::{ACTIONS, Completion, Counts, Done, FlashFault, GcCounts, GcQuery, Held, MapEvent, MemberLoad, Placement, Settings, Slice};
-use flashraid_vocabulary::{Cause, Geometry, MemberId, Observer, Ppn, WearLeveling, memory};
+use flashraid_vocabulary::{Cause, Geometry, Health, MemberId, Observer, Ppn, WearLeveling, memory};
 
 /// Page operations in flight for which there is space without growing.
 const ROOM: usize = 1 << 21;
@@ -74,6 +74,7 @@ pub struct Flash {
     /// Number of the first member's domain of translation pages.
     pub(crate) translation_domains: u32,
     pub(crate) faults: Faults,
+    pub(crate) health: Health,
     /// Hybrid mapping, if the device has it.
     pub(crate) hybrid: Option<Box<Hybrid>>,
 }
@@ -151,6 +152,7 @@ impl Flash {
             per_plane: Divisor::new(plane_stride(geometry.blocks_per_plane) * geometry.pages_per_block),
             sites: Vec::new(),
             translation_domains: 0,
+            health: Health::ReadWrite,
             hybrid: is_hybrid.then(|| Box::new(Hybrid::new(&settings, planes as usize, blocks.blocks.len()))),
             blocks,
             settings,
@@ -218,6 +220,16 @@ impl Flash {
     #[inline]
     pub fn completions(&mut self) -> &mut Vec<Completion> {
         &mut self.completions
+    }
+
+    /// The state of the SSD.
+    pub fn health(&self) -> Health {
+        self.health
+    }
+
+    /// Changes it.
+    pub fn set_health(&mut self, health: Health) {
+        self.health = health;
     }
 
     // ---- what it is, and where it stands ----

@@ -14,6 +14,7 @@ use crate::counts::{GuardCounts, ParityUpdates};
 use crate::operation::{Decisions, Extent, Group, IdleWork, Operation, OperationKind, Outcomes, Step};
 use crate::parts::bits::Bits;
 use crate::parts::cut;
+use crate::replacement::{Migrated, Order};
 use flashraid_vocabulary::{Change, GcAdvisor, Lpn, MemberId, MemberPage, StripeId, Version, View, Wave};
 use std::fmt::{self, Debug, Formatter};
 use std::ops::Range;
@@ -293,6 +294,37 @@ pub trait Scheme: GcAdvisor + CloneScheme + Send {
     /// What defers parities has done so far; `None` if the scheme defers none.
     fn guard(&self) -> Option<GuardCounts> {
         None
+    }
+
+    // ---- replacement of SSDs of an array ----
+
+    /// Whether strips may move to other members. If not, nothing below is asked.
+    fn moves_strips(&self) -> bool {
+        false
+    }
+
+    /// The operation has its stripe to itself: decides where it programs, as things stand now (`Operation::space`), in place of what was planned when it
+    /// was decided. Once for each operation with an exclusive lock.
+    fn place(&mut self, _operation: &mut Operation, _view: &dyn View) {}
+
+    /// What is to be done with an SSD now; asked after every event until it is nothing.
+    fn order(&mut self, _view: &dyn View) -> Option<Order> {
+        None
+    }
+
+    /// The user wants this member replaced, as soon as no other one is. Returns why that cannot be.
+    fn replace(&mut self, _member: MemberId, _view: &dyn View) -> Result<(), &'static str> {
+        Err("the scheme replaces no SSD")
+    }
+
+    /// How much of the strips of the SSD that is being replaced lies elsewhere by now, from 0 to 1; 1 if none is being replaced.
+    fn replaced_share(&self) -> f64 {
+        1.0
+    }
+
+    /// Strips moved so far by replacements.
+    fn migrated(&self) -> Migrated {
+        Migrated::default()
     }
 }
 

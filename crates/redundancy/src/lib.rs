@@ -8,6 +8,7 @@ mod operation;
 pub mod parts;
 pub mod rebuild;
 mod registry;
+mod replacement;
 pub mod schemes;
 pub mod stripe_map;
 #[cfg(feature = "testing")]
@@ -19,4 +20,5 @@ pub use operation::{CommitCause, Decisions, Extent, Failure, Group, IdleWork, Lo
 pub use registry::{
     Bases, Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Percentages, Protects, Redundancy, Values, WriteBuffer,
 };
+pub use replacement::{Migrated, Order};
 pub use schemes::{SCHEMES, find};

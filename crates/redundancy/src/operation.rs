@@ -45,6 +45,8 @@ pub enum OperationKind {
     Commit,
     /// Bring back what failures took of a stripe (`Scheme::repair`).
     Repair,
+    /// Move strips of a stripe to other members (`Scheme::place`).
+    Migrate,
     /// Other background work of a job.
     Job,
 }
@@ -124,6 +126,10 @@ pub struct Operation {
     pub requires: Option<u16>,
     /// Commits: why.
     pub commit: CommitCause,
+    /// Whether it was placed (`Scheme::place`).
+    pub is_placed: bool,
+    /// Which read is that of the first strip that moves (`restored`, then the parity); the next ones follow.
+    pub first_moved: u8,
 }
 
 impl Operation {
@@ -149,6 +155,8 @@ impl Operation {
             restored: 0,
             requires: None,
             commit: CommitCause::Replacement,
+            is_placed: false,
+            first_moved: 0,
         }
     }
 

@@ -16,11 +16,13 @@ pub enum Protects {
     Channel,
     /// One member, whatever the device configures as member.
     Member,
+    /// One SSD of an array.
+    Device,
 }
 
 impl Protects {
     /// All of them.
-    pub const ALL: [Self; 4] = [Protects::None, Protects::Chip, Protects::Channel, Protects::Member];
+    pub const ALL: [Self; 5] = [Protects::None, Protects::Chip, Protects::Channel, Protects::Member, Protects::Device];
 
     /// The word used in results and tables.
     pub fn name(self) -> &'static str {
@@ -29,6 +31,7 @@ impl Protects {
             Protects::Chip => "chip",
             Protects::Channel => "channel",
             Protects::Member => "member",
+            Protects::Device => "device",
         }
     }
 
@@ -38,6 +41,7 @@ impl Protects {
             Protects::None => "nothing",
             Protects::Chip => "any one chip",
             Protects::Channel | Protects::Member => "any one channel",
+            Protects::Device => "any one SSD",
         }
     }
 }
@@ -255,6 +259,12 @@ pub struct Build {
     pub copies_held: u32,
     /// Bytes of a page.
     pub page_bytes: u32,
+    /// Spare SSDs of an array: members of a scheme that replaces SSDs itself ([`Entry::replaces_devices`]), behind the others.
+    pub spares: u16,
+    /// SSDs of an array, the eldest first; empty if they are equally old.
+    pub eldest_first: Vec<u16>,
+    /// Time without a page operation of the host after which an SSD counts as idle.
+    pub idle_ns: u64,
     /// Parameters given by the user; those not given take their defaults.
     pub parameters: Vec<(String, String)>,
 }
@@ -265,6 +275,11 @@ impl Build {
         let Values::Words(words) = parameter.values else { unreachable!("{} takes no words", parameter.name) };
         let text = self.text(parameter)?;
         Ok(words.iter().find(|word| **word == text).expect("an allowed word"))
+    }
+
+    /// The members that are SSDs of the array from the beginning, the eldest first.
+    pub fn by_age(&self) -> Vec<u16> {
+        if self.eldest_first.is_empty() { (0..self.members).collect() } else { self.eldest_first.clone() }
     }
 
     /// The number given for a parameter of whole numbers, or its default. Fails outside its bounds.
@@ -279,7 +294,6 @@ impl Build {
         Ok(thousandths(&self.text(parameter)?).expect("an allowed number"))
     }
 
-    /// What was given for the parameter, or its default; allowed.
     /// What a parameter that takes percentages is for each member.
     pub fn percentages(&self, parameter: &Parameter) -> Result<Percentages, ParameterError> {
         let (name, text, members) = (parameter.name, self.text(parameter)?, usize::from(self.members));
@@ -296,6 +310,7 @@ impl Build {
         Ok(Percentages::new(shares))
     }
 
+    /// What was given for the parameter, or its default; allowed.
     fn text(&self, parameter: &Parameter) -> Result<String, ParameterError> {
         let Parameter { name, values, .. } = parameter;
         match self.parameters.iter().find(|(given, _)| given == name) {
@@ -381,6 +396,10 @@ pub struct Entry {
     /// The parameter that says into how many groups of equally many neighboring members it divides the device, if its layout names the group of each
     /// copy and leaves it to the FTL where in the group the copy goes. The number of members must be a multiple of it.
     pub mirror_groups: Option<&'static Parameter>,
+    /// Whether it replaces SSDs of an array itself: then it needs an array, and spare SSDs are members of its own.
+    pub replaces_devices: bool,
+    /// With which choice it coordinates GC in the SSDs of an array with migration, if that can be chosen.
+    pub coordinates_gc: Option<Choice>,
     /// What it has a write buffer in NVRAM for.
     pub write_buffer: WriteBuffer,
     /// The parameter that says how many bytes of NVRAM it has for deferred parities, if it defers parities in NVRAM.
@@ -407,6 +426,8 @@ impl Entry {
         members: Members::from(1),
         mirror_chips: 0,
         mirror_groups: None,
+        replaces_devices: false,
+        coordinates_gc: None,
         write_buffer: WriteBuffer::Unused,
         parity_cache: None,
         bases: None,
@@ -531,6 +552,9 @@ mod tests {
             pages_held: 4,
             copies_held: 0,
             page_bytes: 512,
+            spares: 0,
+            eldest_first: Vec::new(),
+            idle_ns: 0,
             parameters,
         }
     }

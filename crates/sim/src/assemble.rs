@@ -22,7 +22,7 @@ impl Assembled for Flash {
 impl Assembled for Array {
     fn assemble(config: &Config, scheme: &dyn Scheme) -> Self {
         let ssds = 0..config.array.devices + config.array.spare_devices;
-        Self::new(ssds.map(|_| Flash::assemble(config, scheme)).collect(), config.array.devices)
+        Self::new(ssds.map(|_| Flash::assemble(config, scheme)).collect(), config.array.devices, scheme.moves_strips())
     }
 }
 

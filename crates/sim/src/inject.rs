@@ -8,7 +8,7 @@ use crate::config::{ConfigError, Injection, Target, Trigger};
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::media::Media;
-use flashraid_vocabulary::{Action, Cause, Failure, Fault, Version};
+use flashraid_vocabulary::{Action, Cause, Failure, Fault, Part, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -48,6 +48,8 @@ pub(crate) struct Injector {
     before: [u64; 2],
     /// Injected, in order.
     pub injected: Vec<Injected>,
+    /// Replacements that could not be, and why.
+    refused: Vec<String>,
 }
 
 /// Page operations started or planned for GC runs, and for commits.
@@ -64,9 +66,9 @@ impl Injector {
         for fault in &mut injector.pending {
             if let Trigger::Share(share) = fault.trigger {
                 let Some(requests) = requests else {
-                    let (what, when) = (&fault.what, &fault.when);
+                    let Injection { setting, what, when, .. } = fault;
                     let why = "a share of the trace needs a trace that can be read twice: allowed is a time or request:N";
-                    return Err(ConfigError(format!("fail = {what}@{when}: {why}")));
+                    return Err(ConfigError(format!("{setting} = {what}@{when}: {why}")));
                 };
                 fault.trigger = Trigger::Request(request_of(share, requests));
             }
@@ -87,7 +89,7 @@ impl Injector {
                 Trigger::Time(time_ns) => self.next_ns = self.next_ns.min(time_ns),
                 Trigger::Request(number) => self.next_request = self.next_request.min(number),
                 Trigger::Share(_) => unreachable!("made a number of a request"),
-                Trigger::Gc | Trigger::Commit | Trigger::Rebuild(_) => self.waits_for_event = true,
+                Trigger::Gc | Trigger::Commit | Trigger::Rebuild(_) | Trigger::Replacement(_) => self.waits_for_event = true,
             }
         }
     }
@@ -125,6 +127,7 @@ impl Injector {
                 Trigger::Gc => collected > self.before[0],
                 Trigger::Commit => committed > self.before[1],
                 Trigger::Rebuild(share) => passed(engine).is_some_and(|passed| passed >= share),
+                Trigger::Replacement(share) => engine.replaced_share().is_some_and(|replaced| replaced >= share),
             };
             if is_due {
                 let Injection { what, target, when, .. } = self.pending.remove(next);
@@ -136,8 +139,16 @@ impl Injector {
         self.look_ahead();
     }
 
-    /// Injects a fault now.
+    /// Injects a fault now, or has an SSD replaced.
     pub fn inject<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, fault: String, when: String, target: Target) {
+        if let Target::Replace(device) = target
+            && engine.replaces_devices()
+        {
+            if let Err(why) = engine.replace(device) {
+                self.refused.push(format!("replace = {fault}@{when}: {why}"));
+            }
+            return;
+        }
         let resolved = resolve(engine, target);
         if let Some(fault) = resolved {
             engine.fail(fault);
@@ -155,7 +166,11 @@ impl Injector {
 
     /// What the user should be told about faults that did not come to pass.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
-        self.pending.iter().map(|fault| format!("fail = {}@{}: the run ended before the fault could be injected", fault.what, fault.when))
+        let pending = self.pending.iter().map(|Injection { setting, what, when, .. }| match *setting {
+            "replace" => format!("{setting} = {what}@{when}: the run ended before"),
+            _ => format!("{setting} = {what}@{when}: the run ended before the fault could be injected"),
+        });
+        pending.chain(self.refused.iter().cloned())
     }
 }
 
@@ -168,6 +183,7 @@ fn passed<C: Content, M: Media>(engine: &Engine<C, M>) -> Option<f64> {
 fn resolve<C: Content, M: Media>(engine: &Engine<C, M>, target: Target) -> Option<Failure> {
     match target {
         Target::Fault(failure) => Some(failure),
+        Target::Replace(device) => Some(Failure { device: Some(device), fault: Fault::Loss(Part::Device) }),
         Target::PageOf(lpn) => {
             let ppn = engine.media.lookup(engine.scheme().locate(lpn), Version::Current)?;
             if engine.media.is_unplaced_page(ppn) {

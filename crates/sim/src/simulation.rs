@@ -4,7 +4,7 @@ use crate::assemble;
 use crate::config::{Config, ConfigError, Precondition, Survival, Target, share_of};
 use crate::engine::content::{Content, Untracked};
 use crate::engine::tags::Tags;
-use crate::engine::{CompletedRequest, Engine, Halted, Reached};
+use crate::engine::{CompletedRequest, Engine, Halted, Reached, ReplacementRecord};
 use crate::error::RunError;
 use crate::inject::Injector;
 use crate::media::{Array, Media};
@@ -203,6 +203,24 @@ impl Simulation {
         self.config.check_target(target, space_pages).map_err(|why| ConfigError(format!("{fault}: {why}")))?;
         with_engine!(&mut self.engine, engine => self.injector.inject(engine, fault.into(), "now".into(), target));
         Ok(())
+    }
+
+    /// Has an SSD of the array replaced. Refused is what cannot be.
+    pub fn replace(&mut self, device: u32) -> Result<(), ConfigError> {
+        let refuse = |why: String| ConfigError(format!("device:{device}: {why}"));
+        self.config.check_target(Target::Replace(device), 0).map_err(refuse)?;
+        with_engine!(&mut self.engine, engine => match engine.replaces_devices() {
+            true => engine.replace(device).map_err(|why| refuse(why.into())),
+            false => {
+                self.injector.inject(engine, format!("device:{device}"), "now".into(), Target::Replace(device));
+                Ok(())
+            }
+        })
+    }
+
+    /// Replacements of SSDs so far.
+    pub fn replacements(&self) -> &[ReplacementRecord] {
+        with_engine!(&self.engine, engine => engine.replacements())
     }
 
     /// Takes the requests completed since the last call, in order.

@@ -154,7 +154,7 @@ pub(crate) fn failed_unit(media: &impl Media, protects: Protects, ppn: Ppn) -> O
         Protects::None => None,
         Protects::Chip => Some(flash.channel_of_unit(unit) * flash.settings().chips_per_channel() + flash.chip_of_unit(unit)),
         Protects::Channel => Some(flash.channel_of_unit(unit)),
-        Protects::Member => flash.member_of_unit(unit).and_then(|member| media.member_in(ssd, member)),
+        Protects::Member | Protects::Device => flash.member_of_unit(unit).and_then(|member| media.member_in(ssd, member)),
     }
 }
 
@@ -287,7 +287,7 @@ pub(crate) fn unit_of_version(media: &impl Media, protects: Protects, page: Memb
     let ppn = media.lookup(page, version)?;
     let is_bound = media.shape().binds_members;
     match protects {
-        Protects::Member if is_bound => Some(page.member.0.into()),
+        Protects::Member | Protects::Device if is_bound => Some(page.member.0.into()),
         _ if media.is_unplaced_page(ppn) => None,
         _ => failed_unit(media, protects, ppn),
     }

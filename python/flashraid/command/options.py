@@ -42,6 +42,7 @@ OPTIONS: list[Option] = [
     ("--precondition", "precondition", "none|steady|random:X", DEVICE),
     ("--drain", "drain", None, DEVICE),
     ("--fail", "fail", FAULT, FAILURES),
+    ("--replace", "replace", "device:N@WHEN", FAILURES),
     ("--rebuild", "rebuild", "auto|none|ORDER", FAILURES),
     ("--verify", "verify", None, CHECKS),
     ("--verify-every", "verify_every", "N", CHECKS),

@@ -2,7 +2,7 @@
 
 use crate::Flash;
 use crate::mapping::space::{DATA, NIL};
-use flashraid_vocabulary::{MemberId, Part, Version};
+use flashraid_vocabulary::{MemberId, MemberPage, Part, Version};
 
 impl Flash {
     /// Chips of which nothing lives and that no spare chip replaces, as (channel, chip): those that `replace` takes.
@@ -98,6 +98,16 @@ impl Flash {
         }
         for (new, old) in self.domains.iter_mut().zip(&mut dead.domains) {
             new.reserved += std::mem::take(&mut old.reserved);
+        }
+    }
+
+    /// Nobody needs anything that the SSD holds. Looks at all pages.
+    pub fn discard(&mut self) {
+        let shape = (self.settings.pages_per_member, self.members);
+        for (page, member) in (0..shape.0).flat_map(|page| (0..shape.1).map(move |member| (page, member))) {
+            for version in [Version::Current, Version::Base] {
+                self.unmap(MemberPage::new(member as u16, page), version);
+            }
         }
     }
 

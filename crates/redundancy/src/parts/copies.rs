@@ -362,7 +362,7 @@ impl<S: Steering> Scheme for Copies<S> {
             OperationKind::Write => self.write(operation, outcomes, view, wave),
             OperationKind::Trim => self.trim(operation, view, wave),
             OperationKind::Repair => self.step_repair(operation, outcomes, view, wave),
-            OperationKind::Commit | OperationKind::Job => {
+            OperationKind::Commit | OperationKind::Migrate | OperationKind::Job => {
                 unreachable!("this scheme never decides {:?}", operation.kind)
             }
         }

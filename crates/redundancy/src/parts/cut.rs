@@ -43,6 +43,8 @@ pub fn operation(extent: &Extent, pages: u64, page_bytes: u32, stripe: StripeId,
         restored: 0,
         requires: None,
         commit: CommitCause::Replacement,
+        is_placed: false,
+        first_moved: 0,
     }
 }
 

@@ -52,6 +52,11 @@ impl<M: StripeMap> Raid<M> {
         &self.map
     }
 
+    /// Where strips lie, to be changed.
+    pub fn map_mut(&mut self) -> &mut M {
+        &mut self.map
+    }
+
     /// Counts since construction.
     pub fn updates(&self) -> ParityUpdates {
         self.updates
@@ -156,7 +161,7 @@ impl<M: StripeMap> Raid<M> {
             OperationKind::Read => self.read(operation, stripe, view, wave),
             OperationKind::Write => self.write(operation, stripe, choose, view, wave),
             OperationKind::Trim => self.trim(operation, stripe, choose, view, wave),
-            OperationKind::Commit | OperationKind::Repair | OperationKind::Job => {
+            OperationKind::Commit | OperationKind::Repair | OperationKind::Migrate | OperationKind::Job => {
                 unreachable!("not decided by cutting a request: {:?}", operation.kind)
             }
         }

@@ -7,10 +7,11 @@
 //! hot-swapping paper uses it; SPEC 5.3 (shares) and 5.4 (placement, partial stripes). Reads, writes and repairs are those of RAID-5 (`parts::raid`).
 //! Departures: none.
 
+use crate::parts::uneven;
 use crate::parts::update::UpdateRule;
 use crate::schemes::raid5::Raid5;
-use crate::stripe_map::table::{MOST_MEMBERS, Table, Widths};
-use crate::{Build, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
+use crate::stripe_map::table::MOST_MEMBERS;
+use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -21,33 +22,12 @@ pub const ENTRY: Entry = Entry {
     protects: Protects::Member,
     redundancy: Redundancy::Parity,
     members: Members { most: MOST_MEMBERS, ..Members::from(3) },
-    parameters: &[PARITY_SHARES, PARTIAL_STRIPES, UpdateRule::PARAMETER],
+    parameters: &[uneven::PARITY_SHARES, uneven::PARTIAL_STRIPES, UpdateRule::PARAMETER],
     construct: build,
     ..Entry::PLAIN
 };
 
-const PARITY_SHARES: Parameter = Parameter {
-    name: "parity_shares",
-    values: Values::Percentages { default: "80" },
-    draws: Draws::OneOf(&["80", "100", "50,30", "0"]),
-    about: "Percentage of the parity that each member holds, the eldest member first, as in 80,5,5,5,5. Members that are not listed divide what is left \
-            evenly.",
-    ..Parameter::PLAIN
-};
-
-const PARTIAL_STRIPES: Parameter = Parameter {
-    name: "partial_stripes",
-    unit: "share",
-    values: Values::Decimal { least: 0, most: 1000, default: 0 },
-    draws: Draws::OneOf(&["0", "0", "0.3", "1"]),
-    about: "Share of the stripes that are partial: they lie on one member fewer than there are.",
-    ..Parameter::PLAIN
-};
-
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    let shares = build.percentages(&PARITY_SHARES)?;
-    let full = u32::from(build.members) - 1;
-    let widths = Widths { full, partial: full - 1, partial_share: build.thousandths(&PARTIAL_STRIPES)? };
-    let map = Table::new(build.members, build.pages_per_member, &shares, widths);
+    let map = uneven::table(build)?;
     Ok(Box::new(Raid5::new(map, build.page_bytes, UpdateRule::from_build(build)?)))
 }

@@ -252,7 +252,9 @@ impl<M: StripeMap> Scheme for Fra<M> {
                 }
                 step
             }
-            OperationKind::Read | OperationKind::Job => self.raid.plan(operation, outcomes, &stripe, |_| Method::None, view, wave),
+            OperationKind::Read | OperationKind::Migrate | OperationKind::Job => {
+                self.raid.plan(operation, outcomes, &stripe, |_| Method::None, view, wave)
+            }
         }
     }
 

@@ -29,6 +29,9 @@ schemes! {
     ca_ppc,
     fra,
     diff_raid,
+    hotswap,
+    online_rebuild,
+    offline_diff_raid,
 }
 
 /// The scheme called `name`.

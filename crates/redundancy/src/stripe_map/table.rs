@@ -3,6 +3,7 @@
 //! Stripe s lies at local page s of its members. The table says which member has each strip: one byte for each strip that a full stripe has. A stripe
 //! gets its parity where most is lacking (error diffusion): the member of which the share of all parities is furthest below its limit, the elder one
 //! of equals. The other members get the data, in order. A *partial* stripe lies on fewer members: those that have the fewest strips so far.
+//! Strips may move to other members later (SPEC 5.5, 5.6): then the row is changed.
 
 use super::{Role, Row, StripeMap};
 use crate::parts::bits::Bits;
@@ -10,7 +11,7 @@ use crate::{Grouping, Percentages};
 use flashraid_vocabulary::{LocalPage, Lpn, MemberId, MemberPage, StripeId};
 use std::sync::Arc;
 
-/// Members of a stripe, at most.
+/// Members of a stripe, at most. Numbers of members may be larger, as spare ones follow.
 pub const MOST_MEMBERS: u16 = 16;
 
 /// Behind the strips of a partial stripe.
@@ -74,42 +75,68 @@ pub struct Table {
     widths: Widths,
     /// Of each stripe, the member of each data strip, then that of the parity.
     rows: Vec<u8>,
+    /// In how many stripes each member has the parity, and in how many it has a strip.
+    parities: Vec<u32>,
+    strips: Vec<u32>,
 }
 
 impl Table {
-    /// Stripes on `members` members, of which the first is the eldest, with so large shares of the parity.
-    pub fn new(members: u16, stripes: u32, shares: &Percentages, widths: Widths) -> Self {
-        debug_assert!((3..=MOST_MEMBERS).contains(&members) && widths.full == u32::from(members) - 1 && widths.partial >= 1);
-        let slots = usize::from(members);
+    /// Stripes on the members of `eldest_first`, in that order of age, with so large shares of the parity. `members` is the number above those of all
+    /// members that may ever have strips.
+    pub fn new(members: u16, eldest_first: &[u16], stripes: u32, shares: &Percentages, widths: Widths) -> Self {
+        let slots = eldest_first.len();
+        debug_assert!((3..=usize::from(MOST_MEMBERS)).contains(&slots) && widths.full as usize == slots - 1 && widths.partial >= 1);
+        let (mut parities, mut strips) = (vec![0u32; members.into()], vec![0u32; members.into()]);
         let mut rows = vec![NONE; stripes as usize * slots];
-        let (mut parities, mut strips) = (vec![0u64; slots], vec![0u64; slots]);
+        let everybody = eldest_first.iter().fold(0u64, |all, member| all | 1 << member);
         for stripe in 0..stripes {
             let width = widths.of(StripeId(stripe)) as usize;
-            let mut chosen: u64 = (1 << slots) - 1;
+            let mut chosen = everybody;
             while chosen.count_ones() as usize > width + 1 {
-                let fullest = Bits(chosen).max_by_key(|member| strips[*member as usize]).expect("there are members");
+                // Of equals the younger one is left out.
+                let is_in = |member: &&u16| chosen >> **member & 1 == 1;
+                let fullest =
+                    eldest_first.iter().filter(is_in).max_by_key(|member| strips[usize::from(**member)]).expect("there are members");
                 chosen &= !(1 << fullest);
             }
-            // limit - share, times all parities and all percentages.
-            let lacks = |member: u32| {
-                let (limit, has) = (u64::from(shares.of(member as usize)), parities[member as usize]);
-                (limit * u64::from(stripe)) as i64 - (has * u64::from(Percentages::WHOLE)) as i64
+            // limit - share, times all parities and all percentages. Before the first stripe all shares are 0.
+            let lacks = |rank: usize| {
+                let (limit, has) = (u64::from(shares.of(rank)), u64::from(parities[usize::from(eldest_first[rank])]));
+                (limit * u64::from(stripe.max(1))) as i64 - (has * u64::from(Percentages::WHOLE)) as i64
             };
-            // Before the first stripe all shares are 0; of equals the elder, which is the first, is chosen.
-            let most = |of: &dyn Fn(u32) -> i64| {
-                let key = |member: &u32| (of(*member), std::cmp::Reverse(*member));
-                Bits(chosen).max_by_key(key).expect("there are members")
-            };
-            let parity = if stripe == 0 { most(&|member| i64::from(shares.of(member as usize))) } else { most(&lacks) };
+            let ranks = (0..slots).filter(|rank| chosen >> eldest_first[*rank] & 1 == 1);
+            let parity = eldest_first[ranks.min_by_key(|rank| (-lacks(*rank), *rank)).expect("there are members")];
             let row = &mut rows[stripe as usize * slots..][..slots];
-            let all = Bits(chosen & !(1 << parity)).chain([parity]);
-            for (slot, member) in row.iter_mut().zip(all) {
+            for (slot, member) in row.iter_mut().zip(Bits(chosen & !(1 << parity)).chain([parity.into()])) {
                 *slot = member as u8;
                 strips[member as usize] += 1;
             }
-            parities[parity as usize] += 1;
+            parities[usize::from(parity)] += 1;
         }
-        Self { stripes, widths, rows }
+        Self { stripes, widths, rows, parities, strips }
+    }
+
+    /// In how many stripes the member has the parity.
+    pub fn parities(&self, member: MemberId) -> u32 {
+        self.parities[usize::from(member.0)]
+    }
+
+    /// In how many stripes the member has a strip.
+    pub fn strips(&self, member: MemberId) -> u32 {
+        self.strips[usize::from(member.0)]
+    }
+
+    /// The strips of a stripe lie there from now on.
+    pub fn set_row(&mut self, stripe: StripeId, row: &TableRow) {
+        let before = self.row(stripe);
+        debug_assert!(before.page == row.page && before.width == row.width && before.set().count_ones() == row.set().count_ones());
+        for (row, change) in [(&before, u32::MAX), (row, 1)] {
+            let add = |count: &mut u32| *count = count.wrapping_add(change);
+            add(&mut self.parities[usize::from(row.parity().member.0)]);
+            Bits(row.set()).for_each(|member| add(&mut self.strips[member as usize]));
+        }
+        let slots = self.widths.full as usize + 1;
+        self.rows[stripe.0 as usize * slots..][..slots].copy_from_slice(&row.members[..slots]);
     }
 }
 
@@ -189,6 +216,27 @@ pub struct TableRow {
 }
 
 impl TableRow {
+    /// Its members, as bits.
+    #[inline]
+    pub fn set(&self) -> u64 {
+        self.members[..=self.width as usize].iter().fold(0, |all, member| all | 1 << member)
+    }
+
+    /// With strips on `new` that were on `old`.
+    pub fn replaced(self, old: MemberId, new: MemberId) -> Self {
+        Self { members: self.members.map(|member| if u16::from(member) == old.0 { new.0 as u8 } else { member }), ..self }
+    }
+
+    /// With the strips of two members exchanged; `replaced` if only one of them has one.
+    pub fn exchanged(self, one: MemberId, other: MemberId) -> Self {
+        let exchange = |member: u8| match u16::from(member) {
+            is if is == one.0 => other.0 as u8,
+            is if is == other.0 => one.0 as u8,
+            _ => member,
+        };
+        Self { members: self.members.map(exchange), ..self }
+    }
+
     #[inline]
     fn at(&self, slot: u32) -> MemberPage {
         MemberPage { member: MemberId(self.members[slot as usize].into()), page: self.page }
@@ -227,6 +275,10 @@ mod tests {
         Percentages::new(percent.iter().map(|share| share * 1000).collect())
     }
 
+    fn table(members: u16, stripes: u32, shares: &Percentages, widths: Widths) -> Table {
+        Table::new(members, &(0..members).collect::<Vec<_>>(), stripes, shares, widths)
+    }
+
     fn full(members: u16) -> Widths {
         Widths { full: u32::from(members) - 1, partial: 1, partial_share: 0 }
     }
@@ -237,11 +289,36 @@ mod tests {
         counts
     }
 
+    /// The eldest comes first whatever its number, and members without strips may be between.
+    #[test]
+    fn shares_go_by_age() {
+        let table = Table::new(9, &[7, 2, 4], 100, &shares(&[70, 20, 10]), full(3));
+        let found: Vec<(u32, u32)> = (0..9).map(|member| (table.parities(MemberId(member)), table.strips(MemberId(member)))).collect();
+        let none = (0, 0);
+        assert_eq!(found, [none, none, (20, 100), none, (10, 100), none, none, (70, 100), none]);
+    }
+
+    #[test]
+    fn moved_strips_are_counted_where_they_are() {
+        let mut table = table(4, 8, &shares(&[25; 4]), full(4));
+        table.parities.push(0);
+        table.strips.push(0);
+        let before = table.row(StripeId(3));
+        let [x, q] = [before.data(1).member, before.parity().member];
+        table.set_row(StripeId(3), &before.replaced(x, MemberId(4)).exchanged(q, MemberId(4)));
+        let after = table.row(StripeId(3));
+        assert_eq!((after.data(1).member, after.parity().member), (q, MemberId(4)));
+        assert_eq!((after.data(0), after.data(2)), (before.data(0), before.data(2)));
+        assert_eq!((after.role(x), after.role(q)), (None, Some(Role::Data(1))));
+        assert_eq!((table.strips(x), table.strips(MemberId(4)), table.strips(q)), (7, 1, 8));
+        assert_eq!((table.parities(q), table.parities(MemberId(4))), (1, 1));
+    }
+
     /// SPEC 5.4: the largest deficit, ties to the elder. With 50, 25 and 25 % the deficits after each stripe are, in quarters of a parity:
     /// (2, 1, 1), then with one on the eldest (-2, 1, 1), with one more on the second (0, -2, 2), with one on the third (2, -1, -1), and so on.
     #[test]
     fn parity_goes_where_most_is_lacking() {
-        let table = Table::new(3, 9, &shares(&[50, 25, 25]), full(3));
+        let table = table(3, 9, &shares(&[50, 25, 25]), full(3));
         let found: Vec<u16> = (0..9).map(|stripe| table.row(StripeId(stripe)).parity().member.0).collect();
         assert_eq!(found, [0, 1, 2, 0, 0, 1, 2, 0, 0]);
         // Data strips fill the other members in order.
@@ -254,7 +331,7 @@ mod tests {
         for percent in [&[80, 5, 5, 5, 5][..], &[20; 5], &[100, 0, 0, 0, 0], &[0, 0, 0, 0, 100], &[60, 20, 10, 7, 3], &[34, 33, 33]] {
             let members = percent.len() as u16;
             for stripes in [1, 2, 7, 100, 1_000] {
-                let table = Table::new(members, stripes, &shares(percent), full(members));
+                let table = table(members, stripes, &shares(percent), full(members));
                 for (member, count) in parities(&table, members).into_iter().enumerate() {
                     let expected = f64::from(stripes * percent[member]) / 100.0;
                     assert!((f64::from(count) - expected).abs() < f64::from(members), "{percent:?}, {stripes}: {member} has {count}");
@@ -267,7 +344,7 @@ mod tests {
     fn no_two_strips_of_a_stripe_are_on_one_member_and_partial_ones_are_on_the_emptiest() {
         for (partial, partial_share) in [(1, 300), (2, 1000), (3, 500), (1, 1), (2, 999)] {
             let widths = Widths { full: 4, partial, partial_share };
-            let table = Table::new(5, 997, &shares(&[80, 5, 5, 5, 5]), widths);
+            let table = table(5, 997, &shares(&[80, 5, 5, 5, 5]), widths);
             let mut strips = [0u32; 5];
             let mut lpn = 0;
             for stripe in 0..997 {

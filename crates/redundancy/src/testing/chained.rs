@@ -221,7 +221,9 @@ impl Scheme for Chained {
             OperationKind::Write => self.write(operation, outcomes, view, wave),
             OperationKind::Trim => self.trim(operation, view, wave),
             OperationKind::Repair => self.step_repair(operation, outcomes, view, wave),
-            OperationKind::Commit | OperationKind::Job => unreachable!("this scheme never decides {:?}", operation.kind),
+            OperationKind::Commit | OperationKind::Migrate | OperationKind::Job => {
+                unreachable!("this scheme never decides {:?}", operation.kind)
+            }
         }
     }
 

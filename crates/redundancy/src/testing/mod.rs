@@ -235,7 +235,7 @@ impl Scheme for CommitsAnotherFirst {
     fn ended(&mut self, operation: &Operation) {
         let dirty = &mut self.dirty[operation.stripe.0 as usize];
         match operation.kind {
-            OperationKind::Read | OperationKind::Repair | OperationKind::Job => {}
+            OperationKind::Read | OperationKind::Repair | OperationKind::Migrate | OperationKind::Job => {}
             OperationKind::Write if operation.method == Method::None => *dirty |= operation.strips,
             OperationKind::Trim if operation.method == Method::None => {}
             OperationKind::Write | OperationKind::Trim | OperationKind::Commit => *dirty = 0,

@@ -29,6 +29,9 @@ pub fn build(members: u16, pages_per_member: u32, parameters: &[(&str, &str)]) -
         pages_held,
         copies_held: pages_per_member,
         page_bytes: PAGE,
+        spares: 0,
+        eldest_first: Vec::new(),
+        idle_ns: 1_000_000,
         parameters,
     }
 }
@@ -203,7 +206,7 @@ impl<S: Scheme + ?Sized> Host<S> {
         match self.scheme.protects() {
             Protects::None => return,
             Protects::Chip => self.check_each_chip(),
-            Protects::Channel | Protects::Member => {
+            Protects::Channel | Protects::Member | Protects::Device => {
                 for lpn in (0..self.expected.len() as u64).map(Lpn) {
                     let own = self.scheme.locate(lpn).member;
                     self.check_loss(lpn, &|page, _| page.member == own);

@@ -14,6 +14,11 @@ impl Config {
         self.array.members(&self.device)
     }
 
+    /// Whether the scheme replaces SSDs itself: then spare ones are members of its own.
+    pub(super) fn replaces_devices(&self) -> bool {
+        find_scheme(&self.scheme.name).is_ok_and(|entry| entry.replaces_devices)
+    }
+
     /// What the scheme is built on.
     pub fn build(&self) -> Build {
         Build {
@@ -26,6 +31,9 @@ impl Config {
             pages_held: self.device.pages_held(),
             copies_held: self.device.copies_held(),
             page_bytes: self.device.page_bytes,
+            spares: if self.replaces_devices() { self.array.spare_devices as u16 } else { 0 },
+            eldest_first: Vec::new(),
+            idle_ns: 1_000_000,
             parameters: self.scheme.parameters.iter().map(|(name, value)| (name.clone(), plain(value))).collect(),
         }
     }

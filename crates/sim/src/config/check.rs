@@ -41,7 +41,10 @@ impl Config {
     fn check_array(&self) -> Result<(), ConfigError> {
         let (Array { devices, spare_devices }, device, entry) = (&self.array, &self.device, find_scheme(&self.scheme.name)?);
         if self.array.is_single() {
-            return Ok(());
+            return match entry.replaces_devices {
+                false => Ok(()),
+                true => refuse(format!("{} replaces SSDs of an array: allowed is devices above 1, as in the preset array-5x", entry.name)),
+            };
         }
         if device.buffer_bytes_per_gib > 0 {
             let per_gib = device.buffer_bytes_per_gib;

@@ -6,15 +6,20 @@ use flashraid_flash::Placement;
 use flashraid_vocabulary::{Failure, Fault, Part};
 
 impl Config {
-    /// The faults to inject, in the order in which they were given.
+    /// The faults to inject, and the SSDs to replace, in the order in which they were given.
     pub fn faults(&self) -> Result<Vec<Injection>, ConfigError> {
-        self.run.fail.iter().map(|text| text.parse()).collect()
+        let faults = self.run.fail.iter().map(|text| Injection::fault(text));
+        faults.chain(self.run.replace.iter().map(|text| Injection::replacement(text))).collect()
     }
 
     /// Whether the device has what is to fail; `space_pages` is its logical space.
     pub(crate) fn check_target(&self, target: Target, space_pages: u64) -> Result<(), String> {
         let Failure { device, fault } = match target {
             Target::Fault(failure) => failure,
+            Target::Replace(device) if device < self.array.devices + self.array.spare_devices => return Ok(()),
+            Target::Replace(device) => {
+                return Err(format!("device {device}: the array has devices 0 to {}", self.array.devices + self.array.spare_devices - 1));
+            }
             Target::PageOf(lpn) if lpn.0 < space_pages => return Ok(()),
             Target::PageOf(lpn) => return Err(format!("page {}: the logical space has pages 0 to {}", lpn.0, space_pages - 1)),
         };
@@ -62,9 +67,12 @@ impl Config {
                 Trigger::Rebuild(_) if self.rebuild_order()?.is_none() => {
                     Err(format!("nothing is rebuilt (rebuild = {}): allowed is another moment", self.host.rebuild))
                 }
+                Trigger::Replacement(_) if !self.replaces_devices() => {
+                    Err(format!("{} replaces no SSDs: allowed is another moment", self.scheme.name))
+                }
                 _ => self.check_target(fault.target, space_pages),
             };
-            checked.map_err(|why| ConfigError(format!("fail = {}@{}: {why}", fault.what, fault.when)))
+            checked.map_err(|why| ConfigError(format!("{} = {}@{}: {why}", fault.setting, fault.what, fault.when)))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Faults that a run injects (`fail`): WHAT goes wrong, and WHEN. docs/faults.md is the page of it.
+//! Faults that a run injects (`fail`), and SSDs that it has replaced (`replace`): WHAT, and WHEN. docs/faults.md is the page of it.
 
 use super::units::decimal;
 use super::{ConfigError, nearest};
@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 /// What is allowed, as help and messages say it.
 pub(super) const ALLOWED: &str = "a comma-separated list of WHAT@WHEN, as in chip:0.1@50%";
+/// The same of replacements.
+pub(super) const REPLACEMENTS_ALLOWED: &str = "a comma-separated list of device:N@WHEN, as in device:3@50%";
 /// The kinds of parts, and how many numbers each has.
 const PARTS: [(&str, usize); 7] = [("member", 1), ("channel", 1), ("chip", 2), ("die", 3), ("plane", 4), ("block", 5), ("page", 6)];
 /// What fails once, in a part that its numbers name.
@@ -18,11 +20,14 @@ const DEVICE: &str = "device";
 const PARITY_CACHE: &str = "parity-cache";
 const WHAT: &str = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or \
                     erase: followed by the numbers of a part; in an array device:N, and device:N/ followed by any of them";
-const WHEN: &str = "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%";
+const WHEN: &str =
+    "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%, replacement:P%";
 
-/// What goes wrong.
+/// What is to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
+    /// This SSD of an array is replaced by a spare one.
+    Replace(u32),
     /// This fault, in this SSD of an array.
     Fault(Failure),
     /// The page that holds the current version of a host page when it comes to that can be read no more.
@@ -44,11 +49,15 @@ pub enum Trigger {
     Commit,
     /// When a rebuild has passed this share of its stripes.
     Rebuild(f64),
+    /// When a replacement has moved this share of the strips of the SSD that it replaces.
+    Replacement(f64),
 }
 
-/// A fault to come.
+/// A fault, or a replacement, to come.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Injection {
+    /// The setting that asks for it.
+    pub setting: &'static str,
     /// WHAT, as it was given.
     pub what: String,
     /// What that is.
@@ -59,17 +68,33 @@ pub struct Injection {
     pub trigger: Trigger,
 }
 
-impl FromStr for Injection {
-    type Err = ConfigError;
+impl Injection {
+    /// What `fail` asks for.
+    pub fn fault(text: &str) -> Result<Self, ConfigError> {
+        Self::read("fail", "WHAT", text, str::parse)
+    }
 
-    fn from_str(text: &str) -> Result<Self, ConfigError> {
-        let refuse = |why: String| ConfigError(format!("fail = {text}: {why}"));
+    /// What `replace` asks for.
+    pub fn replacement(text: &str) -> Result<Self, ConfigError> {
+        let device = |what: &str| what.strip_prefix("device:").and_then(|number| number.parse().ok());
+        Self::read("replace", "device:N", text, |what| {
+            device(what).map(Target::Replace).ok_or_else(|| ConfigError(format!("{what}: allowed is device:N, with a whole number")))
+        })
+    }
+
+    fn read(
+        setting: &'static str,
+        form: &str,
+        text: &str,
+        target: impl FnOnce(&str) -> Result<Target, ConfigError>,
+    ) -> Result<Self, ConfigError> {
+        let refuse = |why: String| ConfigError(format!("{setting} = {text}: {why}"));
         let Some((what, when)) = text.split_once('@') else {
-            return Err(refuse(format!("has no time: allowed is WHAT@WHEN, where WHEN is {WHEN}")));
+            return Err(refuse(format!("has no time: allowed is {form}@WHEN, where WHEN is {WHEN}")));
         };
-        let target = what.parse().map_err(|ConfigError(why)| refuse(why))?;
+        let target = target(what).map_err(|ConfigError(why)| refuse(why))?;
         let trigger = when.parse().map_err(|ConfigError(why)| refuse(why))?;
-        Ok(Self { what: what.into(), target, when: when.into(), trigger })
+        Ok(Self { setting, what: what.into(), target, when: when.into(), trigger })
     }
 }
 
@@ -155,10 +180,14 @@ impl FromStr for Trigger {
                 Some(share) => Ok(Self::Rebuild(share)),
                 None => refuse("allowed is rebuild:P%, from 0 % to 100 %"),
             },
+            ("replacement", percent) => match share(percent) {
+                Some(share) => Ok(Self::Replacement(share)),
+                None => refuse("allowed is replacement:P%, from 0 % to 100 %"),
+            },
             ("collection", "") => Ok(Self::Gc),
             ("commit", "") => Ok(Self::Commit),
             _ => {
-                let near = nearest(word, ["request", "rebuild", "collection", "commit"]);
+                let near = nearest(word, ["request", "rebuild", "replacement", "collection", "commit"]);
                 refuse(&format!("allowed is {WHEN}{near}"))
             }
         }

@@ -297,6 +297,9 @@ table! {
         drain: bool = Some("false"), "", Kind::Flag, DRAINED.of_replays();
         /// Faults to inject, each as WHAT@WHEN (docs/faults.md).
         fail: Vec<String> = Some(""), "", Kind::List { allowed: faults::ALLOWED }, EVER, Draw::Never("torture injects its own failures");
+        /// SSDs of an array to replace by spare ones, each as device:N@WHEN (docs/faults.md). A scheme that does not replace SSDs itself loses the SSD and
+        /// rebuilds it on the spare one.
+        replace: Vec<String> = Some(""), "", Kind::List { allowed: faults::REPLACEMENTS_ALLOWED }, OF_ARRAYS, Draw::Never("torture replaces SSDs itself");
         /// Seed of the random number generators.
         seed: u64 = Some("1"), "", whole(0, MOST), RANDOM;
     }

@@ -73,7 +73,7 @@ impl Config {
         match scheme.protects() {
             Protects::None => Survival::new(false, false, None),
             Protects::Chip => Survival::new(true, false, but),
-            Protects::Channel | Protects::Member => {
+            Protects::Channel | Protects::Member | Protects::Device => {
                 Survival::new(self.survives_any(scheme, LostPart::Chip), self.survives_any(scheme, LostPart::Channel), but)
             }
         }

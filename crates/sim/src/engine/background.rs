@@ -36,9 +36,14 @@ impl<C: Content, M: Media> Engine<C, M> {
     #[cold]
     pub(super) fn offer_idle_time(&mut self) {
         loop {
+            if self.moves_strips {
+                self.carry_out_orders();
+            }
             match self.scheme.idle(&self.media) {
                 IdleWork::Start(operation) => drop(self.admit_after(operation, NO_JOB, NIL)),
                 IdleWork::After(delay_ns) => return self.clock.ask_when_idle(delay_ns),
+                // That there is none may be what an order waits for.
+                IdleWork::None if self.moves_strips && self.carry_out_orders() => {}
                 IdleWork::None => return,
             }
             self.run_ready();

@@ -64,6 +64,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         if tracked {
             self.content.begin(SLOT, &operation, self.scheme.parity_of(operation.first), sequence, &[]);
         }
+        if self.moves_strips {
+            self.scheme.place(&mut operation, &self.media);
+        }
         let mut reads = 0;
         loop {
             wave.clear();

@@ -9,7 +9,7 @@
 //! 2. A request: `requests`, `extents` (its bytes are cut and decided), or `buffered` (through the data buffer).
 //! 3. Its operations: `admission` (order), `space` (reserved pages), `waves` (steps), `reads`, `ending`.
 //! 4. Time: `time`, `look_ahead`.
-//! 5. Work of nobody: `background`, `collection` (answers to GC); `instant` (work in no simulated time).
+//! 5. Work of nobody: `background`, `replacing` (SSDs of an array), `collection` (answers to GC); `instant` (work in no simulated time).
 //! 6. When something fails: `failure`, `gone`. The map on flash: `translation`.
 //! 7. Verification: `content` (what is asked), `tags`.
 //! 8. What is told: `recorder` and `recording`, `exposure` and `window`, `in_flight`.
@@ -32,6 +32,7 @@ mod options;
 mod reads;
 pub mod recorder;
 mod recording;
+mod replacing;
 mod request;
 mod requests;
 mod slot;
@@ -47,6 +48,7 @@ pub use exposure::Exposure;
 pub use failure::{FaultRecord, RebuildOptions, RebuildRecord};
 pub use instant::Reached;
 pub use options::{Dftl, Options};
+pub use replacing::{Outcome, ReplacementRecord};
 pub use request::CompletedRequest;
 pub use state::Engine;
 pub use time::Halted;

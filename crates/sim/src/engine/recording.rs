@@ -173,6 +173,7 @@ fn kind_name(kind: OperationKind) -> &'static str {
         OperationKind::Trim => "trim",
         OperationKind::Commit => "commit",
         OperationKind::Repair => "repair",
+        OperationKind::Migrate => "migrate",
         OperationKind::Job => "job",
     }
 }

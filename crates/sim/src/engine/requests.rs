@@ -14,7 +14,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         let sequence = self.submitted;
         self.submitted += 1;
         self.outstanding += 1;
-        let end = request.offset_bytes + request.size_bytes;
         // A flush of a buffer in DRAM writes.
         let is_write = matches!(request.op, HostOp::Write | HostOp::Trim | HostOp::WriteZeroes)
             || (request.op == HostOp::Flush && self.flushes_to_flash());
@@ -37,7 +36,22 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.requests[id as usize].write_index = self.first_write + self.write_window.len() as u64;
             self.write_window.push_back(false);
         }
-        match request.op {
+        match &mut self.replacements.held {
+            Some(held) => held.push_back(id),
+            None => self.serve_request(id),
+        }
+        if self.recorder.is_some() {
+            self.note_submitted_request(measured);
+        }
+        sequence
+    }
+
+    /// Serves a request that was taken.
+    #[inline]
+    pub(super) fn serve_request(&mut self, id: u32) {
+        let Request { op, offset_bytes, size_bytes, .. } = self.requests[id as usize];
+        let end = offset_bytes + size_bytes;
+        match op {
             HostOp::Flush => {
                 if self.flushes_to_flash() {
                     self.evict_all(id);
@@ -47,16 +61,13 @@ impl<C: Content, M: Media> Engine<C, M> {
                 let target = if self.has_fault(crate::mutants::EngineFault::FlushAtOnce) { self.first_write } else { target };
                 if target > self.first_write {
                     self.flushes.push_back((target, id));
-                    if self.recorder.is_some() {
-                        self.note_submitted_request(measured);
-                    }
-                    return sequence;
+                    return;
                 }
                 self.keep_word(target, id);
             }
-            HostOp::Read | HostOp::Write => self.serve(id, request.op, request.offset_bytes, end),
-            HostOp::Trim => self.cut_trim(id, self.pages_up(request.offset_bytes), end >> self.page_shift),
-            HostOp::WriteZeroes => self.write_zeroes(id, request.offset_bytes, end),
+            HostOp::Read | HostOp::Write => self.serve(id, op, offset_bytes, end),
+            HostOp::Trim => self.cut_trim(id, self.pages_up(offset_bytes), end >> self.page_shift),
+            HostOp::WriteZeroes => self.write_zeroes(id, offset_bytes, end),
         }
         self.completed(id);
         self.ended_part(id);
@@ -64,10 +75,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.media.has_failures() {
             self.resume_rebuild();
         }
-        if self.recorder.is_some() {
-            self.note_submitted_request(measured);
-        }
-        sequence
     }
 
     fn new_request(&mut self, request: Request) -> u32 {
@@ -125,6 +132,9 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
             if self.media.has_failures() && request.failed.is_none() {
                 self.note_under_rebuild(request.arrival_ns, now_ns - request.arrival_ns);
+            }
+            if !self.replacements.records.is_empty() && request.failed.is_none() {
+                self.note_replacement(request.op, request.arrival_ns, now_ns - request.arrival_ns);
             }
         }
         if C::TRACKED {

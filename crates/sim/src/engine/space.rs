@@ -24,6 +24,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// of members, which is that of their space domains, and only the first that waits for a domain gets pages of it, two of
     /// them never wait for each other's pages.
     pub(super) fn reserve_and_start(&mut self, id: u32) {
+        if self.moves_strips {
+            self.place_operation(id);
+        }
         while self.slots[id as usize].unreserved != 0 {
             let member = self.slots[id as usize].unreserved.trailing_zeros();
             let address = self.page_on(self.slots[id as usize].operation.stripe, member);

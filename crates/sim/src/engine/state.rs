@@ -6,6 +6,7 @@ use super::failure::Failures;
 use super::locks::Locks;
 use super::options::Options;
 use super::recorder::Recorder;
+use super::replacing::Replacements;
 use super::request::{CompletedRequest, Request};
 use super::slot::{NIL, ROOM, Slot};
 use super::translation::Translation;
@@ -83,6 +84,9 @@ pub struct Engine<C: Content, M: Media = Flash> {
     /// What of the map RAM holds, under DFTL.
     pub(super) translation: Option<Box<Translation>>,
     pub(super) failures: Failures,
+    /// Whether the scheme moves strips to other members.
+    pub(super) moves_strips: bool,
+    pub(super) replacements: Replacements,
     pub(super) page_shift: u32,
     pub(super) pages_per_row: u64,
     /// Whether a row of so many host pages lies at one local page of its members (`Addressing::row_pages`).
@@ -125,6 +129,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             sources: Vec::new(),
             leaving_with: Vec::new(),
             startable: reserved(MOST_AT_ONCE),
+            moves_strips: scheme.moves_strips(),
+            replacements: Replacements::default(),
             failures: Failures::new(options.rebuild, &shape),
             page_shift: shape.page_bytes.trailing_zeros(),
             statistics: Statistics::new(shape.members as usize),

@@ -1,7 +1,9 @@
 //! The trait of media: every question and order of the engine, and the words in which they are put.
 
 use super::{About, Completion, Counts, Done, FlashFault, GcQuery, Inspect, MapEvent, Shape, Slice};
-use flashraid_vocabulary::{Change, Failure, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, SemivalidAction, Version, View};
+use flashraid_vocabulary::{
+    Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, SemivalidAction, Version, View,
+};
 
 /// See `media`.
 pub trait Media: View + Inspect + Clone + Send {
@@ -102,6 +104,12 @@ pub trait Media: View + Inspect + Clone + Send {
     /// Puts spares in the places of what the failure of this part, of this SSD of an array, has killed. Returns whether it has killed something, and
     /// all of it is replaced.
     fn replace(&mut self, device: Option<u32>, part: &Part) -> bool;
+    /// A spare SSD of an array has a task from now on, as the member that it is.
+    fn use_spare(&mut self, member: MemberId);
+    /// The SSD that is a member of an array changes its state. One that is disabled loses what it holds.
+    fn set_health(&mut self, member: MemberId, health: Health);
+    /// The SSD that is this member of an array, or that will be, as a spare one.
+    fn device_of(&self, member: MemberId) -> Option<u32>;
     /// The member's copies are rebuilt: it takes copies again.
     fn resume_copies(&mut self, member: MemberId);
     /// If nothing is in flight, programs that wait for pages fail, for good. Returns whether there were any.

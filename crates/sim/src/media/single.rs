@@ -5,7 +5,7 @@ use super::{
     Untimed,
 };
 use flashraid_flash::{Flash, Placement};
-use flashraid_vocabulary::{Change, Failure, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
+use flashraid_vocabulary::{Change, Failure, Health, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
 
 impl Media for Flash {
     fn shape(&self) -> Shape {
@@ -198,6 +198,18 @@ impl Media for Flash {
     fn replace(&mut self, _: Option<u32>, part: &Part) -> bool {
         let dead = self.dead_chips_of(part);
         !dead.is_empty() && dead.into_iter().fold(true, |all, (channel, chip)| Flash::replace(self, channel, chip) && all)
+    }
+
+    fn use_spare(&mut self, member: MemberId) {
+        unreachable!("{member:?} is no SSD of an array");
+    }
+
+    fn set_health(&mut self, member: MemberId, _: Health) {
+        unreachable!("{member:?} is no SSD of an array");
+    }
+
+    fn device_of(&self, _: MemberId) -> Option<u32> {
+        None
     }
 
     fn resume_copies(&mut self, member: MemberId) {

@@ -2,6 +2,7 @@
 
 use crate::support::{config, pages};
 use flashraid_sim::Simulation;
+use flashraid_sim::engine::Outcome;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
 
@@ -134,6 +135,41 @@ fn members_age_by_their_share_of_the_parity() {
         for (member, (found, rate)) in programs.iter().zip(rates).enumerate() {
             let (found, expected) = (found / programs.iter().sum::<f64>(), rate / rates.iter().sum::<f64>());
             assert!((found / expected - 1.0).abs() < 0.03, "{shares}: member {member} has {found} of the programs, not {expected}");
+        }
+    }
+}
+
+/// An array of five SSDs with spare ones.
+const FIVE: Pairs = &[("devices", "5"), ("spare_devices", "3"), ("channels", "1"), ("blocks_per_plane", "24"), ("pages_per_block", "8")];
+
+/// SPEC 5.5 to 5.9: an SSD is replaced under requests, by each mechanism, and nothing is lost then or by the failure of any SSD afterwards.
+#[test]
+fn ssds_are_replaced_under_requests() {
+    let cases: [(&str, Pairs); 8] = [
+        ("hotswap", &[]),
+        ("hotswap", &[("partial_stripes", "0.3")]),
+        ("hotswap", &[("redistribute", "false")]),
+        ("hotswap", &[("semi_hybrid", "true")]),
+        ("hotswap", &[("balanced", "data_device"), ("parity_shares", "40,30")]),
+        ("online-rebuild", &[]),
+        ("online-rebuild", &[("shift_parity", "false")]),
+        ("offline-diff-raid", &[]),
+    ];
+    for (scheme, own) in cases {
+        for fill in ["1", "0.2"] {
+            let replace = ("replace", "device:0@request:200,device:2@request:400");
+            let more: Pairs = &[("over_provisioning", "0.3"), ("verify", "true")];
+            let all = [FIVE, more, own, &[("fill", fill), replace]].concat();
+            let what = format!("{scheme}, {own:?}, fill {fill}");
+            let mut simulation = Simulation::new(config("tiny", scheme, &all), |_| true).unwrap();
+            let completions = outcome(&mut simulation, 5, 3000);
+            assert!(completions.len() == 3000 && completions.iter().all(|(.., ok)| *ok), "{what}: a request failed");
+            let found = simulation.verify().unwrap();
+            assert!(found.is_clean() && found.pages_gone == 0, "{what}: {found:?}");
+            let result = simulation.result(&Default::default(), false, None).unwrap();
+            assert_eq!(result.losses.host_pages, 0, "{what}");
+            let replacements = simulation.replacements();
+            assert!(replacements.len() == 2 && replacements.iter().all(|record| record.outcome == Outcome::Replaced), "{what}");
         }
     }
 }

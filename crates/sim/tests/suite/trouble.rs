@@ -76,6 +76,9 @@ fn overfull(scheme: &str, pages_per_member: u32, pairs: &[(&str, &str)]) -> Engi
         pages_held,
         copies_held: 0,
         page_bytes: 4096,
+        spares: 0,
+        eldest_first: Vec::new(),
+        idle_ns: 0,
         parameters: Vec::new(),
     };
     let scheme = find(scheme).unwrap().build(&build).unwrap();

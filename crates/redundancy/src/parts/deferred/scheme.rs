@@ -67,7 +67,7 @@ impl<M: StripeMap, R: Rule> Scheme for DeferredParity<M, R> {
             OperationKind::Trim => self.trim(operation, outcomes, &stripe, view, wave),
             OperationKind::Commit => self.commit(operation, outcomes, &stripe, view, wave),
             OperationKind::Repair => self.step_repair(operation, outcomes, &stripe, view, wave),
-            OperationKind::Job => unreachable!("this scheme gives no job any work"),
+            OperationKind::Migrate | OperationKind::Job => unreachable!("this scheme moves no strips, and gives no job any work"),
         }
     }
 

@@ -287,7 +287,7 @@ impl<M: StripeMap> Scheme for Cr5m<M> {
                 }
                 step
             }
-            OperationKind::Read | OperationKind::Job => self.raid.read(operation, &stripe, view, wave),
+            OperationKind::Read | OperationKind::Migrate | OperationKind::Job => self.raid.read(operation, &stripe, view, wave),
         };
         wave.background = self.credit.is_wanting();
         step
@@ -298,7 +298,7 @@ impl<M: StripeMap> Scheme for Cr5m<M> {
         let row = self.raid.map().row(stripe);
         let released = if keeps_others(method) { strips } else { !0 };
         match operation.kind {
-            OperationKind::Read | OperationKind::Job => {}
+            OperationKind::Read | OperationKind::Migrate | OperationKind::Job => {}
             OperationKind::Write if method == Method::Mirrored => {
                 self.credit.mirrored(row.members(strips));
                 self.stripes.mirror(stripe, strips);

@@ -32,6 +32,12 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         let pages_lost = self.lost_pages().count() as u64;
         self.failures.faults.push(FaultRecord { at_ns: now_ns, failure, is_replaced, pages_lost });
+        self.after_failure();
+        self.tell_watchers();
+    }
+
+    /// Tells everybody whom what has failed concerns.
+    fn after_failure(&mut self) {
         self.note_all_exposed();
         // Programs that can never start, and those who wait for pages that are gone.
         self.take_failed();
@@ -41,7 +47,12 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
         }
         self.run_ready();
-        self.tell_watchers();
+    }
+
+    /// An SSD is taken out on purpose, and what replaces it knows that (SPEC 5.8, 5.9).
+    pub(in crate::engine) fn fail_without_spare(&mut self, failure: Failure) {
+        self.media.fail(&failure);
+        self.after_failure();
     }
 
     /// NVRAM has lost all deferred parities. Operations that hold their stripe, and may have read or planned with one of them, start anew.

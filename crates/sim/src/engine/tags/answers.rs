@@ -97,7 +97,7 @@ impl Content for Tags {
                     gathered.parts.push((strip as u8, Layers::of(sequence, lanes)));
                 }
             }
-            OperationKind::Trim | OperationKind::Commit | OperationKind::Repair | OperationKind::Job => {}
+            OperationKind::Trim | OperationKind::Commit | OperationKind::Repair | OperationKind::Migrate | OperationKind::Job => {}
         }
         self.gathered[id as usize] = gathered;
     }
@@ -198,7 +198,7 @@ impl Content for Tags {
                     }
                 }
                 OperationKind::Trim => self.durable.set(lpn.0, Layers::default()),
-                OperationKind::Read | OperationKind::Commit | OperationKind::Repair | OperationKind::Job => {}
+                OperationKind::Read | OperationKind::Commit | OperationKind::Repair | OperationKind::Migrate | OperationKind::Job => {}
             }
         }
     }

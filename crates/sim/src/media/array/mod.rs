@@ -1,4 +1,4 @@
-//! SSDs side by side: each member is a whole SSD, or a spare one in its place.
+//! SSDs side by side: each member is a whole SSD, or a spare one in its place. For a scheme that replaces SSDs itself, spare ones are members, too.
 //!
 //! An SSD has one member of its own, number 0, and knows neither the others nor the time between its events. Records carry the number of their SSD
 //! in their low bits; space domains are numbered by member, as they pass to the spare that takes a member's place; planes, LUNs, buses and
@@ -12,7 +12,9 @@ use super::{
     Repeated, Shape, Slice, Track, Untimed,
 };
 use flashraid_flash::{ACTIONS, EventQueue};
-use flashraid_vocabulary::{Cause, Change, Failure, Fault, LocalPage, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version};
+use flashraid_vocabulary::{
+    Cause, Change, Failure, Fault, Health, LocalPage, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version,
+};
 use numbers::{Behind, FirstNumbers};
 
 /// "No time", "no page", "no SSD".
@@ -29,6 +31,8 @@ pub struct Array {
     member_of: Vec<u32>,
     /// SSDs that wait to take the place of others, the first last.
     spares: Vec<u32>,
+    /// Whether these are members.
+    spares_are_members: bool,
     shape: Shape,
     /// Low bits of a record's number, which are the number of its SSD.
     ssd_bits: u32,
@@ -57,10 +61,11 @@ fn inner(page: MemberPage) -> MemberPage {
 }
 
 impl Array {
-    /// `members` SSDs and behind them spares, all erased, with at most 64 of them. Each must have one member, without mirror chips and translation pages,
+    /// `devices` SSDs and behind them spares, all erased, with at most 64 of them. Each must have one member, without mirror chips and translation pages,
     /// and all have the same page size.
-    pub fn new(ssds: Vec<Flash>, members: u32) -> Self {
+    pub fn new(ssds: Vec<Flash>, devices: u32, spares_are_members: bool) -> Self {
         let count = ssds.len() as u32;
+        let members = if spares_are_members { count } else { devices };
         let first = FirstNumbers::of(&ssds);
         let shapes = || ssds.iter().map(Media::shape);
         let domains_each = shapes().map(|shape| shape.domains).max().expect("there are SSDs");
@@ -76,7 +81,8 @@ impl Array {
         Self {
             ssd_of: (0..members).collect(),
             member_of: (0..count).map(|ssd| if ssd < members { ssd } else { NIL }).collect(),
-            spares: (members..count).rev().collect(),
+            spares: (devices..count).rev().collect(),
+            spares_are_members,
             shape,
             ssd_bits: count.next_power_of_two().trailing_zeros(),
             domains_each,
@@ -171,6 +177,11 @@ impl Array {
         member != NIL && self.ssd_of[member as usize] as usize == ssd
     }
 
+    /// Whether the SSD has no task yet.
+    fn is_spare(&self, ssd: usize) -> bool {
+        self.spares.contains(&(ssd as u32))
+    }
+
     /// The record of a program for which its member's SSD has no page: if a spare has taken the place of the SSD since, one of the spare's.
     fn renewed(&mut self, record: u32) -> u32 {
         let (ssd, local) = self.split(record);
@@ -189,10 +200,14 @@ impl Array {
     fn replace_ssd(&mut self, dead: usize) -> bool {
         let Some(spare) = self.spares.pop().map(|spare| spare as usize) else { return false };
         let member = self.member_of[dead];
+        if self.spares_are_members {
+            self.ssd_of[self.member_of[spare] as usize] = dead as u32;
+        }
         (self.ssd_of[member as usize], self.member_of[spare]) = (spare as u32, member);
         let [old, new] = self.ssds.get_disjoint_mut([dead, spare]).expect("two SSDs");
         new.set_surroundings(self.now_ns, self.completed_requests, false);
         new.take_over(old);
+        old.discard();
         [dead, spare].into_iter().for_each(|ssd| self.take_from(ssd));
         self.freed.extend(member * self.domains_each..(member + 1) * self.domains_each);
         true
@@ -280,7 +295,7 @@ impl Media for Array {
 
     #[inline]
     fn reserve(&mut self, page: MemberPage, version: Version) -> bool {
-        self.at(self.ssd(page.member), |flash| flash.reserve(inner(page), version))
+        self.at(self.ssd(page.member), |flash| flash.health() == Health::ReadWrite && flash.reserve(inner(page), version))
     }
 
     #[inline]
@@ -457,6 +472,25 @@ impl Media for Array {
             return true;
         }
         self.is_current(ssd) && !self.ssds[ssd].is_alive(MemberId(0)) && self.replace_ssd(ssd)
+    }
+
+    fn use_spare(&mut self, member: MemberId) {
+        let ssd = self.ssd(member) as u32;
+        self.spares.retain(|spare| *spare != ssd);
+    }
+
+    fn set_health(&mut self, member: MemberId, health: Health) {
+        let ssd = self.ssd(member);
+        self.at(ssd, |flash| {
+            flash.set_health(health);
+            if health == Health::Disabled {
+                flash.discard();
+            }
+        });
+    }
+
+    fn device_of(&self, member: MemberId) -> Option<u32> {
+        Some(self.ssd(member) as u32)
     }
 
     fn resume_copies(&mut self, _: MemberId) {}

@@ -2,7 +2,7 @@
 
 use super::{Array, NIL, inner};
 use crate::media::{Flash, Inspect, Media};
-use flashraid_vocabulary::{MemberId, MemberPage, Ppn, Version, View};
+use flashraid_vocabulary::{Health, MemberId, MemberPage, Ppn, Version, View};
 
 impl Inspect for Array {
     fn ssds(&self) -> &[Flash] {
@@ -14,11 +14,11 @@ impl Inspect for Array {
     }
 
     fn member_in(&self, ssd: usize, _: u32) -> Option<u32> {
-        Some(self.member_of[ssd]).filter(|member| *member != NIL)
+        Some(self.member_of[ssd]).filter(|member| *member != NIL && !self.is_spare(ssd))
     }
 
     fn is_of_member(&self, ssd: usize) -> bool {
-        self.is_current(ssd)
+        self.is_current(ssd) && !self.is_spare(ssd) && self.ssds[ssd].health() != Health::Disabled
     }
 
     fn locate(&self, ppn: Ppn) -> (usize, Ppn) {
@@ -70,7 +70,8 @@ impl View for Array {
     }
 
     fn can_allocate(&self, page: MemberPage) -> bool {
-        self.flash(page.member).can_allocate(inner(page))
+        let flash = self.flash(page.member);
+        flash.health() == Health::ReadWrite && flash.can_allocate(inner(page))
     }
 
     fn space_of(&self, page: MemberPage) -> u32 {
@@ -95,5 +96,15 @@ impl View for Array {
 
     fn copies(&self, member: MemberId) -> u32 {
         self.flash(member).copies(MemberId(0))
+    }
+
+    fn health(&self, member: MemberId) -> Health {
+        let flash = self.flash(member);
+        if self.has_failures && !flash.is_alive(MemberId(0)) { Health::Disabled } else { flash.health() }
+    }
+
+    fn next_spare(&self) -> Option<MemberId> {
+        let living = self.spares.iter().rev().find(|spare| self.ssds[**spare as usize].is_alive(MemberId(0)))?;
+        Some(self.member(*living as usize))
     }
 }

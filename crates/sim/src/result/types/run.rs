@@ -34,7 +34,7 @@ pub struct RunResult {
     pub config: Config,
     /// The unit that the scheme protects: it claims to survive the loss of any one. `member` is a channel or a chip (setting `member`), `device`
     /// an SSD of an array.
-    #[schemars(extend("enum" = Protects::ALL.map(Protects::name).into_iter().chain(["device"]).collect::<Vec<_>>()))]
+    #[schemars(extend("enum" = Protects::ALL.map(Protects::name)))]
     pub protects: &'static str,
     /// The failure that this device survives in its initial, healthy state.
     pub survives: Survival,

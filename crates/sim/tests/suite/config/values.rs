@@ -25,8 +25,8 @@ fn faults_say_what_and_when() {
     ];
     for (text, target, trigger) in cases {
         let (what, when) = text.split_once('@').unwrap();
-        let expected = Injection { what: what.into(), target, when: when.into(), trigger };
-        assert_eq!(text.parse(), Ok(expected), "{text}");
+        let expected = Injection { setting: "fail", what: what.into(), target, when: when.into(), trigger };
+        assert_eq!(Injection::fault(text), Ok(expected), "{text}");
     }
     let two = on("tiny", "raid5", &[("fail", "chip:1.0@50%, die:0.0.0@1s")]).unwrap();
     assert_eq!(two.run.fail, ["chip:1.0@50%", "die:0.0.0@1s"]);
@@ -39,10 +39,38 @@ fn faults_say_what_and_when() {
 }
 
 #[test]
+fn replacements_are_read_and_checked() {
+    let on_array = |pairs: &[(&str, &str)]| on("tiny", "hotswap", &[&[("devices", "4"), ("spare_devices", "1")], pairs].concat());
+    let two = on_array(&[("replace", "device:1@50%,device:4@replacement:25%")]).unwrap();
+    let expected = [("1", 1, "50%", Trigger::Share(0.5)), ("4", 4, "replacement:25%", Trigger::Replacement(0.25))];
+    let expected = expected.map(|(number, device, when, trigger)| {
+        let (what, target) = (format!("device:{number}"), Target::Replace(device));
+        Injection { setting: "replace", what, target, when: when.into(), trigger }
+    });
+    assert_eq!(two.faults().unwrap(), expected);
+    let refusal = |pairs: &[(&str, &str)]| on_array(pairs).unwrap_err();
+    for (replace, expected) in [
+        ("device:5@1s", "replace = device:5@1s: device 5: the array has devices 0 to 4"),
+        ("member:1@1s", "replace = member:1@1s: member:1: allowed is device:N, with a whole number"),
+        ("device:1@replacement:x", "replace = device:1@replacement:x: replacement:x: allowed is replacement:P%, from 0 % to 100 %"),
+    ] {
+        assert_eq!(refusal(&[("replace", replace)]), expected);
+    }
+    assert!(
+        refusal(&[("replace", "device:1")]).starts_with("replace = device:1: has no time: allowed is device:N@WHEN, where WHEN is a time")
+    );
+    let on_raid5 = on("tiny", "raid5", &[("devices", "4"), ("fail", "device:1@replacement:25%")]).unwrap_err();
+    assert_eq!(on_raid5, "fail = device:1@replacement:25%: raid5 replaces no SSDs: allowed is another moment");
+    let single = on("tiny", "hotswap", &[]).unwrap_err();
+    assert_eq!(single, "hotswap replaces SSDs of an array: allowed is devices above 1, as in the preset array-5x");
+}
+
+#[test]
 fn faults_that_cannot_be_are_refused() {
     let what = "member:M, channel:C, chip:C.W, die:C.W.D, plane:C.W.D.P, block:C.W.D.P.B, page:C.W.D.P.B.N, page:lpn=L, parity-cache, and program: or erase: \
                 followed by the numbers of a part; in an array device:N, and device:N/ followed by any of them";
-    let when = "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%";
+    let when =
+        "a time as in 2.5s, 100ms, 7us or 9ns, request:N, a share of the trace as in 50%, collection, commit, rebuild:P%, replacement:P%";
     let unknown = format!("fail = chips:0.1@1s: unknown chips; the nearest is chip; there are {what}");
     let timeless = format!("fail = chip:0.1: has no time: allowed is WHAT@WHEN, where WHEN is {when}");
     let wordy = format!("fail = chip:0.1@colection: colection: allowed is {when}; the nearest is collection");
@@ -182,7 +210,7 @@ fn every_value_has_its_limits() {
             Kind::Word(_) => vec!["".into(), "no such word".into()],
             // What these refuse stands in the list above and in tests of their own.
             Kind::Text { .. } | Kind::List { .. } => {
-                let has_test = ["name", "format", "fail", "rebuild"].contains(&key.name);
+                let has_test = ["name", "format", "fail", "replace", "rebuild"].contains(&key.name);
                 assert!(has_test || whole.iter().any(|(listed, _)| *listed == key.name), "{} has no refused value", key.name);
                 continue;
             }
@@ -257,7 +285,7 @@ fn names_that_do_not_exist_come_with_the_nearest() {
     assert_eq!(refusal(&[("name", "x")]), "name is ambiguous: allowed are device.name and scheme.name");
     assert_eq!(
         refusal(&[("update", "rmw")]),
-        "update is a parameter of raid4, raid5, cr5m, no-pc, fpc, diff-raid, not of raid0, whose parameters are: none"
+        "update is a parameter of raid4, raid5, cr5m, no-pc, fpc, diff-raid, hotswap, online-rebuild, offline-diff-raid, not of raid0, whose parameters are: none"
     );
     assert_eq!(on("tiny", "raid5", &[("updat", "rmw")]).unwrap_err(), "unknown key updat; the nearest is update in table scheme");
     let text = on("tyni", "raid0", &[]).unwrap_err();

@@ -1,0 +1,336 @@
+//! When a replacement begins, what it does next, and when it ends (SPEC 5.5, 5.7 to 5.9).
+
+use super::{Mechanism, Replacing, is_living};
+use crate::parts::bits::Bits;
+use crate::stripe_map::{Row, StripeMap};
+use crate::{Damage, IdleWork, Operation, OperationKind, Order, Scheme};
+use flashraid_vocabulary::{Health, MemberId, MemberPage, StripeId, Version, View};
+use std::cmp::Reverse;
+
+/// Idle times for which nothing is looked for where nothing was found.
+const REST: u64 = 64;
+/// More blocks than are erased between two looks at the ages.
+const MOST_ERASES_AT_ONCE: u64 = 1024;
+
+/// How far a replacement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Operations in flight still program E.
+    Draining,
+    /// E's strips move, or are rebuilt.
+    Migrating,
+    /// Parity moves from S to G (SPEC 5.9).
+    Shifting,
+}
+
+/// The replacement that runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Running {
+    /// E.
+    pub(super) old: MemberId,
+    /// S.
+    pub(super) new: MemberId,
+    pub(super) stage: Stage,
+    /// Of an SSD that stays, as the one in its place has died: E is dead, and S is where its strips came from.
+    pub(super) is_given_up: bool,
+    since_ns: u64,
+    /// Strips of E when it began.
+    pub(super) had: u32,
+    /// The stripe to look at next, and those that this round has still to look at.
+    position: u32,
+    left: u32,
+    /// The next look at the stripes is not before this time.
+    rests_until_ns: u64,
+    /// The stripe of which strips are copied or rebuilt.
+    pub(super) under_way: Option<StripeId>,
+    /// The latest copy has failed.
+    pub(super) rests: bool,
+}
+
+impl Replacing {
+    /// Remembers that the user wants a member replaced.
+    pub(super) fn want(&mut self, member: MemberId, view: &dyn View) -> Result<(), &'static str> {
+        if !self.eldest_first.contains(&member) {
+            return Err("it is not an SSD of the array");
+        }
+        if self.running.is_some_and(|running| running.old == member) || self.wanted.contains(&member) {
+            return Err("it is being replaced already");
+        }
+        if !is_living(view, member) {
+            return Err("it has failed");
+        }
+        if view.next_spare().is_none() {
+            return Err("no spare SSD is left");
+        }
+        self.wanted.push_back(member);
+        self.looks_after = 0;
+        Ok(())
+    }
+
+    /// What is to be done with an SSD now.
+    pub(super) fn next_order(&mut self, view: &dyn View) -> Option<Order> {
+        if self.orders.is_empty() {
+            if view.has_failures() {
+                self.drop_dead_shadows(view);
+            }
+            match self.running {
+                Some(running) => self.go_on(running, view),
+                None => self.begin(view),
+            }
+        }
+        self.orders.pop_front()
+    }
+
+    /// The SSD to replace now: one that the user wants replaced, or the eldest, if that has reached its limit.
+    fn next_old(&mut self, view: &dyn View) -> Option<MemberId> {
+        while let Some(member) = self.wanted.pop_front() {
+            if self.eldest_first.contains(&member) && is_living(view, member) {
+                return Some(member);
+            }
+        }
+        let living = self.eldest_first.iter().copied().filter(|member| is_living(view, *member));
+        let eldest = living.min_by_key(|member| (Reverse(view.erases(*member)), *member))?;
+        let endurance = view.endurance(eldest);
+        let limit = match endurance {
+            u64::MAX => u64::MAX,
+            _ => (u128::from(endurance) * u128::from(self.policy.erasure_threshold) / 1000) as u64,
+        };
+        // No SSD can reach its limit before the eldest could.
+        self.looks_after = limit.saturating_sub(view.erases(eldest)) / MOST_ERASES_AT_ONCE;
+        (view.erases(eldest) > limit).then_some(eldest)
+    }
+
+    /// Begins a replacement if there is something to replace, and a spare SSD.
+    fn begin(&mut self, view: &dyn View) {
+        if self.looks_after > 0 {
+            self.looks_after -= 1;
+            return;
+        }
+        let Some(new) = view.next_spare() else { return };
+        let Some(old) = self.next_old(view) else { return };
+        self.redefine_limits(old, new, view);
+        self.orders.push_back(Order::Begin { old, new, host_waits: self.policy.mechanism == Mechanism::Offline });
+        let stripes = self.raid.map().stripes();
+        self.running = Some(Running {
+            old,
+            new,
+            stage: Stage::Draining,
+            is_given_up: false,
+            since_ns: view.now_ns(),
+            had: self.raid.map().strips(old),
+            position: 0,
+            left: stripes,
+            rests_until_ns: 0,
+            under_way: None,
+            rests: false,
+        });
+        if let Mechanism::HotSwap { semi_hybrid: true, .. } = self.policy.mechanism {
+            self.open_shadow(old, new);
+        }
+    }
+
+    /// Parity limits redefinition (SPEC 5.4): without E, by age, and S last.
+    fn redefine_limits(&mut self, old: MemberId, new: MemberId, view: &dyn View) {
+        self.eldest_first.sort_by_key(|member| (Reverse(view.erases(*member)), *member));
+        let others = self.eldest_first.iter().copied().filter(|member| *member != old);
+        self.limits.fill(0);
+        for (rank, member) in others.chain([new]).enumerate() {
+            self.limits[usize::from(member.0)] = self.shares.of(rank);
+        }
+    }
+
+    /// What the replacement that runs does next, if that is an order.
+    fn go_on(&mut self, running: Running, view: &dyn View) {
+        let Running { old, new, stage, is_given_up, .. } = running;
+        let (is_old_dead, is_new_dead) = (view.health(old) == Health::Disabled, view.health(new) == Health::Disabled);
+        let is_hot_swap = matches!(self.policy.mechanism, Mechanism::HotSwap { .. });
+        if is_new_dead {
+            // No spare SSD has taken its place.
+            return if is_hot_swap && !is_old_dead { self.give_up(running) } else { self.abandon(running) };
+        }
+        match stage {
+            Stage::Draining if self.targets[usize::from(old.0)] > 0 => {}
+            Stage::Draining => {
+                self.set_stage(Stage::Migrating);
+                if !is_old_dead {
+                    self.orders.push_back(if is_hot_swap { Order::ReadOnly(old) } else { Order::TakeOut(old) });
+                }
+            }
+            Stage::Migrating if self.raid.map().strips(old) == 0 && running.under_way.is_none() => {
+                let shifts = match self.policy.mechanism {
+                    Mechanism::HotSwap { .. } => false,
+                    Mechanism::Online { shifts_parity } => shifts_parity,
+                    Mechanism::Offline => true,
+                };
+                if shifts { self.set_stage(Stage::Shifting) } else { self.end(old, new, is_given_up, !is_old_dead) }
+            }
+            Stage::Shifting if running.under_way.is_none() && self.has_shifted(&running, view) => self.end(old, new, is_given_up, false),
+            Stage::Migrating | Stage::Shifting => {}
+        }
+    }
+
+    fn set_stage(&mut self, stage: Stage) {
+        let stripes = self.raid.map().stripes();
+        if let Some(running) = &mut self.running {
+            (running.stage, running.position, running.left, running.rests_until_ns) = (stage, 0, stripes, 0);
+        }
+    }
+
+    /// S has died, and no spare is left: E stays, and gets S's limit and its strips.
+    fn give_up(&mut self, running: Running) {
+        let Running { old, new, .. } = running;
+        self.limits[usize::from(old.0)] = std::mem::take(&mut self.limits[usize::from(new.0)]);
+        self.orders.push_back(Order::GiveUp { old, new });
+        let had = self.raid.map().strips(new);
+        self.running = Some(Running { old: new, new: old, is_given_up: true, had, ..running });
+        self.set_stage(Stage::Migrating);
+    }
+
+    /// E and S are gone: what lies there is lost, as of any two SSDs.
+    fn abandon(&mut self, running: Running) {
+        if !running.is_given_up {
+            self.orders.push_back(Order::Abandon { old: running.old, new: running.new });
+        }
+        self.close_shadow(running.new);
+        self.eldest_first.retain(|member| *member != running.old);
+        self.eldest_first.push(running.new);
+        (self.running, self.looks_after) = (None, 0);
+    }
+
+    fn end(&mut self, old: MemberId, new: MemberId, is_given_up: bool, is_readable: bool) {
+        self.running = None;
+        self.looks_after = 0;
+        if is_given_up {
+            // What was to be the shadow of the SSD that failed.
+            return self.close_shadow(old);
+        }
+        self.eldest_first.retain(|member| *member != old);
+        self.eldest_first.push(new);
+        self.drop_shadow(old);
+        let stays = is_readable && self.use_shadow(new);
+        self.orders.push_back(Order::End { old, new, stays });
+    }
+
+    // ---- copies in idle time ----
+
+    /// The next stripe from which something is to be moved, or rebuilt, without an update.
+    pub(super) fn next_copy(&mut self, view: &dyn View) -> IdleWork {
+        let Some(running) = self.running else { return IdleWork::None };
+        if running.stage == Stage::Draining || running.under_way.is_some() || !self.orders.is_empty() {
+            return IdleWork::None;
+        }
+        if running.rests {
+            // Not at the same instant.
+            self.running = Some(Running { rests: false, ..running });
+            return IdleWork::After(self.policy.idle_ns.max(1));
+        }
+        let Some(stripe) = self.next_stripe(view) else { return IdleWork::None };
+        let copy = match view.is_lost(self.page_on_old(stripe), Version::Current) {
+            true => self.repair(stripe, view),
+            false => self.raid.background(OperationKind::Migrate, stripe, 0),
+        };
+        let wait_ns = self.wait_ns(&copy, view);
+        if wait_ns > 0 {
+            return IdleWork::After(wait_ns);
+        }
+        if !self.has_space(&copy, view) {
+            return IdleWork::None;
+        }
+        if let Some(running) = &mut self.running {
+            running.under_way = Some(stripe);
+        }
+        IdleWork::Start(copy)
+    }
+
+    fn page_on_old(&self, stripe: StripeId) -> MemberPage {
+        self.raid.map().page_on(stripe, self.running.expect("a replacement runs").old)
+    }
+
+    /// The next stripe to work on, at which the walk stays until that is done. None if a whole round has found none: then, for a while, no other
+    /// one is made.
+    fn next_stripe(&mut self, view: &dyn View) -> Option<StripeId> {
+        let mut running = self.running?;
+        if running.stage == Stage::Migrating && self.raid.map().strips(running.old) == 0 || view.now_ns() < running.rests_until_ns {
+            return None;
+        }
+        let stripes = self.raid.map().stripes();
+        let found = loop {
+            if running.left == 0 {
+                (running.left, running.rests_until_ns) = (stripes, view.now_ns().saturating_add(REST * self.policy.idle_ns));
+                break None;
+            }
+            let stripe = StripeId(running.position);
+            if self.is_to_move(stripe, &running, view) {
+                break Some(stripe);
+            }
+            (running.position, running.left) = ((running.position + 1) % stripes, running.left - 1);
+        };
+        self.running = Some(running);
+        found
+    }
+
+    /// Whether the stripe has something to move that nothing else moves. A lost strip of E is for the rebuild of failures, but where E was taken out.
+    fn is_to_move(&self, stripe: StripeId, running: &Running, view: &dyn View) -> bool {
+        let row = self.row(stripe);
+        if running.stage == Stage::Shifting {
+            return self.goal_of_copy(row, view) != row;
+        }
+        if row.role(running.old).is_none() {
+            return false;
+        }
+        if !view.is_lost(self.page_on_old(stripe), Version::Current) {
+            return true;
+        }
+        !matches!(self.policy.mechanism, Mechanism::HotSwap { .. }) && self.damage(stripe, view) == Damage::Compute
+    }
+
+    /// Whether G has its share of the parity, or no stripe is left of which it can have the parity.
+    fn has_shifted(&self, running: &Running, view: &dyn View) -> bool {
+        running.rests_until_ns > 0 || self.second_eldest(view).is_none_or(|second| !self.is_below_limit(second))
+    }
+
+    /// For how long the SSDs must still be left alone that the copy concerns; a row that changes alone concerns none.
+    fn wait_ns(&self, copy: &Operation, view: &dyn View) -> u64 {
+        let running = self.running.expect("a replacement runs");
+        let age_ns = view.now_ns() - running.since_ns;
+        let is_urgent = self.policy.most_ns > 0 && age_ns >= self.policy.most_ns;
+        let row = self.row(copy.stripe);
+        let goal = if copy.kind == OperationKind::Migrate { self.goal_of_copy(row, view) } else { row.replaced(running.old, running.new) };
+        if self.policy.mechanism == Mechanism::Offline || is_urgent || !self.moves_pages(&row, &goal, view) {
+            return 0;
+        }
+        let concerned = match copy.kind {
+            OperationKind::Repair => (row.set() | goal.set()) & !(1 << running.old.0),
+            _ => self.members_that_differ(&row, &goal),
+        };
+        let idle_from = |member: u32| view.last_host_ns(MemberId(member as u16)).saturating_add(self.policy.idle_ns);
+        Bits(concerned).map(idle_from).max().unwrap_or(0).saturating_sub(view.now_ns())
+    }
+
+    /// Members that have another strip, or none, of the one than of the other.
+    fn members_that_differ(&self, row: &impl Row, goal: &impl Row) -> u64 {
+        let strips = (0..row.width()).map(|strip| (row.data(strip).member, goal.data(strip).member));
+        let all = strips.chain([(row.parity().member, goal.parity().member)]);
+        all.filter(|(is, becomes)| is != becomes).fold(0, |members, (is, becomes)| members | 1 << is.0 | 1 << becomes.0)
+    }
+
+    /// Whether a written page moves.
+    fn moves_pages(&self, row: &impl Row, goal: &impl Row, view: &dyn View) -> bool {
+        let data = (0..row.width()).map(|strip| (row.data(strip), goal.data(strip)));
+        let moved = data.chain([(row.parity(), goal.parity())]).filter(|(is, becomes)| is != becomes);
+        moved.into_iter().any(|(is, _)| view.is_written(is, Version::Current))
+    }
+
+    /// Whether there is a page for each program of the copy, so that it does not hold its stripe while it waits.
+    fn has_space(&self, copy: &Operation, view: &dyn View) -> bool {
+        let running = self.running.expect("a replacement runs");
+        let space = match copy.kind {
+            OperationKind::Migrate => {
+                let row = self.row(copy.stripe);
+                self.raid.space_of_move(copy, &row, &self.goal_of_copy(row, view))
+            }
+            _ => 1 << running.new.0,
+        };
+        Bits(space).all(|member| view.can_allocate(self.raid.map().page_on(copy.stripe, MemberId(member as u16))))
+    }
+}

@@ -1,0 +1,396 @@
+//! RAID-5 with uneven parity over SSDs that are replaced, one at a time, while the array runs (SPEC 5.4 to 5.10).
+//!
+//! Members are SSDs, spare ones included, and the table of stripes says which of them have strips. While a replacement runs, of the SSD E by the spare S, an
+//! operation that holds its stripe is *placed*: what a strip's update programs goes to the stripe's *goal*, its row without E. When it ends the goal
+//! becomes the row. What no update moves is moved in idle time, stripe by stripe. `placement` has the rules of goals; `manager` when a
+//! replacement begins, what it does next, and when it ends; `shadow` what is left on E for reads.
+//!
+//! An SSD that dies meanwhile (SPEC 5.6): the media put the next spare SSD in its place, and it is rebuilt as ever. A lost strip on E is rebuilt on S. If S
+//! dies and no spare is left, E stays, and S, which is dead, is replaced by E: by the same rules, as no stripe has strips on both.
+
+mod manager;
+mod placement;
+mod shadow;
+
+use crate::parts::bits::Bits;
+use crate::parts::moves;
+use crate::parts::raid::Raid;
+use crate::parts::repair;
+use crate::parts::stripe::{Guard, Stripe};
+use crate::parts::uneven;
+use crate::parts::update::UpdateRule;
+use crate::stripe_map::table::{Table, TableRow};
+use crate::stripe_map::{Row, StripeMap};
+use crate::{
+    Addressing, Build, Damage, Decisions, Draws, Extent, Group, IdleWork, Lost, Migrated, Operation, OperationKind, Order, Outcomes,
+    Parameter, ParameterError, ParityUpdates, Percentages, Protects, Scheme, Step, Values,
+};
+use flashraid_vocabulary::{Change, GcAdvisor, Health, Lpn, MemberId, MemberPage, StripeId, Version, View, Wave};
+use manager::Running;
+use shadow::Shadow;
+use std::collections::{BTreeMap, VecDeque};
+
+/// How an SSD is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanism {
+    /// E stays readable, and updates move its strips (SPEC 5.5).
+    HotSwap {
+        /// Which share of the parity S gets at first.
+        redistribution: Redistribution,
+        /// Whether E stays as a shadow for reads.
+        semi_hybrid: bool,
+    },
+    /// E is taken out, and its strips are rebuilt in idle time (SPEC 5.8).
+    Online {
+        /// Whether parity is shifted to the second eldest SSD afterwards.
+        shifts_parity: bool,
+    },
+    /// The host waits while E's strips are rebuilt and parity is shifted (SPEC 5.9).
+    Offline,
+}
+
+/// Where parity goes that leaves E (SPEC 5.6, 5.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redistribution {
+    /// To S, as it is: shares are inherited.
+    None,
+    /// If shares are balanced: to the SSD of the data while that is below its limit, else to S.
+    ByNeed,
+    /// If shares are balanced: to the SSD of the data.
+    DataDevice,
+    /// If shares are balanced: to S.
+    ParityToNew,
+}
+
+/// When and how SSDs are replaced.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// How.
+    pub mechanism: Mechanism,
+    /// Share of the erases that an SSD endures, in thousandths, above which it is replaced.
+    pub erasure_threshold: u32,
+    /// How long the host must have left an SSD alone until it counts as idle.
+    pub idle_ns: u64,
+    /// Time after which a replacement waits for idle time no longer; 0 for none.
+    pub most_ns: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Replacing {
+    raid: Raid<Table>,
+    rule: UpdateRule,
+    policy: Policy,
+    /// Shares of the parity by age, the eldest first.
+    shares: Percentages,
+    /// The share of the parity that each member is to have, in the unit of `Percentages`.
+    limits: Vec<u32>,
+    /// Parities of each member, those on their way counted where they go (SPEC 5.4).
+    parities: Vec<u32>,
+    /// Members of the array without S: the eldest first when the latest replacement began.
+    eldest_first: Vec<MemberId>,
+    /// Placed operations that have a page reserved on each member.
+    targets: Vec<u32>,
+    /// Where the strips of stripes go whose operations run.
+    goals: BTreeMap<StripeId, TableRow>,
+    /// Replacements that the user wants, in order.
+    wanted: VecDeque<MemberId>,
+    running: Option<Running>,
+    /// How many times the manager need not look at the ages.
+    looks_after: u64,
+    /// What is to be ordered next, the first first.
+    orders: VecDeque<Order>,
+    /// Of each member, what an SSD holds that it has replaced.
+    shadows: Vec<Option<Shadow>>,
+    migrated: Migrated,
+}
+
+/// When an SSD is replaced.
+pub const ERASURE_THRESHOLD: Parameter = Parameter {
+    name: "erasure_threshold",
+    unit: "share",
+    values: Values::Decimal { least: 0, most: 1000, default: 900 },
+    draws: Draws::OneOf(&["0.9", "0.5", "1"]),
+    about: "Share of the erases that an SSD endures (blocks times pe_limit) above which it is replaced, if there is a spare SSD.",
+    ..Parameter::PLAIN
+};
+
+impl Policy {
+    /// What the user asked for, without a longest time.
+    pub fn from_build(build: &Build, mechanism: Mechanism) -> Result<Self, ParameterError> {
+        Ok(Self { mechanism, erasure_threshold: build.thousandths(&ERASURE_THRESHOLD)?, idle_ns: build.idle_ns, most_ns: 0 })
+    }
+}
+
+impl Replacing {
+    /// On the SSDs that the user has, with uneven parity as asked for.
+    pub fn from_build(build: &Build, policy: Policy) -> Result<Self, ParameterError> {
+        let (map, shares) = (uneven::table(build)?, build.percentages(&uneven::PARITY_SHARES)?);
+        let members = build.members + build.spares;
+        Ok(Self::new(map, build.page_bytes, UpdateRule::from_build(build)?, shares, &build.by_age(), members, policy))
+    }
+
+    /// Over the stripes of `map`, on the members `eldest_first`; of the numbers below `members` the others are spare SSDs.
+    pub fn new(
+        map: Table,
+        page_bytes: u32,
+        rule: UpdateRule,
+        shares: Percentages,
+        eldest_first: &[u16],
+        members: u16,
+        policy: Policy,
+    ) -> Self {
+        let mut limits = vec![0; members.into()];
+        eldest_first.iter().enumerate().for_each(|(rank, member)| limits[usize::from(*member)] = shares.of(rank));
+        Self {
+            parities: (0..members).map(|member| map.parities(MemberId(member))).collect(),
+            raid: Raid::new(map, page_bytes),
+            rule,
+            policy,
+            shares,
+            limits,
+            eldest_first: eldest_first.iter().map(|member| MemberId(*member)).collect(),
+            targets: vec![0; members.into()],
+            goals: BTreeMap::new(),
+            wanted: VecDeque::new(),
+            running: None,
+            looks_after: 0,
+            orders: VecDeque::new(),
+            shadows: vec![None; members.into()],
+            migrated: Migrated::default(),
+        }
+    }
+
+    fn row(&self, stripe: StripeId) -> TableRow {
+        self.raid.map().row(stripe)
+    }
+
+    /// The stripe as a repair sees it: a strip that is lost on E is to be rebuilt on S.
+    fn damaged(&self, number: StripeId, view: &dyn View) -> Stripe<TableRow> {
+        let stripe = self.raid.whole_stripe(number, 0, Guard::None, view);
+        Stripe { row: self.goal_of_repair(&stripe), ..stripe }
+    }
+
+    /// The operation has ended as planned: its stripe's strips are where they were to go.
+    fn arrive(&mut self, operation: &Operation) {
+        let row = self.row(operation.stripe);
+        let goal = self.goals.remove(&operation.stripe);
+        self.note_shadows(operation, &row, goal.as_ref());
+        if let Some(goal) = goal {
+            self.count(operation, &row, &goal);
+            self.raid.map_mut().set_row(operation.stripe, &goal);
+        }
+    }
+
+    /// The operation has changed nothing: its stripe's strips stay where they are.
+    fn stay(&mut self, stripe: StripeId) {
+        if let Some(goal) = self.goals.remove(&stripe) {
+            let row = self.row(stripe);
+            self.parities[usize::from(goal.parity().member.0)] -= 1;
+            self.parities[usize::from(row.parity().member.0)] += 1;
+        }
+    }
+
+    fn count(&mut self, operation: &Operation, row: &TableRow, goal: &TableRow) {
+        let Migrated { hot_data, hot_parity, hot_moves, cold_data, cold_parity, cold_moves, .. } = &mut self.migrated;
+        let moves_parity = row.parity() != goal.parity();
+        let copied = u64::from(operation.restored.count_ones());
+        match operation.kind {
+            OperationKind::Write | OperationKind::Trim => {
+                *hot_data += u64::from((moves::moved(row, goal) & operation.strips).count_ones());
+                *hot_parity += u64::from(moves_parity);
+                *hot_moves += copied;
+            }
+            OperationKind::Migrate if moves_parity => {
+                *cold_parity += 1;
+                *cold_moves += copied;
+            }
+            OperationKind::Migrate => *cold_data += copied,
+            _ => {}
+        }
+    }
+
+    /// A placed operation has given its pages back.
+    fn settle(&mut self, operation: &Operation) {
+        if operation.is_placed {
+            Bits(operation.space).for_each(|member| self.targets[member as usize] -= 1);
+        }
+        if let Some(running) = &mut self.running
+            && matches!(operation.kind, OperationKind::Migrate | OperationKind::Repair)
+            && running.under_way == Some(operation.stripe)
+        {
+            running.under_way = None;
+        }
+    }
+}
+
+impl GcAdvisor for Replacing {}
+
+impl Scheme for Replacing {
+    fn addressing(&self) -> &dyn Addressing {
+        &self.raid
+    }
+
+    fn tables(&self, mapped_pages: u64) -> Vec<(&'static str, u64)> {
+        let map = self.raid.map();
+        let shadows = match self.policy.mechanism {
+            Mechanism::HotSwap { semi_hybrid: true, .. } => Some(u64::from(map.stripes()).div_ceil(8) * u64::from(map.most_strips() + 1)),
+            _ => None,
+        };
+        let tables = [("page_map", 4 * mapped_pages), ("stripe_map", map.table_bytes())];
+        tables.into_iter().chain(shadows.map(|bytes| ("shadow_pages", bytes))).collect()
+    }
+
+    fn decide(&mut self, extent: &Extent, _view: &dyn View, decisions: &mut Decisions) -> u64 {
+        self.raid.decide(extent, decisions)
+    }
+
+    fn decide_group(&mut self, group: &Group, _page_bytes: u32, _view: &dyn View, decisions: &mut Decisions) {
+        decisions.operations.push(self.raid.cut_group(group));
+    }
+
+    fn moves_strips(&self) -> bool {
+        true
+    }
+
+    fn place(&mut self, operation: &mut Operation, view: &dyn View) {
+        let number = operation.stripe;
+        let row = self.row(number);
+        let mut goal = row;
+        match operation.kind {
+            OperationKind::Write | OperationKind::Trim => {
+                goal = self.goal_of_update(number, row, operation.strips, view);
+                let is_whole_trim = operation.kind == OperationKind::Trim && operation.strips == row.all();
+                operation.space = if is_whole_trim { 0 } else { self.raid.space_of_move(operation, &row, &goal) };
+            }
+            OperationKind::Migrate => {
+                goal = self.goal_of_copy(row, view);
+                operation.space = self.raid.space_of_move(operation, &row, &goal);
+            }
+            OperationKind::Repair => {
+                let stripe = self.damaged(number, view);
+                goal = stripe.row;
+                // Without space it does nothing, so that nobody waits for its stripe.
+                operation.space = match repair::damage(&stripe, view) {
+                    Damage::None | Damage::NoSpace => 0,
+                    Damage::Copy | Damage::Compute => self.raid.repair(number, &stripe, view).space,
+                };
+            }
+            OperationKind::Read | OperationKind::Commit | OperationKind::Job => {}
+        }
+        operation.is_placed = true;
+        Bits(operation.space).for_each(|member| self.targets[member as usize] += 1);
+        if goal != row {
+            self.parities[usize::from(row.parity().member.0)] -= 1;
+            self.parities[usize::from(goal.parity().member.0)] += 1;
+            self.goals.insert(number, goal);
+        }
+    }
+
+    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
+        let mut stripe = self.raid.stripe(operation, 0, Guard::None, view);
+        let (rule, width) = (self.rule, stripe.row.width());
+        let choose = |changed: u64| rule.method(changed.count_ones(), width);
+        let goal = if self.goals.is_empty() { None } else { self.goals.get(&operation.stripe).copied() };
+        let step = match (operation.kind, goal) {
+            (OperationKind::Read, _) => {
+                let step = self.raid.plan(operation, outcomes, &stripe, choose, view, wave);
+                self.read_shadows(operation.stripe, view, wave);
+                return step;
+            }
+            (OperationKind::Repair, goal) => {
+                let row = stripe.row;
+                stripe.row = goal.unwrap_or(row);
+                let step = self.raid.plan_repair(operation, outcomes, &stripe, view, wave).0;
+                if step == Step::Last
+                    && let Some(goal) = goal
+                {
+                    let left = Bits(row.set() & !goal.set()).map(|member| MemberId(member as u16));
+                    wave.changes.extend(left.map(|member| Change::Unmap(self.raid.map().page_on(operation.stripe, member))));
+                }
+                step
+            }
+            (OperationKind::Migrate, None) => Step::Nothing,
+            (OperationKind::Write | OperationKind::Trim | OperationKind::Migrate, Some(goal)) => {
+                self.raid.plan_move(operation, outcomes, &stripe, &goal, choose, view, wave)
+            }
+            _ => self.raid.plan(operation, outcomes, &stripe, choose, view, wave),
+        };
+        match step {
+            Step::Nothing => self.stay(operation.stripe),
+            Step::Last | Step::Done => self.push_shadow_changes(operation, &stripe.row, wave),
+            _ => {}
+        }
+        step
+    }
+
+    fn ended(&mut self, operation: &Operation) {
+        self.settle(operation);
+        if operation.is_placed {
+            self.arrive(operation);
+        }
+    }
+
+    fn failed(&mut self, operation: &Operation) {
+        self.settle(operation);
+        if operation.is_placed {
+            self.stay(operation.stripe);
+        }
+        if operation.kind == OperationKind::Migrate
+            && let Some(running) = &mut self.running
+        {
+            running.rests = true;
+        }
+    }
+
+    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
+        let (stripe, strip) = self.raid.map().position(lpn);
+        Stripe::new(self.row(stripe), 0, Guard::None).recover(strip, lost, sources)
+    }
+
+    fn damage(&self, stripe: StripeId, view: &dyn View) -> Damage {
+        if !view.has_failures() { Damage::None } else { repair::damage(&self.damaged(stripe, view), view) }
+    }
+
+    fn repair(&self, stripe: StripeId, view: &dyn View) -> Operation {
+        self.raid.repair(stripe, &self.damaged(stripe, view), view)
+    }
+
+    fn protects(&self) -> Protects {
+        Protects::Device
+    }
+
+    fn parity_updates(&self) -> ParityUpdates {
+        self.raid.updates()
+    }
+
+    fn works_when_idle(&self) -> bool {
+        true
+    }
+
+    fn idle(&mut self, view: &dyn View) -> IdleWork {
+        self.next_copy(view)
+    }
+
+    fn order(&mut self, view: &dyn View) -> Option<Order> {
+        self.next_order(view)
+    }
+
+    fn replace(&mut self, member: MemberId, view: &dyn View) -> Result<(), &'static str> {
+        self.want(member, view)
+    }
+
+    fn replaced_share(&self) -> f64 {
+        let Some(Running { old, had, .. }) = self.running else { return 1.0 };
+        1.0 - f64::from(self.raid.map().strips(old)) / f64::from(had.max(1))
+    }
+
+    fn migrated(&self) -> Migrated {
+        self.migrated
+    }
+}
+
+/// Whether the SSD is programmed and read.
+fn is_living(view: &dyn View, member: MemberId) -> bool {
+    view.health(member) == Health::ReadWrite
+}

@@ -1,0 +1,123 @@
+//! Where strips go while a replacement runs, of E by S (SPEC 5.6).
+
+use super::manager::Stage;
+use super::{Mechanism, Redistribution, Replacing, is_living};
+use crate::Percentages;
+use crate::parts::bits::Bits;
+use crate::parts::stripe::{Guard, Losses, Stripe};
+use crate::stripe_map::table::TableRow;
+use crate::stripe_map::{Role, Row, StripeMap};
+use flashraid_vocabulary::{MemberId, StripeId, View};
+
+impl Replacing {
+    /// Whether the member's share of the parity is below its limit.
+    pub(super) fn is_below_limit(&self, member: MemberId) -> bool {
+        let (has, limit) = (self.parities[usize::from(member.0)], self.limits[usize::from(member.0)]);
+        u64::from(has) * u64::from(Percentages::WHOLE) < u64::from(limit) * u64::from(self.raid.map().stripes())
+    }
+
+    /// G: the eldest SSD after E. None if no other one lives.
+    pub(super) fn second_eldest(&self, view: &dyn View) -> Option<MemberId> {
+        let running = self.running.as_ref()?;
+        self.eldest_first.iter().copied().find(|member| ![running.old, running.new].contains(member) && is_living(view, *member))
+    }
+
+    /// F: the SSD without a strip of a partial stripe that has the highest limit; the elder one of equals, and S last.
+    fn highest_limit(&self, row: &TableRow, view: &dyn View) -> Option<MemberId> {
+        let running = self.running.as_ref()?;
+        let others = self.eldest_first.iter().copied().filter(|member| *member != running.old && *member != running.new);
+        let is_free = |member: &MemberId| row.role(*member).is_none() && is_living(view, *member);
+        others.chain([running.new]).filter(is_free).rev().max_by_key(|member| self.limits[usize::from(member.0)])
+    }
+
+    fn is_partial(&self, row: &TableRow) -> bool {
+        row.width() < self.raid.map().most_strips()
+    }
+
+    fn redistribution(&self) -> Redistribution {
+        match self.policy.mechanism {
+            Mechanism::HotSwap { redistribution, .. } if !self.running.as_ref().is_some_and(|running| running.is_given_up) => {
+                redistribution
+            }
+            _ => Redistribution::None,
+        }
+    }
+
+    /// The strips of a stripe of which the data strips `changed` are written or trimmed.
+    pub(super) fn goal_of_update(&self, number: StripeId, row: TableRow, changed: u64, view: &dyn View) -> TableRow {
+        let Some(running) = &self.running else { return row };
+        let (old, new) = (running.old, running.new);
+        let to_new = row.replaced(old, new);
+        let rule = self.redistribution();
+        match row.role(old) {
+            None => row,
+            // Case A; and an untouched strip of E stays.
+            Some(Role::Data(strip)) => {
+                if changed >> strip & 1 == 1 {
+                    to_new
+                } else {
+                    row
+                }
+            }
+            Some(Role::Parity) if rule == Redistribution::None => to_new,
+            // Case B1.
+            Some(Role::Parity) if self.is_partial(&row) => self.highest_limit(&row, view).map_or(to_new, |free| row.replaced(old, free)),
+            // A lost strip is not moved with an update (`parts::moves`).
+            Some(Role::Parity) if self.is_damaged(number, view) => to_new,
+            Some(Role::Parity) => {
+                let Some(second) = self.second_eldest(view).filter(|second| row.role(*second).is_some()) else { return to_new };
+                if self.is_below_limit(second) {
+                    // Case B3: whether the strip on G is written anew or moved, it goes to S.
+                    return row.replaced(old, new).exchanged(second, new);
+                }
+                // Case B2.
+                let mut devices = Bits(changed).map(|strip| row.data(strip).member).filter(|member| is_living(view, *member));
+                let data_device = match rule {
+                    Redistribution::ByNeed => devices.find(|member| self.is_below_limit(*member)),
+                    Redistribution::DataDevice => devices.next(),
+                    Redistribution::ParityToNew | Redistribution::None => None,
+                };
+                data_device.map_or(to_new, |device| to_new.exchanged(device, new))
+            }
+        }
+    }
+
+    /// The strips of a stripe that nobody updates.
+    pub(super) fn goal_of_copy(&self, row: TableRow, view: &dyn View) -> TableRow {
+        let Some(running) = &self.running else { return row };
+        let (old, new) = (running.old, running.new);
+        if running.stage == Stage::Shifting {
+            let second = self.second_eldest(view).filter(|second| self.is_below_limit(*second) && row.role(*second).is_some());
+            let is_of_new = row.parity().member == new;
+            return second.filter(|_| is_of_new).map_or(row, |second| row.exchanged(second, new));
+        }
+        let to_new = row.replaced(old, new);
+        match row.role(old) {
+            None => row,
+            Some(Role::Data(_)) => to_new,
+            Some(Role::Parity) if self.redistribution() == Redistribution::None => to_new,
+            Some(Role::Parity) if self.is_partial(&row) => self.highest_limit(&row, view).map_or(to_new, |free| row.replaced(old, free)),
+            Some(Role::Parity) => {
+                let Some(second) = self.second_eldest(view).filter(|second| row.role(*second).is_some()) else { return to_new };
+                if !self.is_below_limit(second) && self.is_below_limit(new) { to_new } else { to_new.exchanged(second, new) }
+            }
+        }
+    }
+
+    /// The strips of a stripe that is repaired: if what is lost is its strip on E, and nothing else, that goes to S.
+    pub(super) fn goal_of_repair(&self, stripe: &Stripe<TableRow>) -> TableRow {
+        let Stripe { row, lost: Losses { current, parity, .. }, .. } = *stripe;
+        let Some(running) = &self.running else { return row };
+        let is_of_old = match row.role(running.old) {
+            Some(Role::Data(strip)) => current == 1 << strip && !parity,
+            Some(Role::Parity) => current == 0 && parity,
+            None => false,
+        };
+        if is_of_old { row.replaced(running.old, running.new) } else { row }
+    }
+
+    /// Whether something of the stripe is lost.
+    fn is_damaged(&self, number: StripeId, view: &dyn View) -> bool {
+        view.has_failures() && self.raid.whole_stripe(number, 0, Guard::None, view).lost != Losses::default()
+    }
+}

@@ -1,0 +1,171 @@
+//! Replacement of SSDs of an array: what the scheme orders is done, and what it took is noted (SPEC 5.5, 5.11).
+
+use super::content::Content;
+use super::state::Engine;
+use crate::media::Media;
+use crate::statistics::Latency;
+use flashraid_redundancy::{Lock, Migrated, Order};
+use flashraid_vocabulary::{Failure, Fault, Health, HostOp, MemberId, Part};
+use std::collections::VecDeque;
+
+/// How a replacement came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It runs.
+    Running,
+    /// The new SSD is in the place of the old one.
+    Replaced,
+    /// The new SSD has failed, and there was no other one: the old one stays.
+    GivenUp,
+    /// Both SSDs have failed.
+    Failed,
+}
+
+/// A replacement of an SSD.
+#[derive(Clone, Debug)]
+pub struct ReplacementRecord {
+    /// Number of the SSD that goes.
+    pub old_device: u32,
+    /// Number of the spare SSD, when it began.
+    pub new_device: u32,
+    /// When it began.
+    pub started_ns: u64,
+    /// When it came to its end.
+    pub ended_ns: Option<u64>,
+    /// How it came out.
+    pub outcome: Outcome,
+    /// What was moved.
+    pub migrated: Migrated,
+    /// Measured requests that arrived while it ran.
+    pub latency: Latency,
+    /// Measured reads that arrived after it had ended, and before the next one began.
+    pub reads_after: Latency,
+    /// The SSD stays for reads.
+    pub is_shadow: bool,
+    /// What the scheme had moved when it began.
+    migrated_before: Migrated,
+}
+
+/// What the engine keeps of replacements.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Replacements {
+    pub(super) records: Vec<ReplacementRecord>,
+    /// Requests that wait until a replacement has ended, while one runs that they wait for.
+    pub(super) held: Option<VecDeque<u32>>,
+}
+
+impl<C: Content, M: Media> Engine<C, M> {
+    /// Replacements, in the order in which they began.
+    pub fn replacements(&self) -> &[ReplacementRecord] {
+        &self.replacements.records
+    }
+
+    /// Whether the scheme replaces SSDs itself.
+    pub fn replaces_devices(&self) -> bool {
+        self.moves_strips
+    }
+
+    /// How much of the strips of the SSD that is being replaced lies elsewhere by now, or of the latest one that was, from 0 to 1. `None` before the first one.
+    pub fn replaced_share(&self) -> Option<f64> {
+        match self.replacements.records.last()?.outcome {
+            Outcome::Running => Some(self.scheme.replaced_share()),
+            _ => Some(1.0),
+        }
+    }
+
+    /// Has an SSD of the array replaced, as soon as no other one is. Returns why that cannot be.
+    pub fn replace(&mut self, device: u32) -> Result<(), &'static str> {
+        let member = self.media.member_in(device as usize, 0).ok_or("it is not an SSD of the array")?;
+        self.scheme.replace(MemberId(member as u16), &self.media)?;
+        self.tell_watchers();
+        Ok(())
+    }
+
+    /// An operation that holds its stripe is placed: where its strips go is decided now.
+    pub(super) fn place_operation(&mut self, id: u32) {
+        let slot = &mut self.slots[id as usize];
+        if slot.operation.lock == Lock::Exclusive && !slot.operation.is_placed {
+            self.scheme.place(&mut slot.operation, &self.media);
+            slot.unreserved = slot.operation.space;
+        }
+    }
+
+    /// Does what the scheme wants done with SSDs. Returns whether that was anything.
+    pub(super) fn carry_out_orders(&mut self) -> bool {
+        let mut any = false;
+        while let Some(order) = self.scheme.order(&self.media) {
+            any = true;
+            match order {
+                Order::Begin { old, new, host_waits } => self.replacement_begins(old, new, host_waits),
+                Order::ReadOnly(member) => self.media.set_health(member, Health::ReadOnly),
+                Order::TakeOut(member) => {
+                    let fault = Fault::Loss(Part::Device);
+                    self.fail_without_spare(Failure { device: self.media.device_of(member), fault });
+                }
+                Order::GiveUp { old, .. } => {
+                    self.media.set_health(old, Health::ReadWrite);
+                    self.replacement_ends(Outcome::GivenUp);
+                }
+                Order::Abandon { .. } => self.replacement_ends(Outcome::Failed),
+                Order::End { old, stays, .. } => {
+                    if !stays {
+                        self.media.set_health(old, Health::Disabled);
+                    }
+                    self.replacements.records.last_mut().expect("one runs").is_shadow = stays;
+                    self.replacement_ends(Outcome::Replaced);
+                }
+                Order::Drop(member) => self.media.set_health(member, Health::Disabled),
+            }
+        }
+        any
+    }
+
+    fn replacement_begins(&mut self, old: MemberId, new: MemberId, host_waits: bool) {
+        self.media.use_spare(new);
+        let device = |member| self.media.device_of(member).expect("a member is an SSD");
+        self.replacements.records.push(ReplacementRecord {
+            old_device: device(old),
+            new_device: device(new),
+            started_ns: self.clock.now_ns(),
+            ended_ns: None,
+            outcome: Outcome::Running,
+            migrated: Migrated::default(),
+            latency: Latency::default(),
+            reads_after: Latency::default(),
+            is_shadow: false,
+            migrated_before: self.scheme.migrated(),
+        });
+        if host_waits {
+            self.replacements.held = Some(VecDeque::new());
+        }
+    }
+
+    fn replacement_ends(&mut self, outcome: Outcome) {
+        let (now_ns, migrated) = (self.clock.now_ns(), self.scheme.migrated());
+        let record = self.replacements.records.last_mut().expect("one runs");
+        (record.outcome, record.ended_ns) = (outcome, Some(now_ns));
+        record.migrated = migrated.since(&record.migrated_before);
+        for id in self.replacements.held.take().into_iter().flatten() {
+            self.serve_request(id);
+        }
+    }
+
+    /// What the replacement that runs has moved so far, or the latest one has.
+    pub fn migrated_by(&self, record: &ReplacementRecord) -> Migrated {
+        match record.outcome {
+            Outcome::Running => self.scheme.migrated().since(&record.migrated_before),
+            _ => record.migrated,
+        }
+    }
+
+    /// A measured request has completed that arrived then.
+    #[cold]
+    pub(super) fn note_replacement(&mut self, op: HostOp, arrival_ns: u64, latency_ns: u64) {
+        let Some(record) = self.replacements.records.iter_mut().rev().find(|record| record.started_ns <= arrival_ns) else { return };
+        if record.ended_ns.is_none_or(|ended_ns| arrival_ns <= ended_ns) {
+            record.latency.record(latency_ns);
+        } else if op == HostOp::Read {
+            record.reads_after.record(latency_ns);
+        }
+    }
+}
