@@ -121,9 +121,11 @@ def list_text(values: Iterable[object]) -> str:
 
 
 def _text(value: object) -> str:
-    # A list of something else than texts is none that any key takes, and the engine says what that one does.
+    # Only lists of texts or of numbers are such that a key takes; of others, the engine says what it does.
     if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
         return list_text(value)
+    if isinstance(value, list | tuple):
+        return f"[{list_text(value)}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

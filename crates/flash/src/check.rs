@@ -55,6 +55,10 @@ impl Flash {
                 return Err(format!("domain {id}: {pages} free pages, counted {}, reserved {}", domain.free_pages, domain.reserved));
             }
         }
+        let erases: u64 = self.erase_counts().map(u64::from).sum();
+        if erases != self.total_erases() {
+            return Err(format!("blocks were erased {erases} times, counted {}", self.total_erases()));
+        }
         if self.hybrid.is_some() {
             self.check_hybrid()?;
         }

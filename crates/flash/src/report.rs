@@ -21,6 +21,33 @@ impl Flash {
         self.blocks.erase_counts()
     }
 
+    /// Erases of each block before time began.
+    pub fn preset_erases(&self) -> u32 {
+        self.preset_erases
+    }
+
+    /// Erases of all blocks since the device was new, those before time began included.
+    #[inline]
+    pub fn total_erases(&self) -> u64 {
+        self.blocks.total_erases
+    }
+
+    /// Erases that all blocks together endure; `u64::MAX` without a limit.
+    #[inline]
+    pub fn endurance(&self) -> u64 {
+        self.blocks.endurance
+    }
+
+    /// Whether all erases that the blocks endure are spent.
+    pub fn is_worn_out(&self) -> bool {
+        self.blocks.total_erases >= self.blocks.endurance
+    }
+
+    /// Share of the endurance that is spent; `None` without a limit.
+    pub fn age(&self) -> Option<f64> {
+        (self.endurance() < u64::MAX).then(|| self.total_erases() as f64 / self.endurance() as f64)
+    }
+
     /// Erased blocks of a member, without those of its translation planes.
     pub fn free_blocks(&self, member: u32) -> u64 {
         (0..self.units.len() as u32)

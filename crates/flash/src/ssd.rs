@@ -75,6 +75,8 @@ pub struct Flash {
     pub(crate) translation_domains: u32,
     pub(crate) faults: Faults,
     pub(crate) health: Health,
+    /// Erases of each block before time began.
+    pub(crate) preset_erases: u32,
     /// Hybrid mapping, if the device has it.
     pub(crate) hybrid: Option<Box<Hybrid>>,
 }
@@ -112,6 +114,7 @@ impl Flash {
             now_ns: 0,
             maps: Maps::new(slots, page_limit),
             faults: Faults::new(&settings, Ppn(page_limit as u32 - 1)),
+            preset_erases: 0,
             victims: Victims::new(planes, geometry.pages_per_block),
             domains: Vec::new(),
             channels: (0..geometry.channels).map(|channel| Channel::new(channel, units_per_channel)).collect(),

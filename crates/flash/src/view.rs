@@ -100,4 +100,12 @@ impl View for Flash {
     fn copies(&self, member: MemberId) -> u32 {
         self.held(member).copies
     }
+
+    fn erases(&self, _: MemberId) -> u64 {
+        self.total_erases()
+    }
+
+    fn endurance(&self, _: MemberId) -> u64 {
+        Flash::endurance(self)
+    }
 }

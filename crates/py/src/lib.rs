@@ -76,6 +76,7 @@ impl Caller {
             Stage::Counting { requests, share } => self.tell("counting", requests, Some(share)),
             Stage::Preconditioning(pages) => self.tell("preconditioning", pages, None),
             Stage::Replaying { requests, share } => self.tell("replaying", requests, Some(share)),
+            Stage::Ageing { worn, share } => self.tell("ageing", worn.into(), Some(share)),
             Stage::Verifying => self.tell("verifying", 0, None),
         }
     }

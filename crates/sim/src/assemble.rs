@@ -21,8 +21,15 @@ impl Assembled for Flash {
 
 impl Assembled for Array {
     fn assemble(config: &Config, scheme: &dyn Scheme) -> Self {
-        let ssds = 0..config.array.devices + config.array.spare_devices;
-        Self::new(ssds.map(|_| Flash::assemble(config, scheme)).collect(), config.array.devices, scheme.moves_strips())
+        let (array, pe_limit) = (&config.array, config.device.pe_limit);
+        let ssd = |number| {
+            let mut flash = Flash::assemble(config, scheme);
+            if pe_limit > 0 {
+                flash.limit_erases(pe_limit, array.preset_erases(number, pe_limit));
+            }
+            flash
+        };
+        Self::new((0..array.ssds()).map(ssd).collect(), array.devices, scheme.moves_strips())
     }
 }
 

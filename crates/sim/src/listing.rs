@@ -37,6 +37,40 @@ pub struct DeviceDetail {
     /// The SSDs of an array; absent for a single SSD.
     #[serde(skip_serializing_if = "Array::is_single")]
     pub array: Array,
+    /// Each of these, spare ones included; absent for a single SSD.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ssds: Vec<SsdLine>,
+}
+
+/// An SSD of an array before it is used.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SsdLine {
+    /// Its number.
+    pub number: u32,
+    /// Whether it waits to take the place of another one.
+    pub is_spare: bool,
+    /// Share of the erases that it endures that it has spent. Null without a limit.
+    pub age: Option<f64>,
+    /// Erases of all its blocks so far.
+    pub erases: u64,
+    /// Erases that its blocks endure: their number times `pe_limit`. Null without a limit.
+    pub endurance: Option<u64>,
+}
+
+/// The SSDs of an array.
+fn ssds(device: &Device, array: &Array) -> Vec<SsdLine> {
+    let (blocks, limit) = (device.geometry().physical_pages() / u64::from(device.pages_per_block), device.pe_limit);
+    let line = |number| {
+        let (preset, has_limit) = (array.preset_erases(number, limit), limit > 0);
+        SsdLine {
+            number,
+            is_spare: number >= array.devices,
+            age: has_limit.then(|| f64::from(preset) / f64::from(limit)),
+            erases: blocks * u64::from(preset),
+            endurance: has_limit.then_some(blocks * u64::from(limit)),
+        }
+    };
+    (0..array.ssds()).filter(|_| !array.is_single()).map(line).collect()
 }
 
 /// What a scheme makes of a device.
@@ -183,6 +217,7 @@ pub fn device(name: &str, scheme: Option<&str>) -> Result<DeviceDetail, ConfigEr
         page_bytes: device.page_bytes,
         derived: array.derived(&device),
         schemes: entries.iter().map(|entry| (entry.name, capacity(name, entry))).collect(),
+        ssds: ssds(&device, &array),
         device,
         array,
     })

@@ -7,7 +7,7 @@ use crate::engine::tags::Tags;
 use crate::engine::{CompletedRequest, Engine, Halted, Reached, ReplacementRecord};
 use crate::error::RunError;
 use crate::inject::Injector;
-use crate::media::{Array, Media};
+use crate::media::{Array, Flash, Media};
 use crate::result::types::Drain;
 use crate::result::{Measured, Snapshot};
 use crate::time::LATEST_NS;
@@ -85,6 +85,7 @@ impl Simulation {
         };
         let survival = with_engine!(&engine, engine => config.survival(engine.scheme()));
         let (filled_pages, preconditioned) = with_engine!(&mut engine, engine => prepare(engine, &config, &mut go_on)?);
+        with_engine!(&engine, engine => refuse_worn_out(&engine.media))?;
         let fill_seconds = stopwatch.seconds();
         let start = with_engine!(&engine, engine => Snapshot::of(engine));
         Ok(Self {
@@ -243,6 +244,17 @@ impl Simulation {
     /// Checks everything stored, if contents are tracked, and adds it to what the result reports.
     pub fn verify(&mut self) -> Option<Verified> {
         with_engine!(&self.engine, engine => Checked::check_stored(engine, &mut self.checks))
+    }
+}
+
+/// What is done before the first request may not wear out an SSD, which cannot fail before time begins.
+fn refuse_worn_out(media: &impl Media) -> Result<(), ConfigError> {
+    match media.ssds().iter().position(Flash::is_worn_out) {
+        None => Ok(()),
+        Some(ssd) => Err(ConfigError(format!(
+            "SSD {ssd} is worn out before the first request, by what fill and precondition erase: allowed is a larger pe_limit, a lower age, or a \
+             shorter precondition"
+        ))),
     }
 }
 

@@ -36,6 +36,7 @@ OPTIONS: list[Option] = [
     ("--queue-depth", "queue_depth", "N", WORKLOAD),
     ("--fit", "fit", "compact|wrap|error", WORKLOAD),
     ("--warmup", "warmup", "N|TIME", WORKLOAD),
+    ("--until", "until", "end|worn:N", WORKLOAD),
     ("--space", "space_bytes", "SIZE", DEVICE),
     ("--fill", "fill", "SHARE", DEVICE),
     ("--fill-bytes", "fill_bytes", "SIZE", DEVICE),

@@ -62,12 +62,12 @@ class Progress:
         if self.interrupted:
             return False
         what = {"preconditioning": f"{count:,} pages overwritten", "verifying": "verifying", "fitting": f"{count:,}"}
-        what |= {"reproducing": f"{count:,} runs", "kills": f"{count:,} crash points"}
+        what |= {"ageing": f"{count:,} SSDs worn out", "reproducing": f"{count:,} runs", "kills": f"{count:,} crash points"}
         text = what.get(stage, f"{count:,} requests")
         if self._bar:
             self._bar.update(self._task, total=None if share is None else 1, completed=share or 0, what=text)
         elif not self._quiet and time.monotonic() - self._last_line > LINE_SECONDS:
             self._last_line = time.monotonic()
-            part = "" if share is None else f"{share:.0%} of the trace, "
+            part = "" if share is None else f"{share:.0%} of the {'ageing' if stage == 'ageing' else 'trace'}, "
             print(f"{self._scheme}: {part}{text}", file=sys.stderr)
         return not self.interrupted

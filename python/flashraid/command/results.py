@@ -102,6 +102,15 @@ def parts(value: Record) -> str:
     return (own or "nothing") + (f"; apart from it {apart}" if apart else "")
 
 
+def wear_outs(value: list[Record]) -> str:
+    """SSDs that were worn out, each with its time and what it exposed."""
+    texts = (
+        f"SSD {of.device} at {seconds(of.at_ns)} s ({of.exposed_pages:,} pages exposed, {of.pages_lost:,} lost)"
+        for of in value
+    )
+    return ", ".join(texts) or "none"
+
+
 def collections(value: int) -> str:
     """How often garbage collection ran."""
     return ("no GC ran", "GC ran once")[value] if value < 2 else f"GC ran {value:,} times"
@@ -174,6 +183,7 @@ RUN = (
     one("survives the loss of", "survives.text", text),
     WINDOW,
     one("offered load", "workload.offered_load", hundredths),
+    one("wear-outs", "wear_outs", wear_outs),
     one("simulated time", "simulated_ns", seconds, "{} s"),
     Row(
         "throughput",

@@ -169,6 +169,11 @@ def show_device(data: dict[str, Any]) -> None:
     )
     for key, value in (data.get("array", {}) | data["device"]).items():
         facts.add_row(key, json.dumps(value).strip('"'))
+    ssds = _table("SSDs", ["SSD", "role", "age", "erases so far", "of at most"])
+    for of in data.get("ssds", []):
+        role = "spare" if of["is_spare"] else f"member {of['number']}"
+        most = "no limit" if of["endurance"] is None else f"{of['endurance']:,}"
+        ssds.add_row(str(of["number"]), role, _percent(of["age"]), f"{of['erases']:,}", most)
     columns = ["scheme", "user capacity", "user pages", "redundancy", "of raw", "raw/user", "mapping tables", "NVRAM"]
     table = _table("overhead of each scheme, and the failures that it survives", [*columns, "survives the loss of"])
     table.columns[-1].justify = "left"
@@ -186,7 +191,7 @@ def show_device(data: dict[str, Any]) -> None:
             table.add_row(name, *row, results.sizes_by_name(OpenRecord(of["nvram"])), of["survives"]["text"])
             for text in of["warnings"]:
                 surprises.add_row(name, text)
-    _print(facts, *(each for each in (table, refused, surprises) if each.row_count))
+    _print(facts, *(each for each in (ssds, table, refused, surprises) if each.row_count))
 
 
 def show_schemes(schemes: list[dict[str, Any]]) -> None:

@@ -27,7 +27,7 @@ impl Flash {
     }
 
     /// Puts a spare chip of the channel in the place of a chip of which nothing lives: its domains, for data or for copies, and its member.
-    /// False if there is no spare chip left, or the chip is none of `dead_chips`.
+    /// False if there is no spare chip left, the chip is none of `dead_chips`, or the device is worn out.
     pub fn replace(&mut self, channel: u32, chip: u32) -> bool {
         let planes_of = |chip| self.planes_of(&Part::Chip { channel, chip });
         let is_spare = |chip: &u32| {
@@ -37,7 +37,8 @@ impl Flash {
         let Some(spare) = (self.settings.geometry.chips_per_channel..self.settings.chips_per_channel()).find(is_spare) else {
             return false;
         };
-        if !self.is_dead_chip(channel, chip) {
+        // A new chip makes no new SSD of one that is worn out.
+        if !self.is_dead_chip(channel, chip) || self.is_worn_out() {
             return false;
         }
         let pairs: Vec<(u32, u32)> = planes_of(chip).into_iter().zip(planes_of(spare)).collect();
@@ -78,6 +79,7 @@ impl Flash {
         if domain.plane == old {
             domain.plane = new;
         }
+        self.blocks.total_erases = self.blocks.total_erases - self.blocks.erases_of_plane(old) + self.blocks.erases_of_plane(new);
         self.sites[old as usize].domain = NIL;
         self.blocks.planes[old as usize].in_use = false;
         self.join_domain(new);

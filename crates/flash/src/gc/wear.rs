@@ -1,4 +1,4 @@
-//! Static wear leveling: the coldest block of a plane is moved when another is worn that much more.
+//! The limit of erases, and static wear leveling: the coldest block of a plane is moved when another is worn that much more.
 
 use crate::mapping::blocks::NONE;
 use crate::{Flash, Given};
@@ -6,6 +6,16 @@ use flashraid_vocabulary::WearLeveling;
 use std::cmp::Reverse;
 
 impl Flash {
+    /// Every block endures so many erases, and has been erased `preset` times before. For a new device. Spare chips that replace none are new, and count
+    /// once they replace one; then the chip that they replace counts no more.
+    pub fn limit_erases(&mut self, pe_limit: u32, preset: u32) {
+        debug_assert!(self.total_erases() == 0 && preset < pe_limit);
+        let blocks = self.blocks.erase_counts().count() as u64;
+        self.blocks.endurance = blocks * u64::from(pe_limit);
+        self.blocks.preset_erases(preset);
+        self.preset_erases = preset;
+    }
+
     /// A block was closed: it may grow cold.
     pub(crate) fn note_cold(&mut self, plane: u32, block: u16) {
         let per_plane = self.settings.geometry.blocks_per_plane as usize;

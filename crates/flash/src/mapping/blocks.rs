@@ -134,6 +134,12 @@ pub struct Blocks {
     pub blocks: Vec<Block>,
     /// Erase count of each block.
     pub erases: Vec<u32>,
+    /// Sum of the erase counts of all blocks but those of spare chips that replace none.
+    pub(crate) total_erases: u64,
+    /// The sum at which the device is worn out.
+    pub(crate) endurance: u64,
+    /// It was reached, and nobody has been told.
+    pub(crate) wears_out: bool,
     /// Planes.
     pub planes: Vec<Plane>,
     blocks_per_plane: u32,
@@ -178,6 +184,9 @@ impl Blocks {
         Self {
             blocks: memory::filled(Block::default(), blocks),
             erases: memory::zeroed(blocks),
+            total_erases: 0,
+            endurance: u64::MAX,
+            wears_out: false,
             planes,
             blocks_per_plane,
             stride,
@@ -205,6 +214,21 @@ impl Blocks {
     #[inline]
     pub(crate) fn of_plane(&mut self, plane: u32) -> &mut [Block] {
         &mut self.blocks[(plane * self.stride) as usize..][..self.blocks_per_plane as usize]
+    }
+
+    /// All blocks but those of spare chips that replace none have been erased so often before.
+    pub(crate) fn preset_erases(&mut self, erases: u32) {
+        for (id, plane) in self.planes.iter_mut().enumerate().filter(|(_, plane)| plane.in_use) {
+            self.erases[id * self.stride as usize..][..plane.blocks as usize].fill(erases);
+            plane.most_erases = erases;
+        }
+        self.total_erases = self.erase_counts().map(u64::from).sum();
+    }
+
+    /// Sum of the erase counts of a plane.
+    pub(crate) fn erases_of_plane(&self, plane: u32) -> u64 {
+        let blocks = self.planes[plane as usize].blocks as usize;
+        self.erases[(plane * self.stride) as usize..][..blocks].iter().map(|erases| u64::from(*erases)).sum()
     }
 
     /// Erase counts of all blocks but those of spare chips that replace none.
@@ -369,6 +393,8 @@ impl Blocks {
         let index = self.index(plane, block);
         debug_assert!(self.blocks[index].live == 0 && self.blocks[index].pending == 0);
         self.erases[index] += 1;
+        self.total_erases += 1;
+        self.wears_out |= self.total_erases == self.endurance;
         // Nobody reads it, or else their number must stay right.
         self.blocks[index] = Block { reads: self.blocks[index].reads, ..Block::default() };
         let state = &mut self.planes[plane as usize];

@@ -5,3 +5,4 @@ mod gc;
 mod hybrid;
 mod parts;
 mod support;
+mod wear;

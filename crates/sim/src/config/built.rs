@@ -1,7 +1,7 @@
 //! What a configuration comes to: the scheme, built for the device, the order of rebuild, the logical space, and where programs find their planes.
 
 use super::error::refuse;
-use super::{Allocation, Config, ConfigError, Ftl, Member, find_scheme, nearest};
+use super::{Allocation, Array, Config, ConfigError, Ftl, Member, find_scheme, nearest};
 use flashraid_flash::Placement;
 use flashraid_redundancy::rebuild::{ORDERS, Order, default_order, find_order};
 use flashraid_redundancy::{Build, Protects, Scheme};
@@ -32,10 +32,18 @@ impl Config {
             copies_held: self.device.copies_held(),
             page_bytes: self.device.page_bytes,
             spares: if self.replaces_devices() { self.array.spare_devices as u16 } else { 0 },
-            eldest_first: Vec::new(),
+            eldest_first: self.eldest_first(),
             idle_ns: 1_000_000,
             parameters: self.scheme.parameters.iter().map(|(name, value)| (name.clone(), plain(value))).collect(),
         }
+    }
+
+    /// SSDs of an array by the age that they begin with, the eldest first; of equal ones the earlier first (SPEC 5.12). None if all are new.
+    fn eldest_first(&self) -> Vec<u16> {
+        let Array { devices, ages, .. } = &self.array;
+        let mut order: Vec<u16> = (0..*devices as u16).filter(|_| !self.array.is_single() && !ages.is_empty()).collect();
+        order.sort_by_key(|ssd| std::cmp::Reverse(self.array.preset_erases(u32::from(*ssd), self.device.pe_limit)));
+        order
     }
 
     /// The scheme, built for this device; or why it cannot be.

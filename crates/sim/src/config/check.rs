@@ -1,7 +1,7 @@
 //! Checks that involve several settings, and warnings about legal settings with surprising effects.
 
 use super::error::refuse;
-use super::{Array, Config, ConfigError, Ftl, Mapping, find_scheme};
+use super::{Array, Config, ConfigError, Ftl, Mapping, Until, find_scheme};
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Bases, Choice, Scheme, WriteBuffer};
 use flashraid_vocabulary::SemivalidAction;
@@ -39,7 +39,7 @@ impl Config {
 
     /// What an array of these SSDs, and the scheme over it, may not ask for.
     fn check_array(&self) -> Result<(), ConfigError> {
-        let (Array { devices, spare_devices }, device, entry) = (&self.array, &self.device, find_scheme(&self.scheme.name)?);
+        let (Array { devices, spare_devices, .. }, device, entry) = (&self.array, &self.device, find_scheme(&self.scheme.name)?);
         if self.array.is_single() {
             return match entry.replaces_devices {
                 false => Ok(()),
@@ -52,12 +52,13 @@ impl Config {
                 "buffer_bytes_per_gib = {per_gib}: the buffer is in the controller of the array: allowed is buffer_bytes"
             ));
         }
-        let count = devices + spare_devices;
+        let count = self.array.ssds();
         if count > MOST_DEVICES {
             return refuse(format!(
                 "devices = {devices} and spare_devices = {spare_devices}: gives {count} SSDs, allowed are at most {MOST_DEVICES}"
             ));
         }
+        self.check_ages()?;
         let pages = device.ppn_limit() * u64::from(count);
         if pages >= u64::from(u32::MAX) {
             return refuse(format!(
@@ -84,6 +85,31 @@ impl Config {
             },
         );
         refuse(format!("devices = {devices}: {scheme} {why}: allowed is devices = 1"))
+    }
+
+    /// What has an age must have a limit that it has not reached.
+    fn check_ages(&self) -> Result<(), ConfigError> {
+        let (Array { ages, .. }, pe_limit, count) = (&self.array, self.device.pe_limit, self.array.ssds());
+        let texts: Vec<_> = ages.iter().map(f64::to_string).collect();
+        let refuse_ages = |why: String| refuse(format!("ages = {}: {why}", texts.join(",")));
+        if ages.len() > count as usize {
+            return refuse_ages(format!("there are {count} SSDs, spare ones included: allowed are at most as many ages"));
+        }
+        if !ages.is_empty() && pe_limit == 0 {
+            return refuse_ages("an age is a share of pe_limit, which is 0 (no limit): allowed with pe_limit from 1".into());
+        }
+        if let Some(ssd) = (0..count).find(|ssd| pe_limit > 0 && self.array.preset_erases(*ssd, pe_limit) >= pe_limit) {
+            return refuse_ages(format!("rounds to all of the {pe_limit} erases that a block of SSD {ssd} endures: allowed are lower ages"));
+        }
+        match self.run.until.parse()? {
+            Until::Worn(_) if pe_limit == 0 => {
+                refuse(format!("until = {}: no SSD wears out with pe_limit = 0 (no limit): allowed with pe_limit from 1", self.run.until))
+            }
+            Until::Worn(worn) if worn > count => {
+                refuse(format!("until = {}: there are {count} SSDs, spare ones included: allowed is worn:1 to worn:{count}", self.run.until))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// With hybrid mapping, pages have fixed offsets (SPEC 7.3): they cannot move between the members of a mirror group, nor when they are semivalid.

@@ -45,7 +45,7 @@ impl Config {
 
     /// Whether the fault names an SSD exactly if there are several, and one that there is.
     fn check_device(&self, device: Option<u32>, fault: Fault) -> Result<(), String> {
-        let devices = self.array.devices + self.array.spare_devices;
+        let devices = self.array.ssds();
         match (device, fault) {
             (Some(device), _) if self.array.is_single() => Err(format!("device {device}: there is one SSD: allowed with devices above 1")),
             (Some(device), _) if device >= devices => Err(format!("device {device}: the array has devices 0 to {}", devices - 1)),

@@ -11,7 +11,7 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 /// What a file may give a key.
-const ALLOWED: &str = "allowed is a text, a number, true or false, or a list of texts";
+const ALLOWED: &str = "allowed is a text, a number, true or false, or a list of texts or numbers";
 
 /// Settings of a preset or of a device file, which has the form of a configuration file with a `device` table alone.
 pub(super) fn device_settings(device: &str) -> Result<Vec<Setting>, ConfigError> {
@@ -62,7 +62,13 @@ fn read_toml(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
                 DeValue::Float(number) => Some(Given::bare(number.as_str())),
                 DeValue::Boolean(flag) => Some(Given::bare(flag.to_string())),
                 DeValue::Array(entries) => {
-                    let entries: Option<Vec<_>> = entries.iter().map(|entry| entry.get_ref().as_str().map(String::from)).collect();
+                    let text = |entry: &DeValue<'_>| match entry {
+                        DeValue::String(text) => Some(text.to_string()),
+                        DeValue::Integer(n) => Some(n.as_str().into()),
+                        DeValue::Float(number) => Some(number.as_str().into()),
+                        _ => None,
+                    };
+                    let entries: Option<Vec<_>> = entries.iter().map(|entry| text(entry.get_ref())).collect();
                     entries.map(|entries| Given::list(&entries))
                 }
                 DeValue::Datetime(_) | DeValue::Table(_) => None,
@@ -96,7 +102,8 @@ fn read_json(file: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
                 Json::String(text) => Some(Given::quoted(text.clone())),
                 Json::Number(_) | Json::Bool(_) => Some(Given::bare(value.to_string())),
                 Json::Array(entries) => {
-                    let entries: Option<Vec<_>> = entries.iter().map(|entry| entry.as_str().map(String::from)).collect();
+                    let text = |entry: &Json| entry.as_str().map(String::from).or_else(|| entry.as_number().map(ToString::to_string));
+                    let entries: Option<Vec<_>> = entries.iter().map(text).collect();
                     entries.map(|entries| Given::list(&entries))
                 }
                 Json::Null | Json::Object(_) => None,

@@ -55,9 +55,17 @@ impl Key {
 
     /// The value, or `None` if it is not allowed. A number may have a unit that suits the key's.
     pub(super) fn read(&self, given: &Given) -> Option<Value> {
-        match units::plain(&given.text, self.unit).filter(|_| !given.list) {
-            Some(number) => self.kind.read(&Given::bare(number)),
-            None => self.kind.read(given),
+        let plain = |text: &str| units::plain(text, self.unit);
+        match self.kind {
+            Kind::Numbers { .. } => {
+                let text = given.text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(&given.text);
+                let entries = text.split(',').map(|entry| plain(entry.trim()).unwrap_or_else(|| entry.into()));
+                self.kind.read(&Given::bare(entries.collect::<Vec<_>>().join(",")))
+            }
+            _ => match plain(&given.text).filter(|_| !given.list) {
+                Some(number) => self.kind.read(&Given::bare(number)),
+                None => self.kind.read(given),
+            },
         }
     }
 
@@ -122,6 +130,13 @@ pub enum Kind {
         allowed: &'static str,
         /// Whether this text is.
         valid: fn(&str) -> bool,
+    },
+    /// A list of numbers; as text, with commas between, and in brackets or not.
+    Numbers {
+        /// What is allowed, in words.
+        allowed: &'static str,
+        /// Whether this number is.
+        valid: fn(f64) -> bool,
     },
     /// A list of texts without commas; as text, with commas between.
     List {
@@ -191,6 +206,10 @@ impl Kind {
             Kind::Flag => number?.parse().ok().map(Value::Bool),
             Kind::Word(words) => words.iter().any(|(word, _)| *word == text).then(|| Value::from(text)),
             Kind::Text { valid, .. } => valid(text).then(|| Value::from(text)),
+            Kind::Numbers { valid, .. } => {
+                let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+                entries.map(|entry| entry.parse().ok().filter(|number| valid(*number)).map(Value::from)).collect()
+            }
             Kind::List { .. } => Some(text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(Value::from).collect()),
         }
     }
@@ -213,7 +232,7 @@ impl Kind {
             Kind::Whole { min, max: MOST } => format!("a whole number from {min}"),
             Kind::Whole { min, max } => format!("a whole number from {min} to {max}"),
             Kind::PowerOfTwo { min, max } => format!("a power of two from {min} to {max}"),
-            Kind::Real { allowed, .. } | Kind::Text { allowed, .. } | Kind::List { allowed } => allowed.into(),
+            Kind::Real { allowed, .. } | Kind::Numbers { allowed, .. } | Kind::Text { allowed, .. } | Kind::List { allowed } => allowed.into(),
             Kind::Flag => "true or false".into(),
             Kind::Word(words) => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "),
         }

@@ -47,7 +47,7 @@ pub use flashraid_vocabulary::{GcBlockingScope, Lun, Member, Scheduling, SerialS
 pub use key::{Draw, Key, Kind, Table};
 pub use lookup::{find_key, keys};
 pub(crate) use near::nearest;
-pub use preparation::{Precondition, Warmup};
+pub use preparation::{Precondition, Until, Warmup};
 pub use reference::reference_markdown;
 pub use schema::{Array, Config, Device, Host, Run, SchemeChoice, TABLES};
 pub(crate) use schemes::find_scheme;

@@ -1,4 +1,4 @@
-//! What comes before the requests that are measured: the precondition, and the warm-up.
+//! What comes before the requests that are measured: the precondition, and the warm-up; and how often the trace is replayed.
 
 use super::ConfigError;
 use super::units::decimal;
@@ -53,5 +53,29 @@ impl FromStr for Warmup {
     fn from_str(text: &str) -> Result<Self, ConfigError> {
         let parsed = if text.ends_with('s') { time::parse(text).map(Self::Ns) } else { text.parse().ok().map(Self::Requests) };
         parsed.ok_or_else(|| ConfigError(format!("warmup = {text}: allowed is a number of requests, or a time as in 2.5s or 100ms")))
+    }
+}
+
+/// When a run ends (`until`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// With the trace.
+    End,
+    /// When so many SSDs are worn out; the trace is repeated until then.
+    Worn(u32),
+}
+
+impl FromStr for Until {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        if text == "end" {
+            return Ok(Self::End);
+        }
+        text.strip_prefix("worn:")
+            .and_then(|number| number.parse().ok())
+            .filter(|number| *number > 0)
+            .map(Self::Worn)
+            .ok_or_else(|| ConfigError(format!("until = {text}: allowed is end, or worn:N with a whole number N from 1")))
     }
 }

@@ -4,7 +4,7 @@ use super::effect::*;
 use super::faults;
 use super::json_schema;
 use super::key::{Draw, Key, Kind, MOST, Table, whole};
-use super::preparation::{Precondition, Warmup};
+use super::preparation::{Precondition, Until, Warmup};
 use super::words::{Allocation, Fit, Ftl, GcPolicy, Mapping, NvramVictim, Unwritten};
 use flashraid_flash::Given;
 use flashraid_redundancy::Choice;
@@ -77,6 +77,8 @@ macro_rules! table {
 const LONGEST_NS: u64 = 1_000_000_000_000;
 /// Why torture does not draw what is about traces.
 const OWN_REQUESTS: &str = "torture generates its own requests";
+/// Why it does not draw what makes something fail.
+const OWN_FAILURES: &str = "torture injects its own failures";
 const SHARE_BELOW_ONE: Kind = Kind::Real { allowed: "0 or more and below 1", valid: |share| (0.0..1.0).contains(&share) };
 
 // Between them stand those that the flash layer takes as they are given.
@@ -116,6 +118,9 @@ flashraid_flash::given_settings! {
         gc_policy: GcPolicy = Some("auto"), "", Kind::Word(GcPolicy::WORDS), WITH_BASES_IN_PLACE;
         /// Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.
         over_provisioning: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, EVER;
+        /// P/E cycles that each block of an SSD of an array endures; 0 for no limit. An SSD fails when all its blocks together have been erased as often as
+        /// they endure (docs/ageing.md).
+        pe_limit: u32 = Some("0"), "erases", whole(0, u32::MAX as u64), OF_ARRAYS, Draw::Never(OWN_FAILURES);
         /// The planes that one FTL instance owns. It may span several members only if the scheme survives the loss of all of them.
         ftl: Ftl = Some("auto"), "", Kind::Word(Ftl::WORDS), WITH_CHOICE_OF_MEMBER;
         /// How the FTL chooses the plane of a program.
@@ -196,6 +201,11 @@ table! {
         devices: u32 = Some("1"), "", whole(1, 63), EVER;
         /// Additional SSDs that stay idle until one fails, and then replace it.
         spare_devices: u32 = Some("0"), "", whole(0, 62), OF_ARRAYS;
+        /// The age of each SSD before the fill, spare SSDs last: the share of `pe_limit` that each of its blocks has been erased. SSDs beyond the end of
+        /// the list are new.
+        ages: Vec<f64> = Some(""), "share",
+            Kind::Numbers { allowed: "a comma-separated list of numbers from 0 to below 1", valid: |age| (0.0..1.0).contains(&age) },
+            OF_ARRAYS, Draw::Never(OWN_FAILURES);
     }
 }
 
@@ -204,11 +214,21 @@ impl Array {
     pub fn is_single(&self) -> bool {
         self.devices == 1
     }
+
+    /// SSDs, spare ones included.
+    pub fn ssds(&self) -> u32 {
+        self.devices + self.spare_devices
+    }
+
+    /// Erases of each block of an SSD before the fill; each block endures `pe_limit`.
+    pub fn preset_erases(&self, ssd: u32, pe_limit: u32) -> u32 {
+        (self.ages.get(ssd as usize).copied().unwrap_or(0.0) * f64::from(pe_limit)).round() as u32
+    }
 }
 
 impl Default for Array {
     fn default() -> Self {
-        Self { devices: 1, spare_devices: 0 }
+        Self { devices: 1, spare_devices: 0, ages: Vec::new() }
     }
 }
 
@@ -288,6 +308,11 @@ table! {
         warmup: String = Some("0"), "",
             Kind::Text { allowed: "a number of requests, or a time as in 2.5s or 100ms", valid: |text| text.parse::<Warmup>().is_ok() },
             EVER.of_replays(), Draw::Never("torture has no statistics");
+        /// When the run ends: `end`, with the trace; or `worn:N`, when N SSDs of an array are worn out (`pe_limit`). Until then the trace is repeated, and
+        /// arrival times continue.
+        until: String = Some("end"), "",
+            Kind::Text { allowed: "end, or worn:N with a whole number N from 1", valid: |text| text.parse::<Until>().is_ok() },
+            OF_ARRAYS.of_replays(), Draw::Never(OWN_REQUESTS);
         /// Whether to compare every host read with an oracle and, at the end, to check recovery from each failure that the scheme is declared to survive.
         verify: bool = Some("false"), "", Kind::Flag, EVER, Draw::Never("torture always verifies");
         /// With `verify`, check recovery also after every N requests; 0 for the end only.
@@ -296,7 +321,7 @@ table! {
         /// Whether to write the data buffer and all deferred parities to flash after the last request. The cost is counted separately.
         drain: bool = Some("false"), "", Kind::Flag, DRAINED.of_replays();
         /// Faults to inject, each as WHAT@WHEN (docs/faults.md).
-        fail: Vec<String> = Some(""), "", Kind::List { allowed: faults::ALLOWED }, EVER, Draw::Never("torture injects its own failures");
+        fail: Vec<String> = Some(""), "", Kind::List { allowed: faults::ALLOWED }, EVER, Draw::Never(OWN_FAILURES);
         /// SSDs of an array to replace by spare ones, each as device:N@WHEN (docs/faults.md). A scheme that does not replace SSDs itself loses the SSD and
         /// rebuilds it on the spare one.
         replace: Vec<String> = Some(""), "", Kind::List { allowed: faults::REPLACEMENTS_ALLOWED }, OF_ARRAYS, Draw::Never("torture replaces SSDs itself");

@@ -20,6 +20,10 @@ impl<C: Content, M: Media> Engine<C, M> {
                     any |= self.wake_space_waiters(domain);
                     continue;
                 }
+                News::WornOut(device) => {
+                    self.note_worn_out(device);
+                    continue;
+                }
                 News::Asked(GcQuery::Victim(plane)) => {
                     any = true;
                     self.media.answer(Answer::Victim(plane, &|address| self.scheme.commit_cost(address)));

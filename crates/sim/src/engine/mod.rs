@@ -45,7 +45,7 @@ mod waves;
 mod window;
 
 pub use exposure::Exposure;
-pub use failure::{FaultRecord, RebuildOptions, RebuildRecord};
+pub use failure::{FaultRecord, RebuildOptions, RebuildRecord, WearOutRecord};
 pub use instant::Reached;
 pub use options::{Dftl, Options};
 pub use replacing::{Outcome, ReplacementRecord};

@@ -174,6 +174,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// An event was processed.
     #[cold]
     pub(super) fn tell_watchers(&mut self) {
+        self.fail_worn_out();
         self.resume_rebuild();
         self.offer_jobs();
         if self.scheme.works_when_idle() {

@@ -27,7 +27,8 @@ pub trait Media: View + Inspect + Clone + Send {
     fn take_started(&mut self) -> Option<(u32, Ppn, u32)>;
     /// Whether either of the following two has something.
     fn has_news(&self) -> bool;
-    /// Takes a domain that gained space; when there is none left, a question of GC, to which `answer` must follow in the same instant.
+    /// Takes a domain that gained space; when there is none left, an SSD that is worn out; then a question of GC, to which `answer` must follow in
+    /// the same instant.
     fn take_news(&mut self) -> Option<News>;
     /// Takes what GC did to the map, in order, and leaves the empty list.
     fn swap_map_events(&mut self, news: &mut Vec<MapEvent>);
@@ -153,6 +154,8 @@ pub trait Media: View + Inspect + Clone + Send {
 pub enum News {
     /// This domain gained space.
     Freed(u32),
+    /// The erases that this SSD of an array endures are spent.
+    WornOut(u32),
     /// GC wants to know something.
     Asked(GcQuery),
 }

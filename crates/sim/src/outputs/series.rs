@@ -53,7 +53,7 @@ pub(super) struct Series {
 impl Series {
     pub(super) fn create<C: Content, M: Media>(path: &Path, engine: &Engine<C, M>) -> Result<Self, RunError> {
         let mut sink = Sink::create("series", path)?;
-        let header = header(engine.media.shape().members, engine.media.buses_busy_ns(0).len());
+        let header = header(engine.media.shape().members, engine.media.buses_busy_ns(0).len(), engine.media.ssds().len());
         sink.text.extend_from_slice(header.join(",").as_bytes());
         sink.text.push(b'\n');
         Ok(Self { sink, former: None })
@@ -124,6 +124,12 @@ impl Series {
             row.share(busy_ns[member].0, busy_ns[member].1 * u128::from(length_ns));
         }
         bus.iter().for_each(|busy_ns| row.share((*busy_ns).into(), length_ns.into()));
+        for flash in engine.media.ssds().iter().filter(|_| engine.media.ssds().len() > 1) {
+            // An endurance without a limit divides nothing.
+            let endurance = flash.age().map_or(0, |_| flash.endurance());
+            row.share(flash.total_erases().into(), endurance.into());
+            row.number(flash.free_blocks(0));
+        }
         row.end();
         self.sink.spill()
     }
@@ -138,7 +144,7 @@ fn difference(now: &[u64], former: &[u64]) -> Vec<u64> {
 }
 
 /// Names of the columns, in the order in which `add` fills them.
-fn header(members: u32, channels: usize) -> Vec<String> {
+fn header(members: u32, channels: usize, ssds: usize) -> Vec<String> {
     let mut names: Vec<String> = vec!["start_ns".into(), "length_ns".into()];
     names.extend(KINDS.map(|kind| format!("{kind}_requests")));
     names.extend(["failed_requests", "outstanding_requests", "bytes_read", "bytes_written"].map(Into::into));
@@ -155,6 +161,9 @@ fn header(members: u32, channels: usize) -> Vec<String> {
         names.extend(["queue", "free_blocks", "plane_min_free_blocks", "busy"].map(|what| format!("member{member}_{what}")));
     }
     names.extend((0..channels).map(|channel| format!("bus{channel}_busy")));
+    for ssd in (0..ssds).filter(|_| ssds > 1) {
+        names.extend(["age", "free_blocks"].map(|what| format!("device{ssd}_{what}")));
+    }
     names
 }
 

@@ -2,10 +2,11 @@
 //! Python are generated from it. The keys are a contract with people's scripts: a key that is removed, is renamed or changes its meaning
 //! raises [`SCHEMA`].
 //!
-//! `measured` has the counters of which everything is made, and `report` makes the whole; `parts`, `resources`, `amplification` and
+//! `measured` has the counters of which everything is made, and `report` makes the whole; `parts`, `resources`, `ageing`, `amplification` and
 //! `load` are parts of it, made with `figures`, and `source` is what is known of the trace. `check` and `times` say what figures must agree
 //! before there is a result at all.
 
+mod ageing;
 mod amplification;
 mod check;
 mod figures;

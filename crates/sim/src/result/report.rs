@@ -91,6 +91,8 @@ impl Simulation {
             dies,
             blocked_cv,
             wear,
+            devices: self.report_ssds(engine, &now),
+            wear_outs: self.report_wear_outs(engine),
             precondition: self.preconditioned.map(|reached| Preconditioned {
                 overwritten_bytes: reached.overwritten_pages * page_bytes,
                 write_amplification: reached.write_amplification,
@@ -144,6 +146,7 @@ impl Simulation {
             compacted: source.compacted,
             left_out: source.left_out,
             warmup_requests: source.warmup_requests,
+            passes: source.passes,
         }
     }
 

@@ -37,6 +37,8 @@ pub struct Source {
     pub left_out: u64,
     /// Requests left out of the statistics at the start.
     pub warmup_requests: u64,
+    /// How often the trace was begun.
+    pub passes: u64,
 }
 
 impl Source {

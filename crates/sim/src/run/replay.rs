@@ -1,7 +1,8 @@
 //! Replay of a trace: the host's clock, the look-ahead in the arrivals, and what becomes of addresses.
 
+use super::passes::Passes;
 use super::stage::Stage;
-use crate::config::{ConfigError, Fit, Run, Warmup};
+use crate::config::{ConfigError, Fit, Run, Until, Warmup};
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::error::RunError;
@@ -16,23 +17,35 @@ use crate::verify::{Checked, Checks};
 use flashraid_flash::accounting::{self, Slip};
 use flashraid_vocabulary::wall::Stopwatch;
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::{Compactor, OnError, Trace, TraceError};
-use std::path::Path;
+use flashraid_workload::{Compactor, OnError, Trace, TraceError, TraceSummary};
+use std::path::{Path, PathBuf};
 
 /// Requests ahead of the current one for which the maps, and then the blocks, are fetched into the cache.
 const LOOK_AHEAD_MAP: usize = 24;
 const LOOK_AHEAD_BLOCK: usize = 12;
 
+/// What a replay leaves.
+pub(super) struct Replayed {
+    pub(super) source: Source,
+    pub(super) writers: Option<Writers>,
+    pub(super) compactor: Option<Compactor>,
+    pub(super) summary: TraceSummary,
+}
+
 /// The host's side of a replay.
 pub(super) struct Replay {
-    pub(super) trace: Trace,
+    trace: Trace,
+    file: PathBuf,
     path: String,
-    pub(super) source: Source,
+    /// What is known of the trace from its first pass, if there are several.
+    summary: Option<TraceSummary>,
+    passes: Passes,
+    source: Source,
     /// `None` for that of the trace.
     speed: Option<Speed>,
     run: Run,
     /// With `fit = compact`, where addresses are moved to, and what the request at hand becomes.
-    pub(super) compactor: Option<Compactor>,
+    compactor: Option<Compactor>,
     pieces: Vec<HostRequest>,
     /// Whether requests that do not fit are left out and counted, instead of ending the run.
     leaves_out: bool,
@@ -45,7 +58,7 @@ pub(super) struct Replay {
     pub(super) is_measuring: bool,
     pub(super) checks: Checks,
     /// Outputs beside the result, if there are any.
-    pub(super) writers: Option<Writers>,
+    writers: Option<Writers>,
     stopwatch: Stopwatch,
 }
 
@@ -55,8 +68,11 @@ impl Replay {
         let warmup: Warmup = run.warmup.parse()?;
         Ok(Self {
             trace,
+            file: path.into(),
             path: path.display().to_string(),
-            source: Source::default(),
+            summary: None,
+            passes: Passes::new(run.until.parse::<Until>()?),
+            source: Source { passes: 1, ..Source::default() },
             speed: (run.speed != 1.0).then(|| Speed::new(run.speed)),
             run: run.clone(),
             compactor: (run.fit == Fit::Compact).then(|| Compactor::new(simulation.space_bytes())),
@@ -85,13 +101,34 @@ impl Replay {
         if let Some(writers) = self.writers.as_mut().filter(|_| self.is_measuring) {
             writers.begin(engine);
         }
+        while self.pass(engine, measured, injector, progress)? {
+            if self.is_over(engine) || !self.passes.repeats() {
+                return self.end(engine, injector, progress);
+            }
+            self.begin_again(engine, injector)?;
+        }
+        Ok(false)
+    }
+
+    /// Replays the trace once, or until it is over. Returns false if it was stopped.
+    fn pass<C: Checked, M: Media>(
+        &mut self,
+        engine: &mut Engine<C, M>,
+        measured: &mut Measured,
+        injector: &mut Injector,
+        progress: &mut dyn FnMut(Stage) -> bool,
+    ) -> Result<bool, RunError> {
         let mut batch = Vec::new();
         loop {
             // What is left of the former batch goes first, so that the look-ahead never runs dry.
             if self.trace.read_batch(&mut batch)? == 0 {
-                break;
+                return Ok(true);
             }
             for index in 0..batch.len() {
+                if self.is_over(engine) {
+                    engine.completed.clear();
+                    return Ok(true);
+                }
                 self.number += 1;
                 if self.compactor.is_some() {
                     self.compacted(engine, measured, injector, &batch[index..], progress)?;
@@ -106,23 +143,63 @@ impl Replay {
             engine.completed.clear();
             if self.stopwatch.is_due() {
                 let share = self.trace.share_read();
-                if !progress(Stage::Replaying { requests: self.submitted, share }) {
+                if !progress(self.passes.stage(engine, self.submitted, share)) {
                     return Ok(false);
                 }
             }
         }
+    }
+
+    /// Whether what the run was to wait for has come.
+    #[inline(always)]
+    fn is_over<C: Content, M: Media>(&self, engine: &Engine<C, M>) -> bool {
+        engine.retired() >= self.passes.worn
+    }
+
+    /// Lets everything end. Returns false if it was stopped.
+    fn end<C: Checked, M: Media>(
+        &mut self,
+        engine: &mut Engine<C, M>,
+        injector: &mut Injector,
+        progress: &mut dyn FnMut(Stage) -> bool,
+    ) -> Result<bool, RunError> {
         let mut steps = 0u64;
         while self.advance(engine, injector)? {
             steps += 1;
             if steps.is_multiple_of(65_536) {
                 engine.completed.clear();
-                if !progress(Stage::Replaying { requests: self.submitted, share: 1.0 }) {
+                if !progress(self.passes.stage(engine, self.submitted, 1.0)) {
                     return Ok(false);
                 }
             }
         }
         engine.completed.clear();
         Ok(true)
+    }
+
+    /// Opens the trace anew, and has its arrivals continue.
+    #[cold]
+    fn begin_again<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, injector: &mut Injector) -> Result<(), RunError> {
+        if self.passes.programs_nothing(engine, self.run.queue_depth) {
+            // What was asked for before may be still to come.
+            while engine.outstanding() > 0 && self.advance(engine, injector)? {}
+            engine.completed.clear();
+            self.passes.refuse_idle(engine, &self.path, &self.run.until)?;
+        }
+        self.passes.next(engine, &self.path, self.run.queue_depth)?;
+        self.source.passes += 1;
+        let before = std::mem::replace(&mut self.trace, Trace::open(&self.file, &self.run.trace_options()?)?);
+        if self.summary.is_none() {
+            self.summary = Some(before.finish()?);
+        }
+        Ok(())
+    }
+
+    /// What is known of the trace: from its first pass, what follows is the same again.
+    pub(super) fn finish(self) -> Result<Replayed, TraceError> {
+        let Self { trace, summary, source, writers, compactor, .. } = self;
+        let summary = summary.map_or_else(|| trace.finish(), Ok)?;
+        Ok(Replayed { source, writers, compactor, summary })
     }
 
     #[inline]
@@ -206,6 +283,9 @@ impl Replay {
         let mut request = *request;
         if let Some(speed) = self.speed {
             request.arrival_ns = speed.scaled(request.arrival_ns).ok_or_else(|| self.too_late(&request))?;
+        }
+        if self.passes.repeats() {
+            request.arrival_ns = self.passes.continued(request.arrival_ns).ok_or_else(|| self.too_late(&request))?;
         }
         self.source.unaligned += u64::from((request.offset_bytes | request.size_bytes) & self.page_mask != 0);
         Ok(request)

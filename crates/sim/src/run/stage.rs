@@ -19,6 +19,13 @@ pub enum Stage {
         /// Share of the trace that they are, from 0 to 1.
         share: f64,
     },
+    /// The trace is repeated until SSDs are worn out.
+    Ageing {
+        /// How many are.
+        worn: u32,
+        /// How far that is, with the age of the eldest of the others, from 0 to 1.
+        share: f64,
+    },
     /// Everything stored is being checked.
     Verifying,
 }

@@ -1,10 +1,10 @@
 //! The steps of a run: the device is built and prepared, the trace replayed, what is stored is checked, and the result is made of it.
 
-use super::replay::Replay;
+use super::replay::{Replay, Replayed};
 use super::stage::Stage;
 use super::status::Status;
 use super::warnings::{warnings_after, warnings_of_verification};
-use crate::config::{Asked, Config, Happened};
+use crate::config::{Asked, Config, Happened, Until};
 use crate::error::RunError;
 use crate::inject::Injector;
 use crate::media::{Inspect, Media};
@@ -54,6 +54,10 @@ pub fn run(
     let opened = Trace::open(trace, &options)?;
     let mut warnings = config.warnings()?;
     warnings.extend(asked.notes());
+    if config.run.until.parse::<Until>()? != Until::End && !can_be_read_again(trace) {
+        let why = "the trace is repeated: allowed is a trace that can be read again, not a pipe";
+        return Err(RunError::Request(format!("until = {}: {why}", config.run.until)));
+    }
     let requests = count_requests(trace, &config, progress)?;
     let mut simulation = Simulation::for_requests(config, requests, |pages| progress(Stage::Preconditioning(pages)))?;
     let stopwatch = Stopwatch::start();
@@ -67,9 +71,8 @@ pub fn run(
         with_engine!(&mut simulation.engine, engine => replay.start_measuring(engine, &mut simulation.measured));
     }
     simulation.checks = std::mem::take(&mut replay.checks);
-    let (mut source, writers) = (replay.source, replay.writers);
-    source.compacted = replay.compactor.map(|compactor| compactor.found());
-    let summary = replay.trace.finish()?;
+    let Replayed { mut source, writers, compactor, summary } = replay.finish()?;
+    source.compacted = compactor.map(|compactor| compactor.found());
     if !summary.absent.is_empty() {
         warnings.push(format!("--device-filter: the part of the trace that was read has no requests of {}", summary.absent.join(", ")));
     }
@@ -123,7 +126,7 @@ fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, r
     let unwritten = result.requests.unmapped_reads > 0 || result.requests.prefilled_pages > 0;
     Happened {
         config: &simulation.config,
-        failed: !simulation.injector.injected.is_empty(),
+        failed: !simulation.injector.injected.is_empty() || with_engine!(&simulation.engine, engine => !engine.wear_outs().is_empty()),
         collected: erased || moved,
         erased,
         evicted,

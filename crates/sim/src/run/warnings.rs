@@ -89,7 +89,7 @@ fn warnings_of_space(result: &RunResult) -> Vec<String> {
     let mut warnings = Vec::new();
     let (requests, of) = (&result.requests, result.workload.requests);
     if let failed @ 1.. = requests.failed.no_space {
-        let why = match !result.faults.is_empty() {
+        let why = match !result.faults.is_empty() || result.wear_outs.as_ref().is_some_and(|wear_outs| !wear_outs.is_empty()) {
             true => "parts of the device have failed, and no free page is left where the writes must go",
             false => "GC could not free a page for them",
         };

@@ -32,4 +32,5 @@ mod torture;
 mod translation;
 mod trouble;
 mod wear;
+mod wear_out;
 mod worked_example;

@@ -403,6 +403,7 @@ fn what_became_of_a_trace_is_told_count_by_count() {
         compacted: None,
         left_out: 10,
         warmup_requests: 11,
+        passes: 12,
     };
     let workload = serde_json::to_value(simulation.result(&source, false, None).unwrap().workload).unwrap();
     let expected = serde_json::to_value(&source).unwrap();

@@ -12,7 +12,13 @@ use flashraid_vocabulary::{Change, Failure, Fault, Lpn, StripeId, Version};
 impl<C: Content, M: Media> Engine<C, M> {
     /// Something fails now. The part must exist on the device.
     pub fn fail(&mut self, failure: impl Into<Failure>) {
-        let failure = failure.into();
+        self.take_down(failure.into());
+        self.after_failure();
+        self.tell_watchers();
+    }
+
+    /// What fails is gone, a spare may be in its place, and the rebuild is due. Nothing has gone on since. Returns how many host pages are lost now.
+    pub(super) fn take_down(&mut self, failure: Failure) -> u64 {
         let Failure { device, fault } = failure;
         let now_ns = self.now_ns();
         let lost_before = self.lost_versions();
@@ -32,12 +38,11 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         let pages_lost = self.lost_pages().count() as u64;
         self.failures.faults.push(FaultRecord { at_ns: now_ns, failure, is_replaced, pages_lost });
-        self.after_failure();
-        self.tell_watchers();
+        pages_lost
     }
 
     /// Tells everybody whom what has failed concerns.
-    fn after_failure(&mut self) {
+    pub(super) fn after_failure(&mut self) {
         self.note_all_exposed();
         // Programs that can never start, and those who wait for pages that are gone.
         self.take_failed();

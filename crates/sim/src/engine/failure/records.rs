@@ -49,6 +49,19 @@ pub struct FaultRecord {
     pub pages_lost: u64,
 }
 
+/// An SSD that was worn out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WearOutRecord {
+    /// When.
+    pub at_ns: u64,
+    /// Which SSD of the array.
+    pub device: u32,
+    /// Host pages that the failure of any one other member would take since then: their stripe has no redundancy left.
+    pub exposed_pages: u64,
+    /// Host pages that nothing can rebuild since then.
+    pub pages_lost: u64,
+}
+
 /// A read that waits for its member to be idle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fetch {
@@ -64,6 +77,11 @@ pub(in crate::engine) struct Failures {
     pub(in crate::engine) rebuild: Option<Box<Rebuild>>,
     pub(super) faults: Vec<FaultRecord>,
     pub(super) records: Vec<RebuildRecord>,
+    pub(super) wear_outs: Vec<WearOutRecord>,
+    /// The SSD that is worn out since this very event, and has not failed yet.
+    pub(super) worn_out: Option<u32>,
+    /// SSDs that age has put out of use.
+    pub(in crate::engine) retired: u32,
     /// Space domains in which nobody waits for a page, as none will come.
     pub(super) exhausted: Vec<bool>,
     /// Strips that the reads of an operation's wave will make up, by operation.
@@ -83,6 +101,9 @@ impl Failures {
             rebuild: None,
             faults: Vec::new(),
             records: Vec::new(),
+            wear_outs: Vec::new(),
+            worn_out: None,
+            retired: 0,
             exhausted: vec![false; shape.domains as usize],
             deliveries: FxHashMap::default(),
             fetches: vec![VecDeque::new(); members],

@@ -49,6 +49,8 @@ pub struct Array {
     started: Vec<(u32, Ppn, u32)>,
     /// Domains that gained space, in order.
     freed: Vec<u32>,
+    /// SSDs that are worn out since now.
+    worn_out: Vec<u32>,
     /// The SSD of each question of GC that is not taken, in order, and how many of them are of each SSD.
     asking: Vec<u32>,
     asked_by: Vec<usize>,
@@ -94,6 +96,7 @@ impl Array {
             completions: Vec::new(),
             started: Vec::new(),
             freed: Vec::new(),
+            worn_out: Vec::new(),
             asking: Vec::new(),
             asked_by: vec![0; ssds.len()],
             ssds,
@@ -134,6 +137,9 @@ impl Array {
             let questions = flash.gc_queries_waiting();
             self.asking.extend((self.asked_by[ssd]..questions).map(|_| ssd as u32));
             self.asked_by[ssd] = questions;
+            if flash.take_wear_out() {
+                self.worn_out.push(ssd as u32);
+            }
         }
         let (time_ns, is_bus) = flash.next_event();
         self.events.set(ssd, if time_ns == NEVER { NEVER } else { time_ns << 1 | u64::from(is_bus) });
@@ -252,12 +258,15 @@ impl Media for Array {
 
     #[inline]
     fn has_news(&self) -> bool {
-        !self.freed.is_empty() || !self.asking.is_empty()
+        !self.freed.is_empty() || !self.asking.is_empty() || !self.worn_out.is_empty()
     }
 
     fn take_news(&mut self) -> Option<News> {
         if let Some(domain) = self.freed.pop() {
             return Some(News::Freed(domain));
+        }
+        if let Some(ssd) = self.worn_out.pop() {
+            return Some(News::WornOut(ssd));
         }
         while let Some(ssd) = self.asking.pop().map(|ssd| ssd as usize) {
             self.asked_by[ssd] = self.asked_by[ssd].saturating_sub(1);

@@ -98,6 +98,14 @@ impl View for Array {
         self.flash(member).copies(MemberId(0))
     }
 
+    fn erases(&self, member: MemberId) -> u64 {
+        self.flash(member).total_erases()
+    }
+
+    fn endurance(&self, member: MemberId) -> u64 {
+        self.flash(member).endurance()
+    }
+
     fn health(&self, member: MemberId) -> Health {
         let flash = self.flash(member);
         if self.has_failures && !flash.is_alive(MemberId(0)) { Health::Disabled } else { flash.health() }

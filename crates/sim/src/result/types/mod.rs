@@ -1,11 +1,13 @@
 //! The types of a run's result. docs/result.md, the JSON Schema and the Python types take each field's description and unit from here. The
 //! JSON has the same order of fields. A field without a `unit` inherits the unit of its object.
 
+mod ageing;
 mod flash;
 mod mechanisms;
 mod requests;
 mod run;
 
+pub use ageing::{Ssd, SsdState, WearOut};
 pub use flash::{
     ByCause, Capacity, Channel, Die, FlashOps, GarbageCollection, Member, MemberState, ParityUpdates, PerDataPage, Wear,
     WriteAmplificationBy,

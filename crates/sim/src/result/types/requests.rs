@@ -68,6 +68,10 @@ pub struct Workload {
     pub left_out: u64,
     /// Requests of the warm-up, excluded from the counts above.
     pub warmup_requests: u64,
+    /// How many times the trace was begun: 1, or more with `until`; 0 for a `Simulation`. Counts of what the trace records (`skipped` to `filtered`)
+    /// are of the first pass, all others of all passes.
+    #[schemars(extend("unit" = "passes"))]
+    pub passes: u64,
 }
 
 /// Outcome of the requests.

@@ -1,5 +1,6 @@
 //! The result as a whole.
 
+use super::ageing::{Ssd, WearOut};
 use super::flash::{Capacity, Channel, Die, FlashOps, GarbageCollection, Member, ParityUpdates, PerDataPage, Wear, WriteAmplificationBy};
 use super::mechanisms::{BufferFigures, Drain, GuardFigures, MappingFigures, Preconditioned, Rebuild, Window};
 use super::requests::{Bandwidth, Latencies, Losses, Requests, Workload};
@@ -96,6 +97,14 @@ pub struct RunResult {
     /// Erase counts of the blocks in use, since the device was new.
     #[schemars(extend("unit" = "erases"))]
     pub wear: Wear,
+    /// The SSDs, spare ones included, in order. Present for an array.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Ssd>")]
+    pub devices: Option<Vec<Ssd>>,
+    /// SSDs that were worn out (`pe_limit`), in order. Present for an array.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<WearOut>")]
+    pub wear_outs: Option<Vec<WearOut>>,
     /// Outcome of the precondition. Present with `precondition`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Preconditioned")]

@@ -191,6 +191,9 @@ fn every_value_has_its_limits() {
         ("verify", &["2"]),
         ("verify_every", &["-1"]),
         ("drain", &["always"]),
+        ("pe_limit", &["-1", "4294967296"]),
+        ("ages", &["1", "0.5,1", "-0.1", "nan", "0.5,x", "100%"]),
+        ("until", &["", "worn", "worn:", "worn:0", "worn:-1", "worn:x", "3", "never"]),
         ("seed", &["-1", "x"]),
         ("rebuild_window", &["-1", "65", "x"]),
         ("piggyback", &["yes"]),
@@ -209,7 +212,7 @@ fn every_value_has_its_limits() {
             Kind::Flag => vec!["yes".into()],
             Kind::Word(_) => vec!["".into(), "no such word".into()],
             // What these refuse stands in the list above and in tests of their own.
-            Kind::Text { .. } | Kind::List { .. } => {
+            Kind::Numbers { .. } | Kind::Text { .. } | Kind::List { .. } => {
                 let has_test = ["name", "format", "fail", "replace", "rebuild"].contains(&key.name);
                 assert!(has_test || whole.iter().any(|(listed, _)| *listed == key.name), "{} has no refused value", key.name);
                 continue;

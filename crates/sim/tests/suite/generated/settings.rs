@@ -91,6 +91,7 @@ fn arguments() -> Vec<Argument> {
                 // A text that is a plain number may as well be given as one.
                 (None, Kind::Text { valid, .. }) if valid("1") => Type::Other("int | str"),
                 (None, Kind::Text { .. }) => Type::Other("str"),
+                (None, Kind::Numbers { .. }) => Type::Other("float | str | list[float] | tuple[float, ...]"),
                 (None, Kind::List { .. }) => Type::Other("str | list[str] | tuple[str, ...]"),
             };
             let default =
