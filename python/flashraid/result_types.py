@@ -129,6 +129,12 @@ class RunResult(Record):
     wear: Wear
     """Erase counts of the blocks in use, since the device was new."""
 
+    devices: list[Ssd]
+    """The SSDs, spare ones included, in order. Present for an array."""
+
+    wear_outs: list[WearOut]
+    """SSDs that were worn out (`pe_limit`), in order. Present for an array."""
+
     precondition: Preconditioned
     """Outcome of the precondition. Present with `precondition`."""
 
@@ -295,6 +301,11 @@ class Device(Record):
     Unit: share.
     """
 
+    pe_limit: int
+    """P/E cycles that each block of an SSD of an array endures; 0 for no limit. An SSD fails when all its blocks
+    together have been erased as often as they endure (docs/ageing.md). Unit: erases.
+    """
+
     ftl: Literal["auto", "member", "group", "device"]
     """The planes that one FTL instance owns. It may span several members only if the scheme survives the loss of all
     of them.
@@ -351,6 +362,11 @@ class Array(Record):
 
     spare_devices: int
     """Additional SSDs that stay idle until one fails, and then replace it."""
+
+    ages: list[float]
+    """The age of each SSD before the fill, spare SSDs last: the share of `pe_limit` that each of its blocks has been
+    erased. SSDs beyond the end of the list are new. Unit: share.
+    """
 
 
 class Scheme(Record):
@@ -584,6 +600,11 @@ class Run(Record):
     simulated time, as in `2.5s` or `100ms`.
     """
 
+    until: str
+    """When the run ends: `end`, with the trace; or `worn:N`, when N SSDs of an array are worn out (`pe_limit`).
+    Until then the trace is repeated, and arrival times continue.
+    """
+
     verify: bool
     """Whether to compare every host read with an oracle and, at the end, to check recovery from each failure that
     the scheme is declared to survive.
@@ -746,6 +767,11 @@ class Workload(Record):
 
     warmup_requests: int
     """Requests of the warm-up, excluded from the counts above. Unit: requests."""
+
+    passes: int
+    """How many times the trace was begun: 1, or more with `until`; 0 for a `Simulation`. Counts of what the trace
+    records (`skipped` to `filtered`) are of the first pass, all others of all passes. Unit: passes.
+    """
 
 
 class Compacted(Record):
@@ -1211,6 +1237,69 @@ class Wear(Record):
 
     erase_stddev: float
     """Population standard deviation. Unit: erases."""
+
+
+class Ssd(Record):
+    """An SSD of an array."""
+
+    number: int
+    """Its number: spare SSDs follow the others. Faults name it `device:N`."""
+
+    member: int | None
+    """The member that it is, or was until a spare SSD took its place. Null for a spare SSD that waits."""
+
+    state: Literal["read_write", "read_only", "disabled", "failed", "spare"]
+    """Its state at the end."""
+
+    age: float | None
+    """Its age at the end: `total_erases` over the erases that its blocks endure, their number times `pe_limit`. Null
+    without a limit. Unit: share.
+    """
+
+    total_erases: int
+    """Erases of all its blocks since it was new: preset (`ages`), by fill, precondition and warm-up, and measured.
+    Blocks of a chip that a spare chip has replaced do not count, nor those of spare chips that wait. Unit: blocks.
+    """
+
+    preset_erases: int
+    """Erases of all its blocks that it began with (`ages`). Unit: blocks."""
+
+    erase_mean: float
+    """Mean of the erase counts of its blocks. Unit: erases."""
+
+    free_blocks: int
+    """Erased blocks at the end. Unit: blocks."""
+
+    busy_fraction: float | None
+    """Mean share of the averaged time for which its LUNs were busy, without those of spare chips. Null if the
+    averaged time is 0. Unit: share.
+    """
+
+    flash_ops: FlashOps
+    """Page operations and erases that were started on it, by cause."""
+
+
+class WearOut(Record):
+    """An SSD that was worn out: the erase that was the last one its blocks endure had ended, and it failed as a
+    whole.
+    """
+
+    at_ns: int
+    """Simulated time at which it failed. Unit: ns."""
+
+    device: int
+    """Number of the SSD in `devices`."""
+
+    since_previous_ns: int | None
+    """Time since the wear-out before. Null for the first. Unit: ns."""
+
+    exposed_pages: int
+    """Data exposed at this moment, before anything was rebuilt: host pages that were not lost, and that a failure of
+    one more member would have taken. Unit: pages.
+    """
+
+    pages_lost: int
+    """Host pages that could not be rebuilt immediately after the wear-out. Unit: pages."""
 
 
 class Preconditioned(Record):

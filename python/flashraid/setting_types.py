@@ -148,6 +148,11 @@ class SimulationSettings(TypedDict, total=False):
     Unit: share. Default: 0.1.
     """
 
+    pe_limit: int | None
+    """P/E cycles that each block of an SSD of an array endures; 0 for no limit. An SSD fails when all its blocks
+    together have been erased as often as they endure (docs/ageing.md). Unit: erases. Default: 0.
+    """
+
     ftl: Literal["auto", "member", "group", "device"] | None
     """The planes that one FTL instance owns. It may span several members only if the scheme survives the loss of all
     of them. Default: auto.
@@ -203,6 +208,11 @@ class SimulationSettings(TypedDict, total=False):
 
     spare_devices: int | None
     """Additional SSDs that stay idle until one fails, and then replace it. Default: 0."""
+
+    ages: float | str | list[float] | tuple[float, ...] | None
+    """The age of each SSD before the fill, spare SSDs last: the share of `pe_limit` that each of its blocks has been
+    erased. SSDs beyond the end of the list are new. Unit: share.
+    """
 
     serial_subrequests: Literal["queued", "strict", "off"] | None
     """When the sub-requests of one request start. A sub-request is the part of a request on one stripe. Default:
@@ -439,6 +449,11 @@ class Settings(SimulationSettings, total=False):
     warmup: int | str | None
     """Warm-up that is left out of the statistics: the first N requests, or all requests that arrive before a
     simulated time, as in `2.5s` or `100ms`. Default: 0.
+    """
+
+    until: str | None
+    """When the run ends: `end`, with the trace; or `worn:N`, when N SSDs of an array are worn out (`pe_limit`).
+    Until then the trace is repeated, and arrival times continue. Default: end.
     """
 
     verify_every: int | None

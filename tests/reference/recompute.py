@@ -15,6 +15,7 @@ a disagreement too.
 
 import csv
 import fnmatch
+import itertools
 import json
 import re
 import sys
@@ -22,7 +23,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
-from math import ceil, inf, isclose, sqrt
+from math import ceil, floor, inf, isclose, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,6 +52,7 @@ NOT_RECOMPUTED = {
     "workload/name workload/sha256 workload/format workload/time_unit workload/devices workload/skipped": INPUT,
     "workload/ignored* workload/out_of_order workload/displaced workload/filtered workload/wrapped": INPUT,
     "workload/left_out workload/compacted*": INPUT,
+    "workload/passes": "how often the trace was begun, as the run was told (crates/sim/tests/suite/wear_out.rs)",
     "capacity/user_bytes capacity/space_bytes capacity/filled_bytes capacity/redundancy_bytes capacity/tables*": GIVEN,
     "capacity/redundancy_share capacity/nvram*": GIVEN,
     "capacity/placed_pages precondition*": "happens before time begins, so that no log has it",
@@ -64,6 +66,9 @@ NOT_RECOMPUTED = {
     "members/*/free_blocks members/*/state losses* capacity/live_pages": AT_THE_END,
     "capacity/effective_over_provisioning": AT_THE_END,
     "faults*": "what was injected, as the run was told",
+    "devices/*/state devices/*/member devices/*/free_blocks": AT_THE_END,
+    "wear_outs/*/exposed_pages wear_outs/*/pages_lost": "needs each scheme's rule of what a failure takes: "
+    "crates/sim/tests/suite/wear_out.rs",
     "rebuild/*/failed* rebuild/*/pages_lost rebuild/*/pages_copied": "what failed, and how pages were brought back: "
     "decided, and checked page by page by torture",
     "window*": "needs each scheme's rule of what a failure takes: crates/sim/tests/suite/results.rs tries them all",
@@ -190,7 +195,10 @@ class Run:
         self.completed = [request for request in self.requests if not request.failure]
         self.collections = [done for done in self.operations if done.kind == "collection"]
         self.planned = [done for done in self.operations if done.kind != "collection"]
-        self.has_losses = any(not fault["fault"].startswith(("program", "erase")) for fault in self.result["faults"])
+        self.wear_outs = self.result.get("wear_outs", [])
+        self.has_losses = bool(self.wear_outs) or any(
+            not fault["fault"].startswith(("program", "erase")) for fault in self.result["faults"]
+        )
 
     def unit(self, done: Operation) -> int:
         """Number of the LUN in `dies` of the result."""
@@ -350,7 +358,9 @@ def replaced(run: Run) -> dict[tuple[int, int], tuple[int, int]]:
     """Dead chips (channel, chip) and the spare chips in their places: in each channel the first that are free."""
     found: dict[tuple[int, int], tuple[int, int]] = {}
     if run.array:
-        dead = [int(fault["fault"].partition(":")[2]) for fault in run.result["faults"] if fault["spare"]]
+        failed = [(fault["at_ns"], fault["fault"].partition(":")[2]) for fault in run.result["faults"] if fault["spare"]]
+        failed += [(worn["at_ns"], worn["device"]) for worn in run.wear_outs]
+        dead = [int(device) for _, device in sorted(failed, key=lambda each: each[0])][: run.array["spare_devices"]]
         chips = [(channel, chip) for channel in range(run.channels_each) for chip in range(run.chips)]
         for spare, ssd in enumerate(dead, run.array["devices"]):
             for channel, chip in chips:
@@ -670,6 +680,17 @@ def of_wear(run: Run, found: dict[str, Any]) -> None:
             erases[done.channel, done.chip, done.die, done.plane, done.block] += 1
     blocks_of_chip = device["dies_per_chip"] * device["planes_per_die"] * device["blocks_per_plane"]
     blocks = run.channels_in_use * device["chips_per_channel"] * blocks_of_chip
+    # All blocks of an SSD begin with the same count.
+    ssds = run.array["devices"] if run.array else 1
+    in_use = [spare_of(run).get(ssd, ssd) for ssd in range(ssds)]
+    for ssd in in_use if run.array else []:
+        for channel in range(ssd * run.channels_each, (ssd + 1) * run.channels_each):
+            places = itertools.product(
+                range(device["chips_per_channel"]), range(device["dies_per_chip"]), range(device["planes_per_die"])
+            )
+            for place in itertools.product(places, range(device["blocks_per_plane"])):
+                (chip, die, plane), block = place
+                erases[channel, chip, die, plane, block] += preset(run, ssd)
     values = list(erases.values())
     mean = sum(values) / blocks
     spread = sum((value - mean) ** 2 for value in values) + (blocks - len(values)) * mean * mean
@@ -680,8 +701,83 @@ def of_wear(run: Run, found: dict[str, Any]) -> None:
     found["wear/erase_stddev"] = deviation if is_all else Between(0, inf)
 
 
+def preset(run: Run, ssd: int) -> int:
+    """Erases of each block of an SSD of an array before time began."""
+    ages = run.array["ages"]
+    return floor(ages[ssd] * run.device["pe_limit"] + 0.5) if ssd < len(ages) else 0
+
+
+def spare_of(run: Run) -> dict[int, int]:
+    """The SSD in the place of each that was replaced, and so on until one that was not."""
+    if not run.array:
+        return {}
+    each = run.channels_each
+    found = {dead // each: spare // each for (dead, _), (spare, _) in replaced(run).items()}
+    for ssd, spare in found.items():
+        while spare in found:
+            spare = found[spare]
+        found[ssd] = spare
+    return found
+
+
+def of_ssds(run: Run, found: dict[str, Any], units: list[dict[str, int]]) -> None:
+    """Each SSD of an array, and those that were worn out."""
+    if not run.array:
+        return
+    device, each = run.device, run.channels_each
+    blocks = (
+        each * device["chips_per_channel"] * device["dies_per_chip"] * device["planes_per_die"]
+        * device["blocks_per_plane"]
+    )  # fmt: skip
+    dies = 1 if device["lun"] == "chip" else device["dies_per_chip"]
+    averaged_from = min((request.arrival for request in run.requests), default=run.begin)
+    is_whole = all(done.start >= averaged_from for done in run.operations) or run.has_warmup
+    is_all = not run.has_warmup and run.of_run["precondition"] == "none"
+    has_spare_chips = any("/" in fault["fault"] and fault["spare"] for fault in run.result["faults"])
+    for ssd in range(run.array["devices"] + run.array["spare_devices"]):
+        own = f"devices/{ssd}"
+        done_here = [done for done in run.operations if done.channel // each == ssd]
+        started: dict[str, dict[str, int]] = {action: defaultdict(int) for action in ("reads", "programs", "erases")}
+        for done in done_here:
+            for action in COUNTED_AS[done.action]:
+                started[action][done.cause] += 1
+        for action, counted in started.items():
+            found.update({f"{own}/flash_ops/{action}/{cause}": n for cause, n in by_cause(counted).items()})
+        erased = sum(done.action == "erase" and not done.failed for done in done_here)
+        at_first = blocks * preset(run, ssd)
+        total = at_first + erased
+        limit = blocks * device["pe_limit"]
+        exact = is_all and not has_spare_chips
+        found[f"{own}/number"] = ssd
+        found[f"{own}/preset_erases"] = at_first
+        found[f"{own}/total_erases"] = total if exact else Between(0 if has_spare_chips else total, inf)
+        total = run.result["devices"][ssd]["total_erases"]
+        found[f"{own}/erase_mean"] = total / blocks
+        found[f"{own}/age"] = ratio(total, limit)
+        first, end = ((ssd + number) * each * run.units_per_channel for number in (0, 1))
+        busy = sum(sum(causes.values()) for causes in units[first:end])
+        luns = each * device["chips_per_channel"] * dies
+        averaged = ratio(busy, luns * (run.end - averaged_from))
+        found[f"{own}/busy_fraction"] = averaged if is_whole or averaged is None else Between(0, averaged)
+    # An SSD fails with the end of an erase of its own, which is its last one.
+    former = None
+    for index, worn in enumerate(run.wear_outs):
+        own = f"wear_outs/{index}"
+        erases = [
+            done.end for done in run.collections if done.action == "erase" and done.channel // each == worn["device"]
+        ]
+        ended = [end for end in sorted(erases) if end <= worn["at_ns"]]
+        found[f"{own}/at_ns"] = ended[-1] if ended else None
+        found[f"{own}/device"] = worn["device"]
+        found[f"{own}/since_previous_ns"] = None if former is None else worn["at_ns"] - former
+        former = worn["at_ns"]
+        spent = blocks * preset(run, worn["device"]) + len(ended)
+        if is_all and not has_spare_chips:
+            found[f"{own}/device"] = worn["device"] if spent == blocks * device["pe_limit"] else None
+
+
 def of_rebuilds(run: Run, found: dict[str, Any]) -> None:
-    injected = {(fault["at_ns"]) for fault in run.result["faults"]}
+    injected = {failed["at_ns"] for failed in run.result["faults"] + run.wear_outs}
     for index, rebuild in enumerate(run.result["rebuild"]):
         own = f"rebuild/{index}"
         started = min(fault["at_ns"] for fault in rebuild["failed"])
@@ -708,7 +804,7 @@ def of_rebuilds(run: Run, found: dict[str, Any]) -> None:
         span = ended - started
         found[f"{own}/bytes_per_second"] = None if span == inf else ratio(rebuild["pages"] * run.page_bytes * 1e9, span)
         # Of those that came at the very instant of the failure, some were answered before it, at once.
-        arrived = min(fault["request"] for fault in run.result["faults"] if fault["at_ns"] == started)
+        arrived = min((fault["request"] for fault in run.result["faults"] if fault["at_ns"] == started), default=inf)
         within = [request for request in run.completed if started <= request.arrival <= ended]
         within = [request for request in within if request.end > started or request.number >= arrived - 1]
         served = latencies([request.end - request.arrival for request in within])
@@ -768,6 +864,7 @@ def recomputed(run: Run) -> tuple[dict[str, Any], list[str]]:
     of_collections(run, found, done)
     of_members(run, found, units, run.end)
     of_wear(run, found)
+    of_ssds(run, found, units)
     of_rebuilds(run, found)
     of_parts(run, found, done)
     return found, complaints

@@ -1,7 +1,7 @@
 //! What a configuration comes to: the scheme, built for the device, the order of rebuild, the logical space, and where programs find their planes.
 
 use super::error::refuse;
-use super::{Allocation, Array, Config, ConfigError, Ftl, Member, find_scheme, nearest};
+use super::{Allocation, Array, Config, ConfigError, Ftl, Member, Until, find_scheme, nearest};
 use flashraid_flash::Placement;
 use flashraid_redundancy::rebuild::{ORDERS, Order, default_order, find_order};
 use flashraid_redundancy::{Build, Protects, Scheme};
@@ -74,6 +74,11 @@ impl Config {
         };
         (order.suits)(entry).map_err(|why| ConfigError(format!("rebuild = {asked}: {why}: allowed is {allowed}")))?;
         Ok(Some(order))
+    }
+
+    /// When the run ends: with the trace, where nothing wears out.
+    pub fn until(&self) -> Result<Until, ConfigError> {
+        if self.array.is_single() { Ok(Until::End) } else { self.run.until.parse() }
     }
 
     /// The logical space in bytes: `space_bytes`, or else what `scheme` offers.

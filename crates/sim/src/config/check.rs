@@ -101,7 +101,7 @@ impl Config {
         if let Some(ssd) = (0..count).find(|ssd| pe_limit > 0 && self.array.preset_erases(*ssd, pe_limit) >= pe_limit) {
             return refuse_ages(format!("rounds to all of the {pe_limit} erases that a block of SSD {ssd} endures: allowed are lower ages"));
         }
-        match self.run.until.parse()? {
+        match self.until()? {
             Until::Worn(_) if pe_limit == 0 => {
                 refuse(format!("until = {}: no SSD wears out with pe_limit = 0 (no limit): allowed with pe_limit from 1", self.run.until))
             }

@@ -2,7 +2,7 @@
 
 use super::passes::Passes;
 use super::stage::Stage;
-use crate::config::{ConfigError, Fit, Run, Until, Warmup};
+use crate::config::{ConfigError, Fit, Run, Warmup};
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::error::RunError;
@@ -71,7 +71,7 @@ impl Replay {
             file: path.into(),
             path: path.display().to_string(),
             summary: None,
-            passes: Passes::new(run.until.parse::<Until>()?),
+            passes: Passes::new(simulation.config().until()?),
             source: Source { passes: 1, ..Source::default() },
             speed: (run.speed != 1.0).then(|| Speed::new(run.speed)),
             run: run.clone(),

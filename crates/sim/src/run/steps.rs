@@ -54,7 +54,7 @@ pub fn run(
     let opened = Trace::open(trace, &options)?;
     let mut warnings = config.warnings()?;
     warnings.extend(asked.notes());
-    if config.run.until.parse::<Until>()? != Until::End && !can_be_read_again(trace) {
+    if config.until()? != Until::End && !can_be_read_again(trace) {
         let why = "the trace is repeated: allowed is a trace that can be read again, not a pipe";
         return Err(RunError::Request(format!("until = {}: {why}", config.run.until)));
     }

@@ -50,7 +50,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
 pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
-pub const SCENARIOS: [Scenario; 26] = [
+pub const SCENARIOS: [Scenario; 27] = [
     ("plain", "raid5", &[]),
     ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
     ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
@@ -70,6 +70,11 @@ pub const SCENARIOS: [Scenario; 26] = [
         &[("devices", "4"), ("spare_devices", "1"), ("channels", "2"), ("fail", "device:1@request:180,device:0/chip:1.0@request:400")],
     ),
     ("array-nvram", "ppc", &[("devices", "4"), ("nvram_buffer_bytes", "65536"), ("fail", "device:1@request:180")]),
+    (
+        "worn",
+        "raid5",
+        &[("devices", "4"), ("spare_devices", "1"), ("channels", "2"), ("pe_limit", "20"), ("ages", "0.5,0.97,0.2")],
+    ),
     ("second", "raid5", &[("spare_chips", "2"), ("fail", "chip:1.0@request:120,chip:2.0@rebuild:50%"), ("piggyback", "true")]),
     (
         "one-by-one",
