@@ -159,6 +159,9 @@ class RunResult(Record):
     rebuild: list[Rebuild]
     """Rebuilds, in order. A failure during a rebuild becomes part of that rebuild."""
 
+    replacements: list[Replacement]
+    """Replacements of SSDs, in order. Present under a scheme that replaces them."""
+
     verify: Verification
     """Outcome of verification. Present with `verify`."""
 
@@ -1532,6 +1535,68 @@ class FailedPart(Record):
 
     at_ns: int
     """Simulated time at which it failed. Unit: ns."""
+
+
+class Replacement(Record):
+    """A replacement of an SSD of an array by a spare one (SPEC 5.5)."""
+
+    old_device: int
+    """Number of the SSD that is replaced."""
+
+    new_device: int
+    """Number of the spare SSD that takes its place."""
+
+    outcome: Literal["running", "replaced", "given_up", "failed"]
+    """How it came out: `replaced`; `running`, at the end of the run; `given_up`, if the new SSD failed and no spare
+    one was left, so that the old one stays; `failed`, if both SSDs failed.
+    """
+
+    started_ns: int
+    """Simulated time at which it began. Unit: ns."""
+
+    ended_ns: int | None
+    """Simulated time at which it ended. Null if it was running at the end. Unit: ns."""
+
+    duration_ns: int | None
+    """Time from `started_ns` to `ended_ns`: the device replacement time. Null if `ended_ns` is null. Unit: ns."""
+
+    is_shadow: bool
+    """Whether the old SSD stays for reads (`semi_hybrid`)."""
+
+    hot_data: int
+    """Data strips that host writes and discards moved to another SSD. Unit: pages."""
+
+    hot_parity: int
+    """Parities that host writes and discards moved to another SSD. Unit: pages."""
+
+    hot_moves: int
+    """Strips that host writes moved beside those that they wrote, to make room for a parity. Unit: pages."""
+
+    cold_data: int
+    """Data strips copied without a host request. Unit: pages."""
+
+    cold_parity: int
+    """Parities copied without a host request. Unit: pages."""
+
+    cold_moves: int
+    """Data strips moved without a host request, to make room for a parity. Unit: pages."""
+
+    requests: int
+    """Measured requests that arrived during the replacement and completed. Unit: requests."""
+
+    latency_ns: LatencyFigures
+    """Latencies of these requests."""
+
+    reads_after: int
+    """Measured reads that arrived after the end of the replacement and before the next one began, and completed.
+    Unit: requests.
+    """
+
+    read_latency_after_ns: LatencyFigures
+    """Latencies of these reads."""
+
+    shadow_reads_after: int
+    """Pages read from shadows in that time, by the warm-up too. Unit: pages."""
 
 
 class Verification(Record):

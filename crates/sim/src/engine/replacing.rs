@@ -21,6 +21,18 @@ pub enum Outcome {
     Failed,
 }
 
+impl Outcome {
+    /// The word used in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Replaced => "replaced",
+            Self::GivenUp => "given_up",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// A replacement of an SSD.
 #[derive(Clone, Debug)]
 pub struct ReplacementRecord {
@@ -44,6 +56,8 @@ pub struct ReplacementRecord {
     pub is_shadow: bool,
     /// What the scheme had moved when it began.
     migrated_before: Migrated,
+    /// Reads of shadows until it ended, and until the next one began.
+    shadow_reads: (u64, Option<u64>),
 }
 
 /// What the engine keeps of replacements.
@@ -122,6 +136,10 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     fn replacement_begins(&mut self, old: MemberId, new: MemberId, host_waits: bool) {
         self.media.use_spare(new);
+        let migrated_before = self.scheme.migrated();
+        if let Some(former) = self.replacements.records.last_mut() {
+            former.shadow_reads.1 = Some(migrated_before.shadow_reads);
+        }
         let device = |member| self.media.device_of(member).expect("a member is an SSD");
         self.replacements.records.push(ReplacementRecord {
             old_device: device(old),
@@ -133,7 +151,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             latency: Latency::default(),
             reads_after: Latency::default(),
             is_shadow: false,
-            migrated_before: self.scheme.migrated(),
+            migrated_before,
+            shadow_reads: (0, None),
         });
         if host_waits {
             self.replacements.held = Some(VecDeque::new());
@@ -145,6 +164,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let record = self.replacements.records.last_mut().expect("one runs");
         (record.outcome, record.ended_ns) = (outcome, Some(now_ns));
         record.migrated = migrated.since(&record.migrated_before);
+        record.shadow_reads.0 = migrated.shadow_reads;
         for id in self.replacements.held.take().into_iter().flatten() {
             self.serve_request(id);
         }
@@ -156,6 +176,12 @@ impl<C: Content, M: Media> Engine<C, M> {
             Outcome::Running => self.scheme.migrated().since(&record.migrated_before),
             _ => record.migrated,
         }
+    }
+
+    /// Reads of shadows from the end of the replacement until the next one began.
+    pub fn shadow_reads_after(&self, record: &ReplacementRecord) -> u64 {
+        let (from, to) = record.shadow_reads;
+        if record.ended_ns.is_none() { 0 } else { to.unwrap_or(self.scheme.migrated().shadow_reads) - from }
     }
 
     /// A measured request has completed that arrived then.

@@ -3,17 +3,17 @@
 use super::figures::{latency, ratio};
 use super::measured::Snapshot;
 use super::types::{
-    BufferFigures, FailedPart, Failures, GarbageCollection, GuardFigures, Losses, MappingFigures, MemberState, Rebuild, Window,
+    BufferFigures, FailedPart, Failures, GarbageCollection, GuardFigures, Losses, MappingFigures, MemberState, Rebuild, Replacement, Window,
 };
 use crate::buffer::{self, Buffer};
 use crate::engine::content::Content;
 use crate::engine::translation::TranslationCounts;
-use crate::engine::{Engine, Exposure, RebuildRecord};
+use crate::engine::{Engine, Exposure, RebuildRecord, ReplacementRecord};
 use crate::media::{Counts, LunAt, Media};
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
 use flashraid_flash::{ACTIONS, CellOperation, CellTimes};
-use flashraid_redundancy::{CommitCause, Commits, GuardCounts};
+use flashraid_redundancy::{CommitCause, Commits, GuardCounts, Migrated};
 use flashraid_vocabulary::{Action, Cause, MemberId};
 
 /// How a member is.
@@ -50,6 +50,34 @@ pub(super) fn report_rebuild(rebuild: &RebuildRecord, page_bytes: u64) -> Rebuil
         mean_latency_ns: rebuild.latency.mean_ns(),
         latency_ns: latency(&rebuild.latency),
     }
+}
+
+/// Replacements of SSDs.
+pub(super) fn report_replacements<C: Content, M: Media>(engine: &Engine<C, M>) -> Vec<Replacement> {
+    let of = |record: &ReplacementRecord| {
+        let Migrated { hot_data, hot_parity, hot_moves, cold_data, cold_parity, cold_moves, .. } = engine.migrated_by(record);
+        Replacement {
+            old_device: record.old_device,
+            new_device: record.new_device,
+            outcome: record.outcome.name(),
+            started_ns: record.started_ns,
+            ended_ns: record.ended_ns,
+            duration_ns: record.ended_ns.map(|ended_ns| ended_ns - record.started_ns),
+            is_shadow: record.is_shadow,
+            hot_data,
+            hot_parity,
+            hot_moves,
+            cold_data,
+            cold_parity,
+            cold_moves,
+            requests: record.latency.count,
+            latency_ns: latency(&record.latency),
+            reads_after: record.reads_after.count,
+            read_latency_after_ns: latency(&record.reads_after),
+            shadow_reads_after: engine.shadow_reads_after(record),
+        }
+    };
+    engine.replacements().iter().map(of).collect()
 }
 
 /// What the window of the scheme exposed until now, with the mean from `averaged_from` on.

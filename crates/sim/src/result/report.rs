@@ -2,7 +2,7 @@
 
 use super::amplification::Programs;
 use super::figures::{flash_ops, latency, ratio};
-use super::parts::{failed_evictions, losses, report_buffer, report_exposure, report_gc, report_guard, report_mapping, report_rebuild};
+use super::parts::{failed_evictions, losses, report_buffer, report_exposure, report_gc, report_guard, report_mapping, report_rebuild, report_replacements};
 use super::resources::Resources;
 use super::types::{
     Bandwidth, Capacity, Drain, EngineCost, Failures, Latencies, ParityUpdates, PerDataPage, Preconditioned, Requests, RunResult, SCHEMA,
@@ -112,6 +112,7 @@ impl Simulation {
             },
             faults: self.injector.injected.clone(),
             rebuild: engine.rebuilds().iter().map(|rebuild| report_rebuild(rebuild, page_bytes)).collect(),
+            replacements: engine.replaces_devices().then(|| report_replacements(engine)),
             verify: self.config.run.verify.then(|| self.report_verification()),
             drain: None,
             engine: cost,

@@ -202,6 +202,63 @@ pub struct Rebuild {
     pub latency_ns: LatencyFigures,
 }
 
+/// A replacement of an SSD of an array by a spare one (SPEC 5.5).
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Replacement {
+    /// Number of the SSD that is replaced.
+    pub old_device: u32,
+    /// Number of the spare SSD that takes its place.
+    pub new_device: u32,
+    /// How it came out: `replaced`; `running`, at the end of the run; `given_up`, if the new SSD failed and no spare one was left, so that the old
+    /// one stays; `failed`, if both SSDs failed.
+    #[schemars(extend("enum" = ["running", "replaced", "given_up", "failed"]))]
+    pub outcome: &'static str,
+    /// Simulated time at which it began.
+    #[schemars(extend("unit" = "ns"))]
+    pub started_ns: u64,
+    /// Simulated time at which it ended. Null if it was running at the end.
+    #[schemars(extend("unit" = "ns"))]
+    pub ended_ns: Option<u64>,
+    /// Time from `started_ns` to `ended_ns`: the device replacement time. Null if `ended_ns` is null.
+    #[schemars(extend("unit" = "ns"))]
+    pub duration_ns: Option<u64>,
+    /// Whether the old SSD stays for reads (`semi_hybrid`).
+    pub is_shadow: bool,
+    /// Data strips that host writes and discards moved to another SSD.
+    #[schemars(extend("unit" = "pages"))]
+    pub hot_data: u64,
+    /// Parities that host writes and discards moved to another SSD.
+    #[schemars(extend("unit" = "pages"))]
+    pub hot_parity: u64,
+    /// Strips that host writes moved beside those that they wrote, to make room for a parity.
+    #[schemars(extend("unit" = "pages"))]
+    pub hot_moves: u64,
+    /// Data strips copied without a host request.
+    #[schemars(extend("unit" = "pages"))]
+    pub cold_data: u64,
+    /// Parities copied without a host request.
+    #[schemars(extend("unit" = "pages"))]
+    pub cold_parity: u64,
+    /// Data strips moved without a host request, to make room for a parity.
+    #[schemars(extend("unit" = "pages"))]
+    pub cold_moves: u64,
+    /// Measured requests that arrived during the replacement and completed.
+    #[schemars(extend("unit" = "requests"))]
+    pub requests: u64,
+    /// Latencies of these requests.
+    #[schemars(extend("unit" = "ns"))]
+    pub latency_ns: LatencyFigures,
+    /// Measured reads that arrived after the end of the replacement and before the next one began, and completed.
+    #[schemars(extend("unit" = "requests"))]
+    pub reads_after: u64,
+    /// Latencies of these reads.
+    #[schemars(extend("unit" = "ns"))]
+    pub read_latency_after_ns: LatencyFigures,
+    /// Pages read from shadows in that time, by the warm-up too.
+    #[schemars(extend("unit" = "pages"))]
+    pub shadow_reads_after: u64,
+}
+
 /// Cost of a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Drain {

@@ -12,6 +12,6 @@ pub use flash::{
     ByCause, Capacity, Channel, Die, FlashOps, GarbageCollection, Member, MemberState, ParityUpdates, PerDataPage, Wear,
     WriteAmplificationBy,
 };
-pub use mechanisms::{BufferFigures, Drain, FailedPart, GuardFigures, MappingFigures, Preconditioned, Rebuild, Window};
+pub use mechanisms::{BufferFigures, Drain, FailedPart, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};
 pub use requests::{Bandwidth, Failures, Latencies, LatencyFigures, Losses, Requests, Workload};
 pub use run::{EngineCost, RunResult, SCHEMA};

@@ -2,7 +2,7 @@
 
 use super::ageing::{Ssd, WearOut};
 use super::flash::{Capacity, Channel, Die, FlashOps, GarbageCollection, Member, ParityUpdates, PerDataPage, Wear, WriteAmplificationBy};
-use super::mechanisms::{BufferFigures, Drain, GuardFigures, MappingFigures, Preconditioned, Rebuild, Window};
+use super::mechanisms::{BufferFigures, Drain, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};
 use super::requests::{Bandwidth, Latencies, Losses, Requests, Workload};
 use crate::config::{Config, Survival};
 use crate::inject::Injected;
@@ -127,6 +127,10 @@ pub struct RunResult {
     pub faults: Vec<Injected>,
     /// Rebuilds, in order. A failure during a rebuild becomes part of that rebuild.
     pub rebuild: Vec<Rebuild>,
+    /// Replacements of SSDs, in order. Present under a scheme that replaces them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Replacement>")]
+    pub replacements: Option<Vec<Replacement>>,
     /// Outcome of verification. Present with `verify`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Verification")]
