@@ -165,6 +165,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         (record.outcome, record.ended_ns) = (outcome, Some(now_ns));
         record.migrated = migrated.since(&record.migrated_before);
         record.shadow_reads.0 = migrated.shadow_reads;
+        self.failures.retired += u32::from(outcome == Outcome::Replaced);
         for id in self.replacements.held.take().into_iter().flatten() {
             self.serve_request(id);
         }
