@@ -293,8 +293,19 @@ class Device(Record):
     blocks.
     """
 
+    idle_ns: int
+    """The SSD is idle when no page operation that the host waits for has arrived for this time; with
+    `gc_idle_threshold` it then collects. Unit: ns.
+    """
+
     gc_threshold: float
     """GC of a plane starts when its free pages drop below this share of its pages. Unit: share."""
+
+    gc_idle_threshold: float
+    """In idle time (`idle_ns`) a plane is also collected, one victim after the other, while its free pages are below
+    this share of its pages; 0 for no GC in idle time, else above `gc_threshold`. Such GC runs yield to the host with
+    `gc_blocking_scope = none`; those below `gc_threshold` then go before it. Unit: share.
+    """
 
     gc_policy: Literal["auto", "greedy", "commit_aware"]
     """How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block."""

@@ -137,8 +137,19 @@ class SimulationSettings(TypedDict, total=False):
     blocks. Default: 2.
     """
 
+    idle_ns: int | str | None
+    """The SSD is idle when no page operation that the host waits for has arrived for this time; with
+    `gc_idle_threshold` it then collects. Unit: ns. Default: 1000000.
+    """
+
     gc_threshold: float | str | None
     """GC of a plane starts when its free pages drop below this share of its pages. Unit: share. Default: 0.1."""
+
+    gc_idle_threshold: float | str | None
+    """In idle time (`idle_ns`) a plane is also collected, one victim after the other, while its free pages are below
+    this share of its pages; 0 for no GC in idle time, else above `gc_threshold`. Such GC runs yield to the host with
+    `gc_blocking_scope = none`; those below `gc_threshold` then go before it. Unit: share. Default: 0.
+    """
 
     gc_policy: Literal["auto", "greedy", "commit_aware"] | None
     """How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block. Default: auto."""

@@ -63,6 +63,7 @@ impl Flash {
             self.check_hybrid()?;
         }
         self.check_starved()?;
+        self.check_free_blocks()?;
         self.check_faults()
     }
 
@@ -151,13 +152,19 @@ impl Flash {
                 && self.victims.pinned(*plane).is_empty()
                 && self.victims.best(*plane).is_some_and(|victim| self.can_move(*plane, victim))
         };
-        match (0..self.planes()).find(|plane| self.hybrid.is_none() && is_forgotten(plane)) {
+        match (0..self.planes()).find(|plane| self.hybrid.is_none() && self.is_collectable() && is_forgotten(plane)) {
             Some(plane) => Err(format!(
                 "plane {plane} is short of erased blocks, has garbage, and does not collect it: {:?}",
                 self.blocks.planes[plane as usize]
             )),
             None => Ok(()),
         }
+    }
+
+    /// Checks the number of erased blocks in all.
+    fn check_free_blocks(&self) -> Result<(), String> {
+        let free: u32 = self.blocks.planes.iter().filter(|plane| plane.in_use).map(|plane| plane.free_blocks).sum();
+        if free == self.blocks.free_blocks { Ok(()) } else { Err(format!("{free} erased blocks, counted as {}", self.blocks.free_blocks)) }
     }
 
     /// Checks that units are blocked by the GC runs that do, and no others.

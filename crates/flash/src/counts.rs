@@ -24,6 +24,8 @@ pub struct MemberLoad {
     pub in_service: u32,
     /// GC runs in progress in the member.
     pub gc_runs: u32,
+    /// When a page operation that the host waits for was last submitted; 0 if none was.
+    pub last_host_ns: u64,
     /// Sum over completed host requests of the queue length found at their completion (SPEC 3.6).
     pub(crate) blocked_sum: u64,
     pub(crate) blocked_epoch: u64,

@@ -59,6 +59,8 @@ macro_rules! given_settings {
             gc_blocking_scope: GcBlockingScope = Some("chip"), "", Kind::Word(GcBlockingScope::WORDS), COLLECTED;
             /// With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough.
             gc_reserve_blocks: u32 = Some("2"), "blocks", whole(2, 65_534), EVER, Draw::OneOf(&["2", "2", "3"]);
+            /// The SSD is idle when no page operation that the host waits for has arrived for this time; with `gc_idle_threshold` it then collects.
+            idle_ns: u64 = Some("1000000"), "ns", whole(1, LONGEST_NS), COLLECTED_IN_IDLE_TIME;
             $($after)*
         } }
     };
@@ -100,6 +102,13 @@ pub struct Settings {
     pub placement: Placement,
     /// Free pages of a plane, as a share of its pages, below which a program starts a GC run.
     pub gc_threshold: f64,
+    /// Free pages of a plane, as a share of its pages, below which an idle device (`Given::idle_ns`) collects it (SPEC 5.7); 0 for never, else above
+    /// `gc_threshold`.
+    pub gc_idle_threshold: f64,
+    /// GC goes page by page and shares the device with migration by need (SPEC 5.7, Algorithm 3).
+    pub coordinates_migration: bool,
+    /// With that: the share of the device's blocks that must be erased for migration to go before GC.
+    pub migration_free_blocks: f64,
     /// GC runs move semivalid pages like valid ones; else the layer above commits them first, so that they need no move (SPEC 4.4).
     pub moves_bases: bool,
     /// Victims are chosen by what moves and commits cost; else by moves alone.

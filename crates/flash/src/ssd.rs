@@ -52,6 +52,10 @@ pub struct Flash {
     pub(crate) completed_requests: u64,
     /// Whether other SSDs have events at this very time.
     pub(crate) others_have_events: bool,
+    /// Whether it may be programmed and collected.
+    pub(crate) health: Health,
+    /// With coordinated migration: page operations of migrations that are submitted and have not ended.
+    pub(crate) migrations: u32,
     pub(crate) records_slices: bool,
     pub(crate) slices: Vec<Slice>,
     pub(crate) records_done: bool,
@@ -74,7 +78,6 @@ pub struct Flash {
     /// Number of the first member's domain of translation pages.
     pub(crate) translation_domains: u32,
     pub(crate) faults: Faults,
-    pub(crate) health: Health,
     /// Erases of each block before time began.
     pub(crate) preset_erases: u32,
     /// Hybrid mapping, if the device has it.
@@ -94,9 +97,10 @@ impl Flash {
         // A spare chip gets them when it replaces a chip that has them.
         let data_chips = geometry.chips_per_channel - settings.given.mirror_chips;
         let translation = |plane: u32| if chip(plane) < data_chips { settings.translation_blocks } else { 0 };
-        let data_planes = (0..planes).map(|plane| (geometry.blocks_per_plane - translation(plane), settings.gc_threshold));
+        let data_planes =
+            (0..planes).map(|plane| (geometry.blocks_per_plane - translation(plane), [settings.gc_threshold, settings.gc_idle_threshold]));
         // Translation planes are small, and collected when they are short of blocks alone.
-        let translation_planes = (0..planes).filter(|_| has_translation).map(|plane| (translation(plane), 0.0));
+        let translation_planes = (0..planes).filter(|_| has_translation).map(|plane| (translation(plane), [0.0; 2]));
         let mut blocks = Blocks::new(
             data_planes.chain(translation_planes),
             geometry.blocks_per_plane,
@@ -119,7 +123,7 @@ impl Flash {
             domains: Vec::new(),
             channels: (0..geometry.channels).map(|channel| Channel::new(channel, units_per_channel)).collect(),
             units: (0..units as u32).map(|unit| Unit::new(unit / units_per_channel, unit % units_per_channel)).collect(),
-            events: EventQueue::new(geometry.channels as usize + units),
+            events: EventQueue::new(geometry.channels as usize + units + usize::from(settings.gc_idle_threshold > 0.0)),
             records: memory::reserved(ROOM),
             free_records: NIL,
             pooled: 0,
@@ -138,6 +142,8 @@ impl Flash {
             held: vec![Held::default(); members as usize],
             completed_requests: 0,
             others_have_events: false,
+            health: Health::ReadWrite,
+            migrations: 0,
             records_slices: false,
             slices: Vec::new(),
             records_done: false,
@@ -155,7 +161,6 @@ impl Flash {
             per_plane: Divisor::new(plane_stride(geometry.blocks_per_plane) * geometry.pages_per_block),
             sites: Vec::new(),
             translation_domains: 0,
-            health: Health::ReadWrite,
             hybrid: is_hybrid.then(|| Box::new(Hybrid::new(&settings, planes as usize, blocks.blocks.len()))),
             blocks,
             settings,
@@ -185,7 +190,7 @@ impl Flash {
         self.events.first_ns()
     }
 
-    /// The earliest event: its time, `u64::MAX` if nothing is in flight, and whether it is one of a bus.
+    /// The earliest event: its time, `u64::MAX` if nothing is in flight, and whether it is one of a bus (or of the timer, which comes last).
     #[inline]
     pub fn next_event(&self) -> (u64, bool) {
         let (time_ns, resource) = self.events.first();
@@ -215,6 +220,7 @@ impl Flash {
         let units = self.units.len() as u32;
         match resource.checked_sub(units) {
             None => self.unit_event(resource, observer),
+            Some(channel) if channel as usize == self.channels.len() => self.idle_timer_event(),
             Some(channel) => self.bus_event(channel),
         }
     }
@@ -223,16 +229,6 @@ impl Flash {
     #[inline]
     pub fn completions(&mut self) -> &mut Vec<Completion> {
         &mut self.completions
-    }
-
-    /// The state of the SSD.
-    pub fn health(&self) -> Health {
-        self.health
-    }
-
-    /// Changes it.
-    pub fn set_health(&mut self, health: Health) {
-        self.health = health;
     }
 
     // ---- what it is, and where it stands ----

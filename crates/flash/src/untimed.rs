@@ -11,6 +11,9 @@ impl Flash {
     /// While set, nothing starts GC by itself: untimed work calls `collect_now`.
     pub fn set_untimed(&mut self, untimed: bool) {
         self.untimed = untimed;
+        if self.collects_when_idle() {
+            self.collect_when_idle();
+        }
     }
 
     /// Victims collected in no simulated time so far.

@@ -2,7 +2,7 @@
 
 use crate::nand::events::NEVER;
 use crate::{CellOperation, Flash, nand};
-use flashraid_vocabulary::{MemberId, MemberPage, Version, View};
+use flashraid_vocabulary::{Health, MemberId, MemberPage, Version, View};
 
 impl Flash {
     /// Until what the unit does now next changes its state, and for a page read, with its transfer, for each page operation queued at it
@@ -107,5 +107,17 @@ impl View for Flash {
 
     fn endurance(&self, _: MemberId) -> u64 {
         Flash::endurance(self)
+    }
+
+    fn health(&self, _: MemberId) -> Health {
+        self.health
+    }
+
+    fn last_host_ns(&self, member: MemberId) -> u64 {
+        self.load(member).last_host_ns
+    }
+
+    fn is_collecting(&self, member: MemberId) -> bool {
+        self.load(member).gc_runs > 0
     }
 }

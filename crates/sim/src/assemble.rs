@@ -7,6 +7,11 @@ use crate::media::{Array, Media};
 use flashraid_flash::{CellTimes, Flash, Placement, Settings};
 use flashraid_redundancy::Scheme;
 
+/// Whether GC and migration are coordinated (SPEC 5.7): no scheme asks for that.
+const COORDINATES_MIGRATION: bool = false;
+/// Share of erased blocks above which migration then goes before GC (SPEC 5.3).
+const MIGRATION_FREE_BLOCKS: f64 = 0.1;
+
 /// Media that a configuration describes.
 pub trait Assembled: Media {
     /// Erased media for this scheme.
@@ -15,7 +20,7 @@ pub trait Assembled: Media {
 
 impl Assembled for Flash {
     fn assemble(config: &Config, scheme: &dyn Scheme) -> Self {
-        Self::new(settings(&config.device, config.placement(scheme), scheme.moves_bases()))
+        Self::new(settings(&config.device, config.placement(scheme), scheme.moves_bases(), COORDINATES_MIGRATION))
     }
 }
 
@@ -67,9 +72,9 @@ pub fn cells(device: &Device) -> CellTimes {
     CellTimes::new(device.read_ns, device.program_ns, device.erase_ns)
 }
 
-/// What the flash layer is told about the device, on which programs find their planes as `placement` says, and GC runs move semivalid pages or
-/// have them committed.
-pub fn settings(device: &Device, placement: Placement, moves_bases: bool) -> Settings {
+/// What the flash layer is told about the device, on which programs find their planes as `placement` says, GC runs move semivalid pages or
+/// have them committed, and share the device with migrations by need or not.
+pub fn settings(device: &Device, placement: Placement, moves_bases: bool, coordinates_migration: bool) -> Settings {
     let order = device.static_order.as_bytes();
     Settings {
         geometry: device.geometry(),
@@ -83,6 +88,9 @@ pub fn settings(device: &Device, placement: Placement, moves_bases: bool) -> Set
         static_order: [order[0], order[1], order[2]],
         placement,
         gc_threshold: if device.mapping.is_hybrid() { 0.0 } else { device.gc_threshold },
+        gc_idle_threshold: if device.mapping.is_hybrid() { 0.0 } else { device.gc_idle_threshold },
+        coordinates_migration,
+        migration_free_blocks: MIGRATION_FREE_BLOCKS,
         moves_bases,
         commit_aware: !moves_bases && device.gc_policy != GcPolicy::Greedy,
     }

@@ -103,15 +103,15 @@ impl Cause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Priority {
-    /// GC that host writes wait for, or that blocks its chip.
+    /// GC that host writes wait for, or that blocks its chip; with coordinated migration, the internal work that goes first (SPEC 5.7).
     Urgent,
     /// Host requests and what they need.
     Host,
-    /// GC that nobody waits for.
+    /// GC that nobody waits for, and page operations of a migration (`Cause::Migration`) that ask for `Migration`: in the order in which they come.
     Gc,
     /// Rebuild.
     Rebuild,
-    /// Migration and idle work.
+    /// Idle work; for page operations of a migration see `Gc`.
     Migration,
 }
 

@@ -1,7 +1,7 @@
 //! Failures as they happen: parts die, blocks are retired, and programs and erases fail.
 
 use crate::Flash;
-use crate::mapping::blocks::BlockState;
+use crate::mapping::blocks::{BlockState, share_of_pages};
 use crate::mapping::space::NIL;
 use crate::nand::records::{Record, WorkKind};
 use flashraid_vocabulary::{Fault, Part, Ppn};
@@ -103,7 +103,8 @@ impl Flash {
         if plane < self.data_planes() {
             let state = &mut self.blocks.planes[plane as usize];
             let pages = (state.blocks - state.retired) * self.pages_per_block;
-            state.gc_pages = (self.settings.gc_threshold * f64::from(pages)).ceil() as u32;
+            state.gc_pages = share_of_pages(self.settings.gc_threshold, pages);
+            state.idle_pages = share_of_pages(self.settings.gc_idle_threshold, pages);
         }
     }
 

@@ -34,7 +34,8 @@ impl Flash {
 
     /// A program that never started fails.
     pub(crate) fn fail_unstarted(&mut self, id: u32) {
-        let Record { domain, member, slot, .. } = self.records[id as usize];
+        let Record { domain, member, slot, cause, .. } = self.records[id as usize];
+        self.dismiss(cause);
         if self.hybrid.is_some() {
             self.cancel_reservation(slot);
         }

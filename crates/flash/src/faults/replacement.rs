@@ -81,7 +81,7 @@ impl Flash {
         }
         self.blocks.total_erases = self.blocks.total_erases - self.blocks.erases_of_plane(old) + self.blocks.erases_of_plane(new);
         self.sites[old as usize].domain = NIL;
-        self.blocks.planes[old as usize].in_use = false;
+        self.blocks.set_in_use(old, false);
         self.join_domain(new);
         self.freed.push(domain_id);
     }

@@ -12,7 +12,7 @@ use flashraid_vocabulary::{Ppn, Version};
 impl Flash {
     /// Ends the GC run of a plane as it is, without the erase. Units that it blocked are not offered anything yet.
     pub(crate) fn cut_gc(&mut self, plane: u32) {
-        let Gc { victim, stage, .. } = std::mem::replace(&mut self.gc_runs[plane as usize], Gc::IDLE);
+        let Gc { victim, stage, .. } = self.end_run(plane);
         if victim != NONE {
             self.load_of_plane(plane).gc_runs -= 1;
             if stage.blocks_units() {
@@ -169,7 +169,7 @@ impl Flash {
     /// Moves what lives in a doomed block of the plane, to retire it, if there is space that nobody else needs.
     #[cold]
     pub(crate) fn drain_doomed(&mut self, plane: u32) {
-        if self.gc_runs[plane as usize].victim != NONE || self.untimed {
+        if self.is_collecting(plane) || self.untimed || !self.is_collectable() {
             return;
         }
         let state = &self.blocks.planes[plane as usize];

@@ -8,9 +8,11 @@
 //! asked about and those to be committed waited for, with nothing blocked, as the commits may need any unit. Then moves and erase follow
 //! in one go, and a page that is still semivalid, or again, is moved.
 //!
-//! Reading order: `state`, `victims`, `run` (the plain course), `queries`, `wear`, `failures`; `merge` for hybrid mapping.
+//! Reading order: `state`, `victims`, `run` (the plain course), `queries`, `wear`, `idle`, `coordination`, `failures`; `merge` for hybrid mapping.
 
+mod coordination;
 mod failures;
+mod idle;
 mod merge;
 mod queries;
 mod run;

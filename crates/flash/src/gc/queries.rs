@@ -55,6 +55,7 @@ impl Flash {
         blocks[usize::from(victim)].state = BlockState::Closed;
         self.victims.insert(plane, victim, blocks);
         if let Some(other) = self.victims.best(plane)
+            && self.is_collectable()
             && self.can_move(plane, other)
         {
             self.collect_block(plane, other, false);

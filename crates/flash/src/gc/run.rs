@@ -7,7 +7,7 @@ use crate::mapping::blocks::{BlockState, NONE, WriteStream};
 use crate::nand::records::{Record, WorkKind};
 use crate::nand::units::each;
 use crate::{Flash, FlashFault, GcQuery, MapEvent, MemberLoad};
-use flashraid_vocabulary::{Cause, GcBlockingScope, MemberPage, Observer, Ppn, Priority, Version};
+use flashraid_vocabulary::{Cause, GcBlockingScope, MemberPage, Observer, Ppn, Version};
 
 impl Flash {
     // ---- start ----
@@ -17,7 +17,13 @@ impl Flash {
     #[inline]
     pub(crate) fn collect_if_low(&mut self, plane: u32) {
         if self.is_low(plane) {
+            if self.is_collecting(plane) {
+                let (_, urgent) = self.manner_of_gc(plane);
+                self.gc_runs[plane as usize].urgent |= urgent;
+            }
             self.start_gc(plane);
+        } else if self.blocks.planes[plane as usize].free_pages < self.blocks.planes[plane as usize].idle_pages {
+            self.collect_when_idle();
         }
     }
 
@@ -29,16 +35,19 @@ impl Flash {
         state.free_pages < state.gc_pages || self.blocks.host_pages(plane) == 0
     }
 
-    /// Starts a GC run if host programs get no new block in this plane.
+    /// Starts a GC run if host programs get no new block in this plane. If it is to be collected in idle time, the timer sees to that.
     #[inline]
     pub(crate) fn collect_if_starved(&mut self, plane: u32) {
-        if self.blocks.planes[plane as usize].free_blocks < self.settings.given.gc_reserve_blocks && !self.untimed {
+        let state = &self.blocks.planes[plane as usize];
+        if state.free_blocks < self.settings.given.gc_reserve_blocks && !self.untimed {
             self.start_gc(plane);
+        } else if state.free_pages < state.idle_pages {
+            self.collect_when_idle();
         }
     }
 
-    fn start_gc(&mut self, plane: u32) {
-        if self.gc_runs[plane as usize].victim != NONE {
+    pub(super) fn start_gc(&mut self, plane: u32) {
+        if self.is_collecting(plane) || !self.is_collectable() {
             return;
         }
         if !self.victims.pinned(plane).is_empty() {
@@ -65,7 +74,7 @@ impl Flash {
     /// of a semivalid page's stripe reads and programs; a block has no two pages of one stripe. Of equally cheap ones, blocks without semivalid pages
     /// come first, then those that have had some for longest.
     pub fn choose_victim(&mut self, plane: u32, commit_cost: &dyn Fn(MemberPage) -> (u32, u32)) {
-        if self.gc_runs[plane as usize].victim != NONE {
+        if self.is_collecting(plane) || !self.is_collectable() {
             return;
         }
         if self.hybrid.is_some() {
@@ -118,7 +127,8 @@ impl Flash {
     }
 
     pub(super) fn begin_gc(&mut self, plane: u32, gc: Gc) {
-        self.gc_runs[plane as usize] = Gc { since_ns: self.now_ns, ..gc };
+        let (pagewise, urgent) = self.manner_of_gc(plane);
+        self.gc_runs[plane as usize] = Gc { since_ns: self.now_ns, pagewise, urgent: urgent && !gc.wear, ..gc };
         self.load_of_plane(plane).gc_runs += 1;
         let block = self.blocks.index(plane, gc.victim);
         if self.blocks.blocks[block].bases > 0 { self.ask_about_bases(plane, gc.victim) } else { self.start_moves(plane) }
@@ -148,7 +158,7 @@ impl Flash {
     /// Keeps host work off the units that a GC run blocks, or lets it on again.
     pub(super) fn block_units(&mut self, plane: u32, blocked: bool) {
         self.mark_units(plane, blocked);
-        if !blocked && self.settings.given.gc_blocking_scope != GcBlockingScope::None {
+        if !blocked && self.blocking_scope(plane) != GcBlockingScope::None {
             self.kick(self.channel_of_unit(self.unit_of_plane(plane)));
         }
     }
@@ -158,11 +168,22 @@ impl Flash {
         self.units_blocked_by(plane).for_each(|unit| self.set_blocked(unit, blocked));
     }
 
+    pub(super) fn blocking_scope(&self, plane: u32) -> GcBlockingScope {
+        if self.gc_runs[plane as usize].pagewise { GcBlockingScope::None } else { self.settings.given.gc_blocking_scope }
+    }
+
+    /// The run of the plane is over.
+    pub(super) fn end_run(&mut self, plane: u32) -> Gc {
+        let run = &mut self.gc_runs[plane as usize];
+        let idle = Gc { pagewise: run.pagewise, ..Gc::IDLE };
+        std::mem::replace(run, idle)
+    }
+
     /// The units that a GC run of the plane blocks.
     pub(crate) fn units_blocked_by(&self, plane: u32) -> impl Iterator<Item = u32> + use<> {
         let unit = self.unit_of_plane(plane);
         let first = self.channel_of_unit(unit) * self.units_per_channel;
-        let units = match self.settings.given.gc_blocking_scope {
+        let units = match self.blocking_scope(plane) {
             GcBlockingScope::None => 0,
             GcBlockingScope::Lun => 1 << (unit - first),
             GcBlockingScope::Chip => self.chip_units(self.chip_of_unit(unit)),
@@ -174,10 +195,7 @@ impl Flash {
     // ---- moves and erase ----
 
     pub(super) fn gc_work(&mut self, plane: u32, work: WorkKind, ppn: u32) {
-        let urgent = self.settings.given.gc_blocking_scope != GcBlockingScope::None
-            || self.blocks.planes[plane as usize].free_blocks < self.settings.given.gc_reserve_blocks;
-        let priority = if urgent { Priority::Urgent } else { Priority::Gc };
-        let cause = self.gc_cause(plane);
+        let (cause, priority) = (self.gc_cause(plane), self.gc_priority(plane));
         self.submit_gc(plane, work, ppn, cause, priority);
     }
 
@@ -313,7 +331,7 @@ impl Flash {
 
     /// The victim is erased: its block is free again, and space may have been gained.
     pub(crate) fn erased<O: Observer>(&mut self, plane: u32, observer: &mut O) {
-        let Gc { victim, since_ns, .. } = std::mem::replace(&mut self.gc_runs[plane as usize], Gc::IDLE);
+        let Gc { victim, since_ns, .. } = self.end_run(plane);
         let first = self.first_ppn(self.blocks.index(plane, victim));
         if !self.untimed {
             self.collected.gc_runs += 1;

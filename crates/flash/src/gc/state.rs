@@ -28,6 +28,10 @@ pub(crate) struct Gc {
     pub(crate) cursor: u16,
     pub(crate) stage: GcStage,
     pub(crate) wear: bool,
+    /// It blocks no unit, whatever the blocking scope. Still known after its end, for who unblocks units.
+    pub(crate) pagewise: bool,
+    /// It goes before the host.
+    pub(crate) urgent: bool,
     /// The page at the cursor is to be moved even if it is semivalid.
     pub(crate) move_semivalid: bool,
     /// The victim is retired instead of erased, so nothing is gained.
@@ -46,6 +50,8 @@ impl Gc {
         cursor: 0,
         stage: GcStage::Moving,
         wear: false,
+        pagewise: false,
+        urgent: false,
         move_semivalid: false,
         retires: false,
         moving: 0,

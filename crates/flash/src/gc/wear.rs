@@ -36,7 +36,7 @@ impl Flash {
     /// Moves the coldest block of the plane if the block just erased is worn that much more, and space is not short.
     pub(super) fn level_wear(&mut self, plane: u32) {
         let Given { wear_leveling, wear_leveling_threshold: spread, .. } = self.settings.given;
-        if wear_leveling != WearLeveling::Static {
+        if wear_leveling != WearLeveling::Static || !self.is_collectable() {
             return;
         }
         if self.gc_runs[plane as usize].victim != NONE

@@ -84,7 +84,7 @@ impl Flash {
     pub(crate) fn join_domain(&mut self, plane: u32) {
         let pages = self.blocks.host_pages(plane);
         let domain = self.domain_of_plane(plane);
-        self.blocks.planes[plane as usize].in_use = domain != NIL;
+        self.blocks.set_in_use(plane, domain != NIL);
         if domain != NIL {
             self.domains[domain as usize].free_pages += i64::from(pages);
             self.domains[domain as usize].living_planes += u32::from(self.blocks.planes[plane as usize].blocks > 0);

@@ -105,6 +105,8 @@ pub struct Plane {
     pub blocks: u32,
     /// Free pages below which a program into it starts a GC run.
     pub gc_pages: u32,
+    /// Free pages below which an idle device collects it; 0 for never.
+    pub(crate) idle_pages: u32,
     /// Open block of each stream.
     pub open: [u16; 2],
     /// Erased blocks.
@@ -147,25 +149,34 @@ pub struct Blocks {
     pages_per_block: u32,
     gc_reserve_blocks: u32,
     wear_dynamic: bool,
+    /// Erased blocks of all planes in use.
+    pub(crate) free_blocks: u32,
     /// Hybrid mapping, which counts pages by itself: planes that live count as having space.
     pub(crate) is_hybrid: bool,
+}
+
+/// So large a share of these pages, rounded up.
+pub(crate) fn share_of_pages(share: f64, pages: u32) -> u32 {
+    (share * f64::from(pages)).ceil() as u32
 }
 
 /// Pages that a plane with hybrid mapping counts as having.
 const ENOUGH: u32 = 1 << 30;
 
 impl Blocks {
-    /// All erased: planes of so many blocks, at most `blocks_per_plane`, which collect below this share of free pages.
+    /// All erased: planes of so many blocks, at most `blocks_per_plane`, which collect below the first of these shares of free pages, and in idle
+    /// time below the second.
     pub fn new(
-        planes: impl Iterator<Item = (u32, f64)>,
+        planes: impl Iterator<Item = (u32, [f64; 2])>,
         blocks_per_plane: u32,
         pages_per_block: u32,
         gc_reserve_blocks: u32,
         wear_dynamic: bool,
     ) -> Self {
-        let plane = |(blocks, gc_threshold): (u32, f64)| Plane {
+        let plane = |(blocks, thresholds): (u32, [f64; 2])| Plane {
             blocks,
-            gc_pages: (gc_threshold * f64::from(blocks * pages_per_block)).ceil() as u32,
+            gc_pages: share_of_pages(thresholds[0], blocks * pages_per_block),
+            idle_pages: share_of_pages(thresholds[1], blocks * pages_per_block),
             open: [NONE; 2],
             free_blocks: blocks,
             free_pages: blocks * pages_per_block,
@@ -179,6 +190,7 @@ impl Blocks {
             frees: 0,
         };
         let planes: Vec<Plane> = planes.map(plane).collect();
+        let free_blocks = planes.iter().map(|plane| plane.free_blocks).sum();
         let stride = plane_stride(blocks_per_plane);
         let blocks = planes.len() * stride as usize;
         Self {
@@ -193,6 +205,7 @@ impl Blocks {
             pages_per_block,
             gc_reserve_blocks,
             wear_dynamic,
+            free_blocks,
             is_hybrid: false,
         }
     }
@@ -299,6 +312,7 @@ impl Blocks {
     /// Takes an erased block for pages that are not programmed in order.
     pub(super) fn take_free(&mut self, plane: u32, state: BlockState) -> u16 {
         let block = self.next_unretired(plane);
+        self.free_blocks -= 1;
         self.planes[plane as usize].free_blocks -= 1;
         self.planes[plane as usize].free_pages -= self.pages_per_block;
         let index = self.index(plane, block);
@@ -318,6 +332,7 @@ impl Blocks {
 
     fn open(&mut self, plane: u32, stream: WriteStream) -> u16 {
         let block = self.next_unretired(plane);
+        self.free_blocks -= 1;
         let state = &mut self.planes[plane as usize];
         state.free_blocks -= 1;
         state.debt |= stream == WriteStream::Gc;
@@ -348,6 +363,7 @@ impl Blocks {
         let plane = &mut self.planes[plane as usize];
         match entry.state {
             BlockState::Free => {
+                self.free_blocks -= u32::from(plane.in_use);
                 plane.free_blocks -= 1;
                 plane.free_pages -= free;
             }
@@ -383,6 +399,16 @@ impl Blocks {
         }
     }
 
+    /// The plane is in use from now on, or not.
+    pub(crate) fn set_in_use(&mut self, plane: u32, in_use: bool) {
+        let state = &mut self.planes[plane as usize];
+        match (std::mem::replace(&mut state.in_use, in_use), in_use) {
+            (false, true) => self.free_blocks += state.free_blocks,
+            (true, false) => self.free_blocks -= state.free_blocks,
+            _ => {}
+        }
+    }
+
     /// Erase count of the plane's most worn block.
     pub(crate) fn most_erases(&self, plane: u32) -> u32 {
         self.planes[plane as usize].most_erases
@@ -405,5 +431,6 @@ impl Blocks {
         state.free_blocks += 1;
         state.free_pages += self.pages_per_block;
         state.debt = false;
+        self.free_blocks += 1;
     }
 }

@@ -81,13 +81,14 @@ impl Flash {
 
     /// One record has ended.
     fn finish<O: Observer>(&mut self, id: u32, observer: &mut O) {
-        let Record { work, member, ppn, .. } = self.records[id as usize];
+        let Record { work, member, ppn, cause, .. } = self.records[id as usize];
         if self.records_done {
             self.note_done(id);
         }
         match work {
             WorkKind::Read | WorkKind::Program => {
                 self.loads[usize::from(member)].in_service -= 1;
+                self.dismiss(cause);
                 if work == WorkKind::Read {
                     self.read_ended(Ppn(ppn));
                 }

@@ -1,6 +1,6 @@
-//! The event queue: one entry for each resource (bus or LUN), which is when it next changes state.
+//! The event queue: one entry for each resource (bus or LUN), which is when it next changes state, and one for the timer of idle time if there is GC then.
 //!
-//! A winner tree over all resources. Ties go to the lower number, and units come before buses, so that a bus that becomes free
+//! A winner tree over all resources. Ties go to the lower number, units come before buses, and the timer is last, so that a bus that becomes free
 //! chooses among all units that are ready by then: that is the defined order of simultaneous events. Cost is the tree's height, whatever is in flight.
 
 /// "No event".
@@ -40,6 +40,15 @@ impl EventQueue {
     #[inline]
     pub(crate) fn of(&self, resource: usize) -> u64 {
         self.nodes[self.leaves + resource]
+    }
+
+    /// Whether no resource but this one has an event.
+    pub(crate) fn has_no_other(&self, resource: usize) -> bool {
+        let mut node = self.leaves + resource;
+        while node > 1 && self.nodes[node ^ 1] == NEVER {
+            node /= 2;
+        }
+        node == 1
     }
 
     /// The earliest event's time, `NEVER` if there is none.
@@ -98,6 +107,8 @@ mod tests {
                     assert_eq!(queue.of(resource), time_ns);
                     let expected = times.iter().enumerate().map(|(i, t)| (*t, i as u32)).min().unwrap();
                     assert_eq!(queue.first_ns(), expected.0);
+                    let is_alone = times.iter().enumerate().all(|(other, time_ns)| other == resource || *time_ns == NEVER);
+                    assert_eq!(queue.has_no_other(resource), is_alone);
                     if expected.0 != NEVER {
                         assert_eq!(queue.first(), expected, "from {start_ns} ns with {resources} resources");
                     }

@@ -6,7 +6,7 @@ use super::units::UnitState;
 use crate::accounting::{self, Slip};
 use crate::mapping::space::{NIL, Queue};
 use crate::{About, Flash};
-use flashraid_vocabulary::{Action, Cause, MemberId, PageOperation, Ppn, Priority, Transfer, Version, memory};
+use flashraid_vocabulary::{Action, Cause, Health, MemberId, PageOperation, Ppn, Priority, Transfer, Version, memory};
 
 impl Flash {
     // ---- records ----
@@ -88,10 +88,15 @@ impl Flash {
     /// Returns the record, or `None` for a read of a version that is not written.
     #[inline]
     pub fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
+        debug_assert!(self.health == Health::ReadWrite || (self.health == Health::ReadOnly && operation.action == Action::Read));
         let slot = self.slot(operation.address);
         let mut record = self.program_record(operation, owner);
+        if operation.host_waits && operation.priority == Priority::Host {
+            self.loads[usize::from(record.member)].last_host_ns = self.now_ns;
+        }
         if operation.action == Action::Read {
             let ppn = self.maps.get(operation.version, slot)?;
+            record.priority = self.admit(operation);
             let block = self.block_of(ppn);
             self.blocks.blocks[block].reads += 1;
             record.work = WorkKind::Read;
@@ -103,6 +108,7 @@ impl Flash {
             self.bind(id);
             return Some(id);
         }
+        record.priority = self.admit(operation);
         record.domain = self.domain_of(operation.address, operation.version);
         let id = self.new_record(record);
         self.queue_program(id);

@@ -3,6 +3,7 @@
 mod faults;
 mod gc;
 mod hybrid;
+mod idle;
 mod parts;
 mod support;
 mod wear;

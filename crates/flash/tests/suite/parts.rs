@@ -109,7 +109,7 @@ fn collect(blocks: &mut Blocks, victim: u16) {
 fn gc_never_takes_more_than_its_loan() {
     for gc_reserve_blocks in [2, 3, 5] {
         let mut random = Random(u64::from(gc_reserve_blocks));
-        let mut blocks = Blocks::new([(16, 0.0)].into_iter(), 16, PAGES, gc_reserve_blocks, true);
+        let mut blocks = Blocks::new([(16, [0.0; 2])].into_iter(), 16, PAGES, gc_reserve_blocks, true);
         assert_eq!(blocks.host_pages(0), (16 - (gc_reserve_blocks - 1)) * PAGES);
         for round in 0..2000 {
             // The host takes some or all that it may.
@@ -139,7 +139,7 @@ fn gc_never_takes_more_than_its_loan() {
 
 /// Which of the freed blocks is opened next.
 fn next_opened(wear_dynamic: bool) -> Vec<u16> {
-    let mut blocks = Blocks::new([(4, 0.0)].into_iter(), 4, 1, 2, wear_dynamic);
+    let mut blocks = Blocks::new([(4, [0.0; 2])].into_iter(), 4, 1, 2, wear_dynamic);
     let opened = |blocks: &mut Blocks| {
         let (block, _) = blocks.take(0, WriteStream::Host);
         blocks.blocks[block].pending -= 1;
@@ -161,7 +161,7 @@ fn dynamic_leveling_opens_the_least_worn_block() {
 
 #[test]
 fn blocks_know_their_planes() {
-    let blocks = Blocks::new([(11, 0.0), (8, 0.0), (11, 0.0)].into_iter(), 11, PAGES, 2, true);
+    let blocks = Blocks::new([11, 8, 11].map(|blocks| (blocks, [0.0; 2])).into_iter(), 11, PAGES, 2, true);
     for plane in 0..3 {
         for number in 0..11 {
             assert_eq!(blocks.place(blocks.index(plane, number)), (plane, number));

@@ -20,6 +20,7 @@ impl Config {
         let (name, device) = (&self.scheme.name, &self.device.name);
         self.device.check_mirror_chips().map_err(|ConfigError(text)| ConfigError(format!("{name} on {device}: {text}")))?;
         self.device.check_mapping()?;
+        self.device.check_gc_thresholds()?;
         let scheme = self.build_scheme()?;
         self.check_hybrid()?;
         self.check_ftl(scheme.as_ref())?;

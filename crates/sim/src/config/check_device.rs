@@ -15,6 +15,7 @@ impl Device {
         self.check_counts()?;
         self.check_mirror_chips()?;
         self.check_mapping()?;
+        self.check_gc_thresholds()?;
         self.check_capacity(match self.allocation {
             _ if self.mapping.is_hybrid() => Placement::Blocks,
             Allocation::Static => Placement::Static,
@@ -93,6 +94,15 @@ impl Device {
             return Ok(());
         };
         refuse(format!("mirror_chips = {mirrors}: {why}"))
+    }
+
+    /// In idle time no less is collected than at any other.
+    pub(super) fn check_gc_thresholds(&self) -> Result<(), ConfigError> {
+        let (idle, threshold) = (self.gc_idle_threshold, self.gc_threshold);
+        if idle == 0.0 || idle > threshold {
+            return Ok(());
+        }
+        refuse(format!("gc_idle_threshold = {idle}: allowed is 0 or above gc_threshold = {threshold}"))
     }
 
     /// Translation pages are stored on two members, in blocks of their own. Hybrid mapping has log blocks in each plane, and no pages of free choice.

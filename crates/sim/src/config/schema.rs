@@ -114,6 +114,10 @@ flashraid_flash::given_settings! {
     } {
         /// GC of a plane starts when its free pages drop below this share of its pages.
         gc_threshold: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, FREELY_MAPPED;
+        /// In idle time (`idle_ns`) a plane is also collected, one victim after the other, while its free pages are below this share of its pages;
+        /// 0 for no GC in idle time, else above `gc_threshold`. Such GC runs yield to the host with `gc_blocking_scope = none`; those below
+        /// `gc_threshold` then go before it.
+        gc_idle_threshold: f64 = Some("0"), "share", SHARE_BELOW_ONE, FREELY_MAPPED;
         /// How GC chooses its victim block; with hybrid mapping, how a merge chooses its log block.
         gc_policy: GcPolicy = Some("auto"), "", Kind::Word(GcPolicy::WORDS), WITH_BASES_IN_PLACE;
         /// Share of each member's physical pages that is unavailable as logical pages, rounded to parts per million.

@@ -59,10 +59,14 @@ impl<C: Content, M: Media> Engine<C, M> {
             }
             self.timer_is_due();
         }
-        if self.media.next_event_ns() == NEVER && !self.clock.has_pauses() {
-            if (self.waiting_for_space > 0 || self.media.has_failures()) && self.goes_on_without_progress() {
-                return self.advance_until(time_ns);
-            }
+        if self.media.next_event_ns() == NEVER
+            && !self.clock.has_pauses()
+            && (self.waiting_for_space > 0 || self.media.has_failures())
+            && self.goes_on_without_progress()
+        {
+            return self.advance_until(time_ns);
+        }
+        if self.media.is_at_rest() {
             self.note_idle(time_ns);
         }
         self.set_now(time_ns);
@@ -70,8 +74,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Nothing is in flight on media from now until `end_ns`.
+    #[cold]
     fn note_idle(&mut self, end_ns: u64) {
-        if self.next_completion_ns() == NEVER {
+        if self.next_completion_ns() == NEVER && !self.clock.has_pauses() {
             self.idle_ns += end_ns - self.clock.now_ns();
             #[cfg(feature = "mutants")]
             if accounting::makes(Slip::IdleHalved) {
@@ -100,7 +105,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// The next timer is due, before any event.
     #[cold]
     fn timer_is_due(&mut self) {
-        if self.media.next_event_ns() == NEVER && !self.clock.has_pauses() {
+        if self.media.is_at_rest() {
             self.note_idle(self.clock.next_timer_ns());
         }
         let due = self.clock.take_due();
@@ -144,6 +149,9 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     #[inline]
     pub(super) fn process_event(&mut self) {
+        if self.media.is_at_rest() {
+            self.note_idle(self.media.next_event_ns());
+        }
         self.clock.advance_to(self.media.next_event_ns());
         self.media.advance(&mut self.content);
         if self.recorder.is_some() {

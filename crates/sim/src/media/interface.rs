@@ -14,6 +14,8 @@ pub trait Media: View + Inspect + Clone + Send {
 
     /// When the next event is, `u64::MAX` if nothing is in flight.
     fn next_event_ns(&self) -> u64;
+    /// Whether nothing is in flight. There may still be an event: a device waits until it counts as idle.
+    fn is_at_rest(&self) -> bool;
     /// Tells the time, which no event precedes.
     fn set_now(&mut self, now_ns: u64);
     /// Processes the next event. What happened must be taken before the next call.

@@ -33,6 +33,11 @@ impl Media for Flash {
     }
 
     #[inline(always)]
+    fn is_at_rest(&self) -> bool {
+        Flash::is_at_rest(self)
+    }
+
+    #[inline(always)]
     fn set_now(&mut self, now_ns: u64) {
         Flash::set_now(self, now_ns);
     }

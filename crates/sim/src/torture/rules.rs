@@ -90,6 +90,17 @@ fn rule(key: &str) -> Option<Rule> {
         }),
         "multi_plane" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["false", "true"]).into())),
         "gc_threshold" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["0", "0.1", "0.3", "0.5"]).into())),
+        "gc_idle_threshold" => Rule::By(|draw| {
+            if draw.is_hybrid() || !draw.random.once_in(4) {
+                return None;
+            }
+            let above: f64 = draw.value("gc_threshold").parse().unwrap_or(0.1);
+            Some((above + (1.0 - above) * draw.random.within(1, 4) as f64 / 5.0).to_string())
+        }),
+        "idle_ns" => Rule::By(|draw| {
+            let collects = !draw.value("gc_idle_threshold").is_empty();
+            collects.then(|| draw.random.of_list(&["1000000", "100000", "1"]).into())
+        }),
         "wear_leveling" => Rule::By(|draw| {
             let words: &[&str] = if draw.is_hybrid() { &["none", "dynamic"] } else { &["none", "dynamic", "static"] };
             Some(draw.random.of_list(words).into())

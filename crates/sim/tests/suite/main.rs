@@ -14,6 +14,7 @@ mod failure;
 mod generated;
 mod host;
 mod hybrid;
+mod idle;
 mod mirroring;
 #[cfg(feature = "mutants")]
 mod mutants;

@@ -20,16 +20,19 @@ const DATA_IN: u64 = 102_575;
 
 #[test]
 fn idle_time_is_when_nothing_is_under_way() {
-    let mut engine = filled(&placed(&[]), 128);
-    // Two reads of one die, the second of which comes while the first is served; a write; a request that arrives at an idle device.
-    let requests = [
-        (1_000, pages(HostOp::Read, at(0), 1)),
-        (1_000 + READ / 2, pages(HostOp::Read, at(16), 1)),
-        (1_000_000, pages(HostOp::Write, 0, 1)),
-    ];
-    let completed = run(&mut engine, &requests);
-    engine.advance_until(2_000_000).unwrap();
-    assert_eq!(engine.idle_ns(), 2_000_000 - (completed[1] - 1_000) - PROGRAM);
+    // To wait for the idle time is to do nothing: there is no garbage to collect then.
+    for more in [&[][..], &[("gc_idle_threshold", "0.5")], &[("gc_idle_threshold", "0.5"), ("idle_ns", "700")]] {
+        let mut engine = filled(&placed(more), 128);
+        // Two reads of one die, the second of which comes while the first is served; a write; a request that arrives at an idle device.
+        let requests = [
+            (1_000, pages(HostOp::Read, at(0), 1)),
+            (1_000 + READ / 2, pages(HostOp::Read, at(16), 1)),
+            (1_000_000, pages(HostOp::Write, 0, 1)),
+        ];
+        let completed = run(&mut engine, &requests);
+        engine.advance_until(4_000_000).unwrap();
+        assert_eq!(engine.idle_ns(), 4_000_000 - (completed[1] - 1_000) - PROGRAM);
+    }
 }
 
 /// Submits requests at their times and returns when each completed, in order of submission.

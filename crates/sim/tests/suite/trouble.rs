@@ -83,7 +83,7 @@ fn overfull(scheme: &str, pages_per_member: u32, pairs: &[(&str, &str)]) -> Engi
     };
     let scheme = find(scheme).unwrap().build(&build).unwrap();
     let settings =
-        flashraid_flash::Settings { pages_per_member, ..settings(&config.device, config.placement(&*scheme), scheme.moves_bases()) };
+        flashraid_flash::Settings { pages_per_member, ..settings(&config.device, config.placement(&*scheme), scheme.moves_bases(), false) };
     let tags = Tags::new(ppn_limit(&settings.geometry, settings.given.spare_chips, false), scheme.user_pages());
     let options = options(&config, scheme.user_pages());
     Engine::new(scheme, Flash::new(settings), tags, options)

@@ -217,7 +217,7 @@ pub fn engine<C: Content>(config: &Config, content: C) -> Engine<C> {
 /// An engine on an erased device, with a scheme of the test's own.
 pub fn engine_with<C: Content>(config: &Config, scheme: Box<dyn Scheme>, content: C) -> Engine<C> {
     let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
-    let settings = settings(&config.device, config.placement(&*scheme), scheme.moves_bases());
+    let settings = settings(&config.device, config.placement(&*scheme), scheme.moves_bases(), false);
     Engine::new(scheme, Flash::new(settings), content, options(config, space_pages))
 }
 

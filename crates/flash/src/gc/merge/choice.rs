@@ -9,7 +9,7 @@ impl Flash {
     /// Starts the merge that frees space for a page, unless one runs or what it takes is in use.
     pub(crate) fn start_merge_for(&mut self, Spot { domain, logical, offset }: Spot) {
         let plane = self.domains[domain as usize].plane;
-        if self.is_collecting(plane) {
+        if self.is_collecting(plane) || !self.is_collectable() {
             return;
         }
         let hybrid = self.hybrid();

@@ -55,6 +55,7 @@ pub const GIVEN: Given = Given {
     wear_leveling_threshold: 1,
     gc_blocking_scope: GcBlockingScope::None,
     gc_reserve_blocks: 2,
+    idle_ns: 1_000_000,
 };
 
 /// 2 channels of 3 chips of 2 dies of 2 planes of 8 blocks of 4 pages.
@@ -71,6 +72,9 @@ pub fn settings(placement: Placement) -> Settings {
         static_order: *b"WDP",
         placement,
         gc_threshold: 0.1,
+        gc_idle_threshold: 0.0,
+        coordinates_migration: false,
+        migration_free_blocks: 0.1,
         moves_bases: true,
         commit_aware: false,
     }

@@ -234,6 +234,13 @@ impl Media for Array {
     }
 
     #[inline]
+    fn is_at_rest(&self) -> bool {
+        // Mostly the SSD of the next event is at work.
+        self.events.first_ns() == NEVER
+            || (self.ssds[self.events.first().1 as usize].is_at_rest() && self.ssds.iter().all(Flash::is_at_rest))
+    }
+
+    #[inline]
     fn set_now(&mut self, now_ns: u64) {
         debug_assert!(now_ns >= self.now_ns && now_ns <= self.next_event_ns());
         self.now_ns = now_ns;

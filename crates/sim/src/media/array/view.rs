@@ -115,4 +115,12 @@ impl View for Array {
         let living = self.spares.iter().rev().find(|spare| self.ssds[**spare as usize].is_alive(MemberId(0)))?;
         Some(self.member(*living as usize))
     }
+
+    fn last_host_ns(&self, member: MemberId) -> u64 {
+        self.flash(member).last_host_ns(MemberId(0))
+    }
+
+    fn is_collecting(&self, member: MemberId) -> bool {
+        self.flash(member).load(MemberId(0)).gc_runs > 0
+    }
 }

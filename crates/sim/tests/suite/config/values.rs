@@ -232,6 +232,7 @@ fn every_value_has_its_limits() {
         refusal(&[("page_bytes", "4097")]),
         "page_bytes = 4097: allowed is a power of two from 512 to 65536, also with a unit as in 16KiB or 16GiB"
     );
+    assert_eq!(refusal(&[("gc_idle_threshold", "0.1")]), "gc_idle_threshold = 0.1: allowed is 0 or above gc_threshold = 0.1");
     assert_eq!(refusal(&[("gc_blocking_scope", "plane")]), "gc_blocking_scope = plane: allowed is none, lun, chip, channel");
     assert_eq!(refusal(&[("seed", "-1")]), "seed = -1: allowed is a whole number from 0");
     let text = on("tiny", "raid5", &[("update", "least")]).unwrap_err();
@@ -331,8 +332,8 @@ fn quantities_have_units_and_nothing_else_has() {
     let of = |unit: &str| all.iter().filter(|(_, of)| *of == unit).map(|(name, _)| *name).collect::<Vec<_>>();
     assert_eq!(of("bytes"), ["buffer_bytes", "fill_bytes", "nvram_buffer_bytes", "object_bytes", "page_bytes", "space_bytes"]);
     assert_eq!(of("bytes/GiB"), ["buffer_bytes_per_gib"]);
-    assert_eq!(of("share"), ["ages", "fill", "gc_threshold", "over_provisioning"]);
-    let times = ["buffer_ns", "erase_command_ns", "erase_ns", "program_command_ns", "program_ns", "read_command_ns", "read_ns"];
+    assert_eq!(of("share"), ["ages", "fill", "gc_idle_threshold", "gc_threshold", "over_provisioning"]);
+    let times = ["buffer_ns", "erase_command_ns", "erase_ns", "idle_ns", "program_command_ns", "program_ns", "read_command_ns", "read_ns"];
     assert_eq!(of("ns"), times);
     for scheme in ["fpc", "ppc", "ca-ppc"] {
         assert_eq!(find(scheme).unwrap().parity_cache.unwrap().unit, "bytes", "{scheme}");

@@ -1,0 +1,63 @@
+//! The service class of GC and of migrations in one SSD (SPEC 5.7).
+//!
+//! Within an SSD the order is: internal work of high priority, host, internal work of low priority. High is the class `Urgent`. Low is the class `Gc`
+//! for both, so that GC and migrations of low priority are served in the order in which they come; `Priority::Migration` on a page operation of a
+//! migration asks for that, and any other class stays as it is. (The class of this name stays behind rebuilds, for other idle work.)
+//!
+//! Coordinated, an SSD on which both GC and a migration are pending serves one of them at high priority, by its erased blocks (Algorithm 3). This is
+//! decided when a page operation of either is submitted, and what is queued keeps its class: at most one step of each GC run is.
+
+use crate::Flash;
+use flashraid_vocabulary::{Cause, GcBlockingScope, PageOperation, Priority};
+
+impl Flash {
+    /// Whether Algorithm 3 lets migrations go before GC: enough blocks are erased.
+    fn has_free_blocks(&self) -> bool {
+        let all = self.settings.geometry.physical_pages() / u64::from(self.pages_per_block);
+        f64::from(self.blocks.free_blocks) > self.settings.migration_free_blocks * all as f64
+    }
+
+    /// The class of the next step of a plane's GC run.
+    pub(super) fn gc_priority(&self, plane: u32) -> Priority {
+        let (run, state) = (&self.gc_runs[plane as usize], &self.blocks.planes[plane as usize]);
+        let is_urgent = self.blocking_scope(plane) != GcBlockingScope::None
+            || state.free_blocks < self.settings.given.gc_reserve_blocks
+            || run.urgent
+            || (self.migrations > 0 && !self.has_free_blocks());
+        if is_urgent { Priority::Urgent } else { Priority::Gc }
+    }
+
+    /// What a GC run of the plane that begins now blocks, page by page when coordinated; and whether it goes before the host, as free pages are
+    /// below the minimum. Without either of the two features of SPEC 5.7 that is left to the blocking scope.
+    pub(super) fn manner_of_gc(&self, plane: u32) -> (bool, bool) {
+        let state = &self.blocks.planes[plane as usize];
+        let coordinates = self.settings.coordinates_migration;
+        let urgent = (coordinates || self.collects_when_idle()) && state.free_pages < state.gc_pages;
+        (coordinates && !urgent, urgent)
+    }
+
+    /// The class in which a page operation is served; one of a migration is pending from now on.
+    #[inline]
+    pub(crate) fn admit(&mut self, operation: &PageOperation) -> Priority {
+        if operation.cause == Cause::Migration { self.admit_migration(operation.priority) } else { operation.priority }
+    }
+
+    #[cold]
+    fn admit_migration(&mut self, asked: Priority) -> Priority {
+        let is_collecting = self.loads.iter().any(|load| load.gc_runs > 0);
+        self.migrations += u32::from(self.settings.coordinates_migration);
+        match asked {
+            Priority::Migration if self.settings.coordinates_migration && is_collecting && self.has_free_blocks() => Priority::Urgent,
+            Priority::Migration => Priority::Gc,
+            _ => asked,
+        }
+    }
+
+    /// A page operation has ended or failed, after `admit`.
+    #[inline]
+    pub(crate) fn dismiss(&mut self, cause: Cause) {
+        if cause == Cause::Migration {
+            self.migrations -= u32::from(self.settings.coordinates_migration);
+        }
+    }
+}

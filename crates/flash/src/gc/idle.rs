@@ -1,0 +1,82 @@
+//! GC in idle time (SPEC 5.7), and SSDs that are not collected at all (SPEC 5.2).
+//!
+//! An SSD is idle from `idle_ns` after the last page operation that the host waits for. Then each plane below `gc_idle_threshold` is collected, one
+//! run after the other. A host operation only stores its time. The timer looks at that when it is due, and goes on waiting if the host came
+//! meanwhile; it is set only while a plane may be due, so that it ends with the work.
+
+use crate::Flash;
+use crate::nand::events::NEVER;
+use flashraid_vocabulary::Health;
+
+impl Flash {
+    // ---- health ----
+
+    /// Whether it may be programmed and collected.
+    pub fn health(&self) -> Health {
+        self.health
+    }
+
+    /// From now on it may be programmed and collected, or not. A GC run under way ends all the same.
+    pub fn set_health(&mut self, health: Health) {
+        self.health = health;
+        if self.is_collectable() && !self.untimed {
+            for plane in 0..self.planes() {
+                self.collect_if_low(plane);
+                self.collect_if_starved(plane);
+            }
+        }
+    }
+
+    /// Whether GC runs may start: SPEC 5.2 has no GC on an SSD that is not S0.
+    #[inline]
+    pub(crate) fn is_collectable(&self) -> bool {
+        self.health == Health::ReadWrite
+    }
+
+    // ---- the timer ----
+
+    /// Position of the timer among the events: behind the buses.
+    fn idle_timer(&self) -> usize {
+        self.units.len() + self.channels.len()
+    }
+
+    pub(crate) fn collects_when_idle(&self) -> bool {
+        self.settings.gc_idle_threshold > 0.0
+    }
+
+    /// When it is idle if no host operation arrives.
+    fn idle_at_ns(&self) -> u64 {
+        let last_ns = self.loads.iter().map(|load| load.last_host_ns).max().expect("there are members");
+        last_ns.saturating_add(self.settings.given.idle_ns)
+    }
+
+    /// A plane may have to be collected in idle time: sets the timer if it is not set.
+    #[cold]
+    pub(crate) fn collect_when_idle(&mut self) {
+        let timer = self.idle_timer();
+        if self.collects_when_idle() && !self.untimed && self.is_collectable() && self.events.of(timer) == NEVER {
+            self.events.set(timer, self.idle_at_ns().max(self.now_ns));
+        }
+    }
+
+    /// The timer is due: starts GC runs unless the host came meanwhile. The end of each run sets the timer again.
+    pub(crate) fn idle_timer_event(&mut self) {
+        let (timer, idle_at_ns) = (self.idle_timer(), self.idle_at_ns());
+        if idle_at_ns > self.now_ns {
+            return self.events.set(timer, idle_at_ns);
+        }
+        self.events.set(timer, NEVER);
+        for plane in 0..self.planes() {
+            let state = &self.blocks.planes[plane as usize];
+            if state.free_pages < state.idle_pages {
+                self.start_gc(plane);
+            }
+        }
+    }
+
+    /// Whether nothing is in flight. It may still have an event: the timer of idle time.
+    #[inline]
+    pub fn is_at_rest(&self) -> bool {
+        self.events.first_ns() == NEVER || (self.collects_when_idle() && self.events.has_no_other(self.idle_timer()))
+    }
+}
