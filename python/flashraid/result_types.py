@@ -115,6 +115,11 @@ class RunResult(Record):
     channels: list[Channel]
     """Channels, in order."""
 
+    links: list[Link]
+    """Host links of the SSDs of an array, spares included, in order of the SSDs. Present with `link_ps_per_byte` or
+    `link_command_ns`.
+    """
+
     dies: list[Die]
     """LUNs (dies, or chips if `lun = chip`), channel by channel. Each channel has C = `chips_per_channel` +
     `spare_chips` chips: data chips, then mirror chips, then spare chips. Within a channel, LUN `i` is die `i / C` of
@@ -294,8 +299,8 @@ class Device(Record):
     """
 
     idle_ns: int
-    """The SSD is idle when no page operation that the host waits for has arrived for this time; with
-    `gc_idle_threshold` it then collects. Unit: ns.
+    """The SSD is idle when no page operation that the host waits for has arrived for this time; then come GC in idle
+    time (`gc_idle_threshold`) and migrations. Unit: ns.
     """
 
     gc_threshold: float
@@ -380,6 +385,17 @@ class Array(Record):
     ages: list[float]
     """The age of each SSD before the fill, spare SSDs last: the share of `pe_limit` that each of its blocks has been
     erased. SSDs beyond the end of the list are new. Unit: share.
+    """
+
+    link_ps_per_byte: int
+    """Time of one byte of data on the host link of each SSD, in picoseconds (1,667 is 600 MB/s). A link is
+    full-duplex; with 0 here and in `link_command_ns` there are no links, and nothing but flash takes time. Unit:
+    ps/byte.
+    """
+
+    link_command_ns: int
+    """Time of the command of each page operation on the host link of its SSD, before the data of a program. Unit:
+    ns.
     """
 
 
@@ -726,14 +742,14 @@ class Workload(Record):
 
     offered_load: float | None
     """Work caused by requests, over the time from the first to the last measured arrival: transfer time of the
-    buses, or array time of the LUNs (the mean time of each kind of operation, without transfers), averaged over all
-    buses or all LUNs, whichever is greater. It includes GC and work that a warm-up left in the queues, but not
-    rebuilds, migrations and parities written in idle time. Above 1, queues grow without bound. Null if all requests
-    arrived at the same time. Unit: ratio.
+    buses, or of each direction of the host links of an array, or array time of the LUNs (the mean time of each kind
+    of operation, without transfers), averaged over all of a kind, whichever is greatest. It includes GC and work
+    that a warm-up left in the queues, but not rebuilds, migrations and parities written in idle time. Above 1,
+    queues grow without bound. Null if all requests arrived at the same time. Unit: ratio.
     """
 
     busiest_load: float | None
-    """The same ratio for the busiest bus or LUN. Unit: ratio."""
+    """The same ratio for the busiest bus, direction of a link or LUN. Unit: ratio."""
 
     format: str
     """Format of the trace; empty for a `Simulation`."""
@@ -1228,6 +1244,16 @@ class Channel(Record):
 
     busy_ns: ByCause
     """Time for which its bus was in use, by cause."""
+
+
+class Link(Record):
+    """The host link of an SSD of an array."""
+
+    to_ssd_busy_ns: ByCause
+    """Time for which commands, and the data of programs, crossed it towards the SSD, by cause."""
+
+    from_ssd_busy_ns: ByCause
+    """Time for which the data of reads crossed it from the SSD, by cause."""
 
 
 class Die(Record):

@@ -138,8 +138,8 @@ class SimulationSettings(TypedDict, total=False):
     """
 
     idle_ns: int | str | None
-    """The SSD is idle when no page operation that the host waits for has arrived for this time; with
-    `gc_idle_threshold` it then collects. Unit: ns. Default: 1000000.
+    """The SSD is idle when no page operation that the host waits for has arrived for this time; then come GC in idle
+    time (`gc_idle_threshold`) and migrations. Unit: ns. Default: 1000000.
     """
 
     gc_threshold: float | str | None
@@ -223,6 +223,17 @@ class SimulationSettings(TypedDict, total=False):
     ages: float | str | list[float] | tuple[float, ...] | None
     """The age of each SSD before the fill, spare SSDs last: the share of `pe_limit` that each of its blocks has been
     erased. SSDs beyond the end of the list are new. Unit: share.
+    """
+
+    link_ps_per_byte: int | None
+    """Time of one byte of data on the host link of each SSD, in picoseconds (1,667 is 600 MB/s). A link is
+    full-duplex; with 0 here and in `link_command_ns` there are no links, and nothing but flash takes time. Unit:
+    ps/byte. Default: 0.
+    """
+
+    link_command_ns: int | str | None
+    """Time of the command of each page operation on the host link of its SSD, before the data of a program. Unit:
+    ns. Default: 0.
     """
 
     serial_subrequests: Literal["queued", "strict", "off"] | None

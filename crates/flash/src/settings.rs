@@ -59,8 +59,9 @@ macro_rules! given_settings {
             gc_blocking_scope: GcBlockingScope = Some("chip"), "", Kind::Word(GcBlockingScope::WORDS), COLLECTED;
             /// With fewer free blocks than this in a plane, host programs wait and GC runs until it has freed enough.
             gc_reserve_blocks: u32 = Some("2"), "blocks", whole(2, 65_534), EVER, Draw::OneOf(&["2", "2", "3"]);
-            /// The SSD is idle when no page operation that the host waits for has arrived for this time; with `gc_idle_threshold` it then collects.
-            idle_ns: u64 = Some("1000000"), "ns", whole(1, LONGEST_NS), COLLECTED_IN_IDLE_TIME;
+            /// The SSD is idle when no page operation that the host waits for has arrived for this time; then come GC in idle time (`gc_idle_threshold`)
+            /// and migrations.
+            idle_ns: u64 = Some("1000000"), "ns", whole(1, LONGEST_NS), WITH_WORK_IN_IDLE_TIME;
             $($after)*
         } }
     };

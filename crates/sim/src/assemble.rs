@@ -3,13 +3,11 @@
 use crate::config::{Config, ConfigError, Device, GcPolicy, Mapping};
 use crate::engine::content::Content;
 use crate::engine::{Dftl, Engine, Options, RebuildOptions};
-use crate::media::{Array, Media};
+use crate::media::{Array, LinkTimes, Media};
 use flashraid_flash::{CellTimes, Flash, Placement, Settings};
 use flashraid_redundancy::Scheme;
 
-/// Whether GC and migration are coordinated (SPEC 5.7): no scheme asks for that.
-const COORDINATES_MIGRATION: bool = false;
-/// Share of erased blocks above which migration then goes before GC (SPEC 5.3).
+/// Share of erased blocks above which migration goes before GC where they are coordinated (SPEC 5.3).
 const MIGRATION_FREE_BLOCKS: f64 = 0.1;
 
 /// Media that a configuration describes.
@@ -20,7 +18,7 @@ pub trait Assembled: Media {
 
 impl Assembled for Flash {
     fn assemble(config: &Config, scheme: &dyn Scheme) -> Self {
-        Self::new(settings(&config.device, config.placement(scheme), scheme.moves_bases(), COORDINATES_MIGRATION))
+        Self::new(settings(&config.device, config.placement(scheme), scheme.moves_bases(), config.coordinates_migration()))
     }
 }
 
@@ -34,7 +32,8 @@ impl Assembled for Array {
             }
             flash
         };
-        Self::new((0..array.ssds()).map(ssd).collect(), array.devices, scheme.moves_strips())
+        let link_times = LinkTimes { ps_per_byte: array.link_ps_per_byte, command_ns: array.link_command_ns };
+        Self::new((0..array.ssds()).map(ssd).collect(), array.devices, scheme.moves_strips()).with_links(link_times)
     }
 }
 

@@ -72,6 +72,7 @@ impl Flash {
         }
         self.domains[domain as usize].reserved += 1;
         self.pool_if_short(domain);
+        self.queue_changes(self.records[record as usize].member, 0, 1);
         self.queue_program(record);
         true
     }

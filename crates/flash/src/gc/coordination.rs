@@ -8,7 +8,7 @@
 //! decided when a page operation of either is submitted, and what is queued keeps its class: at most one step of each GC run is.
 
 use crate::Flash;
-use flashraid_vocabulary::{Cause, GcBlockingScope, PageOperation, Priority};
+use flashraid_vocabulary::{Cause, GcBlockingScope, Priority};
 
 impl Flash {
     /// Whether Algorithm 3 lets migrations go before GC: enough blocks are erased.
@@ -38,8 +38,8 @@ impl Flash {
 
     /// The class in which a page operation is served; one of a migration is pending from now on.
     #[inline]
-    pub(crate) fn admit(&mut self, operation: &PageOperation) -> Priority {
-        if operation.cause == Cause::Migration { self.admit_migration(operation.priority) } else { operation.priority }
+    pub(crate) fn admit(&mut self, cause: Cause, asked: Priority) -> Priority {
+        if cause == Cause::Migration { self.admit_migration(asked) } else { asked }
     }
 
     #[cold]

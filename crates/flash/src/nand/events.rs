@@ -38,7 +38,7 @@ impl EventQueue {
 
     /// The resource's event, `NEVER` if it has none.
     #[inline]
-    pub(crate) fn of(&self, resource: usize) -> u64 {
+    pub fn of(&self, resource: usize) -> u64 {
         self.nodes[self.leaves + resource]
     }
 

@@ -81,13 +81,24 @@ impl Flash {
         memory::prefetch(&self.records, record as usize);
     }
 
-    // ---- queues ----
+    // ---- submission ----
 
     /// Queues a page operation of the plan of `owner`, which completions name again. A read must be of a written version: it is bound to the page that holds it now, which is
     /// not erased before the read ends. A program's page is chosen when it starts; it uses a page reserved by `reserve_page`.
     /// Returns the record, or `None` for a read of a version that is not written.
     #[inline]
     pub fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
+        self.take_in::<false>(operation, owner)
+    }
+
+    /// As `submit`, of a page operation that is still on its way to the SSD: `arrive` queues it. A read keeps its page from being erased until
+    /// `deliver`.
+    pub fn announce(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
+        self.take_in::<true>(operation, owner)
+    }
+
+    #[inline(always)]
+    fn take_in<const ON_ITS_WAY: bool>(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
         debug_assert!(self.health == Health::ReadWrite || (self.health == Health::ReadOnly && operation.action == Action::Read));
         let slot = self.slot(operation.address);
         let mut record = self.program_record(operation, owner);
@@ -96,24 +107,60 @@ impl Flash {
         }
         if operation.action == Action::Read {
             let ppn = self.maps.get(operation.version, slot)?;
-            record.priority = self.admit(operation);
             let block = self.block_of(ppn);
-            self.blocks.blocks[block].reads += 1;
+            self.blocks.blocks[block].reads += if ON_ITS_WAY { 2 } else { 1 };
             record.work = WorkKind::Read;
             record.ppn = ppn.0;
             record.plane = self.plane_of(ppn);
             record.unit = self.unit_of_plane(record.plane);
             self.queue_changes(record.member, 1, 0);
-            let id = self.new_record(record);
-            self.bind(id);
-            return Some(id);
+        } else {
+            record.domain = self.domain_of(operation.address, operation.version);
+            self.queue_changes(record.member, 0, 1);
         }
-        record.priority = self.admit(operation);
-        record.domain = self.domain_of(operation.address, operation.version);
+        if !ON_ITS_WAY {
+            record.priority = self.admit(record.cause, record.priority);
+        }
         let id = self.new_record(record);
-        self.queue_program(id);
+        match operation.action {
+            _ if ON_ITS_WAY => {}
+            Action::Read => self.bind(id),
+            Action::Program => self.queue_program(id),
+        }
         Some(id)
     }
+
+    // ---- between announcement and delivery ----
+
+    /// What was announced has come.
+    pub fn arrive(&mut self, id: u32) {
+        let Record { cause, priority, work, .. } = self.records[id as usize];
+        self.records[id as usize].priority = self.admit(cause, priority);
+        if work == WorkKind::Read { self.bind(id) } else { self.queue_program(id) }
+    }
+
+    /// Fails a program that was announced and has not arrived, if nothing is left that could take it. Returns whether it has failed.
+    pub fn fail_announced(&mut self, id: u32) -> bool {
+        let Record { domain, work, cause, priority, .. } = self.records[id as usize];
+        let fails = work == WorkKind::Program && !self.domain_is_alive(domain);
+        if fails {
+            self.admit(cause, priority);
+            self.fail_unstarted(id);
+        }
+        fails
+    }
+
+    /// The data of a read that was announced have left the SSD.
+    pub fn deliver(&mut self, id: u32) {
+        self.read_ended(Ppn(self.records[id as usize].ppn));
+    }
+
+    /// Bytes of data of a page operation that are transferred.
+    pub fn transferred_bytes(&self, id: u32) -> u32 {
+        self.records[id as usize].bytes
+    }
+
+    // ---- queues ----
 
     /// Queues GC's work on a plane.
     pub(crate) fn submit_gc(&mut self, plane: u32, work: WorkKind, ppn: u32, cause: Cause, priority: Priority) {
@@ -140,12 +187,11 @@ impl Flash {
         self.bind(id);
     }
 
-    /// Queues a program for which a page of its domain is reserved: at its unit, if the domain has no other and a page for each reservation, else
+    /// Queues a program, counted as queued, for which a page of its domain is reserved: at its unit, if the domain has no other and a page for each reservation, else
     /// in the domain. If nothing of the domain lives, it fails.
     #[inline]
     pub(crate) fn queue_program(&mut self, id: u32) {
-        let Record { domain: domain_id, member, .. } = self.records[id as usize];
-        self.queue_changes(member, 0, 1);
+        let domain_id = self.records[id as usize].domain;
         let domain = &self.domains[domain_id as usize];
         self.records[id as usize].plane = domain.plane;
         if domain.single_unit() && domain.free_pages >= domain.reserved {

@@ -19,6 +19,11 @@ impl Config {
         find_scheme(&self.scheme.name).is_ok_and(|entry| entry.replaces_devices)
     }
 
+    /// Whether GC in its SSDs and migration are coordinated (SPEC 5.7).
+    pub(crate) fn coordinates_migration(&self) -> bool {
+        find_scheme(&self.scheme.name).is_ok_and(|entry| entry.coordinates_gc.is_some_and(|choice| self.scheme.makes(choice)))
+    }
+
     /// What the scheme is built on.
     pub fn build(&self) -> Build {
         Build {
@@ -33,7 +38,7 @@ impl Config {
             page_bytes: self.device.page_bytes,
             spares: if self.replaces_devices() { self.array.spare_devices as u16 } else { 0 },
             eldest_first: self.eldest_first(),
-            idle_ns: 1_000_000,
+            idle_ns: self.device.idle_ns,
             parameters: self.scheme.parameters.iter().map(|(name, value)| (name.clone(), plain(value))).collect(),
         }
     }

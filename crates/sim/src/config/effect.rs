@@ -118,8 +118,9 @@ pub(super) const PARTS_TOUCHED: Effect = EVER.meets("every request covered whole
 pub(super) const FILLED: Effect =
     EVER.meets("it amounts to less than one page", |run| run.filled || (run.config.run.fill == 0.0 && run.config.run.fill_bytes == 0));
 pub(super) const COLLECTED: Effect = EVER.meets("GC did not run", |run| run.collected);
-pub(super) const COLLECTED_IN_IDLE_TIME: Effect =
-    COLLECTED.needs("gc_idle_threshold above 0", |config| config.device.gc_idle_threshold > 0.0);
+pub(super) const WITH_WORK_IN_IDLE_TIME: Effect = EVER.needs("gc_idle_threshold above 0, or a scheme that replaces SSDs", |config| {
+    config.device.gc_idle_threshold > 0.0 || config.replaces_devices()
+});
 pub(super) const ERASED: Effect = EVER.meets("no block was erased", |run| run.erased);
 pub(super) const LEVELED: Effect = COLLECTED.needs("wear_leveling = static", |config| config.device.wear_leveling == WearLeveling::Static);
 pub(super) const WITH_BASES_IN_PLACE: Effect = COLLECTED

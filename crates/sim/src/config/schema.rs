@@ -210,6 +210,11 @@ table! {
         ages: Vec<f64> = Some(""), "share",
             Kind::Numbers { allowed: "a comma-separated list of numbers from 0 to below 1", valid: |age| (0.0..1.0).contains(&age) },
             OF_ARRAYS, Draw::Never(OWN_FAILURES);
+        /// Time of one byte of data on the host link of each SSD, in picoseconds (1,667 is 600 MB/s). A link is full-duplex; with 0 here and in
+        /// `link_command_ns` there are no links, and nothing but flash takes time.
+        link_ps_per_byte: u64 = Some("0"), "ps/byte", whole(0, 1_000_000_000), OF_ARRAYS;
+        /// Time of the command of each page operation on the host link of its SSD, before the data of a program.
+        link_command_ns: u64 = Some("0"), "ns", whole(0, LONGEST_NS), OF_ARRAYS;
     }
 }
 
@@ -232,7 +237,7 @@ impl Array {
 
 impl Default for Array {
     fn default() -> Self {
-        Self { devices: 1, spare_devices: 0, ages: Vec::new() }
+        Self { devices: 1, spare_devices: 0, ages: Vec::new(), link_ps_per_byte: 0, link_command_ns: 0 }
     }
 }
 

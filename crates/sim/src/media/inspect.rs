@@ -81,6 +81,11 @@ pub trait Inspect {
         self.ssds().iter().flat_map(of).collect()
     }
 
+    /// Time in use of the host link of each SSD, towards it and from it, until `time_ns`, by cause; empty if there are no links.
+    fn links_busy_ns(&self, _time_ns: u64) -> Vec<[[u64; Cause::COUNT]; 2]> {
+        Vec::new()
+    }
+
     /// Time in use of each LUN until `time_ns`, by cause.
     fn luns_busy_ns(&self, time_ns: u64) -> Vec<[u64; Cause::COUNT]> {
         self.luns().map(|lun| lun.busy_ns(time_ns)).collect()

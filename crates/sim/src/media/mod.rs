@@ -12,7 +12,7 @@ mod interface;
 mod shape;
 mod single;
 
-pub use array::Array;
+pub use array::{Array, LinkTimes};
 #[cfg(feature = "mutants")]
 pub use flashraid_flash::accounting;
 pub use flashraid_flash::{About, Activity, Completion, Counts, Done, Flash, FlashFault, GcQuery, MapEvent, Progress, Slice, Track};

@@ -10,15 +10,15 @@ use flashraid_vocabulary::Cause;
 /// Offered load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Mean over the buses, or over the LUNs if that is more.
+    /// Mean over the buses, over the directions of host links, or over the LUNs, whichever is more.
     pub mean: f64,
-    /// Of the busiest bus or LUN.
+    /// Of the busiest of them.
     pub busiest: f64,
 }
 
 impl Simulation {
-    /// What requests made buses and LUNs do since measuring began, over the time in which the measured ones arrived: the mean over all buses
-    /// or units, whichever is more, and that of the busiest one. Above 1 queues grow without bound. `None` if the requests arrived in one instant.
+    /// What requests made buses, host links and LUNs do since measuring began, over the time in which the measured ones arrived: the mean over all
+    /// of a kind, whichever is more, and that of the busiest one. Above 1 queues grow without bound. `None` if the requests arrived in one instant.
     ///
     /// Work that takes the time that requests leave counts for nothing: rebuilds, migrations, and parities made in idle time.
     pub fn offered_load(&self) -> Option<Load> {
@@ -32,6 +32,7 @@ impl Simulation {
                 [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|operation| cell.mean_ns(operation))
             };
             let buses = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
+            let lanes = now.link_busy_ns.as_flattened().iter().zip(start.link_busy_ns.as_flattened());
             let commits_are_idle_work = engine.scheme().works_when_idle();
             let is_of_requests = |cause: &usize| match Cause::ALL[*cause] {
                 Cause::Rebuild | Cause::Migration => false,
@@ -41,14 +42,16 @@ impl Simulation {
             let sum = |now: &[u64; Cause::COUNT], start: &[u64; Cause::COUNT]| -> u64 {
                 (0..Cause::COUNT).filter(is_of_requests).map(|cause| now[cause] - start[cause]).sum()
             };
-            let buses = buses.map(|(now, start)| sum(now, start) as f64);
+            let [buses, lanes]: [Vec<f64>; 2] =
+                [buses.map(|(now, start)| sum(now, start) as f64).collect(), lanes.map(|(now, start)| sum(now, start) as f64).collect()];
             let all = luns.iter().enumerate().map(|(unit, lun)| (now.units[unit], start.units[unit], cell_ns(lun)));
             let work_ns = |action: usize, now: &Counts, start: &Counts, each_ns: u64| u128::from(sum(&now[action], &start[action])) * u128::from(each_ns);
             let units = all.map(|(now, start, cell_ns)| (0..ACTIONS).map(|action| work_ns(action, &now, &start, cell_ns[action])).sum::<u128>() as f64);
             // A chip that was replaced and the one in its place are one.
             let in_use = luns.iter().filter(|lun| lun.is_in_use()).count();
-            let mean = moments(buses.clone()).0.max(units.clone().sum::<f64>() / in_use as f64);
-            let busiest = buses.chain(units).fold(0.0, f64::max);
+            let mean_of = |of: &[f64]| moments(of.iter().copied()).0;
+            let mean = mean_of(&buses).max(mean_of(&lanes)).max(units.clone().sum::<f64>() / in_use as f64);
+            let busiest = buses.into_iter().chain(lanes).chain(units).fold(0.0, f64::max);
             (span_ns > 0).then(|| Load { mean: mean / span_ns as f64, busiest: busiest / span_ns as f64 })
         })
     }

@@ -21,6 +21,8 @@ pub struct Snapshot {
     /// What lies before this moment of work and transfers under way included.
     pub(super) unit_busy_ns: Vec<[u64; Cause::COUNT]>,
     pub(super) channel_busy_ns: Vec<[u64; Cause::COUNT]>,
+    /// Likewise of the host link of each SSD, towards it and from it.
+    pub(super) link_busy_ns: Vec<[[u64; Cause::COUNT]; 2]>,
     pub(super) blocked: Vec<u64>,
     pub(super) completed: u64,
     pub(super) parity: ParityUpdates,
@@ -43,6 +45,7 @@ impl Snapshot {
             units: media.luns().map(|lun| lun.operations()).collect(),
             unit_busy_ns: media.luns_busy_ns(now_ns),
             channel_busy_ns: media.buses_busy_ns(now_ns),
+            link_busy_ns: media.links_busy_ns(now_ns),
             blocked: (0..media.shape().members).map(|member| media.blocked_sum(member)).collect(),
             completed: media.requests_completed(),
             parity: engine.scheme().parity_updates(),

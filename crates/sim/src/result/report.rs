@@ -47,7 +47,7 @@ impl Simulation {
         let pages_written = statistics.bytes_written as f64 / page_bytes as f64;
         let data_pages = counts[Action::Program as usize][Cause::Host as usize] as f64;
         let per_page = |action: Action, cause: Cause| ratio(counts[action as usize][cause as usize] as f64, data_pages);
-        let Resources { members, channels, dies, blocked_cv, wear } = self.report_resources(engine, &now);
+        let Resources { members, channels, links, dies, blocked_cv, wear } = self.report_resources(engine, &now);
         let cell = engine.media.ssds()[0].settings().cell;
         Ok(RunResult {
             schema: SCHEMA,
@@ -88,6 +88,7 @@ impl Simulation {
             parity_updates: report_parity_updates(&now.parity, &start.parity),
             members,
             channels,
+            links,
             dies,
             blocked_cv,
             wear,

@@ -1,9 +1,9 @@
-//! Members, channels, dies and wear.
+//! Members, channels, links, dies and wear.
 
 use super::figures::{moments, ratio, since};
 use super::measured::Snapshot;
 use super::parts::state;
-use super::types::{Channel, Die, Member, Wear};
+use super::types::{Channel, Die, Link, Member, Wear};
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::media::{LunAt, Media};
@@ -18,6 +18,7 @@ const PROGRAM: usize = Action::Program as usize;
 pub(super) struct Resources {
     pub(super) members: Vec<Member>,
     pub(super) channels: Vec<Channel>,
+    pub(super) links: Option<Vec<Link>>,
     pub(super) dies: Vec<Die>,
     pub(super) blocked_cv: Option<f64>,
     pub(super) wear: Wear,
@@ -61,6 +62,11 @@ impl Simulation {
             })
             .collect();
         let channels = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
+        let links = now.link_busy_ns.iter().zip(&start.link_busy_ns);
+        let link = |([to_now, from_now], [to_start, from_start]): (&[_; 2], &[_; 2])| Link {
+            to_ssd_busy_ns: since(to_now, to_start),
+            from_ssd_busy_ns: since(from_now, from_start),
+        };
         let die = |unit: usize| Die {
             busy_ns: since(&now.unit_busy_ns[unit], &start.unit_busy_ns[unit]),
             programs: since(&now.units[unit][PROGRAM], &start.units[unit][PROGRAM]),
@@ -73,6 +79,7 @@ impl Simulation {
         Resources {
             members,
             channels: channels.map(|(now, start)| Channel { busy_ns: since(now, start) }).collect(),
+            links: (!now.link_busy_ns.is_empty()).then(|| links.map(link).collect()),
             dies: (0..now.units.len()).map(die).collect(),
             blocked_cv: ratio(deviation, mean_blocked),
             wear: Wear { erase_mean, erase_max: erases.max().unwrap_or(0), erase_stddev },

@@ -1,8 +1,8 @@
 //! What the times of every run satisfy, whatever was simulated. A figure that breaks one of these rules is a defect of the program,
 //! and the run ends with that instead of a result.
 //!
-//! The bound of what a queue can explain: whenever something is under way, a bus transfers, an array works, or an answer of the
-//! buffer's memory is due. So the device is not idle for longer than all its transfers, array operations and answers take one after
+//! The bound of what a queue can explain: whenever something is under way, a bus or a host link transfers, an array works, or an answer of the
+//! buffer's memory is due. So the device is not busy for longer than all its transfers, array operations and answers take one after
 //! the other, and no request waits for longer than that.
 
 use super::{Inconsistent, Measured, Snapshot};
@@ -26,8 +26,9 @@ struct Times<'a> {
     requests: u64,
     arrivals_ns: u128,
     latencies: &'a [Latency],
-    /// Time in use of each bus and of each LUN until measuring began, and until now.
+    /// Time in use of each bus, of each direction of a host link and of each LUN until measuring began, and until now.
     buses_ns: Vec<(u64, u64)>,
+    links_ns: Vec<(u64, u64)>,
     units_ns: Vec<(u64, u64)>,
     /// The most that each bus can have had to transfer in this time, and that everything took one after the other.
     transfers_ns: Vec<u128>,
@@ -42,6 +43,7 @@ pub(super) fn check<C: Content, M: Media>(engine: &Engine<C, M>, now: &Snapshot,
         start.iter().zip(now).map(|(start, now)| (start.iter().sum(), now.iter().sum())).collect()
     };
     let (transfers_ns, arrays_ns) = work_ns(&engine.media, now, start);
+    let links_ns = sums(start.link_busy_ns.as_flattened(), now.link_busy_ns.as_flattened());
     // Answers that were due when measuring began are among those given since, and those due now among the outstanding.
     let answers = now.completed - start.completed + engine.outstanding();
     let answers_ns = u128::from(answers) * engine.buffer().map_or(0, |buffer| u128::from(buffer.answer_ns()));
@@ -55,7 +57,11 @@ pub(super) fn check<C: Content, M: Media>(engine: &Engine<C, M>, now: &Snapshot,
         latencies: &engine.statistics.latency,
         buses_ns: sums(&start.channel_busy_ns, &now.channel_busy_ns),
         units_ns: sums(&start.unit_busy_ns, &now.unit_busy_ns),
-        work_ns: transfers_ns.iter().sum::<u128>() + arrays_ns + answers_ns,
+        work_ns: transfers_ns.iter().sum::<u128>()
+            + arrays_ns
+            + answers_ns
+            + links_ns.iter().map(|(before_ns, in_use_ns)| u128::from(in_use_ns.saturating_sub(*before_ns))).sum::<u128>(),
+        links_ns,
         transfers_ns,
         rebuilds: engine.rebuilds(),
     }
@@ -146,9 +152,9 @@ impl Times<'_> {
         })
     }
 
-    /// No bus and no LUN was in use for longer than there was time, and no bus for longer than its transfers take.
+    /// No bus, link or LUN was in use for longer than there was time, and no bus for longer than its transfers take.
     fn check_use(&self, measured_ns: u64) -> Result<(), Inconsistent> {
-        for (what, list) in [("bus", &self.buses_ns), ("LUN", &self.units_ns)] {
+        for (what, list) in [("bus", &self.buses_ns), ("link", &self.links_ns), ("LUN", &self.units_ns)] {
             for (number, (before_ns, in_use_ns)) in list.iter().enumerate() {
                 rule(before_ns <= in_use_ns && in_use_ns - before_ns <= measured_ns, || {
                     format!(
@@ -202,6 +208,7 @@ mod tests {
             arrivals_ns: 50,
             latencies,
             buses_ns: vec![(7, 107), (0, 60)],
+            links_ns: vec![(0, 20)],
             units_ns: vec![(0, 150), (5, 165)],
             transfers_ns: vec![100, 60],
             work_ns: 150,
@@ -219,7 +226,7 @@ mod tests {
     fn what_cannot_be_is_told() {
         let latencies = of(&[100, 100]);
         assert_eq!(legal(&latencies).check(), Ok(()));
-        let forged: [(&str, Forge); 14] = [
+        let forged: [(&str, Forge); 15] = [
             ("measuring began at 1161 ns", |times| times.start_ns = 1_161),
             ("idle for 40 ns before", |times| times.idle_ns.1 = 39),
             ("idle for 40 ns before", |times| times.idle_ns.1 = 201),
@@ -232,6 +239,7 @@ mod tests {
             ("latencies add up to 200 ns, of 2 requests with arrivals of 121 ns", |times| times.arrivals_ns = 121),
             ("bus 0 in use for 7 ns before", |times| times.buses_ns[0].1 = 6),
             ("bus 1 in use for 0 ns before measuring began and 161 ns", |times| times.buses_ns[1].1 = 161),
+            ("link 0 in use for 0 ns before measuring began and 161 ns", |times| times.links_ns[0].1 = 161),
             ("LUN 1 in use for 5 ns before measuring began and 166 ns", |times| times.units_ns[1].1 = 166),
             ("bus 1 in use for 60 ns with transfers of 59 ns", |times| times.transfers_ns[1] = 59),
         ];

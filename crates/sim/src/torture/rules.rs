@@ -43,6 +43,8 @@ fn rule(key: &str) -> Option<Rule> {
             let takes_spares = draw.is_array() && !draw.is_hybrid();
             takes_spares.then(|| draw.random.of_list(&["0", "1", "2"]).into())
         }),
+        "link_ps_per_byte" => Rule::By(|draw| draw.is_array().then(|| draw.random.of_list(&["0", "0", "1667", "50000"]).into())),
+        "link_command_ns" => Rule::By(|draw| draw.is_array().then(|| draw.random.of_list(&["0", "0", "500", "20000"]).into())),
         "channels" => Rule::By(|draw| if draw.is_array() { Some(draw.random.within(1, 2).to_string()) } else { channels(draw) }),
         "chips_per_channel" => Rule::By(|draw| {
             let (least, most) = match draw.entry.mirror_chips > 0 {

@@ -108,6 +108,8 @@ fn values(key: &Key) -> Vec<String> {
         "until" => &["end", "worn:1"],
         "devices" => &["4", "5"],
         "spare_devices" => &["0", "1"],
+        "link_ps_per_byte" => &["0", "1667"],
+        "link_command_ns" => &["0", "500"],
         "fail" => &["die:0.0.0@50%"],
         "seed" => &["9"],
         _ => match (key.kind, key.draw) {

@@ -15,6 +15,7 @@ mod generated;
 mod host;
 mod hybrid;
 mod idle;
+mod links;
 mod mirroring;
 #[cfg(feature = "mutants")]
 mod mutants;

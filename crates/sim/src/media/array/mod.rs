@@ -4,6 +4,7 @@
 //! in their low bits; space domains are numbered by member, as they pass to the spare that takes a member's place; planes, LUNs, buses and
 //! physical pages are numbered SSD by SSD. At one instant LUNs of all SSDs come before their buses, as within one SSD.
 
+mod links;
 mod numbers;
 mod view;
 
@@ -15,6 +16,8 @@ use flashraid_flash::{ACTIONS, EventQueue};
 use flashraid_vocabulary::{
     Cause, Change, Failure, Fault, Health, LocalPage, MemberId, MemberPage, Observer, PageOperation, Part, Ppn, Version,
 };
+pub use links::LinkTimes;
+use links::Links;
 use numbers::{Behind, FirstNumbers};
 
 /// "No time", "no page", "no SSD".
@@ -41,8 +44,10 @@ pub struct Array {
     /// Numbers of the first plane, LUN, bus and physical page of each SSD, and behind the last.
     first: FirstNumbers,
     now_ns: u64,
-    /// When each SSD has its next event, by twice the time, and one more if that is an event of a bus.
+    /// When each SSD has its next event, by twice the time, and one more if that is an event of a bus; then of each lane of its link.
     events: EventQueue,
+    /// The host links, if the SSDs have any.
+    links: Option<Box<Links>>,
     completed_requests: u64,
     has_failures: bool,
     completions: Vec<Completion>,
@@ -91,6 +96,7 @@ impl Array {
             first,
             now_ns: 0,
             events: EventQueue::new(ssds.len()),
+            links: None,
             completed_requests: 0,
             has_failures: false,
             completions: Vec::new(),
@@ -122,6 +128,9 @@ impl Array {
     /// Takes what an SSD has to tell, and notes when its next event is.
     #[inline]
     fn take_from(&mut self, ssd: usize) {
+        if self.links.is_some() {
+            self.take_for_links(ssd);
+        }
         let (flash, bits) = (&mut self.ssds[ssd], self.ssd_bits);
         for completion in flash.completions().drain(..) {
             self.completions.push(Completion { record: completion.record << bits | ssd as u32, ..completion });
@@ -237,7 +246,9 @@ impl Media for Array {
     fn is_at_rest(&self) -> bool {
         // Mostly the SSD of the next event is at work.
         self.events.first_ns() == NEVER
-            || (self.ssds[self.events.first().1 as usize].is_at_rest() && self.ssds.iter().all(Flash::is_at_rest))
+            || (self.ssds.get(self.events.first().1 as usize).is_some_and(Flash::is_at_rest)
+                && self.ssds.iter().all(Flash::is_at_rest)
+                && self.links.as_ref().is_none_or(|links| links.are_idle(self.now_ns)))
     }
 
     #[inline]
@@ -249,6 +260,9 @@ impl Media for Array {
     fn advance<O: Observer>(&mut self, observer: &mut O) {
         let (key, ssd) = self.events.first();
         self.now_ns = key >> 1;
+        if let Some(lane) = (ssd as usize).checked_sub(self.ssds.len()) {
+            return self.lane_is_free(lane);
+        }
         let first = self.first[ssd as usize].page;
         self.at(ssd as usize, |flash| flash.advance(&mut Behind(observer, first)));
     }
@@ -333,7 +347,11 @@ impl Media for Array {
     fn submit(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
         let ssd = self.ssd(operation.address.member);
         let inside = PageOperation { address: inner(operation.address), ..*operation };
-        self.at(ssd, |flash| flash.submit(&inside, owner)).map(|record| self.numbered(ssd, record))
+        let record = match self.links {
+            None => self.at(ssd, |flash| flash.submit(&inside, owner))?,
+            Some(_) => self.announce(ssd, &inside, owner)?,
+        };
+        Some(self.numbered(ssd, record))
     }
 
     #[inline]
@@ -475,6 +493,7 @@ impl Media for Array {
             (None, _) => return,
         };
         self.at(device as usize, |flash| flash.fail(&fault));
+        self.fail_on_link(device as usize);
     }
 
     fn replace(&mut self, device: Option<u32>, part: &Part) -> bool {

@@ -2,7 +2,7 @@
 
 use super::{Array, NIL, inner};
 use crate::media::{Flash, Inspect, Media};
-use flashraid_vocabulary::{Health, MemberId, MemberPage, Ppn, Version, View};
+use flashraid_vocabulary::{Cause, Health, MemberId, MemberPage, Ppn, Version, View};
 
 impl Inspect for Array {
     fn ssds(&self) -> &[Flash] {
@@ -27,6 +27,10 @@ impl Inspect for Array {
 
     fn first_page(&self, ssd: usize) -> u32 {
         self.first[ssd].page
+    }
+
+    fn links_busy_ns(&self, time_ns: u64) -> Vec<[[u64; Cause::COUNT]; 2]> {
+        self.links.as_ref().map_or(Vec::new(), |links| links.busy_ns(time_ns))
     }
 }
 

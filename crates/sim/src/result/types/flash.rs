@@ -226,6 +226,17 @@ pub struct Channel {
     pub busy_ns: ByCause,
 }
 
+/// The host link of an SSD of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Link {
+    /// Time for which commands, and the data of programs, crossed it towards the SSD, by cause.
+    #[schemars(extend("unit" = "ns"))]
+    pub to_ssd_busy_ns: ByCause,
+    /// Time for which the data of reads crossed it from the SSD, by cause.
+    #[schemars(extend("unit" = "ns"))]
+    pub from_ssd_busy_ns: ByCause,
+}
+
 /// A LUN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Die {

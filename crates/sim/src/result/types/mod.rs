@@ -9,7 +9,7 @@ mod run;
 
 pub use ageing::{Ssd, SsdState, WearOut};
 pub use flash::{
-    ByCause, Capacity, Channel, Die, FlashOps, GarbageCollection, Member, MemberState, ParityUpdates, PerDataPage, Wear,
+    ByCause, Capacity, Channel, Die, FlashOps, GarbageCollection, Link, Member, MemberState, ParityUpdates, PerDataPage, Wear,
     WriteAmplificationBy,
 };
 pub use mechanisms::{BufferFigures, Drain, FailedPart, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};

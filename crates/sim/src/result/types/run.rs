@@ -1,7 +1,9 @@
 //! The result as a whole.
 
 use super::ageing::{Ssd, WearOut};
-use super::flash::{Capacity, Channel, Die, FlashOps, GarbageCollection, Member, ParityUpdates, PerDataPage, Wear, WriteAmplificationBy};
+use super::flash::{
+    Capacity, Channel, Die, FlashOps, GarbageCollection, Link, Member, ParityUpdates, PerDataPage, Wear, WriteAmplificationBy,
+};
 use super::mechanisms::{BufferFigures, Drain, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};
 use super::requests::{Bandwidth, Latencies, Losses, Requests, Workload};
 use crate::config::{Config, Survival};
@@ -88,6 +90,10 @@ pub struct RunResult {
     pub members: Vec<Member>,
     /// Channels, in order.
     pub channels: Vec<Channel>,
+    /// Host links of the SSDs of an array, spares included, in order of the SSDs. Present with `link_ps_per_byte` or `link_command_ns`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Link>")]
+    pub links: Option<Vec<Link>>,
     /// LUNs (dies, or chips if `lun = chip`), channel by channel. Each channel has C = `chips_per_channel` + `spare_chips` chips: data chips,
     /// then mirror chips, then spare chips. Within a channel, LUN `i` is die `i / C` of chip `i mod C`.
     pub dies: Vec<Die>,

@@ -333,7 +333,17 @@ fn quantities_have_units_and_nothing_else_has() {
     assert_eq!(of("bytes"), ["buffer_bytes", "fill_bytes", "nvram_buffer_bytes", "object_bytes", "page_bytes", "space_bytes"]);
     assert_eq!(of("bytes/GiB"), ["buffer_bytes_per_gib"]);
     assert_eq!(of("share"), ["ages", "fill", "gc_idle_threshold", "gc_threshold", "over_provisioning"]);
-    let times = ["buffer_ns", "erase_command_ns", "erase_ns", "idle_ns", "program_command_ns", "program_ns", "read_command_ns", "read_ns"];
+    let times = [
+        "buffer_ns",
+        "erase_command_ns",
+        "erase_ns",
+        "idle_ns",
+        "link_command_ns",
+        "program_command_ns",
+        "program_ns",
+        "read_command_ns",
+        "read_ns",
+    ];
     assert_eq!(of("ns"), times);
     for scheme in ["fpc", "ppc", "ca-ppc"] {
         assert_eq!(find(scheme).unwrap().parity_cache.unwrap().unit, "bytes", "{scheme}");
