@@ -28,7 +28,8 @@ from .settings import (
 )
 
 # Called about ten times a second with the stage (counting, preconditioning, replaying, ageing, verifying), the pages or
-# requests done, or SSDs worn out, and the share of the trace or of the ageing that they are; returning False stops the run.
+# requests done, or SSDs worn out, and the share of the trace or of the ageing that they are; returning False stops the
+# run.
 Progress = Callable[[str, int, float | None], object]
 
 VIOLATION = 1

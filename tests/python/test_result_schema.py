@@ -41,6 +41,15 @@ RUNS = {
         "log_blocks": 4,
         "fit": "wrap",
     },
+    "worn": {
+        "scheme": "raid5",
+        "devices": 4,
+        "channels": 1,
+        "pe_limit": 2,
+        "until": "worn:1",
+        "blocks_per_plane": 32,
+        "fit": "wrap",
+    },
     "array": {"scheme": "raid5", "devices": 4, "spare_devices": 1, "fail": "device:1@50%", "fit": "wrap"},
     "nothing measured": {"scheme": "sirf1", "warmup": 1000, "fit": "wrap"},
 }

@@ -46,6 +46,22 @@ RUNS = {
         "over_provisioning=0.2",
     ],
     "mirror chips": ["cr5m", "--fill", "0.3", "--set", "chips_per_channel=3"],
+    "worn-out SSDs": [
+        "raid5",
+        *SMALL,
+        *(
+            "--fill",
+            "0.9",
+            "--set",
+            "devices=4",
+            "--set",
+            "channels=1",
+            "--set",
+            "pe_limit=20",
+            "--set",
+            "ages=0.98,0.97",
+        ),
+    ],
     "nothing written": ["raid0"],
 }
 
@@ -71,6 +87,10 @@ def wanted(result, row):
             yield from ((each, write) for each in shown if write is tables.counts_by_name or round(each, 3))
         elif write is tables.sizes_by_name:
             yield from ((each, tables.size) for each in value.to_dict().values())
+        elif write is tables.wear_outs:
+            for of in value:
+                yield from [(of.device, tables.count), (of.at_ns, tables.seconds)]
+                yield from [(of.exposed_pages, tables.count), (of.pages_lost, tables.count)]
         elif write is tables.collections:
             yield from [(value, tables.count)] if value > 1 else []
         elif write in SCALES:

@@ -358,7 +358,9 @@ def replaced(run: Run) -> dict[tuple[int, int], tuple[int, int]]:
     """Dead chips (channel, chip) and the spare chips in their places: in each channel the first that are free."""
     found: dict[tuple[int, int], tuple[int, int]] = {}
     if run.array:
-        failed = [(fault["at_ns"], fault["fault"].partition(":")[2]) for fault in run.result["faults"] if fault["spare"]]
+        failed = [
+            (fault["at_ns"], fault["fault"].partition(":")[2]) for fault in run.result["faults"] if fault["spare"]
+        ]
         failed += [(worn["at_ns"], worn["device"]) for worn in run.wear_outs]
         dead = [int(device) for _, device in sorted(failed, key=lambda each: each[0])][: run.array["spare_devices"]]
         chips = [(channel, chip) for channel in range(run.channels_each) for chip in range(run.chips)]

@@ -62,7 +62,11 @@ class Progress:
         if self.interrupted:
             return False
         what = {"preconditioning": f"{count:,} pages overwritten", "verifying": "verifying", "fitting": f"{count:,}"}
-        what |= {"ageing": f"{count:,} SSDs worn out", "reproducing": f"{count:,} runs", "kills": f"{count:,} crash points"}
+        what |= {
+            "ageing": f"{count:,} SSDs worn out",
+            "reproducing": f"{count:,} runs",
+            "kills": f"{count:,} crash points",
+        }
         text = what.get(stage, f"{count:,} requests")
         if self._bar:
             self._bar.update(self._task, total=None if share is None else 1, completed=share or 0, what=text)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..comparison import Comparison
-from ..record import Record
+from ..record import OpenRecord, Record
 from ..result import Result
 from ..sizes import format_bytes
 from . import reader
@@ -102,7 +102,7 @@ def parts(value: Record) -> str:
     return (own or "nothing") + (f"; apart from it {apart}" if apart else "")
 
 
-def wear_outs(value: list[Record]) -> str:
+def wear_outs(value: list[OpenRecord]) -> str:
     """SSDs that were worn out, each with its time and what it exposed."""
     texts = (
         f"SSD {of.device} at {seconds(of.at_ns)} s ({of.exposed_pages:,} pages exposed, {of.pages_lost:,} lost)"

@@ -100,15 +100,18 @@ impl Config {
             return refuse_ages("an age is a share of pe_limit, which is 0 (no limit): allowed with pe_limit from 1".into());
         }
         if let Some(ssd) = (0..count).find(|ssd| pe_limit > 0 && self.array.preset_erases(*ssd, pe_limit) >= pe_limit) {
-            return refuse_ages(format!("rounds to all of the {pe_limit} erases that a block of SSD {ssd} endures: allowed are lower ages"));
+            return refuse_ages(format!(
+                "rounds to all of the {pe_limit} erases that a block of SSD {ssd} endures: allowed are lower ages"
+            ));
         }
         match self.until()? {
             Until::Worn(_) if pe_limit == 0 => {
                 refuse(format!("until = {}: no SSD wears out with pe_limit = 0 (no limit): allowed with pe_limit from 1", self.run.until))
             }
-            Until::Worn(worn) if worn > count => {
-                refuse(format!("until = {}: there are {count} SSDs, spare ones included: allowed is worn:1 to worn:{count}", self.run.until))
-            }
+            Until::Worn(worn) if worn > count => refuse(format!(
+                "until = {}: there are {count} SSDs, spare ones included: allowed is worn:1 to worn:{count}",
+                self.run.until
+            )),
             _ => Ok(()),
         }
     }

@@ -232,7 +232,9 @@ impl Kind {
             Kind::Whole { min, max: MOST } => format!("a whole number from {min}"),
             Kind::Whole { min, max } => format!("a whole number from {min} to {max}"),
             Kind::PowerOfTwo { min, max } => format!("a power of two from {min} to {max}"),
-            Kind::Real { allowed, .. } | Kind::Numbers { allowed, .. } | Kind::Text { allowed, .. } | Kind::List { allowed } => allowed.into(),
+            Kind::Real { allowed, .. } | Kind::Numbers { allowed, .. } | Kind::Text { allowed, .. } | Kind::List { allowed } => {
+                allowed.into()
+            }
             Kind::Flag => "true or false".into(),
             Kind::Word(words) => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "),
         }

@@ -24,9 +24,8 @@ impl Simulation {
             let counts = |snapshot: &Snapshot, action: usize, cause: usize| {
                 snapshot.units[units.clone()].iter().map(|of| of[action][cause]).sum::<u64>()
             };
-            let ops: Counts = std::array::from_fn(|action| {
-                std::array::from_fn(|cause| counts(now, action, cause) - counts(start, action, cause))
-            });
+            let ops: Counts =
+                std::array::from_fn(|action| std::array::from_fn(|cause| counts(now, action, cause) - counts(start, action, cause)));
             let busy_ns =
                 |snapshot: &Snapshot| snapshot.unit_busy_ns[units.clone()].iter().flatten().map(|ns| u128::from(*ns)).sum::<u128>();
             let settings = flash.settings();

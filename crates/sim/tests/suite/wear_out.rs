@@ -16,8 +16,14 @@ use std::path::{Path, PathBuf};
 type Pairs = [(&'static str, &'static str)];
 
 /// SSDs of one chip with 24 blocks of 8 pages.
-const SMALL: &Pairs =
-    &[("channels", "1"), ("planes_per_die", "1"), ("blocks_per_plane", "24"), ("pages_per_block", "8"), ("over_provisioning", "0.3"), ("fill", "1")];
+const SMALL: &Pairs = &[
+    ("channels", "1"),
+    ("planes_per_die", "1"),
+    ("blocks_per_plane", "24"),
+    ("pages_per_block", "8"),
+    ("over_provisioning", "0.3"),
+    ("fill", "1"),
+];
 /// Blocks of each of them.
 const BLOCKS: u64 = 24;
 
@@ -62,7 +68,10 @@ fn wear_outs(result: &RunResult) -> &[WearOut] {
 #[test]
 fn erases_of_a_run_are_those_of_its_ssds() {
     let mut simulation = Simulation::new(
-        array("raid5", &[("devices", "5"), ("spare_devices", "1"), ("pe_limit", "500"), ("ages", "0.5,0.111,0,0.9"), ("precondition", "random:1")]),
+        array(
+            "raid5",
+            &[("devices", "5"), ("spare_devices", "1"), ("pe_limit", "500"), ("ages", "0.5,0.111,0,0.9"), ("precondition", "random:1")],
+        ),
         |_| true,
     )
     .unwrap();
@@ -75,7 +84,11 @@ fn erases_of_a_run_are_those_of_its_ssds() {
     assert_eq!(ssds.iter().map(|ssd| ssd.flash_ops.programs.parity).sum::<u64>(), result.flash_ops.programs.parity);
     assert!(result.flash_ops.erases.total > 500 && at_start.iter().sum::<u64>() > ssds.iter().map(|ssd| ssd.preset_erases).sum());
     for (number, (ssd, start)) in ssds.iter().zip(at_start).enumerate() {
-        assert_eq!((ssd.number as usize, ssd.total_erases), (number, start + ssd.flash_ops.erases.total), "preset and untimed erases count");
+        assert_eq!(
+            (ssd.number as usize, ssd.total_erases),
+            (number, start + ssd.flash_ops.erases.total),
+            "preset and untimed erases count"
+        );
         assert_eq!(ssd.age, Some(ssd.total_erases as f64 / (BLOCKS * 500) as f64));
         let member = (number < 5).then_some(number as u32);
         let state = if number < 5 { SsdState::ReadWrite } else { SsdState::Spare };
@@ -108,7 +121,8 @@ fn reached(config: &Config, erases: &[u64]) -> Vec<Option<u64>> {
             }
         }
     }
-    let worn: Vec<_> = (0..erases.len()).map(|ssd| engine.wear_outs().iter().find(|of| of.device == ssd as u32).map(|of| of.at_ns)).collect();
+    let worn: Vec<_> =
+        (0..erases.len()).map(|ssd| engine.wear_outs().iter().find(|of| of.device == ssd as u32).map(|of| of.at_ns)).collect();
     if config.device.pe_limit > 0 {
         assert_eq!(engine.retired(), engine.wear_outs().len() as u32);
         assert_eq!(View::endurance(&engine.media, MemberId(0)), BLOCKS * u64::from(config.device.pe_limit));
@@ -122,7 +136,9 @@ fn reached(config: &Config, erases: &[u64]) -> Vec<Option<u64>> {
 /// starts with comes off.
 #[test]
 fn an_ssd_fails_at_the_instant_of_its_last_erase() {
-    for (pe_limit, ages, spent) in [("12", "", [0; 4]), ("1000", "0.99,0.98,0.985", [990, 980, 985, 0]), ("100", "0.9,0.95", [90, 95, 0, 0])] {
+    for (pe_limit, ages, spent) in
+        [("12", "", [0; 4]), ("1000", "0.99,0.98,0.985", [990, 980, 985, 0]), ("100", "0.9,0.95", [90, 95, 0, 0])]
+    {
         let own: &Pairs = &[("devices", "4"), ("rebuild", "none")];
         let limit: u64 = pe_limit.parse().unwrap();
         let free = reached(&array("raid5", own), &spent.map(|spent| BLOCKS * (limit - spent)));
@@ -168,6 +184,18 @@ fn uneven_parity_wears_ssds_out_one_after_the_other() {
     let (_, ages, later) = age("raid5", &[]);
     assert!(ages.iter().all(|age| *age > 0.9), "{ages:?}");
     assert!(later < 0.15, "{later}");
+}
+
+/// SPEC 5.4: the eldest holds the most parity; of equal ones the earlier is the elder.
+#[test]
+fn ages_rank_the_ssds_that_hold_more_of_the_parity() {
+    for (ages, eldest) in [("0,0.2,0.9,0.4", 2), ("0,0.9,0,0.9", 1), ("", 0), ("0,0,0,0,0.1", 4)] {
+        let own: Vec<(&str, &str)> = vec![("devices", "5"), ("pe_limit", "1000"), ("ages", ages), ("parity_shares", "80")];
+        let mut simulation = Simulation::new(config("tiny", "diff-raid", &[SMALL, &own].concat()), |_| true).unwrap();
+        updates(&mut simulation, 500, 1_000_000);
+        let shares: Vec<f64> = result(&simulation).members.iter().map(|member| member.parity_share).collect();
+        assert!((0.75..0.85).contains(&shares[eldest]), "{ages}: {shares:?}");
+    }
 }
 
 #[test]
@@ -248,14 +276,21 @@ fn the_trace_is_repeated_and_its_arrivals_continue() {
     assert!(!stages.iter().any(|stage| matches!(stage, Stage::Replaying { .. })), "{stages:?}");
     // Each pass is the same again: one twice as long needs half of them.
     let text = std::fs::read_to_string(&path).unwrap();
-    let again: String = text.lines().skip(1).map(|line| {
-        let (time_us, rest) = line.split_once(',').unwrap();
-        format!("{},{rest}\n", time_us.parse::<u64>().unwrap() + 70_000)
-    }).collect();
+    let again: String = text
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let (time_us, rest) = line.split_once(',').unwrap();
+            format!("{},{rest}\n", time_us.parse::<u64>().unwrap() + 70_000)
+        })
+        .collect();
     let twice = path.with_file_name("wear-out-twice.csv");
     std::fs::write(&twice, text + &again).unwrap();
     let other = replay(&twice, array("raid5", own)).unwrap().result;
-    assert_eq!((&other.wear_outs, other.workload.requests, other.workload.passes), (&result.wear_outs, result.workload.requests, passes.div_ceil(2)));
+    assert_eq!(
+        (&other.wear_outs, other.workload.requests, other.workload.passes),
+        (&result.wear_outs, result.workload.requests, passes.div_ceil(2))
+    );
     // With the end of the trace as the end of the run there is one pass.
     let once = replay(&path, array("raid5", &own[..3])).unwrap().result;
     assert_eq!((once.workload.passes, once.workload.requests), (1, 100));

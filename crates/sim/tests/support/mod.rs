@@ -70,11 +70,7 @@ pub const SCENARIOS: [Scenario; 27] = [
         &[("devices", "4"), ("spare_devices", "1"), ("channels", "2"), ("fail", "device:1@request:180,device:0/chip:1.0@request:400")],
     ),
     ("array-nvram", "ppc", &[("devices", "4"), ("nvram_buffer_bytes", "65536"), ("fail", "device:1@request:180")]),
-    (
-        "worn",
-        "raid5",
-        &[("devices", "4"), ("spare_devices", "1"), ("channels", "2"), ("pe_limit", "20"), ("ages", "0.5,0.97,0.2")],
-    ),
+    ("worn", "raid5", &[("devices", "4"), ("spare_devices", "1"), ("channels", "2"), ("pe_limit", "20"), ("ages", "0.5,0.97,0.2")]),
     ("second", "raid5", &[("spare_chips", "2"), ("fail", "chip:1.0@request:120,chip:2.0@rebuild:50%"), ("piggyback", "true")]),
     (
         "one-by-one",

@@ -40,9 +40,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         let mut sources = Vec::new();
         let is_lost = |page: MemberPage, version| self.media.is_lost(page, version);
         let mut recovers = |lpn, failing: Option<MemberId>| {
-            let lost = |page: MemberPage, version| {
-                is_lost(page, version) || failing == Some(page.member) && self.media.is_written(page, version)
-            };
+            let lost =
+                |page: MemberPage, version| is_lost(page, version) || failing == Some(page.member) && self.media.is_written(page, version);
             sources.clear();
             !lost(self.scheme.locate(lpn), Version::Current) || self.scheme.recover(lpn, &lost, &mut sources)
         };

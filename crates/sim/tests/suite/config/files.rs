@@ -61,7 +61,10 @@ fn errors_in_files_name_line_and_column() {
         ("[run]\nfill = \"0.5\"\n", "FILE, line 2, column 8: fill = \"0.5\": allowed is 0 to 1"),
         ("[run]\nverify = \"true\"\n", "FILE, line 2, column 10: verify = \"true\": allowed is true or false"),
         ("[run]\nseed = 1.0\n", "FILE, line 2, column 8: seed = 1.0: allowed is a whole number from 0"),
-        ("[run]\nseed = [true]\n", "FILE, line 2, column 8: seed: allowed is a text, a number, true or false, or a list of texts or numbers"),
+        (
+            "[run]\nseed = [true]\n",
+            "FILE, line 2, column 8: seed: allowed is a text, a number, true or false, or a list of texts or numbers",
+        ),
         ("# comment\n[run]\nsed = 1\n", "FILE, line 3, column 1: unknown key sed; the nearest is seed in table run"),
         ("[run]\ngc_reserve_blocks = 3\n", "FILE, line 2, column 1: run.gc_reserve_blocks: gc_reserve_blocks belongs to table device"),
         ("[rnu]\nseed = 1\n", "FILE, line 1, column 2: unknown table rnu; the nearest is run; there are device, array, scheme, host, run"),

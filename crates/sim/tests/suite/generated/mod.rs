@@ -45,7 +45,8 @@ fn every_member_has_a_meaning_and_every_number_a_unit() {
         for member in &form.members {
             let path = format!("{}.{}", form.name, member.key);
             assert!(member.about.ends_with('.'), "{path}: {:?} is no sentence", member.about);
-let labels = ["schema", "seed", "Ssd.number", "Ssd.member", "WearOut.device", "Replacement.old_device", "Replacement.new_device"];
+            let labels =
+                ["schema", "seed", "Ssd.number", "Ssd.member", "WearOut.device", "Replacement.old_device", "Replacement.new_device"];
             let is_label = labels.iter().any(|label| [member.key, &path].contains(label));
             let has_unit = forms.places(form).iter().all(|place| forms.unit(place, member).is_some());
             assert!(!member.kind.has_number() || has_unit || is_label, "{path}: a number without a unit");

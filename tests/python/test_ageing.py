@@ -1,0 +1,96 @@
+"""SSDs of an array age: settings, repeated traces and results from Python and from the command."""
+
+import json
+
+import pytest
+from conftest import write_trace, writes
+
+import flashraid as fr
+
+SMALL = {
+    "device": "tiny",
+    "channels": 1,
+    "planes_per_die": 1,
+    "blocks_per_plane": 24,
+    "pages_per_block": 8,
+    "over_provisioning": 0.3,
+    "devices": 4,
+    "spare_devices": 1,
+    "fill": 1,
+}
+
+
+def options(settings):
+    return [
+        part
+        for key, value in settings.items()
+        for part in (["--device", value] if key == "device" else ["--set", f"{key}={value}"])
+    ]
+
+
+def test_ages_are_a_list_of_numbers(tmp_path):
+    trace = write_trace(tmp_path, writes(3))
+    for ages in ([0.5, 0.25], (0.5, 0.25), "0.5,0.25", "50%,25%", ["0.5", "0.25"]):
+        result = fr.run(trace, scheme="raid5", **SMALL, pe_limit=40, ages=ages)
+        assert result.config.array.ages == [0.5, 0.25]
+        assert [ssd.preset_erases for ssd in result.devices] == [24 * 20, 24 * 10, 0, 0, 0]
+    (tmp_path / "result.json").write_text(result.json)
+    again = fr.run(trace, config=tmp_path / "result.json", engine=False)
+    assert again.devices == result.devices
+    (tmp_path / "ages.toml").write_text("[array]\nages = [0.5, 0.25]\n")
+    again = fr.run(trace, scheme="raid5", config=tmp_path / "ages.toml", **SMALL, pe_limit=40)
+    assert again.devices == result.devices
+    for ages in ([1], [0.5, True], 1.0, "old", [[0.5]]):
+        with pytest.raises(fr.InputError, match=r"^ages = .*allowed is a comma-separated list of numbers from 0"):
+            fr.run(trace, scheme="raid5", **SMALL, pe_limit=40, ages=ages)
+
+
+def test_a_trace_is_repeated_until_ssds_are_worn_out(tmp_path):
+    trace = write_trace(tmp_path, writes(200, gap_us=700))
+    calls = []
+    result = fr.run(
+        trace, scheme="raid5", **SMALL, pe_limit=15, until="worn:2", progress=lambda *call: calls.append(call)
+    )
+    assert result.workload.passes > 2
+    assert len(result.wear_outs) >= 2
+    assert not result.partial
+    assert {call[0] for call in calls} <= {"ageing", "preconditioning"}
+    assert result.wear_outs[0].since_previous_ns is None
+    assert result.devices[result.wear_outs[0].device].age == 1
+    comparison = fr.compare(trace, schemes="raid1,raid5", **SMALL, pe_limit=15, until="worn:1", ages=[0.8])
+    assert all(each.wear_outs[0].device == 0 for each in comparison.results)
+    with pytest.raises(fr.InputError, match=r"^until = worn:1: not allowed for a Simulation"):
+        fr.Simulation(scheme="raid5", **SMALL, pe_limit=15, until="worn:1")
+
+
+def test_the_command_ages_an_array(command, tmp_path):
+    trace = write_trace(tmp_path, writes(200, gap_us=700))
+    common = [*options(SMALL), "--set", "pe_limit=15", "--until", "worn:1"]
+    shown = command("run", trace, "--scheme", "raid5", *common, "--json", "r.json", "--series", "s.csv").stdout
+    result = json.loads((command.folder / "r.json").read_text())
+    assert result["wear_outs"][0]["at_ns"] > 0
+    assert "wear-outs" in shown
+    header, *rows = [line.split(",") for line in (command.folder / "s.csv").read_text().splitlines()]
+    ages = [[float(row[header.index(f"device{ssd}_age")]) for row in rows] for ssd in range(5)]
+    assert ages[result["wear_outs"][0]["device"]][-1] == 1
+    assert all(age == sorted(age) for age in ages)
+    assert [age[-1] for age in ages] == [ssd["age"] for ssd in result["devices"]]
+    for ssd in result["devices"]:
+        assert int(rows[-1][header.index(f"device{ssd['number']}_free_blocks")]) == ssd["free_blocks"]
+    reads = write_trace(tmp_path, [(at, "R", 0, 4096) for at in range(0, 900, 100)], name="reads.csv")
+    refused = command("run", reads, "--scheme", "raid5", *common, status=2).stderr
+    assert "has programmed and erased nothing, so no SSD wears out any more (0 did)" in refused
+    assert "there are 5 SSDs" in command("run", trace, "--scheme", "raid5", *common[:-1], "worn:6", status=2).stderr
+
+
+def test_devices_shows_the_ssds_of_an_array(command):
+    shown = command("devices", "array-5x", "--scheme", "raid5", "--json", "d.json").stdout
+    data = json.loads((command.folder / "d.json").read_text())
+    blank = {"is_spare": False, "age": 0.0, "erases": 0, "endurance": 1024 * 10_000}
+    expected = [{"number": number} | blank | {"is_spare": number > 4} for number in range(10)]
+    assert data["ssds"] == expected
+    assert data["device"]["pe_limit"] == 10_000
+    assert "member 4" in shown
+    assert "spare" in shown
+    assert "10,240,000" in shown
+    assert "ssds" not in json.loads(command("devices", "tiny", "--json", "-").stdout)
