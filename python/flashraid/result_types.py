@@ -631,8 +631,8 @@ class Run(Record):
     """
 
     until: str
-    """When the run ends: `end`, with the trace; or `worn:N`, when N SSDs of an array are worn out (`pe_limit`).
-    Until then the trace is repeated, and arrival times continue.
+    """When the run ends: `end`, with the trace; or `worn:N`, when N SSDs of an array are worn out (`pe_limit`) or
+    were replaced before by the scheme. Until then the trace is repeated, and arrival times continue.
     """
 
     verify: bool

@@ -474,8 +474,8 @@ class Settings(SimulationSettings, total=False):
     """
 
     until: str | None
-    """When the run ends: `end`, with the trace; or `worn:N`, when N SSDs of an array are worn out (`pe_limit`).
-    Until then the trace is repeated, and arrival times continue. Default: end.
+    """When the run ends: `end`, with the trace; or `worn:N`, when N SSDs of an array are worn out (`pe_limit`) or
+    were replaced before by the scheme. Until then the trace is repeated, and arrival times continue. Default: end.
     """
 
     verify_every: int | None

@@ -317,8 +317,8 @@ table! {
         warmup: String = Some("0"), "",
             Kind::Text { allowed: "a number of requests, or a time as in 2.5s or 100ms", valid: |text| text.parse::<Warmup>().is_ok() },
             EVER.of_replays(), Draw::Never("torture has no statistics");
-        /// When the run ends: `end`, with the trace; or `worn:N`, when N SSDs of an array are worn out (`pe_limit`). Until then the trace is repeated, and
-        /// arrival times continue.
+        /// When the run ends: `end`, with the trace; or `worn:N`, when N SSDs of an array are worn out (`pe_limit`) or were replaced before by the scheme.
+        /// Until then the trace is repeated, and arrival times continue.
         until: String = Some("end"), "",
             Kind::Text { allowed: "end, or worn:N with a whole number N from 1", valid: |text| text.parse::<Until>().is_ok() },
             OF_ARRAYS.of_replays(), Draw::Never(OWN_REQUESTS);

@@ -2,7 +2,9 @@
 
 use super::amplification::Programs;
 use super::figures::{flash_ops, latency, ratio};
-use super::parts::{failed_evictions, losses, report_buffer, report_exposure, report_gc, report_guard, report_mapping, report_rebuild, report_replacements};
+use super::parts::{
+    failed_evictions, losses, report_buffer, report_exposure, report_gc, report_guard, report_mapping, report_rebuild, report_replacements,
+};
 use super::resources::Resources;
 use super::types::{
     Bandwidth, Capacity, Drain, EngineCost, Failures, Latencies, ParityUpdates, PerDataPage, Preconditioned, Requests, RunResult, SCHEMA,
