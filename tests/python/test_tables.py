@@ -25,6 +25,8 @@ SCALES = {
 }
 UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 NUMBER = re.compile(r"(?<![\w.])(-|\d[\d,]*(?:\.\d+)?)(?: (B|KiB|MiB|GiB)\b)?(?![\w.])")
+# A part that failed, which numbers name.
+PART = re.compile(r"[a-z]+:[\d./:a-z]+")
 
 SMALL = ["--set", "blocks_per_plane=16", "--set", "pages_per_block=16", "--set", "over_provisioning=0.3"]
 RUNS = {
@@ -59,8 +61,12 @@ RUNS = {
             "--set",
             "pe_limit=20",
             "--set",
-            "ages=0.98,0.97",
+            "ages=0.94,0.9",
         ),
+    ],
+    "replaced SSD": [
+        *("hotswap", *SMALL, "--fill", "0.9", "--set", "devices=4", "--set", "channels=1"),
+        *("--set", "spare_devices=2", "--replace", "device:2@10%,device:1@20%"),
     ],
     "nothing written": ["raid0"],
 }
@@ -91,15 +97,31 @@ def wanted(result, row):
             for of in value:
                 yield from [(of.device, tables.count), (of.at_ns, tables.seconds)]
                 yield from [(of.exposed_pages, tables.count), (of.pages_lost, tables.count)]
+        elif write is tables.rebuilds:
+            for of in value:
+                yield of.window_of_vulnerability_ns, tables.seconds
+                yield of.requests, tables.count
+                yield from felt(of)
+        elif write is tables.replacements:
+            for of in value:
+                yield from [(of.old_device, tables.count), (of.new_device, tables.count)]
+                yield from [(of.duration_ns, tables.seconds)] if of.duration_ns is not None else []
+                yield of.requests, tables.count
+                yield from felt(of)
         elif write is tables.collections:
             yield from [(value, tables.count)] if value > 1 else []
         elif write in SCALES:
             yield value, write
 
 
+def felt(of):
+    """Latencies, behind which percentile they are."""
+    yield from ((of.latency_ns[key], tables.microseconds) for key in ("mean", "p99_9", "max"))
+
+
 def check(result, row, cell):
     """Each number of the cell is the one of the JSON, as exactly as its decimals say."""
-    found, values = NUMBER.findall(cell), list(wanted(result, row))
+    found, values = NUMBER.findall(PART.sub("", cell)), list(wanted(result, row))
     assert len(found) == len(values), (row.name, cell, values)
     for (number, unit), (value, write) in zip(found, values, strict=True):
         if value is None:
@@ -118,8 +140,13 @@ def only(result, paths):
         at, into = result, found
         *above, last = path.split(".")
         for name in above:
+            if name.isdigit():
+                # Of a list the tables show the first element.
+                at = at[0] if at else None
+                continue
             at = at.get(name) if isinstance(at, dict) else None
-            into = into.setdefault(name, {})
+            element = into.setdefault(name, [{}] if isinstance(at, list) and at else {})
+            into = element[0] if isinstance(element, list) else element
         if isinstance(at, dict) and last in at:
             into[last] = at[last]
     return Record(found)
@@ -163,11 +190,12 @@ def test_every_figure_of_a_run_is_the_one_of_its_json(name, command, trace):
         [*SMALL, "--fill", "0.9", "--warmup", "50"],
         ["--fill", "0.5", "--fail", "chip:1.0@50%", "--verify"],
         ["--set", "buffer_bytes=65536"],
+        ["--set", "devices=5", "--set", "channels=1", "--set", "spare_devices=1", "--replace", "device:1@50%"],
     ],
 )
 def test_every_figure_of_a_comparison_is_the_one_of_its_json(options, command, trace):
     arguments = ["compare", trace, "--device", "tiny", "--schemes", "raid0,raid5,fra,ppc", *options, "--quiet"]
-    status = 3 if "--fail" in options else 0
+    status = 3 if {"--fail", "--replace"} & set(options) else 0
     shown = command(*arguments, "--json", "results.json", status=status).stdout
     results = json.loads((command.folder / "results.json").read_text())["results"]
     rows = {row.name.strip(): row for row, _ in tables.COMPARISON}

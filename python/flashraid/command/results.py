@@ -108,7 +108,35 @@ def wear_outs(value: list[OpenRecord]) -> str:
         f"SSD {of.device} at {seconds(of.at_ns)} s ({of.exposed_pages:,} pages exposed, {of.pages_lost:,} lost)"
         for of in value
     )
-    return ", ".join(texts) or "none"
+    return ", ".join(texts)
+
+
+def felt(value: Record) -> str:
+    """How slow requests were."""
+    figures = (value["mean"], value["p99_9"], value["max"])
+    return "mean {}, p99.9 {}, max {} us".format(*(microseconds(figure) for figure in figures))
+
+
+def rebuilds(value: list[OpenRecord]) -> str:
+    """Rebuilds, each with its time and what requests felt of it."""
+    texts = (
+        f"{', '.join(part.fault for part in of.failed)} in "
+        f"{'-' if of.window_of_vulnerability_ns is None else seconds(of.window_of_vulnerability_ns)} s "
+        f"({of.requests:,} requests meanwhile: {felt(of.latency_ns)})"
+        for of in value
+    )
+    return "; ".join(texts)
+
+
+def replacements(value: list[OpenRecord]) -> str:
+    """Replacements of SSDs, each with its time and what requests felt of it."""
+    texts = (
+        f"SSD {of.old_device} by {of.new_device}, {of.outcome.replace('_', ' ')}"
+        f"{'' if of.duration_ns is None else f' in {seconds(of.duration_ns)} s'} "
+        f"({of.requests:,} requests meanwhile: {felt(of.latency_ns)})"
+        for of in value
+    )
+    return "; ".join(texts)
 
 
 def collections(value: int) -> str:
@@ -133,6 +161,7 @@ class Row:
     def cell(self, result: Record) -> str | None:
         """The row's text for a result; None if the row does not concern it."""
         values = [value_at(result, path) for path, _ in self.figures]
+        values = [None if value == [] else value for value in values]
         if all(value is None for value in values):
             return None
         written = (
@@ -142,9 +171,12 @@ class Row:
 
 
 def value_at(result: Record, path: str) -> Any:
-    """What stands at a path of the JSON; None if there is nothing."""
+    """What stands at a path of the JSON, where a number stands for a place in a list; None if there is nothing."""
     value: Any = result
     for name in path.split("."):
+        if isinstance(value, list):
+            value = value[int(name)] if int(name) < len(value) else None
+            continue
         if not isinstance(value, Record) or name not in value:
             return None
         value = value[name]
@@ -184,6 +216,8 @@ RUN = (
     WINDOW,
     one("offered load", "workload.offered_load", hundredths),
     one("wear-outs", "wear_outs", wear_outs),
+    one("rebuilds", "rebuild", rebuilds),
+    one("replacements", "replacements", replacements),
     one("simulated time", "simulated_ns", seconds, "{} s"),
     Row(
         "throughput",
@@ -299,6 +333,14 @@ def _comparison_rows() -> Iterator[tuple[Row, bool]]:
     for kind in ("read", "write"):
         for key, name in {"mean": "mean", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}.items():
             yield one(f"{kind} latency {name}, us", f"latency_ns.{kind}.{key}", microseconds), key == "p99_9"
+    for event, ended in (("rebuild", "window_of_vulnerability_ns"), ("replacements", "duration_ns")):
+        name = event.removesuffix("s")
+        yield one(f"first {name}, s", f"{event}.0.{ended}", seconds), False
+        for key, shown in {"mean": "mean", "p99_9": "p99.9", "max": "max"}.items():
+            yield (
+                one(f"  {shown} latency during the {name}, us", f"{event}.0.latency_ns.{key}", microseconds),
+                key == "max",
+            )
     yield one("requests/s", "bandwidth.requests_per_second", whole), False
     yield one("read, MB/s", "bandwidth.read_bytes_per_second", megabytes), False
     yield one("written, MB/s", "bandwidth.write_bytes_per_second", megabytes), True
