@@ -12,7 +12,16 @@ use crate::parts::raid::{Raid, end_without, waits_for_reads};
 use crate::parts::stripe::Stripe;
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Failure, Method, Operation, OperationKind, Outcomes, Step};
-use flashraid_vocabulary::{Cause, Change, MemberPage, Priority, Sources, Version, View, Wave};
+use flashraid_vocabulary::{Cause, Change, MemberPage, Sources, Version, View, Wave};
+
+/// A stripe whose strips move.
+#[derive(Clone, Copy, Debug)]
+pub struct Moving<'a, R> {
+    /// As it is.
+    pub stripe: &'a Stripe<R>,
+    /// Where its strips will lie.
+    pub goal: &'a R,
+}
 
 /// Data strips that lie elsewhere in `goal`.
 pub fn moved<R: Row>(row: &R, goal: &R) -> u64 {
@@ -29,17 +38,17 @@ impl<M: StripeMap> Raid<M> {
         parity | goal.members(changed | moved(row, goal) & !trimmed)
     }
 
-    /// Plans the next wave of a write, a trim or a copy in idle time that leaves the stripe's strips where `goal` has them. `choose` as in `plan`.
+    /// Plans the next wave of a write, a trim or a copy in idle time that leaves the stripe's strips at their goal. `choose` as in `plan`.
     pub fn plan_move(
         &mut self,
         operation: &mut Operation,
         outcomes: Outcomes,
-        stripe: &Stripe<M::Row>,
-        goal: &M::Row,
+        moving: Moving<M::Row>,
         choose: impl FnOnce(u64) -> Method,
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
+        let Moving { stripe, goal } = moving;
         let is_copy = operation.kind == OperationKind::Migrate;
         if outcomes.unallocated != 0 {
             return match is_copy {
@@ -77,14 +86,11 @@ impl<M: StripeMap> Raid<M> {
             self.push_move_reads(operation, row, goal, view, wave);
             operation.update_reads = (wave.operations.len() - sources) as u8;
             if !wave.operations.is_empty() {
-                hurry_not(operation, wave);
                 return waits_for_reads(operation, wave);
             }
         }
         self.count(operation.method);
-        let sources = bits::lowest(u32::from(operation.reads - operation.update_reads));
-        self.push_moved_programs(operation, changed, merged, sources, stripe, goal, view, wave);
-        hurry_not(operation, wave);
+        self.push_moved_programs(operation, changed, merged, moving, view, wave);
         operation.step += 1;
         if wave.operations.is_empty() { Step::Done } else { Step::Last }
     }
@@ -111,13 +117,11 @@ impl<M: StripeMap> Raid<M> {
         operation: &Operation,
         changed: u64,
         merged: u64,
-        sources: u64,
-        stripe: &Stripe<M::Row>,
-        goal: &M::Row,
+        moving: Moving<M::Row>,
         view: &dyn View,
         wave: &mut Wave,
     ) {
-        let row = &stripe.row;
+        let Moving { stripe: Stripe { row, .. }, goal } = moving;
         let is_copy = operation.kind == OperationKind::Migrate;
         let host = if operation.kind == OperationKind::Write { operation.strips } else { 0 };
         if host != 0 {
@@ -139,7 +143,8 @@ impl<M: StripeMap> Raid<M> {
             wave.changes.push(Change::Lose(goal.parity()));
             programmed |= goal.parity_bit();
         } else {
-            self.push_parity_program(goal, Sources { host, reads: sources, ..Sources::default() }, wave);
+            let reads = bits::lowest(u32::from(operation.reads - operation.update_reads));
+            self.push_parity_program(goal, Sources { host, reads, ..Sources::default() }, wave);
             programmed |= goal.parity_bit();
         }
         let trimmed = changed & !host;
@@ -155,13 +160,4 @@ impl<M: StripeMap> Raid<M> {
 
 fn moves_parity<R: Row>(row: &R, goal: &R) -> bool {
     row.parity() != goal.parity()
-}
-
-/// Nobody waits for a copy.
-fn hurry_not(operation: &Operation, wave: &mut Wave) {
-    if operation.kind == OperationKind::Migrate {
-        for page_operation in &mut wave.operations {
-            (page_operation.priority, page_operation.host_waits) = (Priority::Migration, false);
-        }
-    }
 }

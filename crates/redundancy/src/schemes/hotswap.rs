@@ -7,9 +7,10 @@
 //! Source: A. A. McEwan, M. Z. Komsul, "Reliability and performance enhancements for SSD RAID", Microprocessors and Microsystems 48, 2017. Rules: SPEC
 //! 5.2 to 5.7 and 5.10; `parts::replacing` has them.
 //! Departures: new operations do not wait until those in flight have ended when a replacement begins (5.5): the eldest becomes read only when the last one
-//! that programs it has ended, and no operation that begins later programs it, which is all that the wait is for. A stripe with a lost strip is updated before
-//! its repair (5.6), as a degraded stripe is; parity that leaves the eldest then goes to the spare SSD, so that no lost strip has to be moved with an update.
+//! that programs it has ended, and no operation that begins later programs it, which is all that the wait is for. A stripe with a lost strip is updated and
+//! migrated before its repair (5.6), as a degraded stripe is; parity that leaves the eldest then goes to the spare SSD, so that no lost strip has to be moved.
 //! When the spare SSD dies and there is no other one (5.6), its strips go to the eldest one by one as they are rebuilt or written, not all at one instant.
+//! When another spare SSD takes the place of an SSD that has died, the shadow of that stays (5.10): what it holds is what is rebuilt there.
 
 use crate::parts::replacing::{Mechanism, Policy, Redistribution, Replacing};
 use crate::parts::update::UpdateRule;

@@ -7,10 +7,10 @@ use crate::{Damage, IdleWork, Operation, OperationKind, Order, Scheme};
 use flashraid_vocabulary::{Health, MemberId, MemberPage, StripeId, Version, View};
 use std::cmp::Reverse;
 
-/// Idle times for which nothing is looked for where nothing was found.
-const REST: u64 = 64;
-/// More blocks than are erased between two looks at the ages.
-const MOST_ERASES_AT_ONCE: u64 = 1024;
+/// Time between a round in which no stripe had anything to move and the next one, in idle times.
+const IDLE_TIMES_BETWEEN_ROUNDS: u64 = 64;
+/// An upper bound of the erases of an SSD between two events.
+const MOST_ERASES_PER_EVENT: u64 = 1024;
 
 /// How far a replacement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,25 +31,26 @@ pub(super) struct Running {
     /// S.
     pub(super) new: MemberId,
     pub(super) stage: Stage,
-    /// Of an SSD that stays, as the one in its place has died: E is dead, and S is where its strips came from.
+    /// The spare SSD has died and there is no other one: `old` is that SSD, and `new` the one that was to be replaced, to which the strips go back.
     pub(super) is_given_up: bool,
     since_ns: u64,
     /// Strips of E when it began.
     pub(super) had: u32,
-    /// The stripe to look at next, and those that this round has still to look at.
+    /// The stripe to look at next.
     position: u32,
+    /// Stripes that this round has still to look at.
     left: u32,
-    /// The next look at the stripes is not before this time.
+    /// The next round does not begin before this time.
     rests_until_ns: u64,
-    /// The stripe of which strips are copied or rebuilt.
+    /// The stripe of which strips are being copied or rebuilt in idle time.
     pub(super) under_way: Option<StripeId>,
-    /// The latest copy has failed.
-    pub(super) rests: bool,
+    /// The latest copy has failed: the next one waits.
+    pub(super) has_failed: bool,
 }
 
 impl Replacing {
-    /// Remembers that the user wants a member replaced.
-    pub(super) fn want(&mut self, member: MemberId, view: &dyn View) -> Result<(), &'static str> {
+    /// Queues a replacement that the user wants. Returns why that cannot be.
+    pub(super) fn request(&mut self, member: MemberId, view: &dyn View) -> Result<(), &'static str> {
         if !self.eldest_first.contains(&member) {
             return Err("it is not an SSD of the array");
         }
@@ -63,7 +64,7 @@ impl Replacing {
             return Err("no spare SSD is left");
         }
         self.wanted.push_back(member);
-        self.looks_after = 0;
+        self.looks_to_skip = 0;
         Ok(())
     }
 
@@ -96,14 +97,14 @@ impl Replacing {
             _ => (u128::from(endurance) * u128::from(self.policy.erasure_threshold) / 1000) as u64,
         };
         // No SSD can reach its limit before the eldest could.
-        self.looks_after = limit.saturating_sub(view.erases(eldest)) / MOST_ERASES_AT_ONCE;
+        self.looks_to_skip = limit.saturating_sub(view.erases(eldest)) / MOST_ERASES_PER_EVENT;
         (view.erases(eldest) > limit).then_some(eldest)
     }
 
     /// Begins a replacement if there is something to replace, and a spare SSD.
     fn begin(&mut self, view: &dyn View) {
-        if self.looks_after > 0 {
-            self.looks_after -= 1;
+        if self.looks_to_skip > 0 {
+            self.looks_to_skip -= 1;
             return;
         }
         let Some(new) = view.next_spare() else { return };
@@ -122,7 +123,7 @@ impl Replacing {
             left: stripes,
             rests_until_ns: 0,
             under_way: None,
-            rests: false,
+            has_failed: false,
         });
         if let Mechanism::HotSwap { semi_hybrid: true, .. } = self.policy.mechanism {
             self.open_shadow(old, new);
@@ -143,20 +144,20 @@ impl Replacing {
     fn go_on(&mut self, running: Running, view: &dyn View) {
         let Running { old, new, stage, is_given_up, .. } = running;
         let (is_old_dead, is_new_dead) = (view.health(old) == Health::Disabled, view.health(new) == Health::Disabled);
-        let is_hot_swap = matches!(self.policy.mechanism, Mechanism::HotSwap { .. });
         if is_new_dead {
             // No spare SSD has taken its place.
-            return if is_hot_swap && !is_old_dead { self.give_up(running) } else { self.abandon(running) };
+            return if self.is_hot_swap() && !is_old_dead { self.give_up(running) } else { self.abandon(running) };
         }
         match stage {
             Stage::Draining if self.targets[usize::from(old.0)] > 0 => {}
             Stage::Draining => {
                 self.set_stage(Stage::Migrating);
                 if !is_old_dead {
-                    self.orders.push_back(if is_hot_swap { Order::ReadOnly(old) } else { Order::TakeOut(old) });
+                    self.orders.push_back(if self.is_hot_swap() { Order::ReadOnly(old) } else { Order::TakeOut(old) });
                 }
             }
-            Stage::Migrating if self.raid.map().strips(old) == 0 && running.under_way.is_none() => {
+            // Updates that were placed before a replacement was given up may still bring strips to the SSD that has failed.
+            Stage::Migrating if self.raid.map().strips(old) == 0 && running.under_way.is_none() && !self.is_goal(old) => {
                 let shifts = match self.policy.mechanism {
                     Mechanism::HotSwap { .. } => false,
                     Mechanism::Online { shifts_parity } => shifts_parity,
@@ -167,6 +168,15 @@ impl Replacing {
             Stage::Shifting if running.under_way.is_none() && self.has_shifted(&running, view) => self.end(old, new, is_given_up, false),
             Stage::Migrating | Stage::Shifting => {}
         }
+    }
+
+    fn is_hot_swap(&self) -> bool {
+        matches!(self.policy.mechanism, Mechanism::HotSwap { .. })
+    }
+
+    /// Whether operations in flight leave a strip on the member.
+    fn is_goal(&self, member: MemberId) -> bool {
+        self.goals.values().any(|goal| goal.role(member).is_some())
     }
 
     fn set_stage(&mut self, stage: Stage) {
@@ -188,18 +198,19 @@ impl Replacing {
 
     /// E and S are gone: what lies there is lost, as of any two SSDs.
     fn abandon(&mut self, running: Running) {
-        if !running.is_given_up {
-            self.orders.push_back(Order::Abandon { old: running.old, new: running.new });
+        (self.running, self.looks_to_skip) = (None, 0);
+        if running.is_given_up {
+            return self.close_shadow(running.old);
         }
+        self.orders.push_back(Order::Abandon { old: running.old, new: running.new });
         self.close_shadow(running.new);
         self.eldest_first.retain(|member| *member != running.old);
         self.eldest_first.push(running.new);
-        (self.running, self.looks_after) = (None, 0);
     }
 
     fn end(&mut self, old: MemberId, new: MemberId, is_given_up: bool, is_readable: bool) {
         self.running = None;
-        self.looks_after = 0;
+        self.looks_to_skip = 0;
         if is_given_up {
             // What was to be the shadow of the SSD that failed.
             return self.close_shadow(old);
@@ -208,6 +219,9 @@ impl Replacing {
         self.eldest_first.push(new);
         self.drop_shadow(old);
         let stays = is_readable && self.use_shadow(new);
+        if !stays {
+            self.close_shadow(new);
+        }
         self.orders.push_back(Order::End { old, new, stays });
     }
 
@@ -219,9 +233,9 @@ impl Replacing {
         if running.stage == Stage::Draining || running.under_way.is_some() || !self.orders.is_empty() {
             return IdleWork::None;
         }
-        if running.rests {
+        if running.has_failed {
             // Not at the same instant.
-            self.running = Some(Running { rests: false, ..running });
+            self.running = Some(Running { has_failed: false, ..running });
             return IdleWork::After(self.policy.idle_ns.max(1));
         }
         let Some(stripe) = self.next_stripe(view) else { return IdleWork::None };
@@ -256,7 +270,8 @@ impl Replacing {
         let stripes = self.raid.map().stripes();
         let found = loop {
             if running.left == 0 {
-                (running.left, running.rests_until_ns) = (stripes, view.now_ns().saturating_add(REST * self.policy.idle_ns));
+                (running.left, running.rests_until_ns) =
+                    (stripes, view.now_ns().saturating_add(IDLE_TIMES_BETWEEN_ROUNDS * self.policy.idle_ns.max(1)));
                 break None;
             }
             let stripe = StripeId(running.position);
@@ -269,11 +284,11 @@ impl Replacing {
         found
     }
 
-    /// Whether the stripe has something to move that nothing else moves. A lost strip of E is for the rebuild of failures, but where E was taken out.
+    /// Whether the stripe has something to move that nothing else moves. A lost strip of E is for the rebuild of failures, except where E was taken out.
     fn is_to_move(&self, stripe: StripeId, running: &Running, view: &dyn View) -> bool {
         let row = self.row(stripe);
         if running.stage == Stage::Shifting {
-            return self.goal_of_copy(row, view) != row;
+            return self.goal_of_copy(stripe, row, view) != row;
         }
         if row.role(running.old).is_none() {
             return false;
@@ -281,7 +296,7 @@ impl Replacing {
         if !view.is_lost(self.page_on_old(stripe), Version::Current) {
             return true;
         }
-        !matches!(self.policy.mechanism, Mechanism::HotSwap { .. }) && self.damage(stripe, view) == Damage::Compute
+        !self.is_hot_swap() && self.damage(stripe, view) == Damage::Compute
     }
 
     /// Whether G has its share of the parity, or no stripe is left of which it can have the parity.
@@ -292,11 +307,13 @@ impl Replacing {
     /// For how long the SSDs must still be left alone that the copy concerns; a row that changes alone concerns none.
     fn wait_ns(&self, copy: &Operation, view: &dyn View) -> u64 {
         let running = self.running.expect("a replacement runs");
-        let age_ns = view.now_ns() - running.since_ns;
-        let is_urgent = self.policy.most_ns > 0 && age_ns >= self.policy.most_ns;
         let row = self.row(copy.stripe);
-        let goal = if copy.kind == OperationKind::Migrate { self.goal_of_copy(row, view) } else { row.replaced(running.old, running.new) };
-        if self.policy.mechanism == Mechanism::Offline || is_urgent || !self.moves_pages(&row, &goal, view) {
+        let goal = if copy.kind == OperationKind::Migrate {
+            self.goal_of_copy(copy.stripe, row, view)
+        } else {
+            row.replaced(running.old, running.new)
+        };
+        if self.is_urgent(view) || !self.moves_pages(&row, &goal, view) {
             return 0;
         }
         let concerned = match copy.kind {
@@ -304,7 +321,17 @@ impl Replacing {
             _ => self.members_that_differ(&row, &goal),
         };
         let idle_from = |member: u32| view.last_host_ns(MemberId(member as u16)).saturating_add(self.policy.idle_ns);
-        Bits(concerned).map(idle_from).max().unwrap_or(0).saturating_sub(view.now_ns())
+        let urgent_from_ns = match self.policy.most_ns {
+            0 => u64::MAX,
+            most_ns => running.since_ns.saturating_add(most_ns),
+        };
+        Bits(concerned).map(idle_from).max().unwrap_or(0).min(urgent_from_ns).saturating_sub(view.now_ns())
+    }
+
+    /// Whether the replacement that runs waits for idle time no longer, or never did.
+    pub(super) fn is_urgent(&self, view: &dyn View) -> bool {
+        let is_late = |running: &Running| self.policy.most_ns > 0 && view.now_ns() - running.since_ns >= self.policy.most_ns;
+        self.policy.mechanism == Mechanism::Offline || self.running.as_ref().is_some_and(is_late)
     }
 
     /// Members that have another strip, or none, of the one than of the other.
@@ -317,8 +344,8 @@ impl Replacing {
     /// Whether a written page moves.
     fn moves_pages(&self, row: &impl Row, goal: &impl Row, view: &dyn View) -> bool {
         let data = (0..row.width()).map(|strip| (row.data(strip), goal.data(strip)));
-        let moved = data.chain([(row.parity(), goal.parity())]).filter(|(is, becomes)| is != becomes);
-        moved.into_iter().any(|(is, _)| view.is_written(is, Version::Current))
+        let mut moved = data.chain([(row.parity(), goal.parity())]).filter(|(is, becomes)| is != becomes);
+        moved.any(|(is, _)| view.is_written(is, Version::Current))
     }
 
     /// Whether there is a page for each program of the copy, so that it does not hold its stripe while it waits.
@@ -327,7 +354,7 @@ impl Replacing {
         let space = match copy.kind {
             OperationKind::Migrate => {
                 let row = self.row(copy.stripe);
-                self.raid.space_of_move(copy, &row, &self.goal_of_copy(row, view))
+                self.raid.space_of_move(copy, &row, &self.goal_of_copy(copy.stripe, row, view))
             }
             _ => 1 << running.new.0,
         };

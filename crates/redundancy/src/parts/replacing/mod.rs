@@ -13,7 +13,7 @@ mod placement;
 mod shadow;
 
 use crate::parts::bits::Bits;
-use crate::parts::moves;
+use crate::parts::moves::{self, Moving};
 use crate::parts::raid::Raid;
 use crate::parts::repair;
 use crate::parts::stripe::{Guard, Stripe};
@@ -22,10 +22,10 @@ use crate::parts::update::UpdateRule;
 use crate::stripe_map::table::{Table, TableRow};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
-    Addressing, Build, Damage, Decisions, Draws, Extent, Group, IdleWork, Lost, Migrated, Operation, OperationKind, Order, Outcomes,
-    Parameter, ParameterError, ParityUpdates, Percentages, Protects, Scheme, Step, Values,
+    Addressing, Build, Damage, Decisions, Draws, Extent, Group, IdleWork, Lost, Method, Migrated, Operation, OperationKind, Order,
+    Outcomes, Parameter, ParameterError, ParityUpdates, Percentages, Protects, Scheme, Step, Values,
 };
-use flashraid_vocabulary::{Change, GcAdvisor, Health, Lpn, MemberId, MemberPage, StripeId, Version, View, Wave};
+use flashraid_vocabulary::{Change, GcAdvisor, Health, Lpn, MemberId, MemberPage, Priority, StripeId, Version, View, Wave};
 use manager::Running;
 use shadow::Shadow;
 use std::collections::{BTreeMap, VecDeque};
@@ -96,8 +96,8 @@ pub struct Replacing {
     /// Replacements that the user wants, in order.
     wanted: VecDeque<MemberId>,
     running: Option<Running>,
-    /// How many times the manager need not look at the ages.
-    looks_after: u64,
+    /// Calls of `order` for which no SSD can have reached its limit, so that the ages are not looked at.
+    looks_to_skip: u64,
     /// What is to be ordered next, the first first.
     orders: VecDeque<Order>,
     /// Of each member, what an SSD holds that it has replaced.
@@ -154,11 +154,38 @@ impl Replacing {
             goals: BTreeMap::new(),
             wanted: VecDeque::new(),
             running: None,
-            looks_after: 0,
+            looks_to_skip: 0,
             orders: VecDeque::new(),
             shadows: vec![None; members.into()],
             migrated: Migrated::default(),
         }
+    }
+
+    /// Panics unless all that is counted along the way equals a recount, and no stripe has two strips on one member.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn check_counts(&self) {
+        let map = self.raid.map();
+        let count = self.parities.len();
+        let (mut parities, mut strips, mut at_goal) = (vec![0; count], vec![0; count], vec![0; count]);
+        for stripe in (0..map.stripes()).map(StripeId) {
+            let row = map.row(stripe);
+            assert_eq!(row.set().count_ones(), row.width() + 1, "two strips on one member: {row:?}");
+            Bits(row.set()).for_each(|member| strips[member as usize] += 1);
+            parities[usize::from(row.parity().member.0)] += 1;
+            let goal = self.goals.get(&stripe).unwrap_or(&row);
+            at_goal[usize::from(goal.parity().member.0)] += 1;
+        }
+        let members = || (0..count).map(|member| MemberId(member as u16));
+        assert_eq!(members().map(|member| map.parities(member)).collect::<Vec<_>>(), parities, "parities of the table");
+        assert_eq!(members().map(|member| map.strips(member)).collect::<Vec<_>>(), strips, "strips of the table");
+        assert_eq!(self.parities, at_goal, "parities at goal");
+        assert_eq!(self.limits.iter().sum::<u32>(), Percentages::WHOLE, "limits");
+    }
+
+    /// The share of the parity that each member is to have, in the unit of `Percentages`.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn limits(&self) -> &[u32] {
+        &self.limits
     }
 
     fn row(&self, stripe: StripeId) -> TableRow {
@@ -171,8 +198,8 @@ impl Replacing {
         Stripe { row: self.goal_of_repair(&stripe), ..stripe }
     }
 
-    /// The operation has ended as planned: its stripe's strips are where they were to go.
-    fn arrive(&mut self, operation: &Operation) {
+    /// The operation has ended as planned: its stripe's goal becomes its row.
+    fn reach_goal(&mut self, operation: &Operation) {
         let row = self.row(operation.stripe);
         let goal = self.goals.remove(&operation.stripe);
         self.note_shadows(operation, &row, goal.as_ref());
@@ -182,8 +209,8 @@ impl Replacing {
         }
     }
 
-    /// The operation has changed nothing: its stripe's strips stay where they are.
-    fn stay(&mut self, stripe: StripeId) {
+    /// The operation has changed nothing: its stripe's row stays as it is.
+    fn drop_goal(&mut self, stripe: StripeId) {
         if let Some(goal) = self.goals.remove(&stripe) {
             let row = self.row(stripe);
             self.parities[usize::from(goal.parity().member.0)] -= 1;
@@ -197,12 +224,15 @@ impl Replacing {
         let copied = u64::from(operation.restored.count_ones());
         match operation.kind {
             OperationKind::Write | OperationKind::Trim => {
-                *hot_data += u64::from((moves::moved(row, goal) & operation.strips).count_ones());
-                *hot_parity += u64::from(moves_parity);
+                let written = if operation.kind == OperationKind::Write { operation.strips } else { 0 };
+                *hot_data += u64::from((moves::moved(row, goal) & written).count_ones());
+                // Without a method no parity was programmed.
+                *hot_parity += u64::from(moves_parity && operation.method != Method::None);
                 *hot_moves += copied;
             }
             OperationKind::Migrate if moves_parity => {
-                *cold_parity += 1;
+                // Each read is of a page that moves; a parity that was never written is none of them.
+                *cold_parity += u64::from(operation.reads) - copied;
                 *cold_moves += copied;
             }
             OperationKind::Migrate => *cold_data += copied,
@@ -210,8 +240,8 @@ impl Replacing {
         }
     }
 
-    /// A placed operation has given its pages back.
-    fn settle(&mut self, operation: &Operation) {
+    /// The operation holds neither pages nor its stripe any more; it has failed or not.
+    fn release(&mut self, operation: &Operation, has_failed: bool) {
         if operation.is_placed {
             Bits(operation.space).for_each(|member| self.targets[member as usize] -= 1);
         }
@@ -219,8 +249,20 @@ impl Replacing {
             && matches!(operation.kind, OperationKind::Migrate | OperationKind::Repair)
             && running.under_way == Some(operation.stripe)
         {
-            running.under_way = None;
+            (running.under_way, running.has_failed) = (None, has_failed);
         }
+    }
+
+    /// An update has started anew after a failure that took the strip which it was to move: that strip stays, and the parity goes to S in its place,
+    /// where a page is reserved.
+    fn keep_lost_strip(&mut self, number: StripeId, stripe: &Stripe<TableRow>, goal: TableRow) -> TableRow {
+        let row = stripe.row;
+        let new = MemberId((goal.set() & !row.set()).trailing_zeros() as u16);
+        let kept = row.replaced(row.parity().member, new);
+        self.parities[usize::from(goal.parity().member.0)] -= 1;
+        self.parities[usize::from(kept.parity().member.0)] += 1;
+        self.goals.insert(number, kept);
+        kept
     }
 }
 
@@ -264,7 +306,7 @@ impl Scheme for Replacing {
                 operation.space = if is_whole_trim { 0 } else { self.raid.space_of_move(operation, &row, &goal) };
             }
             OperationKind::Migrate => {
-                goal = self.goal_of_copy(row, view);
+                goal = self.goal_of_copy(number, row, view);
                 operation.space = self.raid.space_of_move(operation, &row, &goal);
             }
             OperationKind::Repair => {
@@ -311,35 +353,44 @@ impl Scheme for Replacing {
                 step
             }
             (OperationKind::Migrate, None) => Step::Nothing,
-            (OperationKind::Write | OperationKind::Trim | OperationKind::Migrate, Some(goal)) => {
-                self.raid.plan_move(operation, outcomes, &stripe, &goal, choose, view, wave)
+            (OperationKind::Migrate, Some(goal)) => {
+                self.raid.plan_move(operation, outcomes, Moving { stripe: &stripe, goal: &goal }, choose, view, wave)
+            }
+            (OperationKind::Write | OperationKind::Trim, Some(mut goal)) => {
+                if operation.step == 0 && moves::moved(&stripe.row, &goal) & !operation.strips & stripe.lost.current != 0 {
+                    goal = self.keep_lost_strip(operation.stripe, &stripe, goal);
+                }
+                self.raid.plan_move(operation, outcomes, Moving { stripe: &stripe, goal: &goal }, choose, view, wave)
             }
             _ => self.raid.plan(operation, outcomes, &stripe, choose, view, wave),
         };
+        if matches!(operation.kind, OperationKind::Migrate | OperationKind::Repair) {
+            // Nobody waits for it, unless idle time is not waited for (SPEC 5.12, ruling 10). A rebuild of failures has a priority of its own.
+            let priority = if self.is_urgent(view) { Priority::Host } else { Priority::Migration };
+            for page_operation in &mut wave.operations {
+                (page_operation.priority, page_operation.host_waits) = (priority, false);
+            }
+        }
         match step {
-            Step::Nothing => self.stay(operation.stripe),
-            Step::Last | Step::Done => self.push_shadow_changes(operation, &stripe.row, wave),
+            Step::Nothing => self.drop_goal(operation.stripe),
+            // If its programs found no page, the changes were made with its last wave.
+            Step::Last | Step::Done if outcomes.unallocated == 0 => self.push_shadow_changes(operation, &stripe.row, wave),
             _ => {}
         }
         step
     }
 
     fn ended(&mut self, operation: &Operation) {
-        self.settle(operation);
+        self.release(operation, false);
         if operation.is_placed {
-            self.arrive(operation);
+            self.reach_goal(operation);
         }
     }
 
     fn failed(&mut self, operation: &Operation) {
-        self.settle(operation);
+        self.release(operation, true);
         if operation.is_placed {
-            self.stay(operation.stripe);
-        }
-        if operation.kind == OperationKind::Migrate
-            && let Some(running) = &mut self.running
-        {
-            running.rests = true;
+            self.drop_goal(operation.stripe);
         }
     }
 
@@ -377,7 +428,7 @@ impl Scheme for Replacing {
     }
 
     fn replace(&mut self, member: MemberId, view: &dyn View) -> Result<(), &'static str> {
-        self.want(member, view)
+        self.request(member, view)
     }
 
     fn replaced_share(&self) -> f64 {

@@ -82,14 +82,16 @@ impl Replacing {
         }
     }
 
-    /// The strips of a stripe that nobody updates.
-    pub(super) fn goal_of_copy(&self, row: TableRow, view: &dyn View) -> TableRow {
+    /// The strips of a stripe that nobody updates. A lost strip beside that of E stays where it is.
+    pub(super) fn goal_of_copy(&self, number: StripeId, row: TableRow, view: &dyn View) -> TableRow {
         let Some(running) = &self.running else { return row };
         let (old, new) = (running.old, running.new);
+        let second = || self.second_eldest(view).filter(|second| row.role(*second).is_some() && !self.is_damaged(number, view));
         if running.stage == Stage::Shifting {
-            let second = self.second_eldest(view).filter(|second| self.is_below_limit(*second) && row.role(*second).is_some());
-            let is_of_new = row.parity().member == new;
-            return second.filter(|_| is_of_new).map_or(row, |second| row.exchanged(second, new));
+            if row.parity().member != new {
+                return row;
+            }
+            return second().filter(|second| self.is_below_limit(*second)).map_or(row, |second| row.exchanged(second, new));
         }
         let to_new = row.replaced(old, new);
         match row.role(old) {
@@ -98,7 +100,7 @@ impl Replacing {
             Some(Role::Parity) if self.redistribution() == Redistribution::None => to_new,
             Some(Role::Parity) if self.is_partial(&row) => self.highest_limit(&row, view).map_or(to_new, |free| row.replaced(old, free)),
             Some(Role::Parity) => {
-                let Some(second) = self.second_eldest(view).filter(|second| row.role(*second).is_some()) else { return to_new };
+                let Some(second) = second() else { return to_new };
                 if !self.is_below_limit(second) && self.is_below_limit(new) { to_new } else { to_new.exchanged(second, new) }
             }
         }

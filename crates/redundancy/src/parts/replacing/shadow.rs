@@ -115,7 +115,8 @@ impl Replacing {
         (is_shadowed && is_copied && goes_to_new).then_some((running.old, running.new))
     }
 
-    /// The changes at the end of an operation: pages of shadows that are out of date are garbage, and one that becomes part of a shadow is none.
+    /// Adjusts the changes with which an operation ends: a page of a shadow that is out of date becomes garbage, and a page that becomes part of a
+    /// shadow does not.
     pub(super) fn push_shadow_changes(&self, operation: &Operation, row: &TableRow, wave: &mut Wave) {
         if self.shadows.iter().all(Option::is_none) {
             return;
@@ -134,7 +135,7 @@ impl Replacing {
         }
     }
 
-    /// The operation has ended.
+    /// Keeps the valid bits of shadows when an operation has ended as planned.
     pub(super) fn note_shadows(&mut self, operation: &Operation, row: &TableRow, goal: Option<&TableRow>) {
         if self.shadows.iter().all(Option::is_none) {
             return;
