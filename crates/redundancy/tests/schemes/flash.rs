@@ -1,7 +1,7 @@
 //! Members that hold a tag for each page, and the execution of one operation on them.
 
 use flashraid_redundancy::{Lock, Operation, OperationKind, Outcomes, Step};
-use flashraid_vocabulary::{Action, Cause, Change, LocalPage, MemberId, MemberPage, PageOperation, Version, View, Wave};
+use flashraid_vocabulary::{Action, Cause, Change, Health, LocalPage, MemberId, MemberPage, PageOperation, Version, View, Wave};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a page in these tests.
@@ -66,6 +66,20 @@ pub struct Flash {
     pub pages_gone: BTreeMap<MemberId, u32>,
     /// Answers of `View::queued`; 0 for members not named.
     pub queued: BTreeMap<MemberId, (u32, u32)>,
+    /// The answer of `View::now_ns`.
+    pub now_ns: u64,
+    /// SSDs that are not in state S0.
+    pub health: BTreeMap<MemberId, Health>,
+    /// Spare SSDs, the next one first.
+    pub spares: Vec<MemberId>,
+    /// Answers of `View::erases`; 0 for members not named.
+    pub erases: BTreeMap<MemberId, u64>,
+    /// The answer of `View::endurance`; no limit if there is none.
+    pub endurance: Option<u64>,
+    /// Answers of `View::last_host_ns`; 0 for members not named.
+    pub last_host_ns: BTreeMap<MemberId, u64>,
+    /// SSDs in which GC runs.
+    pub collecting: BTreeSet<MemberId>,
     /// Every page operation so far.
     pub log: Vec<PageOperation>,
     /// Page versions that became garbage so far.
@@ -168,6 +182,12 @@ impl Flash {
     pub fn revive(&mut self, member: MemberId) {
         self.dead.remove(&member);
         self.dead_mirrors.remove(&member);
+    }
+
+    /// Nothing is left of what a member holds, and nobody needs it.
+    pub fn forget(&mut self, member: MemberId) {
+        self.pages.retain(|page, _| page.member != member);
+        self.lost.retain(|(page, _)| page.member != member);
     }
 
     /// The chip on which a version lies: copies on the mirror chip, others by their contents.
@@ -293,6 +313,8 @@ impl Flash {
                     Version::Copy => assert!(self.takes_copy(page.member), "the mirror chip takes no copy: {page_operation:?}"),
                     Version::Base | Version::DeferredParity => panic!("{page_operation:?}"),
                 }
+                let is_programmable = self.dead.contains(&page.member) || self.health(page.member) == Health::ReadWrite;
+                assert!(is_programmable, "an SSD in state {:?} is programmed: {page_operation:?}", self.health(page.member));
                 let twice = programmed.iter().any(|(other, version, ..)| (other.member, *version) == (page.member, page_operation.version));
                 assert!(!twice, "two programs on {:?}", page.member);
                 assert_eq!(known, usize::from(operation.reads), "reads are numbered over all waves");
@@ -436,6 +458,7 @@ impl Flash {
                 Change::ReleaseBase(page) => (page, Version::Base),
                 Change::ReleaseCopy(page) => (page, Version::Copy),
                 Change::Lose(page) => {
+                    self.appear(page);
                     self.lose(page, Version::Current);
                     continue;
                 }
@@ -506,7 +529,32 @@ impl Flash {
 
 impl View for Flash {
     fn now_ns(&self) -> u64 {
-        0
+        self.now_ns
+    }
+
+    fn health(&self, member: MemberId) -> Health {
+        let health = self.health.get(&member).copied().unwrap_or(Health::ReadWrite);
+        if self.dead.contains(&member) { Health::Disabled } else { health }
+    }
+
+    fn next_spare(&self) -> Option<MemberId> {
+        self.spares.iter().copied().find(|spare| !self.dead.contains(spare))
+    }
+
+    fn erases(&self, member: MemberId) -> u64 {
+        self.erases.get(&member).copied().unwrap_or_default()
+    }
+
+    fn endurance(&self, _: MemberId) -> u64 {
+        self.endurance.unwrap_or(u64::MAX)
+    }
+
+    fn last_host_ns(&self, member: MemberId) -> u64 {
+        self.last_host_ns.get(&member).copied().unwrap_or_default()
+    }
+
+    fn is_collecting(&self, member: MemberId) -> bool {
+        self.collecting.contains(&member)
     }
 
     fn is_written(&self, address: MemberPage, version: Version) -> bool {
@@ -539,7 +587,7 @@ impl View for Flash {
     }
 
     fn can_allocate(&self, MemberPage { member, .. }: MemberPage) -> bool {
-        !self.full.contains(&member) && !self.dead.contains(&member)
+        !self.full.contains(&member) && self.health(member) == Health::ReadWrite
     }
 
     fn space_of(&self, address: MemberPage) -> u32 {

@@ -2,9 +2,9 @@
 
 use crate::flash::{Course, DATA_CHIPS, Flash, PAGE, overlay};
 use flashraid_redundancy::{
-    Build, Damage, Decisions, Extent, Failure, Group, Lock, Lost, Operation, OperationKind, Protects, Scheme, Step, find,
+    Build, Damage, Decisions, Extent, Failure, Group, IdleWork, Lock, Lost, Operation, OperationKind, Order, Protects, Scheme, Step, find,
 };
-use flashraid_vocabulary::{HostOp, Lpn, MemberPage, StripeId, Version, View};
+use flashraid_vocabulary::{Health, HostOp, Lpn, MemberPage, StripeId, Version, View};
 use std::collections::BTreeMap;
 
 pub struct Host<S: Scheme + ?Sized = dyn Scheme> {
@@ -12,6 +12,8 @@ pub struct Host<S: Scheme + ?Sized = dyn Scheme> {
     pub flash: Flash,
     /// What the scheme wants to do in the background and has not done yet.
     pub background: Vec<Operation>,
+    /// What the scheme has ordered so far (`Scheme::order`).
+    pub orders: Vec<Order>,
     expected: Vec<Option<u64>>,
     tags: u64,
 }
@@ -63,7 +65,7 @@ impl Host {
 impl<S: Scheme + ?Sized> Host<S> {
     pub fn new(scheme: Box<S>) -> Self {
         let expected = vec![None; scheme.user_pages() as usize];
-        Self { scheme, flash: Flash::default(), background: Vec::new(), expected, tags: 0 }
+        Self { scheme, flash: Flash::default(), background: Vec::new(), orders: Vec::new(), expected, tags: 0 }
     }
 
     /// Writes every stripe, as `--fill` does.
@@ -148,9 +150,9 @@ impl<S: Scheme + ?Sized> Host<S> {
 
     /// A copy of everything.
     pub fn fork(&self) -> Host {
-        let Self { flash, background, expected, tags, .. } = self;
-        let (flash, background, expected) = (flash.clone(), background.clone(), expected.clone());
-        Host { scheme: self.scheme.boxed_clone(), flash, background, expected, tags: *tags }
+        let Self { flash, background, orders, expected, tags, .. } = self;
+        let (flash, background, orders, expected) = (flash.clone(), background.clone(), orders.clone(), expected.clone());
+        Host { scheme: self.scheme.boxed_clone(), flash, background, orders, expected, tags: *tags }
     }
 
     /// What the host expects of a page.
@@ -158,8 +160,60 @@ impl<S: Scheme + ?Sized> Host<S> {
         self.expected[lpn as usize]
     }
 
+    /// The operation holds its stripe.
+    pub fn place(&mut self, operation: &mut Operation) {
+        if self.scheme.moves_strips() && operation.lock == Lock::Exclusive && !operation.is_placed {
+            self.scheme.place(operation, &self.flash);
+        }
+    }
+
+    /// Does what the scheme wants done with SSDs.
+    pub fn carry_out_orders(&mut self) {
+        while let Some(order) = self.scheme.order(&self.flash) {
+            self.orders.push(order);
+            let mut disable = |member| {
+                self.flash.health.insert(member, Health::Disabled);
+                self.flash.dead.remove(&member);
+                self.flash.forget(member);
+            };
+            match order {
+                Order::Begin { new, .. } => {
+                    assert_eq!(self.flash.next_spare(), Some(new), "it is no spare SSD");
+                    self.flash.spares.retain(|spare| *spare != new);
+                }
+                Order::ReadOnly(member) => drop(self.flash.health.insert(member, Health::ReadOnly)),
+                Order::TakeOut(member) => self.flash.kill(member),
+                Order::GiveUp { old, .. } => drop(self.flash.health.remove(&old)),
+                Order::Abandon { .. } => {}
+                Order::End { old, stays: false, .. } | Order::Drop(old) => disable(old),
+                Order::End { .. } => {}
+            }
+        }
+    }
+
+    /// Offers the scheme idle time. Returns how what it does went, or what it answers.
+    pub fn idle(&mut self) -> Result<Course, IdleWork> {
+        self.carry_out_orders();
+        match self.scheme.idle(&self.flash) {
+            IdleWork::Start(operation) => Ok(self.run(operation)),
+            answer => {
+                self.carry_out_orders();
+                Err(answer)
+            }
+        }
+    }
+
     /// Executes one operation of the scheme, whatever it is for.
-    pub fn run(&mut self, operation: Operation) -> Course {
+    pub fn run(&mut self, mut operation: Operation) -> Course {
+        self.place(&mut operation);
+        let course = self.execute(operation);
+        if self.scheme.moves_strips() {
+            self.carry_out_orders();
+        }
+        course
+    }
+
+    fn execute(&mut self, operation: Operation) -> Course {
         let strips: Vec<u32> = (0..64).filter(|strip| operation.strips >> strip & 1 == 1).collect();
         let mut tags = BTreeMap::new();
         let before = self.expected.clone();

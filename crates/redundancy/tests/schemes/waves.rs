@@ -33,6 +33,13 @@ pub fn waves(course: &Course) -> Vec<Vec<String>> {
     all_waves(course)
 }
 
+/// The waves of one operation that moves strips in idle time.
+pub fn migration_waves(course: &Course) -> Vec<Vec<String>> {
+    let is_low = |operation: &PageOperation| operation.priority == Priority::Migration && !operation.host_waits;
+    assert!(course.waves.iter().flatten().all(is_low));
+    in_words(course)
+}
+
 /// The waves of one operation for which no host waits.
 pub fn background_waves(course: &Course) -> Vec<Vec<String>> {
     assert!(course.waves.iter().flatten().all(|operation| !operation.host_waits));
@@ -41,5 +48,9 @@ pub fn background_waves(course: &Course) -> Vec<Vec<String>> {
 
 fn all_waves(course: &Course) -> Vec<Vec<String>> {
     assert!(course.waves.iter().flatten().all(|operation| operation.priority == Priority::Host));
+    in_words(course)
+}
+
+fn in_words(course: &Course) -> Vec<Vec<String>> {
     course.waves.iter().map(|wave| wave.iter().map(words).collect()).collect()
 }
