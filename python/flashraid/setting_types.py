@@ -225,6 +225,11 @@ class SimulationSettings(TypedDict, total=False):
     erased. SSDs beyond the end of the list are new. Unit: share.
     """
 
+    models: str | list[str] | tuple[str, ...] | None
+    """SSDs that differ from the device, each as SSD:MODEL, with a preset or a file for MODEL, or keys of the device,
+    or keys behind a name (docs/arrays.md). A result has the keys.
+    """
+
     link_ps_per_byte: int | None
     """Time of one byte of data on the host link of each SSD, in picoseconds (1,667 is 600 MB/s). A link is
     full-duplex; with 0 here and in `link_command_ns` there are no links, and nothing but flash takes time. Unit:

@@ -24,16 +24,17 @@ impl Assembled for Flash {
 
 impl Assembled for Array {
     fn assemble(config: &Config, scheme: &dyn Scheme) -> Self {
-        let (array, pe_limit) = (&config.array, config.device.pe_limit);
-        let ssd = |number| {
-            let mut flash = Flash::assemble(config, scheme);
+        let array = &config.array;
+        let ssd = |(number, config): (u32, Config)| {
+            let (mut flash, pe_limit) = (Flash::assemble(&config, scheme), config.device.pe_limit);
             if pe_limit > 0 {
                 flash.limit_erases(pe_limit, array.preset_erases(number, pe_limit));
             }
             flash
         };
+        let ssds = (0..).zip(config.by_ssd()).map(ssd).collect();
         let link_times = LinkTimes { ps_per_byte: array.link_ps_per_byte, command_ns: array.link_command_ns };
-        Self::new((0..array.ssds()).map(ssd).collect(), array.devices, scheme.moves_strips()).with_links(link_times)
+        Self::new(ssds, array.devices, scheme.moves_strips()).with_links(link_times)
     }
 }
 

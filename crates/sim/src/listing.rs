@@ -49,6 +49,8 @@ pub struct SsdLine {
     pub number: u32,
     /// Whether it waits to take the place of another one.
     pub is_spare: bool,
+    /// Bytes of its flash, without spare chips.
+    pub raw_bytes: u64,
     /// Share of the erases that it endures that it has spent. Null without a limit.
     pub age: Option<f64>,
     /// Erases of all its blocks so far.
@@ -59,18 +61,19 @@ pub struct SsdLine {
 
 /// The SSDs of an array.
 fn ssds(device: &Device, array: &Array) -> Vec<SsdLine> {
-    let (blocks, limit) = (device.geometry().physical_pages() / u64::from(device.pages_per_block), device.pe_limit);
-    let line = |number| {
+    let line = |(number, device): (u32, Device)| {
+        let (blocks, limit) = (device.blocks(), device.pe_limit);
         let (preset, has_limit) = (array.preset_erases(number, limit), limit > 0);
         SsdLine {
             number,
             is_spare: number >= array.devices,
+            raw_bytes: device.geometry().raw_bytes(),
             age: has_limit.then(|| f64::from(preset) / f64::from(limit)),
             erases: blocks * u64::from(preset),
             endurance: has_limit.then_some(blocks * u64::from(limit)),
         }
     };
-    (0..array.ssds()).filter(|_| !array.is_single()).map(line).collect()
+    (0..).zip(array.each(device)).filter(|_| !array.is_single()).map(line).collect()
 }
 
 /// What a scheme makes of a device.

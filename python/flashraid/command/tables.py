@@ -169,11 +169,12 @@ def show_device(data: dict[str, Any]) -> None:
     )
     for key, value in (data.get("array", {}) | data["device"]).items():
         facts.add_row(key, json.dumps(value).strip('"'))
-    ssds = _table("SSDs", ["SSD", "role", "age", "erases so far", "of at most"])
+    ssds = _table("SSDs", ["SSD", "role", "raw capacity", "age", "erases so far", "of at most"])
     for of in data.get("ssds", []):
         role = "spare" if of["is_spare"] else f"member {of['number']}"
         most = "no limit" if of["endurance"] is None else f"{of['endurance']:,}"
-        ssds.add_row(str(of["number"]), role, _percent(of["age"]), f"{of['erases']:,}", most)
+        raw = format_bytes(of["raw_bytes"])
+        ssds.add_row(str(of["number"]), role, raw, _percent(of["age"]), f"{of['erases']:,}", most)
     columns = ["scheme", "user capacity", "user pages", "redundancy", "of raw", "raw/user", "mapping tables", "NVRAM"]
     table = _table("overhead of each scheme, and the failures that it survives", [*columns, "survives the loss of"])
     table.columns[-1].justify = "left"

@@ -1,7 +1,7 @@
 //! What a configuration comes to: the scheme, built for the device, the order of rebuild, the logical space, and where programs find their planes.
 
 use super::error::refuse;
-use super::{Allocation, Array, Config, ConfigError, Ftl, Member, Until, find_scheme, nearest};
+use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Member, Until, find_scheme, nearest};
 use flashraid_flash::Placement;
 use flashraid_redundancy::rebuild::{ORDERS, Order, default_order, find_order};
 use flashraid_redundancy::{Build, Protects, Scheme};
@@ -28,12 +28,12 @@ impl Config {
     pub fn build(&self) -> Build {
         Build {
             members: self.members(),
-            pages_per_member: self.device.pages_per_member(),
+            pages_per_member: self.array.least(&self.device, Device::pages_per_member),
             data_chips: self.device.data_chips_per_member(),
             mirror_chips: self.device.mirror_chips,
             pages_per_chip: (u64::from(self.device.dies_per_chip * self.device.planes_per_die) * self.device.geometry().pages_per_plane())
                 as u32,
-            pages_held: self.device.pages_held(),
+            pages_held: self.array.least(&self.device, Device::pages_held),
             copies_held: self.device.copies_held(),
             page_bytes: self.device.page_bytes,
             spares: if self.replaces_devices() { self.array.spare_devices as u16 } else { 0 },
@@ -47,7 +47,12 @@ impl Config {
     fn eldest_first(&self) -> Vec<u16> {
         let Array { devices, ages, .. } = &self.array;
         let mut order: Vec<u16> = (0..*devices as u16).filter(|_| !self.array.is_single() && !ages.is_empty()).collect();
-        order.sort_by_key(|ssd| std::cmp::Reverse(self.array.preset_erases(u32::from(*ssd), self.device.pe_limit)));
+        let ssds = self.array.each(&self.device);
+        let erases = |ssd: u16| {
+            let device = &ssds[usize::from(ssd)];
+            device.blocks() * u64::from(self.array.preset_erases(ssd.into(), device.pe_limit))
+        };
+        order.sort_by_key(|ssd| std::cmp::Reverse(erases(*ssd)));
         order
     }
 

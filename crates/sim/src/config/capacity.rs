@@ -112,7 +112,10 @@ impl Overhead {
     /// What `scheme` costs on the device or array. Spares, idle until a failure, are in no number of it.
     pub fn of(config: &Config, scheme: &dyn Scheme) -> Self {
         let (device, derived, page_bytes) = (&config.device, config.derived(), u64::from(config.device.page_bytes));
-        let data_pages = u64::from(derived.members) * u64::from(derived.planes_per_member) * device.geometry().pages_per_plane();
+        let data_pages = match config.array.is_single() {
+            true => u64::from(derived.members) * u64::from(derived.planes_per_member) * device.geometry().pages_per_plane(),
+            false => derived.physical_pages,
+        };
         let over_provisioned = data_pages - derived.logical_pages;
         let redundancy_pages = derived.physical_pages - over_provisioned - scheme.user_pages();
         let tables = match derived.translation {
@@ -156,15 +159,19 @@ impl Array {
 
     /// What follows from the numbers of the SSD: of all members together, but for what is said of each member or channel.
     pub fn derived(&self, device: &Device) -> Derived {
-        let (derived, devices) = (device.derived(), u64::from(self.devices));
+        let ssds = self.each(device);
+        let (members, spares) = ssds.split_at(self.devices as usize);
+        let sum = |of: fn(&Derived) -> u64| members.iter().map(|ssd| of(&ssd.derived())).sum::<u64>();
+        let pages_per_member = self.least(device, Device::pages_per_member);
         Derived {
-            physical_pages: derived.physical_pages * devices,
-            raw_bytes: derived.raw_bytes * devices,
-            spare_bytes: derived.spare_bytes * devices + derived.raw_bytes * u64::from(self.spare_devices),
+            physical_pages: sum(|of| of.physical_pages),
+            raw_bytes: sum(|of| of.raw_bytes),
+            spare_bytes: sum(|of| of.spare_bytes) + spares.iter().map(|ssd| ssd.geometry().raw_bytes()).sum::<u64>(),
             members: self.members(device),
-            logical_pages: derived.logical_pages * devices,
-            table_bytes: derived.table_bytes * devices,
-            ..derived
+            pages_per_member,
+            logical_pages: u64::from(self.members(device)) * u64::from(pages_per_member),
+            table_bytes: sum(|of| of.table_bytes),
+            ..device.derived()
         }
     }
 }
@@ -177,9 +184,13 @@ impl Config {
 
     /// Tables of the controllers with their bytes: those of an FTL are in each SSD, and those of a scheme in the controller of the array.
     fn tables_of(&self, table: (&'static str, u64)) -> Vec<(&'static str, u64)> {
-        let devices = u64::from(self.array.devices);
+        let ssds = self.array.each(&self.device);
+        let of_ssds = |name: &str| -> u64 {
+            let members = ssds[..self.array.devices as usize].iter().flat_map(|ssd| ssd.tables_of(table));
+            members.filter(|of| of.0 == name).map(|of| of.1).sum()
+        };
         let tables = self.device.tables_of(table).into_iter();
-        tables.map(|of| if of.0 == table.0 { of } else { (of.0, of.1 * devices) }).collect()
+        tables.map(|of| if of.0 == table.0 { of } else { (of.0, of_ssds(of.0)) }).collect()
     }
 }
 
@@ -195,6 +206,11 @@ impl Device {
             pages_per_block: self.pages_per_block,
             page_bytes: self.page_bytes,
         }
+    }
+
+    /// Blocks, without those of spare chips.
+    pub fn blocks(&self) -> u64 {
+        self.geometry().physical_pages() / u64::from(self.pages_per_block)
     }
 
     /// Number of members.

@@ -1,7 +1,7 @@
 //! Checks that involve several settings, and warnings about legal settings with surprising effects.
 
 use super::error::refuse;
-use super::{Array, Config, ConfigError, Ftl, Mapping, Until, find_scheme};
+use super::{Array, Config, ConfigError, Device, Ftl, Mapping, Until, find_scheme};
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Bases, Choice, Scheme, WriteBuffer};
 use flashraid_vocabulary::SemivalidAction;
@@ -12,6 +12,11 @@ const FEWEST_PARITIES: u64 = 8;
 
 /// SSDs are kept as bits of a word.
 const MOST_DEVICES: u32 = 64;
+
+/// What is wrong with an SSD of an array.
+fn of_model(number: usize, ConfigError(text): ConfigError) -> ConfigError {
+    ConfigError(format!("models: SSD {number}: {text}"))
+}
 
 impl Config {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
@@ -32,6 +37,7 @@ impl Config {
             ));
         }
         self.device.check_capacity(placement)?;
+        self.check_models(scheme.as_ref())?;
         self.device.check_buffer()?;
         self.check_space(scheme.as_ref())?;
         self.rebuild_order()?;
@@ -53,14 +59,17 @@ impl Config {
                 "buffer_bytes_per_gib = {per_gib}: the buffer is in the controller of the array: allowed is buffer_bytes"
             ));
         }
-        let count = self.array.ssds();
+        let (count, ssds) = (self.array.ssds(), self.array.each(device));
+        for (number, model) in ssds.iter().enumerate() {
+            model.check_counts().map_err(|error| of_model(number, error))?;
+        }
         if count > MOST_DEVICES {
             return refuse(format!(
                 "devices = {devices} and spare_devices = {spare_devices}: gives {count} SSDs, allowed are at most {MOST_DEVICES}"
             ));
         }
         self.check_ages()?;
-        let pages = device.ppn_limit() * u64::from(count);
+        let pages: u64 = ssds.iter().map(Device::ppn_limit).sum();
         if pages >= u64::from(u32::MAX) {
             return refuse(format!(
                 "devices = {devices}: {count} SSDs of {} have {pages} physical pages, allowed are fewer than {}",
@@ -90,22 +99,24 @@ impl Config {
 
     /// What has an age must have a limit that it has not reached.
     fn check_ages(&self) -> Result<(), ConfigError> {
-        let (Array { ages, .. }, pe_limit, count) = (&self.array, self.device.pe_limit, self.array.ssds());
+        let (Array { ages, .. }, count) = (&self.array, self.array.ssds());
+        let pe_limits: Vec<u32> = self.array.each(&self.device).iter().map(|ssd| ssd.pe_limit).collect();
         let texts: Vec<_> = ages.iter().map(f64::to_string).collect();
         let refuse_ages = |why: String| refuse(format!("ages = {}: {why}", texts.join(",")));
         if ages.len() > count as usize {
             return refuse_ages(format!("there are {count} SSDs, spare ones included: allowed are at most as many ages"));
         }
-        if !ages.is_empty() && pe_limit == 0 {
+        if pe_limits[..ages.len()].contains(&0) {
             return refuse_ages("an age is a share of pe_limit, which is 0 (no limit): allowed with pe_limit from 1".into());
         }
-        if let Some(ssd) = (0..count).find(|ssd| pe_limit > 0 && self.array.preset_erases(*ssd, pe_limit) >= pe_limit) {
+        let is_worn = |(ssd, pe_limit): &(u32, u32)| *pe_limit > 0 && self.array.preset_erases(*ssd, *pe_limit) >= *pe_limit;
+        if let Some((ssd, pe_limit)) = (0..).zip(pe_limits.iter().copied()).find(is_worn) {
             return refuse_ages(format!(
                 "rounds to all of the {pe_limit} erases that a block of SSD {ssd} endures: allowed are lower ages"
             ));
         }
         match self.until()? {
-            Until::Worn(_) if pe_limit == 0 => {
+            Until::Worn(_) if pe_limits.iter().all(|limit| *limit == 0) => {
                 refuse(format!("until = {}: no SSD wears out with pe_limit = 0 (no limit): allowed with pe_limit from 1", self.run.until))
             }
             Until::Worn(worn) if worn > count => refuse(format!(
@@ -114,6 +125,16 @@ impl Config {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// What the SSDs of an array that differ from the others may not be.
+    fn check_models(&self, scheme: &dyn Scheme) -> Result<(), ConfigError> {
+        let mut models = self.by_ssd().enumerate().filter(|(_, ssd)| ssd.device != self.device);
+        models.try_for_each(|(number, ssd)| {
+            let checked = ssd.device.check_mapping().and_then(|()| ssd.device.check_gc_thresholds());
+            let checked = checked.and_then(|()| ssd.check_ftl(scheme)).and_then(|()| ssd.device.check_capacity(ssd.placement(scheme)));
+            checked.map_err(|error| of_model(number, error))
+        })
     }
 
     /// With hybrid mapping, pages have fixed offsets (SPEC 7.3): they cannot move between the members of a mirror group, nor when they are semivalid.

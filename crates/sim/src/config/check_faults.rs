@@ -36,7 +36,8 @@ impl Config {
                 devices => Err(format!("member {member}: the array has members 0 to {}", devices - 1)),
             },
             Fault::Loss(part) | Fault::Program(part) | Fault::Erase(part) => {
-                settings(&self.device, Placement::Member, true, false).part_exists(&part)
+                let ssds = self.array.each(&self.device);
+                settings(&ssds[device.unwrap_or(0) as usize], Placement::Member, true, false).part_exists(&part)
             }
             Fault::ParityCache if self.has_parity_cache() => Ok(()),
             Fault::ParityCache => Err(format!("{} keeps no parity in NVRAM", self.scheme.name)),

@@ -77,29 +77,31 @@ pub(super) fn gather(
 impl Device {
     /// A preset, or the device that a TOML file describes: of an array, one of its SSDs.
     pub fn load(device: &str) -> Result<Self, ConfigError> {
-        load(device).map(|(device, _)| device)
+        let (device, _) = device_and_array(&load(device)?)?;
+        device.check()?;
+        Ok(device)
     }
 }
 
 impl Array {
     /// The array of a preset, or of a TOML file; a single SSD if it describes none.
     pub fn load(device: &str) -> Result<Self, ConfigError> {
-        load(device).map(|(_, array)| array)
+        let (device, array) = device_and_array(&load(device)?)?;
+        array.with_models_of(&device)
     }
 }
 
-fn load(device: &str) -> Result<(Device, Array), ConfigError> {
+/// The settings of a preset, or of a TOML file, which lacks none.
+fn load(device: &str) -> Result<Vec<Setting>, ConfigError> {
     let settings = device_settings(device)?;
     for setting in &settings {
         check_key(setting, None)?;
     }
     refuse_missing(device, &settings)?;
-    let (device, array) = device_and_array(&settings)?;
-    device.check()?;
-    Ok((device, array))
+    Ok(settings)
 }
 
-/// The SSD, and how many of them there are: those of an array are one member each.
+/// The SSD, and how many of them there are: those of an array are one member each. Models are not looked at.
 fn device_and_array(settings: &[Setting]) -> Result<(Device, Array), ConfigError> {
     let array: Array = deserialize(read_table(settings, &Array::TABLE)?)?;
     let device: Device = deserialize(read_table(settings, &Device::TABLE)?)?;
@@ -132,8 +134,8 @@ fn build(described: &str, settings: &[Setting], entry: &Entry) -> Result<Config,
     refuse_missing(described, settings)?;
     let (device, array) = device_and_array(settings)?;
     Ok(Config {
+        array: array.with_models_of(&device)?,
         device,
-        array,
         scheme: SchemeChoice {
             name: entry.name.into(),
             parameters: entry.parameters.iter().map(|parameter| read_parameter(settings, parameter)).collect::<Result<_, _>>()?,

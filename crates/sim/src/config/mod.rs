@@ -6,7 +6,7 @@
 //! default, allowed values and sentence; checks, help and docs/configuration.md follow from that ([`TABLES`]).
 //!
 //! To be read in this order:
-//! - what a setting is: `key` and `units`, `words`, `effect`, then `schema`; `preparation` and `faults` are keys with a grammar of their own;
+//! - what a setting is: `key` and `units`, `words`, `effect`, then `schema`; `preparation`, `faults` and `models` are keys with a grammar of their own;
 //! - where values come from: `setting`, `files`, `lookup`, `values`, `defaults`, which `gather` joins; `asked` knows which of them were asked for;
 //! - what may be: `check`, `check_device`, `check_faults`;
 //! - what follows: `built`, `capacity`, `survival`; `reference` is docs/configuration.md, and `json_schema` what a result says of it.
@@ -26,6 +26,7 @@ mod gather;
 mod json_schema;
 mod key;
 mod lookup;
+mod models;
 mod near;
 mod preparation;
 mod reference;

@@ -4,6 +4,7 @@ use super::effect::*;
 use super::faults;
 use super::json_schema;
 use super::key::{Draw, Key, Kind, MOST, Table, whole};
+use super::models;
 use super::preparation::{Precondition, Until, Warmup};
 use super::words::{Allocation, Fit, Ftl, GcPolicy, Mapping, NvramVictim, Unwritten};
 use flashraid_flash::Given;
@@ -210,6 +211,9 @@ table! {
         ages: Vec<f64> = Some(""), "share",
             Kind::Numbers { allowed: "a comma-separated list of numbers from 0 to below 1", valid: |age| (0.0..1.0).contains(&age) },
             OF_ARRAYS, Draw::Never(OWN_FAILURES);
+        /// SSDs that differ from the device, each as SSD:MODEL, with a preset or a file for MODEL, or keys of the device, or keys behind a name
+        /// (docs/arrays.md). A result has the keys.
+        models: Vec<String> = Some(""), "", Kind::List { allowed: models::ALLOWED }, OF_ARRAYS;
         /// Time of one byte of data on the host link of each SSD, in picoseconds (1,667 is 600 MB/s). A link is full-duplex; with 0 here and in
         /// `link_command_ns` there are no links, and nothing but flash takes time.
         link_ps_per_byte: u64 = Some("0"), "ps/byte", whole(0, 1_000_000_000), OF_ARRAYS;
@@ -237,7 +241,7 @@ impl Array {
 
 impl Default for Array {
     fn default() -> Self {
-        Self { devices: 1, spare_devices: 0, ages: Vec::new(), link_ps_per_byte: 0, link_command_ns: 0 }
+        Self { devices: 1, spare_devices: 0, ages: Vec::new(), models: Vec::new(), link_ps_per_byte: 0, link_command_ns: 0 }
     }
 }
 

@@ -43,6 +43,10 @@ fn rule(key: &str) -> Option<Rule> {
             let takes_spares = draw.is_array() && !draw.is_hybrid();
             takes_spares.then(|| draw.random.of_list(&["0", "1", "2"]).into())
         }),
+        "models" => Rule::By(|draw| {
+            let models = ["", "", "0:read_ns=70000 program_ns=20000", "1:channels=2 gc_blocking_scope=none,2:lun=chip erase_ns=20000"];
+            draw.is_array().then(|| draw.random.of_list(&models).into())
+        }),
         "link_ps_per_byte" => Rule::By(|draw| draw.is_array().then(|| draw.random.of_list(&["0", "0", "1667", "50000"]).into())),
         "link_command_ns" => Rule::By(|draw| draw.is_array().then(|| draw.random.of_list(&["0", "0", "500", "20000"]).into())),
         "channels" => Rule::By(|draw| if draw.is_array() { Some(draw.random.within(1, 2).to_string()) } else { channels(draw) }),
@@ -100,8 +104,8 @@ fn rule(key: &str) -> Option<Rule> {
             Some((above + (1.0 - above) * draw.random.within(1, 4) as f64 / 5.0).to_string())
         }),
         "idle_ns" => Rule::By(|draw| {
-            let collects = !draw.value("gc_idle_threshold").is_empty();
-            collects.then(|| draw.random.of_list(&["1000000", "100000", "1"]).into())
+            let is_waited_for = !draw.value("gc_idle_threshold").is_empty() || (draw.entry.replaces_devices && draw.is_array());
+            is_waited_for.then(|| draw.random.of_list(&["1000000", "100000", "1"]).into())
         }),
         "wear_leveling" => Rule::By(|draw| {
             let words: &[&str] = if draw.is_hybrid() { &["none", "dynamic"] } else { &["none", "dynamic", "static"] };

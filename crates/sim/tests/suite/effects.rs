@@ -108,6 +108,7 @@ fn values(key: &Key) -> Vec<String> {
         "until" => &["end", "worn:1"],
         "devices" => &["4", "5"],
         "spare_devices" => &["0", "1"],
+        "models" => &["", "1:read_ns=50us program_ns=1ms"],
         "link_ps_per_byte" => &["0", "1667"],
         "link_command_ns" => &["0", "500"],
         "fail" => &["die:0.0.0@50%"],

@@ -17,6 +17,7 @@ mod hybrid;
 mod idle;
 mod links;
 mod mirroring;
+mod models;
 #[cfg(feature = "mutants")]
 mod mutants;
 mod orders;

@@ -8,8 +8,8 @@
 
 use super::{Array, NEVER, NIL};
 use crate::media::{Completion, Progress};
-use flashraid_vocabulary::{Action, Cause, PageOperation};
 use flashraid_flash::EventQueue;
+use flashraid_vocabulary::{Action, Cause, PageOperation};
 use std::collections::VecDeque;
 
 /// How long a host link is in use.
