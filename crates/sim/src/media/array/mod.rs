@@ -6,6 +6,7 @@
 
 mod links;
 mod numbers;
+mod spares;
 mod view;
 
 use super::{
@@ -184,48 +185,6 @@ impl Array {
     /// The SSD of a space domain, and the domain's number there.
     fn domain(&self, domain: u32) -> (usize, u32) {
         (self.ssd_of[(domain / self.domains_each) as usize] as usize, domain % self.domains_each)
-    }
-
-    /// Whether the SSD is its member, and no spare has taken its place.
-    pub(super) fn is_current(&self, ssd: usize) -> bool {
-        let member = self.member_of[ssd];
-        member != NIL && self.ssd_of[member as usize] as usize == ssd
-    }
-
-    /// Whether the SSD has no task yet.
-    fn is_spare(&self, ssd: usize) -> bool {
-        self.spares.contains(&(ssd as u32))
-    }
-
-    /// The record of a program for which its member's SSD has no page: if a spare has taken the place of the SSD since, one of the spare's.
-    fn renewed(&mut self, record: u32) -> u32 {
-        let (ssd, local) = self.split(record);
-        if self.is_current(ssd) {
-            return record;
-        }
-        let operation = self.ssds[ssd].program_of(local);
-        let owner = self.ssds[ssd].about(local).owner;
-        self.at(ssd, |flash| flash.abort(local));
-        let spare = self.ssd(self.member(ssd));
-        let anew = self.at(spare, |flash| flash.unallocated(&operation, owner));
-        self.numbered(spare, anew)
-    }
-
-    /// Puts the next spare SSD in the place of one that is dead. Everything that the dead one held is lost on the spare.
-    fn replace_ssd(&mut self, dead: usize) -> bool {
-        let Some(spare) = self.spares.pop().map(|spare| spare as usize) else { return false };
-        let member = self.member_of[dead];
-        if self.spares_are_members {
-            self.ssd_of[self.member_of[spare] as usize] = dead as u32;
-        }
-        (self.ssd_of[member as usize], self.member_of[spare]) = (spare as u32, member);
-        let [old, new] = self.ssds.get_disjoint_mut([dead, spare]).expect("two SSDs");
-        new.set_surroundings(self.now_ns, self.completed_requests, false);
-        new.take_over(old);
-        old.discard();
-        [dead, spare].into_iter().for_each(|ssd| self.take_from(ssd));
-        self.freed.extend(member * self.domains_each..(member + 1) * self.domains_each);
-        true
     }
 }
 
