@@ -26,7 +26,7 @@ from flashraid.files import NewFile
 
 ROOT = Path(__file__).parents[1]
 COMMAND = Path(sys.executable).with_name("flashraid")
-BLOCKS = {"ssd1": 4096, "sirf-8c128": 1024, "ppc-4p1": 4096}  # a plane, of the presets
+BLOCKS = {"ssd1": 4096, "sirf-8c128": 1024, "ppc-4p1": 4096, "array-5x": 1024, "array-8x": 1024}  # a plane, of the presets
 MOST_FILL_NS = 25
 MOST_BYTES_PER_PAGE, MOST_BYTES_PER_PAGE_VERIFIED, MOST_FIXED_BYTES = 16, 40, 100_000_000
 TARGET_LATENCY_NS = 172
@@ -43,6 +43,8 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     "writes-64G": {"space": SPREAD_PAGES, "interval_ns": 100_000},
     "writes-1T": {"space": 16 * SPREAD_PAGES, "interval_ns": 25_000},  # four times the channels
     "mixed-64G": {"space": SPREAD_PAGES, "interval_ns": 100_000, **MIXED},
+    "array-5x": {"space": 131_072, "interval_ns": 3_000_000, "read_share": 0.2},  # of the hot-swapping paper
+    "array-8x": {"space": 131_072 * 2_000, "interval_ns": 50_000, "read_share": 0.2},
     "mixed-1T": {"space": 16 * SPREAD_PAGES, "interval_ns": 25_000, **MIXED},
 }
 Settings = Mapping[str, str]
@@ -53,6 +55,9 @@ FULL: dict[str, str] = {
     "fill": "0.9",
     "gc_threshold": "0.05",
 }  # every address of the spread; too little is written to collect
+# Five SSDs at the limit at which they age in seconds, until all spare ones are in use.
+AGEING: dict[str, str] = {"fill": "1", "space_bytes": "536870912", "pe_limit": "20", "ages": "0.85,0.7,0.5,0.3"}
+ONE_REPLACED: dict[str, str] = {"replace": "device:3@50%"}
 VERIFY: dict[str, str] = {"verify": "true"}
 
 
@@ -89,11 +94,13 @@ class Case:
     scheme: str
     settings: Settings = field(default_factory=dict)
     target_rate: int | None = None  # requests a second
+    target_ops_rate: int | None = None  # flash operations a second
     peers_rate: str = ""  # what other simulators reach, in millions a second
     against: str = ""  # name of a case: the time for a flash operation is compared with it
     most_ratio: float | None = None
     reads: int | None = None  # flash reads for the host, which the run must count
     device: str = "ssd1"
+    most_gigabytes: float | None = None  # of memory
 
     def arguments(self, effort: Effort) -> list[str]:
         """The settings of its runs, whatever program does them."""
@@ -118,6 +125,8 @@ CASES = (
     Case("raid0 writes, 64 GB", "writes-64G", "raid0"),
     Case("raid0 writes, 1 TB", "writes-1T", "raid0", LARGE, against="raid0 writes, 64 GB", most_ratio=2),
     Case("raid0 mixed, 64 GB", "mixed-64G", "raid0", FULL),
+    Case("hotswap ageing", "array-5x", "hotswap", AGEING, target_ops_rate=2_000_000, device="array-5x"),
+    Case("hotswap, 8 TB", "array-8x", "hotswap", FILL | ONE_REPLACED, device="array-8x", most_gigabytes=12),
     Case("raid0 mixed, 1 TB", "mixed-1T", "raid0", FULL | LARGE, against="raid0 mixed, 64 GB", most_ratio=2),
 )
 INSTRUCTIONS = ("raid0 a", "raid0 b", "raid5 a400", "cr5m a400", "sirf1 a", "ppc a400")
@@ -190,6 +199,12 @@ def verdicts(case: Case, found: dict[str, Any], others: dict[str, dict[str, Any]
         share = found["requests_per_second"] / case.target_rate
         found["of_target"] = share
         texts.append(f"{share:.2f} of {case.target_rate / 1e6:.1f} M/s{'' if share >= 1 else ' MISSED'}")
+    if case.target_ops_rate is not None:
+        share = found["flash_ops_per_second"] / case.target_ops_rate
+        found["of_target"] = share
+        texts.append(f"{share:.2f} of {case.target_ops_rate / 1e6:.1f} M ops/s{'' if share >= 1 else ' MISSED'}")
+    if case.most_gigabytes is not None and found["rss_bytes"] > case.most_gigabytes * 1e9:
+        texts.append(f"more than {case.most_gigabytes:.0f} GB MISSED")
     if case.against and case.most_ratio is not None:
         ratio = found["ns_per_flash_op"] / others[case.against]["ns_per_flash_op"]
         found["ratio"] = ratio
