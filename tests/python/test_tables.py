@@ -59,9 +59,11 @@ RUNS = {
             "--set",
             "channels=1",
             "--set",
-            "pe_limit=20",
+            "pe_limit=4",
             "--set",
-            "ages=0.94,0.9",
+            "ages=0.75",
+            "--until",
+            "worn:1",
         ),
     ],
     "replaced SSD": [

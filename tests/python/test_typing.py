@@ -104,7 +104,18 @@ def test_right_uses_pass_and_wrong_ones_are_refused(tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_the_declared_attributes_are_there():
     result = fr.run(ROOT / "tests/golden/trace.csv", device="tiny", scheme="raid5", fit="wrap")
-    optional = {"precondition", "buffer", "mapping", "guard", "verify", "drain"}
+    optional = {
+        "precondition",
+        "buffer",
+        "mapping",
+        "guard",
+        "verify",
+        "drain",
+        "devices",
+        "wear_outs",
+        "replacements",
+        "links",
+    }
     assert set(result_types.RunResult.__annotations__) == set(result) | optional
     for name, kind in result_types.RunResult.__annotations__.items():
         of = getattr(result_types, kind, None)
