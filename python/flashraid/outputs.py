@@ -26,7 +26,7 @@ TIMES = ("series_interval", "timeline_window")
 # Columns of tables are whole numbers but for these.
 TEXTS = ("op", "method", "failure", "action", "cause", "kind", "version")
 TRUTHS = ("failed",)
-REALS = ("_busy", "_mean_ns", "write_amplification")
+REALS = ("_age", "_busy", "_mean_ns", "write_amplification")
 
 
 class OutputArguments(TypedDict, total=False):
