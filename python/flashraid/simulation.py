@@ -108,6 +108,19 @@ class Simulation:
         """Fails a member: a channel or a chip, depending on the device."""
         self._fail("member", member=member)
 
+    def fail_device(self, device: int) -> None:
+        """Fails an SSD of an array; a spare SSD takes its place, if there is one."""
+        self._fail("device", device=device)
+
+    def replace_device(self, device: int) -> None:
+        """Has an SSD of an array replaced by a spare one, in the way of its scheme (docs/arrays.md).
+
+        While another one is being replaced, it waits its turn. Raises InputError if it cannot be replaced: the array
+        has no such SSD, it has failed, or no spare SSD is left.
+        """
+        check_numbers(device=device)
+        self._native.replace_device(device)
+
     def fail_channel(self, channel: int) -> None:
         """Fails a channel with all its chips."""
         self._fail("channel", channel=channel)

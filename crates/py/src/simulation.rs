@@ -105,6 +105,11 @@ impl Simulation {
         self.with(py, |simulation| simulation.fail(fault))?.map_err(config_error)
     }
 
+    /// Has an SSD of an array replaced.
+    fn replace_device(&self, py: Python<'_>, device: u32) -> PyResult<()> {
+        self.with(py, |simulation| simulation.replace(device))?.map_err(config_error)
+    }
+
     /// Processes every event up to and including `time_ns` and moves the clock there.
     fn advance_until(&self, py: Python<'_>, time_ns: u64) -> PyResult<()> {
         self.with(py, |simulation| simulation.advance_until(time_ns))?.map_err(to_python)
