@@ -41,6 +41,8 @@ pub enum Order {
         /// The one that was to take its place.
         new: MemberId,
     },
+    /// Host requests wait no longer for the end of the replacement: it lacks what is lost for good, until that is written anew.
+    ServeHost,
     /// Nobody reads the shadow any more: it is taken out.
     Drop(MemberId),
 }

@@ -128,6 +128,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                     self.replacements.records.last_mut().expect("one runs").is_shadow = stays;
                     self.replacement_ends(Outcome::Replaced);
                 }
+                Order::ServeHost => self.serve_held(),
                 Order::Drop(member) => self.media.set_health(member, Health::Disabled),
             }
         }
@@ -135,7 +136,7 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     fn replacement_begins(&mut self, old: MemberId, new: MemberId, host_waits: bool) {
-        self.media.use_spare(new);
+        self.media.use_spare(new, old);
         let migrated_before = self.scheme.migrated();
         if let Some(former) = self.replacements.records.last_mut() {
             former.shadow_reads.1 = Some(migrated_before.shadow_reads);
@@ -166,6 +167,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         record.migrated = migrated.since(&record.migrated_before);
         record.shadow_reads.0 = migrated.shadow_reads;
         self.failures.retired += u32::from(outcome == Outcome::Replaced);
+        self.serve_held();
+    }
+
+    fn serve_held(&mut self) {
         for id in self.replacements.held.take().into_iter().flatten() {
             self.serve_request(id);
         }

@@ -107,8 +107,8 @@ pub trait Media: View + Inspect + Clone + Send {
     /// Puts spares in the places of what the failure of this part, of this SSD of an array, has killed. Returns whether it has killed something, and
     /// all of it is replaced.
     fn replace(&mut self, device: Option<u32>, part: &Part) -> bool;
-    /// A spare SSD of an array has a task from now on, as the member that it is.
-    fn use_spare(&mut self, member: MemberId);
+    /// A spare SSD of an array has a task from now on, as the member that it is: to take the place of the SSD `old`.
+    fn use_spare(&mut self, new: MemberId, old: MemberId);
     /// The SSD that is a member of an array changes its state. One that is disabled loses what it holds.
     fn set_health(&mut self, member: MemberId, health: Health);
     /// The SSD that is this member of an array, or that will be, as a spare one.

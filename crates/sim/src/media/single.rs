@@ -205,8 +205,8 @@ impl Media for Flash {
         !dead.is_empty() && dead.into_iter().fold(true, |all, (channel, chip)| Flash::replace(self, channel, chip) && all)
     }
 
-    fn use_spare(&mut self, member: MemberId) {
-        unreachable!("{member:?} is no SSD of an array");
+    fn use_spare(&mut self, new: MemberId, _: MemberId) {
+        unreachable!("{new:?} is no SSD of an array");
     }
 
     fn set_health(&mut self, member: MemberId, _: Health) {

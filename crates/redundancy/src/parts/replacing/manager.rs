@@ -44,8 +44,23 @@ pub(super) struct Running {
     rests_until_ns: u64,
     /// The stripe of which strips are being copied or rebuilt in idle time.
     pub(super) under_way: Option<StripeId>,
-    /// The latest copy has failed: the next one waits.
-    pub(super) has_failed: bool,
+    /// An operation has changed something since the latest round ended, and one had when that ended.
+    pub(super) has_changed: bool,
+    goes_again: bool,
+    /// Host requests wait for its end.
+    holds_host: bool,
+}
+
+impl Running {
+    /// Whether the latest round has changed something, or something has since.
+    fn is_fruitful(&self) -> bool {
+        self.has_changed || self.goes_again
+    }
+
+    /// Whether a round has found nothing to do, and nothing has changed.
+    fn is_stuck(&self) -> bool {
+        self.rests_until_ns > 0 && self.under_way.is_none() && !self.is_fruitful()
+    }
 }
 
 impl Replacing {
@@ -123,7 +138,9 @@ impl Replacing {
             left: stripes,
             rests_until_ns: 0,
             under_way: None,
-            has_failed: false,
+            has_changed: false,
+            goes_again: false,
+            holds_host: self.policy.mechanism == Mechanism::Offline,
         });
         if let Mechanism::HotSwap { semi_hybrid: true, .. } = self.policy.mechanism {
             self.open_shadow(old, new);
@@ -166,6 +183,11 @@ impl Replacing {
                 if shifts { self.set_stage(Stage::Shifting) } else { self.end(old, new, is_given_up, !is_old_dead) }
             }
             Stage::Shifting if running.under_way.is_none() && self.has_shifted(&running, view) => self.end(old, new, is_given_up, false),
+            Stage::Migrating if running.holds_host && running.is_stuck() => {
+                // What more failures have taken than one only the host can write anew.
+                self.orders.push_back(Order::ServeHost);
+                self.running = Some(Running { holds_host: false, ..running });
+            }
             Stage::Migrating | Stage::Shifting => {}
         }
     }
@@ -233,35 +255,52 @@ impl Replacing {
         if running.stage == Stage::Draining || running.under_way.is_some() || !self.orders.is_empty() {
             return IdleWork::None;
         }
-        if running.has_failed {
-            // Not at the same instant.
-            self.running = Some(Running { has_failed: false, ..running });
-            return IdleWork::After(self.policy.idle_ns.max(1));
+        loop {
+            let Some(stripe) = self.next_stripe(view) else { return self.rest(view) };
+            let copy = match view.is_lost(self.page_on_old(stripe), Version::Current) {
+                true => self.repair(stripe, view),
+                false => self.raid.background(OperationKind::Migrate, stripe, 0),
+            };
+            let wait_ns = self.wait_ns(&copy, view);
+            if wait_ns > 0 {
+                return IdleWork::After(wait_ns);
+            }
+            if self.has_space(&copy, view) {
+                if let Some(running) = &mut self.running {
+                    running.under_way = Some(stripe);
+                }
+                return IdleWork::Start(copy);
+            }
+            self.pass(stripe);
         }
-        let Some(stripe) = self.next_stripe(view) else { return IdleWork::None };
-        let copy = match view.is_lost(self.page_on_old(stripe), Version::Current) {
-            true => self.repair(stripe, view),
-            false => self.raid.background(OperationKind::Migrate, stripe, 0),
-        };
-        let wait_ns = self.wait_ns(&copy, view);
-        if wait_ns > 0 {
-            return IdleWork::After(wait_ns);
+    }
+
+    /// After a round there is another one if anything has happened since, as that may have made something possible, and nothing else may come.
+    fn rest(&self, view: &dyn View) -> IdleWork {
+        let Some(running) = self.running else { return IdleWork::None };
+        let (now_ns, rest_ns) = (view.now_ns(), self.rest_ns());
+        let has_news = running.is_fruitful() || now_ns > running.rests_until_ns.saturating_sub(rest_ns);
+        if has_news && now_ns < running.rests_until_ns { IdleWork::After(running.rests_until_ns - now_ns) } else { IdleWork::None }
+    }
+
+    fn rest_ns(&self) -> u64 {
+        IDLE_TIMES_BETWEEN_ROUNDS * self.policy.idle_ns.max(1)
+    }
+
+    /// The operation on this stripe has left it as it was, or would: the walk goes on behind it.
+    pub(super) fn pass(&mut self, stripe: StripeId) {
+        let stripes = self.raid.map().stripes();
+        if let Some(running) = self.running.as_mut().filter(|running| running.position == stripe.0) {
+            (running.position, running.left) = ((stripe.0 + 1) % stripes, running.left.saturating_sub(1));
         }
-        if !self.has_space(&copy, view) {
-            return IdleWork::None;
-        }
-        if let Some(running) = &mut self.running {
-            running.under_way = Some(stripe);
-        }
-        IdleWork::Start(copy)
     }
 
     fn page_on_old(&self, stripe: StripeId) -> MemberPage {
         self.raid.map().page_on(stripe, self.running.expect("a replacement runs").old)
     }
 
-    /// The next stripe to work on, at which the walk stays until that is done. None if a whole round has found none: then, for a while, no other
-    /// one is made.
+    /// The next stripe to work on, at which the walk stays until that is done, or cannot be. None if a whole round has found none: then, for a while, no
+    /// other one is made.
     fn next_stripe(&mut self, view: &dyn View) -> Option<StripeId> {
         let mut running = self.running?;
         if running.stage == Stage::Migrating && self.raid.map().strips(running.old) == 0 || view.now_ns() < running.rests_until_ns {
@@ -270,8 +309,8 @@ impl Replacing {
         let stripes = self.raid.map().stripes();
         let found = loop {
             if running.left == 0 {
-                (running.left, running.rests_until_ns) =
-                    (stripes, view.now_ns().saturating_add(IDLE_TIMES_BETWEEN_ROUNDS * self.policy.idle_ns.max(1)));
+                (running.left, running.rests_until_ns) = (stripes, view.now_ns().saturating_add(self.rest_ns()));
+                (running.goes_again, running.has_changed) = (running.has_changed, false);
                 break None;
             }
             let stripe = StripeId(running.position);

@@ -22,7 +22,7 @@ use crate::parts::update::UpdateRule;
 use crate::stripe_map::table::{Table, TableRow};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
-    Addressing, Build, Damage, Decisions, Draws, Extent, Group, IdleWork, Lost, Method, Migrated, Operation, OperationKind, Order,
+    Addressing, Build, Damage, Decisions, Draws, Extent, Group, IdleWork, Lock, Lost, Method, Migrated, Operation, OperationKind, Order,
     Outcomes, Parameter, ParameterError, ParityUpdates, Percentages, Protects, Scheme, Step, Values,
 };
 use flashraid_vocabulary::{Change, GcAdvisor, Health, Lpn, MemberId, MemberPage, Priority, StripeId, Version, View, Wave};
@@ -240,8 +240,8 @@ impl Replacing {
         }
     }
 
-    /// The operation holds neither pages nor its stripe any more; it has failed or not.
-    fn release(&mut self, operation: &Operation, has_failed: bool) {
+    /// The operation holds neither pages nor its stripe any more.
+    fn release(&mut self, operation: &Operation) {
         if operation.is_placed {
             Bits(operation.space).for_each(|member| self.targets[member as usize] -= 1);
         }
@@ -249,7 +249,7 @@ impl Replacing {
             && matches!(operation.kind, OperationKind::Migrate | OperationKind::Repair)
             && running.under_way == Some(operation.stripe)
         {
-            (running.under_way, running.has_failed) = (None, has_failed);
+            running.under_way = None;
         }
     }
 
@@ -372,7 +372,10 @@ impl Scheme for Replacing {
             }
         }
         match step {
-            Step::Nothing => self.drop_goal(operation.stripe),
+            Step::Nothing => {
+                self.drop_goal(operation.stripe);
+                self.pass(operation.stripe);
+            }
             // If its programs found no page, the changes were made with its last wave.
             Step::Last | Step::Done if outcomes.unallocated == 0 => self.push_shadow_changes(operation, &stripe.row, wave),
             _ => {}
@@ -381,14 +384,20 @@ impl Scheme for Replacing {
     }
 
     fn ended(&mut self, operation: &Operation) {
-        self.release(operation, false);
+        self.release(operation);
         if operation.is_placed {
+            if let Some(running) = &mut self.running {
+                running.has_changed |= operation.lock == Lock::Exclusive && (operation.step > 0 || operation.reads > 0);
+            }
             self.reach_goal(operation);
         }
     }
 
     fn failed(&mut self, operation: &Operation) {
-        self.release(operation, true);
+        if matches!(operation.kind, OperationKind::Migrate | OperationKind::Repair) {
+            self.pass(operation.stripe);
+        }
+        self.release(operation);
         if operation.is_placed {
             self.drop_goal(operation.stripe);
         }

@@ -84,13 +84,13 @@ impl Array {
     pub fn with_links(self, times: LinkTimes) -> Self {
         match Links::new(times, self.ssds.len()) {
             None => self,
-            links => Self { events: EventQueue::new(3 * self.ssds.len()), links, ..self },
+            links => Self { events: EventQueue::new(4 * self.ssds.len()), links, ..self },
         }
     }
 
-    /// Position of a lane among the events: behind the SSDs.
+    /// Position of a lane among the events: behind the LUNs and buses of the SSDs.
     fn lane_event(&self, lane: usize) -> usize {
-        self.ssds.len() + lane
+        2 * self.ssds.len() + lane
     }
 
     /// Announces a page operation to its SSD and sends it there.
@@ -151,7 +151,7 @@ impl Array {
         let duration_ns = data_ns + if is_to_ssd { times.command_ns } else { 0 };
         (state.until_ns, state.cause) = (now_ns + duration_ns, about.cause);
         state.busy_ns[about.cause as usize] += duration_ns;
-        self.events.set(event, state.until_ns << 1 | 1);
+        self.events.set(event, state.until_ns);
     }
 
     /// Something has crossed a link.

@@ -37,6 +37,8 @@ pub struct Array {
     spares: Vec<u32>,
     /// Whether these are members.
     spares_are_members: bool,
+    /// The SSD of which the scheme replaces the latest: no other one takes its place if it fails. `NIL` before the first one.
+    leaving: u32,
     shape: Shape,
     /// Low bits of a record's number, which are the number of its SSD.
     ssd_bits: u32,
@@ -45,7 +47,7 @@ pub struct Array {
     /// Numbers of the first plane, LUN, bus and physical page of each SSD, and behind the last.
     first: FirstNumbers,
     now_ns: u64,
-    /// When each SSD has its next event, by twice the time, and one more if that is an event of a bus; then of each lane of its link.
+    /// When LUNs of each SSD have their next event, then when buses have, each SSD one of both, whichever comes first in it; then of each lane of its link.
     events: EventQueue,
     /// The host links, if the SSDs have any.
     links: Option<Box<Links>>,
@@ -91,12 +93,13 @@ impl Array {
             member_of: (0..count).map(|ssd| if ssd < members { ssd } else { NIL }).collect(),
             spares: (devices..count).rev().collect(),
             spares_are_members,
+            leaving: NIL,
             shape,
             ssd_bits: count.next_power_of_two().trailing_zeros(),
             domains_each,
             first,
             now_ns: 0,
-            events: EventQueue::new(ssds.len()),
+            events: EventQueue::new(2 * ssds.len()),
             links: None,
             completed_requests: 0,
             has_failures: false,
@@ -113,11 +116,10 @@ impl Array {
     /// Has an SSD do something now, and takes what came of it.
     #[inline]
     fn at<R>(&mut self, ssd: usize, work: impl FnOnce(&mut Flash) -> R) -> R {
-        let has_event_now = |events: &EventQueue, now_ns: u64| events.first_ns() >> 1 == now_ns;
-        let mut others_have_events = has_event_now(&self.events, self.now_ns);
+        let mut others_have_events = self.events.first_ns() == self.now_ns;
         if others_have_events {
-            self.events.set(ssd, NEVER); // until it is taken from
-            others_have_events = has_event_now(&self.events, self.now_ns);
+            self.set_event(ssd, NEVER, false); // until it is taken from
+            others_have_events = self.events.first_ns() == self.now_ns;
         }
         let flash = &mut self.ssds[ssd];
         flash.set_surroundings(self.now_ns, self.completed_requests, others_have_events);
@@ -152,7 +154,13 @@ impl Array {
             }
         }
         let (time_ns, is_bus) = flash.next_event();
-        self.events.set(ssd, if time_ns == NEVER { NEVER } else { time_ns << 1 | u64::from(is_bus) });
+        self.set_event(ssd, time_ns, is_bus);
+    }
+
+    #[inline]
+    fn set_event(&mut self, ssd: usize, time_ns: u64, is_bus: bool) {
+        self.events.set(ssd, if is_bus { NEVER } else { time_ns });
+        self.events.set(self.ssds.len() + ssd, if is_bus { time_ns } else { NEVER });
     }
 
     fn ssd(&self, member: MemberId) -> usize {
@@ -195,17 +203,14 @@ impl Media for Array {
 
     #[inline]
     fn next_event_ns(&self) -> u64 {
-        match self.events.first_ns() {
-            NEVER => NEVER,
-            key => key >> 1,
-        }
+        self.events.first_ns()
     }
 
     #[inline]
     fn is_at_rest(&self) -> bool {
         // Mostly the SSD of the next event is at work.
         self.events.first_ns() == NEVER
-            || (self.ssds.get(self.events.first().1 as usize).is_some_and(Flash::is_at_rest)
+            || (self.ssds[self.events.first().1 as usize % self.ssds.len()].is_at_rest()
                 && self.ssds.iter().all(Flash::is_at_rest)
                 && self.links.as_ref().is_none_or(|links| links.are_idle(self.now_ns)))
     }
@@ -217,13 +222,15 @@ impl Media for Array {
     }
 
     fn advance<O: Observer>(&mut self, observer: &mut O) {
-        let (key, ssd) = self.events.first();
-        self.now_ns = key >> 1;
-        if let Some(lane) = (ssd as usize).checked_sub(self.ssds.len()) {
+        let (time_ns, place) = self.events.first();
+        self.now_ns = time_ns;
+        let ssds = self.ssds.len();
+        if let Some(lane) = (place as usize).checked_sub(2 * ssds) {
             return self.lane_is_free(lane);
         }
-        let first = self.first[ssd as usize].page;
-        self.at(ssd as usize, |flash| flash.advance(&mut Behind(observer, first)));
+        let ssd = place as usize % ssds;
+        let first = self.first[ssd].page;
+        self.at(ssd, |flash| flash.advance(&mut Behind(observer, first)));
     }
 
     #[inline]
@@ -465,16 +472,22 @@ impl Media for Array {
         if self.at(ssd, |flash| Media::replace(flash, None, part)) {
             return true;
         }
-        self.is_current(ssd) && !self.ssds[ssd].is_alive(MemberId(0)) && self.replace_ssd(ssd)
+        // Nothing takes the place of a spare SSD, of one that is replaced already, or of a shadow.
+        let is_in_use = self.is_current(ssd) && !self.is_spare(ssd) && self.ssds[ssd].health() == Health::ReadWrite;
+        is_in_use && self.leaving != ssd as u32 && !self.ssds[ssd].is_alive(MemberId(0)) && self.replace_ssd(ssd)
     }
 
-    fn use_spare(&mut self, member: MemberId) {
-        let ssd = self.ssd(member) as u32;
-        self.spares.retain(|spare| *spare != ssd);
+    fn use_spare(&mut self, new: MemberId, old: MemberId) {
+        let [new, old] = [new, old].map(|member| self.ssd(member) as u32);
+        self.spares.retain(|spare| *spare != new);
+        self.leaving = old;
     }
 
     fn set_health(&mut self, member: MemberId, health: Health) {
         let ssd = self.ssd(member);
+        if health == Health::ReadWrite && self.leaving == ssd as u32 {
+            self.leaving = NIL;
+        }
         self.at(ssd, |flash| {
             flash.set_health(health);
             if health == Health::Disabled {

@@ -1,6 +1,7 @@
 //! Which SSD is which member, and spares that take the place of dead SSDs.
 
 use super::{Array, NIL};
+use flashraid_vocabulary::MemberId;
 
 impl Array {
     /// Whether the SSD is its member, and no spare has taken its place.
@@ -30,7 +31,8 @@ impl Array {
 
     /// Puts the next spare SSD in the place of one that is dead. Everything that the dead one held is lost on the spare.
     pub(super) fn replace_ssd(&mut self, dead: usize) -> bool {
-        let Some(spare) = self.spares.pop().map(|spare| spare as usize) else { return false };
+        let Some(next) = self.spares.iter().rposition(|spare| self.ssds[*spare as usize].is_alive(MemberId(0))) else { return false };
+        let spare = self.spares.remove(next) as usize;
         let member = self.member_of[dead];
         if self.spares_are_members {
             self.ssd_of[self.member_of[spare] as usize] = dead as u32;
