@@ -398,6 +398,12 @@ pub struct Entry {
     pub mirror_groups: Option<&'static Parameter>,
     /// Whether it replaces SSDs of an array itself: then it needs an array, and spare SSDs are members of its own.
     pub replaces_devices: bool,
+    /// Whether it takes an SSD out at once that it replaces: until the end of the replacement the array survives no failure (SPEC 5.8).
+    pub takes_devices_out: bool,
+    /// Whether host requests wait while it replaces an SSD (SPEC 5.9).
+    pub holds_host: bool,
+    /// With which choice a replaced SSD stays for reads, as a shadow that protects nothing, if that can be chosen (SPEC 5.10).
+    pub keeps_shadows: Option<Choice>,
     /// With which choice it coordinates GC in the SSDs of an array with migration, if that can be chosen.
     pub coordinates_gc: Option<Choice>,
     /// What it has a write buffer in NVRAM for.
@@ -427,6 +433,9 @@ impl Entry {
         mirror_chips: 0,
         mirror_groups: None,
         replaces_devices: false,
+        takes_devices_out: false,
+        holds_host: false,
+        keeps_shadows: None,
         coordinates_gc: None,
         write_buffer: WriteBuffer::Unused,
         parity_cache: None,

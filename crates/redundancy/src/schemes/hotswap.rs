@@ -28,6 +28,7 @@ pub const ENTRY: Entry = Entry {
     redundancy: Redundancy::Parity,
     members: Members { most: MOST_MEMBERS, ..Members::from(3) },
     replaces_devices: true,
+    keeps_shadows: Some(Choice { parameter: &SEMI_HYBRID, word: "true" }),
     coordinates_gc: Some(Choice { parameter: &COORDINATED, word: "true" }),
     parameters: &[
         uneven::PARITY_SHARES,

@@ -21,6 +21,8 @@ pub const ENTRY: Entry = Entry {
     redundancy: Redundancy::Parity,
     members: Members { most: MOST_MEMBERS, ..Members::from(3) },
     replaces_devices: true,
+    takes_devices_out: true,
+    holds_host: true,
     parameters: &[uneven::PARITY_SHARES, uneven::PARTIAL_STRIPES, UpdateRule::PARAMETER, replacing::ERASURE_THRESHOLD],
     construct: build,
     ..Entry::PLAIN

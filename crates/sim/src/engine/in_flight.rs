@@ -35,6 +35,10 @@ pub struct InFlight {
     pub answered_early: bool,
     /// The share of stripes that a running rebuild has passed.
     pub rebuilt: Option<f64>,
+    /// The share of an SSD's strips that a running replacement has moved.
+    pub replaced: Option<f64>,
+    /// Host requests wait until a replacement has ended.
+    pub holds_host: bool,
 }
 
 impl<C: Content, M: Media> Engine<C, M> {
@@ -42,6 +46,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub fn in_flight(&self) -> InFlight {
         let mut found = InFlight {
             rebuilt: self.rebuild_share(),
+            replaced: self.replaced_share().filter(|_| self.running_replacement().is_some()),
+            holds_host: self.replacements.held.as_ref().is_some_and(|held| !held.is_empty()),
             waits_for_lock: self.locks.has_waiter(),
             evicts: self.buffer.as_ref().is_some_and(|buffer| buffer.is_leaving()),
             nvram_is_full: self.buffer.as_ref().is_some_and(|buffer| buffer.waits_for_slots()),

@@ -4,10 +4,11 @@ use crate::engine::Engine;
 use crate::engine::tags::{Tags, ZERO};
 use crate::media::Media;
 use flashraid_vocabulary::Lpn;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What a page has held since what the latest flush promises of it: the number of the request that made it so, counted from 1, and its content.
-type Versions = VecDeque<(u64, u64)>;
+/// What a page has held since what the latest flush promises of it: the number of the request that made it so, counted from 1, and its content, which
+/// is not known of a request that waits for the end of a replacement.
+type Versions = VecDeque<(u64, Option<u64>)>;
 
 /// The versions of all pages that flushes may promise.
 #[derive(Default)]
@@ -16,6 +17,8 @@ pub struct Flushes {
     /// Pages of which a write has failed, and the number of the request that changed them last: what flash holds of them is guaranteed by nobody,
     /// until it is known to be what was submitted last.
     doubted: BTreeMap<u64, u64>,
+    /// Pages that requests change which wait for the end of a replacement.
+    held: BTreeSet<u64>,
     /// The newest flush that has completed: what was submitted before it is guaranteed.
     flushed: u64,
 }
@@ -33,17 +36,33 @@ impl Flushes {
     /// Before a request changes these pages.
     pub fn before<M: Media>(&mut self, engine: &Engine<Tags, M>, pages: impl Iterator<Item = u64>) {
         for lpn in pages.filter(|lpn| !self.doubted.contains_key(lpn)) {
-            self.pages.entry(lpn).or_insert_with(|| VecDeque::from([(0, engine.content.newest(Lpn(lpn)))]));
+            self.pages.entry(lpn).or_insert_with(|| VecDeque::from([(0, Some(engine.content.newest(Lpn(lpn))))]));
         }
     }
 
     /// Request `sequence` has been submitted, which changes these pages.
     pub fn after<M: Media>(&mut self, engine: &Engine<Tags, M>, sequence: u64, pages: impl Iterator<Item = u64>) {
+        let is_held = engine.holds_host();
         for lpn in pages {
             if let Some(versions) = self.pages.get_mut(&lpn) {
-                versions.push_back((sequence + 1, engine.content.newest(Lpn(lpn))));
+                versions.push_back((sequence + 1, (!is_held).then(|| engine.content.newest(Lpn(lpn)))));
+                if is_held {
+                    self.held.insert(lpn);
+                }
             } else if let Some(number) = self.doubted.get_mut(&lpn) {
                 *number = sequence + 1;
+            }
+        }
+    }
+
+    /// Requests that waited for the end of a replacement are served now: of the last one of each page it is known what it makes of it.
+    pub fn served<M: Media>(&mut self, engine: &Engine<Tags, M>) {
+        if self.held.is_empty() || engine.holds_host() {
+            return;
+        }
+        for lpn in std::mem::take(&mut self.held) {
+            if let Some((_, content)) = self.pages.get_mut(&lpn).and_then(VecDeque::back_mut) {
+                content.get_or_insert_with(|| engine.content.newest(Lpn(lpn)));
             }
         }
     }
@@ -76,10 +95,10 @@ impl Flushes {
                 versions.pop_front();
             }
             let content = kept(engine, *lpn);
-            if !versions.iter().any(|(_, reserved)| *reserved == content) {
+            if !versions.iter().any(|(_, reserved)| reserved.is_none_or(|reserved| reserved == content)) {
                 broken = broken.or(Some(Lpn(*lpn)));
             }
-            versions.len() > 1 || versions.front().is_some_and(|(_, newest)| *newest != content)
+            versions.len() > 1 || versions.front().is_some_and(|(_, newest)| *newest != Some(content))
         });
         broken
     }

@@ -50,6 +50,9 @@ pub struct SchemeReport {
     pub rebuilds: u64,
     /// Of these, those after which everything was as redundant as before.
     pub rebuilt: u64,
+    /// Replacements of SSDs, by how they came out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub replacements: BTreeMap<&'static str, u64>,
     /// Pages compared or recomputed.
     pub pages_checked: u64,
     /// Pages that second failures took, all of which had to be lost.
@@ -72,7 +75,7 @@ impl SchemeReport {
         self.rebuilt += found.rebuilt;
         self.pages_checked += found.pages_checked;
         self.pages_gone += found.pages_gone;
-        for (counts, of_episode) in [(&mut self.faults, found.faults), (&mut self.states, found.states)] {
+        for (counts, of_episode) in [(&mut self.faults, found.faults), (&mut self.states, found.states), (&mut self.replacements, found.replacements)] {
             of_episode.into_iter().for_each(|(name, count)| *counts.entry(name).or_default() += count);
         }
         found.pairs.into_iter().for_each(|(name, count)| *self.pairs.entry(name).or_default() += count);

@@ -41,7 +41,8 @@ fn rule(key: &str) -> Option<Rule> {
         "devices" => Rule::By(devices),
         "spare_devices" => Rule::By(|draw| {
             let takes_spares = draw.is_array() && !draw.is_hybrid();
-            takes_spares.then(|| draw.random.of_list(&["0", "1", "2"]).into())
+            let counts: &[&str] = if draw.entry.replaces_devices { &["1", "2", "3", "4", "0"] } else { &["0", "1", "2"] };
+            takes_spares.then(|| draw.random.of_list(counts).into())
         }),
         "models" => Rule::By(|draw| {
             let models = ["", "", "0:read_ns=70000 program_ns=20000", "1:channels=2 gc_blocking_scope=none,2:lun=chip erase_ns=20000"];
@@ -133,14 +134,15 @@ fn rule(key: &str) -> Option<Rule> {
     })
 }
 
-/// Once in eight episodes an array, of as many SSDs as the scheme asks for, and not many more.
+/// Once in eight episodes an array, of as many SSDs as the scheme asks for, and not many more; always, if the scheme replaces SSDs.
 fn devices(draw: &mut Drawing) -> Option<String> {
     let entry = draw.entry;
+    let needs_array = entry.replaces_devices && draw.torture.device.is_none();
     let is_refused = entry.mirror_chips > 0
         || entry.mirror_groups.is_some()
         || draw.is_asked("mapping", "dftl")
         || ["member", "ftl", "buffer_bytes_per_gib"].iter().any(|key| draw.asked(key).is_some());
-    if is_refused || draw.torture.device.is_some() || !draw.random.once_in(8) {
+    if !needs_array && (is_refused || draw.torture.device.is_some() || !draw.random.once_in(8)) {
         return None;
     }
     let counts: Vec<u64> = entry.members.legal(1).map(u64::from).filter(|count| *count > 1).take(4).collect();

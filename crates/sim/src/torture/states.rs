@@ -51,6 +51,10 @@ pub struct Known {
     pub has_lost_both: bool,
     /// A stripe has lost a copy and a base.
     pub lacks_both: bool,
+    /// A replacement was given up.
+    pub has_given_up: bool,
+    /// A replaced SSD is a shadow.
+    pub has_shadow: bool,
 }
 
 /// The device of an episode, and what is to happen to it.
@@ -108,6 +112,25 @@ impl Case<'_> {
         self.is_dftl() || self.entry.redundancy != Redundancy::Copies
     }
 
+    /// SSDs are replaced while the array runs.
+    fn replaces(&self) -> bool {
+        self.entry.replaces_devices && self.config.array.spare_devices > 0
+    }
+
+    /// What was replaced so far goes back if the new SSD fails.
+    fn gives_up(&self) -> bool {
+        self.replaces() && !self.takes_out()
+    }
+
+    /// A replacement takes its SSD out whatever has failed before.
+    fn takes_out(&self) -> bool {
+        self.replaces() && self.entry.takes_devices_out
+    }
+
+    fn keeps_shadows(&self) -> bool {
+        self.replaces() && self.entry.keeps_shadows.is_some_and(|choice| self.config.scheme.makes(choice))
+    }
+
     fn rebuilds(&self) -> bool {
         self.config.host.rebuild != "none"
     }
@@ -127,7 +150,16 @@ pub struct State {
 
 /// Within a tenth of all: the walk of a rebuild leaps over what is not damaged.
 fn is_near(known: &Known, percent: f64) -> bool {
-    known.in_flight.rebuilt.is_some_and(|share| (share * 100.0 - percent).abs() <= 10.0)
+    is_within(known.in_flight.rebuilt, percent)
+}
+
+/// The same of the replacement that runs.
+fn is_replaced(known: &Known, percent: f64) -> bool {
+    is_within(known.in_flight.replaced, percent)
+}
+
+fn is_within(share: Option<f64>, percent: f64) -> bool {
+    share.is_some_and(|share| (share * 100.0 - percent).abs() <= 10.0)
 }
 
 const fn state(name: &'static str, weight: usize, holds: fn(&Known) -> bool, can_be: fn(&Case) -> bool) -> State {
@@ -162,11 +194,21 @@ pub const STATES: &[State] = &[
     state("retired_block", 2, |known| known.has_retired, |case| case.moves_pages()),
     state("spare_in_use", 1, |known| known.uses_spares, |case| case.config.device.spare_chips > 0),
     state("both_chips_dead", 3, |known| known.has_lost_both, |case| case.has_mirrors()),
-    state("second_failure", 1, |known| known.is_exceeded, |case| case.second),
+    state("second_failure", 1, |known| known.is_exceeded, |case| case.second || case.takes_out()),
+    state("replacement_running", 1, |known| known.in_flight.replaced.is_some(), |case| case.replaces()),
+    state("replacement_10", 3, |known| is_replaced(known, 10.0), |case| case.replaces()),
+    state("replacement_50", 5, |known| is_replaced(known, 50.0), |case| case.replaces()),
+    state("replacement_90", 5, |known| is_replaced(known, 90.0), |case| case.replaces()),
+    state("given_up", 4, |known| known.has_given_up, |case| case.gives_up()),
+    state("shadow_in_use", 2, |known| known.has_shadow, |case| case.keeps_shadows()),
+    state("host_held", 2, |known| known.in_flight.holds_host, |case| case.replaces() && case.entry.holds_host),
     state("no_mirror_and_no_base", 30, |known| known.lacks_both, |case| case.second && case.has_mirrors()),
 ];
 
-/// Whether two states exclude each other on a device where each of them can be: a rebuild is in one place.
+/// Whether two states exclude each other on a device where each of them can be: a rebuild is in one place, and so is a replacement, of which there is no
+/// other one once no spare SSD is left for the one that was given up.
 pub fn exclude(one: &State, other: &State) -> bool {
-    one.name.starts_with("rebuild") && other.name.starts_with("rebuild")
+    let both_start = |first: &str, second: &str| one.name.starts_with(first) && other.name.starts_with(second);
+    let is_replacement = both_start("replacement_", "replacement_") && one.name != "replacement_running";
+    both_start("rebuild", "rebuild") || is_replacement || both_start("replacement_", "given_up")
 }

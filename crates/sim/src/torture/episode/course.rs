@@ -21,6 +21,9 @@ impl<M: Media> Episode<M> {
             self.count_states();
             self.check()?;
             self.kills += 1;
+            if self.engine.replaces_devices() && self.random.once_in(3) {
+                self.ask_for_replacement();
+            }
             if self.kills < self.calm {
                 continue;
             }
@@ -30,6 +33,7 @@ impl<M: Media> Episode<M> {
                 7 => self.fail_the_parity_cache(),
                 8 if self.second && self.engine.media.shape().has_mirrors => self.fail_mirror_and_base(),
                 8 | 9 if self.second => self.fail_a_second_unit(),
+                10 if self.engine.replaces_devices() => self.fail_a_spare(),
                 _ => {}
             }
         }
@@ -46,10 +50,11 @@ impl<M: Media> Episode<M> {
             3..6 => vec![self.any_state()],
             _ => self.any_pair(),
         };
-        let rebuilds = wanted.iter().any(|state| STATES[*state].name.starts_with("rebuild"));
+        let takes_idle_time = |name: &str| ["rebuild", "replacement", "shadow"].iter().any(|start| name.starts_with(start));
+        let rebuilds = wanted.iter().any(|state| takes_idle_time(STATES[*state].name));
         let pace = self.pace;
         if rebuilds {
-            // Some orders only make progress where the host leaves a member idle.
+            // Some orders, and replacements, only make progress where the host leaves a member idle.
             self.pace = pace.max(IDLE_PACE);
         }
         for tick in 0..MOST_PATIENCE {
@@ -72,11 +77,15 @@ impl<M: Media> Episode<M> {
             "flush_waits" => self.favored = Some(Favor::Flushes),
             "trim" => self.favored = Some(Favor::Trims),
             "partial_write" => self.favored = Some(Favor::PartsOfPages),
+            "replacement_running" | "replacement_10" | "replacement_50" | "replacement_90" | "shadow_in_use" | "host_held" => {
+                self.ask_for_replacement();
+            }
             _ if self.kills < self.calm => {}
             "degraded" | "rebuild_10" | "rebuild_50" | "rebuild_90" if self.failed.is_none() => self.fail_something(None),
             "spare_in_use" if self.failed.is_none() => self.fail_something(Some("chip")),
             "retired_block" if self.failed.is_none() => self.fail_something(Some("block")),
             "parity_cache_lost" => self.fail_the_parity_cache(),
+            "given_up" => self.fail_what_is_new(),
             "second_failure" => {
                 if self.failed.is_none() {
                     self.fail_something(None);

@@ -60,6 +60,9 @@ impl<M: Media> Episode<M> {
                 "the rebuild has ended, and there is space for its whole stripe, of which a page is still lost".into(),
             ));
         }
+        if let Some(page) = self.unmoved() {
+            return Err((None, format!("the replacement has not ended, though there is space for {page:?}")));
+        }
         if let Some(page) = self.unrepaired_map().filter(|_| is_done) {
             return Err((
                 None,

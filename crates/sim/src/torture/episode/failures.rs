@@ -62,7 +62,7 @@ impl<M: Media> Episode<M> {
     }
 
     /// What a physical page lies in fails, unless something else has failed that is not rebuilt.
-    fn fail_what_has(&mut self, ppn: Ppn, wanted: Option<&str>) {
+    pub(super) fn fail_what_has(&mut self, ppn: Ppn, wanted: Option<&str>) {
         let unit = unit_of(&self.engine, self.protects, ppn);
         if self.exceeded || self.failed.is_some_and(|failed| Some(failed) != unit) || self.has_lost_elsewhere(unit) {
             return;
@@ -142,6 +142,7 @@ impl<M: Media> Episode<M> {
         let choice = match wanted {
             Some("block") => 3,
             Some("chip") => 10,
+            Some("device") => 19,
             _ => self.random.below(20),
         };
         let (name, part) = match (choice, self.protects) {
@@ -209,24 +210,30 @@ impl<M: Media> Episode<M> {
         *self.faults.entry(name).or_default() += 1;
     }
 
-    /// Pages that are lost, in whatever version.
+    /// Pages that are lost, in whatever version, of what protects or holds data.
     fn lost_versions(&self) -> u64 {
-        self.engine.media.lost_versions()
+        let members = (0..self.engine.media.shape().members).map(|member| MemberId(member as u16));
+        members.filter(|member| !self.is_shadow(*member)).map(|member| self.engine.media.lost_versions_of(member)).sum()
     }
 
     /// Whether something is lost that does not lie on this unit: a member that has lost blocks for good may have no space for what is
     /// written now, so that this is lost though nothing else has failed.
-    fn has_lost_elsewhere(&self, unit: Option<u32>) -> bool {
+    pub(super) fn has_lost_elsewhere(&self, unit: Option<u32>) -> bool {
         let flash = &self.engine.media;
         let shape = flash.shape();
         let entries = 0..shape.pages_per_member * shape.members;
         let mut versions = entries.flat_map(|entry| VERSIONS.map(|version| (shape.page(entry), version)));
-        versions.any(|(page, version)| flash.is_lost(page, version) && verify::unit_of_version(flash, self.protects, page, version) != unit)
+        versions.any(|(page, version)| {
+            let is_of_other = || !self.is_shadow(page.member) && verify::unit_of_version(flash, self.protects, page, version) != unit;
+            flash.is_lost(page, version) && is_of_other()
+        })
     }
 
     /// Once everything is as redundant as before, the next unit may fail.
     pub(super) fn notice_rebuilt(&mut self) {
-        if self.failed.is_some() && self.engine.rebuild_share().is_none() && self.lost_versions() == 0 {
+        self.notice_taken_out();
+        let is_whole = self.engine.rebuild_share().is_none() && self.lost_versions() == 0 && self.taken_out().is_none();
+        if self.failed.is_some() && is_whole {
             self.failed = None;
             self.rebuilt += 1;
         }

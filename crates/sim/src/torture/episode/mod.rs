@@ -1,12 +1,13 @@
 //! One device, its requests, its failures, and the checks at each kill.
 //!
-//! `setup` is the device and what is kept of it; `course` goes from kill to kill, waits for what is `wanted`, and makes the `requests` and the
-//! `failures`; `checks` is what must hold at each kill, and `end` what must be once nothing more goes on.
+//! `setup` is the device and what is kept of it; `course` goes from kill to kill, waits for what is `wanted`, and makes the `requests`, the
+//! `failures` and the `replacements`; `checks` is what must hold at each kill, and `end` what must be once nothing more goes on.
 
 mod checks;
 mod course;
 mod end;
 mod failures;
+mod replacements;
 mod requests;
 mod setup;
 mod wanted;

@@ -63,5 +63,6 @@ impl<M: Media> Episode<M> {
             }
         }
         self.flushes.doubt(self.engine.content.take_doubts());
+        self.flushes.served(&self.engine);
     }
 }

@@ -162,6 +162,7 @@ impl<M: Media> Episode<M> {
             pages_gone: self.pages_gone,
             rebuilds: self.engine.rebuilds().len() as u64,
             rebuilt: self.rebuilt,
+            replacements: self.replacements(),
             states: counts(true).map(|((state, _), kills)| (STATES[state].name, kills)).collect(),
             pairs: counts(false).map(|((one, other), kills)| (pair_name(one, other), kills)).collect(),
             faults: self.faults.clone(),

@@ -1,9 +1,10 @@
 //! The states that an episode waits for, and those that its kills have met.
 
 use super::setup::{Episode, NVRAM, pair_name};
+use crate::engine::Outcome;
 use crate::media::Media;
 use crate::torture::states::{Known, OnFlash, STATES};
-use flashraid_vocabulary::Version;
+use flashraid_vocabulary::{Health, Version};
 
 impl<M: Media> Episode<M> {
     /// A state that can be, the rarer ones more often.
@@ -38,6 +39,10 @@ impl<M: Media> Episode<M> {
             has_retired: flash.has_retired_blocks(),
             uses_spares: flash.uses_spares(),
             has_lost_both: data & mirrors != 0,
+            has_given_up: self.engine.replacements().iter().any(|record| record.outcome == Outcome::GivenUp),
+            has_shadow: self.engine.replacements().iter().any(|record| {
+                record.is_shadow && flash.ssds()[record.old_device as usize].health() == Health::ReadOnly
+            }),
             lacks_both: self.exceeded && flash.shape().has_mirrors && self.lacks_copy_and_base(),
         }
     }

@@ -1,0 +1,107 @@
+//! SSDs that are replaced in an episode, by a scheme that does that: as often as there are spare ones, whatever fails meanwhile.
+
+use super::setup::Episode;
+use crate::engine::Outcome;
+use crate::media::Media;
+use crate::verify;
+use flashraid_vocabulary::{Failure, Fault, Health, MemberId, MemberPage, Part, Ppn, Version};
+use std::collections::BTreeMap;
+
+impl<M: Media> Episode<M> {
+    /// Asks for the replacement of an SSD. Refused is what cannot be. Where that takes the SSD out it is a second failure, if something else has failed.
+    pub(super) fn ask_for_replacement(&mut self) {
+        if self.engine.media.next_spare().is_some() && (self.second || self.failed.is_none() || !self.entry.takes_devices_out) {
+            let device = self.random.below(self.engine.media.ssds().len() as u64) as u32;
+            let _ = self.engine.replace(device);
+        }
+    }
+
+    /// A spare SSD that has no task yet is dead: nothing is lost.
+    pub(super) fn fail_a_spare(&mut self) {
+        let media = &self.engine.media;
+        if let Some(device) = media.next_spare().and_then(|member| media.device_of(member)) {
+            self.engine.fail(Failure { device: Some(device), fault: Fault::Loss(Part::Device) });
+            *self.faults.entry("spare_device").or_default() += 1;
+        }
+    }
+
+    /// The SSD fails that takes the place of another one, once no spare one is left; until then spare ones fail, and something is replaced.
+    pub(super) fn fail_what_is_new(&mut self) {
+        let Some(new) = self.engine.running_replacement().map(|record| record.new_device as usize) else {
+            return self.ask_for_replacement();
+        };
+        if self.engine.media.next_spare().is_some() {
+            return self.fail_a_spare();
+        }
+        if let Some(ppn) = self.any_living_page_of(new) {
+            self.fail_what_has(ppn, Some("device"));
+        }
+    }
+
+    /// A page of the SSD that can be read.
+    fn any_living_page_of(&self, ssd: usize) -> Option<Ppn> {
+        let media = &self.engine.media;
+        let member = MemberId(media.member_in(ssd, 0)? as u16);
+        let pages = (0..media.shape().pages_per_member).map(|page| MemberPage::new(member.0, page));
+        pages.filter(|page| !media.is_lost(*page, Version::Current)).find_map(|page| media.lookup(page, Version::Current))
+    }
+
+    /// The SSD that a replacement takes out as it begins, until nothing of it is to be rebuilt any more.
+    pub(super) fn taken_out(&self) -> Option<u32> {
+        let (record, media) = (self.engine.running_replacement().filter(|_| self.entry.takes_devices_out)?, &self.engine.media);
+        let old = media.member_in(record.old_device as usize, 0)?;
+        let member = MemberId(old as u16);
+        (media.health(member) != Health::Disabled || media.lost_versions_of(member) > 0).then_some(old)
+    }
+
+    /// An SSD that is taken out is as good as failed; if something else has failed that is not rebuilt yet, it is the second one (SPEC 5.8).
+    pub(super) fn notice_taken_out(&mut self) {
+        let Some(old) = self.taken_out().filter(|old| self.failed != Some(*old)) else { return };
+        self.exceeded |= self.failed.is_some() || self.has_lost_elsewhere(Some(old));
+        self.failed = self.failed.or(Some(old));
+    }
+
+    /// Whether nothing of the array lies on a member any more: what it holds serves reads alone, and protects nothing.
+    pub(super) fn is_shadow(&self, member: MemberId) -> bool {
+        let media = &self.engine.media;
+        let is_replaced = self.engine.running_replacement().is_some_and(|record| media.device_of(member) == Some(record.old_device));
+        media.health(member) == Health::ReadOnly && !is_replaced
+    }
+
+    /// A strip that a replacement has left where it is although nothing stands in its way.
+    pub(super) fn unmoved(&self) -> Option<MemberPage> {
+        let (engine, media) = (&self.engine, &self.engine.media);
+        let member = |device: u32| media.member_in(device as usize, 0).map(|member| MemberId(member as u16));
+        let record = engine.running_replacement()?;
+        let (old, new) = (member(record.old_device)?, member(record.new_device)?);
+        let (mut pages, mut first) = (Vec::new(), 0);
+        while first < engine.space_pages() {
+            let end = verify::end_of_stripe(engine, first);
+            pages.clear();
+            verify::pages_of_stripe(engine, first, end, &mut pages);
+            first = end;
+            let Some(left) = pages.iter().position(|page| page.member == old).map(|at| pages.swap_remove(at)) else { continue };
+            pages.push(MemberPage { member: new, ..left });
+            let can_move = !media.is_lost(left, Version::Current) || self.rebuilds;
+            if can_move && pages.iter().all(|page| !media.is_lost(*page, Version::Current) && media.can_allocate(*page)) {
+                return Some(left);
+            }
+        }
+        None
+    }
+
+    /// How replacements came out.
+    pub(super) fn replacements(&self) -> BTreeMap<&'static str, u64> {
+        let mut counts = BTreeMap::new();
+        for record in self.engine.replacements() {
+            let name = match record.outcome {
+                Outcome::Running => "running",
+                Outcome::Replaced => "replaced",
+                Outcome::GivenUp => "given_up",
+                Outcome::Failed => "failed",
+            };
+            *counts.entry(name).or_default() += 1;
+        }
+        counts
+    }
+}
