@@ -5,13 +5,15 @@ mod support;
 
 use flashraid_redundancy::{SCHEMES, find};
 use flashraid_sim::Config;
+use flashraid_sim::assemble::Assembled;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Untracked;
+use flashraid_sim::media::{Array, Flash, Media};
 use flashraid_vocabulary::{Action, Cause, HostOp};
 use flashraid_workload::SplitMix64;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use support::{config, engine, pages, proving};
+use support::{config, engine_on, pages, proving};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -46,7 +48,7 @@ static COUNTING: Counting = Counting;
 const REQUESTS: u64 = 100_000;
 
 /// Random requests of one to eight pages, of which up to 16 are outstanding.
-fn replay(engine: &mut Engine<Untracked>, random: &mut SplitMix64) {
+fn replay<M: Media>(engine: &mut Engine<Untracked, M>, random: &mut SplitMix64) {
     for _ in 0..REQUESTS {
         while engine.outstanding() >= 16 {
             engine.advance().unwrap();
@@ -63,14 +65,18 @@ fn replay(engine: &mut Engine<Untracked>, random: &mut SplitMix64) {
 }
 
 fn allocations(config: &Config) -> u64 {
-    let mut engine = engine(config, Untracked);
+    if config.array.is_single() { allocations_on::<Flash>(config) } else { allocations_on::<Array>(config) }
+}
+
+fn allocations_on<M: Assembled>(config: &Config) -> u64 {
+    let mut engine: Engine<_, M> = engine_on(config, config.build_scheme().expect("a legal scheme"), Untracked);
     engine.fill(engine.space_pages());
     let mut random = SplitMix64::new(1);
     // Tables and lists grow to their longest: the rarest of them late.
     (0..3).for_each(|_| replay(&mut engine, &mut random));
-    let before = (ALLOCATIONS.get(), engine.media.counts[Action::Program as usize][Cause::Gc as usize]);
+    let before = (ALLOCATIONS.get(), engine.media.counts()[Action::Program as usize][Cause::Gc as usize]);
     replay(&mut engine, &mut random);
-    let moves = engine.media.counts[Action::Program as usize][Cause::Gc as usize] - before.1;
+    let moves = engine.media.counts()[Action::Program as usize][Cause::Gc as usize] - before.1;
     assert!(moves > REQUESTS / 10, "only {moves} pages were moved");
     ALLOCATIONS.get() - before.0
 }

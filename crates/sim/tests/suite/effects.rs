@@ -1,6 +1,7 @@
 //! Every setting says when it has effect (`config::Effect`). Here each is changed: where it says that it has none, the result is the same
 //! byte for byte; where it says that it has, some run differs.
 
+use crate::support::array_of;
 use flashraid_redundancy::{SCHEMES, Values};
 use flashraid_sim::config::{Asked, Draw, Key, Kind, TABLES};
 use flashraid_sim::{Outputs, run};
@@ -50,6 +51,12 @@ const BASES: &[(&str, &str, &str)] = &[
     ("trace.csv", "raid5", "fill=0.9 devices=4 channels=2"),
     ("trace.csv", "raid5", "fill=0.9 devices=4 channels=1 pe_limit=3"),
     ("trace.csv", "raid5", "fill=0.9 gc_idle_threshold=0.3"),
+    ("trace.csv", "hotswap", "fill=0.9 pe_limit=3 ages=0.8,0.5"),
+    ("trace.csv", "hotswap", "fill=0.9 parity_shares=25,25,25,25 queue_depth=2 replace=device:0@1%"),
+    ("trace.csv", "hotswap", "fill=0.9 redistribute=false replace=device:0@1%"),
+    ("trace.csv", "hotswap", "fill=0.9 speed=0.05 gc_idle_threshold=0.5 replace=device:0@10%,device:1@50% semi_hybrid=true"),
+    ("trace.csv", "online-rebuild", "fill=0.9 replace=device:0@10%"),
+    ("trace.csv", "offline-diff-raid", "fill=0.9 replace=device:0@10%"),
     ("example.blktrace.txt", "raid0", ""),
     ("example.lcs", "raid0", "op=write object_bytes=512"),
     ("example.oracleGeneral.bin", "raid0", "op=write object_bytes=512"),
@@ -112,6 +119,7 @@ fn values(key: &Key) -> Vec<String> {
         "link_ps_per_byte" => &["0", "1667"],
         "link_command_ns" => &["0", "500"],
         "fail" => &["die:0.0.0@50%"],
+        "replace" => &["device:0@30%"],
         "seed" => &["9"],
         _ => match (key.kind, key.draw) {
             (Kind::Word(words), _) => return words.iter().map(|(word, _)| word.to_string()).collect(),
@@ -157,7 +165,9 @@ fn without_drain(result: &Value) -> Value {
 }
 
 fn asked(scheme: &str, settings: &[Pairs]) -> Result<Asked, String> {
-    Asked::gather(Some("tiny"), Some(scheme), None, &settings.concat()).map_err(|error| error.to_string())
+    let array = array_of(scheme).iter().map(|(key, value)| (key.to_string(), value.to_string()));
+    let settings: Pairs = array.chain(settings.concat()).collect();
+    Asked::gather(Some("tiny"), Some(scheme), None, &settings).map_err(|error| error.to_string())
 }
 
 /// Keys but for the scheme's name.

@@ -2,10 +2,10 @@
 
 pub mod committed;
 
-use flashraid_flash::{Flash, Placement};
+use flashraid_flash::Placement;
 use flashraid_redundancy::{Redundancy, SCHEMES, Scheme, find};
 use flashraid_sim::Config;
-use flashraid_sim::assemble::{options, settings};
+use flashraid_sim::assemble::{Assembled, options};
 use flashraid_sim::config::Device;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, Untracked};
@@ -19,9 +19,17 @@ pub fn proving<T>(proof: T, slice: T) -> T {
     if std::env::var_os("FLASHRAID_PROVE").is_some() { proof } else { slice }
 }
 
-/// Settings over a preset.
+/// The SSDs of a scheme that replaces them, where a test asks for none.
+pub fn array_of(scheme: &str) -> &'static [(&'static str, &'static str)] {
+    match find(scheme).is_some_and(|entry| entry.replaces_devices) {
+        true => &[("devices", "5"), ("spare_devices", "2"), ("channels", "1")],
+        false => &[],
+    }
+}
+
+/// Settings over a preset, on an array if the scheme needs one.
 pub fn config(device: &str, scheme: &str, pairs: &[(&str, &str)]) -> Config {
-    let pairs: Vec<_> = pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let pairs: Vec<_> = array_of(scheme).iter().chain(pairs).map(|(key, value)| (key.to_string(), value.to_string())).collect();
     Config::assemble(Some(device), Some(scheme), None, &pairs).expect("legal settings")
 }
 
@@ -43,6 +51,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
     if find(scheme).is_some_and(|entry| entry.mirror_chips > 0) {
         all.push(("chips_per_channel", "3"));
     }
+    all.extend(array_of(scheme));
     all
 }
 
@@ -153,6 +162,13 @@ const PARTS_FAIL: (&str, &str) = ("fail", "chip:1.0@request:180,page:lpn=7@reque
 /// A program and an erase fail first; hybrid mappings retire no blocks.
 const BLOCKS_FAIL_TOO: (&str, &str) = ("fail", "program:1@request:60,erase:2@request:120,chip:1.0@request:180,page:lpn=7@request:540");
 
+/// The same where each member is an SSD.
+const PARTS_OF_SSDS_FAIL: (&str, &str) = ("fail", "device:1@request:180,page:lpn=7@request:540");
+const BLOCKS_OF_SSDS_FAIL_TOO: (&str, &str) =
+    ("fail", "device:1/program:0@request:60,device:2/erase:0@request:120,device:1@request:180,page:lpn=7@request:540");
+/// SSDs are replaced: before one fails, and after it.
+const REPLACED: (&str, &str) = ("replace", "device:0@request:150,device:2@request:400");
+
 /// Mappings but `page`, and what a small drive needs for them.
 const OTHER_MAPPINGS: [&[(&str, &str)]; 3] = [
     &[("mapping", "dftl"), ("cmt_entries", "20"), ("blocks_per_plane", "20"), ("over_provisioning", "0.4")],
@@ -164,7 +180,7 @@ const OTHER_MAPPINGS: [&[(&str, &str)]; 3] = [
 const BUFFERS: [&[(&str, &str)]; 2] =
     [&[("buffer_bytes", "131072"), ("unwritten", "prefill"), ("drain", "true")], &[("nvram_buffer_bytes", "65536"), ("drain", "true")]];
 
-/// Every scheme of the registry: alone; under a buffer; with failures on page mapping; with failures on another mapping that it allows, in
+/// Every scheme of the registry, replacing SSDs if it does that: alone; under a buffer; with failures on page mapping; with failures on another mapping that it allows, in
 /// turn. Then the scenarios. A new scheme is among them by being in the registry.
 pub fn goldens() -> Vec<Golden> {
     let golden = |name: String, scheme: &str, pairs: &[(&str, &str)]| {
@@ -173,17 +189,22 @@ pub fn goldens() -> Vec<Golden> {
     };
     let mut all = Vec::new();
     for (row, entry) in SCHEMES.iter().enumerate() {
-        let spare = (entry.redundancy != Redundancy::None).then_some(("spare_chips", "1"));
+        let spare = (entry.redundancy != Redundancy::None && !entry.replaces_devices).then_some(("spare_chips", "1"));
+        let replaced = entry.replaces_devices.then_some(REPLACED);
+        let [parts_fail, blocks_fail_too] = match entry.replaces_devices {
+            true => [PARTS_OF_SSDS_FAIL, BLOCKS_OF_SSDS_FAIL_TOO],
+            false => [PARTS_FAIL, BLOCKS_FAIL_TOO],
+        };
         let failing = |mapping: &[_], fail| {
             let name = mapping.first().map_or(String::new(), |(_, word)| format!("-{word}"));
-            golden(format!("{}{name}-failing", entry.name), entry.name, &[mapping, spare.as_slice(), &[fail]].concat())
+            golden(format!("{}{name}-failing", entry.name), entry.name, &[mapping, spare.as_slice(), replaced.as_slice(), &[fail]].concat())
         };
-        all.extend(golden(entry.name.into(), entry.name, &[]));
+        all.extend(golden(entry.name.into(), entry.name, replaced.as_slice()));
         let buffer = BUFFERS[row % BUFFERS.len()];
-        all.extend(golden(format!("{}-buffered", entry.name), entry.name, buffer));
-        all.extend(failing(&[], BLOCKS_FAIL_TOO));
+        all.extend(golden(format!("{}-buffered", entry.name), entry.name, &[buffer, replaced.as_slice()].concat()));
+        all.extend(failing(&[], blocks_fail_too));
         let mut others = (0..OTHER_MAPPINGS.len()).map(|turn| OTHER_MAPPINGS[(row + turn) % OTHER_MAPPINGS.len()]);
-        all.extend(others.find_map(|mapping| failing(mapping, BLOCKS_FAIL_TOO).or_else(|| failing(mapping, PARTS_FAIL))));
+        all.extend(others.find_map(|mapping| failing(mapping, blocks_fail_too).or_else(|| failing(mapping, parts_fail))));
     }
     for (name, scheme, pairs) in SCENARIOS.iter().filter(|(name, ..)| !["plain", "dram", "nvram"].contains(name)) {
         all.extend(golden(format!("{scheme}-{name}"), scheme, pairs));
@@ -212,9 +233,14 @@ pub fn engine<C: Content>(config: &Config, content: C) -> Engine<C> {
 
 /// An engine on an erased device, with a scheme of the test's own.
 pub fn engine_with<C: Content>(config: &Config, scheme: Box<dyn Scheme>, content: C) -> Engine<C> {
+    engine_on(config, scheme, content)
+}
+
+/// An engine on erased media, which are one SSD or an array.
+pub fn engine_on<C: Content, M: Assembled>(config: &Config, scheme: Box<dyn Scheme>, content: C) -> Engine<C, M> {
     let space_pages = config.space_bytes(&*scheme) / u64::from(config.device.page_bytes);
-    let settings = settings(&config.device, config.placement(&*scheme), scheme.moves_bases(), false);
-    Engine::new(scheme, Flash::new(settings), content, options(config, space_pages))
+    let media = M::assemble(config, &*scheme);
+    Engine::new(scheme, media, content, options(config, space_pages))
 }
 
 /// ssd1, raid0, static placement, so that a test knows each page's die.
@@ -254,9 +280,14 @@ pub fn finish_clean(engine: &mut Engine<Tags>, what: &str) {
     assert_eq!(engine.content.mismatches, 0, "{what}");
 }
 
-/// Tags for the device, and as many host pages as there could be.
+/// Tags for the device or array, and as many host pages as there could be.
 pub fn tags(config: &Config) -> Tags {
-    Tags::new(config.device.ppn_limit(), config.device.geometry().physical_pages())
+    Tags::new(ssds(config) * config.device.ppn_limit(), ssds(config) * config.device.geometry().physical_pages())
+}
+
+/// SSDs, spare ones included.
+pub fn ssds(config: &Config) -> u64 {
+    u64::from(config.array.devices + config.array.spare_devices)
 }
 
 /// A request of bytes.

@@ -1,7 +1,6 @@
 //! SSDs that are replaced in an episode, by a scheme that does that: as often as there are spare ones, whatever fails meanwhile.
 
 use super::setup::Episode;
-use crate::engine::Outcome;
 use crate::media::Media;
 use crate::verify;
 use flashraid_vocabulary::{Failure, Fault, Health, MemberId, MemberPage, Part, Ppn, Version};
@@ -94,13 +93,7 @@ impl<M: Media> Episode<M> {
     pub(super) fn replacements(&self) -> BTreeMap<&'static str, u64> {
         let mut counts = BTreeMap::new();
         for record in self.engine.replacements() {
-            let name = match record.outcome {
-                Outcome::Running => "running",
-                Outcome::Replaced => "replaced",
-                Outcome::GivenUp => "given_up",
-                Outcome::Failed => "failed",
-            };
-            *counts.entry(name).or_default() += 1;
+            *counts.entry(record.outcome.name()).or_default() += 1;
         }
         counts
     }

@@ -5,6 +5,7 @@
 use flashraid_redundancy::{Operation, OperationKind};
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, FILL, InBuffer, InEntry, Shares, Submitted};
+use flashraid_sim::media::Media;
 use flashraid_vocabulary::{Delivery, HostOp, HostRequest, Lpn, MemberPage, Observer, PageOperation, Ppn, Sources, Version};
 use std::collections::BTreeMap;
 
@@ -165,7 +166,7 @@ impl Bytes {
     }
 
     /// Compares every page with what the host asked for, and every row with the plain rule of `layout`. Only while nothing is in flight.
-    pub fn check_quiet(engine: &Engine<Self>, layout: Redundancy) {
+    pub fn check_quiet<M: Media>(engine: &Engine<Self, M>, layout: Redundancy) {
         let (bytes, flash) = (&engine.content, &engine.media);
         assert!(bytes.wrong.is_empty(), "{}", bytes.wrong[0]);
         let content = |address: MemberPage, version| {
@@ -181,9 +182,9 @@ impl Bytes {
             let stored = value & mask | stored & !mask;
             assert_eq!(stored, bytes.host[lpn as usize], "host page {lpn}");
         }
-        let members = flash.settings().members() as u16;
+        let members = flash.shape().members as u16;
         let mut late = 0;
-        for page in 0..flash.settings().pages_per_member {
+        for page in 0..flash.shape().pages_per_member {
             let current = |member: u16| content(MemberPage::new(member, page), Version::Current).unwrap_or(0);
             let sum = (0..members).fold(0, |sum, member| sum ^ current(member));
             match layout {

@@ -86,7 +86,7 @@ const BOOL: &[&str] = &["false", "true"];
 /// Words of keys, the number of mirror groups, and which of the values that torture draws each parameter of the scheme has.
 type Words = ([&'static str; 10], [&'static str; 8], &'static str, [Index; MOST_PARAMETERS]);
 
-/// Parameters of a scheme, at most.
+/// Parameters of a scheme that are drawn one apart from the other; those beyond share the draws of the first ones.
 const MOST_PARAMETERS: usize = 8;
 
 fn words() -> impl Strategy<Value = Words> {
@@ -190,6 +190,10 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: 
     }
     // Each entry of a parity cache may pin an old version, which takes space beside the logical pages.
     let spare = if entry.parity_cache.is_some() && entry.bases.is_some() { spare.max(0.2) } else { spare };
+    if entry.replaces_devices {
+        // Each member is an SSD.
+        member = "channel";
+    }
     let by_chip = member == "chip";
     let is_hybrid = more.iter().any(|(key, _)| *key == "log_blocks");
     let wear = if is_hybrid && wear == "static" { "dynamic" } else { wear };
@@ -200,8 +204,12 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: 
     let is_legal =
         |channels: &u32| channels.is_multiple_of(whole_groups.into()) && legal.contains(&(channels * if by_chip { chips } else { 1 }));
     channels = (channels..=Members::MOST.into()).chain((1..channels).rev()).find(is_legal).expect("some number does");
+    let devices = channels;
+    if entry.replaces_devices {
+        channels = 1;
+    }
     let ftl = match (scheme, ftl) {
-        _ if is_hybrid => "auto",
+        _ if is_hybrid || entry.replaces_devices => "auto",
         ("raid0" | "raid1", "group") if channels % 2 == 0 => "group",
         ("raid0", "device") => "device",
         ("sirf1", "group") => "group",
@@ -243,10 +251,12 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: 
         ]
         .map(|(key, value)| (key, value.to_string())),
     );
+    if entry.replaces_devices {
+        settings.extend([("devices", devices.to_string()), ("spare_devices", "2".into())]);
+    }
     // Where pages do not move freely, nor do semivalid ones.
     let is_allowed = |parameter: &Parameter| !is_hybrid || !entry.is_of_bases(parameter);
-    assert!(entry.parameters.len() <= MOST_PARAMETERS, "{scheme} has more parameters");
-    for (parameter, index) in entry.parameters.iter().zip(indices).filter(|(parameter, _)| is_allowed(parameter)) {
+    for (parameter, index) in entry.parameters.iter().zip(indices.iter().cycle()).filter(|(parameter, _)| is_allowed(parameter)) {
         let is_groups = entry.mirror_groups.is_some_and(|groups| groups.name == parameter.name);
         settings.push((parameter.name, if is_groups { groups.into() } else { index.get(&parameter.drawn(page_bytes)).clone() }));
     }

@@ -8,13 +8,15 @@ mod bytes;
 mod case;
 mod test_only;
 
-use crate::support::proving;
+use crate::support::{proving, ssds};
 use bytes::{Bytes, Redundancy};
 use case::{Case, Drive, buffered, buffered_cases, cases, dftl_cases, hybrid_cases, nvram, nvram_cases};
 use flashraid_redundancy::{Job, SCHEMES, Scheme, find};
+use flashraid_sim::assemble::Assembled;
 use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::engine::{CompletedRequest, Engine};
+use flashraid_sim::media::{Array, Flash, Media};
 use flashraid_sim::{Config, Simulation, Source, verify};
 use flashraid_vocabulary::{Action, Cause, HostRequest, Lpn, Version};
 use proptest::strategy::{Strategy, ValueTree};
@@ -69,16 +71,16 @@ fn runner_of(case: u64) -> TestRunner {
 }
 
 /// Looks at an engine now and then; more often if that is cheap.
-struct Watch<'a, C: Content> {
+struct Watch<'a, C: Content, M: Media> {
     /// Pages that may be scanned before the next look, and how many more with each event.
     credit: u64,
     pages_an_event: u64,
-    look: &'a dyn Fn(&Engine<C>),
+    look: &'a dyn Fn(&Engine<C, M>),
 }
 
-impl<C: Content> Watch<'_, C> {
-    fn event(&mut self, engine: &Engine<C>) {
-        let pages = engine.media.geometry().physical_pages();
+impl<C: Content, M: Media> Watch<'_, C, M> {
+    fn event(&mut self, engine: &Engine<C, M>) {
+        let pages = engine.media.ssds().iter().map(|flash| flash.geometry().physical_pages()).sum();
         self.credit += self.pages_an_event;
         if self.credit >= pages {
             self.credit -= pages;
@@ -88,16 +90,16 @@ impl<C: Content> Watch<'_, C> {
 }
 
 /// Drives requests through an engine, event by event. `submitting` is told of each request; `quiet` looks whenever nothing is in flight.
-fn drive<C: Content>(
-    engine: &mut Engine<C>,
+fn drive<C: Content, M: Media>(
+    engine: &mut Engine<C, M>,
     requests: &[HostRequest],
     drive: Drive,
-    look: &dyn Fn(&Engine<C>),
-    submitting: impl Fn(&mut Engine<C>, &HostRequest),
-    quiet: impl Fn(&Engine<C>),
+    look: &dyn Fn(&Engine<C, M>),
+    submitting: impl Fn(&mut Engine<C, M>, &HostRequest),
+    quiet: impl Fn(&Engine<C, M>),
 ) -> Vec<CompletedRequest> {
     let mut watch = Watch { credit: 0, pages_an_event: proving(PROOF_PAGES_AN_EVENT, SLICE_PAGES_AN_EVENT), look };
-    let end = |engine: &mut Engine<C>, watch: &mut Watch<C>| {
+    let end = |engine: &mut Engine<C, M>, watch: &mut Watch<C, M>| {
         while engine.advance().unwrap_or_else(|error| panic!("{error}")) {
             watch.event(engine);
         }
@@ -140,15 +142,16 @@ fn every_request_completed(completed: &[CompletedRequest], requests: usize) {
     assert!(completed.is_sorted_by_key(|completed| completed.completed_ns));
 }
 
-fn check_engine<C: Content>(engine: &Engine<C>) {
+fn check_engine<C: Content, M: Media>(engine: &Engine<C, M>) {
     engine.media.check().unwrap_or_else(|error| panic!("at {} ns: {error}", engine.now_ns()));
 }
 
 /// What a scheme places in mirror groups, and what GC moves, never leaves its group (SPEC 2.4).
-fn check_groups<C: Content>(engine: &Engine<C>, config: &Config) {
+fn check_groups<C: Content, M: Media>(engine: &Engine<C, M>, config: &Config) {
     let entry = find(&config.scheme.name).expect("a scheme");
     let Some(groups) = entry.groups(&config.build()).expect("a legal number") else { return };
-    let (flash, members) = (&engine.media, engine.media.settings().members());
+    let [flash] = engine.media.ssds() else { panic!("mirror groups are in one SSD") };
+    let members = flash.settings().members();
     let channels = flash.geometry().channels / groups;
     let mut next = 0;
     while let Some(slot) = flash.next_mapped(next, flash.settings().pages_per_member * members) {
@@ -161,21 +164,21 @@ fn check_groups<C: Content>(engine: &Engine<C>, config: &Config) {
 }
 
 /// What was planned is what the NAND did, once nothing is in flight.
-fn check_counts<C: Content>(engine: &Engine<C>) {
+fn check_counts<C: Content, M: Media>(engine: &Engine<C, M>) {
+    let counts = engine.media.counts();
     for (action, planned) in engine.statistics.planned.iter().enumerate() {
         for cause in Cause::ALL.into_iter().filter(|cause| !matches!(cause, Cause::Gc | Cause::Wear)) {
-            assert_eq!(planned[cause as usize], engine.media.counts[action][cause as usize], "{}", cause.name());
+            assert_eq!(planned[cause as usize], counts[action][cause as usize], "{}", cause.name());
         }
     }
-    let flash = &engine.media;
     for (action, cause) in (0..3).flat_map(|action| Cause::ALL.map(|cause| (action, cause))) {
-        let by_unit: u64 = flash.units().iter().map(|unit| unit.operations[action][cause as usize]).sum();
-        assert_eq!(by_unit, flash.counts[action][cause as usize], "{action} {}", cause.name());
+        let by_unit: u64 = engine.media.luns().map(|lun| lun.operations()[action][cause as usize]).sum();
+        assert_eq!(by_unit, counts[action][cause as usize], "{action} {}", cause.name());
     }
     // Copies of a page in its member go to mirror chips, and nothing else does.
-    for (id, unit) in flash.units().iter().enumerate().filter(|_| flash.settings().given.mirror_chips > 0) {
-        let is_mirror = flash.settings().is_mirror_chip(flash.chip_of_unit(id as u32));
-        let programs = &unit.operations[Action::Program as usize];
+    for lun in engine.media.luns().filter(|lun| lun.flash.settings().given.mirror_chips > 0) {
+        let is_mirror = lun.flash.settings().is_mirror_chip(lun.flash.chip_of_unit(lun.unit));
+        let programs = &lun.operations()[Action::Program as usize];
         let moved = programs[Cause::Gc as usize] + programs[Cause::Wear as usize];
         assert_eq!(programs[Cause::Mirror as usize], if is_mirror { programs.iter().sum::<u64>() - moved } else { 0 });
     }
@@ -195,34 +198,49 @@ fn check_case(
         // The fill of a part of a stripe would be one late row more.
         filled -= filled % u64::from(scheme().width());
     }
-    let times = drive_tags(case, config, scheme, job, filled, |_| {});
-    let same = drive_bytes(case, config, scheme, job, redundancy, filled, |_| {});
+    let (times, same) = match config.array.is_single() {
+        true => (
+            drive_tags::<Flash>(case, config, scheme, job, filled, |_| {}),
+            drive_bytes::<Flash>(case, config, scheme, job, redundancy, filled, |_| {}),
+        ),
+        false => (
+            drive_tags::<Array>(case, config, scheme, job, filled, replace_first),
+            drive_bytes::<Array>(case, config, scheme, job, redundancy, filled, replace_first),
+        ),
+    };
     assert_eq!(times, same, "contents must not influence times");
     times
 }
 
+/// Has the first SSD replaced under the requests, if the scheme does that.
+fn replace_first<C: Content, M: Media>(engine: &mut Engine<C, M>) {
+    if engine.replaces_devices() {
+        engine.replace(0).expect("there are spare SSDs");
+    }
+}
+
 /// Runs the case with tags. `prepare` is given the engine before the first request.
-fn drive_tags(
+fn drive_tags<M: Assembled>(
     case: &Case,
     config: &Config,
     scheme: &dyn Fn() -> Box<dyn Scheme>,
     job: &dyn Fn() -> Option<Box<dyn Job>>,
     filled: u64,
-    prepare: impl Fn(&mut Engine<Tags>),
+    prepare: impl Fn(&mut Engine<Tags, M>),
 ) -> Vec<CompletedRequest> {
-    let mut tagged = crate::support::engine_with(config, scheme(), crate::support::tags(config));
+    let mut tagged = crate::support::engine_on(config, scheme(), crate::support::tags(config));
     let page_bytes = u64::from(config.device.page_bytes);
     let requests = case.requests(tagged.space_pages() * page_bytes, page_bytes);
     tagged.fill(filled);
     job().into_iter().for_each(|job| tagged.add_job(job));
     prepare(&mut tagged);
-    let look = |engine: &Engine<_>| {
+    let look = |engine: &Engine<_, M>| {
         check_engine(engine);
         check_groups(engine, config);
         let found = verify::stored(engine);
         assert!(found.is_clean() && engine.content.mismatches == 0, "at {} ns: {found:?}", engine.now_ns());
     };
-    let quiet = |engine: &Engine<_>| {
+    let quiet = |engine: &Engine<_, M>| {
         look(engine);
         check_counts(engine);
     };
@@ -230,23 +248,23 @@ fn drive_tags(
 }
 
 /// Runs the case with bytes. `prepare` is given the engine before the first request.
-fn drive_bytes(
+fn drive_bytes<M: Assembled>(
     case: &Case,
     config: &Config,
     scheme: &dyn Fn() -> Box<dyn Scheme>,
     job: &dyn Fn() -> Option<Box<dyn Job>>,
     redundancy: Redundancy,
     filled: u64,
-    prepare: impl Fn(&mut Engine<Bytes>),
+    prepare: impl Fn(&mut Engine<Bytes, M>),
 ) -> Vec<CompletedRequest> {
     let page_bytes = config.device.page_bytes;
     let space_pages = config.space_bytes(&*scheme()) / u64::from(page_bytes);
     let requests = case.requests(space_pages * u64::from(page_bytes), page_bytes.into());
-    let content = Bytes::new(config.device.ppn_limit(), space_pages, page_bytes);
-    let mut naive = crate::support::engine_with(config, scheme(), content);
+    let content = Bytes::new(ssds(config) * config.device.ppn_limit(), space_pages, page_bytes);
+    let mut naive = crate::support::engine_on(config, scheme(), content);
     naive.fill(filled);
     job().into_iter().for_each(|job| naive.add_job(job));
-    let submitting = |engine: &mut Engine<Bytes>, request: &HostRequest| engine.content.request = Some(*request);
+    let submitting = |engine: &mut Engine<Bytes, M>, request: &HostRequest| engine.content.request = Some(*request);
     prepare(&mut naive);
     drive(&mut naive, &requests, case.drive, &|_| {}, submitting, |engine| Bytes::check_quiet(engine, redundancy))
 }
@@ -256,7 +274,11 @@ fn check_simulation(case: &Case, config: Config, times: &[CompletedRequest]) {
     if case.drive.queue_depth > 0 || case.drive.quiet_every < case.raw.len() {
         return;
     }
+    let replaces = find(&config.scheme.name).is_some_and(|entry| entry.replaces_devices);
     let mut simulation = Simulation::new(config, |_| true).unwrap();
+    if replaces {
+        simulation.replace(0).unwrap();
+    }
     let page_bytes = u64::from(simulation.config().device.page_bytes);
     let space_bytes = simulation.space_bytes();
     let requests = case.requests(space_bytes, page_bytes);
@@ -292,6 +314,8 @@ fn redundancy(config: &Config) -> Redundancy {
         flashraid_redundancy::Redundancy::Parity if entry.mirror_chips > 0 => Redundancy::Copied,
         // What flash holds of a row adds up with what NVRAM holds: the tags know.
         flashraid_redundancy::Redundancy::Parity if entry.parity_cache.is_some() => Redundancy::None,
+        // A shadow is beside the row.
+        flashraid_redundancy::Redundancy::Parity if entry.keeps_shadows.is_some_and(|choice| config.scheme.makes(choice)) => Redundancy::None,
         flashraid_redundancy::Redundancy::Parity => Redundancy::Parity,
     }
 }
@@ -312,7 +336,11 @@ fn every_scheme() {
         println!("{}", entry.name);
         let name = entry.name;
         registered("every_scheme", name, 15, cases(name, 0.2));
-        registered("every_scheme", name, 5, buffered(dftl_cases(name)));
+        match entry.replaces_devices {
+            // The SSDs of an array hold their maps in RAM.
+            true => registered("every_scheme", name, 5, buffered(cases(name, 0.2))),
+            false => registered("every_scheme", name, 5, buffered(dftl_cases(name))),
+        }
         registered("every_scheme", name, 5, nvram(cases(name, 0.2)));
         if entry.mirror_chips == 0 && entry.mirror_groups.is_none() {
             registered("every_scheme", name, 5, hybrid_cases(name));
@@ -399,7 +427,7 @@ fn bytes_convict_faults_of_a_buffer() {
         let space_pages = config.space_bytes(&*config.build_scheme().unwrap()) / u64::from(config.device.page_bytes);
         let filled = (case.fill * space_pages as f64).floor() as u64;
         let inject = |engine: &mut Engine<Bytes>| fault.into_iter().for_each(|fault| engine.inject_into_buffer(fault));
-        let run = || drive_bytes(case, &config, &|| config.build_scheme().unwrap(), &|| None, Redundancy::None, filled, inject);
+        let run = || drive_bytes::<Flash>(case, &config, &|| config.build_scheme().unwrap(), &|| None, Redundancy::None, filled, inject);
         catch_unwind(AssertUnwindSafe(run)).is_err()
     };
     for (is_nvram, faults) in [(false, &BUFFER_FAULTS[..BUFFER_FAULTS.len() - 2]), (true, &BUFFER_FAULTS[..])] {
@@ -435,7 +463,7 @@ fn tags_convict_faults() {
             let space_pages = config.space_bytes(&*build()) / u64::from(config.device.page_bytes);
             let filled = (case.fill * space_pages as f64).floor() as u64;
             let inject = |engine: &mut Engine<Tags>| fault.into_iter().for_each(|fault| engine.inject(fault));
-            catch_unwind(AssertUnwindSafe(|| drive_tags(case, &config, &build, &|| None, filled, inject))).is_err()
+            catch_unwind(AssertUnwindSafe(|| drive_tags::<Flash>(case, &config, &build, &|| None, filled, inject))).is_err()
         };
         let case_of = |number: u64| strategy.new_tree(&mut runner_of(number)).expect("no filters").current();
         let found = (0..MOST_CASES).find(|number| detects(&case_of(*number), Some(fault)));
