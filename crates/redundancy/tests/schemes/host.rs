@@ -184,7 +184,7 @@ impl<S: Scheme + ?Sized> Host<S> {
                 Order::ReadOnly(member) => drop(self.flash.health.insert(member, Health::ReadOnly)),
                 Order::TakeOut(member) => self.flash.kill(member),
                 Order::GiveUp { old, .. } => drop(self.flash.health.remove(&old)),
-                Order::Abandon { .. } => {}
+                Order::Abandon { .. } | Order::ServeHost => {}
                 Order::End { old, stays: false, .. } | Order::Drop(old) => disable(old),
                 Order::End { .. } => {}
             }

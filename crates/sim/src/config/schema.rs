@@ -179,7 +179,7 @@ pub struct SchemeChoice {
 
 impl SchemeChoice {
     /// Whether this choice is made.
-    pub(crate) fn makes(&self, choice: Choice) -> bool {
+    pub fn makes(&self, choice: Choice) -> bool {
         self.parameters.get(choice.parameter.name).is_some_and(|value| value == choice.word)
     }
 

@@ -76,7 +76,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Nothing is in flight on media from now until `end_ns`.
     #[cold]
     fn note_idle(&mut self, end_ns: u64) {
-        if self.next_completion_ns() == NEVER && !self.clock.has_pauses() {
+        // Requests that wait for the end of a replacement are in flight.
+        let holds_requests = self.replacements.held.as_ref().is_some_and(|held| !held.is_empty());
+        if self.next_completion_ns() == NEVER && !self.clock.has_pauses() && !holds_requests {
             self.idle_ns += end_ns - self.clock.now_ns();
             #[cfg(feature = "mutants")]
             if accounting::makes(Slip::IdleHalved) {
