@@ -531,6 +531,11 @@ class Scheme(Record):
     semi_hybrid: Literal["false", "true"]
     """Whether a replaced SSD stays for reads of what it still holds (SPEC 5.10)."""
 
+    migration_window: int
+    """Number of stripes of which strips are copied to the new SSD at the same time; the paper's SSDs have one chip,
+    and copy one page at a time. Unit: stripes.
+    """
+
     max_replacement_ms: int
     """Time after which a replacement no longer waits for idle time; 0 for never (SPEC 5.12, ruling 10). Unit: ms."""
 

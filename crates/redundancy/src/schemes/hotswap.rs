@@ -16,7 +16,7 @@ use crate::parts::replacing::{Mechanism, Policy, Redistribution, Replacing};
 use crate::parts::update::UpdateRule;
 use crate::parts::{replacing, uneven};
 use crate::stripe_map::table::MOST_MEMBERS;
-use crate::{Build, Choice, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
+use crate::{Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values};
 
 /// The registry's entry.
 pub const ENTRY: Entry = Entry {
@@ -39,6 +39,7 @@ pub const ENTRY: Entry = Entry {
         REDISTRIBUTE,
         BALANCED,
         SEMI_HYBRID,
+        MIGRATION_WINDOW,
         MOST_REPLACEMENT_MS,
     ],
     construct: build,
@@ -75,11 +76,20 @@ const SEMI_HYBRID: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
+const MIGRATION_WINDOW: Parameter = Parameter {
+    name: "migration_window",
+    unit: "stripes",
+    values: Values::Whole { least: 1, most: 1024, default: 1 },
+    draws: Draws::OneOf(&["1", "1", "4"]),
+    about: "Number of stripes of which strips are copied to the new SSD at the same time; the paper's SSDs have one chip, and copy one page at a time.",
+    ..Parameter::PLAIN
+};
+
 const MOST_REPLACEMENT_MS: Parameter = Parameter {
     name: "max_replacement_ms",
     unit: "ms",
     values: Values::Whole { least: 0, most: u32::MAX, default: 0 },
-    draws: crate::Draws::OneOf(&["0", "0", "20"]),
+    draws: Draws::OneOf(&["0", "0", "20"]),
     about: "Time after which a replacement no longer waits for idle time; 0 for never (SPEC 5.12, ruling 10).",
     ..Parameter::PLAIN
 };
@@ -94,6 +104,7 @@ fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     let semi_hybrid = build.choice(&SEMI_HYBRID)? == "true";
     build.choice(&COORDINATED)?;
     let most_ns = u64::from(build.whole(&MOST_REPLACEMENT_MS)?) * 1_000_000;
-    let policy = Policy { most_ns, ..Policy::from_build(build, Mechanism::HotSwap { redistribution, semi_hybrid })? };
+    let window = build.whole(&MIGRATION_WINDOW)?;
+    let policy = Policy { most_ns, window, ..Policy::from_build(build, Mechanism::HotSwap { redistribution, semi_hybrid })? };
     Ok(Box::new(Replacing::from_build(build, policy)?))
 }

@@ -45,7 +45,7 @@ fn lpn_on(host: &Host, stripe: u32, member: u16) -> u64 {
 fn limits_go_by_age_and_then_by_number_and_the_new_ssd_is_last() {
     let build = Build { spares: 2, ..build(4, STRIPES, &[("parity_shares", "70,20,7,3")]) };
     let mechanism = Mechanism::HotSwap { redistribution: Redistribution::ByNeed, semi_hybrid: false };
-    let policy = Policy { mechanism, erasure_threshold: 900, idle_ns: 1000, most_ns: 0 };
+    let policy = Policy { mechanism, erasure_threshold: 900, idle_ns: 1000, window: 1, most_ns: 0 };
     let mut host = Host::new(Box::new(Replacing::from_build(&build, policy).unwrap()));
     host.flash.spares = vec![MemberId(4), MemberId(5)];
     assert_eq!(host.scheme.limits(), [70_000, 20_000, 7_000, 3_000, 0, 0]);

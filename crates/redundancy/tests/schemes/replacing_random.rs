@@ -73,7 +73,7 @@ fn event() -> impl Strategy<Value = Event> {
 fn array(case: &Case) -> Host<Replacing> {
     let parameters = [("parity_shares", case.shares), ("partial_stripes", case.partial), ("update", case.update)];
     let build = Build { spares: case.spares, ..build(case.members, STRIPES, &parameters) };
-    let policy = Policy { mechanism: case.mechanism, erasure_threshold: 900, idle_ns: 1000, most_ns: 0 };
+    let policy = Policy { mechanism: case.mechanism, erasure_threshold: 900, idle_ns: 1000, window: 1, most_ns: 0 };
     let mut host = Host::new(Box::new(Replacing::from_build(&build, policy).unwrap()));
     host.flash.spares = (case.members..case.members + case.spares).map(MemberId).collect();
     if case.filled { host.filled() } else { host }

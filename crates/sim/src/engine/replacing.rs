@@ -1,72 +1,13 @@
 //! Replacement of SSDs of an array: what the scheme orders is done, and what it took is noted (SPEC 5.5, 5.11).
 
 use super::content::Content;
+use super::replacement::{Outcome, ReplacementRecord};
 use super::state::Engine;
 use crate::media::Media;
 use crate::statistics::Latency;
 use flashraid_redundancy::{Lock, Migrated, Order};
 use flashraid_vocabulary::{Failure, Fault, Health, HostOp, MemberId, Part};
 use std::collections::VecDeque;
-
-/// How a replacement came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It runs.
-    Running,
-    /// The new SSD is in the place of the old one.
-    Replaced,
-    /// The new SSD has failed, and there was no other one: the old one stays.
-    GivenUp,
-    /// Both SSDs have failed.
-    Failed,
-}
-
-impl Outcome {
-    /// The word used in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Replaced => "replaced",
-            Self::GivenUp => "given_up",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-/// A replacement of an SSD.
-#[derive(Clone, Debug)]
-pub struct ReplacementRecord {
-    /// Number of the SSD that goes.
-    pub old_device: u32,
-    /// Number of the spare SSD, when it began.
-    pub new_device: u32,
-    /// When it began.
-    pub started_ns: u64,
-    /// When it came to its end.
-    pub ended_ns: Option<u64>,
-    /// How it came out.
-    pub outcome: Outcome,
-    /// What was moved.
-    pub migrated: Migrated,
-    /// Measured requests that arrived while it ran.
-    pub latency: Latency,
-    /// Measured reads that arrived after it had ended, and before the next one began.
-    pub reads_after: Latency,
-    /// The SSD stays for reads.
-    pub is_shadow: bool,
-    /// What the scheme had moved when it began.
-    migrated_before: Migrated,
-    /// Reads of shadows until it ended, and until the next one began.
-    shadow_reads: (u64, Option<u64>),
-}
-
-/// What the engine keeps of replacements.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Replacements {
-    pub(super) records: Vec<ReplacementRecord>,
-    /// Requests that wait until a replacement has ended, while one runs that they wait for.
-    pub(super) held: Option<VecDeque<u32>>,
-}
 
 impl<C: Content, M: Media> Engine<C, M> {
     /// Replacements, in the order in which they began.
@@ -116,6 +57,10 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Does what the scheme wants done with SSDs. Returns whether that was anything.
     pub(super) fn carry_out_orders(&mut self) -> bool {
+        // None begins while something is being rebuilt: an SSD that is taken out then could be one too many.
+        if self.running_replacement().is_none() && self.rebuild_share().is_some() {
+            return false;
+        }
         let mut any = false;
         while let Some(order) = self.scheme.order(&self.media) {
             any = true;

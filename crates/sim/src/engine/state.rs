@@ -6,7 +6,7 @@ use super::failure::Failures;
 use super::locks::Locks;
 use super::options::Options;
 use super::recorder::Recorder;
-use super::replacing::Replacements;
+use super::replacement::Replacements;
 use super::request::{CompletedRequest, Request};
 use super::slot::{NIL, ROOM, Slot};
 use super::translation::Translation;

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 /// Time between a round in which no stripe had anything to move and the next one, in idle times.
 const IDLE_TIMES_BETWEEN_ROUNDS: u64 = 64;
 /// An upper bound of the erases of an SSD between two events.
-const MOST_ERASES_PER_EVENT: u64 = 1024;
+const MOST_ERASES_PER_EVENT: u64 = 64;
 
 /// How far a replacement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +42,6 @@ pub(super) struct Running {
     left: u32,
     /// The next round does not begin before this time.
     rests_until_ns: u64,
-    /// The stripe of which strips are being copied or rebuilt in idle time.
-    pub(super) under_way: Option<StripeId>,
     /// An operation has changed something since the latest round ended, and one had when that ended.
     pub(super) has_changed: bool,
     goes_again: bool,
@@ -59,7 +57,7 @@ impl Running {
 
     /// Whether a round has found nothing to do, and nothing has changed.
     fn is_stuck(&self) -> bool {
-        self.rests_until_ns > 0 && self.under_way.is_none() && !self.is_fruitful()
+        self.rests_until_ns > 0 && !self.is_fruitful()
     }
 }
 
@@ -137,7 +135,6 @@ impl Replacing {
             position: 0,
             left: stripes,
             rests_until_ns: 0,
-            under_way: None,
             has_changed: false,
             goes_again: false,
             holds_host: self.policy.mechanism == Mechanism::Offline,
@@ -174,7 +171,7 @@ impl Replacing {
                 }
             }
             // Updates that were placed before a replacement was given up may still bring strips to the SSD that has failed.
-            Stage::Migrating if self.raid.map().strips(old) == 0 && running.under_way.is_none() && !self.is_goal(old) => {
+            Stage::Migrating if self.raid.map().strips(old) == 0 && self.copying.is_empty() && !self.is_goal(old) => {
                 let shifts = match self.policy.mechanism {
                     Mechanism::HotSwap { .. } => false,
                     Mechanism::Online { shifts_parity } => shifts_parity,
@@ -182,8 +179,8 @@ impl Replacing {
                 };
                 if shifts { self.set_stage(Stage::Shifting) } else { self.end(old, new, is_given_up, !is_old_dead) }
             }
-            Stage::Shifting if running.under_way.is_none() && self.has_shifted(&running, view) => self.end(old, new, is_given_up, false),
-            Stage::Migrating if running.holds_host && running.is_stuck() => {
+            Stage::Shifting if self.copying.is_empty() && self.has_shifted(&running, view) => self.end(old, new, is_given_up, false),
+            Stage::Migrating if running.holds_host && self.copying.is_empty() && running.is_stuck() => {
                 // What more failures have taken than one only the host can write anew.
                 self.orders.push_back(Order::ServeHost);
                 self.running = Some(Running { holds_host: false, ..running });
@@ -252,7 +249,7 @@ impl Replacing {
     /// The next stripe from which something is to be moved, or rebuilt, without an update.
     pub(super) fn next_copy(&mut self, view: &dyn View) -> IdleWork {
         let Some(running) = self.running else { return IdleWork::None };
-        if running.stage == Stage::Draining || running.under_way.is_some() || !self.orders.is_empty() {
+        if running.stage == Stage::Draining || self.copying.len() >= self.policy.window as usize || !self.orders.is_empty() {
             return IdleWork::None;
         }
         loop {
@@ -266,9 +263,8 @@ impl Replacing {
                 return IdleWork::After(wait_ns);
             }
             if self.has_space(&copy, view) {
-                if let Some(running) = &mut self.running {
-                    running.under_way = Some(stripe);
-                }
+                self.copying.push(stripe);
+                self.pass(stripe);
                 return IdleWork::Start(copy);
             }
             self.pass(stripe);
@@ -299,7 +295,7 @@ impl Replacing {
         self.raid.map().page_on(stripe, self.running.expect("a replacement runs").old)
     }
 
-    /// The next stripe to work on, at which the walk stays until that is done, or cannot be. None if a whole round has found none: then, for a while, no
+    /// The next stripe to work on. None if a whole round has found none: then, for a while, no
     /// other one is made.
     fn next_stripe(&mut self, view: &dyn View) -> Option<StripeId> {
         let mut running = self.running?;
@@ -314,7 +310,7 @@ impl Replacing {
                 break None;
             }
             let stripe = StripeId(running.position);
-            if self.is_to_move(stripe, &running, view) {
+            if self.is_to_move(stripe, &running, view) && !self.copying.contains(&stripe) {
                 break Some(stripe);
             }
             (running.position, running.left) = ((running.position + 1) % stripes, running.left - 1);

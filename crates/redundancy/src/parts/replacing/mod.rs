@@ -71,6 +71,8 @@ pub struct Policy {
     pub erasure_threshold: u32,
     /// How long the host must have left an SSD alone until it counts as idle.
     pub idle_ns: u64,
+    /// Stripes of which strips are copied at the same time.
+    pub window: u32,
     /// Time after which a replacement waits for idle time no longer; 0 for none.
     pub most_ns: u64,
 }
@@ -96,6 +98,8 @@ pub struct Replacing {
     /// Replacements that the user wants, in order.
     wanted: VecDeque<MemberId>,
     running: Option<Running>,
+    /// Stripes of which strips are being copied, or rebuilt, in idle time.
+    copying: Vec<StripeId>,
     /// Calls of `order` for which no SSD can have reached its limit, so that the ages are not looked at.
     looks_to_skip: u64,
     /// What is to be ordered next, the first first.
@@ -116,9 +120,9 @@ pub const ERASURE_THRESHOLD: Parameter = Parameter {
 };
 
 impl Policy {
-    /// What the user asked for, without a longest time.
+    /// What the user asked for, one stripe after the other and without a longest time.
     pub fn from_build(build: &Build, mechanism: Mechanism) -> Result<Self, ParameterError> {
-        Ok(Self { mechanism, erasure_threshold: build.thousandths(&ERASURE_THRESHOLD)?, idle_ns: build.idle_ns, most_ns: 0 })
+        Ok(Self { mechanism, erasure_threshold: build.thousandths(&ERASURE_THRESHOLD)?, idle_ns: build.idle_ns, window: 1, most_ns: 0 })
     }
 }
 
@@ -154,6 +158,7 @@ impl Replacing {
             goals: BTreeMap::new(),
             wanted: VecDeque::new(),
             running: None,
+            copying: Vec::new(),
             looks_to_skip: 0,
             orders: VecDeque::new(),
             shadows: vec![None; members.into()],
@@ -245,11 +250,8 @@ impl Replacing {
         if operation.is_placed {
             Bits(operation.space).for_each(|member| self.targets[member as usize] -= 1);
         }
-        if let Some(running) = &mut self.running
-            && matches!(operation.kind, OperationKind::Migrate | OperationKind::Repair)
-            && running.under_way == Some(operation.stripe)
-        {
-            running.under_way = None;
+        if matches!(operation.kind, OperationKind::Migrate | OperationKind::Repair) {
+            self.copying.retain(|stripe| *stripe != operation.stripe);
         }
     }
 
