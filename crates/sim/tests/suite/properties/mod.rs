@@ -11,7 +11,7 @@ mod test_only;
 use crate::support::{proving, ssds};
 use bytes::{Bytes, Redundancy};
 use case::{Case, Drive, buffered, buffered_cases, cases, dftl_cases, hybrid_cases, nvram, nvram_cases};
-use flashraid_redundancy::{Job, SCHEMES, Scheme, find};
+use flashraid_redundancy::{Choice, Job, SCHEMES, Scheme, find};
 use flashraid_sim::assemble::Assembled;
 use flashraid_sim::engine::content::Content;
 use flashraid_sim::engine::tags::Tags;
@@ -301,6 +301,7 @@ fn check_simulation(case: &Case, config: Config, times: &[CompletedRequest]) {
 /// What the scheme keeps between the members of a row.
 fn redundancy(config: &Config) -> Redundancy {
     let entry = find(&config.scheme.name).expect("a scheme");
+    let keeps = |choice: Choice| config.build().choice(choice.parameter) == Ok(choice.word);
     match entry.redundancy {
         flashraid_redundancy::Redundancy::None => Redundancy::None,
         // Halves, thirds and so on have the same pages at the same places, as have mirror groups. Of copies elsewhere the tags know.
@@ -315,7 +316,7 @@ fn redundancy(config: &Config) -> Redundancy {
         // What flash holds of a row adds up with what NVRAM holds: the tags know.
         flashraid_redundancy::Redundancy::Parity if entry.parity_cache.is_some() => Redundancy::None,
         // A shadow is beside the row.
-        flashraid_redundancy::Redundancy::Parity if entry.keeps_shadows.is_some_and(|choice| config.scheme.makes(choice)) => Redundancy::None,
+        flashraid_redundancy::Redundancy::Parity if entry.keeps_shadows.is_some_and(keeps) => Redundancy::None,
         flashraid_redundancy::Redundancy::Parity => Redundancy::Parity,
     }
 }
