@@ -71,6 +71,10 @@ NOT_RECOMPUTED = {
     "crates/sim/tests/suite/wear_out.rs",
     "rebuild/*/failed* rebuild/*/pages_lost rebuild/*/pages_copied": "what failed, and how pages were brought back: "
     "decided, and checked page by page by torture",
+    "replacements/*/old_device replacements/*/new_device replacements/*/outcome replacements/*/is_shadow": "decided: "
+    "crates/sim/tests/suite/array.rs",
+    "replacements/*/started_ns replacements/*/ended_ns replacements/*/hot_* replacements/*/cold_*": DECIDED,
+    "replacements/*/shadow_reads_after": DECIDED,
     "window*": "needs each scheme's rule of what a failure takes: crates/sim/tests/suite/results.rs tries them all",
     "verify*": "found by the oracle, and checked by deliberate faults (crates/sim/tests/suite/mutants.rs)",
     "drain/pages drain/commits drain/simulated_ns drain/flash_ops/*": "a drain comes after all outputs have ended",
@@ -342,7 +346,8 @@ def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]
     loads = [sum(ns for cause, ns in bus.items() if cause not in idle_work) for bus in buses]
     # A chip that was replaced and the one in its place are one.
     in_use = sum(is_member_unit(run, unit) for unit in range(len(of_units)))
-    in_use -= len(replaced(run)) * run.units_per_channel // run.chips
+    if not run.array:
+        in_use -= len(replaced(run)) * run.units_per_channel // run.chips
     found["workload/offered_load"] = max(moments(loads)[0], sum(of_units) / in_use) / span
     found["workload/busiest_load"] = max(loads + of_units) / span
 
@@ -350,21 +355,17 @@ def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]
 def is_member_unit(run: Run, unit: int) -> bool:
     """Whether the LUN belongs to a member: those of spare chips do after they have replaced others."""
     channel, chip = unit // run.units_per_channel, unit % run.units_per_channel % run.chips
-    is_of_spare_ssd = channel >= run.channels_in_use
-    return (chip < run.device["chips_per_channel"] and not is_of_spare_ssd) or (channel, chip) in replaced(run).values()
+    if run.array:
+        return chip < run.device["chips_per_channel"] and channel // run.channels_each in ssds_in_use(run)
+    return chip < run.device["chips_per_channel"] or (channel, chip) in replaced(run).values()
 
 
 def replaced(run: Run) -> dict[tuple[int, int], tuple[int, int]]:
     """Dead chips (channel, chip) and the spare chips in their places: in each channel the first that are free."""
     found: dict[tuple[int, int], tuple[int, int]] = {}
     if run.array:
-        failed = [
-            (fault["at_ns"], fault["fault"].partition(":")[2]) for fault in run.result["faults"] if fault["spare"]
-        ]
-        failed += [(worn["at_ns"], worn["device"]) for worn in run.wear_outs]
-        dead = [int(device) for _, device in sorted(failed, key=lambda each: each[0])][: run.array["spare_devices"]]
         chips = [(channel, chip) for channel in range(run.channels_each) for chip in range(run.chips)]
-        for spare, ssd in enumerate(dead, run.array["devices"]):
+        for ssd, spare in spare_ssds(run).items():
             for channel, chip in chips:
                 found[ssd * run.channels_each + channel, chip] = (spare * run.channels_each + channel, chip)
         return found
@@ -379,6 +380,42 @@ def replaced(run: Run) -> dict[tuple[int, int], tuple[int, int]]:
         taken = sum(dead[0] == channel for dead in found)
         found.setdefault((channel, chip), (channel, run.device["chips_per_channel"] + taken))
     return found
+
+
+def spare_ssds(run: Run) -> dict[int, int]:
+    """SSDs that failed, and those that are in their places: each the first that had no task yet."""
+    failed = [
+        (fault["at_ns"], int(fault["fault"].partition(":")[2]))
+        for fault in run.result["faults"]
+        if fault["spare"] and "/" not in fault["fault"]
+    ]
+    failed += [(worn["at_ns"], worn["device"]) for worn in run.wear_outs]
+    tasks = [(at_ns, ssd, None) for at_ns, ssd in failed]
+    tasks += [
+        (each["started_ns"], each["old_device"], each["new_device"]) for each in run.result.get("replacements", [])
+    ]
+    spares = list(range(run.array["devices"], run.array["devices"] + run.array["spare_devices"]))
+    found = {}
+    for _, ssd, new in sorted(tasks, key=lambda task: task[0]):
+        if new is not None:
+            spares.remove(new)
+        elif spares:
+            found[ssd] = spares.pop(0)
+    return found
+
+
+def ssds_in_use(run: Run) -> set[int]:
+    """The SSDs that hold what is stored, and those that a scheme has replaced and keeps for reads."""
+    in_use = set(range(run.array["devices"]))
+    in_use |= {each["new_device"] for each in run.result.get("replacements", [])} | set(spare_ssds(run).values())
+    in_use -= set(spare_ssds(run))
+    # What a scheme has replaced is taken out, at the end of the replacement or, as a shadow, later.
+    in_use -= {
+        each["old_device"]
+        for each in run.result.get("replacements", [])
+        if each["outcome"] == "replaced" and not each["is_shadow"]
+    }
+    return {ssd for ssd in in_use if run.result["devices"][ssd]["state"] != "disabled"}
 
 
 def groups(run: Run) -> dict[int, list[list[Operation]]]:
@@ -591,23 +628,25 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
     device = run.device
     chips = device["chips_per_channel"]
     members = len(run.result["members"])
-    assert members == (
-        run.array["devices"] if run.array else device["channels"] * (chips if device["member"] == "chip" else 1)
-    )
+    # Spare SSDs are members of schemes that replace SSDs themselves.
+    own = run.array["devices"] if run.array else device["channels"] * (chips if device["member"] == "chip" else 1)
+    has_spares = bool(run.array) and members > own
+    assert members == own + (run.array["spare_devices"] if has_spares else 0)
     of_spare: dict[tuple[int, int], int] = {}
     for done in run.operations:
         if (done.chip >= chips or done.channel >= run.channels_in_use) and done.member is not None:
             of_spare[done.channel, done.chip] = done.member
-    spare_ssds = {channel // run.channels_each: member for (channel, _), member in of_spare.items()}
+    members_of_spares = {channel // run.channels_each: member for (channel, _), member in of_spare.items()}
 
     def member_of(channel: int, chip: int) -> int | None:
         if run.array:
             ssd = channel // run.channels_each
-            return ssd if channel < run.channels_in_use else spare_ssds.get(ssd)
+            return ssd if channel < run.channels_in_use else members_of_spares.get(ssd, ssd if has_spares else None)
         if device["member"] == "channel":
             return channel
         return channel * chips + chip if chip < chips else of_spare.get((channel, chip))
 
+    members_in_use = {member_of(ssd * run.channels_each, 0) for ssd in ssds_in_use(run)} if has_spares else set()
     started: list[dict[str, int]] = [defaultdict(int) for _ in range(members)]
     parity = [0] * members
     latency: list[list[int]] = [[] for _ in range(members)]
@@ -636,6 +675,8 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
         found.update({f"{own}/{action}": started[member][action] for action in ("reads", "programs", "erases")})
         # Averages begin with the first arrival; what is at work before that is in no average.
         averaged = ratio(busy[member], units_of_member * (done_end - averaged_from))
+        if has_spares and member not in members_in_use:
+            averaged = None
         is_whole = all(done.start >= averaged_from for done in run.operations) or run.has_warmup
         found[f"{own}/busy_fraction"] = averaged if is_whole or averaged is None else Between(0, averaged)
         found[f"{own}/mean_blocked"] = blocked[member]
@@ -681,11 +722,10 @@ def of_wear(run: Run, found: dict[str, Any]) -> None:
         if done.action == "erase" and not done.failed and (done.channel, done.chip) not in dead:
             erases[done.channel, done.chip, done.die, done.plane, done.block] += 1
     blocks_of_chip = device["dies_per_chip"] * device["planes_per_die"] * device["blocks_per_plane"]
-    blocks = run.channels_in_use * device["chips_per_channel"] * blocks_of_chip
+    channels = len(ssds_in_use(run)) * run.channels_each if run.array else run.channels_in_use
+    blocks = channels * device["chips_per_channel"] * blocks_of_chip
     # All blocks of an SSD begin with the same count.
-    ssds = run.array["devices"] if run.array else 1
-    in_use = [spare_of(run).get(ssd, ssd) for ssd in range(ssds)]
-    for ssd in in_use if run.array else []:
+    for ssd in sorted(ssds_in_use(run)) if run.array else []:
         for channel in range(ssd * run.channels_each, (ssd + 1) * run.channels_each):
             places = itertools.product(
                 range(device["chips_per_channel"]), range(device["dies_per_chip"]), range(device["planes_per_die"])
@@ -707,19 +747,6 @@ def preset(run: Run, ssd: int) -> int:
     """Erases of each block of an SSD of an array before time began."""
     ages = run.array["ages"]
     return floor(ages[ssd] * run.device["pe_limit"] + 0.5) if ssd < len(ages) else 0
-
-
-def spare_of(run: Run) -> dict[int, int]:
-    """The SSD in the place of each that was replaced, and so on until one that was not."""
-    if not run.array:
-        return {}
-    each = run.channels_each
-    found = {dead // each: spare // each for (dead, _), (spare, _) in replaced(run).items()}
-    for ssd, spare in found.items():
-        while spare in found:
-            spare = found[spare]
-        found[ssd] = spare
-    return found
 
 
 def of_ssds(run: Run, found: dict[str, Any], units: list[dict[str, int]]) -> None:
@@ -814,6 +841,24 @@ def of_rebuilds(run: Run, found: dict[str, Any]) -> None:
         found.update({f"{own}/latency_ns/{key}": value for key, value in served.items()})
 
 
+def of_replacements(run: Run, found: dict[str, Any]) -> None:
+    """What requests felt of the replacements of SSDs, and how long these took."""
+    replacements = run.result.get("replacements", [])
+    for index, each in enumerate(replacements):
+        own = f"replacements/{index}"
+        started, ended = each["started_ns"], each["ended_ns"] if each["ended_ns"] is not None else inf
+        follows = replacements[index + 1]["started_ns"] if index + 1 < len(replacements) else inf
+        found[f"{own}/duration_ns"] = None if ended == inf else ended - started
+        within = [done for done in run.completed if started <= done.arrival <= ended and done.arrival < follows]
+        after = [done for done in run.completed if ended < done.arrival < follows and done.op == "read"]
+        for requests, count, latency in [
+            (within, "requests", "latency_ns"), (after, "reads_after", "read_latency_after_ns"),
+        ]:  # fmt: skip
+            served = latencies([done.end - done.arrival for done in requests])
+            found[f"{own}/{count}"] = served["count"]
+            found.update({f"{own}/{latency}/{key}": value for key, value in served.items()})
+
+
 def of_parts(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -> None:
     """What follows from other figures of the result."""
     device, result = run.device, run.result
@@ -868,6 +913,7 @@ def recomputed(run: Run) -> tuple[dict[str, Any], list[str]]:
     of_wear(run, found)
     of_ssds(run, found, units)
     of_rebuilds(run, found)
+    of_replacements(run, found)
     of_parts(run, found, done)
     return found, complaints
 

@@ -1,7 +1,7 @@
 //! Checks that involve several settings, and warnings about legal settings with surprising effects.
 
 use super::error::refuse;
-use super::{Array, Config, ConfigError, Device, Ftl, Mapping, Until, find_scheme};
+use super::{Allocation, Array, Config, ConfigError, Device, Ftl, Mapping, Until, find_scheme};
 use flashraid_flash::Placement;
 use flashraid_redundancy::{Bases, Choice, Scheme, WriteBuffer};
 use flashraid_vocabulary::SemivalidAction;
@@ -132,9 +132,21 @@ impl Config {
         let mut models = self.by_ssd().enumerate().filter(|(_, ssd)| ssd.device != self.device);
         models.try_for_each(|(number, ssd)| {
             let checked = ssd.device.check_mapping().and_then(|()| ssd.device.check_gc_thresholds());
-            let checked = checked.and_then(|()| ssd.check_ftl(scheme)).and_then(|()| ssd.device.check_capacity(ssd.placement(scheme)));
+            let checked = checked.and_then(|()| self.check_planes(&ssd.device)).and_then(|()| ssd.check_ftl(scheme)).and_then(|()| ssd.device.check_capacity(ssd.placement(scheme)));
             checked.map_err(|error| of_model(number, error))
         })
+    }
+
+    /// A spare SSD takes over what is promised of the space of the one in whose place it comes: plane by plane with static allocation.
+    fn check_planes(&self, other: &Device) -> Result<(), ConfigError> {
+        let planes = |device: &Device| match device.allocation {
+            Allocation::Static => device.channels * device.chips_per_channel * device.dies_per_chip * device.planes_per_die,
+            Allocation::DynamicMember | Allocation::Dynamic => 1,
+        };
+        if self.array.spare_devices == 0 || planes(&self.device) == planes(other) {
+            return Ok(());
+        }
+        refuse("with spare SSDs and allocation = static, all SSDs need as many planes: allowed is allocation = dynamic_member".into())
     }
 
     /// With hybrid mapping, pages have fixed offsets (SPEC 7.3): they cannot move between the members of a mirror group, nor when they are semivalid.

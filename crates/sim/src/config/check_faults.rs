@@ -9,7 +9,9 @@ impl Config {
     /// The faults to inject, and the SSDs to replace, in the order in which they were given.
     pub fn faults(&self) -> Result<Vec<Injection>, ConfigError> {
         let faults = self.run.fail.iter().map(|text| Injection::fault(text));
-        faults.chain(self.run.replace.iter().map(|text| Injection::replacement(text))).collect()
+        let replacements = self.run.replace.iter().map(|text| Injection::replacement(text));
+        // A single SSD is replaced by nothing.
+        faults.chain(replacements.filter(|read| read.is_err() || !self.array.is_single())).collect()
     }
 
     /// Whether the device has what is to fail; `space_pages` is its logical space.

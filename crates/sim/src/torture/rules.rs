@@ -45,7 +45,11 @@ fn rule(key: &str) -> Option<Rule> {
             takes_spares.then(|| draw.random.of_list(counts).into())
         }),
         "models" => Rule::By(|draw| {
-            let models = ["", "", "0:read_ns=70000 program_ns=20000", "1:channels=2 gc_blocking_scope=none,2:lun=chip erase_ns=20000"];
+            // With static allocation a spare SSD has as many planes as the one in whose place it comes.
+            let is_static = draw.is("allocation", "static");
+            let other = if is_static { "1:gc_blocking_scope=none" } else { "1:channels=2 gc_blocking_scope=none" };
+            let several = format!("{other},2:lun=chip erase_ns=20000");
+            let models = ["", "", "0:read_ns=70000 program_ns=20000", &several];
             draw.is_array().then(|| draw.random.of_list(&models).into())
         }),
         "link_ps_per_byte" => Rule::By(|draw| draw.is_array().then(|| draw.random.of_list(&["0", "0", "1667", "50000"]).into())),

@@ -304,6 +304,10 @@ impl Replacing {
         }
         let stripes = self.raid.map().stripes();
         let found = loop {
+            if running.left == 0 && running.holds_host && running.has_changed {
+                // The host waits.
+                (running.left, running.has_changed) = (stripes, false);
+            }
             if running.left == 0 {
                 (running.left, running.rests_until_ns) = (stripes, view.now_ns().saturating_add(self.rest_ns()));
                 (running.goes_again, running.has_changed) = (running.has_changed, false);

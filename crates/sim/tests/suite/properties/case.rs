@@ -252,7 +252,9 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: 
         .map(|(key, value)| (key, value.to_string())),
     );
     if entry.replaces_devices {
-        settings.extend([("devices", devices.to_string()), ("spare_devices", "2".into())]);
+        // With hybrid mapping there are none.
+        let spares = if is_hybrid { "0" } else { "2" };
+        settings.extend([("devices", devices.to_string()), ("spare_devices", spares.into())]);
     }
     // Where pages do not move freely, nor do semivalid ones.
     let is_allowed = |parameter: &Parameter| !is_hybrid || !entry.is_of_bases(parameter);

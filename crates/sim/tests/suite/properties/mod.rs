@@ -198,25 +198,29 @@ fn check_case(
         // The fill of a part of a stripe would be one late row more.
         filled -= filled % u64::from(scheme().width());
     }
+    fn replace<C: Content, M: Media>(engine: &mut Engine<C, M>, config: &Config) {
+        if replaces(config) {
+            engine.replace(0).expect("a living SSD, and a spare one");
+        }
+    }
     let (times, same) = match config.array.is_single() {
         true => (
             drive_tags::<Flash>(case, config, scheme, job, filled, |_| {}),
             drive_bytes::<Flash>(case, config, scheme, job, redundancy, filled, |_| {}),
         ),
         false => (
-            drive_tags::<Array>(case, config, scheme, job, filled, replace_first),
-            drive_bytes::<Array>(case, config, scheme, job, redundancy, filled, replace_first),
+            drive_tags::<Array>(case, config, scheme, job, filled, |engine| replace(engine, config)),
+            drive_bytes::<Array>(case, config, scheme, job, redundancy, filled, |engine| replace(engine, config)),
         ),
     };
     assert_eq!(times, same, "contents must not influence times");
     times
 }
 
-/// Has the first SSD replaced under the requests, if the scheme does that.
-fn replace_first<C: Content, M: Media>(engine: &mut Engine<C, M>) {
-    if engine.replaces_devices() {
-        engine.replace(0).expect("there are spare SSDs");
-    }
+/// Whether an SSD is replaced under the requests: if the scheme does that, and leaves it readable, as bytes know of no failures.
+fn replaces(config: &Config) -> bool {
+    let entry = find(&config.scheme.name).expect("a scheme");
+    entry.replaces_devices && !entry.takes_devices_out && config.array.spare_devices > 0
 }
 
 /// Runs the case with tags. `prepare` is given the engine before the first request.
@@ -274,7 +278,7 @@ fn check_simulation(case: &Case, config: Config, times: &[CompletedRequest]) {
     if case.drive.queue_depth > 0 || case.drive.quiet_every < case.raw.len() {
         return;
     }
-    let replaces = find(&config.scheme.name).is_some_and(|entry| entry.replaces_devices);
+    let replaces = replaces(&config);
     let mut simulation = Simulation::new(config, |_| true).unwrap();
     if replaces {
         simulation.replace(0).unwrap();
