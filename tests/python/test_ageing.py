@@ -86,7 +86,7 @@ def test_the_command_ages_an_array(command, tmp_path):
 def test_devices_shows_the_ssds_of_an_array(command):
     shown = command("devices", "array-5x", "--scheme", "raid5", "--json", "d.json").stdout
     data = json.loads((command.folder / "d.json").read_text())
-    blank = {"is_spare": False, "age": 0.0, "erases": 0, "endurance": 1024 * 10_000}
+    blank = {"is_spare": False, "raw_bytes": 256 * 2**20, "age": 0.0, "erases": 0, "endurance": 1024 * 10_000}
     expected = [{"number": number} | blank | {"is_spare": number > 4} for number in range(10)]
     assert data["ssds"] == expected
     assert data["device"]["pe_limit"] == 10_000

@@ -61,6 +61,8 @@ NUMBERS = {
     "submit": {"op": "write", "offset": 0, "size": PAGE, "at_ns": 5},
     "advance_until": {"time_ns": 5},
     "fail_member": {"member": 0},
+    "fail_device": {"device": 1},
+    "replace_device": {"device": 0},
     "fail_channel": {"channel": 0},
     "fail_chip": {"channel": 0, "chip": 0},
     "fail_die": {"channel": 0, "chip": 0, "die": 0},
@@ -82,6 +84,8 @@ def test_every_method_of_a_simulation_is_tried():
 @pytest.mark.parametrize("method", NUMBERS)
 def test_methods_of_a_simulation(sim, method, value):
     good = NUMBERS[method]
+    if method.endswith("_device"):
+        sim = fr.Simulation(device="tiny", scheme="hotswap", devices=4, spare_devices=1, channels=1, fill=0.5)
     for name in good:
         bad = [value] if isinstance(good[name], list) else value
         # Words that cannot be are told of by the engine, which knows its own names.

@@ -4,16 +4,20 @@ import json
 import time
 
 import pytest
-from conftest import HEADER, PAGE, SAMPLE, SCHEMES, write_device, write_trace, writes
+from conftest import HEADER, OF_ARRAYS, PAGE, SAMPLE, SCHEMES, write_device, write_trace, writes
 
 import flashraid as fr
 
 READ_NS, WRITE_NS = 122_575, 302_575  # ssd1 and the small device, idle
 
 
-def device_for(tmp_path):
-    """A small device that suits every scheme: some keep a chip of each channel for copies."""
-    return write_device(tmp_path, chips_per_channel=2)
+def device_for(tmp_path, scheme):
+    """A small device that suits the scheme: some keep a chip of each channel for copies, some need an array."""
+    if scheme not in OF_ARRAYS:
+        return write_device(tmp_path, chips_per_channel=2)
+    path = write_device(tmp_path, channels=1, chips_per_channel=2)
+    path.write_text(path.read_text() + "[array]\ndevices = 4\nspare_devices = 1\n")
+    return path
 
 
 def overwrites(tmp_path, device, scheme, requests=4000, **settings):
@@ -27,7 +31,7 @@ def overwrites(tmp_path, device, scheme, requests=4000, **settings):
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_no_request_is_lost_under_collection(tmp_path, scheme):
     """MQSim: 60 of a million requests never finish once collection starts, and the exit status is 0."""
-    result = overwrites(tmp_path, device_for(tmp_path), scheme, verify=True)
+    result = overwrites(tmp_path, device_for(tmp_path, scheme), scheme, verify=True)
     assert result.flash_ops.erases.gc > 0
     requests = result.requests
     assert (requests.completed, requests.failed.no_space, requests.unfinished) == (4000, 0, 0)
@@ -102,7 +106,7 @@ def test_files_are_named_by_the_user_only(command, device, tmp_path):
 def test_traces_of_one_kind(command, tmp_path, op, scheme):
     """SSDsim: a write-only trace ends in a division by zero, after the whole simulation. MQSim: -nan in the results."""
     trace = write_trace(tmp_path, [(i * 1000, op, *((0, 0) if op == "F" else (i * PAGE, PAGE))) for i in range(50)])
-    arguments = ["run", trace, "--device", device_for(tmp_path), "--scheme", scheme, "--json", "r.json"]
+    arguments = ["run", trace, "--device", device_for(tmp_path, scheme), "--scheme", scheme, "--json", "r.json"]
     command(*arguments)  # the table too
     result = json.loads((command.folder / "r.json").read_text(), parse_constant=pytest.fail)
     assert result["requests"]["completed"] == 50

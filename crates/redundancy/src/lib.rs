@@ -7,6 +7,7 @@ mod counts;
 mod operation;
 pub mod parts;
 pub mod rebuild;
+mod percentages;
 mod registry;
 mod replacement;
 pub mod schemes;
@@ -18,7 +19,8 @@ pub use contract::{Addressing, CloneJob, CloneScheme, Damage, Grouping, Job, Los
 pub use counts::{Commits, GuardCounts, ParityUpdates};
 pub use operation::{CommitCause, Decisions, Extent, Failure, Group, IdleWork, Lock, Method, Operation, OperationKind, Outcomes, Step};
 pub use registry::{
-    Bases, Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Percentages, Protects, Redundancy, Values, WriteBuffer,
+    Bases, Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Values, WriteBuffer,
 };
+pub use percentages::Percentages;
 pub use replacement::{Migrated, Order};
 pub use schemes::{SCHEMES, find};

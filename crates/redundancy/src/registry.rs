@@ -1,7 +1,7 @@
 //! What each scheme states of itself ([`Entry`]): its name, its parameters, and what it is capable of. Configuration checks, help, documents, torture and the
 //! test matrices derive everything from it; `schemes::SCHEMES` is the list.
 
-use crate::Scheme;
+use crate::{Percentages, Scheme};
 use flashraid_vocabulary::SemivalidAction;
 use std::fmt;
 
@@ -146,27 +146,6 @@ fn listed(text: &str) -> Option<Vec<u32>> {
     let shares: Vec<u32> = text.split(',').map(|share| thousandths(share.trim())).collect::<Option<_>>()?;
     let sum: u64 = shares.iter().map(|share| u64::from(*share)).sum();
     (sum <= Percentages::WHOLE.into()).then_some(shares)
-}
-
-/// Shares of a whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Percentages(Vec<u32>);
-
-impl Percentages {
-    /// All of it, in the unit of the shares: thousandths of a percent.
-    pub const WHOLE: u32 = 100_000;
-
-    /// Shares that add up to the whole.
-    pub fn new(shares: Vec<u32>) -> Self {
-        debug_assert_eq!(shares.iter().sum::<u32>(), Self::WHOLE);
-        Self(shares)
-    }
-
-    /// The share of a number.
-    #[inline]
-    pub fn of(&self, number: usize) -> u32 {
-        self.0[number]
-    }
 }
 
 fn decimal_text(thousandths: u32) -> String {

@@ -7,6 +7,7 @@
 mod links;
 mod numbers;
 mod spares;
+mod transfers;
 mod view;
 
 use super::{
@@ -19,11 +20,7 @@ use flashraid_vocabulary::{
 };
 pub use links::LinkTimes;
 use links::Links;
-use numbers::{Behind, FirstNumbers};
-
-/// "No time", "no page", "no SSD".
-const NEVER: u64 = u64::MAX;
-const NIL: u32 = u32::MAX;
+use numbers::{Behind, FirstNumbers, NEVER, NIL};
 
 /// See the module.
 #[derive(Clone, Debug)]

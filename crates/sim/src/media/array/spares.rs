@@ -1,6 +1,7 @@
 //! Which SSD is which member, and spares that take the place of dead SSDs.
 
-use super::{Array, NIL};
+use super::Array;
+use super::numbers::NIL;
 use flashraid_vocabulary::MemberId;
 
 impl Array {

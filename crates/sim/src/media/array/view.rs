@@ -1,6 +1,7 @@
 //! What schemes, and reports, may look at of an array: each asks the SSD of the member or page.
 
-use super::{Array, NIL, inner};
+use super::numbers::NIL;
+use super::{Array, inner};
 use crate::media::{Flash, Inspect, Media};
 use flashraid_vocabulary::{Cause, Health, MemberId, MemberPage, Ppn, Version, View};
 
