@@ -213,6 +213,47 @@ def test_figures_of_a_rebuild_need_one_that_ended(rebuilds):
         measured({"rebuild": rebuilds}, ("rebuild_pages",))
 
 
+def replaced(seconds, mean_ns, **more):
+    latency = {"mean": mean_ns, "stddev": 300.0, "p99_9": 4000, "max": 5000}
+    given = {"outcome": "replaced", "duration_ns": seconds * 10**9, "latency_ns": latency, "shadow_reads_after": 7}
+    return given | {"read_latency_after_ns": {"mean": 2 * mean_ns if mean_ns else None}} | more
+
+
+def test_figures_of_replacements():
+    names = ("replacement_mean", "replacement_deviation", "replacement_p99_9", "replacement_max", "replacement_seconds")
+    assert measured({"replacements": [replaced(20, 1500.0)]}, names) == dict(
+        zip(names, (1.5, 0.3, 4, 5, 20), strict=True)
+    )
+    several = {"replacements": [replaced(20, 1500.0), replaced(10, 1000.0)]}
+    assert measured(several, ("replacement_seconds", "read_after", "shadow_reads")) == {
+        "replacement_seconds": 15,
+        "read_after": 2,
+        "shadow_reads": 7,
+    }
+    assert measured({"replacements": [replaced(1, None)]}, ("replacement_mean", "read_after")) == {
+        "replacement_mean": 0,
+        "read_after": 0,
+    }
+    none = {"replacements": [], "latency_ns": {"all": {"mean": 2500.0}}}
+    assert measured(none, ("replacement_mean", "replacement_seconds")) == {
+        "replacement_mean": 2.5,
+        "replacement_seconds": 0,
+    }
+    with pytest.raises(fr.DefectError, match="of one replacement"):
+        measured(several, ("replacement_mean",))
+    with pytest.raises(fr.DefectError, match="of replacements that end"):
+        measured({"replacements": [replaced(1, 1.0, outcome="given_up")]}, ("replacement_seconds",))
+
+
+def test_figures_of_programs():
+    programs = {"host": 10, "parity": 10, "gc": 4, "rebuild": 3, "migration": 2, "total": 29}
+    names = ("programs_per_page", "moved_per_page", "gc_per_page", "first_parity_share", "first_data_share")
+    first = {"flash_ops": {"programs": {"host": 1, "parity": 3, "gc": 9}}}
+    result = {"flash_ops": {"programs": programs}, "devices": [first], "members": [{"parity_share": 0.8}]}
+    assert measured(result, names) == dict(zip(names, (2.9, 0.5, 0.4, 80, 25), strict=True))
+    assert measured({"flash_ops": {"programs": {"host": 0, "gc": 1}}}, ("gc_per_page",)) == {"gc_per_page": 0}
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -263,8 +304,8 @@ def test_data_with_an_error_is_refused_with_its_place(tmp_path, claims, message)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["reproduce", "nonsense"], "paper nonsense: there is none; there are cr5m, ppc, sirf1"),
-        (["reproduce", "cr5"], "paper cr5: there is none; the nearest is cr5m; there are cr5m, ppc, sirf1"),
+        (["reproduce", "nonsense"], "paper nonsense: there is none; there are cr5m, hotswap, ppc, sirf1"),
+        (["reproduce", "cr5"], "paper cr5: there is none; the nearest is cr5m; there are cr5m, hotswap, ppc, sirf1"),
         (["reproduce", "cr5m.figure9b"], "experiment of cr5m figure9b: there is none; the nearest is figure9;"),
         (["reproduce", "cr5m.figure10b", "--set", "x"], "--set x: allowed is KEY=VALUE"),
         (

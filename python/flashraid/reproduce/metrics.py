@@ -63,6 +63,47 @@ def _rebuild(result: Result) -> Result:
     return rebuilds[0]
 
 
+def _replaced(result: Result) -> Sequence[Result]:
+    """The replacements, all of which must have ended."""
+    replacements: Sequence[Result] = result["replacements"]
+    if any(each["outcome"] != "replaced" for each in replacements):
+        raise DefectError(f"of replacements that end, the result has {replacements}")
+    return replacements
+
+
+def _replacement_us(figure: str) -> Callable[[Result], float]:
+    """Of the requests that arrive during the only replacement, or of all if there is none."""
+
+    def of(result: Result) -> float:
+        replacements = _replaced(result)
+        if len(replacements) > 1:
+            raise DefectError(f"of one replacement, the result has {replacements}")
+        latency = replacements[0]["latency_ns"] if replacements else result["latency_ns"]["all"]
+        return (latency[figure] or 0.0) / 1000
+
+    return of
+
+
+def _replacement_seconds(result: Result) -> float:
+    durations = [each["duration_ns"] for each in _replaced(result)]
+    return sum(durations) / len(durations) / 1e9 if durations else 0.0
+
+
+def _programs_per_page(*causes: str) -> Callable[[Result], float]:
+    """For each page of the host."""
+
+    def of(result: Result) -> float:
+        programs = result["flash_ops"]["programs"]
+        return sum(programs[cause] for cause in causes) / programs["host"] if programs["host"] else 0.0
+
+    return of
+
+
+def _first_data_share(result: Result) -> float:
+    programs = result["devices"][0]["flash_ops"]["programs"]
+    return _share(programs["host"], programs["host"] + programs["parity"])
+
+
 def _operations_per_page(result: Result) -> float:
     operations = result["flash_ops"]
     return float((operations["reads"]["rebuild"] + operations["programs"]["rebuild"]) / _rebuild(result)["pages"])
@@ -210,6 +251,39 @@ METRICS: dict[str, Metric] = {
     "operations_per_page": Metric(
         "", 3, "flash operations of the rebuild for each page that it programmed", _operations_per_page
     ),
+    "replacement_mean": Metric(
+        "us",
+        3,
+        "mean response time of requests that arrived during the replacement (of all if there is none)",
+        _replacement_us("mean"),
+    ),
+    "replacement_deviation": Metric("us", 3, "standard deviation of their response times", _replacement_us("stddev")),
+    "replacement_p99_9": Metric("us", 3, "99.9th percentile of their response times", _replacement_us("p99_9")),
+    "replacement_max": Metric("us", 3, "longest of their response times", _replacement_us("max")),
+    "replacement_seconds": Metric("s", 4, "duration of a replacement", _replacement_seconds),
+    "read_after": Metric(
+        "us",
+        3,
+        "mean response time of reads after the last replacement",
+        lambda run: (_replaced(run)[-1]["read_latency_after_ns"]["mean"] or 0.0) / 1000,
+    ),
+    "shadow_reads": Metric(
+        "pages", 0, "pages read from shadows after it", lambda run: _replaced(run)[-1]["shadow_reads_after"]
+    ),
+    "programs_per_page": Metric(
+        "", 4, "programs of all causes for each page that the host writes", _programs_per_page("total")
+    ),
+    "moved_per_page": Metric(
+        "",
+        4,
+        "programs of replacements in idle time for each page that the host writes",
+        _programs_per_page("rebuild", "migration"),
+    ),
+    "gc_per_page": Metric("", 4, "programs of GC for each page that the host writes", _programs_per_page("gc")),
+    "first_parity_share": Metric(
+        "%", 2, "share of the first SSD in the parities", lambda run: 100 * run["members"][0]["parity_share"]
+    ),
+    "first_data_share": Metric("%", 2, "share of data in what the first SSD holds", _first_data_share),
     "user_share": Metric(
         "%",
         2,
