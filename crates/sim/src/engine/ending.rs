@@ -82,6 +82,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.covers_what_was_gone(&operation);
         }
         if operation.kind != OperationKind::Job && job != TRANSLATION {
+            #[cfg(feature = "mutants")]
+            let failed = failed || self.keeps_row(&operation);
             match failed {
                 false => self.scheme.ended(&operation),
                 true => self.scheme.failed(&operation),

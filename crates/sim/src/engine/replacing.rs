@@ -61,6 +61,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         if self.running_replacement().is_none() && self.rebuild_share().is_some() {
             return false;
         }
+        #[cfg(feature = "mutants")]
+        self.take_out_half_way();
         let mut any = false;
         while let Some(order) = self.scheme.order(&self.media) {
             any = true;
@@ -76,11 +78,21 @@ impl<C: Content, M: Media> Engine<C, M> {
                     self.replacement_ends(Outcome::GivenUp);
                 }
                 Order::Abandon { .. } => self.replacement_ends(Outcome::Failed),
-                Order::End { old, stays, .. } => {
+                Order::End {
+                    old,
+                    stays,
+                    #[cfg(feature = "mutants")]
+                    new,
+                    ..
+                } => {
                     if !stays {
                         self.media.set_health(old, Health::Disabled);
                     }
                     self.replacements.records.last_mut().expect("one runs").is_shadow = stays;
+                    #[cfg(feature = "mutants")]
+                    if stays {
+                        self.note_shadow(old, new);
+                    }
                     self.replacement_ends(Outcome::Replaced);
                 }
                 Order::ServeHost => self.serve_held(),

@@ -98,6 +98,20 @@ pub enum EngineFault {
     FlushToRegisters,
     /// DFTL: translation pages of which a copy is lost are not repaired.
     SkipMapRepair,
+    /// A strip that an operation has moved to another SSD is looked for where it was.
+    KeepRow,
+    /// A strip is looked for where a copy is to be, before that is programmed.
+    SwitchBeforeCopy,
+    /// A copy to another SSD reads the same SSDs of another stripe.
+    CopyFromOtherStripe,
+    /// The strip that makes way for a parity is not programmed where it goes.
+    ForgetMovedStrip,
+    /// The last page of a copy to another SSD is not programmed.
+    ForgetCopy,
+    /// An SSD is taken out when half of its strips have moved.
+    TakeOutHalfWay,
+    /// What is written anew stays in the shadow of its SSD, and is read there.
+    StaleShadow,
 }
 
 /// One deliberate fault of a device with a data buffer.

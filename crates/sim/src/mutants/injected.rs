@@ -6,7 +6,7 @@ use crate::engine::content::Content;
 use crate::media::Media;
 use flashraid_redundancy::rebuild::Rebuild;
 use flashraid_redundancy::{Job, Lock, Operation, OperationKind};
-use flashraid_vocabulary::{Change, Lpn, MemberId, MemberPage, Ppn, SemivalidAction, Version, View, Wave};
+use flashraid_vocabulary::{Change, Health, Lpn, MemberId, MemberPage, Ppn, SemivalidAction, Version, View, Wave};
 use std::collections::BTreeSet;
 
 impl<C: Content, M: Media> Engine<C, M> {
@@ -20,7 +20,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 let mut pages = Vec::new();
                 (0..self.space_pages()).for_each(|page| self.scheme().redundancy_of(Lpn(page), &mut pages));
                 let redundancy = pages.into_iter().map(|page| (page.page.0, page.member.0)).collect();
-                self.mutant = Some(Mutant { fault, late: Vec::new(), redundancy, lacking: BTreeSet::new() });
+                self.mutant = Some(Mutant { fault, late: Vec::new(), redundancy, lacking: BTreeSet::new(), shadows: Vec::new() });
             }
         }
     }
@@ -53,7 +53,9 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// Whether a program that has ended is one whose content comes later: when something is submitted next.
     pub(crate) fn puts_off(&mut self, operation: &Operation, record: u32, ppn: Ppn) -> bool {
-        let puts_off = self.has_fault(EngineFault::SwitchBeforeProgram) && operation.kind == OperationKind::Repair;
+        let of_kind = |fault, kind| self.has_fault(fault) && operation.kind == kind;
+        let puts_off =
+            of_kind(EngineFault::SwitchBeforeProgram, OperationKind::Repair) || of_kind(EngineFault::SwitchBeforeCopy, OperationKind::Migrate);
         if let Some(mutant) = self.mutant.as_mut().filter(|_| puts_off) {
             mutant.late.push((record, ppn));
         }
@@ -92,6 +94,28 @@ impl<C: Content, M: Media> Engine<C, M> {
     pub(crate) fn forgets(&self, operation: &Operation, record: u32) -> bool {
         self.has_fault(EngineFault::KeepDeadMapping) && operation.kind == OperationKind::Repair
             || self.has_fault(EngineFault::KeepUnplaced) && self.media.program(record).is_unallocated
+    }
+
+    /// An operation has moved strips, and the scheme is told that it has failed.
+    pub(crate) fn keeps_row(&self, operation: &Operation) -> bool {
+        self.has_fault(EngineFault::KeepRow) && operation.is_placed
+    }
+
+    /// The replacement of an SSD that stays as a shadow has ended.
+    pub(crate) fn note_shadow(&mut self, old: MemberId, new: MemberId) {
+        self.mutant.iter_mut().for_each(|mutant| mutant.shadows.push((new, old)));
+    }
+
+    /// Takes an SSD out of which half the strips have moved.
+    pub(crate) fn take_out_half_way(&mut self) {
+        if !self.has_fault(EngineFault::TakeOutHalfWay) || self.replaced_share().is_none_or(|share| share < 0.5) {
+            return;
+        }
+        let old = self.running_replacement().and_then(|record| self.media.member_in(record.old_device as usize, 0));
+        let old = old.map(|member| MemberId(member as u16));
+        if let Some(old) = old.filter(|old| self.media.health(*old) == Health::ReadOnly) {
+            self.media.set_health(old, Health::Disabled);
+        }
     }
 
     /// From now on the data buffer, which there must be, makes this fault whenever it can.

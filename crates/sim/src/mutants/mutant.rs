@@ -3,7 +3,7 @@
 use super::EngineFault;
 use crate::media::Media;
 use flashraid_redundancy::{Method, Operation, OperationKind};
-use flashraid_vocabulary::{Action, Cause, Change, LocalPage, MemberPage, PageOperation, Ppn, StripeId, Version, Wave};
+use flashraid_vocabulary::{Action, Cause, Change, Health, LocalPage, MemberId, MemberPage, PageOperation, Ppn, StripeId, Version, Wave};
 use std::collections::BTreeSet;
 
 /// A fault at work.
@@ -16,6 +16,8 @@ pub struct Mutant {
     pub(super) redundancy: BTreeSet<(u32, u16)>,
     /// Stripes whose operation lost a pre-read and has not programmed its parity yet.
     pub(super) lacking: BTreeSet<StripeId>,
+    /// SSDs that were replaced by others, and stay as their shadows: the new one and the old one.
+    pub(super) shadows: Vec<(MemberId, MemberId)>,
 }
 
 impl Mutant {
@@ -31,7 +33,7 @@ impl Mutant {
 
     /// Spoils the wave that `operation` is about to run.
     pub(crate) fn distort(&mut self, operation: &Operation, media: &impl Media, wave: &mut Wave) {
-        let is_readable = |page: MemberPage, version: Version| media.lookup(page, version).is_some() && !media.is_lost(page, version);
+        let is_readable = |page: MemberPage, version: Version| is_readable(media, page, version);
         let is_repair = operation.kind == OperationKind::Repair;
         match self.fault {
             EngineFault::ForgetMirror if operation.kind == OperationKind::Write => {
@@ -42,16 +44,7 @@ impl Mutant {
                 let reads = wave.operations.iter_mut().filter(|read| read.action == Action::Read && read.version == Version::Current);
                 reads.filter(|read| is_readable(read.address, Version::Base)).for_each(|read| read.version = Version::Base);
             }
-            EngineFault::RepairFromOtherStripe if is_repair => {
-                let other = |page: MemberPage| MemberPage { page: LocalPage(page.page.0 ^ 1), ..page };
-                let reads = || wave.operations.iter().filter(|read| read.action == Action::Read);
-                if reads().all(|read| {
-                    other(read.address).page.0 < media.shape().pages_per_member && is_readable(other(read.address), read.version)
-                }) {
-                    let reads = wave.operations.iter_mut().filter(|read| read.action == Action::Read);
-                    reads.for_each(|read| read.address = other(read.address));
-                }
-            }
+            EngineFault::RepairFromOtherStripe if is_repair => read_other_stripe(media, wave),
             EngineFault::WrongVersionInRmw if operation.method == Method::Rmw && operation.kind == OperationKind::Write => {
                 if let Some(parity) = parity_program(wave)
                     && parity.sources.reads.count_ones() > 1
@@ -111,6 +104,24 @@ impl Mutant {
             EngineFault::RepairWithoutDeferred if is_repair => {
                 wave.operations.iter_mut().for_each(|program| program.sources.deferred = false);
             }
+            EngineFault::CopyFromOtherStripe if operation.kind == OperationKind::Migrate => read_other_stripe(media, wave),
+            EngineFault::ForgetMovedStrip if operation.kind != OperationKind::Migrate => {
+                wave.operations.retain(|program| program.action != Action::Program || program.cause != Cause::Migration);
+            }
+            EngineFault::ForgetCopy if operation.kind == OperationKind::Migrate => {
+                if let Some(last) = wave.operations.iter().rposition(|program| program.action == Action::Program) {
+                    wave.operations.remove(last);
+                }
+            }
+            EngineFault::StaleShadow => {
+                wave.changes.retain(|change| !matches!(change, Change::Unmap(page) if media.health(page.member) == Health::ReadOnly));
+                let is_read = |read: &&mut PageOperation| read.action == Action::Read && operation.kind == OperationKind::Read;
+                for read in wave.operations.iter_mut().filter(is_read) {
+                    let shadow = self.shadows.iter().find(|(new, _)| *new == read.address.member);
+                    let page = shadow.map(|(_, old)| MemberPage { member: *old, ..read.address });
+                    read.address = page.filter(|page| is_readable(*page, read.version)).unwrap_or(read.address);
+                }
+            }
             EngineFault::DropBase => wave.operations.iter_mut().for_each(|page_operation| page_operation.keep_base = false),
             EngineFault::StaleCopy => {
                 let newly_mirrored: Vec<_> =
@@ -133,6 +144,21 @@ impl Mutant {
         {
             parity.sources.reads &= !(1 << (63 - parity.sources.reads.leading_zeros()));
         }
+    }
+}
+
+fn is_readable(media: &impl Media, page: MemberPage, version: Version) -> bool {
+    media.lookup(page, version).is_some() && !media.is_lost(page, version)
+}
+
+/// Has all reads read the neighbor of their page, if all of these can be read.
+fn read_other_stripe(media: &impl Media, wave: &mut Wave) {
+    let other = |page: MemberPage| MemberPage { page: LocalPage(page.page.0 ^ 1), ..page };
+    let can_read = |page: MemberPage, version: Version| page.page.0 < media.shape().pages_per_member && is_readable(media, page, version);
+    let reads = || wave.operations.iter().filter(|read| read.action == Action::Read);
+    if reads().all(|read| can_read(other(read.address), read.version)) {
+        let reads = wave.operations.iter_mut().filter(|read| read.action == Action::Read);
+        reads.for_each(|read| read.address = other(read.address));
     }
 }
 

@@ -151,6 +151,9 @@ fn each_fault_is_caught() {
     }
 }
 
+/// Schemes that move strips to other SSDs.
+const REPLACING: &[&str] = &["hotswap", "online-rebuild", "offline-diff-raid"];
+
 /// Faults that torture must find, each under the schemes that can make it, and what they are.
 const TORTURED: &[(EngineFault, &[&str], &str)] = &[
     (EngineFault::EraseSemivalid, &["cr5m", "ppc"], "GC erases a semivalid page"),
@@ -237,6 +240,13 @@ const TORTURED: &[(EngineFault, &[&str], &str)] = &[
         &["raid1", "raid5", "sirf1", "cr5m", "ppc", "fpc"],
         "a page whose allocation fails is not recorded as lost",
     ),
+    (EngineFault::KeepRow, REPLACING, "a strip that was moved to another SSD is looked for where it was"),
+    (EngineFault::SwitchBeforeCopy, &["hotswap", "online-rebuild"], "a strip is looked for where its copy is to be before that is programmed"),
+    (EngineFault::CopyFromOtherStripe, REPLACING, "a copy to another SSD holds what another stripe holds"),
+    (EngineFault::ForgetMovedStrip, &["hotswap"], "the strip that makes way for a parity is not programmed where it goes"),
+    (EngineFault::ForgetCopy, REPLACING, "the last page of a copy to another SSD is not programmed"),
+    (EngineFault::TakeOutHalfWay, &["hotswap"], "an SSD is taken out when half of its strips have moved"),
+    (EngineFault::StaleShadow, &["hotswap"], "a shadow keeps what is written anew, and is read"),
     (EngineFault::Buffer(BufferFault::SkipReadBeforeWrite), &["raid5"], "the read-before-write of an eviction is not made"),
     (EngineFault::Buffer(BufferFault::AlwaysCovers), &["raid5"], "every eviction counts as covering what flash holds"),
     (EngineFault::Buffer(BufferFault::LoseMerge), &["raid5"], "sectors written to a buffered page are not noted"),
@@ -288,6 +298,7 @@ fn torture_finds_each_fault() {
                 EngineFault::WrongVersionInRmw | EngineFault::CurrentForBase if !scheme.ends_with("ppc") => {
                     vec![("update".into(), "rmw".into())]
                 }
+                EngineFault::StaleShadow => vec![("semi_hybrid".into(), "true".into())],
                 fault if is_of_map(fault) => vec![("mapping".into(), "dftl".into())],
                 _ => Vec::new(),
             };
