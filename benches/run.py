@@ -26,7 +26,13 @@ from flashraid.files import NewFile
 
 ROOT = Path(__file__).parents[1]
 COMMAND = Path(sys.executable).with_name("flashraid")
-BLOCKS = {"ssd1": 4096, "sirf-8c128": 1024, "ppc-4p1": 4096, "array-5x": 1024, "array-8x": 1024}  # a plane, of the presets
+BLOCKS = {
+    "ssd1": 4096,
+    "sirf-8c128": 1024,
+    "ppc-4p1": 4096,
+    "array-5x": 1024,
+    "array-8x": 1024,
+}  # a plane, of the presets
 MOST_FILL_NS = 25
 MOST_BYTES_PER_PAGE, MOST_BYTES_PER_PAGE_VERIFIED, MOST_FIXED_BYTES = 16, 40, 100_000_000
 TARGET_LATENCY_NS = 172

@@ -6,8 +6,8 @@ mod contract;
 mod counts;
 mod operation;
 pub mod parts;
-pub mod rebuild;
 mod percentages;
+pub mod rebuild;
 mod registry;
 mod replacement;
 pub mod schemes;
@@ -18,9 +18,7 @@ pub mod testing;
 pub use contract::{Addressing, CloneJob, CloneScheme, Damage, Grouping, Job, Lost, Scheme};
 pub use counts::{Commits, GuardCounts, ParityUpdates};
 pub use operation::{CommitCause, Decisions, Extent, Failure, Group, IdleWork, Lock, Method, Operation, OperationKind, Outcomes, Step};
-pub use registry::{
-    Bases, Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Values, WriteBuffer,
-};
 pub use percentages::Percentages;
+pub use registry::{Bases, Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Values, WriteBuffer};
 pub use replacement::{Migrated, Order};
 pub use schemes::{SCHEMES, find};

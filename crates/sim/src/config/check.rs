@@ -132,7 +132,10 @@ impl Config {
         let mut models = self.by_ssd().enumerate().filter(|(_, ssd)| ssd.device != self.device);
         models.try_for_each(|(number, ssd)| {
             let checked = ssd.device.check_mapping().and_then(|()| ssd.device.check_gc_thresholds());
-            let checked = checked.and_then(|()| self.check_planes(&ssd.device)).and_then(|()| ssd.check_ftl(scheme)).and_then(|()| ssd.device.check_capacity(ssd.placement(scheme)));
+            let checked = checked
+                .and_then(|()| self.check_planes(&ssd.device))
+                .and_then(|()| ssd.check_ftl(scheme))
+                .and_then(|()| ssd.device.check_capacity(ssd.placement(scheme)));
             checked.map_err(|error| of_model(number, error))
         })
     }

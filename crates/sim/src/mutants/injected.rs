@@ -54,8 +54,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// Whether a program that has ended is one whose content comes later: when something is submitted next.
     pub(crate) fn puts_off(&mut self, operation: &Operation, record: u32, ppn: Ppn) -> bool {
         let of_kind = |fault, kind| self.has_fault(fault) && operation.kind == kind;
-        let puts_off =
-            of_kind(EngineFault::SwitchBeforeProgram, OperationKind::Repair) || of_kind(EngineFault::SwitchBeforeCopy, OperationKind::Migrate);
+        let puts_off = of_kind(EngineFault::SwitchBeforeProgram, OperationKind::Repair)
+            || of_kind(EngineFault::SwitchBeforeCopy, OperationKind::Migrate);
         if let Some(mutant) = self.mutant.as_mut().filter(|_| puts_off) {
             mutant.late.push((record, ppn));
         }

@@ -75,7 +75,9 @@ impl SchemeReport {
         self.rebuilt += found.rebuilt;
         self.pages_checked += found.pages_checked;
         self.pages_gone += found.pages_gone;
-        for (counts, of_episode) in [(&mut self.faults, found.faults), (&mut self.states, found.states), (&mut self.replacements, found.replacements)] {
+        for (counts, of_episode) in
+            [(&mut self.faults, found.faults), (&mut self.states, found.states), (&mut self.replacements, found.replacements)]
+        {
             of_episode.into_iter().for_each(|(name, count)| *counts.entry(name).or_default() += count);
         }
         found.pairs.into_iter().for_each(|(name, count)| *self.pairs.entry(name).or_default() += count);

@@ -241,7 +241,11 @@ const TORTURED: &[(EngineFault, &[&str], &str)] = &[
         "a page whose allocation fails is not recorded as lost",
     ),
     (EngineFault::KeepRow, REPLACING, "a strip that was moved to another SSD is looked for where it was"),
-    (EngineFault::SwitchBeforeCopy, &["hotswap", "online-rebuild"], "a strip is looked for where its copy is to be before that is programmed"),
+    (
+        EngineFault::SwitchBeforeCopy,
+        &["hotswap", "online-rebuild"],
+        "a strip is looked for where its copy is to be before that is programmed",
+    ),
     (EngineFault::CopyFromOtherStripe, REPLACING, "a copy to another SSD holds what another stripe holds"),
     (EngineFault::ForgetMovedStrip, &["hotswap"], "the strip that makes way for a parity is not programmed where it goes"),
     (EngineFault::ForgetCopy, REPLACING, "the last page of a copy to another SSD is not programmed"),

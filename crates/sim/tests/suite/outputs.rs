@@ -249,7 +249,8 @@ fn check_intervals(rows: &[BTreeMap<String, String>], result: &Value) {
             let is_unused = row[name].is_empty() && name.starts_with("member");
             assert!(is_unused || (0.0..=1.0 + 1e-12).contains(&real(row, name)), "{name} {row:?}");
         }
-        let planes = (0..result["members"].as_array().unwrap().len()).map(|member| number(&row[&format!("member{member}_plane_min_free_blocks")]));
+        let planes =
+            (0..result["members"].as_array().unwrap().len()).map(|member| number(&row[&format!("member{member}_plane_min_free_blocks")]));
         assert_eq!(planes.min().unwrap(), number(&row["plane_min_free_blocks"]));
         for kind in ["read", "write"] {
             let quantiles = ["p50", "p90", "p99", "p99_9", "max"].map(|name| row[&format!("{kind}_{name}_ns")].clone());

@@ -40,9 +40,11 @@ impl<M: Media> Episode<M> {
             uses_spares: flash.uses_spares(),
             has_lost_both: data & mirrors != 0,
             has_given_up: self.engine.replacements().iter().any(|record| record.outcome == Outcome::GivenUp),
-            has_shadow: self.engine.replacements().iter().any(|record| {
-                record.is_shadow && flash.ssds()[record.old_device as usize].health() == Health::ReadOnly
-            }),
+            has_shadow: self
+                .engine
+                .replacements()
+                .iter()
+                .any(|record| record.is_shadow && flash.ssds()[record.old_device as usize].health() == Health::ReadOnly),
             lacks_both: self.exceeded && flash.shape().has_mirrors && self.lacks_copy_and_base(),
         }
     }
