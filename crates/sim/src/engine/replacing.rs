@@ -67,7 +67,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         while let Some(order) = self.scheme.order(&self.media) {
             any = true;
             match order {
-                Order::Begin { old, new, host_waits } => self.replacement_begins(old, new, host_waits),
+                Order::Begin { old, new, host_waits } => {
+                    self.replacement_begins(old, new, host_waits);
+                    self.rebuild_elsewhere();
+                }
                 Order::ReadOnly(member) => self.media.set_health(member, Health::ReadOnly),
                 Order::TakeOut(member) => {
                     let fault = Fault::Loss(Part::Device);
@@ -76,6 +79,7 @@ impl<C: Content, M: Media> Engine<C, M> {
                 Order::GiveUp { old, .. } => {
                     self.media.set_health(old, Health::ReadWrite);
                     self.replacement_ends(Outcome::GivenUp);
+                    self.rebuild_elsewhere();
                 }
                 Order::Abandon { .. } => self.replacement_ends(Outcome::Failed),
                 Order::End {

@@ -164,6 +164,19 @@ fn a_kill_is_replayed_from_its_number() {
     assert_eq!(again.schemes[0].violation, Some(violation));
 }
 
+/// Of arrays whose SSDs are replaced meanwhile, several in a row: whatever fails of the old, the new and the other ones, nothing is lost, and replacements
+/// end that can.
+#[test]
+fn nothing_is_lost_while_ssds_are_replaced() {
+    for entry in protecting().filter(|entry| entry.replaces_devices) {
+        let found = run(&Torture { scheme: entry.name.into(), kills: proving(20_000, 1_500), ..Torture::default() }).schemes.remove(0);
+        assert_eq!(found.violation, None, "{}", entry.name);
+        println!("{}: {:?}, {:?}", entry.name, found.replacements, found.faults);
+        assert!(found.replacements["replaced"] > found.kills / 50 && found.faults["spare_device"] > 0, "{}: {found:?}", entry.name);
+        assert!(entry.takes_devices_out || found.states["given_up"] > 0, "{}: {found:?}", entry.name);
+    }
+}
+
 /// Violations that long runs found, as long as the same devices are drawn: a commit under the lock of an operation that failed for space; what GC
 /// did to the map after an answer of the scheme, which nobody took notice of until the next event; a page without a place that the rebuild did not
 /// look for, as it waited for room elsewhere; and a base that GC had given up and a trim released in one instant, whose entry of the map was gone.
@@ -178,6 +191,25 @@ fn what_was_once_a_violation_is_none() {
     ];
     for (scheme, rebuild, seed, kill) in violations {
         let torture = Torture { scheme: scheme.into(), rebuild: rebuild.into(), seed, kill: Some(kill), ..Torture::default() };
+        let found = run(&torture).schemes.remove(0);
+        assert!(found.violation.is_none(), "{:?}", found.violation);
+    }
+}
+
+/// The same of replacements: what the old SSD had lost waited for space there, and not on the new one; host requests waited for what nothing rebuilds; a
+/// dead spare SSD took its own place.
+#[test]
+fn what_was_once_a_violation_of_replacements_is_none() {
+    let violations = [
+        ("hotswap", "redistribute=false", 7, 12_749),
+        ("hotswap", "partial_stripes=1", 7, 7_049),
+        ("hotswap", "update=rmw", 7, 13_824),
+        ("offline-diff-raid", "", 1, 283),
+        ("hotswap", "", 1, 304),
+    ];
+    for (scheme, setting, seed, kill) in violations {
+        let settings = setting.split_once('=').map(|(key, value)| (key.into(), value.into())).into_iter().collect();
+        let torture = Torture { scheme: scheme.into(), settings, seed, kill: Some(kill), ..Torture::default() };
         let found = run(&torture).schemes.remove(0);
         assert!(found.violation.is_none(), "{:?}", found.violation);
     }

@@ -46,6 +46,13 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
+    /// What is lost may be rebuilt on another SSD from now on: stripes that wait for space are looked at again.
+    pub(in crate::engine) fn rebuild_elsewhere(&mut self) {
+        if self.rebuild_share().is_some() && let Some(rebuild) = &mut self.failures.rebuild {
+            rebuild.failed();
+        }
+    }
+
     /// Starts what the rebuild has to do now, and notices its end.
     pub(in crate::engine) fn resume_rebuild(&mut self) {
         if self.translation.as_ref().is_some_and(|translation| translation.waits_for_slot()) {
