@@ -48,7 +48,9 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// What is lost may be rebuilt on another SSD from now on: stripes that wait for space are looked at again.
     pub(in crate::engine) fn rebuild_elsewhere(&mut self) {
-        if self.rebuild_share().is_some() && let Some(rebuild) = &mut self.failures.rebuild {
+        if self.rebuild_share().is_some()
+            && let Some(rebuild) = &mut self.failures.rebuild
+        {
             rebuild.failed();
         }
     }
