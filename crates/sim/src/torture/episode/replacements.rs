@@ -24,13 +24,16 @@ impl<M: Media> Episode<M> {
         }
     }
 
-    /// The SSD fails that takes the place of another one, once no spare one is left; until then spare ones fail, and something is replaced.
+    /// The SSD fails that takes the place of another one, and all spare ones before; if none does, one is to.
     pub(super) fn fail_what_is_new(&mut self) {
         let Some(new) = self.engine.running_replacement().map(|record| record.new_device as usize) else {
             return self.ask_for_replacement();
         };
-        if self.engine.media.next_spare().is_some() {
-            return self.fail_a_spare();
+        if self.failed.is_some() {
+            return;
+        }
+        while self.engine.media.next_spare().is_some() {
+            self.fail_a_spare();
         }
         if let Some(ppn) = self.any_living_page_of(new) {
             self.fail_what_has(ppn, Some("device"));
