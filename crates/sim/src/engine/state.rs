@@ -26,6 +26,10 @@ pub(super) const STARTED: usize = 8;
 /// Operations that hardly ever become ready at one instant, and writes that hardly ever come while one is not finished.
 const MOST_AT_ONCE: usize = 1 << 12;
 
+/// Operations in flight that have changes, and changes of one, hardly ever more.
+const LISTS: u32 = 128;
+const CHANGES: usize = 32;
+
 /// See `engine`.
 #[derive(Clone)]
 pub struct Engine<C: Content, M: Media = Flash> {
@@ -169,8 +173,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             ready: reserved(MOST_AT_ONCE),
             started: [(NIL, 0); STARTED],
             next_started: 0,
-            changes: Vec::new(),
-            free_changes: Vec::new(),
+            changes: (0..LISTS).map(|_| Vec::with_capacity(CHANGES)).collect(),
+            free_changes: (0..LISTS).rev().collect(),
             pages: Vec::new(),
             #[cfg(feature = "mutants")]
             mutant: None,
