@@ -198,20 +198,21 @@ fn what_was_once_a_violation_is_none() {
     }
 }
 
-/// The same of replacements: what the old SSD had lost waited for space there, and not on the new one; host requests waited for what nothing rebuilds; a
-/// dead spare SSD took its own place.
+/// The same of replacements: what the old SSD had lost waited for space there, and not on the new one; host requests waited for what nothing rebuilds; what
+/// it had lost of stripes that had left it was to be repaired; a dead spare SSD took its own place.
 #[test]
 fn what_was_once_a_violation_of_replacements_is_none() {
     let violations = [
-        ("hotswap", "redistribute=false", 7, 12_749),
-        ("hotswap", "partial_stripes=1", 7, 7_049),
-        ("hotswap", "update=rmw", 7, 13_824),
-        ("offline-diff-raid", "", 1, 283),
-        ("hotswap", "", 1, 304),
+        ("hotswap", "redistribute=false", false, 7, 12_749),
+        ("hotswap", "partial_stripes=1", false, 7, 7_049),
+        ("hotswap", "update=rmw", false, 7, 13_824),
+        ("offline-diff-raid", "", false, 1, 283),
+        ("offline-diff-raid", "", true, 7, 6_803),
+        ("hotswap", "", false, 1, 304),
     ];
-    for (scheme, setting, seed, kill) in violations {
+    for (scheme, setting, second, seed, kill) in violations {
         let settings = setting.split_once('=').map(|(key, value)| (key.into(), value.into())).into_iter().collect();
-        let torture = Torture { scheme: scheme.into(), settings, seed, kill: Some(kill), ..Torture::default() };
+        let torture = Torture { scheme: scheme.into(), settings, second, seed, kill: Some(kill), ..Torture::default() };
         let found = run(&torture).schemes.remove(0);
         assert!(found.violation.is_none(), "{:?}", found.violation);
     }

@@ -254,7 +254,8 @@ impl Replacing {
         }
         loop {
             let Some(stripe) = self.next_stripe(view) else { return self.rest(view) };
-            let copy = match view.is_lost(self.page_on_old(stripe), Version::Current) {
+            // What E has lost of stripes that have left it is of no account.
+            let copy = match running.stage == Stage::Migrating && view.is_lost(self.page_on_old(stripe), Version::Current) {
                 true => self.repair(stripe, view),
                 false => self.raid.background(OperationKind::Migrate, stripe, 0),
             };

@@ -84,7 +84,7 @@ impl<M: Media> Episode<M> {
             first = end;
             let Some(left) = pages.iter().position(|page| page.member == old).map(|at| pages.swap_remove(at)) else { continue };
             pages.push(MemberPage { member: new, ..left });
-            let can_move = !media.is_lost(left, Version::Current) || self.rebuilds;
+            let can_move = !media.is_lost(left, Version::Current) || self.rebuilds && !self.exceeded;
             if can_move && pages.iter().all(|page| !media.is_lost(*page, Version::Current) && media.can_allocate(*page)) {
                 return Some(left);
             }
