@@ -23,11 +23,16 @@ impl Replacing {
     }
 
     /// F: the SSD without a strip of a partial stripe that has the highest limit; the elder one of equals, and S last.
-    fn highest_limit(&self, row: &TableRow, view: &dyn View) -> Option<MemberId> {
+    fn highest_limit(&self, number: StripeId, row: &TableRow, view: &dyn View) -> Option<MemberId> {
         let running = self.running.as_ref()?;
         let others = self.eldest_first.iter().copied().filter(|member| *member != running.old && *member != running.new);
-        let is_free = |member: &MemberId| row.role(*member).is_none() && is_living(view, *member);
+        let is_free = |member: &MemberId| row.role(*member).is_none() && is_living(view, *member) && self.takes_page(number, *member, view);
         others.chain([running.new]).filter(is_free).rev().max_by_key(|member| self.limits[usize::from(member.0)])
+    }
+
+    /// Whether a page of the stripe can go to the member: failures may have left it no space, for good.
+    fn takes_page(&self, number: StripeId, member: MemberId, view: &dyn View) -> bool {
+        !view.has_failures() || view.can_allocate(self.raid.map().page_on(number, member))
     }
 
     fn is_partial(&self, row: &TableRow) -> bool {
@@ -61,11 +66,12 @@ impl Replacing {
             }
             Some(Role::Parity) if rule == Redistribution::None => to_new,
             // Case B1.
-            Some(Role::Parity) if self.is_partial(&row) => self.highest_limit(&row, view).map_or(to_new, |free| row.replaced(old, free)),
+            Some(Role::Parity) if self.is_partial(&row) => self.highest_limit(number, &row, view).map_or(to_new, |free| row.replaced(old, free)),
             // A lost strip is not moved with an update (`parts::moves`).
             Some(Role::Parity) if self.is_damaged(number, view) => to_new,
             Some(Role::Parity) => {
-                let Some(second) = self.second_eldest(view).filter(|second| row.role(*second).is_some()) else { return to_new };
+                let can_have = |second: &MemberId| row.role(*second).is_some() && self.takes_page(number, *second, view);
+                let Some(second) = self.second_eldest(view).filter(can_have) else { return to_new };
                 if self.is_below_limit(second) {
                     // Case B3: whether the strip on G is written anew or moved, it goes to S.
                     return row.replaced(old, new).exchanged(second, new);
@@ -86,7 +92,8 @@ impl Replacing {
     pub(super) fn goal_of_copy(&self, number: StripeId, row: TableRow, view: &dyn View) -> TableRow {
         let Some(running) = &self.running else { return row };
         let (old, new) = (running.old, running.new);
-        let second = || self.second_eldest(view).filter(|second| row.role(*second).is_some() && !self.is_damaged(number, view));
+        let can_have = |second: &MemberId| row.role(*second).is_some() && self.takes_page(number, *second, view);
+        let second = || self.second_eldest(view).filter(|second| can_have(second) && !self.is_damaged(number, view));
         if running.stage == Stage::Shifting {
             if row.parity().member != new {
                 return row;
@@ -98,7 +105,7 @@ impl Replacing {
             None => row,
             Some(Role::Data(_)) => to_new,
             Some(Role::Parity) if self.redistribution() == Redistribution::None => to_new,
-            Some(Role::Parity) if self.is_partial(&row) => self.highest_limit(&row, view).map_or(to_new, |free| row.replaced(old, free)),
+            Some(Role::Parity) if self.is_partial(&row) => self.highest_limit(number, &row, view).map_or(to_new, |free| row.replaced(old, free)),
             Some(Role::Parity) => {
                 let Some(second) = second() else { return to_new };
                 if !self.is_below_limit(second) && self.is_below_limit(new) { to_new } else { to_new.exchanged(second, new) }
