@@ -66,7 +66,9 @@ impl Replacing {
             }
             Some(Role::Parity) if rule == Redistribution::None => to_new,
             // Case B1.
-            Some(Role::Parity) if self.is_partial(&row) => self.highest_limit(number, &row, view).map_or(to_new, |free| row.replaced(old, free)),
+            Some(Role::Parity) if self.is_partial(&row) => {
+                self.highest_limit(number, &row, view).map_or(to_new, |free| row.replaced(old, free))
+            }
             // A lost strip is not moved with an update (`parts::moves`).
             Some(Role::Parity) if self.is_damaged(number, view) => to_new,
             Some(Role::Parity) => {
@@ -105,7 +107,9 @@ impl Replacing {
             None => row,
             Some(Role::Data(_)) => to_new,
             Some(Role::Parity) if self.redistribution() == Redistribution::None => to_new,
-            Some(Role::Parity) if self.is_partial(&row) => self.highest_limit(number, &row, view).map_or(to_new, |free| row.replaced(old, free)),
+            Some(Role::Parity) if self.is_partial(&row) => {
+                self.highest_limit(number, &row, view).map_or(to_new, |free| row.replaced(old, free))
+            }
             Some(Role::Parity) => {
                 let Some(second) = second() else { return to_new };
                 if !self.is_below_limit(second) && self.is_below_limit(new) { to_new } else { to_new.exchanged(second, new) }
