@@ -151,6 +151,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         slot.failed = true;
         let (request, departs) = (slot.request, slot.departs);
         if request != NIL {
+            self.believed_without_space += u64::from(failure == Failure::NoSpace && self.is_believed(request));
             let request = &mut self.requests[request as usize];
             // What the host was told stands.
             if request.unanswered > 0 {

@@ -109,8 +109,6 @@ impl<C: Content, M: Media> Engine<C, M> {
         // Planes of translation pages hold far less than they have space for, and what failed there has been taken out of the way before.
         assert!(self.slots[id as usize].job != TRANSLATION, "translation pages always get space: {:?}", self.slots[id as usize].operation);
         self.leave_space_queue(domain, former);
-        let request = self.slots[id as usize].request;
-        self.believed_without_space += u64::from(request != NIL && self.is_believed(request));
         self.give_up(id, Failure::NoSpace);
         // The next in line may be content with what this one was reserved.
         self.wake_space_waiters(domain);

@@ -74,7 +74,7 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) acknowledges_early: bool,
     /// Pages whose write the host takes for done and that failed; nothing whole has come to flash since (`gone`).
     pub(super) gone: FxHashSet<u64>,
-    /// Operations of requests that the host takes for done that failed as they waited for a page, and nothing was in flight that could give one.
+    /// Operations of requests that the host takes for done that failed as there was no space for their pages.
     pub believed_without_space: u64,
     /// The data buffer, if there is one.
     pub(crate) buffer: Option<Box<Buffer>>,

@@ -200,7 +200,7 @@ fn what_was_once_a_violation_is_none() {
 
 /// The same of replacements: what the old SSD had lost waited for space there, and not on the new one; host requests waited for what nothing rebuilds; what
 /// it had lost of stripes that had left it was to be repaired; a dead spare SSD took its own place; parity was to go
-/// where failures had left no space.
+/// where failures had left no space; an early answer found none.
 #[test]
 fn what_was_once_a_violation_of_replacements_is_none() {
     let violations = [
@@ -211,6 +211,7 @@ fn what_was_once_a_violation_of_replacements_is_none() {
         ("offline-diff-raid", "", true, 7, 6_803),
         ("hotswap", "", false, 1, 304),
         ("hotswap", "", false, 11, 11_224),
+        ("hotswap", "partial_stripes=0.3", false, 7, 11_788),
     ];
     for (scheme, setting, second, seed, kill) in violations {
         let settings = setting.split_once('=').map(|(key, value)| (key.into(), value.into())).into_iter().collect();
