@@ -140,16 +140,21 @@ impl Config {
         })
     }
 
-    /// A spare SSD takes over what is promised of the space of the one in whose place it comes: plane by plane with static allocation.
+    /// A spare SSD takes over what is promised of the space of the one in whose place it comes: with static allocation plane by plane, which are then to be
+    /// numbered in the same way.
     fn check_planes(&self, other: &Device) -> Result<(), ConfigError> {
-        let planes = |device: &Device| match device.allocation {
-            Allocation::Static => device.channels * device.chips_per_channel * device.dies_per_chip * device.planes_per_die,
-            Allocation::DynamicMember | Allocation::Dynamic => 1,
+        let planes = |device: &Device| {
+            let counts = [device.channels, device.chips_per_channel, device.dies_per_chip, device.planes_per_die];
+            (device.allocation == Allocation::Static).then(|| (counts, device.lun, device.static_order.clone()))
         };
         if self.array.spare_devices == 0 || planes(&self.device) == planes(other) {
             return Ok(());
         }
-        refuse("with spare SSDs and allocation = static, all SSDs need as many planes: allowed is allocation = dynamic_member".into())
+        refuse(
+            "with spare SSDs and allocation = static, all SSDs need the same channels, chips, dies, planes, lun and static_order: allowed is \
+             allocation = dynamic_member"
+                .into(),
+        )
     }
 
     /// With hybrid mapping, pages have fixed offsets (SPEC 7.3): they cannot move between the members of a mirror group, nor when they are semivalid.

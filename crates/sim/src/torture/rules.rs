@@ -45,11 +45,13 @@ fn rule(key: &str) -> Option<Rule> {
             takes_spares.then(|| draw.random.of_list(counts).into())
         }),
         "models" => Rule::By(|draw| {
-            // With static allocation a spare SSD has as many planes as the one in whose place it comes.
-            let is_static = draw.is("allocation", "static");
-            let other = if is_static { "1:gc_blocking_scope=none" } else { "1:channels=2 gc_blocking_scope=none" };
+            // With static allocation a spare SSD has the same planes as the one in whose place it comes.
+            let (other, third) = match draw.is("allocation", "static") {
+                true => ("1:gc_blocking_scope=none", "2:erase_ns=20000"),
+                false => ("1:channels=2 gc_blocking_scope=none", "2:lun=chip erase_ns=20000"),
+            };
             let has_third = draw.number("devices") + draw.number("spare_devices") > 2;
-            let several = if has_third { format!("{other},2:lun=chip erase_ns=20000") } else { other.into() };
+            let several = if has_third { format!("{other},{third}") } else { other.into() };
             let models = ["", "", "0:read_ns=70000 program_ns=20000", &several];
             draw.is_array().then(|| draw.random.of_list(&models).into())
         }),
