@@ -112,9 +112,10 @@ class Case:
         """The settings of its runs, whatever program does them."""
         settings = dict(self.settings)
         if effort.shrink > 1:
-            settings["blocks_per_plane"] = str(
-                int(settings.get("blocks_per_plane", BLOCKS[self.device])) // effort.shrink
-            )
+            sizes = {"blocks_per_plane": str(BLOCKS[self.device])} | {
+                key: size for key, size in settings.items() if key in ("blocks_per_plane", "space_bytes")
+            }
+            settings |= {key: str(int(size) // effort.shrink) for key, size in sizes.items()}
         return [f"{key}={value}" for key, value in {"format": "ssdsim", **settings}.items()]
 
 
