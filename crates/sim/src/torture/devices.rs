@@ -244,7 +244,7 @@ mod tests {
                 // The SSDs of an array hold their maps in RAM.
                 let is_refused = is_hybrid && moves || mapping == "dftl" && entry.replaces_devices;
                 let allowed = if moves { "allowed is page, dftl" } else { "allowed is page, bast, fast" };
-                for number in 0..200 {
+                for number in 0..60 {
                     match draw(&torture, entry.name, number) {
                         Ok(config) => assert!(!is_refused && config.device.mapping.name() == mapping, "{} {mapping}", entry.name),
                         Err(error) => {
