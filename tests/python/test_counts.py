@@ -13,13 +13,13 @@ from reference.raid_counts import Counts, RaidCounts, Request
 
 WIDTHS = range(2, 10)
 RULES = ["fewest", "rmw", "rcw"]
-LISTS = 1000 if PROVE else 100  # request lists for each width, shared among schemes and rules
+LISTS = 1000 if PROVE else 60  # request lists for each width, shared among schemes and rules
 OPS = ["write"] * 12 + ["read"] * 3 + ["trim"] * 3 + ["write_zeroes"] * 2
 SECTOR = 512
 
 # 512 pages a member, 15 % of them spare: overwrites are collected all the time. And so many pages that none ever is.
 SMALL = {"blocks_per_plane": 32, "pages_per_block": 16, "over_provisioning": 0.15}
-LARGE = {"blocks_per_plane": 1024, "pages_per_block": 64, "over_provisioning": 0.15, "gc_threshold": 0}
+LARGE = {"blocks_per_plane": 128, "pages_per_block": 64, "over_provisioning": 0.15, "gc_threshold": 0}
 
 
 def counted(result):
