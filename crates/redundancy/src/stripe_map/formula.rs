@@ -120,16 +120,6 @@ impl StripeMap for Formula {
         FormulaRow { page: LocalPage(stripe.0), width: members - 1, parity, first, edge, jump }
     }
 
-    #[inline]
-    fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage {
-        MemberPage { member, page: LocalPage(stripe.0) }
-    }
-
-    #[inline]
-    fn stripe_of(&self, page: MemberPage) -> StripeId {
-        StripeId(page.page.0)
-    }
-
     fn uniform_width(&self) -> Option<u32> {
         Some(self.most_strips())
     }

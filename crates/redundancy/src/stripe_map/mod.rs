@@ -8,7 +8,7 @@ pub mod table;
 
 use crate::Grouping;
 use crate::parts::bits::{self, Bits};
-use flashraid_vocabulary::{Lpn, MemberId, MemberPage, StripeId};
+use flashraid_vocabulary::{LocalPage, Lpn, MemberId, MemberPage, StripeId};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -77,14 +77,19 @@ pub trait StripeMap: Clone + Send + Sync + 'static {
     /// Where the strips of a stripe lie.
     fn row(&self, stripe: StripeId) -> Self::Row;
 
-    /// The page of the strip of a stripe on `member`, which has one.
-    fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage;
+    /// The page of the strip of a stripe on `member`, which has one: stripe k lies at local page k of its members.
+    #[inline]
+    fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage {
+        MemberPage { member, page: LocalPage(stripe.0) }
+    }
 
     /// The stripe of which a page is a strip.
-    fn stripe_of(&self, page: MemberPage) -> StripeId;
+    #[inline]
+    fn stripe_of(&self, page: MemberPage) -> StripeId {
+        StripeId(page.page.0)
+    }
 
-    /// If all stripes have the same width, and stripe k lies at local page k of its members, that width. Then what is not written is found by the
-    /// map of pages, without asking stripe by stripe.
+    /// The width of all stripes, if they have the same. Then what is not written is found by the map of pages, without asking stripe by stripe.
     fn uniform_width(&self) -> Option<u32>;
 
     /// Bytes of the table that the map is; none for a formula.

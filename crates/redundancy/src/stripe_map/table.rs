@@ -176,16 +176,6 @@ impl StripeMap for Table {
         TableRow { page: LocalPage(stripe.0), width: self.widths.of(stripe), members }
     }
 
-    #[inline]
-    fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage {
-        MemberPage { member, page: LocalPage(stripe.0) }
-    }
-
-    #[inline]
-    fn stripe_of(&self, page: MemberPage) -> StripeId {
-        StripeId(page.page.0)
-    }
-
     fn uniform_width(&self) -> Option<u32> {
         (self.widths.partial_share == 0).then_some(self.widths.full)
     }
