@@ -6,7 +6,7 @@ use crate::host::{Host, build};
 use crate::replacing::{E, G, S, STRIPES, begin, empty, migrate, pages, parity_on, row, update};
 use crate::waves::{migration_waves, waves};
 use flashraid_redundancy::parts::replacing::{Mechanism, Policy, Redistribution, Replacing};
-use flashraid_redundancy::{Build, Damage, Decisions, Extent, IdleWork, Method, Operation, Order, Scheme, Step};
+use flashraid_redundancy::{Build, Damage, Decisions, Extent, IdleWork, Method, Operation, OperationKind, Order, Scheme, Step};
 use flashraid_vocabulary::{Action, Health, HostOp, Lpn, MemberId, Priority, StripeId, View};
 use std::ops::Range;
 
@@ -247,7 +247,6 @@ fn what_a_dead_e_held_is_rebuilt_on_s() {
         let (data, parity) = (parity_on(&host, G), parity_on(&host, E));
         dies(&mut host, E);
         assert_eq!(host.check_degraded(), 0);
-        assert_eq!(host.idle().err(), Some(IdleWork::None), "the rebuild of failures does it");
         let repair = host.scheme.repair(StripeId(data), &host.flash);
         let course = host.run(repair);
         let programs: Vec<_> = course.waves[1].iter().map(|program| (program.address.member.0, program.sources.reads)).collect();
@@ -261,6 +260,19 @@ fn what_a_dead_e_held_is_rebuilt_on_s() {
         assert_eq!(host.orders.last(), Some(&end(E, S)));
         host.check();
     }
+}
+
+/// What the rebuild of failures has not repaired, for want of space or as there is none, the replacement computes in idle time.
+#[test]
+fn what_e_has_lost_needs_no_rebuild() {
+    let mut host = begin(empty("hotswap", &[BALANCED, RMW]).filled());
+    dies(&mut host, E);
+    let course = host.idle().expect("all strips of E are lost");
+    assert_eq!((course.operation.kind, course.waves[0].len(), course.waves[1].len()), (OperationKind::Repair, 3, 1));
+    assert_eq!((course.waves[1][0].address.member.0, course.waves[1][0].priority), (S, Priority::Migration));
+    migrate(&mut host);
+    assert_eq!(host.orders.last(), Some(&end(E, S)));
+    host.check();
 }
 
 #[test]

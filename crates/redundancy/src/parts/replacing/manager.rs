@@ -324,7 +324,7 @@ impl Replacing {
         found
     }
 
-    /// Whether the stripe has something to move that nothing else moves. A lost strip of E is for the rebuild of failures, except where E was taken out.
+    /// Whether the stripe has something to move: a strip on E, which is copied, or computed if it is lost. The rebuild of failures may come first.
     fn is_to_move(&self, stripe: StripeId, running: &Running, view: &dyn View) -> bool {
         let row = self.row(stripe);
         if running.stage == Stage::Shifting {
@@ -333,10 +333,7 @@ impl Replacing {
         if row.role(running.old).is_none() {
             return false;
         }
-        if !view.is_lost(self.page_on_old(stripe), Version::Current) {
-            return true;
-        }
-        !self.is_hot_swap() && self.damage(stripe, view) == Damage::Compute
+        !view.is_lost(self.page_on_old(stripe), Version::Current) || self.damage(stripe, view) == Damage::Compute
     }
 
     /// Whether G has its share of the parity, or no stripe is left of which it can have the parity.
