@@ -113,6 +113,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         // The next in line may be content with what this one was reserved.
         self.wake_space_waiters(domain);
         self.run_ready();
+        if self.has_watchers {
+            // It may have been in the way of what is done in idle time, and no event may come.
+            self.tell_watchers();
+        }
         true
     }
 
