@@ -1053,7 +1053,7 @@ class ByCause(Record):
     """Reads and programs of rebuilds."""
 
     migration: int
-    """Reads and programs of migrations to another member; no current scheme migrates."""
+    """Reads and programs of migrations to another member."""
 
     metadata: int
     """Reads and programs of translation pages."""
@@ -1591,7 +1591,7 @@ class Replacement(Record):
     """Number of the SSD that is replaced."""
 
     new_device: int
-    """Number of the spare SSD that takes its place."""
+    """Number of the spare SSD that takes its place, or has taken it at the end, if an earlier one failed."""
 
     outcome: Literal["running", "replaced", "given_up", "failed"]
     """How it came out: `replaced`; `running`, at the end of the run; `given_up`, if the new SSD failed and no spare
@@ -1611,10 +1611,14 @@ class Replacement(Record):
     """Whether the old SSD stays for reads (`semi_hybrid`)."""
 
     hot_data: int
-    """Data strips that host writes and discards moved to another SSD. Unit: pages."""
+    """Data strips that host writes and discards moved to another SSD, those included that were never written before.
+    Unit: pages.
+    """
 
     hot_parity: int
-    """Parities that host writes and discards moved to another SSD. Unit: pages."""
+    """Parities that host writes and discards moved to another SSD, those included that were never written before.
+    Unit: pages.
+    """
 
     hot_moves: int
     """Strips that host writes moved beside those that they wrote, to make room for a parity. Unit: pages."""

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import write_trace, writes
+from conftest import ROOT, write_trace, writes
 
 import flashraid as fr
 
@@ -94,3 +94,42 @@ def test_devices_shows_the_ssds_of_an_array(command):
     assert "spare" in shown
     assert "10,240,000" in shown
     assert "ssds" not in json.loads(command("devices", "tiny", "--json", "-").stdout)
+
+
+REPLACING = {"device": "array-5x", "blocks_per_plane": 32, "pages_per_block": 16, "fill": 0.8, "fit": "wrap"}
+
+
+@pytest.mark.filterwarnings("ignore:offered load", "ignore:fit")
+@pytest.mark.parametrize("scheme", ["raid5", "hotswap"])
+def test_what_cannot_be_replaced_is_refused(scheme):
+    """Alike whether the scheme replaces SSDs itself or they are rebuilt."""
+    single = fr.Simulation(device="tiny", scheme="raid5", fill=0.5)
+    with pytest.raises(fr.InputError, match="device:0"):
+        single.replace_device(0)
+    assert single.result().faults == []
+
+    sim = fr.Simulation(scheme=scheme, **{key: REPLACING[key] for key in REPLACING if key != "fit"}, spare_devices=1)
+    with pytest.raises(fr.InputError, match="device:5: it is not an SSD of the array"):
+        sim.replace_device(5)
+    sim.fail_device(0)
+    for device, why in ((0, "it is out of use already"), (1, "no spare SSD is left")):
+        with pytest.raises(fr.InputError, match=f"device:{device}: {why}"):
+            sim.replace_device(device)
+
+
+@pytest.mark.filterwarnings("ignore:offered load", "ignore:fit", "ignore:only")
+def test_replacements_that_could_not_be_are_told():
+    trace = ROOT / "tests" / "golden" / "trace.csv"
+    asked = ["device:0@1ms", "device:1@2ms", "device:2@3ms"]
+    with pytest.warns(UserWarning, match="SSD 2 is to be replaced, and was not: no spare SSD is left"):
+        result = fr.run(trace, scheme="hotswap", spare_devices=2, replace=asked, migration_window=64, **REPLACING)
+    assert [(each.old_device, each.new_device) for each in result.replacements] == [(0, 5), (1, 6)]
+    with pytest.warns(UserWarning, match="replace = device:2@3ms: no spare SSD is left"):
+        fr.run(trace, scheme="raid5", spare_devices=2, replace=asked, **REPLACING)
+
+
+def test_replace_may_be_given_several_times(command):
+    given = ["--replace", "device:3@1ms", "--replace", "device:2@2ms"]
+    trace = str(ROOT / "tests" / "golden" / "trace.csv")
+    done = command("run", trace, "--device", "array-5x", "--scheme", "hotswap", *given, "--fit", "wrap", "--json", "-")
+    assert json.loads(done.stdout)["config"]["run"]["replace"] == ["device:3@1ms", "device:2@2ms"]

@@ -317,6 +317,11 @@ pub trait Scheme: GcAdvisor + CloneScheme + Send {
         Err("the scheme replaces no SSD")
     }
 
+    /// Members that the user wants replaced, and those that are too old, whose replacement has not begun.
+    fn awaiting_replacement(&self, _view: &dyn View) -> Vec<MemberId> {
+        Vec::new()
+    }
+
     /// How much of the strips of the SSD that is being replaced lies elsewhere by now, from 0 to 1; 1 if none is being replaced.
     fn replaced_share(&self) -> f64 {
         1.0

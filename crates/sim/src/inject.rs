@@ -8,7 +8,7 @@ use crate::config::{ConfigError, Injection, Target, Trigger};
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::media::Media;
-use flashraid_vocabulary::{Action, Cause, Failure, Fault, Part, Version};
+use flashraid_vocabulary::{Action, Cause, Failure, Fault, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -141,19 +141,29 @@ impl Injector {
 
     /// Injects a fault now, or has an SSD replaced.
     pub fn inject<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, fault: String, when: String, target: Target) {
-        if let Target::Replace(device) = target
-            && engine.replaces_devices()
-        {
-            if let Err(why) = engine.replace(device) {
-                self.refused.push(format!("replace = {fault}@{when}: {why}"));
-            }
-            return;
+        if let Target::Replace(device) = target {
+            let text = format!("replace = {fault}@{when}");
+            let refused = self.replace(engine, device, when).err();
+            return self.refused.extend(refused.map(|why| format!("{text}: {why}")));
         }
         let resolved = resolve(engine, target);
-        if let Some(fault) = resolved {
-            engine.fail(fault);
+        if let Some(failure) = resolved {
+            engine.fail(failure);
         }
-        let record = engine.faults().last().filter(|_| resolved.is_some());
+        self.note(engine, fault, when, resolved.is_some());
+    }
+
+    /// Has an SSD replaced now, which is a fault where the scheme does not do it itself. Returns why it cannot be.
+    pub fn replace<C: Content, M: Media>(&mut self, engine: &mut Engine<C, M>, device: u32, when: String) -> Result<(), &'static str> {
+        engine.replace(device)?;
+        if !engine.replaces_devices() {
+            self.note(engine, format!("device:{device}"), when, true);
+        }
+        Ok(())
+    }
+
+    fn note<C: Content, M: Media>(&mut self, engine: &Engine<C, M>, fault: String, when: String, has_happened: bool) {
+        let record = engine.faults().last().filter(|_| has_happened);
         self.injected.push(Injected {
             fault,
             when,
@@ -167,7 +177,7 @@ impl Injector {
     /// What the user should be told about faults that did not come to pass.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         let pending = self.pending.iter().map(|Injection { setting, what, when, .. }| match *setting {
-            "replace" => format!("{setting} = {what}@{when}: the run ended before"),
+            "replace" => format!("{setting} = {what}@{when}: the run ended before the SSD could be replaced"),
             _ => format!("{setting} = {what}@{when}: the run ended before the fault could be injected"),
         });
         pending.chain(self.refused.iter().cloned())
@@ -183,7 +193,7 @@ fn passed<C: Content, M: Media>(engine: &Engine<C, M>) -> Option<f64> {
 fn resolve<C: Content, M: Media>(engine: &Engine<C, M>, target: Target) -> Option<Failure> {
     match target {
         Target::Fault(failure) => Some(failure),
-        Target::Replace(device) => Some(Failure { device: Some(device), fault: Fault::Loss(Part::Device) }),
+        Target::Replace(_) => unreachable!("no fault"),
         Target::PageOf(lpn) => {
             let ppn = engine.media.lookup(engine.scheme().locate(lpn), Version::Current)?;
             if engine.media.is_unplaced_page(ppn) {

@@ -13,7 +13,7 @@ use crate::result::{Measured, Snapshot};
 use crate::time::LATEST_NS;
 use crate::verify::{Checked, Checks, Verified};
 use flashraid_vocabulary::wall::Stopwatch;
-use flashraid_vocabulary::{HostOp, HostRequest};
+use flashraid_vocabulary::{HostOp, HostRequest, View};
 use flashraid_workload::SplitMix64;
 
 /// The engine; contents are a type parameter, so that not tracking them costs nothing.
@@ -210,12 +210,15 @@ impl Simulation {
     pub fn replace(&mut self, device: u32) -> Result<(), ConfigError> {
         let refuse = |why: String| ConfigError(format!("device:{device}: {why}"));
         self.config.check_target(Target::Replace(device), 0).map_err(refuse)?;
-        with_engine!(&mut self.engine, engine => match engine.replaces_devices() {
-            true => engine.replace(device).map_err(|why| refuse(why.into())),
-            false => {
-                self.injector.inject(engine, format!("device:{device}"), "now".into(), Target::Replace(device));
-                Ok(())
-            }
+        let refused = with_engine!(&mut self.engine, engine => self.injector.replace(engine, device, "now".into()));
+        refused.map_err(|why| refuse(why.into()))
+    }
+
+    /// SSDs that the user or their age wants replaced, but whose replacement has not begun, and why.
+    pub(crate) fn awaiting_replacement(&self) -> Vec<(u32, &'static str)> {
+        with_engine!(&self.engine, engine => {
+            let why = if engine.media.next_spare().is_none() { "no spare SSD is left" } else { "the run ended before" };
+            engine.awaiting_replacement().map(|device| (device, why)).collect()
         })
     }
 

@@ -20,6 +20,7 @@ WORKLOAD, DEVICE, CHECKS = "Workload", "State of the device", "Checks and random
 FAILURES = "Failures"
 # Metavar of the option that may be repeated.
 FAULT = "WHAT@WHEN"
+REPLACEMENT = "device:N@WHEN"
 READING: list[Option] = [
     ("--format", "format", "NAME", WORKLOAD),
     ("--time-unit", "time_unit", "auto|UNIT", WORKLOAD),
@@ -43,7 +44,7 @@ OPTIONS: list[Option] = [
     ("--precondition", "precondition", "none|steady|random:X", DEVICE),
     ("--drain", "drain", None, DEVICE),
     ("--fail", "fail", FAULT, FAILURES),
-    ("--replace", "replace", "device:N@WHEN", FAILURES),
+    ("--replace", "replace", REPLACEMENT, FAILURES),
     ("--rebuild", "rebuild", "auto|none|ORDER", FAILURES),
     ("--verify", "verify", None, CHECKS),
     ("--verify-every", "verify_every", "N", CHECKS),
@@ -131,7 +132,7 @@ def _with(command: Callable[..., int], name: str, options: list[Option], has_set
 
 def _parameter(option: str, key: str, metavar: str | None, panel: str) -> inspect.Parameter:
     about = typer.Option(option, metavar=metavar, help=ABOUT[key], rich_help_panel=panel)
-    kind: Any = {None: bool, FAULT: list[str] | None}.get(metavar, str | None)
+    kind: Any = {None: bool, FAULT: list[str] | None, REPLACEMENT: list[str] | None}.get(metavar, str | None)
     default = False if metavar is None else None
     annotation = Annotated[kind, about]
     return inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

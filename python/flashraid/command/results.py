@@ -117,11 +117,15 @@ def felt(value: Record) -> str:
     return "mean {}, p99.9 {}, max {} us".format(*(microseconds(figure) for figure in figures))
 
 
+def duration(ns: int | None) -> str:
+    """How long something took that may not have ended."""
+    return ", not ended" if ns is None else f" in {seconds(ns)} s"
+
+
 def rebuilds(value: list[OpenRecord]) -> str:
     """Rebuilds, each with its time and what requests felt of it."""
     texts = (
-        f"{', '.join(part.fault for part in of.failed)} in "
-        f"{'-' if of.window_of_vulnerability_ns is None else seconds(of.window_of_vulnerability_ns)} s "
+        f"{', '.join(part.fault for part in of.failed)}{duration(of.window_of_vulnerability_ns)} "
         f"({of.requests:,} requests meanwhile: {felt(of.latency_ns)})"
         for of in value
     )
@@ -132,7 +136,7 @@ def replacements(value: list[OpenRecord]) -> str:
     """Replacements of SSDs, each with its time and what requests felt of it."""
     texts = (
         f"SSD {of.old_device} by {of.new_device}, {of.outcome.replace('_', ' ')}"
-        f"{'' if of.duration_ns is None else f' in {seconds(of.duration_ns)} s'} "
+        f"{duration(of.duration_ns)} "
         f"({of.requests:,} requests meanwhile: {felt(of.latency_ns)})"
         for of in value
     )

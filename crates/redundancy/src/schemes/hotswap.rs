@@ -7,8 +7,10 @@
 //! Source: A. A. McEwan, M. Z. Komsul, "Reliability and performance enhancements for SSD RAID", Microprocessors and Microsystems 48, 2017. Rules: SPEC
 //! 5.2 to 5.7 and 5.10; `parts::replacing` has them.
 //! Departures: new operations do not wait until those in flight have ended when a replacement begins (5.5): the eldest becomes read only when the last one
-//! that programs it has ended, and no operation that begins later programs it, which is all that the wait is for. A stripe with a lost strip is updated and
-//! migrated before its repair (5.6), as a degraded stripe is; parity that leaves the eldest then goes to the spare SSD, so that no lost strip has to be moved.
+//! that programs it has ended, and no operation that begins later programs it, which is all that the wait is for. A stripe with a lost strip is updated before its
+//! repair (5.6), as a degraded stripe is; parity that leaves the eldest with such an update goes to the spare SSD, so that no lost strip has to be moved.
+//! A copy of case B3 moves its two pages at the same time, as they lie on different SSDs, not one after the other (5.6): as long as one page takes.
+//! SSDs that endure different numbers of erases are ranked by the share of them that they have spent, not by the erases themselves (5.12, ruling 16).
 //! When the spare SSD dies and there is no other one (5.6), its strips go to the eldest one by one as they are rebuilt or written, not all at one instant.
 //! When another spare SSD takes the place of an SSD that has died, the shadow of that stays (5.10): what it holds is what is rebuilt there.
 

@@ -76,6 +76,8 @@ pub struct Flash {
     pub erases: BTreeMap<MemberId, u64>,
     /// The answer of `View::endurance`; no limit if there is none.
     pub endurance: Option<u64>,
+    /// The same of members that differ.
+    pub own_endurance: BTreeMap<MemberId, u64>,
     /// Answers of `View::last_host_ns`; 0 for members not named.
     pub last_host_ns: BTreeMap<MemberId, u64>,
     /// SSDs in which GC runs.
@@ -545,8 +547,8 @@ impl View for Flash {
         self.erases.get(&member).copied().unwrap_or_default()
     }
 
-    fn endurance(&self, _: MemberId) -> u64 {
-        self.endurance.unwrap_or(u64::MAX)
+    fn endurance(&self, member: MemberId) -> u64 {
+        self.own_endurance.get(&member).copied().or(self.endurance).unwrap_or(u64::MAX)
     }
 
     fn last_host_ns(&self, member: MemberId) -> u64 {

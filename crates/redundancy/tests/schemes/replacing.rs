@@ -4,7 +4,7 @@
 use crate::flash::{Course, PAGE};
 use crate::host::{Host, build};
 use crate::waves::{migration_waves, waves};
-use flashraid_redundancy::{Build, IdleWork, Method, Order, Step, find};
+use flashraid_redundancy::{Build, IdleWork, Method, OperationKind, Order, Step, find};
 use flashraid_vocabulary::{Change, HostOp, Lpn, MemberId, MemberPage, StripeId};
 use std::collections::BTreeMap;
 
@@ -87,12 +87,15 @@ fn write_on(host: &mut Host, stripe: u32, member: u16) -> Course {
     update(host, HostOp::Write, stripe, strip, 1, PAGE)
 }
 
-/// Lets idle time pass until nothing is left to do: how the copy of each stripe went.
+/// Lets idle time pass until nothing is left to do: how the copy of each stripe went, or its repair if that moved all there was to move.
 pub fn migrate(host: &mut Host) -> BTreeMap<u32, Course> {
     let mut courses = BTreeMap::new();
     loop {
         match host.idle() {
-            Ok(course) => assert!(courses.insert(course.operation.stripe.0, course).is_none(), "a stripe is copied twice"),
+            Ok(course) => {
+                let former = courses.insert(course.operation.stripe.0, course);
+                assert!(former.is_none_or(|former| former.operation.kind == OperationKind::Repair), "a stripe is copied twice");
+            }
             Err(answer) => {
                 assert_eq!(answer, IdleWork::None);
                 return courses;

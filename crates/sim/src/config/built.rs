@@ -48,11 +48,9 @@ impl Config {
         let Array { devices, ages, .. } = &self.array;
         let mut order: Vec<u16> = (0..*devices as u16).filter(|_| !self.array.is_single() && !ages.is_empty()).collect();
         let ssds = self.array.each(&self.device);
-        let erases = |ssd: u16| {
-            let device = &ssds[usize::from(ssd)];
-            device.blocks() * u64::from(self.array.preset_erases(ssd.into(), device.pe_limit))
-        };
-        order.sort_by_key(|ssd| std::cmp::Reverse(erases(*ssd)));
+        let limit = |ssd: u16| u64::from(ssds[usize::from(ssd)].pe_limit.max(1));
+        let erases = |ssd: u16| u64::from(self.array.preset_erases(ssd.into(), ssds[usize::from(ssd)].pe_limit));
+        order.sort_by(|one, other| (erases(*other) * limit(*one)).cmp(&(erases(*one) * limit(*other))));
         order
     }
 

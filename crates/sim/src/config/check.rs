@@ -81,9 +81,14 @@ impl Config {
             entry.name,
             match (device.mapping, entry.mirror_groups) {
                 (_, Some(_)) => "lets the FTL choose the member of a page, and each SSD of an array has an FTL of its own",
+                _ if device.mirror_chips > 0 && entry.mirror_chips == 0 => {
+                    let (count, scheme) = (device.mirror_chips, entry.name);
+                    return refuse(format!("mirror_chips = {count}: {scheme} keeps no copies on mirror chips: allowed is 0"));
+                }
                 _ if device.mirror_chips > 0 => "keeps copies on mirror chips of the channel of the page, which are parts of one SSD",
                 (Mapping::Dftl, _) => {
-                    return refuse("mapping = dftl: the SSDs of an array hold their maps in RAM: allowed is page, bast, fast".into());
+                    let allowed = if *spare_devices > 0 { "page" } else { "page, bast, fast" };
+                    return refuse(format!("mapping = dftl: the SSDs of an array hold their maps in RAM: allowed is {allowed}"));
                 }
                 (Mapping::Bast | Mapping::Fast, _) if *spare_devices > 0 => {
                     let mapping = device.mapping.name();
@@ -106,8 +111,10 @@ impl Config {
         if ages.len() > count as usize {
             return refuse_ages(format!("there are {count} SSDs, spare ones included: allowed are at most as many ages"));
         }
-        if pe_limits[..ages.len()].contains(&0) {
-            return refuse_ages("an age is a share of pe_limit, which is 0 (no limit): allowed with pe_limit from 1".into());
+        if let Some(ssd) = pe_limits[..ages.len()].iter().position(|limit| *limit == 0) {
+            return refuse_ages(format!(
+                "an age is a share of pe_limit, which is 0 (no limit) for SSD {ssd}: allowed with pe_limit from 1"
+            ));
         }
         let is_worn = |(ssd, pe_limit): &(u32, u32)| *pe_limit > 0 && self.array.preset_erases(*ssd, *pe_limit) >= *pe_limit;
         if let Some((ssd, pe_limit)) = (0..).zip(pe_limits.iter().copied()).find(is_worn) {

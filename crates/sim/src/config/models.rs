@@ -39,7 +39,10 @@ fn read(entry: &str, device: &Device) -> Result<(u32, Device), ConfigError> {
     let refuse = |why: String| ConfigError(format!("models = {entry}: {why}"));
     let (ssd, model) = entry.split_once(':').ok_or_else(|| refuse(format!("allowed is {ALLOWED}")))?;
     let ssd = ssd.trim().parse().map_err(|_| refuse(format!("{ssd} is no number of an SSD: allowed is {ALLOWED}")))?;
-    let mut settings = settings_of(device);
+    if model.trim().is_empty() {
+        return Err(refuse(format!("says nothing of the SSD: allowed is {ALLOWED}")));
+    }
+    let (mut settings, mut given_keys) = (settings_of(device), Vec::new());
     for (position, word) in model.split_whitespace().enumerate() {
         let Some((name, value)) = word.split_once('=') else {
             if position > 0 {
@@ -53,6 +56,10 @@ fn read(entry: &str, device: &Device) -> Result<(u32, Device), ConfigError> {
         let Some(key) = Device::TABLE.keys.iter().find(|key| key.name == name) else {
             return Err(refuse(format!("{name} is no key of the table device")));
         };
+        if given_keys.contains(&name) {
+            return Err(refuse(format!("{name} is given twice")));
+        }
+        given_keys.push(name);
         if OF_THE_ARRAY.contains(&name) {
             return Err(refuse(format!("{name} is a setting of the whole array, not of one SSD")));
         }

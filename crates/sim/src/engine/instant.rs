@@ -4,7 +4,7 @@
 use super::content::{Content, FILL};
 use super::state::Engine;
 use crate::media::Media;
-use flashraid_redundancy::{Decisions, Extent, Operation, Outcomes, Step};
+use flashraid_redundancy::{Decisions, Extent, IdleWork, Operation, Outcomes, Step};
 use flashraid_vocabulary::{Action, HostOp, Lpn, PageOperation, Version, Wave};
 
 /// What the precondition reached.
@@ -106,11 +106,16 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.scheme.ended(&operation);
     }
 
-    /// As `perform`, and then what the scheme wants to do in the background.
+    /// As `perform`, and then what the scheme wants to do in the background, and in idle time: there is enough of that.
     fn perform_all(&mut self, operation: Operation, sequence: u64, wave: &mut Wave) {
         self.perform(operation, sequence, wave);
         if wave.background {
             while let Some(operation) = self.scheme.background(&self.media) {
+                self.perform(operation, u64::MAX, wave);
+            }
+        }
+        if self.scheme.works_when_idle() {
+            while let IdleWork::Start(operation) = self.scheme.idle(&self.media) {
                 self.perform(operation, u64::MAX, wave);
             }
         }

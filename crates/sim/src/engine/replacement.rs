@@ -34,7 +34,7 @@ impl Outcome {
 pub struct ReplacementRecord {
     /// Number of the SSD that goes.
     pub old_device: u32,
-    /// Number of the spare SSD, when it began.
+    /// Number of the SSD in its place: when it began, and again when it has ended.
     pub new_device: u32,
     /// When it began.
     pub started_ns: u64,

@@ -38,12 +38,27 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
     }
 
-    /// Has an SSD of the array replaced, as soon as no other one is. Returns why that cannot be.
+    /// Has an SSD of the array replaced: by the scheme, as soon as no other one is, or at once as if it had failed. Returns why that cannot be.
     pub fn replace(&mut self, device: u32) -> Result<(), &'static str> {
-        let member = self.media.member_in(device as usize, 0).ok_or("it is not an SSD of the array")?;
-        self.scheme.replace(MemberId(member as u16), &self.media)?;
-        self.tell_watchers();
+        let member = self.media.member_in(device as usize, 0).filter(|_| self.media.ssds().len() > 1);
+        let member = MemberId(member.ok_or("it is not an SSD of the array")? as u16);
+        if self.media.device_of(member) != Some(device) || self.media.health(member) == Health::Disabled {
+            return Err("it is out of use already");
+        }
+        if self.moves_strips {
+            self.scheme.replace(member, &self.media)?;
+            self.tell_watchers();
+        } else if self.media.next_spare().is_none() {
+            return Err("no spare SSD is left");
+        } else {
+            self.fail(Failure { device: Some(device), fault: Fault::Loss(Part::Device) });
+        }
         Ok(())
+    }
+
+    /// SSDs that the user or their age wants replaced, but whose replacement has not begun.
+    pub fn awaiting_replacement(&self) -> impl Iterator<Item = u32> {
+        self.scheme.awaiting_replacement(&self.media).into_iter().filter_map(|member| self.media.device_of(member))
     }
 
     /// An operation that holds its stripe is placed: where its strips go is decided now.
@@ -82,17 +97,14 @@ impl<C: Content, M: Media> Engine<C, M> {
                     self.rebuild_elsewhere();
                 }
                 Order::Abandon { .. } => self.replacement_ends(Outcome::Failed),
-                Order::End {
-                    old,
-                    stays,
-                    #[cfg(feature = "mutants")]
-                    new,
-                    ..
-                } => {
+                Order::End { old, new, stays } => {
                     if !stays {
                         self.media.set_health(old, Health::Disabled);
                     }
-                    self.replacements.records.last_mut().expect("one runs").is_shadow = stays;
+                    let record = self.replacements.records.last_mut().expect("one runs");
+                    // Another spare SSD may have taken the place of the first one.
+                    record.new_device = self.media.device_of(new).expect("a member is an SSD");
+                    record.is_shadow = stays;
                     #[cfg(feature = "mutants")]
                     if stays {
                         self.note_shadow(old, new);

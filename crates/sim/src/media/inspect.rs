@@ -134,11 +134,6 @@ pub trait Inspect {
         self.ssds_in_use().map(Flash::space).fold(Space::default(), |sum, space| sum + space)
     }
 
-    /// Bytes of all physical pages, without spares.
-    fn raw_bytes(&self) -> u64 {
-        self.ssds_in_use().map(|flash| flash.geometry().raw_bytes()).sum()
-    }
-
     /// Erase counts of all blocks in use.
     fn erase_counts(&self) -> impl Iterator<Item = u32> + Clone {
         self.ssds_in_use().flat_map(Flash::erase_counts)

@@ -157,7 +157,7 @@ impl Simulation {
     fn report_capacity<C: Content, M: Media>(&self, engine: &Engine<C, M>) -> Capacity {
         let (page_bytes, space) = (u64::from(self.config.device.page_bytes), engine.media.space());
         Capacity {
-            raw_bytes: engine.media.raw_bytes(),
+            raw_bytes: self.config.array.derived(&self.config.device).raw_bytes,
             user_bytes: engine.scheme().user_pages() * page_bytes,
             space_bytes: engine.space_pages() * page_bytes,
             filled_bytes: self.filled_pages * page_bytes,

@@ -26,6 +26,9 @@ pub(super) fn warnings_after(simulation: &Simulation, result: &RunResult) -> Vec
         ));
     }
     warnings.extend(warnings_of_failures(simulation, result));
+    warnings.extend(
+        simulation.awaiting_replacement().iter().map(|(device, why)| format!("SSD {device} is to be replaced, and was not: {why}")),
+    );
     warnings.extend(warnings_of_space(result));
     if let Some(reached) = result.precondition.filter(|reached| !reached.steady) {
         let times = reached.overwritten_bytes as f64 / simulation.space_bytes() as f64;

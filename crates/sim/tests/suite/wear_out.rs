@@ -346,7 +346,7 @@ fn settings_that_cannot_be_are_refused() {
         (&[("until", "worn:1"), ("channels", "4")], "until = worn:1: has no effect here: allowed with devices above 1"),
         (
             &[("devices", "4"), ("ages", "0.5")],
-            "ages = 0.5: an age is a share of pe_limit, which is 0 (no limit): allowed with pe_limit from 1",
+            "ages = 0.5: an age is a share of pe_limit, which is 0 (no limit) for SSD 0: allowed with pe_limit from 1",
         ),
         (
             &[("devices", "3"), ("ages", "0.1,0.2,0.3,0.4"), ("pe_limit", "10")],

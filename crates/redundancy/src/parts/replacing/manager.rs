@@ -5,7 +5,7 @@ use crate::parts::bits::Bits;
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Damage, IdleWork, Operation, OperationKind, Order, Scheme};
 use flashraid_vocabulary::{Health, MemberId, MemberPage, StripeId, Version, View};
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 
 /// Time between a round in which no stripe had anything to move and the next one, in idle times.
 const IDLE_TIMES_BETWEEN_ROUNDS: u64 = 64;
@@ -102,16 +102,24 @@ impl Replacing {
                 return Some(member);
             }
         }
-        let living = self.eldest_first.iter().copied().filter(|member| is_living(view, *member));
-        let eldest = living.min_by_key(|member| (Reverse(view.erases(*member)), *member))?;
-        let endurance = view.endurance(eldest);
-        let limit = match endurance {
+        let living = || self.eldest_first.iter().copied().filter(|member| is_living(view, *member));
+        let eldest = living().min_by(|one, other| elder_first(*one, *other, view))?;
+        let erases_left = living().map(|member| self.most_erases(member, view).saturating_sub(view.erases(member))).min()?;
+        let is_too_old = self.is_too_old(eldest, view);
+        self.looks_to_skip = erases_left / MOST_ERASES_PER_EVENT;
+        is_too_old.then_some(eldest)
+    }
+
+    /// Erases of an SSD above which it is to be replaced.
+    fn most_erases(&self, member: MemberId, view: &dyn View) -> u64 {
+        match view.endurance(member) {
             u64::MAX => u64::MAX,
-            _ => (u128::from(endurance) * u128::from(self.policy.erasure_threshold) / 1000) as u64,
-        };
-        // No SSD can reach its limit before the eldest could.
-        self.looks_to_skip = limit.saturating_sub(view.erases(eldest)) / MOST_ERASES_PER_EVENT;
-        (view.erases(eldest) > limit).then_some(eldest)
+            endurance => (u128::from(endurance) * u128::from(self.policy.erasure_threshold) / 1000) as u64,
+        }
+    }
+
+    pub(super) fn is_too_old(&self, member: MemberId, view: &dyn View) -> bool {
+        view.erases(member) > self.most_erases(member, view)
     }
 
     /// Begins a replacement if there is something to replace, and a spare SSD.
@@ -146,7 +154,7 @@ impl Replacing {
 
     /// Parity limits redefinition (SPEC 5.4): without E, by age, and S last.
     fn redefine_limits(&mut self, old: MemberId, new: MemberId, view: &dyn View) {
-        self.eldest_first.sort_by_key(|member| (Reverse(view.erases(*member)), *member));
+        self.eldest_first.sort_by(|one, other| elder_first(*one, *other, view));
         let others = self.eldest_first.iter().copied().filter(|member| *member != old);
         self.limits.fill(0);
         for (rank, member) in others.chain([new]).enumerate() {
@@ -254,8 +262,8 @@ impl Replacing {
         }
         loop {
             let Some(stripe) = self.next_stripe(view) else { return self.rest(view) };
-            // What E has lost of stripes that have left it is of no account.
-            let copy = match running.stage == Stage::Migrating && view.is_lost(self.page_on_old(stripe), Version::Current) {
+            // What is lost is repaired first, and the stripe is the next one again (SPEC 5.6).
+            let copy = match running.stage == Stage::Migrating && self.damage(stripe, view) == Damage::Compute {
                 true => self.repair(stripe, view),
                 false => self.raid.background(OperationKind::Migrate, stripe, 0),
             };
@@ -265,7 +273,9 @@ impl Replacing {
             }
             if self.has_space(&copy, view) {
                 self.copying.push(stripe);
-                self.pass(stripe);
+                if copy.kind == OperationKind::Migrate {
+                    self.pass(stripe);
+                }
                 return IdleWork::Start(copy);
             }
             self.pass(stripe);
@@ -387,14 +397,19 @@ impl Replacing {
 
     /// Whether there is a page for each program of the copy, so that it does not hold its stripe while it waits.
     fn has_space(&self, copy: &Operation, view: &dyn View) -> bool {
-        let running = self.running.expect("a replacement runs");
         let space = match copy.kind {
             OperationKind::Migrate => {
                 let row = self.row(copy.stripe);
                 self.raid.space_of_move(copy, &row, &self.goal_of_copy(copy.stripe, row, view))
             }
-            _ => 1 << running.new.0,
+            _ => copy.space,
         };
         Bits(space).all(|member| view.can_allocate(self.raid.map().page_on(copy.stripe, MemberId(member as u16))))
     }
+}
+
+/// By the share that SSDs have spent of the erases that they endure (SPEC 5.12, ruling 16): the elder one first, of equal ones that with the lower number.
+fn elder_first(one: MemberId, other: MemberId, view: &dyn View) -> Ordering {
+    let spent = |member, other| u128::from(view.erases(member)) * u128::from(view.endurance(other));
+    spent(other, one).cmp(&spent(one, other)).then(one.cmp(&other))
 }

@@ -442,6 +442,12 @@ impl Scheme for Replacing {
         self.request(member, view)
     }
 
+    fn awaiting_replacement(&self, view: &dyn View) -> Vec<MemberId> {
+        let mut waiting = self.eldest_first.clone();
+        waiting.retain(|member| is_living(view, *member) && (self.wanted.contains(member) || self.is_too_old(*member, view)));
+        waiting
+    }
+
     fn replaced_share(&self) -> f64 {
         let Some(Running { old, had, .. }) = self.running else { return 1.0 };
         1.0 - f64::from(self.raid.map().strips(old)) / f64::from(had.max(1))

@@ -14,7 +14,7 @@ pub enum SsdState {
     ReadOnly,
     /// It lives, and is not accessed.
     Disabled,
-    /// It has failed as a whole.
+    /// It has failed as a whole, or was taken out by `online-rebuild` or `offline-diff-raid`.
     Failed,
     /// It waits to take the place of another one.
     Spare,

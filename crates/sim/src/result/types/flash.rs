@@ -27,7 +27,7 @@ pub struct ByCause {
     pub wear: u64,
     /// Reads and programs of rebuilds.
     pub rebuild: u64,
-    /// Reads and programs of migrations to another member; no current scheme migrates.
+    /// Reads and programs of migrations to another member.
     pub migration: u64,
     /// Reads and programs of translation pages.
     pub metadata: u64,

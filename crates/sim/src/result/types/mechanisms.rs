@@ -207,7 +207,7 @@ pub struct Rebuild {
 pub struct Replacement {
     /// Number of the SSD that is replaced.
     pub old_device: u32,
-    /// Number of the spare SSD that takes its place.
+    /// Number of the spare SSD that takes its place, or has taken it at the end, if an earlier one failed.
     pub new_device: u32,
     /// How it came out: `replaced`; `running`, at the end of the run; `given_up`, if the new SSD failed and no spare one was left, so that the old
     /// one stays; `failed`, if both SSDs failed.
@@ -224,10 +224,10 @@ pub struct Replacement {
     pub duration_ns: Option<u64>,
     /// Whether the old SSD stays for reads (`semi_hybrid`).
     pub is_shadow: bool,
-    /// Data strips that host writes and discards moved to another SSD.
+    /// Data strips that host writes and discards moved to another SSD, those included that were never written before.
     #[schemars(extend("unit" = "pages"))]
     pub hot_data: u64,
-    /// Parities that host writes and discards moved to another SSD.
+    /// Parities that host writes and discards moved to another SSD, those included that were never written before.
     #[schemars(extend("unit" = "pages"))]
     pub hot_parity: u64,
     /// Strips that host writes moved beside those that they wrote, to make room for a parity.
