@@ -342,6 +342,11 @@ mod tests {
                 let members: Vec<u16> = (0..row.width()).map(|strip| row.data(strip).member.0).chain([row.parity().member.0]).collect();
                 assert!((0..5).all(|member| members.iter().filter(|of| **of == member).count() <= 1), "{row:?}");
                 assert!([4, partial].contains(&row.width()));
+                let is_left_out = |member: &u16| !members.contains(member);
+                for (data, elder) in members[..members.len() - 1].iter().flat_map(|data| (0..*data).map(move |elder| (*data, elder))) {
+                    let ties = strips[usize::from(data)] == strips[usize::from(elder)];
+                    assert!(!(ties && is_left_out(&elder)), "of equally empty members the elder has a strip: {row:?}");
+                }
                 let fewest = (0..5).filter(|member| !members.contains(member)).map(|member| strips[usize::from(member)]).min();
                 assert!(members.iter().all(|member| fewest.is_none_or(|fewest| strips[usize::from(*member)] <= fewest)), "{row:?}");
                 for (strip, member) in (0..).zip(&members) {

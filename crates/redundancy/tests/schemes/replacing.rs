@@ -240,7 +240,13 @@ fn a_trim_of_nothing_leaves_the_row_alone() {
 #[test]
 fn the_parity_of_a_partial_stripe_goes_where_the_limit_is_highest() {
     // Limits of SSDs 1, 2, 3 and S by age. A partial stripe leaves one of 1, 2, 3 out: that or S gets the parity.
-    for (shares, rivals_of_s) in [("80", vec![1, 2, 3]), ("10,30,20,40", vec![]), ("20,30,30,20", vec![1, 2, 3]), ("20,30,10,40", vec![])] {
+    for (shares, rivals_of_s) in [
+        ("80", vec![1, 2, 3]),
+        ("10,30,20,40", vec![]),
+        ("20,30,30,20", vec![1, 2, 3]),
+        ("20,30,10,40", vec![]),
+        ("25,25,25,25", vec![1, 2, 3]),
+    ] {
         let array = || filled(&[("parity_shares", shares), ("partial_stripes", "1"), RMW]);
         let array_host = array();
         for stripe in (0..STRIPES).filter(|stripe| row(&array_host, *stripe)[2] == E) {

@@ -423,6 +423,21 @@ fn without_a_spare_ssd_the_array_is_degraded_and_the_replacement_goes_on() {
     }
 }
 
+/// A stripe of which G has no written strip is whole without G: its parity goes to the eldest SSD that lives.
+#[test]
+fn parity_goes_to_no_dead_g() {
+    let mut host = empty("hotswap", &[("parity_shares", "40,40,10,10"), RCW]);
+    let stripe = parity_on(&host, E);
+    let strip = row(&host, stripe).iter().position(|member| *member == 3).unwrap() as u64;
+    update(&mut host, HostOp::Write, stripe, strip, 1, PAGE);
+    host.flash.spares.truncate(1);
+    let mut host = begin(host);
+    dies(&mut host, G);
+    migrate(&mut host);
+    assert_eq!(row(&host, stripe)[3], 2, "SSD 2 is to have 40 % now, and has 10 %");
+    host.check();
+}
+
 #[test]
 fn when_e_and_s_die_the_replacement_ends() {
     let mut host = empty("hotswap", &[UNBALANCED]).filled();

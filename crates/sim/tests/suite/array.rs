@@ -3,6 +3,7 @@
 use crate::support::{config, pages};
 use flashraid_sim::Simulation;
 use flashraid_sim::engine::Outcome;
+use flashraid_sim::result::types::SsdState;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
 
@@ -170,6 +171,71 @@ fn ssds_are_replaced_under_requests() {
             assert_eq!(result.losses.host_pages, 0, "{what}");
             let replacements = simulation.replacements();
             assert!(replacements.len() == 2 && replacements.iter().all(|record| record.outcome == Outcome::Replaced), "{what}");
+        }
+    }
+}
+
+fn replacing(scheme: &str, own: &[(&str, &str)]) -> Simulation {
+    let more: Pairs = &[("over_provisioning", "0.3"), ("verify", "true"), ("fill", "1")];
+    Simulation::new(config("tiny", scheme, &[FIVE, more, own].concat()), |_| true).unwrap()
+}
+
+/// SPEC 5.6: the new SSD dies while spare ones are left.
+#[test]
+fn a_spare_ssd_goes_on_in_the_place_of_the_new_one() {
+    let mut simulation = replacing("hotswap", &[("replace", "device:0@request:200"), ("fail", "device:5@request:220")]);
+    outcome(&mut simulation, 5, 3000);
+    let result = simulation.result(&Default::default(), false, None).unwrap();
+    let found: Vec<_> = result.replacements.unwrap().iter().map(|of| (of.old_device, of.new_device, of.outcome)).collect();
+    assert_eq!(found, [(0, 6, "replaced")]);
+    let states: Vec<_> = result.devices.unwrap().iter().map(|ssd| ssd.state).collect();
+    assert_eq!((states[0], states[5], states[6]), (SsdState::Disabled, SsdState::Failed, SsdState::ReadWrite));
+}
+
+#[test]
+fn no_replacement_begins_while_something_is_rebuilt() {
+    let mut simulation = replacing("online-rebuild", &[("fail", "device:3@request:300"), ("replace", "device:0@request:302")]);
+    outcome(&mut simulation, 5, 3000);
+    let result = simulation.result(&Default::default(), false, None).unwrap();
+    let (rebuild, replacements) = (&result.rebuild[0], result.replacements.unwrap());
+    assert!(rebuild.ended_ns.is_some_and(|ended_ns| replacements[0].started_ns >= ended_ns), "{rebuild:?} {replacements:?}");
+}
+
+/// Requests count for the replacement in which they arrive, and reads also for the one that ended last before them.
+#[test]
+fn replacements_have_the_figures_of_the_requests_in_their_time() {
+    for scheme in ["hotswap", "online-rebuild", "offline-diff-raid"] {
+        let mut simulation = replacing(scheme, &[("replace", "device:0@request:200,device:2@request:1500")]);
+        let (mut random, space, mut arrivals, mut now_ns) = (SplitMix64::new(9), simulation.space_bytes() / 4096, Vec::new(), 0);
+        for _ in 0..3000 {
+            let op = [HostOp::Read, HostOp::Write][(random.next_u64() % 2) as usize];
+            now_ns += random.next_u64() % 3_000_000;
+            arrivals.push((now_ns, op));
+            simulation.submit(&HostRequest { arrival_ns: now_ns, ..pages(op, random.next_u64() % space, 1) }).unwrap();
+        }
+        simulation.finish().unwrap();
+        let latencies: Vec<_> = simulation
+            .take_completed()
+            .iter()
+            .map(|of| {
+                let (arrival_ns, op) = arrivals[of.sequence as usize];
+                (arrival_ns, op, of.completed_ns - arrival_ns)
+            })
+            .collect();
+        let found = simulation.result(&Default::default(), false, None).unwrap().replacements.unwrap();
+        assert_eq!(found.len(), 2, "{scheme}");
+        for (number, record) in found.iter().enumerate() {
+            let ended_ns = record.ended_ns.unwrap();
+            let next_ns = found.get(number + 1).map_or(u64::MAX, |next| next.started_ns);
+            let of = |is_wanted: &dyn Fn(u64, HostOp) -> bool| {
+                let latencies: Vec<_> = latencies.iter().filter(|of| is_wanted(of.0, of.1)).map(|of| of.2).collect();
+                (latencies.len() as u64, latencies.iter().copied().max().unwrap_or(0))
+            };
+            let meanwhile = of(&|arrival_ns, _| (record.started_ns..=ended_ns).contains(&arrival_ns));
+            let after = of(&|arrival_ns, op| op == HostOp::Read && arrival_ns > ended_ns && arrival_ns < next_ns);
+            assert_eq!((record.requests, record.latency_ns.max), meanwhile, "{scheme}");
+            assert_eq!((record.reads_after, record.read_latency_after_ns.max), after, "{scheme}");
+            assert!(meanwhile.0 > 20 && after.0 > 20, "{scheme}: {meanwhile:?} {after:?}");
         }
     }
 }

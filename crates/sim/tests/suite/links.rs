@@ -51,6 +51,8 @@ fn a_page_operation_crosses_its_link() {
     let both = [read(0, 0), read(1, 0), write(0, 7)];
     let expected = vec![COMMAND + READ + DATA, COMMAND + READ + DATA, 2 * COMMAND + DATA + PROGRAM];
     assert_eq!(at_once("10000", &both), (expected, vec![[2 * COMMAND + DATA, DATA], [COMMAND, DATA]]));
+    // A time that is no whole number of nanoseconds is rounded up: 40,964.096.
+    assert_eq!(at_once("10001", &[read(0, 0)]).0, [COMMAND + READ + 40_965]);
     // Commands alone take time.
     assert_eq!(at_once("0", &[read(0, 0), write(1, 0)]).0, [COMMAND + READ, COMMAND + PROGRAM]);
 }
@@ -67,6 +69,18 @@ fn a_link_that_is_slower_than_its_ssd_is_never_idle() {
     let (completed, links) = at_once("100000", &writes);
     assert_eq!(completed, (1..=20).map(|number| number * (COMMAND + DATA) + PROGRAM).collect::<Vec<_>>());
     assert_eq!(links[1], [20 * (COMMAND + DATA), 0]);
+}
+
+/// What is under way counts up to the time of the result.
+#[test]
+fn a_transfer_under_way_counts_as_far_as_it_is() {
+    let mut simulation = simulation("raid0", "2", &[("link_ps_per_byte", "100000"), ("link_command_ns", "500")]);
+    simulation.submit(&read(0, 0)).unwrap();
+    for (time_ns, expected) in [(200, [200, 0]), (COMMAND + READ + 1_000, [COMMAND, 1_000]), (1_000_000, [COMMAND, 409_600])] {
+        simulation.advance_until(time_ns).unwrap();
+        let links = simulation.result(&Default::default(), false, None).unwrap().links.unwrap();
+        assert_eq!([links[0].to_ssd_busy_ns.host, links[0].from_ssd_busy_ns.host], expected, "at {time_ns}");
+    }
 }
 
 /// Random requests in a small array.

@@ -9,7 +9,7 @@ use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::media::{Array, Flash, Inspect};
 use flashraid_sim::result::types::{SsdState, WearOut};
 use flashraid_sim::{Finished, Outputs, RunResult, Simulation, Stage, run};
-use flashraid_vocabulary::{HostOp, MemberId, View};
+use flashraid_vocabulary::{HostOp, Lpn, MemberId, View};
 use flashraid_workload::SplitMix64;
 use std::path::{Path, PathBuf};
 
@@ -325,10 +325,50 @@ fn all_ssds_of_an_array_wear_out_in_the_end() {
     let mut devices: Vec<_> = wear_outs(&result).iter().map(|of| of.device).collect();
     devices.sort_unstable();
     assert_eq!(devices, [0, 1, 2, 3]);
+    let befores = std::iter::once(None).chain(wear_outs(&result).iter().map(|of| Some(of.at_ns)));
+    for (of, before) in wear_outs(&result).iter().zip(befores) {
+        assert_eq!(of.since_previous_ns, before.map(|before| of.at_ns - before));
+    }
     let last = wear_outs(&result)[3];
     let space = result.capacity.space_bytes / 4096;
     assert_eq!((last.pages_lost, last.exposed_pages, result.losses.host_pages), (space, 0, space));
     assert!(result.devices.unwrap().iter().all(|ssd| ssd.state == SsdState::Failed && ssd.age == Some(1.0)));
+}
+
+/// Strips that were never written take nothing with them.
+#[test]
+fn what_was_never_written_exposes_nothing() {
+    let own: &Pairs = &[("devices", "4"), ("pe_limit", "10"), ("until", "worn:1"), ("rebuild", "none"), ("fill", "0")];
+    // One page of each stripe of three, again and again: with its SSD or that of its parity, the other one is all that is left of it.
+    let config = array("raid5", own);
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wear-out-one-page.csv");
+    let lines: String = (0..600).map(|number| format!("{},W,{},4096,,\n", number * 300, number % 60 * 3 * 4096)).collect();
+    std::fs::write(&path, format!("ts_us,op,offset,size,flags,latency_us\n{lines}")).unwrap();
+    let scheme = config.build_scheme().unwrap();
+    let result = replay(&path, config).unwrap().result;
+    let worn = wear_outs(&result)[0];
+    let concerned = (0..60).map(|page| Lpn(page * 3)).filter(|lpn| {
+        let pages = [Some(scheme.locate(*lpn)), scheme.parity_of(*lpn)];
+        pages.iter().flatten().any(|page| u32::from(page.member.0) == worn.device)
+    });
+    assert_eq!((worn.pages_lost, worn.exposed_pages), (0, concerned.count() as u64));
+}
+
+/// A replacement that was given up puts no SSD out of use.
+#[test]
+fn only_what_age_has_put_out_of_use_counts() {
+    let own: &Pairs = &[
+        ("devices", "5"),
+        ("spare_devices", "1"),
+        ("pe_limit", "20"),
+        ("until", "worn:1"),
+        ("replace", "device:0@request:100"),
+        ("fail", "device:5@request:110"),
+    ];
+    let result = replay(&trace("given-up", 500, 200, 300, 'W'), array("hotswap", own)).unwrap().result;
+    let replacements = result.replacements.as_ref().unwrap();
+    assert!(replacements.len() == 1 && replacements[0].outcome == "given_up", "{replacements:?}");
+    assert!(!wear_outs(&result).is_empty());
 }
 
 #[test]

@@ -482,9 +482,6 @@ impl Media for Array {
 
     fn set_health(&mut self, member: MemberId, health: Health) {
         let ssd = self.ssd(member);
-        if health == Health::ReadWrite && self.leaving == ssd as u32 {
-            self.leaving = NIL;
-        }
         self.at(ssd, |flash| {
             flash.set_health(health);
             if health == Health::Disabled {
