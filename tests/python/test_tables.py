@@ -101,7 +101,11 @@ def wanted(result, row):
                 yield from [(of.exposed_pages, tables.count), (of.pages_lost, tables.count)]
         elif write is tables.rebuilds:
             for of in value:
-                yield of.window_of_vulnerability_ns, tables.seconds
+                yield from (
+                    [(of.window_of_vulnerability_ns, tables.seconds)]
+                    if of.window_of_vulnerability_ns is not None
+                    else []
+                )
                 yield of.requests, tables.count
                 yield from felt(of)
         elif write is tables.replacements:
