@@ -40,7 +40,8 @@ impl Flash {
         self.units.len() + self.channels.len()
     }
 
-    pub(crate) fn collects_when_idle(&self) -> bool {
+    /// Whether GC starts in idle time.
+    pub fn collects_when_idle(&self) -> bool {
         self.settings.gc_idle_threshold > 0.0
     }
 

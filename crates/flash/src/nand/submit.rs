@@ -100,32 +100,28 @@ impl Flash {
     #[inline(always)]
     fn take_in<const ON_ITS_WAY: bool>(&mut self, operation: &PageOperation, owner: u32) -> Option<u32> {
         debug_assert!(self.health == Health::ReadWrite || (self.health == Health::ReadOnly && operation.action == Action::Read));
-        let slot = self.slot(operation.address);
-        let mut record = self.program_record(operation, owner);
-        if operation.host_waits && operation.priority == Priority::Host {
-            self.loads[usize::from(record.member)].last_host_ns = self.now_ns;
-        }
+        let is_of_host = operation.host_waits && operation.priority == Priority::Host;
+        let (member, version) = (operation.address.member.0, operation.version);
+        let admitted = |flash: &mut Self| if ON_ITS_WAY { operation.priority } else { flash.admit(operation.cause, operation.priority) };
         if operation.action == Action::Read {
-            let ppn = self.maps.get(operation.version, slot)?;
+            let ppn = self.maps.get(version, self.slot(operation.address))?;
             let block = self.block_of(ppn);
             self.blocks.blocks[block].reads += if ON_ITS_WAY { 2 } else { 1 };
-            record.work = WorkKind::Read;
-            record.ppn = ppn.0;
-            record.plane = self.plane_of(ppn);
-            record.unit = self.unit_of_plane(record.plane);
-            self.queue_changes(record.member, 1, 0);
-        } else {
-            record.domain = self.domain_of(operation.address, operation.version);
-            self.queue_changes(record.member, 0, 1);
+            self.note_submitted(member, is_of_host, 1, 0);
+            let (priority, plane) = (admitted(self), self.plane_of(ppn));
+            let unit = self.unit_of_plane(plane);
+            let read = Record { work: WorkKind::Read, ppn: ppn.0, plane, unit, priority, ..self.program_record(operation, owner) };
+            let id = self.new_record(read);
+            if !ON_ITS_WAY {
+                self.bind(id);
+            }
+            return Some(id);
         }
+        self.note_submitted(member, is_of_host, 0, 1);
+        let (priority, domain) = (admitted(self), self.domain_of(operation.address, version));
+        let id = self.new_record(Record { domain, priority, ..self.program_record(operation, owner) });
         if !ON_ITS_WAY {
-            record.priority = self.admit(record.cause, record.priority);
-        }
-        let id = self.new_record(record);
-        match operation.action {
-            _ if ON_ITS_WAY => {}
-            Action::Read => self.bind(id),
-            Action::Program => self.queue_program(id),
+            self.queue_program(id);
         }
         Some(id)
     }
@@ -189,7 +185,7 @@ impl Flash {
 
     /// Queues a program, counted as queued, for which a page of its domain is reserved: at its unit, if the domain has no other and a page for each reservation, else
     /// in the domain. If nothing of the domain lives, it fails.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn queue_program(&mut self, id: u32) {
         let domain_id = self.records[id as usize].domain;
         let domain = &self.domains[domain_id as usize];

@@ -2,6 +2,7 @@
 
 use super::content::Content;
 use super::replacement::{Outcome, ReplacementRecord};
+use super::request::Request;
 use super::state::Engine;
 use crate::media::Media;
 use crate::statistics::Latency;
@@ -155,7 +156,8 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     fn serve_held(&mut self) {
         for id in self.replacements.held.take().into_iter().flatten() {
-            self.serve_request(id);
+            let Request { op, offset_bytes, size_bytes, .. } = self.requests[id as usize];
+            self.serve_request(id, op, offset_bytes, size_bytes);
         }
     }
 

@@ -38,7 +38,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         match &mut self.replacements.held {
             Some(held) => held.push_back(id),
-            None => self.serve_request(id),
+            None => self.serve_request(id, request.op, request.offset_bytes, request.size_bytes),
         }
         if self.recorder.is_some() {
             self.note_submitted_request(measured);
@@ -47,9 +47,8 @@ impl<C: Content, M: Media> Engine<C, M> {
     }
 
     /// Serves a request that was taken.
-    #[inline]
-    pub(super) fn serve_request(&mut self, id: u32) {
-        let Request { op, offset_bytes, size_bytes, .. } = self.requests[id as usize];
+    #[inline(always)]
+    pub(super) fn serve_request(&mut self, id: u32, op: HostOp, offset_bytes: u64, size_bytes: u64) {
         let end = offset_bytes + size_bytes;
         match op {
             HostOp::Flush => {

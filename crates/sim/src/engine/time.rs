@@ -151,7 +151,7 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     #[inline]
     pub(super) fn process_event(&mut self) {
-        if self.media.is_at_rest() {
+        if self.shape.collects_when_idle && self.media.is_at_rest() {
             self.note_idle(self.media.next_event_ns());
         }
         self.clock.advance_to(self.media.next_event_ns());

@@ -31,6 +31,8 @@ pub struct Shape {
     pub has_log_blocks: bool,
     /// Whether the end of data-in is reported of programs that the host waits for.
     pub reports_data_in: bool,
+    /// Whether GC starts in idle time, so that an event may be the end of a wait, with nothing in flight.
+    pub collects_when_idle: bool,
 }
 
 impl Shape {

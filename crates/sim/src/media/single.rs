@@ -24,6 +24,7 @@ impl Media for Flash {
             has_mirrors: settings.given.mirror_chips > 0,
             has_log_blocks: settings.log_blocks > 0,
             reports_data_in: settings.reports_data_in(),
+            collects_when_idle: self.collects_when_idle(),
         }
     }
 

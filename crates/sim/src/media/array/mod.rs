@@ -83,6 +83,7 @@ impl Array {
             planes: last.plane,
             units: last.unit,
             domains: domains_each * members,
+            collects_when_idle: shapes().any(|shape| shape.collects_when_idle),
             ..ssds[0].shape()
         };
         Self {
