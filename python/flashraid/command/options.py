@@ -18,9 +18,9 @@ ABOUT = {setting["key"]: setting["about"] for setting in json.loads(_native.sett
 Option = tuple[str, str, str | None, str]
 WORKLOAD, DEVICE, CHECKS = "Workload", "State of the device", "Checks and randomness"
 FAILURES = "Failures"
-# Metavar of the option that may be repeated.
-FAULT = "WHAT@WHEN"
-REPLACEMENT = "device:N@WHEN"
+# Metavars of the options that may be repeated.
+FAULT, REPLACEMENT = "WHAT@WHEN", "device:N@WHEN"
+REPEATED = (FAULT, REPLACEMENT)
 READING: list[Option] = [
     ("--format", "format", "NAME", WORKLOAD),
     ("--time-unit", "time_unit", "auto|UNIT", WORKLOAD),
@@ -132,7 +132,7 @@ def _with(command: Callable[..., int], name: str, options: list[Option], has_set
 
 def _parameter(option: str, key: str, metavar: str | None, panel: str) -> inspect.Parameter:
     about = typer.Option(option, metavar=metavar, help=ABOUT[key], rich_help_panel=panel)
-    kind: Any = {None: bool, FAULT: list[str] | None, REPLACEMENT: list[str] | None}.get(metavar, str | None)
+    kind: Any = bool if metavar is None else list[str] | None if metavar in REPEATED else str | None
     default = False if metavar is None else None
     annotation = Annotated[kind, about]
     return inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

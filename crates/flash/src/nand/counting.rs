@@ -25,10 +25,9 @@ impl Flash {
     /// A page operation was submitted: of the host, which waits for it, or not.
     #[inline]
     pub(crate) fn note_submitted(&mut self, member: u16, is_of_host: bool, reads: i32, programs: i32) {
-        let now_ns = self.now_ns;
         self.queue_changes(member, reads, programs);
         if is_of_host {
-            self.loads[usize::from(member)].last_host_ns = now_ns;
+            self.loads[usize::from(member)].last_host_ns = self.now_ns;
         }
     }
 
