@@ -192,7 +192,7 @@ fn what_was_once_a_violation_is_none() {
 /// The same of replacements: what the old SSD had lost waited for space there, and not on the new one; host requests waited for what nothing rebuilds; what
 /// it had lost of stripes that had left it was to be repaired; a dead spare SSD took its own place; parity was to go
 /// where failures had left no space; an early answer found none; what the old SSD had lost when there was no space for it was never computed; a copy
-/// that failed for space as the last of all was followed by no other one.
+/// that failed for space as the last of all was followed by no other one; an SSD was taken out between two kills while something else was lost.
 #[test]
 fn what_was_once_a_violation_of_replacements_is_none() {
     let violations = [
@@ -207,6 +207,8 @@ fn what_was_once_a_violation_of_replacements_is_none() {
         ("hotswap", "balanced=parity_to_new", false, 1_006, 2_674),
         ("hotswap", "semi_hybrid=true", false, 1_004, 77_524),
         ("hotswap", "semi_hybrid=true", false, 2_003, 98_449),
+        ("online-rebuild", "", false, 5_001, 161_910),
+        ("offline-diff-raid", "", false, 5_001, 165_153),
     ];
     for (scheme, setting, second, seed, kill) in violations {
         let settings = setting.split_once('=').map(|(key, value)| (key.into(), value.into())).into_iter().collect();

@@ -105,6 +105,7 @@ impl<M: Media> Episode<M> {
         if submits || !self.engine.advance().map_err(|halted| (None, halted.to_string()))? {
             self.submit();
         }
+        self.notice_taken_out();
         self.take_completed();
         Ok(())
     }

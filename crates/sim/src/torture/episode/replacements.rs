@@ -56,11 +56,22 @@ impl<M: Media> Episode<M> {
         (media.health(member) != Health::Disabled || media.lost_versions_of(member) > 0).then_some(old)
     }
 
-    /// An SSD that is taken out is as good as failed; if something else has failed that is not rebuilt yet, it is the second one (SPEC 5.8).
+    /// An SSD that is taken out is as good as failed from the beginning of its replacement; if something else is lost that is not rebuilt yet, it is the
+    /// second failure (SPEC 5.8). Asked after every event: a write that finds no space may cost redundancy until the SSD is taken out, and before the
+    /// next kill other writes may replace all that was lost, though requests have failed meanwhile.
     pub(super) fn notice_taken_out(&mut self) {
-        let Some(old) = self.taken_out().filter(|old| self.failed != Some(*old)) else { return };
-        self.exceeded |= self.failed.is_some() || self.has_lost_elsewhere(Some(old));
-        self.failed = self.failed.or(Some(old));
+        if self.exceeded || !self.entry.takes_devices_out {
+            return;
+        }
+        let Some(old) = self.taken_out() else { return };
+        let is_out = self.engine.media.health(MemberId(old as u16)) == Health::Disabled;
+        if self.failed != Some(old) {
+            self.exceeded = self.failed.is_some() || self.has_lost_elsewhere(Some(old));
+            self.failed = self.failed.or(Some(old));
+        } else if is_out && self.out != Some(old) {
+            self.exceeded = self.has_lost_elsewhere(Some(old));
+            self.out = Some(old);
+        }
     }
 
     /// Whether nothing of the array lies on a member any more: what it holds serves reads alone, and protects nothing.

@@ -47,6 +47,8 @@ pub struct Episode<M: Media = Flash> {
     pub(super) second: bool,
     /// A second unit has failed: data may be lost, and what is lost is known.
     pub(super) exceeded: bool,
+    /// The SSD that was taken out last, which the tolerance was judged by.
+    pub(super) out: Option<u32>,
     pub(super) submitted: u64,
     /// Kills that found nothing wrong.
     pub kills: u64,
@@ -124,6 +126,7 @@ impl<M: Assembled> Episode<M> {
             dead_chips: (0, 0),
             second,
             exceeded: false,
+            out: None,
             submitted: 0,
             kills: 0,
             found: states.iter().map(|state| (*state, *state)).chain(pairs.iter().copied()).map(|pair| (pair, 0)).collect(),
