@@ -102,11 +102,17 @@ impl<M: Media> Episode<M> {
     /// Submits a request, or lets the device do one thing.
     fn event(&mut self) -> Result<(), Problem> {
         let submits = self.engine.outstanding() < self.queue_depth && self.random.once_in(self.pace);
-        if submits || !self.engine.advance().map_err(|halted| (None, halted.to_string()))? {
+        if submits || !self.advance()? {
             self.submit();
         }
-        self.notice_taken_out();
         self.take_completed();
         Ok(())
+    }
+
+    /// Lets the device do one thing. Returns whether it had any left to do.
+    pub(super) fn advance(&mut self) -> Result<bool, Problem> {
+        let has_advanced = self.engine.advance().map_err(|halted| (None, halted.to_string()))?;
+        self.notice_taken_out();
+        Ok(has_advanced)
     }
 }

@@ -16,7 +16,7 @@ impl<M: Media> Episode<M> {
             if event == MOST_WORK / 2 {
                 before = self.engine.media.counts();
             }
-            if !self.engine.advance().map_err(|halted| (None, halted.to_string()))? {
+            if !self.advance()? {
                 return Ok(());
             }
         }
