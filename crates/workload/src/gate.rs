@@ -21,6 +21,9 @@ const LARGEST: u64 = i64::MAX as u64;
 /// Traces are late by what was in flight (recorded at completion) or buffered (merged from several processors).
 const WINDOW: usize = 4096;
 
+/// Delivered requests that are kept, at most, before those behind them move to the front: much more than are pending, so that each moves rarely.
+const ROOM: usize = 4 * WINDOW;
+
 /// Requests that a tick of a coarse clock may hold: all of them must be known before they are spread over it.
 const MOST_IN_A_TICK: usize = 1 << 22;
 
@@ -116,7 +119,6 @@ pub(crate) struct Gate {
     admitted: u64,
     filtered: u64,
     out_of_order: u64,
-    displaced: u64,
     ignored: BTreeMap<&'static str, u64>,
     skipped: u64,
     faults: Vec<String>,
@@ -136,9 +138,28 @@ pub(crate) struct Gate {
     /// Requests that are admitted and not delivered, from `head` on, in order of time.
     pending: Vec<HostRequest>,
     head: usize,
-    /// Recorded time that becomes 0.
+    arrivals: Arrivals,
+}
+
+/// When delivered requests arrive.
+#[derive(Clone, Debug, Default)]
+struct Arrivals {
+    /// Recorded time that becomes 0; `None` before the first delivery.
     origin_ns: Option<u64>,
     latest_ns: u64,
+    /// Requests that came too late for their place, and were given a later time.
+    displaced: u64,
+}
+
+impl Arrivals {
+    /// The arrival of a request recorded at this time, never before that of the request delivered before.
+    #[inline(always)]
+    fn next_ns(&mut self, recorded_ns: u64, is_rebased: bool) -> u64 {
+        let origin_ns = *self.origin_ns.get_or_insert(if is_rebased { recorded_ns } else { 0 });
+        self.displaced += u64::from(recorded_ns < origin_ns + self.latest_ns);
+        self.latest_ns = self.latest_ns.max(recorded_ns.saturating_sub(origin_ns));
+        self.latest_ns
+    }
 }
 
 impl Gate {
@@ -153,7 +174,6 @@ impl Gate {
             admitted: 0,
             filtered: 0,
             out_of_order: 0,
-            displaced: 0,
             ignored: BTreeMap::new(),
             skipped: 0,
             faults: Vec::new(),
@@ -167,8 +187,7 @@ impl Gate {
             previous_ns: 0,
             pending: Vec::new(),
             head: 0,
-            origin_ns: None,
-            latest_ns: 0,
+            arrivals: Arrivals::default(),
         }
     }
 
@@ -204,7 +223,7 @@ impl Gate {
 
     /// Requests that came too late for their place, and were given a later time.
     pub fn displaced(&self) -> u64 {
-        self.displaced
+        self.arrivals.displaced
     }
 
     /// Records that could not be read, and the first messages.
@@ -307,7 +326,7 @@ impl Gate {
         let place = first + self.pending[first..last].partition_point(|other| other.arrival_ns <= request.arrival_ns);
         if place == first && first > self.head {
             let before_ns = self.pending[first - 1].arrival_ns;
-            self.displaced += u64::from(request.arrival_ns < before_ns);
+            self.arrivals.displaced += u64::from(request.arrival_ns < before_ns);
             request.arrival_ns = request.arrival_ns.max(before_ns);
         }
         self.pending.copy_within(place..last, place + 1);
@@ -334,16 +353,20 @@ impl Gate {
     fn deliver_settled(&mut self, batch: &mut Vec<HostRequest>, wanted: usize, is_at_end: bool) -> Result<(), TraceError> {
         let held = if is_at_end { 0 } else { WINDOW };
         let count = (self.pending.len() - self.head).saturating_sub(held).min(wanted);
-        for index in self.head..self.head + count {
-            let request = self.pending[index];
-            let arrival_ns = self.arrival_ns(request.arrival_ns);
-            batch.push(HostRequest { arrival_ns, ..request });
-        }
+        let Self { arrivals, traits, .. } = self;
+        let settled = &self.pending[self.head..self.head + count];
+        batch.extend(
+            settled.iter().map(|request| HostRequest { arrival_ns: arrivals.next_ns(request.arrival_ns, traits.is_rebased), ..*request }),
+        );
         self.drop_delivered(count)
     }
 
     fn count_delivered(&mut self, request: &HostRequest) {
-        let device = &mut self.devices[self.device_of[&request.source]];
+        let index = match self.current {
+            Some((current, index)) if current == request.source => index,
+            _ => self.device_of[&request.source],
+        };
+        let device = &mut self.devices[index];
         let base_bytes = if request.op == HostOp::Flush { 0 } else { device.base_bytes };
         let end_bytes = request.offset_bytes + request.size_bytes - base_bytes;
         let DeviceExtent { end_bytes: known, requests } = device.delivered;
@@ -371,7 +394,7 @@ impl Gate {
             for index in 0..of_tick_wanted {
                 let request = self.pending[self.head + count + index];
                 let within_ns = (u128::from(self.tick_ns) * index as u128 / of_tick as u128) as u64;
-                let arrival_ns = self.arrival_ns(start_ns.saturating_add(within_ns));
+                let arrival_ns = self.arrivals.next_ns(start_ns.saturating_add(within_ns), self.traits.is_rebased);
                 batch.push(HostRequest { arrival_ns, ..request });
             }
             count += of_tick_wanted;
@@ -379,17 +402,8 @@ impl Gate {
         self.drop_delivered(count)
     }
 
-    /// The arrival of a request recorded at this time, never before that of the request delivered before.
-    #[inline(always)]
-    fn arrival_ns(&mut self, recorded_ns: u64) -> u64 {
-        let origin_ns = *self.origin_ns.get_or_insert(if self.traits.is_rebased { recorded_ns } else { 0 });
-        self.displaced += u64::from(recorded_ns < origin_ns + self.latest_ns);
-        self.latest_ns = self.latest_ns.max(recorded_ns.saturating_sub(origin_ns));
-        self.latest_ns
-    }
-
     fn drop_delivered(&mut self, count: usize) -> Result<(), TraceError> {
-        if self.latest_ns > LARGEST {
+        if self.arrivals.latest_ns > LARGEST {
             let what = "times that are more than 292 years apart".to_owned();
             return Err(TraceError::Unusable { path: self.path.clone(), what });
         }
@@ -397,7 +411,7 @@ impl Gate {
         if self.head == self.pending.len() {
             self.pending.clear();
             self.head = 0;
-        } else if self.head >= WINDOW {
+        } else if self.head >= ROOM {
             self.pending.drain(..self.head);
             self.head = 0;
         }
