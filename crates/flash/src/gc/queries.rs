@@ -140,10 +140,10 @@ impl Flash {
 
     // ---- news ----
 
-    /// Whether a domain gained space, GC has a question or did something to the map, or the device is worn out since now.
+    /// Whether a domain gained space, or GC has a question or did something to the map.
     #[inline]
     pub fn has_news(&self) -> bool {
-        !self.freed.is_empty() || !self.gc_queries.is_empty() || self.blocks.wears_out || self.has_map_events()
+        !self.freed.is_empty() || !self.gc_queries.is_empty() || self.has_map_events()
     }
 
     /// Whether the device is worn out, and this was not asked since then.

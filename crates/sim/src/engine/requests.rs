@@ -117,8 +117,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         if request.unanswered > 0 {
             return;
         }
+        let request = *request;
         let now_ns = self.clock.now_ns();
-        let request = self.requests[id as usize];
         self.outstanding -= 1;
         self.media.request_completed();
         if request.measured {

@@ -147,9 +147,9 @@ impl Array {
             let questions = flash.gc_queries_waiting();
             self.asking.extend((self.asked_by[ssd]..questions).map(|_| ssd as u32));
             self.asked_by[ssd] = questions;
-            if flash.take_wear_out() {
-                self.worn_out.push(ssd as u32);
-            }
+        }
+        if flash.take_wear_out() {
+            self.worn_out.push(ssd as u32);
         }
         let (time_ns, is_bus) = flash.next_event();
         self.set_event(ssd, time_ns, is_bus);
