@@ -70,12 +70,12 @@ pub struct Simulation {
 impl Simulation {
     /// A device as the configuration describes it, filled and preconditioned as it says. `go_on` is called now and then
     /// during long preparations with the pages written; returning false cuts the precondition short.
-    pub fn new(config: Config, go_on: impl FnMut(u64) -> bool) -> Result<Self, ConfigError> {
-        Self::for_requests(config, None, go_on)
+    pub fn new(config: Config, mut go_on: impl FnMut(u64) -> bool) -> Result<Self, ConfigError> {
+        Self::for_requests(config, None, &mut go_on)
     }
 
-    /// The same for a trace of so many requests.
-    pub(crate) fn for_requests(config: Config, requests: Option<u64>, mut go_on: impl FnMut(u64) -> bool) -> Result<Self, ConfigError> {
+    /// The same for a trace of so many requests. Not generic, so that the engine is compiled in this crate and not again in those that call `new`.
+    pub(crate) fn for_requests(config: Config, requests: Option<u64>, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Self, ConfigError> {
         let mut engine = AnyEngine::assemble(&config)?;
         let stopwatch = Stopwatch::start();
         let mut is_prepared = true;
@@ -265,7 +265,7 @@ fn refuse_worn_out(media: &impl Media) -> Result<(), ConfigError> {
 pub(crate) fn prepare<C: Content, M: Media>(
     engine: &mut Engine<C, M>,
     config: &Config,
-    go_on: &mut impl FnMut(u64) -> bool,
+    go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(u64, Option<Reached>), ConfigError> {
     let page = u64::from(config.device.page_bytes);
     let space = engine.space_pages();

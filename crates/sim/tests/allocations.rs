@@ -45,11 +45,14 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-const REQUESTS: u64 = 100_000;
+/// Requests of each of the four parts of a run.
+fn requests() -> u64 {
+    proving(100_000, 40_000)
+}
 
 /// Random requests of one to eight pages, of which up to 16 are outstanding.
 fn replay<M: Media>(engine: &mut Engine<Untracked, M>, random: &mut SplitMix64) {
-    for _ in 0..REQUESTS {
+    for _ in 0..requests() {
         while engine.outstanding() >= 16 {
             engine.advance().unwrap();
         }
@@ -77,7 +80,7 @@ fn allocations_on<M: Assembled>(config: &Config) -> u64 {
     let before = (ALLOCATIONS.get(), engine.media.counts()[Action::Program as usize][Cause::Gc as usize]);
     replay(&mut engine, &mut random);
     let moves = engine.media.counts()[Action::Program as usize][Cause::Gc as usize] - before.1;
-    assert!(moves > REQUESTS / 10, "only {moves} pages were moved");
+    assert!(moves > requests() / 10, "only {moves} pages were moved");
     ALLOCATIONS.get() - before.0
 }
 

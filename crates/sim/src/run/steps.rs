@@ -47,7 +47,17 @@ pub fn run(
     with_cost: bool,
     progress: &mut dyn FnMut(Stage) -> bool,
 ) -> Result<Finished, RunError> {
-    let asked = asked.into();
+    run_asked(trace, &asked.into(), outputs, with_cost, progress)
+}
+
+/// Not generic, so that the engine is compiled in this crate and not again in those that call `run`.
+fn run_asked(
+    trace: &Path,
+    asked: &Asked,
+    outputs: &Outputs,
+    with_cost: bool,
+    progress: &mut dyn FnMut(Stage) -> bool,
+) -> Result<Finished, RunError> {
     let config = asked.config.clone();
     // The trace is opened before the device is built, so that a wrong name costs no waiting.
     let options = config.run.trace_options()?;
@@ -59,7 +69,7 @@ pub fn run(
         return Err(RunError::Request(format!("until = {}: {why}", config.run.until)));
     }
     let requests = count_requests(trace, &config, progress)?;
-    let mut simulation = Simulation::for_requests(config, requests, |pages| progress(Stage::Preconditioning(pages)))?;
+    let mut simulation = Simulation::for_requests(config, requests, &mut |pages| progress(Stage::Preconditioning(pages)))?;
     let stopwatch = Stopwatch::start();
     let writers = Writers::open(outputs, &mut simulation)?;
     let mut replay = Replay::new(&simulation, opened, trace, writers)?;

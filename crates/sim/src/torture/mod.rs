@@ -25,4 +25,4 @@ mod threads;
 
 pub use asked::Torture;
 pub use report::{Report, SchemeReport, Violation};
-pub use states::OnFlash;
+pub use states::has_semivalid;

@@ -6,55 +6,63 @@ use crate::media::Media;
 use flashraid_flash::GcUnderWay;
 use flashraid_redundancy::{Entry, Redundancy};
 use flashraid_vocabulary::{MemberId, SemivalidAction};
+use std::cell::OnceCell;
 
-/// What the flash is doing, and holds.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OnFlash {
-    /// GC runs that are in flight.
-    pub collecting: GcUnderWay,
+/// What an episode can say of an instant.
+pub trait Instant {
+    /// What operations do. Looks at all of them.
+    fn in_flight(&self) -> InFlight;
+    /// GC runs that are in flight. Looks at all planes.
+    fn collecting(&self) -> GcUnderWay;
     /// A page is semivalid.
-    pub semivalid: bool,
+    fn has_semivalid(&self) -> bool;
     /// A program goes on in a part that is dead.
-    pub programs_dead: bool,
+    fn programs_dead(&self) -> bool;
+    /// Something has failed that is not rebuilt.
+    fn is_degraded(&self) -> bool;
+    /// It is the parity cache.
+    fn has_lost_cache(&self) -> bool;
+    /// A second unit has failed.
+    fn is_exceeded(&self) -> bool;
+    /// A block is out of use.
+    fn has_retired(&self) -> bool;
+    /// A spare chip has taken the place of a dead one.
+    fn uses_spares(&self) -> bool;
+    /// A data chip and a mirror chip of one channel are dead.
+    fn has_lost_both(&self) -> bool;
+    /// A stripe has lost a copy and a base.
+    fn lacks_both(&self) -> bool;
+    /// A replacement was given up.
+    fn has_given_up(&self) -> bool;
+    /// A replaced SSD is a shadow.
+    fn has_shadow(&self) -> bool;
 }
 
-impl OnFlash {
-    /// Looks at all members, planes and LUNs.
-    pub fn of(flash: &impl Media) -> Self {
-        let mut members = (0..flash.shape().members).map(|member| MemberId(member as u16));
-        Self {
-            collecting: flash.gc_runs_under_way(),
-            semivalid: members.any(|member| flash.held(member).bases > 0),
-            programs_dead: flash.has_failures() && flash.programs_in_service().any(|ppn| flash.is_lost_page(ppn)),
-        }
+/// An instant, of which only what a state asks for is looked at, and what many ask for but once.
+pub struct Known<'a> {
+    now: &'a dyn Instant,
+    in_flight: OnceCell<InFlight>,
+    collecting: OnceCell<GcUnderWay>,
+}
+
+impl<'a> Known<'a> {
+    /// Nothing is known yet of this instant.
+    pub fn of(now: &'a dyn Instant) -> Self {
+        Self { now, in_flight: OnceCell::new(), collecting: OnceCell::new() }
+    }
+
+    fn in_flight(&self) -> &InFlight {
+        self.in_flight.get_or_init(|| self.now.in_flight())
+    }
+
+    fn collecting(&self) -> &GcUnderWay {
+        self.collecting.get_or_init(|| self.now.collecting())
     }
 }
 
-/// What an episode knows of an instant.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Known {
-    /// What operations do.
-    pub in_flight: InFlight,
-    /// What the flash does.
-    pub on_flash: OnFlash,
-    /// Something has failed that is not rebuilt.
-    pub is_degraded: bool,
-    /// It is the parity cache.
-    pub has_lost_cache: bool,
-    /// A second unit has failed.
-    pub is_exceeded: bool,
-    /// A block is out of use.
-    pub has_retired: bool,
-    /// A spare chip has taken the place of a dead one.
-    pub uses_spares: bool,
-    /// A data chip and a mirror chip of one channel are dead.
-    pub has_lost_both: bool,
-    /// A stripe has lost a copy and a base.
-    pub lacks_both: bool,
-    /// A replacement was given up.
-    pub has_given_up: bool,
-    /// A replaced SSD is a shadow.
-    pub has_shadow: bool,
+/// Whether a page is semivalid. Looks at all members.
+pub fn has_semivalid(media: &impl Media) -> bool {
+    (0..media.shape().members).any(|member| media.held(MemberId(member as u16)).bases > 0)
 }
 
 /// The device of an episode, and what is to happen to it.
@@ -150,12 +158,12 @@ pub struct State {
 
 /// Within a tenth of all: the walk of a rebuild leaps over what is not damaged.
 fn is_near(known: &Known, percent: f64) -> bool {
-    is_within(known.in_flight.rebuilt, percent)
+    is_within(known.in_flight().rebuilt, percent)
 }
 
 /// The same of the replacement that runs.
 fn is_replaced(known: &Known, percent: f64) -> bool {
-    is_within(known.in_flight.replaced, percent)
+    is_within(known.in_flight().replaced, percent)
 }
 
 fn is_within(share: Option<f64>, percent: f64) -> bool {
@@ -168,41 +176,41 @@ const fn state(name: &'static str, weight: usize, holds: fn(&Known) -> bool, can
 
 /// Every state.
 pub const STATES: &[State] = &[
-    state("update_half_done", 1, |known| known.in_flight.updates, |_| true),
-    state("partial_write", 1, |known| known.in_flight.writes_part, |_| true),
-    state("trim", 1, |known| known.in_flight.trims, |case| case.has_trims_that_take_time()),
-    state("flush_waits", 1, |known| known.in_flight.flushes, |_| true),
-    state("lock_queue", 1, |known| known.in_flight.waits_for_lock, |_| true),
-    state("collection", 1, |known| known.on_flash.collecting.of_data, |case| case.moves_pages()),
-    state("merge", 1, |known| known.on_flash.collecting.merges, |case| !case.moves_pages()),
-    state("wear_leveling", 3, |known| known.on_flash.collecting.for_wear, |case| case.config.device.wear_leveling == WearLeveling::Static),
-    state("map_miss", 1, |known| known.in_flight.misses_map, |case| case.is_dftl()),
-    state("map_write", 1, |known| known.in_flight.writes_map, |case| case.is_dftl()),
-    state("map_collection", 2, |known| known.on_flash.collecting.of_map, |case| case.is_dftl()),
-    state("eviction", 1, |known| known.in_flight.evicts, |case| case.has_buffer()),
-    state("nvram_full", 1, |known| known.in_flight.nvram_is_full, |case| case.config.device.nvram_buffer_bytes > 0),
-    state("answered_early", 4, |known| known.in_flight.answered_early, |case| case.answers_early()),
-    state("semivalid_page", 1, |known| known.on_flash.semivalid, |case| case.entry.bases.is_some()),
-    state("commit", 4, |known| known.in_flight.commits, |case| case.delays_parities()),
-    state("borrowed_lock", 8, |known| known.in_flight.borrows_lock, |case| case.commits_for_gc()),
-    state("parity_cache_lost", 2, |known| known.has_lost_cache, |case| case.has_parity_cache()),
-    state("degraded", 1, |known| known.is_degraded, |_| true),
+    state("update_half_done", 1, |known| known.in_flight().updates, |_| true),
+    state("partial_write", 1, |known| known.in_flight().writes_part, |_| true),
+    state("trim", 1, |known| known.in_flight().trims, |case| case.has_trims_that_take_time()),
+    state("flush_waits", 1, |known| known.in_flight().flushes, |_| true),
+    state("lock_queue", 1, |known| known.in_flight().waits_for_lock, |_| true),
+    state("collection", 1, |known| known.collecting().of_data, |case| case.moves_pages()),
+    state("merge", 1, |known| known.collecting().merges, |case| !case.moves_pages()),
+    state("wear_leveling", 3, |known| known.collecting().for_wear, |case| case.config.device.wear_leveling == WearLeveling::Static),
+    state("map_miss", 1, |known| known.in_flight().misses_map, |case| case.is_dftl()),
+    state("map_write", 1, |known| known.in_flight().writes_map, |case| case.is_dftl()),
+    state("map_collection", 2, |known| known.collecting().of_map, |case| case.is_dftl()),
+    state("eviction", 1, |known| known.in_flight().evicts, |case| case.has_buffer()),
+    state("nvram_full", 1, |known| known.in_flight().nvram_is_full, |case| case.config.device.nvram_buffer_bytes > 0),
+    state("answered_early", 4, |known| known.in_flight().answered_early, |case| case.answers_early()),
+    state("semivalid_page", 1, |known| known.now.has_semivalid(), |case| case.entry.bases.is_some()),
+    state("commit", 4, |known| known.in_flight().commits, |case| case.delays_parities()),
+    state("borrowed_lock", 8, |known| known.in_flight().borrows_lock, |case| case.commits_for_gc()),
+    state("parity_cache_lost", 2, |known| known.now.has_lost_cache(), |case| case.has_parity_cache()),
+    state("degraded", 1, |known| known.now.is_degraded(), |_| true),
     state("rebuild_10", 7, |known| is_near(known, 10.0), |case| case.rebuilds()),
     state("rebuild_50", 8, |known| is_near(known, 50.0), |case| case.rebuilds()),
     state("rebuild_90", 9, |known| is_near(known, 90.0), |case| case.rebuilds()),
-    state("write_on_dead_part", 4, |known| known.on_flash.programs_dead, |_| true),
-    state("retired_block", 2, |known| known.has_retired, |case| case.moves_pages()),
-    state("spare_in_use", 1, |known| known.uses_spares, |case| case.config.device.spare_chips > 0),
-    state("both_chips_dead", 3, |known| known.has_lost_both, |case| case.has_mirrors()),
-    state("second_failure", 1, |known| known.is_exceeded, |case| case.second || case.takes_out()),
-    state("replacement_running", 1, |known| known.in_flight.replaced.is_some(), |case| case.replaces()),
+    state("write_on_dead_part", 4, |known| known.now.programs_dead(), |_| true),
+    state("retired_block", 2, |known| known.now.has_retired(), |case| case.moves_pages()),
+    state("spare_in_use", 1, |known| known.now.uses_spares(), |case| case.config.device.spare_chips > 0),
+    state("both_chips_dead", 3, |known| known.now.has_lost_both(), |case| case.has_mirrors()),
+    state("second_failure", 1, |known| known.now.is_exceeded(), |case| case.second || case.takes_out()),
+    state("replacement_running", 1, |known| known.in_flight().replaced.is_some(), |case| case.replaces()),
     state("replacement_10", 3, |known| is_replaced(known, 10.0), |case| case.replaces()),
     state("replacement_50", 8, |known| is_replaced(known, 50.0), |case| case.replaces()),
     state("replacement_90", 8, |known| is_replaced(known, 90.0), |case| case.replaces()),
-    state("given_up", 14, |known| known.has_given_up, |case| case.gives_up()),
-    state("shadow_in_use", 2, |known| known.has_shadow, |case| case.keeps_shadows()),
-    state("host_held", 2, |known| known.in_flight.holds_host, |case| case.replaces() && case.entry.holds_host),
-    state("no_mirror_and_no_base", 30, |known| known.lacks_both, |case| case.second && case.has_mirrors()),
+    state("given_up", 14, |known| known.now.has_given_up(), |case| case.gives_up()),
+    state("shadow_in_use", 2, |known| known.now.has_shadow(), |case| case.keeps_shadows()),
+    state("host_held", 2, |known| known.in_flight().holds_host, |case| case.replaces() && case.entry.holds_host),
+    state("no_mirror_and_no_base", 30, |known| known.now.lacks_both(), |case| case.second && case.has_mirrors()),
 ];
 
 /// Whether two states exclude each other on a device where each of them can be: a rebuild is in one place, and so is a replacement, of which there is no

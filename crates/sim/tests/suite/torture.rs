@@ -3,7 +3,7 @@
 use crate::support::{engine, pages, proving, small, tags};
 use flashraid_redundancy::rebuild::ORDERS;
 use flashraid_redundancy::{Entry, Protects, SCHEMES};
-use flashraid_sim::torture::{OnFlash, Report, Torture};
+use flashraid_sim::torture::{Report, Torture, has_semivalid};
 use flashraid_vocabulary::HostOp;
 use std::collections::BTreeMap;
 
@@ -262,8 +262,8 @@ fn a_single_semivalid_page_is_seen() {
     let config = small("ppc", &[]);
     let mut engine = engine(&config, tags(&config));
     engine.fill(engine.space_pages());
-    assert!(!OnFlash::of(&engine.media).semivalid);
+    assert!(!has_semivalid(&engine.media));
     engine.submit(&pages(HostOp::Write, 5, 1), true);
     engine.finish().unwrap();
-    assert!(OnFlash::of(&engine.media).semivalid);
+    assert!(has_semivalid(&engine.media));
 }

@@ -2,7 +2,7 @@
 
 use super::setup::{Episode, Favor, KILLS, Problem};
 use crate::media::Media;
-use crate::torture::states::STATES;
+use crate::torture::states::{Known, STATES};
 
 /// Events before a kill, at most, and for how many more it is deferred until something wanted goes on.
 const MOST_EVENTS: u64 = 60;
@@ -58,7 +58,7 @@ impl<M: Media> Episode<M> {
             self.pace = pace.max(IDLE_PACE);
         }
         for tick in 0..MOST_PATIENCE {
-            let known = self.known();
+            let known = Known::of(self);
             let mut missing = wanted.iter().filter(|state| !(STATES[**state].holds)(&known)).copied();
             let Some(first) = missing.next() else { break };
             if tick % PROVOCATION == 0 {

@@ -2,8 +2,10 @@
 
 use super::setup::{Episode, NVRAM, pair_name};
 use crate::engine::Outcome;
+use crate::engine::in_flight::InFlight;
 use crate::media::Media;
-use crate::torture::states::{Known, OnFlash, STATES};
+use crate::torture::states::{Instant, Known, STATES, has_semivalid};
+use flashraid_flash::GcUnderWay;
 use flashraid_vocabulary::{Health, Version};
 
 impl<M: Media> Episode<M> {
@@ -26,29 +28,6 @@ impl<M: Media> Episode<M> {
         vec![one, other]
     }
 
-    /// What is known of this instant.
-    pub(super) fn known(&self) -> Known {
-        let flash = &self.engine.media;
-        let (data, mirrors) = self.dead_chips;
-        Known {
-            in_flight: self.engine.in_flight(),
-            on_flash: OnFlash::of(flash),
-            is_degraded: self.failed.is_some(),
-            has_lost_cache: self.failed == Some(NVRAM),
-            is_exceeded: self.exceeded,
-            has_retired: flash.has_retired_blocks(),
-            uses_spares: flash.uses_spares(),
-            has_lost_both: data & mirrors != 0,
-            has_given_up: self.engine.replacements().iter().any(|record| record.outcome == Outcome::GivenUp),
-            has_shadow: self
-                .engine
-                .replacements()
-                .iter()
-                .any(|record| record.is_shadow && flash.ssds()[record.old_device as usize].health() == Health::ReadOnly),
-            lacks_both: self.exceeded && flash.shape().has_mirrors && self.lacks_copy_and_base(),
-        }
-    }
-
     /// Whether a stripe has lost a copy and a base.
     fn lacks_copy_and_base(&self) -> bool {
         let mut rows = 0..self.engine.media.shape().pages_per_member;
@@ -57,7 +36,7 @@ impl<M: Media> Episode<M> {
 
     /// Notes which states hold, and which pairs of them.
     pub(super) fn count_states(&mut self) {
-        let known = self.known();
+        let known = Known::of(self);
         let held: Vec<usize> = (0..STATES.len()).filter(|state| (STATES[*state].holds)(&known)).collect();
         for (index, one) in held.iter().enumerate() {
             for other in &held[index..] {
@@ -69,5 +48,62 @@ impl<M: Media> Episode<M> {
                 *count.unwrap_or_else(|| panic!("{} is met where it cannot be", what())) += 1;
             }
         }
+    }
+}
+
+impl<M: Media> Instant for Episode<M> {
+    fn in_flight(&self) -> InFlight {
+        self.engine.in_flight()
+    }
+
+    fn collecting(&self) -> GcUnderWay {
+        self.engine.media.gc_runs_under_way()
+    }
+
+    fn has_semivalid(&self) -> bool {
+        has_semivalid(&self.engine.media)
+    }
+
+    fn programs_dead(&self) -> bool {
+        let media = &self.engine.media;
+        media.has_failures() && media.programs_in_service().any(|ppn| media.is_lost_page(ppn))
+    }
+
+    fn is_degraded(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    fn has_lost_cache(&self) -> bool {
+        self.failed == Some(NVRAM)
+    }
+
+    fn is_exceeded(&self) -> bool {
+        self.exceeded
+    }
+
+    fn has_retired(&self) -> bool {
+        self.engine.media.has_retired_blocks()
+    }
+
+    fn uses_spares(&self) -> bool {
+        self.engine.media.uses_spares()
+    }
+
+    fn has_lost_both(&self) -> bool {
+        let (data, mirrors) = self.dead_chips;
+        data & mirrors != 0
+    }
+
+    fn lacks_both(&self) -> bool {
+        self.exceeded && self.engine.media.shape().has_mirrors && self.lacks_copy_and_base()
+    }
+
+    fn has_given_up(&self) -> bool {
+        self.engine.replacements().iter().any(|record| record.outcome == Outcome::GivenUp)
+    }
+
+    fn has_shadow(&self) -> bool {
+        let is_read_only = |device: u32| self.engine.media.ssds()[device as usize].health() == Health::ReadOnly;
+        self.engine.replacements().iter().any(|record| record.is_shadow && is_read_only(record.old_device))
     }
 }
