@@ -10,7 +10,12 @@ import signal
 import socket
 import sys
 
-import typer._adapters  # noqa: F401  # what typer loads as late as in its first call
+# What is loaded as late as in the first call that needs it.
+import pydantic.plugin._loader  # noqa: F401
+import rich.console
+import rich.progress
+import rich.table  # noqa: F401
+import typer._adapters  # noqa: F401
 
 import flashraid.command.app
 
