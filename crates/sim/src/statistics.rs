@@ -24,8 +24,9 @@ pub struct Latency {
 
 impl Default for Latency {
     fn default() -> Self {
-        // It grows with the longest latency: there is one for each member.
-        let histogram = Histogram::new(3).expect("a legal number of digits");
+        // 1 ns to 19 hours; a longer one makes it grow.
+        let mut histogram = Histogram::new_with_bounds(1, 1 << 46, 3).expect("legal bounds");
+        histogram.auto(true);
         Self { count: 0, sum_ns: 0, sum_of_squares: 0, full_squares: 0, min_ns: u64::MAX, max_ns: 0, histogram }
     }
 }
