@@ -45,11 +45,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Requests of each of the four parts of a run.
-fn requests() -> u64 {
-    proving(100_000, 40_000)
-}
-
 /// Random requests of one to eight pages, of which up to 16 are outstanding.
 fn replay<M: Media>(engine: &mut Engine<Untracked, M>, random: &mut SplitMix64, requests: u64) {
     for _ in 0..requests {
@@ -74,8 +69,9 @@ fn allocations(config: &Config) -> u64 {
 fn allocations_on<M: Assembled>(config: &Config) -> u64 {
     let mut engine: Engine<_, M> = engine_on(config, config.build_scheme().expect("a legal scheme"), Untracked);
     engine.fill(engine.space_pages());
-    // Asked here: the variable that it looks at is a string on the heap.
-    let (mut random, requests) = (SplitMix64::new(1), requests());
+    // Of each of the four parts. Asked before anything is counted: the variable that it looks at is a string on the heap.
+    let requests = proving(100_000, 40_000);
+    let mut random = SplitMix64::new(1);
     // Tables and lists grow to their longest: the rarest of them late.
     (0..3).for_each(|_| replay(&mut engine, &mut random, requests));
     let before = (ALLOCATIONS.get(), engine.media.counts()[Action::Program as usize][Cause::Gc as usize]);
