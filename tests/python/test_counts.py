@@ -190,7 +190,7 @@ def sample(limit):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_bundled_trace(tmp_path, width, rule):
-    """The discards of the trace, 150 MB in three, lie between requests 26,000 and 44,000; one width and rule has them."""
+    """The trace discards thrice, 150 MB in all, in requests 26,000 to 44,000; one width and rule come that far."""
     limit = 100_000 if PROVE else 45_000 if (width, rule) == (WIDTHS[0], RULES[0]) else 5_000
     pages = 2_400_000_000 // PAGE // width  # for each member; the trace ends below 2.4 GB
     blocks = round(pages / 64 / 0.93)
