@@ -14,7 +14,7 @@ use flashraid_vocabulary::Lpn;
 use flashraid_vocabulary::memory::reserved;
 use std::collections::VecDeque;
 
-/// Requests and operations that hardly ever go on at one instant.
+/// More requests or operations than go on at one instant, or are acknowledged within one access time, but for the rarest.
 const MOST_WOKEN: usize = 1 << 12;
 
 /// What a buffer has done so far, in host pages.
@@ -86,7 +86,7 @@ impl Buffer {
             on_flash: SectorsOnFlash::new(space_pages, shift),
             departures: Departures::default(),
             slots: Slots::new(slots),
-            completions: VecDeque::new(),
+            completions: VecDeque::with_capacity(MOST_WOKEN),
             answer_ns,
             numbers: Vec::new(),
             woken: reserved(MOST_WOKEN),
