@@ -13,7 +13,7 @@ from reference.raid_counts import Counts, RaidCounts, Request
 
 WIDTHS = range(2, 10)
 RULES = ["fewest", "rmw", "rcw"]
-LISTS = 1000 if PROVE else 40  # request lists for each width, shared among schemes and rules
+LISTS = 1000 if PROVE else 24  # request lists for each width, shared among schemes and rules
 OPS = ["write"] * 12 + ["read"] * 3 + ["trim"] * 3 + ["write_zeroes"] * 2
 SECTOR = 512
 

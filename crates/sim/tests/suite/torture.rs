@@ -63,7 +63,7 @@ fn nothing_is_lost_in_arrays() {
         let devices = entry.members.legal(1).find(|count| *count > 3).expect("as many members");
         for second in [false, true] {
             let settings = vec![("devices".to_string(), devices.to_string())];
-            let torture = Torture { scheme: entry.name.into(), kills: proving(20_000, 300), second, settings, ..Torture::default() };
+            let torture = Torture { scheme: entry.name.into(), kills: proving(20_000, 200), second, settings, ..Torture::default() };
             let report = run(&torture);
             let [found] = report.schemes.as_slice() else { panic!("one scheme") };
             assert_eq!(found.violation, None, "{}", entry.name);
@@ -94,7 +94,7 @@ fn nothing_is_lost_with_log_blocks() {
     for scheme in protecting().filter(stays).map(|entry| entry.name) {
         for mapping in ["bast", "fast"] {
             let settings = vec![("mapping".to_string(), mapping.to_string())];
-            let torture = Torture { scheme: scheme.into(), settings, kills: proving(5_000, 150), ..Torture::default() };
+            let torture = Torture { scheme: scheme.into(), settings, kills: proving(5_000, 100), ..Torture::default() };
             let report = run(&torture);
             let found = &report.schemes[0];
             assert_eq!(found.violation, None, "{scheme} {mapping}");
@@ -119,7 +119,7 @@ fn a_second_failure_loses_what_it_must() {
 fn a_second_failure_under_early_answers_loses_what_it_must() {
     for (key, value) in [("write_completes", "data_in"), ("parity_in_response", "false")] {
         let (settings, scheme) = (vec![(key.to_string(), value.to_string())], proving("all", "ppc").to_string());
-        for found in run(&Torture { scheme, second: true, settings, kills: proving(2_000, 1_000), ..Torture::default() }).schemes {
+        for found in run(&Torture { scheme, second: true, settings, kills: proving(2_000, 600), ..Torture::default() }).schemes {
             assert_eq!(found.violation, None, "{} {key}", found.scheme);
         }
     }
