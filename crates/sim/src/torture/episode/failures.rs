@@ -78,9 +78,12 @@ impl<M: Media> Episode<M> {
         let programs: Vec<Ppn> = self.engine.media.programs_in_service().filter(|ppn| !self.engine.media.is_lost_page(*ppn)).collect();
         if !programs.is_empty() {
             let ppn = self.random.of_list(&programs);
-            match self.failed {
-                Some(NVRAM) if self.second => self.fail_as_second(ppn),
-                _ => self.fail_what_has(ppn, None),
+            // Where nothing can die within tolerance.
+            let is_second = self.failed == Some(NVRAM) || self.failed.is_some() && self.failed == self.taken_out();
+            if self.second && is_second {
+                self.fail_as_second(ppn);
+            } else {
+                self.fail_what_has(ppn, None);
             }
         }
     }
