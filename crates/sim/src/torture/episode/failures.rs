@@ -79,8 +79,8 @@ impl<M: Media> Episode<M> {
         if !programs.is_empty() {
             let ppn = self.random.of_list(&programs);
             // Where nothing can die within tolerance.
-            let is_second = self.failed == Some(NVRAM) || self.failed.is_some() && self.failed == self.taken_out();
-            if self.second && is_second {
+            let uses_up = |failed| failed == NVRAM || self.taken_out() == Some(failed);
+            if self.second && self.failed.is_some_and(uses_up) {
                 self.fail_as_second(ppn);
             } else {
                 self.fail_what_has(ppn, None);
