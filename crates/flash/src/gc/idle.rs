@@ -78,6 +78,6 @@ impl Flash {
     /// Whether nothing is in flight. It may still have an event: the timer of idle time.
     #[inline]
     pub fn is_at_rest(&self) -> bool {
-        self.events.first_ns() == NEVER || (self.collects_when_idle() && self.events.has_no_other(self.idle_timer()))
+        self.events.first_ns() == NEVER || (self.collects_when_idle() && self.events.first_of_others_ns(self.idle_timer()) == NEVER)
     }
 }

@@ -42,13 +42,16 @@ impl EventQueue {
         self.nodes[self.leaves + resource]
     }
 
-    /// Whether no resource but this one has an event.
-    pub(crate) fn has_no_other(&self, resource: usize) -> bool {
+    /// The time of the earliest event of all other resources, `NEVER` if none of them has one.
+    #[inline]
+    pub fn first_of_others_ns(&self, resource: usize) -> u64 {
         let mut node = self.leaves + resource;
-        while node > 1 && self.nodes[node ^ 1] == NEVER {
+        let mut earliest = NEVER;
+        while node > 1 {
+            earliest = earliest.min(self.nodes[node ^ 1]);
             node /= 2;
         }
-        node == 1
+        earliest
     }
 
     /// The earliest event's time, `NEVER` if there is none.
@@ -107,8 +110,8 @@ mod tests {
                     assert_eq!(queue.of(resource), time_ns);
                     let expected = times.iter().enumerate().map(|(i, t)| (*t, i as u32)).min().unwrap();
                     assert_eq!(queue.first_ns(), expected.0);
-                    let is_alone = times.iter().enumerate().all(|(other, time_ns)| other == resource || *time_ns == NEVER);
-                    assert_eq!(queue.has_no_other(resource), is_alone);
+                    let others = times.iter().enumerate().filter(|(other, _)| *other != resource);
+                    assert_eq!(queue.first_of_others_ns(resource), others.map(|(_, time_ns)| *time_ns).min().unwrap_or(NEVER));
                     if expected.0 != NEVER {
                         assert_eq!(queue.first(), expected, "from {start_ns} ns with {resources} resources");
                     }

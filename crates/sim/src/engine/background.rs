@@ -42,8 +42,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             match self.scheme.idle(&self.media) {
                 IdleWork::Start(operation) => drop(self.admit_after(operation, NO_JOB, NIL)),
                 IdleWork::After(delay_ns) => return self.clock.ask_when_idle(delay_ns),
-                // That there is none may be what an order waits for.
-                IdleWork::None if self.moves_strips && self.carry_out_orders() => {}
+                // That there is none may be what an order of the replacement waits for.
+                IdleWork::None if self.running_replacement().is_some() && self.carry_out_orders() => {}
                 IdleWork::None => return,
             }
             self.run_ready();

@@ -44,8 +44,10 @@ pub struct Array {
     /// Numbers of the first plane, LUN, bus and physical page of each SSD, and behind the last.
     first: FirstNumbers,
     now_ns: u64,
-    /// When LUNs of each SSD have their next event, then when buses have, each SSD one of both, whichever comes first in it; then of each lane of its link.
+    /// When each SSD has its next event, then when each lane of its link has.
     events: EventQueue,
+    /// Whether the next event of each SSD is one of a bus.
+    is_of_bus: Vec<bool>,
     /// The host links, if the SSDs have any.
     links: Option<Box<Links>>,
     completed_requests: u64,
@@ -97,7 +99,8 @@ impl Array {
             domains_each,
             first,
             now_ns: 0,
-            events: EventQueue::new(2 * ssds.len()),
+            events: EventQueue::new(ssds.len()),
+            is_of_bus: vec![false; ssds.len()],
             links: None,
             completed_requests: 0,
             has_failures: false,
@@ -114,11 +117,8 @@ impl Array {
     /// Has an SSD do something now, and takes what came of it.
     #[inline]
     fn at<R>(&mut self, ssd: usize, work: impl FnOnce(&mut Flash) -> R) -> R {
-        let mut others_have_events = self.events.first_ns() == self.now_ns;
-        if others_have_events {
-            self.set_event(ssd, NEVER, false); // until it is taken from
-            others_have_events = self.events.first_ns() == self.now_ns;
-        }
+        // Mostly no SSD has an event at this time.
+        let others_have_events = self.events.first_ns() == self.now_ns && self.events.first_of_others_ns(ssd) == self.now_ns;
         let flash = &mut self.ssds[ssd];
         flash.set_surroundings(self.now_ns, self.completed_requests, others_have_events);
         let result = work(flash);
@@ -151,14 +151,24 @@ impl Array {
         if flash.take_wear_out() {
             self.worn_out.push(ssd as u32);
         }
-        let (time_ns, is_bus) = flash.next_event();
-        self.set_event(ssd, time_ns, is_bus);
+        let (time_ns, is_of_bus) = flash.next_event();
+        if self.events.of(ssd) != time_ns {
+            self.events.set(ssd, time_ns);
+        }
+        self.is_of_bus[ssd] = is_of_bus;
     }
 
+    /// The SSD, or behind these the lane, that has the next event: a LUN comes before buses, and the lower number first.
     #[inline]
-    fn set_event(&mut self, ssd: usize, time_ns: u64, is_bus: bool) {
-        self.events.set(ssd, if is_bus { NEVER } else { time_ns });
-        self.events.set(self.ssds.len() + ssd, if is_bus { time_ns } else { NEVER });
+    fn next(&self) -> (u64, usize) {
+        let (time_ns, first) = self.events.first();
+        let first = first as usize;
+        // Mostly it is the only one at that time.
+        if self.is_of_bus.get(first) == Some(&true) && self.events.first_of_others_ns(first) == time_ns {
+            let mut ssds = first..self.ssds.len();
+            return (time_ns, ssds.find(|ssd| self.events.of(*ssd) == time_ns && !self.is_of_bus[*ssd]).unwrap_or(first));
+        }
+        (time_ns, first)
     }
 
     fn ssd(&self, member: MemberId) -> usize {
@@ -208,7 +218,7 @@ impl Media for Array {
     fn is_at_rest(&self) -> bool {
         // Mostly the SSD of the next event is at work.
         self.events.first_ns() == NEVER
-            || (self.ssds[self.events.first().1 as usize % self.ssds.len()].is_at_rest()
+            || (self.ssds.get(self.events.first().1 as usize).is_none_or(Flash::is_at_rest)
                 && self.ssds.iter().all(Flash::is_at_rest)
                 && self.links.as_ref().is_none_or(|links| links.are_idle(self.now_ns)))
     }
@@ -220,13 +230,11 @@ impl Media for Array {
     }
 
     fn advance<O: Observer>(&mut self, observer: &mut O) {
-        let (time_ns, place) = self.events.first();
+        let (time_ns, ssd) = self.next();
         self.now_ns = time_ns;
-        let ssds = self.ssds.len();
-        if let Some(lane) = (place as usize).checked_sub(2 * ssds) {
+        if let Some(lane) = ssd.checked_sub(self.ssds.len()) {
             return self.lane_is_free(lane);
         }
-        let ssd = place as usize % ssds;
         let first = self.first[ssd].page;
         self.at(ssd, |flash| flash.advance(&mut Behind(observer, first)));
     }

@@ -12,13 +12,13 @@ impl Array {
     pub fn with_links(self, times: LinkTimes) -> Self {
         match Links::new(times, self.ssds.len()) {
             None => self,
-            links => Self { events: EventQueue::new(4 * self.ssds.len()), links, ..self },
+            links => Self { events: EventQueue::new(3 * self.ssds.len()), links, ..self },
         }
     }
 
-    /// Position of a lane among the events: behind the LUNs and buses of the SSDs.
+    /// Position of a lane among the events: behind the SSDs.
     fn lane_event(&self, lane: usize) -> usize {
-        2 * self.ssds.len() + lane
+        self.ssds.len() + lane
     }
 
     /// Announces a page operation to its SSD and sends it there.
