@@ -370,6 +370,11 @@ class Device(Record):
     buffer_ns: int
     """Access time of the data buffer. Unit: ns."""
 
+    xor_ns: int
+    """Time in which the controller computes a page that is the XOR of others, as a parity is, before it programs it.
+    Parities that NVRAM holds take none. Unit: ns.
+    """
+
 
 class Array(Record):
     """SSDs side by side: an array. Each SSD is one member of the scheme."""
@@ -412,6 +417,8 @@ class Scheme(Record):
         "raid1",
         "raid4",
         "raid5",
+        "bpu",
+        "adaptive",
         "sirf1",
         "cr5m",
         "no-pc",
@@ -426,12 +433,50 @@ class Scheme(Record):
     ]
     """Name of the scheme."""
 
-    update: Literal["fewest", "rmw", "rcw"]
-    """How a partial-stripe write computes the parity: fewest chooses the method with fewer pre-reads (rcw on a tie),
-    rmw always uses read-modify-write, rcw always uses reconstruct write. The choice counts strips only, as if all
-    strips had been written before and whole pages changed: a strip that was never written needs no read but counts,
-    and the update read of a partly written page does not count.
+    update: Literal["fewest", "rmw", "rcw", "bpu", "adaptive"]
+    """How a partial-stripe write, and in ppc and ca-ppc a commit, computes the parity: fewest chooses the method
+    with fewer pre-reads (rcw on a tie; commits as in the paper), rmw always uses read-modify-write, rcw always uses
+    reconstruct write, adaptive chooses the method whose pre-reads cost less time in view of queues and GC, bpu
+    weighs pre-reads against queue lengths. The number of pre-reads counts strips only, as if all strips had been
+    written before and whole pages changed: a strip that was never written needs no read but counts, and the update
+    read of a partly written page does not count.
     """
+
+    tie: Literal["rmw", "fewest"]
+    """What adaptive chooses if both methods cost the same time: rmw, as in the paper, or the method with fewer
+    pre-reads.
+    """
+
+    bpu_theta_load: int
+    """Mean number of page operations queued for each member of the stripe below which bpu takes the method with
+    fewer pre-reads.
+    """
+
+    bpu_d1: int
+    """Difference of pre-reads up to which bpu takes the method with more pre-reads if its longest queue is shorter
+    by bpu_theta_1.
+    """
+
+    bpu_d2: int
+    """Difference of pre-reads up to which bpu takes the method with more pre-reads if its longest queue is shorter
+    by bpu_theta_2.
+    """
+
+    bpu_theta_1: int
+    """How much shorter the longest queue must be for bpu to make at most bpu_d1 more pre-reads."""
+
+    bpu_theta_2: int
+    """How much shorter the longest queue must be for bpu to make more than bpu_d1 and at most bpu_d2 more pre-reads."""
+
+    decide: Literal["auto", "before_all", "at_arrival", "after_data"]
+    """When a partial-stripe write chooses its method, and when it programs its data: before_all chooses, pre-reads,
+    and then programs data and parity together; at_arrival chooses, and programs the data while it pre-reads;
+    after_data programs the data first, and then chooses. auto is after_data for adaptive and bpu, as in the paper,
+    and before_all for all else.
+    """
+
+    decision_ns: int
+    """How long adaptive and bpu take to choose a method. A partial-stripe write waits for it. Unit: ns."""
 
     layout: Layout
     """Which members hold the parity and the data of a stripe, as in Linux md: the parity rotates from the last

@@ -212,6 +212,11 @@ class SimulationSettings(TypedDict, total=False):
     buffer_ns: int | str | None
     """Access time of the data buffer. Unit: ns. Default: 1000."""
 
+    xor_ns: int | str | None
+    """Time in which the controller computes a page that is the XOR of others, as a parity is, before it programs it.
+    Parities that NVRAM holds take none. Unit: ns. Default: 0.
+    """
+
     devices: int | None
     """Number of SSDs that are members of the scheme. With 1 there is no array: the members are parts of the SSD
     (`member`). Default: 1.
@@ -301,18 +306,67 @@ class SimulationSettings(TypedDict, total=False):
     seed: int | None
     """Seed of the random number generators. Default: 1."""
 
-    update: Literal["fewest", "rmw", "rcw"] | None
-    """Of raid4, raid5, cr5m, no-pc, fpc, diff-raid, hotswap, online-rebuild, offline-diff-raid: How a partial-stripe
-    write computes the parity: fewest chooses the method with fewer pre-reads (rcw on a tie), rmw always uses
-    read-modify-write, rcw always uses reconstruct write. The choice counts strips only, as if all strips had been
-    written before and whole pages changed: a strip that was never written needs no read but counts, and the update
-    read of a partly written page does not count.
+    update: Literal["fewest", "rmw", "rcw", "bpu", "adaptive"] | None
+    """Of raid4, raid5, cr5m, no-pc, fpc, ppc, ca-ppc, diff-raid, hotswap, online-rebuild, offline-diff-raid: How a
+    partial-stripe write, and in ppc and ca-ppc a commit, computes the parity: fewest chooses the method with fewer
+    pre-reads (rcw on a tie; commits as in the paper), rmw always uses read-modify-write, rcw always uses reconstruct
+    write, adaptive chooses the method whose pre-reads cost less time in view of queues and GC, bpu weighs pre-reads
+    against queue lengths. The number of pre-reads counts strips only, as if all strips had been written before and
+    whole pages changed: a strip that was never written needs no read but counts, and the update read of a partly
+    written page does not count.
+    """
+
+    tie: Literal["rmw", "fewest"] | None
+    """Of raid4, raid5, adaptive, cr5m, no-pc, fpc, ppc, ca-ppc, diff-raid, hotswap, online-rebuild,
+    offline-diff-raid: What adaptive chooses if both methods cost the same time: rmw, as in the paper, or the method
+    with fewer pre-reads.
+    """
+
+    bpu_theta_load: int | None
+    """Of raid4, raid5, bpu, cr5m, no-pc, fpc, ppc, ca-ppc, diff-raid, hotswap, online-rebuild, offline-diff-raid:
+    Mean number of page operations queued for each member of the stripe below which bpu takes the method with fewer
+    pre-reads.
+    """
+
+    bpu_d1: int | None
+    """Of raid4, raid5, bpu, cr5m, no-pc, fpc, ppc, ca-ppc, diff-raid, hotswap, online-rebuild, offline-diff-raid:
+    Difference of pre-reads up to which bpu takes the method with more pre-reads if its longest queue is shorter by
+    bpu_theta_1.
+    """
+
+    bpu_d2: int | None
+    """Of raid4, raid5, bpu, cr5m, no-pc, fpc, ppc, ca-ppc, diff-raid, hotswap, online-rebuild, offline-diff-raid:
+    Difference of pre-reads up to which bpu takes the method with more pre-reads if its longest queue is shorter by
+    bpu_theta_2.
+    """
+
+    bpu_theta_1: int | None
+    """Of raid4, raid5, bpu, cr5m, no-pc, fpc, ppc, ca-ppc, diff-raid, hotswap, online-rebuild, offline-diff-raid:
+    How much shorter the longest queue must be for bpu to make at most bpu_d1 more pre-reads.
+    """
+
+    bpu_theta_2: int | None
+    """Of raid4, raid5, bpu, cr5m, no-pc, fpc, ppc, ca-ppc, diff-raid, hotswap, online-rebuild, offline-diff-raid:
+    How much shorter the longest queue must be for bpu to make more than bpu_d1 and at most bpu_d2 more pre-reads.
+    """
+
+    decide: Literal["auto", "before_all", "at_arrival", "after_data"] | None
+    """Of raid4, raid5, bpu, adaptive, no-pc, diff-raid: When a partial-stripe write chooses its method, and when it
+    programs its data: before_all chooses, pre-reads, and then programs data and parity together; at_arrival chooses,
+    and programs the data while it pre-reads; after_data programs the data first, and then chooses. auto is
+    after_data for adaptive and bpu, as in the paper, and before_all for all else.
+    """
+
+    decision_ns: int | str | None
+    """Of raid4, raid5, bpu, adaptive, no-pc, diff-raid: How long adaptive and bpu take to choose a method. A
+    partial-stripe write waits for it. Unit: ns.
     """
 
     layout: Layout | None
-    """Of raid5, cr5m, no-pc, fpc, ppc, ca-ppc, fra: Which members hold the parity and the data of a stripe, as in
-    Linux md: the parity rotates from the last member down (left), from the first member up (right), or stays on the
-    last member; data strips start at the first member (asymmetric) or at the member after the parity (symmetric).
+    """Of raid5, bpu, adaptive, cr5m, no-pc, fpc, ppc, ca-ppc, fra: Which members hold the parity and the data of a
+    stripe, as in Linux md: the parity rotates from the last member down (left), from the first member up (right), or
+    stays on the last member; data strips start at the first member (asymmetric) or at the member after the parity
+    (symmetric).
     """
 
     groups: int | None

@@ -62,9 +62,44 @@ impl Flash {
         if self.hybrid.is_some() {
             self.check_hybrid()?;
         }
+        self.check_loads()?;
         self.check_starved()?;
         self.check_free_blocks()?;
         self.check_faults()
+    }
+
+    /// Reads and programs that are queued for each member, by a walk through all queues; for tests. `View::queued` counts also what crosses a host link.
+    pub fn recount_queued(&self) -> Vec<(u32, u32)> {
+        let mut queued = vec![(0, 0); self.members as usize];
+        let of_units = self.units.iter().flat_map(|unit| unit.bound());
+        let of_pools = self.domains.iter().flat_map(|domain| domain.waiting.iter().map(|queue| queue.head));
+        for mut id in of_units.chain(of_pools) {
+            while id != NIL {
+                let Record { work, member, next, .. } = self.records[id as usize];
+                match work {
+                    WorkKind::Read => queued[usize::from(member)].0 += 1,
+                    WorkKind::Program => queued[usize::from(member)].1 += 1,
+                    WorkKind::MoveRead | WorkKind::MoveProgram | WorkKind::CopyBack | WorkKind::Erase => {}
+                }
+                id = next;
+            }
+        }
+        queued
+    }
+
+    /// Checks the load that schemes see.
+    fn check_loads(&self) -> Result<(), String> {
+        for (member, (queued, load)) in self.recount_queued().into_iter().zip(&self.loads).enumerate() {
+            if queued.0 > load.reads || queued.1 > load.programs {
+                return Err(format!("{queued:?} reads and programs wait for member {member}, counted {:?}", (load.reads, load.programs)));
+            }
+        }
+        for (id, unit) in self.units.iter().enumerate() {
+            if (unit.blocked > 0) != self.gc_blocking(id as u32).is_some() {
+                return Err(format!("unit {id} is blocked {} times, by the run of {:?}", unit.blocked, self.gc_blocking(id as u32)));
+            }
+        }
+        Ok(())
     }
 
     /// What must hold of planes and reservations, failures or not.

@@ -8,7 +8,10 @@ pub const ACTIONS: usize = 3;
 /// What the NAND did, by action and cause.
 pub type Counts = [[u64; Cause::COUNT]; ACTIONS];
 
-/// Index of an action in `Counts`; erases come third.
+/// Index of erases in `Counts`.
+pub(crate) const ERASE: usize = 2;
+
+/// Index of an action in `Counts`.
 pub(crate) fn action_index(action: Action) -> usize {
     action as usize
 }

@@ -1,8 +1,10 @@
 //! What schemes may look at.
 
+use crate::counts::{ERASE, action_index};
 use crate::nand::events::NEVER;
 use crate::{CellOperation, Flash, nand};
-use flashraid_vocabulary::{Health, MemberId, MemberPage, Version, View};
+use flashraid_vocabulary::{Action, Cause, GcLoad, Health, MemberId, MemberPage, ReadLoad, Version, View};
+use std::ops::Range;
 
 impl Flash {
     /// Until what the unit does now next changes its state, and for a page read, with its transfer, for each page operation queued at it
@@ -16,6 +18,56 @@ impl Flash {
             time_ns => time_ns - now_ns,
         };
         left_ns + u64::from(self.units[id as usize].queued) * read_ns
+    }
+
+    /// `View::read_load` at this time.
+    pub fn read_load_at_time(&self, address: MemberPage, version: Version, now_ns: u64) -> Option<ReadLoad> {
+        let ppn = self.lookup(address, version)?;
+        let load = self.load(address.member);
+        let gc = self.gc_blocking(self.unit_of(ppn)).map(|plane| self.gc_load(plane, now_ns));
+        Some(ReadLoad { read_ns: self.cell_ns(CellOperation::Read, ppn.0), reads: load.reads, programs: load.programs, gc })
+    }
+
+    /// The plane of the latest GC run that keeps host work off the unit.
+    pub(crate) fn gc_blocking(&self, unit: u32) -> Option<u32> {
+        if self.units[unit as usize].blocked == 0 {
+            return None;
+        }
+        let planes = |other, kind| {
+            let first = self.first_plane(other, kind);
+            first..first + self.planes_per_unit
+        };
+        let kinds = self.planes() / (self.units.len() as u32 * self.planes_per_unit);
+        self.neighbors(unit)
+            .flat_map(|other| (0..kinds as usize).flat_map(move |kind| planes(other, kind)))
+            .filter(|plane| self.is_collecting(*plane) && self.gc_runs[*plane as usize].stage.blocks_units())
+            .filter(|plane| self.units_blocked_by(*plane).any(|blocked| blocked == unit))
+            .max_by_key(|plane| self.gc_runs[*plane as usize].since_ns)
+    }
+
+    /// The units of a unit's channel.
+    fn neighbors(&self, unit: u32) -> Range<u32> {
+        let first = self.channel_of_unit(unit) * self.units_per_channel;
+        first..first + self.units_per_channel
+    }
+
+    fn gc_load(&self, plane: u32, now_ns: u64) -> GcLoad {
+        let run = &self.gc_runs[plane as usize];
+        let block = self.blocks.index(plane, run.victim);
+        let victim = self.first_ppn(block).0;
+        let unit = self.unit_of_plane(plane);
+        let chip = self.neighbors(unit).filter(|other| self.chip_of_unit(*other) == self.chip_of_unit(unit));
+        let [moves, erases] = [action_index(Action::Program), ERASE]
+            .map(|action| chip.clone().map(|unit| self.units[unit as usize].operations[action][Cause::Gc as usize]).sum());
+        GcLoad {
+            elapsed_ns: now_ns - run.since_ns,
+            moves,
+            erases,
+            moves_left: self.blocks.blocks[block].live.into(),
+            read_ns: self.cell_ns(CellOperation::Read, victim),
+            program_ns: self.settings.cell.mean_ns(CellOperation::Program),
+            erase_ns: self.cell_ns(CellOperation::Erase, victim),
+        }
     }
 }
 
@@ -48,6 +100,10 @@ impl View for Flash {
         let Some(ppn) = self.lookup(address, Version::Current) else { return 0 };
         let channel = &self.channels[self.channel_of_unit(self.unit_of(ppn)) as usize];
         channel.queued + self.units_per_channel - channel.idle_units()
+    }
+
+    fn read_load(&self, address: MemberPage, version: Version) -> Option<ReadLoad> {
+        self.read_load_at_time(address, version, self.now_ns)
     }
 
     fn is_idle(&self, member: MemberId) -> bool {

@@ -84,7 +84,7 @@ pub enum Lock {
 
 /// One operation on one stripe: a small state machine driven by its scheme.
 ///
-/// `decide` fills it; `step` may change `step`, `method`, `reads` and `update_reads`; the engine reads the rest.
+/// `decide` fills it; `step` may change `step`, `method`, `is_adjusted`, `deferred_by`, `reads` and `update_reads`; the engine reads the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// What it is for.
@@ -93,11 +93,15 @@ pub struct Operation {
     pub lock: Lock,
     /// Which parity method was chosen.
     pub method: Method,
+    /// Whether the load of members decided for it, against the number of pre-reads.
+    pub is_adjusted: bool,
+    /// Of a deferred update: whether what NVRAM will hold is read as for RMW or as for RCW.
+    pub deferred_by: Method,
     /// How many times `step` has answered with a wave.
     pub step: u8,
     /// Reads named in waves so far (numbers the reads for `Sources::reads`).
     pub reads: u8,
-    /// How many of them, the last ones, only serve old content merged with what the host gives, and are no source of the parity. Noted when
+    /// How many of them, the last ones or the first ones by the plan, only serve old content merged with what the host gives, and are no source of the parity. Noted when
     /// they are made: an unwritten page may appear at any time (as zeroes), so what is written now does not tell what was.
     pub update_reads: u8,
     /// The stripe, which is what is locked.
@@ -140,6 +144,8 @@ impl Operation {
             kind,
             lock: Lock::Exclusive,
             method: Method::None,
+            is_adjusted: false,
+            deferred_by: Method::None,
             step: 0,
             reads: 0,
             update_reads: 0,
@@ -197,9 +203,9 @@ pub struct Decisions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Outcomes {
     /// A read failed: what it was to read is lost now. The operation starts anew: the engine has set `step`, `reads`, `update_reads`,
-    /// `copied` and `method` back to what `decide` left, forgotten what was read and programmed, and reserved its pages again.
+    /// `copied`, `method` and `is_adjusted` back to what `decide` left, forgotten what was read and programmed, and reserved its pages again.
     pub read_failed: bool,
-    /// Members (bits) on which a program of a current version found no page, and will find none: nothing is left of the member, or
+    /// Members (bits) on which a program of a current version, in any wave so far, found no page, and will find none: nothing is left of the member, or
     /// nothing is left in it and nothing can be collected. If the operation ends all the same, the page is lost (SPEC 0.6): it counts
     /// as written, and what it was to hold is what the others make of it; what it supersedes becomes garbage or the base, as the program
     /// says. Programs on a broken chip of a member that has others do not

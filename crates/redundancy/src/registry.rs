@@ -393,8 +393,8 @@ pub struct Entry {
     pub bases: Option<Bases>,
     /// With which choice it acknowledges a write before each of its copies is programmed, if that can be chosen.
     pub completes_early: Option<Choice>,
-    /// Its parameters.
-    pub parameters: &'static [Parameter],
+    /// Its parameters, in groups that schemes share or have of their own.
+    pub parameters: &'static [&'static [Parameter]],
     /// Builds it on a number of members that it works on, or says why the rest of the configuration makes no sense. [`Entry::build`] calls it.
     pub construct: fn(&Build) -> Result<Box<dyn Scheme>, ParameterError>,
 }
@@ -442,9 +442,14 @@ impl Entry {
         }
     }
 
+    /// Its parameters, one after the other.
+    pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> + Clone + use<> {
+        self.parameters.iter().flat_map(|group| group.iter())
+    }
+
     /// The parameter called `name`.
     pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
-        self.parameters.iter().find(|parameter| parameter.name == name)
+        self.parameters().find(|parameter| parameter.name == name)
     }
 
     /// Into how many mirror groups the members are divided, if the FTL places each page freely in its group.

@@ -53,6 +53,7 @@ pub fn options(config: &Config, space_pages: u64) -> Options {
     Options {
         space_pages,
         host: host.clone(),
+        xor_ns: device.xor_ns,
         dftl: (device.mapping == Mapping::Dftl).then(|| Dftl {
             cmt_entries: device.cmt_entries,
             entries_per_page: device.entries_per_translation_page(),

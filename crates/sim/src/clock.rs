@@ -27,13 +27,15 @@ pub struct Clock {
     /// Operations that pause: until when, which pause it was, and which operation.
     pauses: BinaryHeap<Reverse<(u64, u64, u32)>>,
     pauses_begun: u64,
+    /// How long all pauses are together.
+    paused_ns: u64,
     /// When the scheme is to be asked.
     idle_ns: u64,
 }
 
 impl Default for Clock {
     fn default() -> Self {
-        Self { now_ns: 0, next_ns: NEVER, pauses: BinaryHeap::new(), pauses_begun: 0, idle_ns: NEVER }
+        Self { now_ns: 0, next_ns: NEVER, pauses: BinaryHeap::new(), pauses_begun: 0, paused_ns: 0, idle_ns: NEVER }
     }
 }
 
@@ -62,6 +64,17 @@ impl Clock {
         self.next_ns
     }
 
+    /// How long all pauses that have begun are together, to their ends.
+    pub fn paused_ns(&self) -> u64 {
+        self.paused_ns
+    }
+
+    /// How much of this is still to come: at most, as pauses of different operations run side by side.
+    pub fn pauses_left_ns(&self) -> u64 {
+        let left = self.pauses.iter().map(|Reverse((end_ns, ..))| end_ns - self.now_ns);
+        left.fold(0, u64::saturating_add)
+    }
+
     /// Whether an operation pauses.
     pub fn has_pauses(&self) -> bool {
         !self.pauses.is_empty()
@@ -71,6 +84,7 @@ impl Clock {
     pub fn pause(&mut self, operation: u32, pause_ns: u64) {
         self.pauses.push(Reverse((self.now_ns.saturating_add(pause_ns).min(NEVER - 1), self.pauses_begun, operation)));
         self.pauses_begun += 1;
+        self.paused_ns = self.paused_ns.saturating_add(pause_ns);
         self.find_next();
     }
 

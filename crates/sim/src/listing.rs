@@ -267,7 +267,7 @@ pub fn schemes(name: Option<&str>) -> Result<Vec<SchemeDetail>, ConfigError> {
 }
 
 fn scheme_detail(entry: &Entry) -> SchemeDetail {
-    let parameters = entry.parameters.iter().map(|parameter| ParameterDetail {
+    let parameters = entry.parameters().map(|parameter| ParameterDetail {
         name: parameter.name,
         choices: match parameter.values {
             Values::Words(words) => words,

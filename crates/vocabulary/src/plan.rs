@@ -204,6 +204,8 @@ pub struct Wave {
     pub deliveries: Vec<Delivery>,
     /// Its reads go out one by one, each when nothing else waits for its member (SPEC 1.7: the fetchers of DOR); reads of several such waves in order.
     pub paced: bool,
+    /// The reads of this wave, if the operation goes on when they have ended, beside the programs of this wave; 0 if it waits for all. After a failure it does.
+    pub overlapped_reads: u8,
     /// The scheme has background work: the engine asks for it when this wave is in flight.
     pub background: bool,
 }
@@ -215,6 +217,7 @@ impl Wave {
         self.changes.clear();
         self.deliveries.clear();
         self.paced = false;
+        self.overlapped_reads = 0;
         self.background = false;
     }
 }

@@ -18,6 +18,8 @@ pub trait View {
     /// Page operations in service or queued at the LUNs of the channel that holds the current version of the page; 0 if it has
     /// none. Programs that any unit of several may take are queued at none of them.
     fn channel_load_at(&self, address: MemberPage) -> u32;
+    /// What a read of this version of the page would meet if it were submitted now; `None` if it is not written.
+    fn read_load(&self, address: MemberPage, version: Version) -> Option<ReadLoad>;
     /// Whether nothing is in service or queued in the member.
     fn is_idle(&self, member: MemberId) -> bool;
     /// Whether anything has failed since the device was new: if not, no version is lost.
@@ -66,6 +68,38 @@ pub trait View {
     fn is_collecting(&self, _member: MemberId) -> bool {
         false
     }
+}
+
+/// What a read meets, as far as it is known (SPEC 3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadLoad {
+    /// How long the array takes to read the page.
+    pub read_ns: u64,
+    /// Reads that are queued for the page's member and not yet started, those of GC runs not counted.
+    pub reads: u32,
+    /// The same of programs.
+    pub programs: u32,
+    /// The GC run that keeps host work off the page's LUN: the latest if there are several.
+    pub gc: Option<GcLoad>,
+}
+
+/// A GC run, and what the former ones of its chip tell about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GcLoad {
+    /// Since when it runs.
+    pub elapsed_ns: u64,
+    /// Pages that GC runs of the chip have moved since the run of the simulation began.
+    pub moves: u64,
+    /// Blocks that they have erased.
+    pub erases: u64,
+    /// Live pages that the victim still has.
+    pub moves_left: u32,
+    /// How long the array takes to read a page of the victim.
+    pub read_ns: u64,
+    /// How long it takes to program a page.
+    pub program_ns: u64,
+    /// How long it takes to erase the victim.
+    pub erase_ns: u64,
 }
 
 /// The state of an SSD in an array (SPEC 5.2).

@@ -4,7 +4,7 @@ use super::records::{Record, WorkKind};
 use super::units::{URGENT_QUEUES, Unit, UnitState, after};
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
-use crate::counts::action_index;
+use crate::counts::{ERASE, action_index};
 use crate::mapping::blocks::WriteStream;
 use crate::mapping::space::NIL;
 use crate::{CellOperation, Flash, FlashFault};
@@ -138,7 +138,7 @@ impl Flash {
     /// Occupies bus and array for one record of GC.
     fn start_working(&mut self, unit_id: u32, id: u32, bus_ns: u64, cell_ns: u64) {
         let Record { cause, work, .. } = self.records[id as usize];
-        let action = if work == WorkKind::Erase { 2 } else { action_index(Action::Program) };
+        let action = if work == WorkKind::Erase { ERASE } else { action_index(Action::Program) };
         self.count(action, cause);
         self.units[unit_id as usize].operations[action][cause as usize] += 1;
         let bus_end = self.occupy_bus(unit_id, bus_ns, id);

@@ -3,6 +3,7 @@
 pub mod bits;
 pub mod copies;
 pub mod cut;
+pub mod decision_point;
 pub mod deferred;
 pub mod moves;
 pub mod pages;

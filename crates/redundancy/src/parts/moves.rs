@@ -10,6 +10,7 @@
 use crate::parts::bits::{self, Bits};
 use crate::parts::raid::{Raid, end_without, waits_for_reads};
 use crate::parts::stripe::Stripe;
+use crate::parts::update::Choice;
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Failure, Method, Operation, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::{Cause, Change, MemberPage, Sources, Version, View, Wave};
@@ -44,7 +45,7 @@ impl<M: StripeMap> Raid<M> {
         operation: &mut Operation,
         outcomes: Outcomes,
         moving: Moving<M::Row>,
-        choose: impl FnOnce(u64) -> Method,
+        choose: impl FnOnce(u64) -> Choice,
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
@@ -78,7 +79,7 @@ impl<M: StripeMap> Raid<M> {
             }
             debug_assert!(operation.restored & stripe.lost.current == 0, "a lost strip moves with an update: {operation:?}");
             if !is_copy {
-                operation.method = stripe.possible(choose(changed), changed);
+                choose(changed).apply(operation, changed, stripe);
                 self.push_pre_reads(operation.method, changed, merged, stripe, view, wave);
             }
             let sources = wave.operations.len();
@@ -89,7 +90,7 @@ impl<M: StripeMap> Raid<M> {
                 return waits_for_reads(operation, wave);
             }
         }
-        self.count(operation.method);
+        self.count(operation);
         self.push_moved_programs(operation, changed, merged, moving, view, wave);
         operation.step += 1;
         if wave.operations.is_empty() { Step::Done } else { Step::Last }
@@ -125,7 +126,7 @@ impl<M: StripeMap> Raid<M> {
         let is_copy = operation.kind == OperationKind::Migrate;
         let host = if operation.kind == OperationKind::Write { operation.strips } else { 0 };
         if host != 0 {
-            self.push_data_programs(operation, merged, goal, wave);
+            self.push_data_programs(operation, operation.strips, merged, goal, wave);
         }
         let mut read = operation.first_moved;
         for strip in Bits(operation.restored) {

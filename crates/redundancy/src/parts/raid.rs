@@ -4,7 +4,8 @@
 //! Writes (SPEC 0.6): a full stripe needs no pre-read. A partial one reads the covered versions of the changed strips and the
 //! parity (RMW: P' = P xor covered_i xor new_i), or the strips that do not change (RCW: P' = xor of these and the new ones). All
 //! reads form the first wave, all programs the second, which is the first if there is nothing to read. What the parity covers is the
-//! stripe's (`parts::stripe`): RAID-4 and RAID-5 have no dirty strips.
+//! stripe's (`parts::stripe`): RAID-4 and RAID-5 have no dirty strips. With another decision point the data are programmed earlier
+//! (`parts::decision_point`).
 //!
 //! Sub-page writes (SPEC 0.3 step 4): a page of which the host gives a part, and which is written, is read and programmed
 //! anew as a whole. RMW reads it anyway, unless it is dirty: one read serves both ends. Otherwise an update read joins the first
@@ -22,7 +23,9 @@
 //! the parity; a parity whose allocation fails is left out.
 
 use crate::parts::bits::{self, Bits};
+use crate::parts::decision_point::DecisionPoint;
 use crate::parts::stripe::{Guard, Losses, Stripe, Sum};
+use crate::parts::update::Choice;
 use crate::parts::{cut, pages};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
@@ -37,13 +40,19 @@ use flashraid_vocabulary::{
 pub struct Raid<M> {
     map: M,
     page_bytes: u32,
+    point: DecisionPoint,
     updates: ParityUpdates,
 }
 
 impl<M: StripeMap> Raid<M> {
     /// Over the stripes of `map`.
     pub fn new(map: M, page_bytes: u32) -> Self {
-        Self { map, page_bytes, updates: ParityUpdates::default() }
+        Self { map, page_bytes, point: DecisionPoint::default(), updates: ParityUpdates::default() }
+    }
+
+    /// The same, with partial-stripe writes decided at this point.
+    pub fn deciding(self, point: DecisionPoint) -> Self {
+        Self { point, ..self }
     }
 
     /// Where strips lie.
@@ -55,6 +64,12 @@ impl<M: StripeMap> Raid<M> {
     /// Where strips lie, to be changed.
     pub fn map_mut(&mut self) -> &mut M {
         &mut self.map
+    }
+
+    /// When partial-stripe writes are decided.
+    #[inline]
+    pub(super) fn point(&self) -> DecisionPoint {
+        self.point
     }
 
     /// Counts since construction.
@@ -142,7 +157,7 @@ impl<M: StripeMap> Raid<M> {
 
     // ---- plans ----
 
-    /// Plans the next wave of a read, write or trim. `choose` names the method that brings the parity up to date when the given
+    /// Plans the next wave of a read, write or trim. `choose` chooses the method that brings the parity up to date when the given
     /// strips change; another one is taken if that would read what is lost. Bases and copies are the caller's to release.
     #[inline]
     pub fn plan(
@@ -150,10 +165,13 @@ impl<M: StripeMap> Raid<M> {
         operation: &mut Operation,
         outcomes: Outcomes,
         stripe: &Stripe<M::Row>,
-        choose: impl FnOnce(u64) -> Method,
+        choose: impl FnOnce(u64) -> Choice,
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
+        if self.point.is_apart() && operation.kind == OperationKind::Write && operation.strips != stripe.all() {
+            return self.write_apart(operation, outcomes, stripe, choose, view, wave);
+        }
         if outcomes.unallocated != 0 {
             return end_without(operation, outcomes.unallocated, stripe);
         }
@@ -193,7 +211,7 @@ impl<M: StripeMap> Raid<M> {
         &mut self,
         operation: &mut Operation,
         stripe: &Stripe<M::Row>,
-        choose: impl FnOnce(u64) -> Method,
+        choose: impl FnOnce(u64) -> Choice,
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
@@ -202,16 +220,15 @@ impl<M: StripeMap> Raid<M> {
             if !stripe.has_newest(merged) {
                 return Step::Failed(Failure::Lost);
             }
-            operation.method = stripe.possible(choose(operation.strips), operation.strips);
-            self.push_pre_reads(operation.method, operation.strips, merged, stripe, view, wave);
-            let sources = wave.operations.len();
-            self.push_update_reads(if operation.method == Method::Rmw { merged & stripe.dirty } else { merged }, stripe, view, wave);
-            operation.update_reads = (wave.operations.len() - sources) as u8;
+            if let Some(pause) = self.decide_method(operation, stripe, choose) {
+                return pause;
+            }
+            self.push_reads_of_write(operation, merged, stripe, view, wave);
             if !wave.operations.is_empty() {
                 return waits_for_reads(operation, wave);
             }
         }
-        self.count(operation.method);
+        self.count(operation);
         // The update reads come last, and are no source of the parity.
         let sources = bits::lowest(u32::from(operation.reads - operation.update_reads));
         self.push_programs(operation, merged, sources, &stripe.row, wave)
@@ -222,7 +239,7 @@ impl<M: StripeMap> Raid<M> {
         &mut self,
         operation: &mut Operation,
         stripe: &Stripe<M::Row>,
-        choose: impl FnOnce(u64) -> Method,
+        choose: impl FnOnce(u64) -> Choice,
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
@@ -232,7 +249,7 @@ impl<M: StripeMap> Raid<M> {
                 return step;
             }
             // Strips that were never written change nothing: they are not among the changed ones.
-            operation.method = stripe.possible(choose(dropped), dropped);
+            choose(dropped).apply(operation, dropped, stripe);
             if operation.method == Method::None {
                 self.push_unmaps(dropped, &stripe.row, wave);
                 wave.changes.push(Change::Lose(stripe.row.parity()));
@@ -243,7 +260,7 @@ impl<M: StripeMap> Raid<M> {
                 return waits_for_reads(operation, wave);
             }
         }
-        self.count(operation.method);
+        self.count(operation);
         self.push_parity_program(
             &stripe.row,
             Sources { host: 0, reads: bits::lowest(u32::from(operation.reads)), ..Sources::default() },
@@ -289,8 +306,11 @@ impl<M: StripeMap> Raid<M> {
 
     /// Counts one parity update.
     #[inline]
-    pub fn count(&mut self, method: Method) {
-        match method {
+    pub fn count(&mut self, operation: &Operation) {
+        if operation.is_adjusted {
+            self.updates.adjusted += 1;
+        }
+        match operation.method {
             Method::None => {}
             Method::Mirrored => self.updates.mirrored += 1,
             Method::Deferred => self.updates.deferred += 1,
@@ -300,12 +320,35 @@ impl<M: StripeMap> Raid<M> {
         }
     }
 
+    /// Counts one update of a deferred parity.
+    pub fn count_deferred(&mut self, is_adjusted: bool) {
+        self.updates.deferred += 1;
+        self.updates.adjusted += u64::from(is_adjusted);
+    }
+
     /// Counts a deferred parity that was brought to flash.
-    pub fn count_commit(&mut self) {
+    pub fn count_commit(&mut self, is_adjusted: bool) {
         self.updates.committed += 1;
+        self.updates.adjusted += u64::from(is_adjusted);
     }
 
     // ---- waves: reads ----
+
+    /// The reads of a write by the operation's method: the sources of the parity, then what only serves as old content of `merged`.
+    #[inline(always)]
+    pub(super) fn push_reads_of_write(
+        &self,
+        operation: &mut Operation,
+        merged: u64,
+        stripe: &Stripe<M::Row>,
+        view: &dyn View,
+        wave: &mut Wave,
+    ) {
+        self.push_pre_reads(operation.method, operation.strips, merged, stripe, view, wave);
+        let sources = wave.operations.len();
+        self.push_update_reads(if operation.method == Method::Rmw { merged & stripe.dirty } else { merged }, stripe, view, wave);
+        operation.update_reads = (wave.operations.len() - sources) as u8;
+    }
 
     /// The pre-reads of `method` for a change of the strips `changed`: the reads that are sources of the parity. Those of RMW deliver the old
     /// content of `merged` on their way, unless that is dirty.
@@ -403,7 +446,7 @@ impl<M: StripeMap> Raid<M> {
     /// of it covers the strips no longer.
     #[inline(always)]
     pub fn push_programs(&self, operation: &mut Operation, merged: u64, sources: u64, row: &M::Row, wave: &mut Wave) -> Step {
-        self.push_data_programs(operation, merged, row, wave);
+        self.push_data_programs(operation, operation.strips, merged, row, wave);
         if operation.method == Method::None {
             wave.changes.push(Change::Lose(row.parity()));
         } else {
@@ -413,10 +456,10 @@ impl<M: StripeMap> Raid<M> {
         Step::Last
     }
 
-    /// Programs of the strips of a write. A merged page is programmed whole, others as far as the host touches them.
+    /// Programs of `strips` of a write. A merged page is programmed whole, others as far as the host touches them.
     #[inline(always)]
-    pub fn push_data_programs(&self, operation: &Operation, merged: u64, row: &M::Row, wave: &mut Wave) {
-        for strip in Bits(operation.strips) {
+    pub fn push_data_programs(&self, operation: &Operation, strips: u64, merged: u64, row: &M::Row, wave: &mut Wave) {
+        for strip in Bits(strips) {
             let whole = merged >> strip & 1 == 1;
             let bytes = if whole { self.page_bytes } else { operation.touched_bytes(strip, self.page_bytes) };
             let sources = Sources { host: 1 << strip, reads: 0, ..Sources::default() };

@@ -227,6 +227,13 @@ impl<R: Row> Stripe<R> {
         }
     }
 
+    /// What RMW and RCW read for a change of `changed`.
+    pub fn reads_of_update(&self, changed: u64) -> [Sum; 2] {
+        let (others, backed) = (self.all() & !changed, self.backed());
+        let rmw = Sum { current: changed & !self.dirty, base: changed & self.dirty, parity: true, ..Sum::default() };
+        [rmw, Sum { current: others & !backed, copy: others & backed, ..Sum::default() }]
+    }
+
     /// `preferred` for a change of `changed`, if that reads nothing that is lost; else the other one of RMW and RCW; `Method::None` if
     /// no parity can be made (SPEC 0.6, degraded writes).
     #[inline]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{Addressing, Decisions, Extent, Lost, OperationKind, ParityUpdates, Protects, SCHEMES, find};
-use flashraid_vocabulary::{Cause, GcAdvisor, LocalPage, Lpn, MemberPage, PageOperation, Sources, Version};
+use flashraid_vocabulary::{Cause, GcAdvisor, LocalPage, Lpn, MemberPage, PageOperation, ReadLoad, Sources, Version};
 use std::collections::BTreeSet;
 
 /// Damage by stripe. Everything goes to member 0, but what goes to member 1.
@@ -113,6 +113,9 @@ impl View for Room {
     }
     fn channel_load_at(&self, _: MemberPage) -> u32 {
         0
+    }
+    fn read_load(&self, _: MemberPage, _: Version) -> Option<ReadLoad> {
+        None
     }
     fn is_idle(&self, _: MemberId) -> bool {
         true

@@ -7,6 +7,7 @@
 use super::ppc::{self, EARLY_RELEASE, GC_SEMIVALID, PPC_UPDATE};
 use crate::parts::deferred::PARITY_CACHE_BYTES;
 use crate::parts::parity_cache::Replacement;
+use crate::parts::update::UpdateRule;
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::{Build, Draws, Entry, Parameter, ParameterError, Scheme, Values};
 
@@ -15,7 +16,10 @@ pub const ENTRY: Entry = Entry {
     name: "ca-ppc",
     title: "CA-PPC (PPC with commit-cost-aware replacement)",
     about: "PPC whose parity cache evicts the parities that are cheapest to commit instead of the least recently used. Overhead: that of PPC.",
-    parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, ALPHA, SPARES_RECENT, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
+    parameters: &[
+        &[Layout::PARAMETER, PARITY_CACHE_BYTES, ALPHA, SPARES_RECENT, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
+        UpdateRule::PARAMETERS,
+    ],
     construct: build,
     ..ppc::ENTRY
 };

@@ -7,9 +7,10 @@
 //! hot-swapping paper uses it; SPEC 5.3 (shares) and 5.4 (placement, partial stripes). Reads, writes and repairs are those of RAID-5 (`parts::raid`).
 //! Departures: none.
 
+use crate::parts::decision_point::DecisionPoint;
 use crate::parts::uneven;
 use crate::parts::update::UpdateRule;
-use crate::schemes::raid5::Raid5;
+use crate::schemes::raid5;
 use crate::stripe_map::table::MOST_MEMBERS;
 use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme};
 
@@ -22,12 +23,12 @@ pub const ENTRY: Entry = Entry {
     protects: Protects::Member,
     redundancy: Redundancy::Parity,
     members: Members { most: MOST_MEMBERS, ..Members::from(3) },
-    parameters: &[uneven::PARITY_SHARES, uneven::PARTIAL_STRIPES, UpdateRule::PARAMETER],
+    parameters: &[&[uneven::PARITY_SHARES, uneven::PARTIAL_STRIPES], UpdateRule::PARAMETERS, DecisionPoint::PARAMETERS],
     construct: build,
     ..Entry::PLAIN
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     let map = uneven::table(build)?;
-    Ok(Box::new(Raid5::new(map, build.page_bytes, UpdateRule::from_build(build)?)))
+    raid5::over(map, build, UpdateRule::from_build(build)?)
 }

@@ -11,11 +11,11 @@
 use crate::parts::deferred::{DeferredParity, Next, PARITY_CACHE_BYTES, Rule};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::stripe::{Stripe, Sum};
-use crate::parts::update::UpdateRule;
+use crate::parts::update::{Choice, UpdateRule};
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Build, Entry, Members, Method, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer};
-use flashraid_vocabulary::SemivalidAction;
+use flashraid_vocabulary::{SemivalidAction, View};
 
 /// FPC.
 pub const ENTRY: Entry = Entry {
@@ -27,7 +27,7 @@ pub const ENTRY: Entry = Entry {
     members: Members { most: Members::MOST_WITH_PAIRS, ..Members::from(3) },
     write_buffer: WriteBuffer::Usual,
     parity_cache: Some(&PARITY_CACHE_BYTES),
-    parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, UpdateRule::PARAMETER, CACHED_PARITY_FREE],
+    parameters: &[&[Layout::PARAMETER, PARITY_CACHE_BYTES, CACHED_PARITY_FREE], UpdateRule::PARAMETERS],
     construct: build,
     ..Entry::PLAIN
 };
@@ -35,7 +35,7 @@ pub const ENTRY: Entry = Entry {
 const CACHED_PARITY_FREE: Parameter = Parameter {
     name: "fpc_cached_parity_free",
     values: Values::Words(&["no", "yes"]),
-    needs: Some(("update = fewest or rmw", |build| build.choice(&UpdateRule::PARAMETER) != Ok("rcw"))),
+    needs: Some(("update other than rcw", |build| UpdateRule::from_build(build) != Ok(UpdateRule::Rcw))),
     about: "Whether a read-modify-write skips the read of the old parity if the parity cache holds it. With no, it reads the parity from flash, as in the paper.",
     ..Parameter::PLAIN
 };
@@ -58,20 +58,28 @@ struct Fpc {
 }
 
 impl Rule for Fpc {
-    fn next<R: Row>(&self, stripe: &Stripe<R>, changed: u64) -> Next {
+    fn choose<R: Row>(&self, stripe: &Stripe<R>, changed: u64, view: &dyn View) -> Choice {
+        let reads = || {
+            let rmw = Sum { current: changed, parity: stripe.dirty == 0 || !self.is_cached_free, ..Sum::default() };
+            [rmw, Sum { current: stripe.all() & !changed, ..Sum::default() }]
+        };
+        self.update.choose(changed, stripe, reads, view)
+    }
+
+    fn next<R: Row>(&self, stripe: &Stripe<R>, changed: u64, chosen: Method) -> Next {
         let is_cached = stripe.dirty != 0;
-        let method = self.update.method(changed.count_ones(), stripe.row.width());
-        let is_rmw = method == Method::Rmw;
-        let sum = match method {
-            Method::Rmw => Sum { current: changed, parity: !is_cached, deferred: is_cached, ..Sum::default() },
-            _ => Sum { current: stripe.all() & !changed, ..Sum::default() },
+        let is_rmw = chosen == Method::Rmw;
+        let sum = if is_rmw {
+            Sum { current: changed, parity: !is_cached, deferred: is_cached, ..Sum::default() }
+        } else {
+            Sum { current: stripe.all() & !changed, ..Sum::default() }
         };
         Next { sum, reads_parity: is_rmw && is_cached && !self.is_cached_free, associated: stripe.all(), keeps_bases: false }
     }
 
     /// NVRAM holds the whole parity.
-    fn commit<R: Row>(&self, _stripe: &Stripe<R>) -> Option<Sum> {
-        Some(Sum { deferred: true, ..Sum::default() })
+    fn commit<R: Row>(&self, _stripe: &Stripe<R>, _view: &dyn View) -> Option<(Sum, bool)> {
+        Some((Sum { deferred: true, ..Sum::default() }, false))
     }
 
     /// FPC has no bases.

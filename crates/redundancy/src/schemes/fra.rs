@@ -33,7 +33,7 @@ pub const ENTRY: Entry = Entry {
     redundancy: Redundancy::Parity,
     members: Members::from(3),
     bases: Some(Bases::Always(SemivalidAction::Free)),
-    parameters: &[Layout::PARAMETER],
+    parameters: &[&[Layout::PARAMETER]],
     construct: build,
     ..Entry::PLAIN
 };
@@ -95,7 +95,7 @@ impl<M: StripeMap> Fra<M> {
 
     fn write(&mut self, operation: &mut Operation, outcomes: Outcomes, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) -> Step {
         if operation.space & stripe.row.parity_bit() != 0 {
-            return self.raid.plan(operation, outcomes, stripe, |_| Method::FullStripe, view, wave); // the fill
+            return self.raid.plan(operation, outcomes, stripe, |_| Method::FullStripe.into(), view, wave); // the fill
         }
         if outcomes.unallocated != 0 {
             return Step::Failed(Failure::NoSpace);
@@ -112,8 +112,8 @@ impl<M: StripeMap> Fra<M> {
             }
         }
         operation.method = Method::Deferred;
-        self.raid.count(Method::Deferred);
-        self.raid.push_data_programs(operation, merged, &stripe.row, wave);
+        self.raid.count(operation);
+        self.raid.push_data_programs(operation, operation.strips, merged, &stripe.row, wave);
         let noted = self.note(operation, operation.strips, stripe, view);
         for (strip, program) in Bits(operation.strips).zip(&mut wave.operations) {
             program.keep_base = noted >> strip & 1 == 1;
@@ -164,7 +164,7 @@ impl<M: StripeMap> Fra<M> {
         let step = self.raid.plan_commit(operation, stripe, view, wave);
         if step == Step::Last {
             self.counts.commits[operation.commit as usize].count(operation.reads);
-            self.raid.count_commit();
+            self.raid.count_commit(false);
             self.forget(operation, stripe, wave);
         }
         step
@@ -253,7 +253,7 @@ impl<M: StripeMap> Scheme for Fra<M> {
                 step
             }
             OperationKind::Read | OperationKind::Migrate | OperationKind::Job => {
-                self.raid.plan(operation, outcomes, &stripe, |_| Method::None, view, wave)
+                self.raid.plan(operation, outcomes, &stripe, |_| Method::None.into(), view, wave)
             }
         }
     }

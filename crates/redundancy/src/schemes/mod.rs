@@ -21,6 +21,8 @@ schemes! {
     raid1,
     raid4,
     raid5,
+    bpu,
+    adaptive,
     sirf1,
     cr5m,
     no_pc,
@@ -66,7 +68,7 @@ mod tests {
         for entry in SCHEMES {
             assert!(![entry.name, entry.title, entry.about].contains(&""), "{} {}", entry.name, entry.title);
             assert_eq!(entry.protects == Protects::None, entry.redundancy == Redundancy::None, "{}", entry.name);
-            for parameter in entry.parameters {
+            for parameter in entry.parameters() {
                 assert!(![parameter.name, parameter.about].contains(&""), "{} {}", entry.name, parameter.name);
             }
         }
@@ -74,7 +76,7 @@ mod tests {
 
     #[test]
     fn defaults_and_what_torture_draws_are_allowed() {
-        for (entry, parameter) in SCHEMES.iter().flat_map(|entry| entry.parameters.iter().map(move |parameter| (entry.name, parameter))) {
+        for (entry, parameter) in SCHEMES.iter().flat_map(|entry| entry.parameters().map(move |parameter| (entry.name, parameter))) {
             let name = parameter.name;
             assert!(parameter.values.allows(&parameter.values.default_text()), "{entry} {name}");
             match (parameter.draws, parameter.values) {

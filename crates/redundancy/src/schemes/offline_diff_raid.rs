@@ -23,7 +23,7 @@ pub const ENTRY: Entry = Entry {
     replaces_devices: true,
     takes_devices_out: true,
     holds_host: true,
-    parameters: &[uneven::PARITY_SHARES, uneven::PARTIAL_STRIPES, UpdateRule::PARAMETER, replacing::ERASURE_THRESHOLD],
+    parameters: &[&[uneven::PARITY_SHARES, uneven::PARTIAL_STRIPES, replacing::ERASURE_THRESHOLD], UpdateRule::PARAMETERS],
     construct: build,
     ..Entry::PLAIN
 };

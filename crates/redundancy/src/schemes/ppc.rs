@@ -25,10 +25,13 @@
 use crate::parts::deferred::{DeferredParity, Next, PARITY_CACHE_BYTES, Rule, entries};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::stripe::{Stripe, Sum};
+use crate::parts::update::{Choice as Chosen, UpdateRule};
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Row, StripeMap};
-use crate::{Bases, Build, Choice, Draws, Entry, Members, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer};
-use flashraid_vocabulary::SemivalidAction;
+use crate::{
+    Bases, Build, Choice, Draws, Entry, Members, Method, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer,
+};
+use flashraid_vocabulary::{SemivalidAction, View};
 
 /// PPC.
 pub const ENTRY: Entry = Entry {
@@ -42,7 +45,7 @@ pub const ENTRY: Entry = Entry {
     write_buffer: WriteBuffer::Usual,
     parity_cache: Some(&PARITY_CACHE_BYTES),
     bases: Some(Bases::MovedWith(Choice { parameter: &GC_SEMIVALID, word: MOVE })),
-    parameters: &[Layout::PARAMETER, PARITY_CACHE_BYTES, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID],
+    parameters: &[&[Layout::PARAMETER, PARITY_CACHE_BYTES, PPC_UPDATE, EARLY_RELEASE, GC_SEMIVALID], UpdateRule::PARAMETERS],
     construct: |build| over(Formula::on_device(build)?, build, Replacement::LRU),
     ..Entry::PLAIN
 };
@@ -85,6 +88,7 @@ pub fn over(map: impl StripeMap, build: &Build, replacement: Replacement) -> Res
         return Err(ParameterError(text));
     }
     let rule = Ppc {
+        update: UpdateRule::from_build(build)?,
         reads_fewest: build.choice(&PPC_UPDATE)? == "min",
         releases_early: build.choice(&EARLY_RELEASE)? == "yes",
         moves_bases: build.choice(&GC_SEMIVALID)? == MOVE,
@@ -95,13 +99,14 @@ pub fn over(map: impl StripeMap, build: &Build, replacement: Replacement) -> Res
 /// What updates do (SPEC 4.4, flush).
 #[derive(Clone, Copy, Debug)]
 struct Ppc {
+    update: UpdateRule,
     reads_fewest: bool,
     releases_early: bool,
     moves_bases: bool,
 }
 
 impl Rule for Ppc {
-    fn next<R: Row>(&self, stripe: &Stripe<R>, changed: u64) -> Next {
+    fn next<R: Row>(&self, stripe: &Stripe<R>, changed: u64, _chosen: Method) -> Next {
         let known = stripe.dirty;
         let (superseded, unchanged) = (changed & known, known & !changed);
         let fewer = self.reads_fewest && unchanged.count_ones() < superseded.count_ones();
@@ -118,12 +123,15 @@ impl Rule for Ppc {
     }
 
     /// SPEC 4.4, commit (section 4.3): the partial parity and, if at least half of the strips are associated, the other strips; else the partial parity,
-    /// the old parity and the old versions. If pages that this needs are lost, the other way.
-    fn commit<R: Row>(&self, stripe: &Stripe<R>) -> Option<Sum> {
+    /// the old parity and the old versions. If pages that this needs are lost, the other way. These are RCW and RMW; `update` may ask for another choice.
+    fn commit<R: Row>(&self, stripe: &Stripe<R>, view: &dyn View) -> Option<(Sum, bool)> {
         let many = Sum { current: stripe.all() & !stripe.dirty, deferred: true, ..Sum::default() };
         let few = Sum { base: stripe.dirty, parity: true, deferred: true, ..Sum::default() };
         let is_large = stripe.dirty.count_ones() >= stripe.row.width().div_ceil(2);
-        if is_large { [many, few] } else { [few, many] }.into_iter().find(|sum| stripe.can_read(sum))
+        let usual = if is_large { Method::Rcw } else { Method::Rmw };
+        let Chosen { method, is_adjusted } = self.update.choose_for_commit(usual, stripe, [few, many], view);
+        let (chosen, other) = if method == Method::Rcw { (many, few) } else { (few, many) };
+        if stripe.can_read(&chosen) { Some((chosen, is_adjusted)) } else { Some((other, false)).filter(|_| stripe.can_read(&other)) }
     }
 
     fn action(&self) -> SemivalidAction {

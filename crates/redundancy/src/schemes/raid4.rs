@@ -7,8 +7,9 @@
 //! on level 4; SPEC 0.2 (layout) and 0.6, CR4 (same update rules as CR5). The rules are in `parts::raid`; this is raid5 with another layout (`layout = last_member`).
 //! Departures: none.
 
+use crate::parts::decision_point::DecisionPoint;
 use crate::parts::update::UpdateRule;
-use crate::schemes::raid5::Raid5;
+use crate::schemes::raid5;
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::{Build, Entry, Members, ParameterError, Protects, Redundancy, Scheme};
 
@@ -20,12 +21,12 @@ pub const ENTRY: Entry = Entry {
     protects: Protects::Member,
     redundancy: Redundancy::Parity,
     members: Members::from(3),
-    parameters: &[UpdateRule::PARAMETER],
+    parameters: &[UpdateRule::PARAMETERS, DecisionPoint::PARAMETERS],
     construct: build,
     ..Entry::PLAIN
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
     let map = Formula::new(Layout::LastMember, build.members, build.pages_per_member);
-    Ok(Box::new(Raid5::new(map, build.page_bytes, UpdateRule::from_build(build)?)))
+    raid5::over(map, build, UpdateRule::from_build(build)?)
 }

@@ -8,12 +8,13 @@
 //! pre-reads; RMW if it needs strictly fewer pre-reads, else RCW). The rules are in `parts::raid`.
 //! Departures: none.
 
+use crate::parts::decision_point::DecisionPoint;
 use crate::parts::raid::Raid;
 use crate::parts::repair;
 use crate::parts::stripe::{Guard, Stripe};
 use crate::parts::update::UpdateRule;
+use crate::stripe_map::StripeMap;
 use crate::stripe_map::formula::{Formula, Layout};
-use crate::stripe_map::{Row, StripeMap};
 use crate::{
     Addressing, Build, Damage, Decisions, Entry, Extent, Group, Lost, Members, Operation, OperationKind, Outcomes, ParameterError,
     ParityUpdates, Protects, Redundancy, Scheme, Step,
@@ -28,14 +29,19 @@ pub const ENTRY: Entry = Entry {
     protects: Protects::Member,
     redundancy: Redundancy::Parity,
     members: Members::from(3),
-    parameters: &[Layout::PARAMETER, UpdateRule::PARAMETER],
+    parameters: &[&[Layout::PARAMETER], UpdateRule::PARAMETERS, DecisionPoint::PARAMETERS],
     construct: build,
     ..Entry::PLAIN
 };
 
 fn build(build: &Build) -> Result<Box<dyn Scheme>, ParameterError> {
-    let map = Formula::on_device(build)?;
-    Ok(Box::new(Raid5::new(map, build.page_bytes, UpdateRule::from_build(build)?)))
+    over(Formula::on_device(build)?, build, UpdateRule::from_build(build)?)
+}
+
+/// Stripes of `map`, whose partial-stripe writes get the parity by `rule`.
+pub fn over(map: impl StripeMap, build: &Build, rule: UpdateRule) -> Result<Box<dyn Scheme>, ParameterError> {
+    let raid = Raid::new(map, build.page_bytes).deciding(DecisionPoint::from_build(build, rule)?);
+    Ok(Box::new(Raid5 { raid, rule }))
 }
 
 /// Stripes whose parity is brought up to date with every write, over any map.
@@ -76,8 +82,9 @@ impl<M: StripeMap> Scheme for Raid5<M> {
         if operation.kind == OperationKind::Repair {
             return self.raid.plan_repair(operation, outcomes, &stripe, view, wave).0;
         }
-        let (rule, width) = (self.rule, stripe.row.width());
-        self.raid.plan(operation, outcomes, &stripe, |changed| rule.method(changed.count_ones(), width), view, wave)
+        let rule = self.rule;
+        let choose = |changed| rule.choose(changed, &stripe, || stripe.reads_of_update(changed), view);
+        self.raid.plan(operation, outcomes, &stripe, choose, view, wave)
     }
 
     fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {

@@ -63,7 +63,7 @@ pub const ENTRY: Entry = Entry {
     // SPEC 2.7 ruling 9 refuses odd numbers of channels for two groups.
     mirror_groups: Some(&GROUPS),
     completes_early: Some(Choice { parameter: &COMPLETES, word: FIRST_COPY }),
-    parameters: &[GROUPS, READ, COMPLETES],
+    parameters: &[&[GROUPS, READ, COMPLETES]],
     construct: build,
     ..Entry::PLAIN
 };

@@ -25,7 +25,7 @@ pub const ENTRY: Entry = Entry {
     protects: Protects::Member,
     redundancy: Redundancy::Copies,
     members: Members::from(2),
-    parameters: &[READ_COPY],
+    parameters: &[&[READ_COPY]],
     construct: build,
     ..Entry::PLAIN
 };

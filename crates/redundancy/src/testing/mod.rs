@@ -1,13 +1,12 @@
 //! Schemes and a job for tests only, registered nowhere: they use the parts of the contract that no registered scheme uses yet.
 //!
-//! `DecidesInSecondStep` chooses its method when its data are programmed already, by the queues at that time.
 //! `CommitsAnotherFirst` defers the parity for one stripe at a time and must commit it before it may defer another's.
 //! `CopyWhenIdle` is a job that rewrites every page of a member which has nothing else to do.
 //! `chained` is the worked example of docs/writing-a-scheme.md, which shows the file as it is.
 
 pub mod chained;
 
-use crate::parts::bits::{self, Bits};
+use crate::parts::bits::Bits;
 use crate::parts::pages;
 use crate::parts::raid::waits_for_reads;
 use crate::parts::stripe::Guard;
@@ -23,93 +22,6 @@ use flashraid_vocabulary::{
 
 fn left_asymmetric(members: u16, stripes: u32) -> Formula {
     Formula::new(Layout::LeftAsymmetric, members, stripes)
-}
-
-/// RAID-5 whose partial-stripe writes program their data first and then read whatever lies on the members with the shorter queues.
-///
-/// Waves: update reads if any, data programs, pre-reads if any, parity program.
-#[derive(Clone, Debug)]
-pub struct DecidesInSecondStep {
-    inner: Raid5<Formula>,
-}
-
-impl DecidesInSecondStep {
-    /// On `members` members (at least 3) of `stripes` pages.
-    pub fn new(members: u16, stripes: u32, page_bytes: u32) -> Self {
-        Self { inner: Raid5::new(left_asymmetric(members, stripes), page_bytes, UpdateRule::Fewest) }
-    }
-
-    /// RMW if fewer page operations are queued at the members that it reads than at those that RCW reads.
-    fn choose(&self, strips: u64, row: &FormulaRow, view: &dyn View) -> Method {
-        let queued = |address: MemberPage| {
-            let (reads, programs) = view.queued(address.member);
-            reads + programs
-        };
-        let rmw = Bits(strips).map(|strip| queued(row.data(strip))).sum::<u32>() + queued(row.parity());
-        let rcw = Bits(row.all() & !strips).map(|strip| queued(row.data(strip))).sum::<u32>();
-        if rmw < rcw { Method::Rmw } else { Method::Rcw }
-    }
-}
-
-impl GcAdvisor for DecidesInSecondStep {}
-
-impl Scheme for DecidesInSecondStep {
-    fn addressing(&self) -> &dyn Addressing {
-        &self.inner.raid
-    }
-
-    fn decide(&mut self, extent: &Extent, view: &dyn View, decisions: &mut Decisions) -> u64 {
-        self.inner.decide(extent, view, decisions)
-    }
-
-    fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
-        if operation.kind != OperationKind::Write || operation.strips == self.inner.raid.map().row(operation.stripe).all() {
-            return self.inner.step(operation, outcomes, view, wave);
-        }
-        let stripe = self.inner.raid.stripe(operation, 0, Guard::None, view);
-        let row = stripe.row;
-        // The programs stay pending until the operation ends, so the old versions are the current ones in every step.
-        let merged = self.inner.raid.merged(operation, &row, view);
-        match operation.step {
-            0 if merged != 0 => {
-                self.inner.raid.push_update_reads(merged, &stripe, view, wave);
-                operation.update_reads = merged.count_ones() as u8;
-                return waits_for_reads(operation, wave);
-            }
-            0 | 1 => {
-                self.inner.raid.push_data_programs(operation, merged, &row, wave);
-                operation.step = 2;
-                return Step::Wave;
-            }
-            2 => {
-                operation.method = self.choose(operation.strips, &row, view);
-                self.inner.raid.count(operation.method);
-                self.inner.raid.push_pre_reads(operation.method, operation.strips, 0, &stripe, view, wave);
-                operation.reads += wave.operations.len() as u8;
-                operation.step = 3;
-                if !wave.operations.is_empty() {
-                    return Step::Wave;
-                }
-            }
-            _ => {}
-        }
-        let reads = bits::lowest(u32::from(operation.reads)) & !bits::lowest(u32::from(operation.update_reads));
-        self.inner.raid.push_parity_program(&row, Sources { host: operation.strips, reads, ..Sources::default() }, wave);
-        operation.step = 4;
-        Step::Last
-    }
-
-    fn recover(&self, lpn: Lpn, lost: &Lost, sources: &mut Vec<(MemberPage, Version)>) -> bool {
-        self.inner.recover(lpn, lost, sources)
-    }
-
-    fn protects(&self) -> Protects {
-        self.inner.protects()
-    }
-
-    fn parity_updates(&self) -> ParityUpdates {
-        self.inner.parity_updates()
-    }
 }
 
 /// RAID-5 that puts off the parity of partial-stripe writes, for one stripe at a time: a write of another stripe requires a commit first.
@@ -155,7 +67,7 @@ impl CommitsAnotherFirst {
             self.inner.raid.push_update_reads(merged, &self.inner.raid.stripe(operation, 0, Guard::None, view), view, wave);
             return waits_for_reads(operation, wave);
         }
-        self.inner.raid.push_data_programs(operation, merged, row, wave);
+        self.inner.raid.push_data_programs(operation, operation.strips, merged, row, wave);
         let dirty = self.dirty(operation.stripe);
         for (strip, program) in Bits(operation.strips).zip(&mut wave.operations) {
             program.keep_base = dirty >> strip & 1 == 0;

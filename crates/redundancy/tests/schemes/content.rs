@@ -3,7 +3,7 @@
 
 use crate::flash::{Course, PAGE};
 use crate::host::{Host, build, on, scheme};
-use flashraid_redundancy::testing::{CommitsAnotherFirst, DecidesInSecondStep};
+use flashraid_redundancy::testing::CommitsAnotherFirst;
 use flashraid_redundancy::{Build, Scheme, find};
 use flashraid_vocabulary::{HostOp, Lpn, MemberId, MemberPage, StripeId, View};
 use proptest::prelude::*;
@@ -120,16 +120,6 @@ proptest! {
         let [cr5m, raid5] = hosts;
         prop_assert_eq!(cr5m.flash.log, raid5.flash.log);
         prop_assert_eq!(cr5m.scheme.parity_updates(), raid5.scheme.parity_updates());
-    }
-
-    #[test]
-    fn a_method_chosen_by_the_queues_keeps_every_page(members in 3..=8u16, requests in prop::collection::vec(request(), 1..60)) {
-        let mut host = Host::new(Box::new(DecidesInSecondStep::new(members, STRIPES, PAGE)));
-        for request in &requests {
-            host.flash.queued.insert(MemberId(request.aside.index(usize::from(members)) as u16), (request.pages as u32, 1));
-            submit(&mut host, request);
-            host.check();
-        }
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Members that hold a tag for each page, and the execution of one operation on them.
 
 use flashraid_redundancy::{Lock, Operation, OperationKind, Outcomes, Step};
-use flashraid_vocabulary::{Action, Cause, Change, Health, LocalPage, MemberId, MemberPage, PageOperation, Version, View, Wave};
+use flashraid_vocabulary::{
+    Action, Cause, Change, GcLoad, Health, LocalPage, MemberId, MemberPage, PageOperation, ReadLoad, Version, View, Wave,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a page in these tests.
@@ -66,6 +68,10 @@ pub struct Flash {
     pub pages_gone: BTreeMap<MemberId, u32>,
     /// Answers of `View::queued`; 0 for members not named.
     pub queued: BTreeMap<MemberId, (u32, u32)>,
+    /// The GC runs that keep host work off members.
+    pub gc: BTreeMap<MemberId, GcLoad>,
+    /// How long reads of pages take; 1 ns for those not named.
+    pub read_ns: BTreeMap<MemberPage, u64>,
     /// The answer of `View::now_ns`.
     pub now_ns: u64,
     /// SSDs that are not in state S0.
@@ -95,6 +101,8 @@ pub struct Course {
     pub waves: Vec<Vec<PageOperation>>,
     /// Its changes.
     pub changes: Vec<Change>,
+    /// How long each of its pauses was.
+    pub pauses: Vec<u64>,
     /// The last answer of `step`.
     pub end: Step,
     /// The operation as `step` left it.
@@ -276,6 +284,7 @@ impl Flash {
         let mut wave = Wave::default();
         let mut waves = Vec::new();
         let mut changes = Vec::new();
+        let mut pauses = Vec::new();
         let mut read = Vec::new();
         let mut delivered = BTreeMap::new();
         let mut computed = Vec::new();
@@ -288,7 +297,10 @@ impl Flash {
         let decided = operation;
         let end = loop {
             wave.clear();
-            let answer = step(&mut operation, std::mem::take(&mut outcomes), self, &mut wave);
+            let before = unallocated.iter().fold(0, |members, (page, _): &(MemberPage, Version)| members | 1u64 << page.member.0);
+            let told = std::mem::take(&mut outcomes);
+            let answer = step(&mut operation, Outcomes { unallocated: told.unallocated | before, ..told }, self, &mut wave);
+            let reads_now = wave.operations.iter().filter(|page_operation| page_operation.action == Action::Read).count();
             let known = read.len();
             for delivery in wave.deliveries.iter().filter(|delivery| delivery.reads == 0) {
                 assert!(delivery.deferred, "{delivery:?} is made of nothing");
@@ -319,7 +331,7 @@ impl Flash {
                 assert!(is_programmable, "an SSD in state {:?} is programmed: {page_operation:?}", self.health(page.member));
                 let twice = programmed.iter().any(|(other, version, ..)| (other.member, *version) == (page.member, page_operation.version));
                 assert!(!twice, "two programs on {:?}", page.member);
-                assert_eq!(known, usize::from(operation.reads), "reads are numbered over all waves");
+                assert_eq!(known + reads_now, usize::from(operation.reads), "reads are numbered over all waves");
                 let sources = page_operation.sources;
                 let partial = operation.merge_strips;
                 let given = (0..64).filter(|strip| sources.host >> strip & 1 == 1).map(|strip| {
@@ -412,7 +424,10 @@ impl Flash {
                     }
                 }
                 // There is no time here that could pass.
-                Step::Pause(_) => assert!(wave.operations.is_empty()),
+                Step::Pause(pause_ns) => {
+                    assert!(wave.operations.is_empty());
+                    pauses.push(pause_ns);
+                }
                 Step::Done => {
                     assert!(wave.operations.is_empty());
                     break answer;
@@ -507,7 +522,7 @@ impl Flash {
             }
             self.garbage += 1;
         }
-        Course { waves, changes, end, operation, computed, delivered }
+        Course { waves, changes, pauses, end, operation, computed, delivered }
     }
 
     /// Applies what follows for flash from the loss of everything that NVRAM holds.
@@ -618,6 +633,13 @@ impl View for Flash {
 
     fn copies(&self, member: MemberId) -> u32 {
         self.count_versions(member, |versions| versions.copy.is_some())
+    }
+
+    fn read_load(&self, address: MemberPage, version: Version) -> Option<ReadLoad> {
+        let (reads, programs) = self.queued(address.member);
+        let gc = self.gc.get(&address.member).copied();
+        let read_ns = self.read_ns.get(&address).copied().unwrap_or(1);
+        self.is_written(address, version).then_some(ReadLoad { read_ns, reads, programs, gc })
     }
 
     fn is_idle(&self, member: MemberId) -> bool {

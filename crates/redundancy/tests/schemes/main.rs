@@ -1,6 +1,7 @@
 //! Each rule of the schemes on `decide` and `step`, without an engine: `flash` executes operations one after the other on pages
 //! that hold 64-bit tags, `host` puts a scheme on it and compares with a plain array.
 
+mod adaptive;
 mod chained;
 mod content;
 mod counts;

@@ -42,10 +42,10 @@ const MORE_MEMBERS: u16 = 6;
 
 /// Devices of the fewest members that the scheme works on, or somewhat more. Parameters have values that torture draws too.
 fn cases(entry: &'static Entry) -> impl Strategy<Value = Case> {
-    let indices = prop::collection::vec(any::<Index>(), entry.parameters.len());
+    let indices = prop::collection::vec(any::<Index>(), entry.parameters().count());
     (any::<Index>(), indices, any::<bool>()).prop_map(|(size, indices, filled)| {
         let parameters: Vec<_> =
-            entry.parameters.iter().zip(indices).map(|(each, index)| (each.name, index.get(&each.drawn(PAGE)).clone())).collect();
+            entry.parameters().zip(indices).map(|(each, index)| (each.name, index.get(&each.drawn(PAGE)).clone())).collect();
         let groups = entry.mirror_groups.map_or(1, |groups| {
             let (_, value) = parameters.iter().find(|(name, _)| *name == groups.name).expect("its own parameter");
             value.parse().expect("a number")
@@ -163,6 +163,8 @@ fn every_scheme_keeps_every_page() {
         for_cases(entry, 100, (cases(entry), prop::collection::vec(request(), 1..60)), |(case, requests)| {
             let mut host = case.host(entry, STRIPES);
             for request in &requests {
+                let queued = (request.pages as u32, request.aside.index(7) as u32);
+                host.flash.queued.insert(MemberId(request.aside.index(usize::from(case.members)) as u16), queued);
                 let busy = host.scheme.locate(Lpn(request.aside.index(host.scheme.user_pages() as usize) as u64));
                 host.flash.loads.insert(busy, request.pages as u32);
                 write_or_flush(&mut host, request);
@@ -197,7 +199,7 @@ fn event() -> impl Strategy<Value = Event> {
         8 => (index(), 1..8u64, bytes(), bytes()).prop_map(|(at, pages, first, last)| Event::Request(HostOp::Write, at, pages, first, last)),
         2 => (index(), 1..8u64).prop_map(|(at, pages)| Event::Request(HostOp::Trim, at, pages, PAGE, PAGE)),
         2 => (index(), 1..8u64, bytes(), bytes()).prop_map(|(at, pages, first, last)| Event::Request(HostOp::Read, at, pages, first, last)),
-        2 => (index(), prop::option::of(0..2usize), any::<bool>()).prop_map(|(member, wave, spare)| Event::Failure(member, wave, spare)),
+        2 => (index(), prop::option::of(0..4usize), any::<bool>()).prop_map(|(member, wave, spare)| Event::Failure(member, wave, spare)),
         1 => (index(), index()).prop_map(|(member, page)| Event::PageLoss(member, page)),
         2 => Just(Event::Spares),
         2 => Just(Event::Repair),

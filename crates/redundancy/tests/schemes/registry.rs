@@ -65,5 +65,5 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     let limit = |value| build("cr5m", 4, &[("mw_limit", value)]).unwrap_err();
     assert_eq!(limit("-1"), "mw_limit = -1: allowed is a number from 0 to 1000 with at most 3 decimal places");
     assert_eq!(build("cr5m", 4, &[("consolidate", "always")]).unwrap_err(), "consolidate = always: allowed is last_strip, never");
-    assert_eq!(build("raid5", 4, &[("update", "RMW")]).unwrap_err(), "update = RMW: allowed is fewest, rmw, rcw");
+    assert_eq!(build("raid5", 4, &[("update", "RMW")]).unwrap_err(), "update = RMW: allowed is fewest, rmw, rcw, bpu, adaptive");
 }

@@ -2,30 +2,10 @@
 
 use crate::flash::{Flash, PAGE};
 use crate::host::Host;
-use crate::waves::waves;
-use flashraid_redundancy::testing::{CommitsAnotherFirst, CopyWhenIdle, DecidesInSecondStep};
+use flashraid_redundancy::testing::{CommitsAnotherFirst, CopyWhenIdle};
 use flashraid_redundancy::{Job, Lock, Method, OperationKind, Scheme, Step};
 use flashraid_vocabulary::{Action, Cause, Change, GcAdvisor, MemberId, MemberPage, Priority, SemivalidAction, StripeId};
 use std::collections::BTreeMap;
-
-#[test]
-fn the_queues_after_the_data_programs_decide_what_is_read() {
-    let mut host = Host::new(Box::new(DecidesInSecondStep::new(4, 8, PAGE))).filled();
-    let data = vec!["program host 0/0 4096 = host 0"];
-    let parity = vec!["program parity 3/0 4096 = host 0 ^ reads 01"];
-    host.flash.queued.insert(MemberId(1), (5, 0));
-    let course = &host.write(0, 1)[0];
-    assert_eq!(waves(course), [data.clone(), vec!["read pre_read 0/0 4096", "read pre_read 3/0 4096"], parity.clone()]);
-    host.flash.queued.insert(MemberId(3), (3, 3));
-    let course = &host.write(0, 1)[0];
-    assert_eq!(waves(course), [data, vec!["read pre_read 1/0 4096", "read pre_read 2/0 4096"], parity]);
-    let course = &host.write_part(0, 512)[0];
-    assert_eq!(waves(course)[0], ["read update_read 0/0 4096 for strip 0"]);
-    assert_eq!(waves(course)[3], ["program parity 3/0 4096 = host 0 ^ reads 12"], "the update read is no source");
-    let counted = host.scheme.parity_updates();
-    assert_eq!((counted.rmw, counted.rcw), (1, 2));
-    host.check();
-}
 
 #[test]
 fn a_write_of_another_stripe_requires_a_commit() {

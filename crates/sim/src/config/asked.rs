@@ -85,7 +85,7 @@ impl Asked {
             let need = key.effect.needs.filter(|need| !(need.holds)(&config));
             Some(Wish::of(setting, need.map(|need| need.words), key.effect.meets))
         });
-        let of_parameters = entry.parameters.iter().filter_map(|parameter| {
+        let of_parameters = entry.parameters().filter_map(|parameter| {
             let read = |settings: &[Setting]| read_parameter(settings, parameter).ok().map(|(_, value)| value);
             let setting = wished(&settings, SchemeChoice::TABLE.name, parameter.name, read)?;
             let lacks = parameter.needs.filter(|(_, holds)| !holds(&config.build()));

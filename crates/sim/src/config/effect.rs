@@ -137,6 +137,8 @@ pub(super) const WITH_NVRAM: Effect = EVER
 pub(super) const WITH_PARITY: Effect = EVER.needs("a scheme that programs parity with a write", |config| {
     find_scheme(&config.scheme.name).is_ok_and(|entry| entry.redundancy == Redundancy::Parity && !entry.has_window)
 });
+pub(super) const COMPUTED: Effect =
+    EVER.needs("a scheme with parity", |config| find_scheme(&config.scheme.name).is_ok_and(|entry| entry.redundancy == Redundancy::Parity));
 pub(super) const READ_UNWRITTEN: Effect = EVER.meets("every page that was read had been written before", |run| run.read_unwritten);
 pub(super) const FAILED: Effect = EVER.meets("nothing failed", |run| run.failed);
 pub(super) const REBUILT: Effect = FAILED

@@ -138,7 +138,7 @@ fn build(described: &str, settings: &[Setting], entry: &Entry) -> Result<Config,
         device,
         scheme: SchemeChoice {
             name: entry.name.into(),
-            parameters: entry.parameters.iter().map(|parameter| read_parameter(settings, parameter)).collect::<Result<_, _>>()?,
+            parameters: entry.parameters().map(|parameter| read_parameter(settings, parameter)).collect::<Result<_, _>>()?,
         },
         host: deserialize(read_table(settings, &Host::TABLE)?)?,
         run: deserialize(read_table(settings, &Run::TABLE)?)?,

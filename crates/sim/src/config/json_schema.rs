@@ -62,11 +62,11 @@ impl JsonSchema for SchemeChoice {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let mut all = of_table(&Self::TABLE);
         let properties = all.get_mut("properties").and_then(Value::as_object_mut).expect("an object");
-        for parameter in SCHEMES.iter().flat_map(|entry| entry.parameters) {
+        for parameter in SCHEMES.iter().flat_map(|entry| entry.parameters()) {
             properties.insert(parameter.name.into(), of_parameter(parameter));
         }
         let of_scheme = |entry: &flashraid_redundancy::Entry| {
-            let keys = || std::iter::once("name").chain(entry.parameters.iter().map(|parameter| parameter.name));
+            let keys = || std::iter::once("name").chain(entry.parameters().map(|parameter| parameter.name));
             let mut properties: Map<String, Value> = keys().map(|key| (key.into(), json!(true))).collect();
             properties["name"] = json!({ "const": entry.name });
             json!({ "properties": properties, "required": keys().collect::<Vec<_>>(), "additionalProperties": false })

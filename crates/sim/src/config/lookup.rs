@@ -68,14 +68,14 @@ fn unknown_key(key: &str, entry: Option<&Entry>) -> ConfigError {
     if let Some(new) = renamed_key(key) {
         return ConfigError(format!("unknown key {key}: it is now called {new}"));
     }
-    let own = entry.map_or(&[][..], |entry| entry.parameters);
+    let own: Vec<_> = entry.into_iter().flat_map(Entry::parameters).map(|parameter| parameter.name).collect();
     let others: Vec<_> = SCHEMES.iter().filter(|other| other.parameter(key).is_some()).map(|other| other.name).collect();
     if let (Some(entry), false) = (entry, others.is_empty()) {
-        let own = if own.is_empty() { "none".into() } else { own.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ") };
+        let own = if own.is_empty() { "none".into() } else { own.join(", ") };
         return ConfigError(format!("{key} is a parameter of {}, not of {}, whose parameters are: {own}", others.join(", "), entry.name));
     }
     let known = keys().map(|key| (key.name, key.table));
-    let known: Vec<_> = known.chain(own.iter().map(|parameter| (parameter.name, SchemeChoice::TABLE.name))).collect();
+    let known: Vec<_> = known.chain(own.iter().map(|name| (*name, SchemeChoice::TABLE.name))).collect();
     let Some(near) = near(key, known.iter().map(|(name, _)| *name)) else {
         return ConfigError(format!("unknown key {key}: docs/configuration.md lists all"));
     };

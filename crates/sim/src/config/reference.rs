@@ -77,7 +77,7 @@ fn needed(words: Option<&str>) -> String {
 fn parameters(text: &mut String) {
     text.push_str("\n| parameter | of | default | allowed | meaning |\n| --- | --- | --- | --- | --- |\n");
     for entry in SCHEMES {
-        for parameter in entry.parameters {
+        for parameter in entry.parameters() {
             let (default, allowed) = (parameter.values.default_text(), parameter.values.allowed() + units::also(parameter.unit));
             let about = parameter.about.to_string() + &needed(parameter.needs.map(|(words, _)| words));
             let _ = writeln!(text, "| `{}` | `{}` | `{default}` | {allowed} | {about} |", parameter.name, entry.name);

@@ -151,6 +151,8 @@ flashraid_flash::given_settings! {
         nvram_victim: NvramVictim = Some("oldest_write"), "", Kind::Word(NvramVictim::WORDS), WITH_NVRAM;
         /// Access time of the data buffer.
         buffer_ns: u64 = Some("1000"), "ns", whole(0, LONGEST_NS), BUFFERED, Draw::OneOf(&["1000", "0", "300000"]);
+        /// Time in which the controller computes a page that is the XOR of others, as a parity is, before it programs it. Parities that NVRAM holds take none.
+        xor_ns: u64 = Some("0"), "ns", whole(0, LONGEST_NS), COMPUTED, Draw::OneOf(&["0", "0", "19000"]);
     }
 }
 

@@ -61,7 +61,7 @@ pub fn same_value(key: &str, one: &str, other: &str) -> bool {
     let read = |text: &str| match find_key(key) {
         Some(key) => key.read(&Given::bare(text)),
         None => {
-            let mut parameters = SCHEMES.iter().flat_map(|entry| entry.parameters);
+            let mut parameters = SCHEMES.iter().flat_map(|entry| entry.parameters());
             let parameter = parameters.find(|parameter| parameter.name == settings(text)[0].key)?;
             read_parameter(&settings(text), parameter).ok().map(|(_, value)| value)
         }

@@ -72,6 +72,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             departs: false,
             unmet: 0,
             outstanding: 0,
+            overlapped_reads: 0,
+            goes_on: false,
             waits: 0,
             unreserved: operation.space,
             reserved: 0,
@@ -89,6 +91,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             lock_holder: NIL,
             nested: NIL,
             changes: NIL,
+            sums: NIL,
         };
         let counted = slot.counted;
         let id = match self.free_slots {

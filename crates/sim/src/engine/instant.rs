@@ -68,35 +68,32 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.scheme.place(&mut operation, &self.media);
         }
         let mut reads = 0;
+        // Programs of waves before the last: what they supersede may still be read.
+        let mut pending: Vec<PageOperation> = Vec::new();
         loop {
             wave.clear();
             let step = self.scheme.step(&mut operation, Outcomes::default(), &self.media, wave);
+            // Nor does a pause take time.
+            let is_last = !matches!(step, Step::Wave | Step::Pause(_));
+            if is_last {
+                pending.iter().for_each(|page_operation| self.place_program(SLOT, &operation, page_operation));
+            }
             for page_operation in &wave.operations {
-                let address = page_operation.address;
                 match page_operation.action {
                     Action::Read => {
-                        let ppn = self.media.lookup(address, page_operation.version).expect("schemes read what is written");
+                        let PageOperation { address, version, .. } = *page_operation;
+                        let ppn = self.media.lookup(address, version).expect("schemes read what is written");
                         if tracked {
                             self.content.read_submitted(SLOT, reads, page_operation.strip);
                             self.content.delivered(SLOT, &operation, SLOT, ppn);
                         }
                         reads += 1;
                     }
-                    Action::Program => {
-                        if tracked {
-                            self.content.program(SLOT, &operation, page_operation.sources, SLOT);
-                        }
-                        let PageOperation { version, keep_base, .. } = *page_operation;
-                        let (plane, ppn) = self.media.place_untimed(address, version, keep_base, &mut self.content);
-                        if tracked {
-                            self.content.programmed(SLOT, ppn);
-                        }
-                        self.media.collect_low_now(plane, &mut self.content);
-                    }
+                    Action::Program if is_last => self.place_program(SLOT, &operation, page_operation),
+                    Action::Program => pending.push(*page_operation),
                 }
             }
-            // Nor does a pause take time.
-            if !matches!(step, Step::Wave | Step::Pause(_)) {
+            if is_last {
                 break;
             }
         }
@@ -104,6 +101,20 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.apply(SLOT, &operation, *change);
         }
         self.scheme.ended(&operation);
+    }
+
+    /// A program of an operation that is performed at once.
+    #[inline(always)]
+    fn place_program(&mut self, slot: u32, operation: &Operation, program: &PageOperation) {
+        let PageOperation { address, version, keep_base, sources, .. } = *program;
+        if C::TRACKED {
+            self.content.program(slot, operation, sources, slot);
+        }
+        let (plane, ppn) = self.media.place_untimed(address, version, keep_base, &mut self.content);
+        if C::TRACKED {
+            self.content.programmed(slot, ppn);
+        }
+        self.media.collect_low_now(plane, &mut self.content);
     }
 
     /// As `perform`, and then what the scheme wants to do in the background, and in idle time: there is enough of that.

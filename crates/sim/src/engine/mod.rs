@@ -7,7 +7,7 @@
 //!
 //! 1. Data: `options`, `request`, `slot` (an operation in flight), `locks`; `state` holds it all.
 //! 2. A request: `requests`, `extents` (its bytes are cut and decided), or `buffered` (through the data buffer).
-//! 3. Its operations: `admission` (order), `space` (reserved pages), `waves` (steps), `reads`, `ending`.
+//! 3. Its operations: `admission` (order), `space` (reserved pages), `waves` (steps), `sums` (what XOR takes), `reads`, `ending`.
 //! 4. Time: `time`, `look_ahead`.
 //! 5. Work of nobody: `background`, `replacing` (SSDs of an array), `collection` (answers to GC); `instant` (work in no simulated time).
 //! 6. When something fails: `failure`, `gone`. The map on flash: `translation`.
@@ -39,6 +39,7 @@ mod requests;
 mod slot;
 mod space;
 mod state;
+mod sums;
 pub mod tags;
 mod time;
 pub mod translation;

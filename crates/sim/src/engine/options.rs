@@ -11,6 +11,8 @@ pub struct Options {
     pub space_pages: u64,
     /// How the controller serves host requests.
     pub host: Host,
+    /// How long the controller takes to compute the XOR of pages, as a parity is.
+    pub xor_ns: u64,
     /// The map is on flash, where the flash layer was given space for it.
     pub dftl: Option<Dftl>,
     /// The data buffer, if there is one.

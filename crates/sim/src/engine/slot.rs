@@ -38,7 +38,11 @@ pub(super) struct Slot {
     pub(super) unmet: u16,
     /// Page operations in flight.
     pub(super) outstanding: u8,
-    /// Of these, those that the host waits for.
+    /// Reads in flight with which programs overlap (`Wave::overlapped_reads`).
+    pub(super) overlapped_reads: u8,
+    /// These have ended: it goes on.
+    pub(super) goes_on: bool,
+    /// Of the page operations in flight, those that the host waits for.
     pub(super) waits: u8,
     /// Members (bits) for which a page is still to be reserved.
     pub(super) unreserved: u64,
@@ -71,6 +75,8 @@ pub(super) struct Slot {
     pub(super) nested: u32,
     /// Changes to apply at the end: position in the engine's lists of changes, `NIL` for none.
     pub(super) changes: u32,
+    /// Programs whose content is being computed: position in the engine's lists of them, `NIL` for none.
+    pub(super) sums: u32,
 }
 
 impl Slot {

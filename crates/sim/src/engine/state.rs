@@ -16,7 +16,7 @@ use crate::media::{Flash, Media, Shape};
 use crate::statistics::Statistics;
 use flashraid_redundancy::{Decisions, Job, Scheme};
 use flashraid_vocabulary::memory::reserved;
-use flashraid_vocabulary::{Change, Lpn, MemberPage, Wave};
+use flashraid_vocabulary::{Change, Lpn, MemberPage, PageOperation, Wave};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
@@ -109,6 +109,9 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) next_started: usize,
     pub(super) changes: Vec<Vec<Change>>,
     pub(super) free_changes: Vec<u32>,
+    /// Programs whose content is being computed, by operation.
+    pub(super) sums: Vec<VecDeque<PageOperation>>,
+    pub(super) free_sums: Vec<u32>,
     pub(super) pages: Vec<MemberPage>,
     #[cfg(feature = "mutants")]
     pub(crate) mutant: Option<crate::mutants::Mutant>,
@@ -175,6 +178,8 @@ impl<C: Content, M: Media> Engine<C, M> {
             next_started: 0,
             changes: (0..LISTS).map(|_| Vec::with_capacity(CHANGES)).collect(),
             free_changes: (0..LISTS).rev().collect(),
+            sums: Vec::new(),
+            free_sums: Vec::new(),
             pages: Vec::new(),
             #[cfg(feature = "mutants")]
             mutant: None,
@@ -184,6 +189,11 @@ impl<C: Content, M: Media> Engine<C, M> {
     /// What of the map RAM holds, under DFTL.
     pub fn translation(&self) -> Option<&Translation> {
         self.translation.as_deref()
+    }
+
+    /// The clock and its timers.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// The scheme, for reports and recovery.

@@ -113,7 +113,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let due = self.clock.take_due();
         self.media.set_now(self.clock.now_ns());
         match due {
-            Due::Operation(id) => self.go_on(id),
+            Due::Operation(id) => self.pause_is_over(id),
             Due::Idle => {}
         }
         self.run_ready();

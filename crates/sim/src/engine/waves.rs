@@ -5,7 +5,7 @@ use super::slot::{NIL, NO_JOB, REBUILD, TRANSLATION};
 use super::state::Engine;
 use crate::config::Unwritten;
 use crate::media::{About, Completion, Media, Progress};
-use flashraid_redundancy::{Failure, Job, OperationKind, Step};
+use flashraid_redundancy::{Failure, Job, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::{Action, Cause, Change, PageOperation, SerialSubrequests, Version, Wave};
 
 impl<C: Content, M: Media> Engine<C, M> {
@@ -32,7 +32,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         let mut wave = std::mem::take(&mut self.wave);
         wave.clear();
         let slot = &mut self.slots[id as usize];
-        let outcomes = std::mem::take(&mut slot.outcomes);
+        let outcomes = slot.outcomes;
+        // What found no page will find none.
+        slot.outcomes = Outcomes { unallocated: outcomes.unallocated, ..Outcomes::default() };
         slot.has_error = false;
         let view = &self.media;
         let step = match slot.job {
@@ -65,6 +67,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.change_early(id, &mut wave);
         let slot = &mut self.slots[id as usize];
         slot.last = step != Step::Wave;
+        (slot.overlapped_reads, slot.goes_on) = (wave.overlapped_reads, false);
         if !wave.changes.is_empty() {
             self.keep_changes(id, &wave.changes);
         }
@@ -83,6 +86,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         if self.translation.is_some() && self.slots[id as usize].job != TRANSLATION && !self.translate(id, &mut wave) {
             self.wave = wave;
+            // Programs of a former wave may end meanwhile: the operation does not.
+            self.slots[id as usize].outstanding += 1;
+            self.slots[id as usize].waits += 1;
             return;
         }
         self.submit_wave(id, wave);
@@ -93,6 +99,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         let mut wave = std::mem::take(&mut self.wave);
         wave.clear();
         self.take_held(id, &mut wave);
+        self.slots[id as usize].outstanding -= 1;
+        self.slots[id as usize].waits -= 1;
         if self.slots[id as usize].outcomes.read_failed || self.needs_what_is_gone(id) {
             // What it planned with is lost meanwhile.
             self.wave = wave;
@@ -115,6 +123,9 @@ impl<C: Content, M: Media> Engine<C, M> {
         if wave.paced {
             self.queue_fetches(id, &wave.operations);
             wave.operations.clear();
+        }
+        if self.options.xor_ns > 0 {
+            self.compute_sums(id, &mut wave.operations);
         }
         for page_operation in &mut wave.operations {
             // In place: a copy would have to load together what the plan just stored field by field.
@@ -140,7 +151,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         self.changes[slot.changes as usize].extend_from_slice(changes);
     }
 
-    fn submit_page_operation(&mut self, id: u32, page_operation: &PageOperation) {
+    pub(super) fn submit_page_operation(&mut self, id: u32, page_operation: &PageOperation) {
         if self.media.has_failures() && self.fails_at_once(id, page_operation) {
             return;
         }
@@ -205,6 +216,10 @@ impl<C: Content, M: Media> Engine<C, M> {
         slot.outstanding -= 1;
         match about.action {
             Action::Read => {
+                if slot.overlapped_reads > 0 {
+                    slot.overlapped_reads -= 1;
+                    slot.goes_on = slot.overlapped_reads == 0;
+                }
                 if C::TRACKED {
                     self.content.delivered(about.owner, &slot.operation, record, about.ppn);
                     if slot.job == TRANSLATION {
@@ -242,7 +257,14 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.answer(id);
         }
         let slot = &self.slots[id as usize];
-        if slot.outstanding > 0 || (self.media.has_failures() && !self.settle_wave(id)) {
+        if slot.outstanding > 0 {
+            // What has failed is settled when all of the wave has ended.
+            if slot.goes_on && !self.media.has_failures() {
+                self.step(id);
+            }
+            return;
+        }
+        if self.media.has_failures() && !self.settle_wave(id) {
             return;
         }
         let slot = &self.slots[id as usize];

@@ -6,7 +6,7 @@ use crate::engine::content::Content;
 use crate::media::Media;
 use flashraid_redundancy::rebuild::Rebuild;
 use flashraid_redundancy::{Job, Lock, Operation, OperationKind};
-use flashraid_vocabulary::{Change, Health, Lpn, MemberId, MemberPage, Ppn, SemivalidAction, Version, View, Wave};
+use flashraid_vocabulary::{Change, Health, Lpn, MemberId, MemberPage, Ppn, ReadLoad, SemivalidAction, Version, View, Wave};
 use std::collections::BTreeSet;
 
 impl<C: Content, M: Media> Engine<C, M> {
@@ -158,6 +158,9 @@ impl View for Blinkered<'_> {
     }
     fn channel_load_at(&self, address: MemberPage) -> u32 {
         self.view.channel_load_at(address)
+    }
+    fn read_load(&self, address: MemberPage, version: Version) -> Option<ReadLoad> {
+        self.view.read_load(address, version)
     }
     fn is_idle(&self, member: MemberId) -> bool {
         self.view.is_idle(member)

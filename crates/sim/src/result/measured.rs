@@ -31,6 +31,8 @@ pub struct Snapshot {
     pub(super) guard: Option<GuardCounts>,
     pub(super) collected: GcCounts,
     pub(super) idle_ns: u64,
+    /// How long pauses of operations are together that have begun, and how much of that is still to come.
+    pub(super) pauses_ns: (u64, u64),
     pub(super) translation: Option<TranslationCounts>,
     /// Sum over time of the pages that the scheme's window exposed.
     pub(super) exposed_page_ns: u128,
@@ -54,6 +56,7 @@ impl Snapshot {
             guard: engine.scheme().guard(),
             collected: media.collected(),
             idle_ns: engine.idle_ns(),
+            pauses_ns: (engine.clock().paused_ns(), engine.clock().pauses_left_ns()),
             translation: engine.translation().map(|translation| translation.counts),
             exposed_page_ns: engine.exposure().map_or(0, |exposure| exposure.page_ns(now_ns)),
         }

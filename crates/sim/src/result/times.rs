@@ -60,6 +60,7 @@ pub(super) fn check<C: Content, M: Media>(engine: &Engine<C, M>, now: &Snapshot,
         work_ns: transfers_ns.iter().sum::<u128>()
             + arrays_ns
             + answers_ns
+            + u128::from(now.pauses_ns.0 - (start.pauses_ns.0 - start.pauses_ns.1))
             + links_ns.iter().map(|(before_ns, in_use_ns)| u128::from(in_use_ns.saturating_sub(*before_ns))).sum::<u128>(),
         links_ns,
         transfers_ns,

@@ -40,7 +40,7 @@ pub fn draw(torture: &Torture, scheme: &str, number: u64) -> Result<Config, Conf
     for key in tables.flat_map(|table| table.keys) {
         drawing.value(key.name);
     }
-    for parameter in entry.parameters {
+    for parameter in entry.parameters() {
         // Of a device that is given, no group of channels may be left over.
         if torture.device.is_none() || entry.mirror_groups.is_none_or(|groups| groups.name != parameter.name) {
             drawing.value(parameter.name);
@@ -213,7 +213,7 @@ mod tests {
             }
         }
         for entry in protecting() {
-            for parameter in entry.parameters {
+            for parameter in entry.parameters() {
                 let drawn = &seen[&format!("{} {}", entry.name, parameter.name)];
                 let all = if let Values::Words(words) = parameter.values { words.len() } else { 2 };
                 assert!(drawn.len() >= all, "{} {}: only {drawn:?}", entry.name, parameter.name);

@@ -47,6 +47,10 @@ const BASES: &[(&str, &str, &str)] = &[
     ("trace.csv", "fra", "fill=0.9"),
     ("trace.csv", "ppc", "parity_cache_bytes=16384"),
     ("trace.csv", "raid5", "chips_per_channel=1 planes_per_die=2"),
+    ("trace.csv", "raid5", "fill=0.9 update=adaptive xor_ns=19us"),
+    ("trace.csv", "raid5", "fill=0.9 update=bpu speed=50 bpu_theta_load=0 channels=5"),
+    ("trace.csv", "bpu", "fill=0.9 speed=50 bpu_theta_load=0 channels=5"),
+    ("trace.csv", "bpu", "fill=0.9 speed=50 bpu_theta_load=0 bpu_theta_2=1 channels=6"),
     ("trace.csv", "raid5", "fill=0.9 devices=4 spare_devices=1 fail=device:1@30%"),
     ("trace.csv", "raid5", "fill=0.9 devices=4 channels=2"),
     ("trace.csv", "raid5", "fill=0.9 devices=4 channels=1 pe_limit=3"),
@@ -178,7 +182,7 @@ fn keys() -> impl Iterator<Item = &'static Key> {
 /// Each key, and each parameter of the scheme, with each value to try.
 fn tries(scheme: &str) -> impl Iterator<Item = (&'static str, String)> {
     let entry = SCHEMES.iter().find(|entry| entry.name == scheme).unwrap();
-    let parameters = entry.parameters.iter().map(|parameter| {
+    let parameters = entry.parameters().map(|parameter| {
         let drawn = || parameter.drawn(4096);
         let mut values = match parameter.values {
             Values::Words(words) => words.iter().map(|word| word.to_string()).collect(),
@@ -232,7 +236,7 @@ fn what_has_no_effect_changes_nothing() {
 fn settings_that_always_have_effect() {
     let of_keys = keys().filter(|key| key.effect.needs.is_none() && key.effect.meets.is_none()).map(named);
     let of_schemes = SCHEMES.iter().flat_map(|entry| {
-        let own = entry.parameters.iter().filter(|parameter| parameter.needs.is_none() && !entry.is_of_bases(parameter));
+        let own = entry.parameters().filter(|parameter| parameter.needs.is_none() && !entry.is_of_bases(parameter));
         own.map(|parameter| (entry.name, parameter.name))
     });
     let geometry =
@@ -244,14 +248,14 @@ fn settings_that_always_have_effect() {
     let expected = [&["device.name"][..], &geometry, &timing, &flash, &["devices", "serial_subrequests"], &run].concat();
     assert_eq!(of_keys.collect::<Vec<_>>(), expected);
     let expected: [(&str, &[&str]); 9] = [
-        ("raid4", &["update"]),
-        ("raid5", &["layout", "update"]),
+        ("raid4", &["update", "decide"]),
+        ("raid5", &["layout", "update", "decide"]),
         ("sirf1", &["groups"]),
         ("cr5m", &["layout", "mw_limit", "update"]),
-        ("no-pc", &["layout", "update"]),
+        ("no-pc", &["layout", "update", "decide"]),
         ("fpc", &["layout", "parity_cache_bytes", "update"]),
-        ("ppc", &["layout", "parity_cache_bytes", "ppc_update", "early_release"]),
-        ("ca-ppc", &["layout", "parity_cache_bytes", "alpha", "spares_recent", "ppc_update", "early_release"]),
+        ("ppc", &["layout", "parity_cache_bytes", "ppc_update", "early_release", "update"]),
+        ("ca-ppc", &["layout", "parity_cache_bytes", "alpha", "spares_recent", "ppc_update", "early_release", "update"]),
         ("fra", &["layout"]),
     ];
     let of_listed = of_schemes.filter(|(scheme, _)| expected.iter().any(|(listed, _)| listed == scheme));
@@ -270,11 +274,11 @@ fn settings_have_effect_where_they_say() {
         "broken.csv" => folder.join(name),
         _ => root().join("samples/formats").join(name),
     };
-    let parameters = || SCHEMES.iter().flat_map(|entry| entry.parameters);
+    let parameters = || SCHEMES.iter().flat_map(|entry| entry.parameters());
     let all: BTreeSet<_> = keys().map(named).chain(parameters().map(|parameter| parameter.name)).collect();
     let conditional_keys = keys().filter(|key| key.effect.needs.is_some() || key.effect.meets.is_some()).map(named);
     let conditional_parameters =
-        SCHEMES.iter().flat_map(|entry| entry.parameters.iter().filter(|own| own.needs.is_some() || entry.is_of_bases(own)));
+        SCHEMES.iter().flat_map(|entry| entry.parameters().filter(|own| own.needs.is_some() || entry.is_of_bases(own)));
     let conditional_parameters = conditional_parameters.map(|parameter| parameter.name);
     let conditional: BTreeSet<_> = conditional_keys.chain(conditional_parameters).collect();
     let (mut differing, mut idle, mut wrong) = (BTreeSet::new(), BTreeSet::new(), Vec::new());

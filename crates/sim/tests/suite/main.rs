@@ -7,6 +7,7 @@ mod buffer_nvram;
 mod clock;
 mod config;
 mod corpus;
+mod decision_point;
 mod determinism;
 mod documents;
 mod effects;

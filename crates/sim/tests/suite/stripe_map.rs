@@ -6,7 +6,7 @@ use flashraid_redundancy::parts::parity_cache::Replacement;
 use flashraid_redundancy::parts::update::UpdateRule;
 use flashraid_redundancy::schemes::fra::Fra;
 use flashraid_redundancy::schemes::raid5::Raid5;
-use flashraid_redundancy::schemes::{cr5m, fpc, ppc};
+use flashraid_redundancy::schemes::{cr5m, fpc, ppc, raid5};
 use flashraid_redundancy::stripe_map::formula::Layout;
 use flashraid_redundancy::stripe_map::{Role, Row, StripeMap};
 use flashraid_redundancy::{SCHEMES, Scheme};
@@ -133,7 +133,7 @@ impl Row for TableRow {
 #[test]
 fn stripes_by_a_table_lose_nothing() {
     let rules = [UpdateRule::Fewest, UpdateRule::Rmw, UpdateRule::Rcw];
-    const OVER_TABLES: [&str; 6] = ["raid5", "fra", "fpc", "ppc", "ca-ppc", "cr5m"];
+    const OVER_TABLES: [&str; 8] = ["raid5", "fra", "fpc", "ppc", "ca-ppc", "cr5m", "adaptive", "bpu"];
     // no-pc is raid5.
     let of_any_layout = SCHEMES.iter().filter(|entry| entry.parameter(Layout::PARAMETER.name).is_some() && entry.name != "no-pc");
     let missing: Vec<_> = of_any_layout.map(|entry| entry.name).filter(|name| !OVER_TABLES.contains(name)).collect();
@@ -159,6 +159,8 @@ fn stripes_by_a_table_lose_nothing() {
         let build = config.build();
         let built: Box<dyn Scheme> = match scheme {
             "raid5" => Box::new(Raid5::new(table, 4096, rule)),
+            "adaptive" => raid5::over(table, &build, UpdateRule::adaptive(&build).unwrap()).unwrap(),
+            "bpu" => raid5::over(table, &build, UpdateRule::bpu(&build).unwrap()).unwrap(),
             "fra" => Box::new(Fra::new(table, 4096)),
             "fpc" => fpc::over(table, &build).unwrap(),
             "ppc" => ppc::over(table, &build, Replacement::LRU).unwrap(),

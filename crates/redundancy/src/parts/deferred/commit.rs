@@ -29,11 +29,12 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
             if stripe.dirty == 0 {
                 return Step::Nothing;
             }
-            let sum = self.rule.commit(stripe);
-            if !can_be_covered(stripe, 0, sum.is_some()) {
+            let made_of = self.rule.commit(stripe, view);
+            if !can_be_covered(stripe, 0, made_of.is_some()) {
                 return Step::Failed(Failure::NoSpace);
             }
-            let Some(sum) = sum else {
+            operation.is_adjusted = made_of.is_some_and(|(_, is_adjusted)| is_adjusted);
+            let Some((sum, _)) = made_of else {
                 wave.changes.push(Change::Lose(row.parity()));
                 self.release(operation, stripe, wave);
                 return Step::Done;
@@ -55,7 +56,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
             self.set_next(operation, stripe.all(), 0);
             return Step::Done;
         }
-        self.raid.count_commit();
+        self.raid.count_commit(operation.is_adjusted);
         self.release(operation, stripe, wave);
         wave.operations.push(PageOperation { host_waits: false, sources, ..self.raid.whole_program(row.parity(), Cause::Commit, 0) });
         Step::Last
@@ -74,7 +75,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         if makes_parity {
             if stripe.dirty != 0 {
                 self.counts.commits[CommitCause::Rebuild as usize].count(operation.reads);
-                self.raid.count_commit();
+                self.raid.count_commit(false);
             }
             self.release(operation, stripe, wave);
         }

@@ -29,8 +29,9 @@ use crate::parts::bits::Bits;
 use crate::parts::parity_cache::{ParityCache, Replacement};
 use crate::parts::raid::Raid;
 use crate::parts::stripe::{Guard, Stripe, Sum};
+use crate::parts::update::Choice;
 use crate::stripe_map::{Row, StripeMap};
-use crate::{Build, Draws, GuardCounts, Members, Operation, OperationKind, Parameter, ParameterError, Values};
+use crate::{Build, Draws, GuardCounts, Members, Method, Operation, OperationKind, Parameter, ParameterError, Values};
 use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, memory};
 
 /// How much NVRAM there is for parities.
@@ -45,11 +46,17 @@ pub const PARITY_CACHE_BYTES: Parameter = Parameter {
 
 /// How a scheme brings up to date what NVRAM holds of a stripe.
 pub trait Rule: Clone + Send + 'static {
-    /// What an update of the data strips `changed` does, of a stripe of which nothing is lost. Must follow from what is associated and changed alone.
-    fn next<R: Row>(&self, stripe: &Stripe<R>, changed: u64) -> Next;
+    /// Whether an update of the data strips `changed` reads as for RMW or as for RCW, if it can do either. Asked once for each update.
+    fn choose<R: Row>(&self, _stripe: &Stripe<R>, _changed: u64, _view: &dyn View) -> Choice {
+        Method::None.into()
+    }
 
-    /// What a commit makes the parity of, as all newest versions add up to it; `None` if too much is lost.
-    fn commit<R: Row>(&self, stripe: &Stripe<R>) -> Option<Sum>;
+    /// What an update of the data strips `changed` does, of a stripe of which nothing is lost. Must follow from what is associated and changed, and from
+    /// what was chosen, alone.
+    fn next<R: Row>(&self, stripe: &Stripe<R>, changed: u64, chosen: Method) -> Next;
+
+    /// What a commit makes the parity of, as all newest versions add up to it, and whether the load decided for it; `None` if too much is lost.
+    fn commit<R: Row>(&self, stripe: &Stripe<R>, view: &dyn View) -> Option<(Sum, bool)>;
 
     /// What GC does about a base.
     fn action(&self) -> SemivalidAction;

@@ -20,20 +20,26 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
     /// What an update of `changed` does, `None` if anything would cost what is lost and recoverable. In its first step it decides on the method:
     /// `Deferred` as the scheme says; with something lost, NVRAM is made to cover the whole stripe with what it held (`Rmw`) or without (`Rcw`), or
     /// there is no parity that could be made (`None`).
-    fn next(&self, operation: &mut Operation, stripe: &Stripe<M::Row>, changed: u64) -> Option<Next> {
+    fn next(&self, operation: &mut Operation, stripe: &Stripe<M::Row>, changed: u64, view: &dyn View) -> Option<Next> {
+        if operation.step == 0 {
+            (operation.is_adjusted, operation.deferred_by) = (false, Method::None);
+        }
         let mut sum = Sum { deferred: operation.method == Method::Rmw, ..Sum::default() };
         if operation.step == 0 && stripe.lost == Losses::default() {
             operation.method = Method::Deferred;
+            let choice = self.rule.choose(stripe, changed, view);
+            (operation.deferred_by, operation.is_adjusted) = (choice.method, choice.is_adjusted);
         } else if operation.step == 0 {
             (operation.method, sum) = made_anew(stripe, changed);
             if !can_be_covered(stripe, changed, operation.method != Method::None) {
-                let apart = self.rule.next(stripe, changed);
+                operation.deferred_by = self.rule.choose(stripe, changed, view).method;
+                let apart = self.rule.next(stripe, changed, operation.deferred_by);
                 operation.method = Method::Deferred;
                 return stripe.can_read(&apart.sum).then_some(apart);
             }
         }
         if operation.method == Method::Deferred {
-            return Some(self.rule.next(stripe, changed));
+            return Some(self.rule.next(stripe, changed, operation.deferred_by));
         }
         let associated = if operation.method == Method::None { 0 } else { stripe.all() };
         Some(Next { sum, reads_parity: false, associated, keeps_bases: false })
@@ -57,7 +63,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
             wave.changes.push(Change::Lose(stripe.row.parity()));
             return self.release(operation, stripe, wave);
         }
-        self.raid.count(Method::Deferred);
+        self.raid.count_deferred(operation.is_adjusted);
         let host = if operation.kind == OperationKind::Write { changed } else { 0 };
         // What only serves as old content comes last.
         let reads = bits::lowest(u32::from(operation.reads - operation.update_reads));
@@ -88,7 +94,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         }
         let changed = operation.strips;
         let merged = self.raid.merged(operation, &stripe.row, view);
-        let Some(next) = self.next(operation, stripe, changed) else { return Step::Failed(Failure::NoSpace) };
+        let Some(next) = self.next(operation, stripe, changed, view) else { return Step::Failed(Failure::NoSpace) };
         if operation.step == 0 {
             if !stripe.has_newest(merged) {
                 return Step::Failed(Failure::Lost);
@@ -104,7 +110,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
             }
         }
         self.defer(operation, stripe, changed, &next, view, wave);
-        self.raid.push_data_programs(operation, merged, &stripe.row, wave);
+        self.raid.push_data_programs(operation, operation.strips, merged, &stripe.row, wave);
         // Only what was written when this was planned: a page of zeroes that appears until it ends is no base.
         let bases = self.durable(operation.stripe).next_bases;
         for (strip, program) in Bits(changed).zip(&mut wave.operations) {
@@ -117,7 +123,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
     /// A stripe is written with its parity.
     fn fill_stripe(&mut self, operation: &mut Operation, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) -> Step {
         debug_assert_eq!(stripe.dirty, 0, "only new stripes are filled");
-        self.raid.plan(operation, Outcomes::default(), stripe, |_| Method::FullStripe, view, wave)
+        self.raid.plan(operation, Outcomes::default(), stripe, |_| Method::FullStripe.into(), view, wave)
     }
 
     /// How a write ends some of whose programs could not be allocated: without them, if what NVRAM holds then, and the parity, make up for them; else it fails.
@@ -162,7 +168,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         // A page of zeroes that appears until the trim ends changes nothing of its plan.
         operation.merge_strips = if operation.step == 0 { dropped } else { operation.merge_strips };
         let planned = operation.merge_strips;
-        let Some(next) = self.next(operation, stripe, planned) else { return Step::Failed(Failure::NoSpace) };
+        let Some(next) = self.next(operation, stripe, planned, view) else { return Step::Failed(Failure::NoSpace) };
         if operation.step == 0 {
             if !self.takes_place(operation, &next) {
                 return Step::Failed(Failure::NoSpace);
@@ -208,7 +214,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
             wave.changes.push(Change::Lose(stripe.row.parity()));
             return Step::Done;
         }
-        self.raid.count(operation.method);
+        self.raid.count(operation);
         let sources = Sources { host: 0, reads: bits::lowest(operation.reads.into()), deferred: operation.method == Method::Rmw };
         self.raid.push_parity_program(&stripe.row, sources, wave);
         Step::Last

@@ -333,8 +333,8 @@ impl Scheme for Replacing {
 
     fn step(&mut self, operation: &mut Operation, outcomes: Outcomes, view: &dyn View, wave: &mut Wave) -> Step {
         let mut stripe = self.raid.stripe(operation, 0, Guard::None, view);
-        let (rule, width) = (self.rule, stripe.row.width());
-        let choose = |changed: u64| rule.method(changed.count_ones(), width);
+        let (rule, as_it_is) = (self.rule, stripe);
+        let choose = |changed: u64| rule.choose(changed, &as_it_is, || as_it_is.reads_of_update(changed), view);
         let goal = if self.goals.is_empty() { None } else { self.goals.get(&operation.stripe).copied() };
         let step = match (operation.kind, goal) {
             (OperationKind::Read, _) => {

@@ -22,7 +22,7 @@ pub const ENTRY: Entry = Entry {
     members: Members { most: Members::MOST_WITH_PAIRS, ..Members::from(3) },
     mirror_chips: 1,
     bases: Some(Bases::Always(SemivalidAction::Move)),
-    parameters: &[Layout::PARAMETER, MW_LIMIT, CONSOLIDATE, UpdateRule::PARAMETER],
+    parameters: &[&[Layout::PARAMETER, MW_LIMIT, CONSOLIDATE], UpdateRule::PARAMETERS],
     construct: build,
     ..Entry::PLAIN
 };

@@ -17,9 +17,9 @@ impl<M: StripeMap> Cr5m<M> {
 
     /// The pre-reads of RAID-5 after waves that were to do without.
     fn push_late_pre_reads(&mut self, operation: &mut Operation, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) {
-        operation.method = stripe.possible(self.rule.method(operation.strips, stripe), operation.strips);
+        self.rule.choose(operation.strips, stripe, view).apply(operation, operation.strips, stripe);
         operation.restored = restored(operation, stripe);
-        self.raid.count(operation.method);
+        self.raid.count(operation);
         self.raid.push_pre_reads(operation.method, operation.strips, 0, stripe, view, wave);
         operation.reads += wave.operations.len() as u8;
     }

@@ -33,7 +33,7 @@ use crate::parts::bits::Bits;
 use crate::parts::raid::{Raid, end_without, waits_for_reads};
 use crate::parts::repair;
 use crate::parts::stripe::{Guard, Losses, Stripe};
-use crate::parts::update::UpdateRule;
+use crate::parts::update::{Choice, UpdateRule};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
     Addressing, Damage, Decisions, Extent, Failure, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step,
@@ -63,11 +63,11 @@ impl ParityRule {
 
     /// The method for a change of `changed` that does not defer the parity. If a base is lost the parity is of no use to the other
     /// strips, and is recomputed (SPEC 1.7).
-    fn method<R: Row>(&self, changed: u64, stripe: &Stripe<R>) -> Method {
-        match self.update.method(changed.count_ones(), stripe.row.width()) {
-            Method::Rmw if stripe.lost.base != 0 || self.consolidates(changed, stripe) => Method::Rcw,
-            method => method,
+    fn choose<R: Row>(&self, changed: u64, stripe: &Stripe<R>, view: &dyn View) -> Choice {
+        if changed != stripe.all() && (stripe.lost.base != 0 || self.consolidates(changed, stripe)) {
+            return Method::Rcw.into();
         }
+        self.update.choose(changed, stripe, || stripe.reads_of_update(changed), view)
     }
 }
 
@@ -149,7 +149,7 @@ impl<M: StripeMap> Cr5m<M> {
     fn update(&mut self, operation: &mut Operation, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) -> Step {
         let is_first = operation.step == 0;
         let (rule, planned) = (self.rule, operation.method);
-        let choose = |changed| if planned == Method::None { rule.method(changed, stripe) } else { planned };
+        let choose = |changed| if planned == Method::None { rule.choose(changed, stripe, view) } else { planned.into() };
         let step = self.raid.plan(operation, Outcomes::default(), stripe, choose, view, wave);
         if is_first {
             operation.restored = restored(operation, stripe);
@@ -168,9 +168,9 @@ impl<M: StripeMap> Cr5m<M> {
             operation.update_reads = wave.operations.len() as u8;
             return waits_for_reads(operation, wave);
         }
-        self.raid.count(Method::Mirrored);
+        self.raid.count(operation);
         self.credit.book(stripe.row.members(operation.strips));
-        self.raid.push_data_programs(operation, merged, &stripe.row, wave);
+        self.raid.push_data_programs(operation, operation.strips, merged, &stripe.row, wave);
         for (index, strip) in Bits(operation.strips).enumerate() {
             let program = &mut wave.operations[index];
             let copy = PageOperation { version: Version::Copy, cause: Cause::Mirror, ..*program };
@@ -207,7 +207,7 @@ impl<M: StripeMap> Cr5m<M> {
         let step = self.raid.plan_commit(operation, stripe, view, wave);
         if step == Step::Last {
             release(!0, stripe, view, wave);
-            self.raid.count_commit();
+            self.raid.count_commit(false);
         }
         step
     }

@@ -165,8 +165,8 @@ impl<C: Content, M: Media> Engine<C, M> {
         slot.outcomes = Outcomes { read_failed: true, ..Outcomes::default() };
         slot.unreserved = slot.operation.space & !slot.reserved;
         (slot.reads, slot.last, slot.started) = (0, false, false);
-        let Operation { step, reads, update_reads, copied, method, .. } = &mut slot.operation;
-        (*step, *reads, *update_reads, *copied, *method) = (0, 0, 0, 0, Method::None);
+        let Operation { step, reads, update_reads, copied, method, is_adjusted, .. } = &mut slot.operation;
+        (*step, *reads, *update_reads, *copied, *method, *is_adjusted) = (0, 0, 0, 0, Method::None, false);
         if C::TRACKED {
             let operation = slot.operation;
             self.content.restarted(id, &operation);

@@ -3,7 +3,7 @@
 use super::numbers::NIL;
 use super::{Array, inner};
 use crate::media::{Flash, Inspect, Media};
-use flashraid_vocabulary::{Cause, Health, MemberId, MemberPage, Ppn, Version, View};
+use flashraid_vocabulary::{Cause, Health, MemberId, MemberPage, Ppn, ReadLoad, Version, View};
 
 impl Inspect for Array {
     fn ssds(&self) -> &[Flash] {
@@ -59,6 +59,10 @@ impl View for Array {
 
     fn channel_load_at(&self, page: MemberPage) -> u32 {
         self.flash(page.member).channel_load_at(inner(page))
+    }
+
+    fn read_load(&self, page: MemberPage, version: Version) -> Option<ReadLoad> {
+        self.flash(page.member).read_load_at_time(inner(page), version, self.now_ns)
     }
 
     fn is_idle(&self, member: MemberId) -> bool {

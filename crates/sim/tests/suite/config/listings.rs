@@ -78,7 +78,7 @@ fn listings_carry_the_promised_keys() {
     let schemes = json(listing::schemes(None).unwrap());
     assert_eq!(schemes.as_array().unwrap().len(), SCHEMES.len());
     let raid4 = &json(listing::schemes(Some("raid4")).unwrap())[0];
-    let update = serde_json::json!(["fewest", "rmw", "rcw"]);
+    let update = serde_json::json!(["fewest", "rmw", "rcw", "bpu", "adaptive"]);
     assert_eq!((&raid4["protects"], &raid4["parameters"][0]["choices"]), (&"member".into(), &update));
     assert_eq!(raid4["parameters"][0]["default"], "fewest");
     assert!(["name", "title", "about", "members"].iter().all(|key| raid4[key].is_string()));
@@ -101,7 +101,7 @@ fn keys_are_those_of_a_serialized_configuration() {
         assert_eq!(keys, table.keys.iter().map(|key| key.name).collect::<Vec<_>>());
         seen.extend(keys);
     }
-    let parameters = SCHEMES.iter().flat_map(|entry| entry.parameters).map(|parameter| parameter.name);
+    let parameters = SCHEMES.iter().flat_map(|entry| entry.parameters()).map(|parameter| parameter.name);
     assert!(parameters.into_iter().all(|parameter| !seen.contains(&parameter)), "a parameter has the name of a key");
     seen.retain(|key| *key != "name");
     let all = seen.len();

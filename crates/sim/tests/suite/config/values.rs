@@ -236,7 +236,7 @@ fn every_value_has_its_limits() {
     assert_eq!(refusal(&[("gc_blocking_scope", "plane")]), "gc_blocking_scope = plane: allowed is none, lun, chip, channel");
     assert_eq!(refusal(&[("seed", "-1")]), "seed = -1: allowed is a whole number from 0");
     let text = on("tiny", "raid5", &[("update", "least")]).unwrap_err();
-    assert_eq!(text, "update = least: allowed is fewest, rmw, rcw");
+    assert_eq!(text, "update = least: allowed is fewest, rmw, rcw, bpu, adaptive");
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn names_that_do_not_exist_come_with_the_nearest() {
     assert_eq!(refusal(&[("name", "x")]), "name is ambiguous: allowed are device.name and scheme.name");
     assert_eq!(
         refusal(&[("update", "rmw")]),
-        "update is a parameter of raid4, raid5, cr5m, no-pc, fpc, diff-raid, hotswap, online-rebuild, offline-diff-raid, not of raid0, whose parameters are: none"
+        "update is a parameter of raid4, raid5, cr5m, no-pc, fpc, ppc, ca-ppc, diff-raid, hotswap, online-rebuild, offline-diff-raid, not of raid0, whose parameters are: none"
     );
     assert_eq!(on("tiny", "raid5", &[("updat", "rmw")]).unwrap_err(), "unknown key updat; the nearest is update in table scheme");
     let text = on("tyni", "raid0", &[]).unwrap_err();
@@ -343,6 +343,7 @@ fn quantities_have_units_and_nothing_else_has() {
         "program_ns",
         "read_command_ns",
         "read_ns",
+        "xor_ns",
     ];
     assert_eq!(of("ns"), times);
     for scheme in ["fpc", "ppc", "ca-ppc"] {
@@ -416,7 +417,7 @@ fn settings_without_effect_are_refused() {
         (
             "fpc",
             &[("update", "rcw"), ("fpc_cached_parity_free", "yes")],
-            "fpc_cached_parity_free = yes: has no effect here: allowed with update = fewest or rmw",
+            "fpc_cached_parity_free = yes: has no effect here: allowed with update other than rcw",
         ),
     ];
     for (scheme, pairs, expected) in cases {

@@ -100,7 +100,7 @@ fn arguments() -> Vec<Argument> {
             Argument { name: key.name, kind, about, of_replays: key.effect.of_replays }
         })
         .collect();
-    for (scheme, parameter) in SCHEMES.iter().flat_map(|entry| entry.parameters.iter().map(move |parameter| (entry.name, parameter))) {
+    for (scheme, parameter) in SCHEMES.iter().flat_map(|entry| entry.parameters().map(move |parameter| (entry.name, parameter))) {
         let kind = match parameter.values {
             Values::Words(words) => Type::Words(words.to_vec()),
             Values::Percentages { .. } => Type::Other("str"),

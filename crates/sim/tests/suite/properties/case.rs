@@ -258,7 +258,7 @@ fn settings(scheme: &'static str, shape: Shape, words: Words, spare: f64, more: 
     }
     // Where pages do not move freely, nor do semivalid ones.
     let is_allowed = |parameter: &Parameter| !is_hybrid || !entry.is_of_bases(parameter);
-    for (parameter, index) in entry.parameters.iter().zip(indices.iter().cycle()).filter(|(parameter, _)| is_allowed(parameter)) {
+    for (parameter, index) in entry.parameters().zip(indices.iter().cycle()).filter(|(parameter, _)| is_allowed(parameter)) {
         let is_groups = entry.mirror_groups.is_some_and(|groups| groups.name == parameter.name);
         settings.push((parameter.name, if is_groups { groups.into() } else { index.get(&parameter.drawn(page_bytes)).clone() }));
     }

@@ -3,7 +3,7 @@
 use super::bytes::Redundancy;
 use super::case::{Case, buffered, cases, dftl_cases, hybrid_cases, nvram_cases};
 use super::{case_of, check_case, for_cases};
-use flashraid_redundancy::testing::{CommitsAnotherFirst, CopyWhenIdle, DecidesInSecondStep, chained};
+use flashraid_redundancy::testing::{CommitsAnotherFirst, CopyWhenIdle, chained};
 use flashraid_redundancy::{Decisions, Extent, Operation, OperationKind, Outcomes, ParityUpdates, Scheme, Step};
 use flashraid_sim::Config;
 use flashraid_vocabulary::{GcAdvisor, Lpn, MemberPage, SemivalidAction, StripeId, View, Wave};
@@ -54,17 +54,6 @@ impl<S: Scheme + Clone + 'static> Scheme for Watched<S> {
         }
         self.inner.step(operation, outcomes, view, wave)
     }
-}
-
-#[test]
-fn decides_in_second_step() {
-    for_cases("test_only::decides_in_second_step", 50, cases("raid5", 0.0), |case| {
-        let config = case.config("raid5");
-        let device = &config.device;
-        let scheme =
-            || Box::new(DecidesInSecondStep::new(device.members(), device.pages_per_member(), device.page_bytes)) as Box<dyn Scheme>;
-        check_case(case, &config, &scheme, &|| None, Redundancy::Parity);
-    });
 }
 
 /// The worked example of docs/writing-a-scheme.md, on the devices of a scheme of as many user pages: alone, behind buffers, and on other mappings.

@@ -1,0 +1,228 @@
+//! When a partial-stripe write chooses how it gets the parity, and when it programs its data (SPEC 3.4; 3.8 items 5 and 9).
+//!
+//! The switch of the map, in which the new versions take the place of the old ones, always comes at the end, with the parity programmed: what the data
+//! programs made before is pending, and the superseded pages stay mapped. So until then parity and data on flash belong together.
+
+use crate::parts::bits;
+use crate::parts::raid::{Raid, end_without, waits_for_reads};
+use crate::parts::stripe::Stripe;
+use crate::parts::update::{Choice, UpdateRule};
+use crate::stripe_map::{Row, StripeMap};
+use crate::{Build, Draws, Failure, Method, Operation, Outcomes, Parameter, ParameterError, Step, Values};
+use flashraid_vocabulary::{Change, Sources, View, Wave};
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DecisionPoint {
+    order: Order,
+    /// How long the choice takes.
+    decision_ns: u64,
+}
+
+/// The order of choice, pre-reads and data programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Order {
+    /// Choice, pre-reads; then data and parity together.
+    #[default]
+    BeforeAll,
+    /// Choice; then pre-reads and data together; then the parity.
+    AtArrival,
+    /// Data; then choice and pre-reads; then the parity.
+    AfterData,
+}
+
+const DECIDE: Parameter = Parameter {
+    name: "decide",
+    values: Values::Words(&["auto", "before_all", "at_arrival", "after_data"]),
+    about: "When a partial-stripe write chooses its method, and when it programs its data: before_all chooses, pre-reads, and then programs data and parity \
+            together; at_arrival chooses, and programs the data while it pre-reads; after_data programs the data first, and then chooses. auto is after_data \
+            for adaptive and bpu, as in the paper, and before_all for all else.",
+    ..Parameter::PLAIN
+};
+
+const DECISION_NS: Parameter = Parameter {
+    name: "decision_ns",
+    unit: "ns",
+    values: Values::Whole { least: 0, most: 1_000_000_000, default: 0 },
+    needs: Some(("update = adaptive or bpu", |build| UpdateRule::from_build(build).is_ok_and(UpdateRule::looks_at_load))),
+    draws: Draws::OneOf(&["0", "5700"]),
+    about: "How long adaptive and bpu take to choose a method. A partial-stripe write waits for it.",
+};
+
+/// `Operation::step` after the reads of old content that come before the data programs.
+const OLD: u8 = 1;
+/// `Operation::step` after the data programs, which all were made.
+const DATA: u8 = 2;
+/// `Operation::step` after all reads.
+const READ: u8 = 3;
+/// `Operation::step` after the program of the parity.
+const PARITY: u8 = 4;
+
+impl DecisionPoint {
+    /// The parameters that set it.
+    pub const PARAMETERS: &[Parameter] = &[DECIDE, DECISION_NS];
+    /// The same for a scheme that always looks at the load.
+    pub const OF_LOAD: &[Parameter] = &[DECIDE, Parameter { needs: None, ..DECISION_NS }];
+
+    /// The point that the user asked for, of a rule.
+    pub fn from_build(build: &Build, rule: UpdateRule) -> Result<Self, ParameterError> {
+        let order = match build.choice(&DECIDE)? {
+            "at_arrival" => Order::AtArrival,
+            "after_data" => Order::AfterData,
+            "auto" if rule.looks_at_load() => Order::AfterData,
+            _ => Order::BeforeAll,
+        };
+        Ok(Self { order, decision_ns: if rule.looks_at_load() { build.whole(&DECISION_NS)?.into() } else { 0 } })
+    }
+
+    /// Whether data and parity are programmed apart.
+    #[inline]
+    pub fn is_apart(self) -> bool {
+        self.order != Order::BeforeAll
+    }
+
+    /// How long the choice takes.
+    #[inline]
+    pub fn decision_ns(self) -> u64 {
+        self.decision_ns
+    }
+}
+
+impl<M: StripeMap> Raid<M> {
+    /// Chooses the method of a write, unless that was done before the pause for the choice. Returns that pause.
+    #[inline(always)]
+    pub(super) fn decide_method(
+        &self,
+        operation: &mut Operation,
+        stripe: &Stripe<M::Row>,
+        choose: impl FnOnce(u64) -> Choice,
+    ) -> Option<Step> {
+        let (strips, decision_ns) = (operation.strips, self.point().decision_ns());
+        if decision_ns == 0 {
+            choose(strips).apply(operation, strips, stripe);
+            return None;
+        }
+        let is_chosen = matches!(operation.method, Method::Rmw | Method::Rcw);
+        // Something may have been lost during the pause.
+        let choice = if is_chosen { Choice::of(operation) } else { choose(strips) };
+        choice.apply(operation, strips, stripe);
+        (!is_chosen && matches!(operation.method, Method::Rmw | Method::Rcw)).then_some(Step::Pause(decision_ns))
+    }
+
+    /// Plans the next wave of a partial-stripe write whose data and parity are programmed apart.
+    pub(super) fn write_apart(
+        &mut self,
+        operation: &mut Operation,
+        outcomes: Outcomes,
+        stripe: &Stripe<M::Row>,
+        choose: impl FnOnce(u64) -> Choice,
+        view: &dyn View,
+        wave: &mut Wave,
+    ) -> Step {
+        if operation.step == 0 && !stripe.has_newest(self.merged(operation, &stripe.row, view)) {
+            return Step::Failed(Failure::Lost);
+        }
+        if self.point().order == Order::AtArrival {
+            self.write_at_arrival(operation, outcomes, stripe, choose, view, wave)
+        } else {
+            self.write_after_data(operation, outcomes, stripe, choose, view, wave)
+        }
+    }
+
+    fn write_after_data(
+        &mut self,
+        operation: &mut Operation,
+        outcomes: Outcomes,
+        stripe: &Stripe<M::Row>,
+        choose: impl FnOnce(u64) -> Choice,
+        view: &dyn View,
+        wave: &mut Wave,
+    ) -> Step {
+        let merged = self.merged(operation, &stripe.row, view);
+        if operation.step == 0 && merged != 0 {
+            self.push_update_reads(merged, stripe, view, wave);
+            operation.update_reads = wave.operations.len() as u8;
+            return waits_for_reads(operation, wave);
+        }
+        if operation.step <= OLD {
+            self.push_data_programs(operation, operation.strips, merged, &stripe.row, wave);
+            operation.step = DATA;
+            return Step::Wave;
+        }
+        if operation.step == DATA {
+            if let Some(pause) = self.decide_method(operation, stripe, choose) {
+                return pause;
+            }
+            // What was read as old content is not read twice.
+            let changed = operation.strips & if operation.method == Method::Rmw { !merged } else { !0 };
+            self.push_pre_reads(operation.method, changed, 0, stripe, view, wave);
+            operation.reads += wave.operations.len() as u8;
+            operation.step = READ;
+            if !wave.operations.is_empty() {
+                return Step::Wave;
+            }
+        }
+        let update_reads = bits::lowest(u32::from(operation.update_reads));
+        let not_sources = if operation.method == Method::Rmw { 0 } else { update_reads };
+        self.end_with_parity(operation, outcomes, bits::lowest(u32::from(operation.reads)) & !not_sources, stripe, wave)
+    }
+
+    fn write_at_arrival(
+        &mut self,
+        operation: &mut Operation,
+        outcomes: Outcomes,
+        stripe: &Stripe<M::Row>,
+        choose: impl FnOnce(u64) -> Choice,
+        view: &dyn View,
+        wave: &mut Wave,
+    ) -> Step {
+        let merged = self.merged(operation, &stripe.row, view);
+        // What may need old content waits for it, whether or not there is any.
+        let at_once = operation.strips & !operation.merge_strips;
+        if operation.step == 0 {
+            if let Some(pause) = self.decide_method(operation, stripe, choose) {
+                return pause;
+            }
+            self.push_reads_of_write(operation, merged, stripe, view, wave);
+            operation.reads = wave.operations.len() as u8;
+            self.push_data_programs(operation, at_once, merged, &stripe.row, wave);
+            wave.overlapped_reads = operation.reads;
+            operation.step = OLD;
+            if !wave.operations.is_empty() {
+                return Step::Wave;
+            }
+        }
+        if operation.step == OLD {
+            self.push_data_programs(operation, operation.strips & !at_once, merged, &stripe.row, wave);
+        }
+        let sources = bits::lowest(u32::from(operation.reads - operation.update_reads));
+        self.end_with_parity(operation, outcomes, sources, stripe, wave)
+    }
+
+    /// The last wave: the parity of the host's strips and the reads `sources`, beside the data programs that are in the wave already. It must hold what of
+    /// the data has found no page.
+    fn end_with_parity(
+        &mut self,
+        operation: &mut Operation,
+        outcomes: Outcomes,
+        sources: u64,
+        stripe: &Stripe<M::Row>,
+        wave: &mut Wave,
+    ) -> Step {
+        if outcomes.unallocated != 0 {
+            let step = end_without(operation, outcomes.unallocated, stripe);
+            if operation.step == PARITY || step != Step::Done {
+                wave.clear();
+                return step;
+            }
+        }
+        operation.step = PARITY;
+        self.count(operation);
+        if operation.method == Method::None {
+            wave.changes.push(Change::Lose(stripe.row.parity()));
+        } else {
+            self.push_parity_program(&stripe.row, Sources { host: operation.strips, reads: sources, ..Sources::default() }, wave);
+        }
+        if wave.operations.is_empty() { Step::Done } else { Step::Last }
+    }
+}
