@@ -434,8 +434,8 @@ class Scheme(Record):
     """Name of the scheme."""
 
     update: Literal["fewest", "rmw", "rcw", "bpu", "adaptive"]
-    """How a partial-stripe write, and in ppc and ca-ppc a commit, computes the parity: fewest chooses the method
-    with fewer pre-reads (rcw on a tie; commits as in the paper), rmw always uses read-modify-write, rcw always uses
+    """How a partial-stripe write computes the parity, or a commit that reads pages: fewest chooses the method with
+    fewer pre-reads (rcw on a tie; commits as in the paper), rmw always uses read-modify-write, rcw always uses
     reconstruct write, adaptive chooses the method whose pre-reads cost less time in view of queues and GC, bpu
     weighs pre-reads against queue lengths. The number of pre-reads counts strips only, as if all strips had been
     written before and whole pages changed: a strip that was never written needs no read but counts, and the update

@@ -308,7 +308,7 @@ class SimulationSettings(TypedDict, total=False):
 
     update: Literal["fewest", "rmw", "rcw", "bpu", "adaptive"] | None
     """Of raid4, raid5, cr5m, no-pc, fpc, ppc, ca-ppc, diff-raid, hotswap, online-rebuild, offline-diff-raid: How a
-    partial-stripe write, and in ppc and ca-ppc a commit, computes the parity: fewest chooses the method with fewer
+    partial-stripe write computes the parity, or a commit that reads pages: fewest chooses the method with fewer
     pre-reads (rcw on a tie; commits as in the paper), rmw always uses read-modify-write, rcw always uses reconstruct
     write, adaptive chooses the method whose pre-reads cost less time in view of queues and GC, bpu weighs pre-reads
     against queue lengths. The number of pre-reads counts strips only, as if all strips had been written before and

@@ -149,6 +149,7 @@ SCHEME_FILES = "crates/redundancy/src/schemes/"
 LISTED = json.loads(_native.schemes(None))
 NAMES = {scheme["name"] for scheme in LISTED}
 PARAMETERS = {parameter["name"] for scheme in LISTED for parameter in scheme["parameters"]}
+WORDS = {word for scheme in LISTED for parameter in scheme["parameters"] for word in parameter["choices"] or []}
 # `read` is also what a host does.
 AMBIGUOUS = {"read"}
 # Commands and settings that users copy need some scheme.
@@ -170,8 +171,8 @@ def texts_of(path: str, source: str) -> list[str]:
 
 
 def names_in(text: str) -> set[str]:
-    """Schemes that a text names."""
-    return {name for name in NAMES if re.search(rf"(?<![\w-]){name}(?![\w-])", text)}
+    """Schemes that a text names. What is also a word of a parameter may be that."""
+    return {name for name in NAMES - WORDS if re.search(rf"(?<![\w-]){name}(?![\w-])", text)}
 
 
 def foreign_names(path: str, source: str) -> set[str]:
@@ -179,7 +180,7 @@ def foreign_names(path: str, source: str) -> set[str]:
     defined = set(re.findall(r'\bname: "([^"]*)"', source)) if path.startswith("crates/redundancy/") else set()
     found = set(re.findall(r"\bschemes::([a-z]\w*)::", source)) if not path.startswith(SCHEME_FILES) else set()
     for text in texts_of(path, source):
-        found |= {text} & (NAMES | PARAMETERS - AMBIGUOUS)
+        found |= {text} & (NAMES - WORDS | PARAMETERS - AMBIGUOUS)
         if not path.startswith(SCHEME_FILES):  # where a sentence may compare it with others
             found |= names_in(text)
             found |= {name for name in PARAMETERS if re.search(rf"(?<!\w){name} ?= ?(?!=)", text)}
@@ -202,8 +203,9 @@ def test_only_its_own_file_names_a_scheme_or_its_parameters():
 def generic_prose(path: str, text: str) -> str:
     """What a generated document says whatever the scheme: without examples and what comes from entries of schemes."""
     if path.endswith(".py"):
-        return re.sub(r'(?s)"""Of [^:]*: .*?"""', "", text)
-    of_entries = "|".join(["`name` \\|  \\| required", *(rf"`\w+` \| `{name}`" for name in NAMES)])
+        return re.sub(r'(?s)"""Of [^:]*:\s.*?"""', "", text)
+    names = "|".join(NAMES)
+    of_entries = rf"`name` \|  \| required|`\w+` \| `(?:{names})`(?:, `(?:{names})`)*"
     return re.sub(rf"(?ms)^```.*?^```$|^\| (?:{of_entries}) \|[^\n]*", "", text)
 
 

@@ -45,7 +45,7 @@ assert_type(result.rebuild, list[Rebuild])
 assert_type(result.members[0].state, Literal["healthy", "degraded", "failed"])
 assert_type(result.workload.ignored["comments"], int)
 assert_type(result.config.device.page_bytes, int)
-assert_type(result.config.scheme.update, Literal["fewest", "rmw", "rcw"])
+assert_type(result.config.scheme.update, Literal["fewest", "rmw", "rcw", "bpu", "adaptive"])
 
 settings: fr.Settings = {"fill": 0.5, "page_bytes": "16KiB"}
 assert_type(fr.run("trace.csv", **settings, scheme="raid0"), fr.Result)

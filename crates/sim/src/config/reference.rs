@@ -76,12 +76,20 @@ fn needed(words: Option<&str>) -> String {
 
 fn parameters(text: &mut String) {
     text.push_str("\n| parameter | of | default | allowed | meaning |\n| --- | --- | --- | --- | --- |\n");
-    for entry in SCHEMES {
-        for parameter in entry.parameters() {
-            let (default, allowed) = (parameter.values.default_text(), parameter.values.allowed() + units::also(parameter.unit));
-            let about = parameter.about.to_string() + &needed(parameter.needs.map(|(words, _)| words));
-            let _ = writeln!(text, "| `{}` | `{}` | `{default}` | {allowed} | {about} |", parameter.name, entry.name);
+    // Parameters that schemes share stand together.
+    let mut rows: Vec<(&str, Vec<String>, String)> = Vec::new();
+    for (entry, parameter) in SCHEMES.iter().flat_map(|entry| entry.parameters().map(move |parameter| (entry, parameter))) {
+        let (default, allowed) = (parameter.values.default_text(), parameter.values.allowed() + units::also(parameter.unit));
+        let about = parameter.about.to_string() + &needed(parameter.needs.map(|(words, _)| words));
+        let rest = format!("`{default}` | {allowed} | {about}");
+        let scheme = format!("`{}`", entry.name);
+        match rows.iter_mut().find(|(name, _, known)| *name == parameter.name && *known == rest) {
+            Some((_, schemes, _)) => schemes.push(scheme),
+            None => rows.push((parameter.name, vec![scheme], rest)),
         }
+    }
+    for (name, schemes, rest) in rows {
+        let _ = writeln!(text, "| `{name}` | {} | {rest} |", schemes.join(", "));
     }
 }
 

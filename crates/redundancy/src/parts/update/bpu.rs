@@ -31,39 +31,40 @@ pub struct Thresholds {
     theta_2: u32,
 }
 
-const fn threshold(name: &'static str, default: u32, about: &'static str) -> Parameter {
+const fn threshold(default: u32) -> Parameter {
     Parameter {
-        name,
         values: Values::Whole { least: 0, most: 1_000_000, default },
-        needs: Some(("update = bpu", |build| build.choice(&super::UPDATE) == Ok("bpu"))),
+        needs: Some(super::WITH_BPU),
         draws: Draws::OneOf(&["0", "1", "3"]),
-        about,
         ..Parameter::PLAIN
     }
 }
 
-pub(super) const THETA_LOAD: Parameter = threshold(
-    "bpu_theta_load",
-    2,
-    "Mean number of page operations queued for each member of the stripe below which bpu takes the method with fewer pre-reads.",
-);
-pub(super) const D1: Parameter = threshold(
-    "bpu_d1",
-    1,
-    "Difference of pre-reads up to which bpu takes the method with more pre-reads if its longest queue is shorter by bpu_theta_1.",
-);
-pub(super) const D2: Parameter = threshold(
-    "bpu_d2",
-    3,
-    "Difference of pre-reads up to which bpu takes the method with more pre-reads if its longest queue is shorter by bpu_theta_2.",
-);
-pub(super) const THETA_1: Parameter =
-    threshold("bpu_theta_1", 4, "How much shorter the longest queue must be for bpu to make at most bpu_d1 more pre-reads.");
-pub(super) const THETA_2: Parameter = threshold(
-    "bpu_theta_2",
-    8,
-    "How much shorter the longest queue must be for bpu to make more than bpu_d1 and at most bpu_d2 more pre-reads.",
-);
+pub(super) const THETA_LOAD: Parameter = Parameter {
+    name: "bpu_theta_load",
+    about: "Mean number of page operations queued for each member of the stripe below which bpu takes the method with fewer pre-reads.",
+    ..threshold(2)
+};
+pub(super) const D1: Parameter = Parameter {
+    name: "bpu_d1",
+    about: "Difference of pre-reads up to which bpu takes the method with more pre-reads if its longest queue is shorter by bpu_theta_1.",
+    ..threshold(1)
+};
+pub(super) const D2: Parameter = Parameter {
+    name: "bpu_d2",
+    about: "Difference of pre-reads up to which bpu takes the method with more pre-reads if its longest queue is shorter by bpu_theta_2.",
+    ..threshold(3)
+};
+pub(super) const THETA_1: Parameter = Parameter {
+    name: "bpu_theta_1",
+    about: "How much shorter the longest queue must be for bpu to make at most bpu_d1 more pre-reads.",
+    ..threshold(4)
+};
+pub(super) const THETA_2: Parameter = Parameter {
+    name: "bpu_theta_2",
+    about: "How much shorter the longest queue must be for bpu to make more than bpu_d1 and at most bpu_d2 more pre-reads.",
+    ..threshold(8)
+};
 
 impl Thresholds {
     pub(super) fn from_build(build: &Build) -> Result<Self, ParameterError> {

@@ -7,6 +7,7 @@ mod bpu;
 mod congestion;
 
 use crate::parts::stripe::{Stripe, Sum};
+use crate::registry::Condition;
 use crate::stripe_map::Row;
 use crate::{Build, Method, Operation, Parameter, ParameterError, Values};
 use bpu::Thresholds;
@@ -69,13 +70,14 @@ impl Choice {
 const UPDATE: Parameter = Parameter {
     name: "update",
     values: Values::Words(&["fewest", "rmw", "rcw", "bpu", "adaptive"]),
-    about: "How a partial-stripe write, and in ppc and ca-ppc a commit, computes the parity: fewest chooses the method with fewer pre-reads (rcw on a \
-            tie; commits as in the paper), rmw always uses read-modify-write, rcw always uses reconstruct write, adaptive chooses the method whose \
-            pre-reads cost less time in view of queues and GC, bpu weighs pre-reads against queue lengths. The number of pre-reads counts strips only, \
-            as if all strips had been written before and whole pages changed: a strip that was never written needs no read but counts, and the update \
-            read of a partly written page does not count.",
+    about: "How a partial-stripe write computes the parity, or a commit that reads pages: fewest chooses the method with fewer pre-reads (rcw on a tie; commits as in \
+            the paper), rmw always uses read-modify-write, rcw always uses reconstruct write, adaptive chooses the method whose pre-reads cost less time in view of \
+            queues and GC, bpu weighs pre-reads against queue lengths. The number of pre-reads counts strips only, as if all strips had been written before and \
+            whole pages changed: a strip that was never written needs no read but counts, and the update read of a partly written page does not count.",
     ..Parameter::PLAIN
 };
+
+const WITH_BPU: (&str, Condition) = ("update = bpu", |build| build.choice(&UPDATE) == Ok("bpu"));
 
 const TIE: Parameter = Parameter {
     name: "tie",
