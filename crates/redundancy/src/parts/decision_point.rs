@@ -200,7 +200,7 @@ impl<M: StripeMap> Raid<M> {
     }
 
     /// The last wave: the parity of the host's strips and the reads `sources`, beside the data programs that are in the wave already. It must hold what of
-    /// the data has found no page.
+    /// the data has found no page: whether it can is asked again when it is there, as something else may have failed by then.
     fn end_with_parity(
         &mut self,
         operation: &mut Operation,
@@ -223,6 +223,10 @@ impl<M: StripeMap> Raid<M> {
         } else {
             self.push_parity_program(&stripe.row, Sources { host: operation.strips, reads: sources, ..Sources::default() }, wave);
         }
-        if wave.operations.is_empty() { Step::Done } else { Step::Last }
+        match wave.operations.is_empty() {
+            true => Step::Done,
+            false if outcomes.unallocated != 0 => Step::Wave,
+            false => Step::Last,
+        }
     }
 }

@@ -5,7 +5,7 @@
 use crate::flash::{Course, PAGE};
 use crate::host::{Host, scheme};
 use crate::waves::waves;
-use flashraid_redundancy::{Method, Step};
+use flashraid_redundancy::{Failure, Method, Step};
 use flashraid_vocabulary::{GcLoad, MemberId, MemberPage, Version, View};
 
 /// Filled.
@@ -275,6 +275,18 @@ fn a_member_may_die_under_any_wave() {
                 host.check();
             }
         }
+    }
+}
+
+/// The parity is to hold what found no page, and something that it would need for that dies under its own program: then the write fails.
+#[test]
+fn what_dies_under_the_parity_counts() {
+    for (decide, wave) in [("before_all", 1), ("at_arrival", 1), ("after_data", 2)] {
+        let mut host = host("raid5", 4, &[("decide", decide), ("update", "rcw")]);
+        host.flash.kill(MemberId(0));
+        host.flash.strike = Some((wave, MemberId(2), false));
+        let course = only(host.write(0, 1));
+        assert_eq!((course.end, course.waves.len()), (Step::Failed(Failure::NoSpace), wave + 1), "{decide}");
     }
 }
 
