@@ -36,6 +36,7 @@ BLOCKS = {
 MOST_FILL_NS = 25
 MOST_BYTES_PER_PAGE, MOST_BYTES_PER_PAGE_VERIFIED, MOST_FIXED_BYTES = 16, 40, 100_000_000
 TARGET_LATENCY_NS = 172
+MOST_DECISION_NS = 100
 PAGE_BYTES = 4096
 
 # Addresses and sizes in pages. The hashes are those of the traces on which the other simulators ran.
@@ -123,6 +124,7 @@ CASES = (
     Case("raid0 a", "a", "raid0", target_rate=2_700_000, peers_rate="0.27-0.29"),
     Case("raid0 b", "b", "raid0", FILL, target_rate=1_600_000, peers_rate="0.17", reads=1_749_350),
     Case("raid5 a400", "a400", "raid5", FILL, target_rate=800_000, peers_rate="0.11"),
+    Case("adaptive a400", "a400", "adaptive", FILL, against="raid5 a400", most_ratio=1.4),
     Case("raid5 a, overload", "a", "raid5", FILL | {"speed": "2"}, against="raid5 a400", most_ratio=1.1),
     Case("cr5m a400", "a400", "cr5m", FILL, target_rate=800_000),
     Case("sirf1 a", "a", "sirf1", target_rate=1_000_000, device="sirf-8c128"),
@@ -136,7 +138,7 @@ CASES = (
     Case("hotswap, 8 TB", "array-8x", "hotswap", FILL | ONE_REPLACED, device="array-8x", most_gigabytes=12),
     Case("raid0 mixed, 1 TB", "mixed-1T", "raid0", FULL | LARGE, against="raid0 mixed, 64 GB", most_ratio=2),
 )
-INSTRUCTIONS = ("raid0 a", "raid0 b", "raid5 a400", "cr5m a400", "sirf1 a", "ppc a400")
+INSTRUCTIONS = ("raid0 a", "raid0 b", "raid5 a400", "adaptive a400", "cr5m a400", "sirf1 a", "ppc a400")
 
 
 class WrongCount(Exception):
@@ -271,9 +273,9 @@ def cargo(*arguments: str) -> str:
     return subprocess.run(["cargo", *arguments], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def random_read_ns(effort: Effort) -> float:
-    """Time of a dependent random read in 128 MiB on this machine."""
-    line = [str(effort.programs / "latency"), *effort.words]
+def nanoseconds(program: str, effort: Effort) -> float:
+    """What a program of crates/sim/examples measures."""
+    line = [str(effort.programs / program), *effort.words]
     return float(subprocess.run(line, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
@@ -320,7 +322,7 @@ def measured(effort: Effort) -> dict[str, Any]:
         print(
             f"warning: the load average is {os.getloadavg()[0]:.1f}: something else runs, and the figures will be low"
         )
-    latency_ns = report["random_read_ns"] = random_read_ns(effort)
+    latency_ns = report["random_read_ns"] = nanoseconds("latency", effort)
     print(f"dependent random read in 128 MiB: {latency_ns:.0f} ns ({TARGET_LATENCY_NS} where the targets were set)\n")
     show(HEADER, "targets")
     found: dict[str, dict[str, Any]] = {}
@@ -330,6 +332,9 @@ def measured(effort: Effort) -> dict[str, Any]:
         said = "; ".join(verdicts(case, found[case.name], found))
         show(row(case, found[case.name]), said if effort.shrink == 1 else "")
     print("\nns/page is for each flash page that the fill programs; MiB is the most resident, Python included")
+    decision_ns = report["decision_ns"] = nanoseconds("decision", effort)
+    missed = " MISSED" if effort.shrink == 1 and decision_ns > MOST_DECISION_NS else ""
+    print(f"\nadaptive, one decision among eight busy channels: {decision_ns:.0f} ns (most {MOST_DECISION_NS}){missed}")
     print("\nReaders, from the file's bytes to requests, SHA-256 included:")
     readers = cargo("bench", *effort.cargo, "--bench", "readers", "--", "plain", *effort.words)
     report["readers"] = readers.splitlines()
