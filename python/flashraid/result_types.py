@@ -1254,7 +1254,9 @@ class ParityUpdates(Record):
     """
 
     adjusted: int
-    """Updates by schemes that choose the update method by load; 0 for all current schemes. Unit: operations."""
+    """Updates, and commits of deferred parities, for which the load of the members decided against the usual method
+    (`update` = `adaptive` or `bpu`). They count as updates or commits too. Unit: operations.
+    """
 
 
 class Member(Record):

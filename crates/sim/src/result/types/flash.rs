@@ -169,7 +169,8 @@ pub struct ParityUpdates {
     /// Deferred parities committed. One commit covers all earlier deferred updates of its stripe, so there may be fewer commits than
     /// deferred updates. Some parities may still be pending at the end.
     pub committed: u64,
-    /// Updates by schemes that choose the update method by load; 0 for all current schemes.
+    /// Updates, and commits of deferred parities, for which the load of the members decided against the usual method (`update` = `adaptive` or `bpu`). They
+    /// count as updates or commits too.
     pub adjusted: u64,
 }
 
