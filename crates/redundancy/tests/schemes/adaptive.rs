@@ -5,8 +5,8 @@
 use crate::flash::{Course, PAGE};
 use crate::host::{Host, scheme};
 use crate::waves::waves;
-use flashraid_redundancy::{Failure, Method, Step};
-use flashraid_vocabulary::{GcLoad, MemberId, MemberPage, Version, View};
+use flashraid_redundancy::{Decisions, Extent, Failure, Method, Outcomes, Step};
+use flashraid_vocabulary::{GcLoad, HostOp, Lpn, MemberId, MemberPage, Version, View, Wave};
 
 /// Filled.
 fn host(name: &str, members: u16, parameters: &[(&str, &str)]) -> Host {
@@ -226,7 +226,7 @@ fn at_arrival_the_data_go_with_the_pre_reads() {
     }
     // What needs old content waits for it; the rest does not.
     let mut host = host("adaptive", 5, &[("decide", "at_arrival")]);
-    let course = only(host.submit(flashraid_vocabulary::HostOp::Write, 0, 2, 512, PAGE));
+    let course = only(host.submit(HostOp::Write, 0, 2, 512, PAGE));
     let expected = [
         vec!["read pre_read 0/0 4096 for strip 0", "read pre_read 1/0 4096", "read pre_read 4/0 4096", "program host 1/0 4096 = host 1"],
         vec!["program host 0/0 4096 = host 0", "program parity 4/0 4096 = host 01 ^ reads 012"],
@@ -246,6 +246,27 @@ fn a_decision_that_takes_time_is_made_before_it() {
         let full = only(host.write(0, 3));
         assert_eq!((full.waves.len(), full.pauses), (1, vec![]), "a full stripe is no choice");
         host.check();
+    }
+}
+
+/// The queues may change while the choice is made, and something may be lost: only what can be done no more is chosen anew.
+#[test]
+fn what_was_chosen_before_a_pause_stays() {
+    let extent = Extent { op: HostOp::Write, first: Lpn(0), pages: 1, first_bytes: PAGE, last_bytes: PAGE, covered: false };
+    for (loses, reads, is_adjusted) in [(false, [0, 3], true), (true, [1, 2], false)] {
+        let mut host = host("adaptive", 4, &[("decide", "before_all"), ("decision_ns", "5700")]);
+        let mut decisions = Decisions::default();
+        host.scheme.decide(&extent, &host.flash, &mut decisions);
+        let (mut operation, mut wave) = (decisions.operations[0], Wave::default());
+        set_queued(&mut host, &[(1, (1, 0))]);
+        assert_eq!(host.scheme.step(&mut operation, Outcomes::default(), &host.flash, &mut wave), Step::Pause(5700));
+        set_queued(&mut host, &[(0, (9, 9))]);
+        if loses {
+            host.flash.replace(MemberId(0));
+        }
+        assert_eq!(host.scheme.step(&mut operation, Outcomes::default(), &host.flash, &mut wave), Step::Wave);
+        assert_eq!(wave.operations.iter().map(|read| read.address.member.0).collect::<Vec<_>>(), reads);
+        assert_eq!(operation.is_adjusted, is_adjusted);
     }
 }
 
