@@ -168,7 +168,8 @@ def test_toml_configuration_and_later_settings_win(command):
     )
     config = json.loads(done.stdout)["config"]
     scheme = {"name": "raid5", "layout": "left_asymmetric", "update": "rcw"}
-    assert config["device"]["gc_reserve_blocks"] == 4 and scheme.items() <= config["scheme"].items()
+    assert config["device"]["gc_reserve_blocks"] == 4
+    assert scheme.items() <= config["scheme"].items()
     assert (config["run"]["speed"], config["run"]["limit"]) == (3, 20)
 
 
