@@ -91,7 +91,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             lock_holder: NIL,
             nested: NIL,
             changes: NIL,
-            sums: NIL,
+            sum: NIL,
         };
         let counted = slot.counted;
         let id = match self.free_slots {

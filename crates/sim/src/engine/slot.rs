@@ -75,8 +75,8 @@ pub(super) struct Slot {
     pub(super) nested: u32,
     /// Changes to apply at the end: position in the engine's lists of changes, `NIL` for none.
     pub(super) changes: u32,
-    /// Programs whose content is being computed: position in the engine's lists of them, `NIL` for none.
-    pub(super) sums: u32,
+    /// A program whose content is being computed: position among the engine's, `NIL` for none.
+    pub(super) sum: u32,
 }
 
 impl Slot {

@@ -109,8 +109,8 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) next_started: usize,
     pub(super) changes: Vec<Vec<Change>>,
     pub(super) free_changes: Vec<u32>,
-    /// Programs whose content is being computed, by operation.
-    pub(super) sums: Vec<VecDeque<PageOperation>>,
+    /// Programs whose content is being computed, and which of the entries are not in use.
+    pub(super) sums: Vec<PageOperation>,
     pub(super) free_sums: Vec<u32>,
     pub(super) pages: Vec<MemberPage>,
     #[cfg(feature = "mutants")]
