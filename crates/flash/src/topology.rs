@@ -4,6 +4,7 @@ use crate::mapping::space::{DATA, Domain, NIL, Queue, TRANSLATION};
 use crate::numbering::Site;
 use crate::{Flash, Placement};
 use flashraid_vocabulary::{Member, MemberPage, Ppn, Priority, Version};
+use std::ops::Range;
 
 impl Flash {
     // ---- domains ----
@@ -158,6 +159,13 @@ impl Flash {
     /// The chip, in its channel, that a LUN belongs to.
     pub fn chip_of_unit(&self, unit: u32) -> u32 {
         unit % self.units_per_channel % self.settings.chips_per_channel()
+    }
+
+    /// The units of a unit's channel.
+    #[inline]
+    pub(crate) fn neighbors(&self, unit: u32) -> Range<u32> {
+        let first = self.channel_of_unit(unit) * self.units_per_channel;
+        first..first + self.units_per_channel
     }
 
     /// The LUN that a physical page belongs to.

@@ -4,7 +4,6 @@ use crate::counts::{ERASE, action_index};
 use crate::nand::events::NEVER;
 use crate::{CellOperation, Flash, nand};
 use flashraid_vocabulary::{Action, Cause, GcLoad, Health, MemberId, MemberPage, ReadLoad, Version, View};
-use std::ops::Range;
 
 impl Flash {
     /// Until what the unit does now next changes its state, and for a page read, with its transfer, for each page operation queued at it
@@ -43,12 +42,6 @@ impl Flash {
             .filter(|plane| self.is_collecting(*plane) && self.gc_runs[*plane as usize].stage.blocks_units())
             .filter(|plane| self.units_blocked_by(*plane).any(|blocked| blocked == unit))
             .max_by_key(|plane| self.gc_runs[*plane as usize].since_ns)
-    }
-
-    /// The units of a unit's channel.
-    fn neighbors(&self, unit: u32) -> Range<u32> {
-        let first = self.channel_of_unit(unit) * self.units_per_channel;
-        first..first + self.units_per_channel
     }
 
     fn gc_load(&self, plane: u32, now_ns: u64) -> GcLoad {

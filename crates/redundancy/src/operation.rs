@@ -1,6 +1,6 @@
 //! Operations: what a scheme decides and plans, one stripe at a time, and what the engine answers.
 
-use crate::parts::bits::Bits;
+use crate::parts::bits::{self, Bits};
 use flashraid_vocabulary::{HostOp, Lpn, StripeId};
 
 /// Pages of one host request that are still to be cut into operations; never empty.
@@ -101,8 +101,8 @@ pub struct Operation {
     pub step: u8,
     /// Reads named in waves so far (numbers the reads for `Sources::reads`).
     pub reads: u8,
-    /// How many of them, the last ones or the first ones by the plan, only serve old content merged with what the host gives, and are no source of the parity. Noted when
-    /// they are made: an unwritten page may appear at any time (as zeroes), so what is written now does not tell what was.
+    /// How many of them, the last ones or the first ones by the plan, only serve old content merged with what the host gives, and are no source of
+    /// the parity. Noted when they are made: an unwritten page may appear at any time (as zeroes), so what is written now does not tell what was.
     pub update_reads: u8,
     /// The stripe, which is what is locked.
     pub stripe: StripeId,
@@ -176,6 +176,18 @@ impl Operation {
         } else {
             page_bytes
         }
+    }
+
+    /// Its reads without the update reads, where these come last.
+    #[inline]
+    pub fn reads_before_update_reads(&self) -> u64 {
+        bits::lowest(u32::from(self.reads - self.update_reads))
+    }
+
+    /// Its reads without the update reads, where these come first.
+    #[inline]
+    pub fn reads_after_update_reads(&self) -> u64 {
+        bits::lowest(u32::from(self.reads)) & !bits::lowest(u32::from(self.update_reads))
     }
 
     /// The host page in data strip `strip`, which must be one of `strips`.

@@ -182,7 +182,7 @@ impl Flash {
     /// The units that a GC run of the plane blocks.
     pub(crate) fn units_blocked_by(&self, plane: u32) -> impl Iterator<Item = u32> + use<> {
         let unit = self.unit_of_plane(plane);
-        let first = self.channel_of_unit(unit) * self.units_per_channel;
+        let first = self.neighbors(unit).start;
         let units = match self.blocking_scope(plane) {
             GcBlockingScope::None => 0,
             GcBlockingScope::Lun => 1 << (unit - first),

@@ -6,7 +6,7 @@
 use crate::parts::bits;
 use crate::parts::raid::{Raid, end_without, waits_for_reads};
 use crate::parts::stripe::Stripe;
-use crate::parts::update::{Choice, UpdateRule};
+use crate::parts::update::{Chosen, UpdateRule};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Build, Draws, Failure, Method, Operation, Outcomes, Parameter, ParameterError, Step, Values};
 use flashraid_vocabulary::{Change, Sources, View, Wave};
@@ -22,10 +22,10 @@ pub struct DecisionPoint {
 /// The order of choice, pre-reads and data programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Order {
-    /// Choice, pre-reads; then data and parity together.
+    /// Chosen, pre-reads; then data and parity together.
     #[default]
     BeforeAll,
-    /// Choice; then pre-reads and data together; then the parity.
+    /// Chosen; then pre-reads and data together; then the parity.
     AtArrival,
     /// Data; then choice and pre-reads; then the parity.
     AfterData,
@@ -95,7 +95,7 @@ impl<M: StripeMap> Raid<M> {
         &self,
         operation: &mut Operation,
         stripe: &Stripe<M::Row>,
-        choose: impl FnOnce(u64) -> Choice,
+        choose: impl FnOnce(u64) -> Chosen,
     ) -> Option<Step> {
         let (strips, decision_ns) = (operation.strips, self.point().decision_ns());
         if decision_ns == 0 {
@@ -104,7 +104,7 @@ impl<M: StripeMap> Raid<M> {
         }
         let is_chosen = matches!(operation.method, Method::Rmw | Method::Rcw);
         // Something may have been lost during the pause.
-        let choice = if is_chosen { Choice::of(operation) } else { choose(strips) };
+        let choice = if is_chosen { Chosen::of(operation) } else { choose(strips) };
         choice.apply(operation, strips, stripe);
         (!is_chosen && matches!(operation.method, Method::Rmw | Method::Rcw)).then_some(Step::Pause(decision_ns))
     }
@@ -115,7 +115,7 @@ impl<M: StripeMap> Raid<M> {
         operation: &mut Operation,
         outcomes: Outcomes,
         stripe: &Stripe<M::Row>,
-        choose: impl FnOnce(u64) -> Choice,
+        choose: impl FnOnce(u64) -> Chosen,
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
@@ -134,7 +134,7 @@ impl<M: StripeMap> Raid<M> {
         operation: &mut Operation,
         outcomes: Outcomes,
         stripe: &Stripe<M::Row>,
-        choose: impl FnOnce(u64) -> Choice,
+        choose: impl FnOnce(u64) -> Chosen,
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
@@ -162,9 +162,10 @@ impl<M: StripeMap> Raid<M> {
                 return Step::Wave;
             }
         }
-        let update_reads = bits::lowest(u32::from(operation.update_reads));
-        let not_sources = if operation.method == Method::Rmw { 0 } else { update_reads };
-        self.end_with_parity(operation, outcomes, bits::lowest(u32::from(operation.reads)) & !not_sources, stripe, wave)
+        // RMW needs the old content, too.
+        let is_rmw = operation.method == Method::Rmw;
+        let sources = if is_rmw { bits::lowest(u32::from(operation.reads)) } else { operation.reads_after_update_reads() };
+        self.end_with_parity(operation, outcomes, sources, stripe, wave)
     }
 
     fn write_at_arrival(
@@ -172,7 +173,7 @@ impl<M: StripeMap> Raid<M> {
         operation: &mut Operation,
         outcomes: Outcomes,
         stripe: &Stripe<M::Row>,
-        choose: impl FnOnce(u64) -> Choice,
+        choose: impl FnOnce(u64) -> Chosen,
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
@@ -187,15 +188,15 @@ impl<M: StripeMap> Raid<M> {
             operation.reads = wave.operations.len() as u8;
             self.push_data_programs(operation, at_once, merged, &stripe.row, wave);
             wave.overlapped_reads = operation.reads;
-            operation.step = OLD;
+            operation.step = READ;
             if !wave.operations.is_empty() {
                 return Step::Wave;
             }
         }
-        if operation.step == OLD {
+        if operation.step == READ {
             self.push_data_programs(operation, operation.strips & !at_once, merged, &stripe.row, wave);
         }
-        let sources = bits::lowest(u32::from(operation.reads - operation.update_reads));
+        let sources = operation.reads_before_update_reads();
         self.end_with_parity(operation, outcomes, sources, stripe, wave)
     }
 

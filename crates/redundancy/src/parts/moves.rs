@@ -10,7 +10,7 @@
 use crate::parts::bits::{self, Bits};
 use crate::parts::raid::{Raid, end_without, waits_for_reads};
 use crate::parts::stripe::Stripe;
-use crate::parts::update::Choice;
+use crate::parts::update::Chosen;
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Failure, Method, Operation, OperationKind, Outcomes, Step};
 use flashraid_vocabulary::{Cause, Change, MemberPage, Sources, Version, View, Wave};
@@ -45,7 +45,7 @@ impl<M: StripeMap> Raid<M> {
         operation: &mut Operation,
         outcomes: Outcomes,
         moving: Moving<M::Row>,
-        choose: impl FnOnce(u64) -> Choice,
+        choose: impl FnOnce(u64) -> Chosen,
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
@@ -144,7 +144,7 @@ impl<M: StripeMap> Raid<M> {
             wave.changes.push(Change::Lose(goal.parity()));
             programmed |= goal.parity_bit();
         } else {
-            let reads = bits::lowest(u32::from(operation.reads - operation.update_reads));
+            let reads = operation.reads_before_update_reads();
             self.push_parity_program(goal, Sources { host, reads, ..Sources::default() }, wave);
             programmed |= goal.parity_bit();
         }

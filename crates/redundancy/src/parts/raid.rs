@@ -25,7 +25,7 @@
 use crate::parts::bits::{self, Bits};
 use crate::parts::decision_point::DecisionPoint;
 use crate::parts::stripe::{Guard, Losses, Stripe, Sum};
-use crate::parts::update::Choice;
+use crate::parts::update::Chosen;
 use crate::parts::{cut, pages};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
@@ -165,7 +165,7 @@ impl<M: StripeMap> Raid<M> {
         operation: &mut Operation,
         outcomes: Outcomes,
         stripe: &Stripe<M::Row>,
-        choose: impl FnOnce(u64) -> Choice,
+        choose: impl FnOnce(u64) -> Chosen,
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
@@ -211,7 +211,7 @@ impl<M: StripeMap> Raid<M> {
         &mut self,
         operation: &mut Operation,
         stripe: &Stripe<M::Row>,
-        choose: impl FnOnce(u64) -> Choice,
+        choose: impl FnOnce(u64) -> Chosen,
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {
@@ -230,7 +230,7 @@ impl<M: StripeMap> Raid<M> {
         }
         self.count(operation);
         // The update reads come last, and are no source of the parity.
-        let sources = bits::lowest(u32::from(operation.reads - operation.update_reads));
+        let sources = operation.reads_before_update_reads();
         self.push_programs(operation, merged, sources, &stripe.row, wave)
     }
 
@@ -239,7 +239,7 @@ impl<M: StripeMap> Raid<M> {
         &mut self,
         operation: &mut Operation,
         stripe: &Stripe<M::Row>,
-        choose: impl FnOnce(u64) -> Choice,
+        choose: impl FnOnce(u64) -> Chosen,
         view: &dyn View,
         wave: &mut Wave,
     ) -> Step {

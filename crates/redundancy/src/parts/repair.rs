@@ -169,7 +169,7 @@ impl<M: StripeMap> Raid<M> {
             return false;
         }
         // Reads for the strips alone come last, that of a copy that was not made first.
-        let of_parity = if is_deferred { bits::lowest(u32::from(reads - update_reads)) } else { all & !bits::lowest(update_reads.into()) };
+        let of_parity = if is_deferred { operation.reads_before_update_reads() } else { operation.reads_after_update_reads() };
         push(stripe.row.parity(), Version::Current, sources(of_parity, stripe.all()));
         for (read, strip) in (update_reads..).zip(Bits(restored)) {
             let own = if is_deferred { all & !of_parity } else { 1 << read };

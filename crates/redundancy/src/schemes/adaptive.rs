@@ -4,9 +4,10 @@
 //! pre-reads is not always the faster one: they may meet a channel with a long queue, or with a GC run, and they delay the writes that are queued
 //! there. Adaptive estimates both effects from the queues of the channels, and takes the method that costs less time. The overhead is the
 //! estimate, and sometimes more pre-reads.
-//! Paper: F. Yang, Z. Cai, J. Li, B. Gerofi, F. Trahay, Z. Sha, M. Zhao, J. Liao, "Adaptive Selection of Parity Chunk Update Methods in RAID-enabled SSDs", MSST
-//! 2024, section III: equations 3 to 9 and Algorithm 1, all in `parts::update::congestion`. Rules: SPEC 3.4 and 3.8. All else is RAID-5 (`raid5.rs`); when the data are programmed and the choice is made is in
-//! `parts::decision_point`. Other schemes with parity take the same rule as `update = adaptive`.
+//! Paper: F. Yang, Z. Cai, J. Li, B. Gerofi, F. Trahay, Z. Sha, M. Zhao, J. Liao, "Adaptive Selection of Parity Chunk Update Methods in RAID-enabled
+//! SSDs", MSST 2024, section III: equations 3 to 9 and Algorithm 1, all in `parts::update::congestion`. Rules: SPEC 3.4 and 3.8. When the data are
+//! programmed and the choice is made is in `parts::decision_point`; all else is RAID-5 (`raid5.rs`). Other schemes with parity take the same rule as
+//! `update = adaptive`.
 //!
 //! Departures:
 //! - Where the paper has channels, this has the members of the stripe: the channels of the paper's device. The queues of a member are those of all its

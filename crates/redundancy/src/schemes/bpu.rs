@@ -2,8 +2,8 @@
 //!
 //! Idea: as Adaptive, but by thresholds that were set beforehand: a method with more pre-reads is taken if the queues that it meets are so much shorter. It
 //! neither tells reads from writes in queues nor sees GC.
-//! Source: what the paper on Adaptive (`adaptive.rs`) says of the scheme of Chen et al. that it compares Adaptive with; its exact classes and thresholds are not known to us, so
-//! that this is a stand-in with the same traits (SPEC 3.5; `parts::update::bpu`). All else is RAID-5 (`raid5.rs`).
+//! Source: what the paper on Adaptive (`adaptive.rs`) says of the scheme of Chen et al. that it compares Adaptive with; its exact classes and
+//! thresholds are not known to us, so that this is a stand-in with the same traits (SPEC 3.5; `parts::update::bpu`). All else is RAID-5 (`raid5.rs`).
 //! Departures: the whole rule, see above.
 
 use crate::parts::decision_point::DecisionPoint;

@@ -11,7 +11,7 @@
 use crate::parts::deferred::{DeferredParity, Next, PARITY_CACHE_BYTES, Rule};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::stripe::{Stripe, Sum};
-use crate::parts::update::{Choice, UpdateRule};
+use crate::parts::update::{Chosen, UpdateRule};
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Build, Entry, Members, Method, Parameter, ParameterError, Protects, Redundancy, Scheme, Values, WriteBuffer};
@@ -58,7 +58,7 @@ struct Fpc {
 }
 
 impl Rule for Fpc {
-    fn choose<R: Row>(&self, stripe: &Stripe<R>, changed: u64, view: &dyn View) -> Choice {
+    fn choose<R: Row>(&self, stripe: &Stripe<R>, changed: u64, view: &dyn View) -> Chosen {
         let reads = || {
             let rmw = Sum { current: changed, parity: stripe.dirty == 0 || !self.is_cached_free, ..Sum::default() };
             [rmw, Sum { current: stripe.all() & !changed, ..Sum::default() }]

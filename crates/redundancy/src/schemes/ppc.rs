@@ -25,7 +25,7 @@
 use crate::parts::deferred::{DeferredParity, Next, PARITY_CACHE_BYTES, Rule, entries};
 use crate::parts::parity_cache::Replacement;
 use crate::parts::stripe::{Stripe, Sum};
-use crate::parts::update::{Choice as Chosen, UpdateRule};
+use crate::parts::update::{Chosen, UpdateRule};
 use crate::stripe_map::formula::{Formula, Layout};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{

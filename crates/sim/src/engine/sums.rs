@@ -7,7 +7,7 @@ use super::content::Content;
 use super::slot::NIL;
 use super::state::Engine;
 use crate::media::Media;
-use flashraid_vocabulary::{Action, Cause, PageOperation};
+use flashraid_vocabulary::{Action, PageOperation};
 
 /// Whether the controller computes what this page operation programs of more than one page.
 fn is_sum(page_operation: &PageOperation) -> bool {
@@ -22,7 +22,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let Some(index) = operations.iter().position(is_sum) else { return };
         let mut sum = operations.remove(index);
         debug_assert!(!operations.iter().any(is_sum), "two parities in one wave: {operations:?}");
-        sum.host_waits &= self.options.host.parity_in_response || sum.cause != Cause::Parity;
+        sum.host_waits = self.host_waits(&sum);
         let slot = &mut self.slots[id as usize];
         slot.outstanding += 1;
         slot.waits += u8::from(sum.host_waits);

@@ -129,7 +129,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         }
         for page_operation in &mut wave.operations {
             // In place: a copy would have to load together what the plan just stored field by field.
-            page_operation.host_waits &= self.options.host.parity_in_response || page_operation.cause != Cause::Parity;
+            page_operation.host_waits = self.host_waits(page_operation);
             self.submit_page_operation(id, page_operation);
         }
         let background = wave.background;
@@ -138,6 +138,12 @@ impl<C: Content, M: Media> Engine<C, M> {
             self.start_background();
         }
         self.go_on(id);
+    }
+
+    /// Whether the answer to the host waits for it.
+    #[inline(always)]
+    pub(super) fn host_waits(&self, page_operation: &PageOperation) -> bool {
+        page_operation.host_waits && (self.options.host.parity_in_response || page_operation.cause != Cause::Parity)
     }
 
     fn keep_changes(&mut self, id: u32, changes: &[Change]) {

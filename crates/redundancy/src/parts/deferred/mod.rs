@@ -29,7 +29,7 @@ use crate::parts::bits::Bits;
 use crate::parts::parity_cache::{ParityCache, Replacement};
 use crate::parts::raid::Raid;
 use crate::parts::stripe::{Guard, Stripe, Sum};
-use crate::parts::update::Choice;
+use crate::parts::update::Chosen;
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Build, Draws, GuardCounts, Members, Method, Operation, OperationKind, Parameter, ParameterError, Values};
 use flashraid_vocabulary::{Cause, Change, SemivalidAction, StripeId, Version, View, Wave, memory};
@@ -47,7 +47,7 @@ pub const PARITY_CACHE_BYTES: Parameter = Parameter {
 /// How a scheme brings up to date what NVRAM holds of a stripe.
 pub trait Rule: Clone + Send + 'static {
     /// Whether an update of the data strips `changed` reads as for RMW or as for RCW, if it can do either. Asked once for each update.
-    fn choose<R: Row>(&self, _stripe: &Stripe<R>, _changed: u64, _view: &dyn View) -> Choice {
+    fn choose<R: Row>(&self, _stripe: &Stripe<R>, _changed: u64, _view: &dyn View) -> Chosen {
         Method::None.into()
     }
 

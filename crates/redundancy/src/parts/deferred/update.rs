@@ -66,7 +66,7 @@ impl<M: StripeMap, R: Rule> DeferredParity<M, R> {
         self.raid.count_deferred(operation.is_adjusted);
         let host = if operation.kind == OperationKind::Write { changed } else { 0 };
         // What only serves as old content comes last.
-        let reads = bits::lowest(u32::from(operation.reads - operation.update_reads));
+        let reads = operation.reads_before_update_reads();
         wave.changes.push(Change::Defer(stripe.row.parity(), Sources { host, reads, deferred: next.sum.deferred }));
         let mut bases = u64::from(self.durable(operation.stripe).bases);
         if next.keeps_bases {

@@ -6,12 +6,13 @@
 mod bpu;
 mod congestion;
 
+use crate::parts::bits::Bits;
 use crate::parts::stripe::{Stripe, Sum};
 use crate::registry::Condition;
 use crate::stripe_map::Row;
 use crate::{Build, Method, Operation, Parameter, ParameterError, Values};
 use bpu::Thresholds;
-use flashraid_vocabulary::View;
+use flashraid_vocabulary::{Version, View};
 
 /// Rule that chooses between RMW and RCW.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,21 +40,21 @@ pub enum Tie {
 
 /// A method, and whether it is another one than fewest pre-reads would have been.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct Chosen {
     /// The method.
     pub method: Method,
     /// The load of members decided, against the number of pre-reads.
     pub is_adjusted: bool,
 }
 
-impl From<Method> for Choice {
+impl From<Method> for Chosen {
     #[inline]
     fn from(method: Method) -> Self {
         Self { method, is_adjusted: false }
     }
 }
 
-impl Choice {
+impl Chosen {
     /// What was chosen for an operation.
     pub fn of(operation: &Operation) -> Self {
         Self { method: operation.method, is_adjusted: operation.is_adjusted }
@@ -70,10 +71,11 @@ impl Choice {
 const UPDATE: Parameter = Parameter {
     name: "update",
     values: Values::Words(&["fewest", "rmw", "rcw", "bpu", "adaptive"]),
-    about: "How a partial-stripe write computes the parity, or a commit that reads pages: fewest chooses the method with fewer pre-reads (rcw on a tie; commits as in \
-            the paper), rmw always uses read-modify-write, rcw always uses reconstruct write, adaptive chooses the method whose pre-reads cost less time in view of \
-            queues and GC, bpu weighs pre-reads against queue lengths. The number of pre-reads counts strips only, as if all strips had been written before and \
-            whole pages changed: a strip that was never written needs no read but counts, and the update read of a partly written page does not count.",
+    about: "How a partial-stripe write computes the parity, or a commit that reads pages: fewest chooses the method with fewer pre-reads (rcw on a tie; \
+            commits as in the paper), rmw always uses read-modify-write, rcw always uses reconstruct write, adaptive chooses the method whose \
+            pre-reads cost less time in view of queues and GC, bpu weighs pre-reads against queue lengths. The number of pre-reads counts strips only, as \
+            if all strips had been written before and whole pages changed: a strip that was never written needs no read but counts, and the update \
+            read of a partly written page does not count.",
     ..Parameter::PLAIN
 };
 
@@ -132,7 +134,7 @@ impl UpdateRule {
     /// The number of pre-reads is that of SPEC 0.6 whether or not all strips were ever written (SPEC 0.3 step 5), and without the update reads of sub-page
     /// writes.
     #[inline]
-    pub fn choose<R: Row>(self, changed: u64, stripe: &Stripe<R>, reads: impl FnOnce() -> [Sum; 2], view: &dyn View) -> Choice {
+    pub fn choose<R: Row>(self, changed: u64, stripe: &Stripe<R>, reads: impl FnOnce() -> [Sum; 2], view: &dyn View) -> Chosen {
         let (count, width) = (changed.count_ones(), stripe.row.width());
         debug_assert!(count <= width);
         if count == width {
@@ -148,7 +150,7 @@ impl UpdateRule {
     }
 
     /// How a commit makes the parity of a stripe whose dirty strips have changed since: `usual` unless the user or the load decides.
-    pub fn choose_for_commit<R: Row>(self, usual: Method, stripe: &Stripe<R>, reads: [Sum; 2], view: &dyn View) -> Choice {
+    pub fn choose_for_commit<R: Row>(self, usual: Method, stripe: &Stripe<R>, reads: [Sum; 2], view: &dyn View) -> Chosen {
         match self {
             // What NVRAM holds is the parity, and there may be no old versions.
             _ if stripe.dirty == stripe.all() => Method::Rcw.into(),
@@ -160,15 +162,14 @@ impl UpdateRule {
     }
 
     /// The choice of a rule that looks at the load, in place of the method with `fewest` pre-reads.
-    fn weigh<R: Row>(self, fewest: Method, changed: u64, stripe: &Stripe<R>, [rmw, rcw]: [Sum; 2], view: &dyn View) -> Choice {
+    fn weigh<R: Row>(self, fewest: Method, changed: u64, stripe: &Stripe<R>, [rmw, rcw]: [Sum; 2], view: &dyn View) -> Chosen {
         // What is lost leaves no choice (SPEC 3.4).
         if let Some(method) = [Method::Rmw, Method::Rcw].into_iter().find(|method| stripe.possible(*method, changed) != *method) {
             return stripe.possible(method, changed).into();
         }
         // Without a written strip beside those that change there is nothing to read for the parity.
-        let mut is_alone = true;
-        rcw.each_version(&stripe.row, |page, version| is_alone &= !view.is_written(page, version));
-        if is_alone {
+        let is_written = |strip| view.is_written(stripe.row.data(strip), Version::Current);
+        if !Bits(rcw.current | rcw.copy).any(is_written) {
             return Method::Rcw.into();
         }
         let method = match self {
@@ -179,7 +180,7 @@ impl UpdateRule {
             Self::Bpu(thresholds) => thresholds.choose(fewest, changed, [&rmw, &rcw], &stripe.row, view),
             Self::Fewest | Self::Rmw | Self::Rcw => fewest,
         };
-        Choice { method, is_adjusted: method != fewest }
+        Chosen { method, is_adjusted: method != fewest }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Mirrored writes that turn out to be none: RAID-5's reads and programs follow late (SPEC 1.4, 1.7).
 
 use super::{Cr5m, REFUSED, UNMIRRORED, keeps_others, release, restored};
-use crate::parts::bits::{self, Bits};
+use crate::parts::bits::Bits;
 use crate::parts::stripe::Stripe;
 use crate::stripe_map::{Row, StripeMap};
 use crate::{Failure, Method, Operation, Outcomes, Step};
@@ -71,7 +71,7 @@ impl<M: StripeMap> Cr5m<M> {
             wave.changes.push(Change::Lose(stripe.row.parity()));
             return Step::Done;
         }
-        let reads = bits::lowest(u32::from(operation.reads)) & !bits::lowest(u32::from(operation.update_reads));
+        let reads = operation.reads_after_update_reads();
         self.raid.push_parity_program(&stripe.row, Sources { host: operation.strips, reads, ..Sources::default() }, wave);
         self.raid.push_restored(operation, operation.update_reads, &stripe.row, wave);
         Step::Last
@@ -80,7 +80,7 @@ impl<M: StripeMap> Cr5m<M> {
     pub(super) fn program_refused(&mut self, operation: &mut Operation, stripe: &Stripe<M::Row>, view: &dyn View, wave: &mut Wave) -> Step {
         let merged = self.raid.merged(operation, &stripe.row, view);
         // The update reads came first, and are no source of the parity.
-        let sources = bits::lowest(u32::from(operation.reads)) & !bits::lowest(u32::from(operation.update_reads));
+        let sources = operation.reads_after_update_reads();
         self.raid.push_programs(operation, merged, sources, &stripe.row, wave)
     }
 }

@@ -33,7 +33,7 @@ use crate::parts::bits::Bits;
 use crate::parts::raid::{Raid, end_without, waits_for_reads};
 use crate::parts::repair;
 use crate::parts::stripe::{Guard, Losses, Stripe};
-use crate::parts::update::{Choice, UpdateRule};
+use crate::parts::update::{Chosen, UpdateRule};
 use crate::stripe_map::{Row, StripeMap};
 use crate::{
     Addressing, Damage, Decisions, Extent, Failure, Lost, Method, Operation, OperationKind, Outcomes, ParityUpdates, Protects, Scheme, Step,
@@ -63,7 +63,7 @@ impl ParityRule {
 
     /// The method for a change of `changed` that does not defer the parity. If a base is lost the parity is of no use to the other
     /// strips, and is recomputed (SPEC 1.7).
-    fn choose<R: Row>(&self, changed: u64, stripe: &Stripe<R>, view: &dyn View) -> Choice {
+    fn choose<R: Row>(&self, changed: u64, stripe: &Stripe<R>, view: &dyn View) -> Chosen {
         if changed != stripe.all() && (stripe.lost.base != 0 || self.consolidates(changed, stripe)) {
             return Method::Rcw.into();
         }
