@@ -56,7 +56,7 @@ impl Flash {
             elapsed_ns: now_ns - run.since_ns,
             moves,
             erases,
-            moves_left: self.blocks.blocks[block].live.into(),
+            to_move: run.to_move.into(),
             read_ns: self.cell_ns(CellOperation::Read, victim),
             program_ns: self.settings.cell.mean_ns(CellOperation::Program),
             erase_ns: self.cell_ns(CellOperation::Erase, victim),

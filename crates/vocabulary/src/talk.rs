@@ -92,8 +92,8 @@ pub struct GcLoad {
     pub moves: u64,
     /// Blocks that they have erased.
     pub erases: u64,
-    /// Live pages that the victim still has.
-    pub moves_left: u32,
+    /// Pages of the victim that were to be moved when this run began.
+    pub to_move: u32,
     /// How long the array takes to read a page of the victim.
     pub read_ns: u64,
     /// How long it takes to program a page.

@@ -128,10 +128,16 @@ impl Flash {
 
     pub(super) fn begin_gc(&mut self, plane: u32, gc: Gc) {
         let (pagewise, urgent) = self.manner_of_gc(plane);
-        self.gc_runs[plane as usize] = Gc { since_ns: self.now_ns, pagewise, urgent: urgent && !gc.wear, ..gc };
-        self.load_of_plane(plane).gc_runs += 1;
+        self.note_run(plane, Gc { pagewise, urgent: urgent && !gc.wear, ..gc });
         let block = self.blocks.index(plane, gc.victim);
         if self.blocks.blocks[block].bases > 0 { self.ask_about_bases(plane, gc.victim) } else { self.start_moves(plane) }
+    }
+
+    /// The run of the plane is this one from now on.
+    pub(super) fn note_run(&mut self, plane: u32, gc: Gc) {
+        let victim = &self.blocks.blocks[self.blocks.index(plane, gc.victim)];
+        self.gc_runs[plane as usize] = Gc { since_ns: self.now_ns, to_move: victim.live - victim.bases, ..gc };
+        self.load_of_plane(plane).gc_runs += 1;
     }
 
     /// Moves and erase, with the units blocked.

@@ -41,6 +41,8 @@ pub(crate) struct Gc {
     pub(crate) uncommitted: u16,
     /// When the victim was chosen.
     pub(crate) since_ns: u64,
+    /// Pages that were to be moved then.
+    pub(crate) to_move: u16,
 }
 
 impl Gc {
@@ -57,12 +59,8 @@ impl Gc {
         moving: 0,
         uncommitted: 0,
         since_ns: 0,
+        to_move: 0,
     };
-
-    /// One that begins.
-    pub(super) fn of(victim: u16, since_ns: u64) -> Self {
-        Self { victim, since_ns, ..Self::IDLE }
-    }
 }
 
 /// Which GC runs are in flight.

@@ -31,7 +31,7 @@ fn only(courses: Vec<Course>) -> Course {
 
 /// A GC run that is expected to take so much longer.
 fn gc_of(left_ns: u64) -> GcLoad {
-    GcLoad { elapsed_ns: 0, moves: 0, erases: 0, moves_left: 0, read_ns: 0, program_ns: 0, erase_ns: left_ns }
+    GcLoad { elapsed_ns: 0, moves: 0, erases: 0, to_move: 0, read_ns: 0, program_ns: 0, erase_ns: left_ns }
 }
 
 // ---- the cost model ----

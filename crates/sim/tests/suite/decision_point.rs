@@ -8,6 +8,7 @@ use flashraid_sim::media::Inspect;
 use flashraid_sim::{Config, verify};
 use flashraid_vocabulary::{Cause, HostOp, LocalPage, MemberId, MemberPage, Version, View};
 use flashraid_workload::SplitMix64;
+use std::collections::BTreeMap;
 
 const READ: u64 = 122_575;
 const PROGRAM: u64 = 302_575;
@@ -81,22 +82,26 @@ fn the_load_that_schemes_see_is_that_of_a_recount() {
         let space = engine.space_pages();
         engine.fill(space);
         let mut random = SplitMix64::new(seed);
-        let (mut seen, mut blocked) = ([0u64; 2], 0);
+        let (mut seen, mut runs) = ([0u64; 2], Runs::new());
         for _ in 0..400 {
             let op = if random.next_u64().is_multiple_of(3) { HostOp::Read } else { HostOp::Write };
             engine.submit(&pages(op, random.next_u64() % space, 1), true);
             let until = engine.now_ns() + random.next_u64() % 150_000;
             while engine.next_event_ns().is_some_and(|event_ns| event_ns <= until) {
                 engine.advance().unwrap();
-                check_load(&engine, &mut seen, &mut blocked);
+                check_load(&engine, &mut seen, &mut runs);
             }
             engine.advance_until(until).unwrap();
         }
-        assert!(seen[0] > 100 && seen[1] > 100 && blocked > 20, "seed {seed}: {seen:?}, {blocked}");
+        assert!(seen[0] > 100 && seen[1] > 100 && runs.len() > 5, "seed {seed}: {seen:?}, {runs:?}");
+        assert!(runs.values().any(|to_move| *to_move > 1), "seed {seed}: {runs:?}");
     }
 }
 
-fn check_load(engine: &Engine<Untracked>, seen: &mut [u64; 2], blocked: &mut u64) {
+/// What each run had to move, by its LUN and its start.
+type Runs = BTreeMap<(u32, u64), u32>;
+
+fn check_load(engine: &Engine<Untracked>, seen: &mut [u64; 2], runs: &mut Runs) {
     let media = &engine.media;
     media.check().unwrap();
     for (member, (reads, programs)) in (0..).map(MemberId).zip(media.recount_queued()) {
@@ -106,7 +111,6 @@ fn check_load(engine: &Engine<Untracked>, seen: &mut [u64; 2], blocked: &mut u64
             let load = media.read_load(page, Version::Current).expect("the device is filled");
             assert_eq!((load.read_ns, load.reads, load.programs), (20_000, reads, programs), "{member:?}");
             let Some(gc) = load.gc else { continue };
-            *blocked += 1;
             let unit = media.unit_of(media.lookup(page, Version::Current).unwrap());
             let (channel, luns) = (media.channel_of_unit(unit), media.luns().count() as u32);
             // With a narrower scope the run is in the page's own chip.
@@ -118,7 +122,9 @@ fn check_load(engine: &Engine<Untracked>, seen: &mut [u64; 2], blocked: &mut u64
             let counts = [0, 1].map(|chip| (of_chips(Some(chip), 1), of_chips(Some(chip), 2)));
             assert!(counts.contains(&(gc.moves, gc.erases)), "{gc:?} of {counts:?}");
             assert_eq!((gc.read_ns, gc.program_ns, gc.erase_ns), (20_000, 200_000, 1_500_000));
-            assert!(gc.moves_left <= 8 && gc.elapsed_ns <= engine.now_ns());
+            // That does not change while pages are moved.
+            let to_move = *runs.entry((unit, engine.now_ns() - gc.elapsed_ns)).or_insert(gc.to_move);
+            assert!(gc.to_move == to_move && to_move < 8, "{gc:?}, {to_move} before");
         }
     }
 }

@@ -40,8 +40,7 @@ impl Flash {
         }
         let erase = std::mem::take(&mut self.merge_mut(plane).erase);
         self.hybrid_mut().merges[domain] = Merge { logicals, erase, target: NONE, keeps_log: true, ..Merge::default() };
-        self.gc_runs[plane as usize] = Gc::of(log, self.now_ns);
-        self.load_of_plane(plane).gc_runs += 1;
+        self.note_run(plane, Gc { victim: log, ..Gc::IDLE });
         if !self.untimed {
             self.commit_or_go_on(plane);
         }

@@ -9,12 +9,12 @@ use crate::parts::stripe::Sum;
 use crate::stripe_map::Row;
 use flashraid_vocabulary::{GcLoad, View};
 
-/// Equation 3, less what has elapsed (SPEC 3.8 item 4): T_GC = (t_R + t_W) * Cntr_Move / Cntr_ER + t_E. Before the first erase of the chip the live pages
-/// of the victim stand for the mean number of moves.
+/// Equation 3, less what has elapsed (SPEC 3.8 item 4): T_GC = (t_R + t_W) * Cntr_Move / Cntr_ER + t_E. Before the first erase of the chip what this
+/// run has to move stands for the mean number of moves.
 pub fn gc_left_ns(gc: &GcLoad) -> u64 {
     let move_ns = u128::from(gc.read_ns + gc.program_ns);
     let moves_ns = match gc.erases {
-        0 => move_ns * u128::from(gc.moves_left),
+        0 => move_ns * u128::from(gc.to_move),
         erases => move_ns * u128::from(gc.moves) / u128::from(erases),
     };
     u64::try_from(moves_ns + u128::from(gc.erase_ns)).unwrap_or(u64::MAX).saturating_sub(gc.elapsed_ns)
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     const RUN: GcLoad =
-        GcLoad { elapsed_ns: 0, moves: 0, erases: 0, moves_left: 3, read_ns: 45_000, program_ns: 700_000, erase_ns: 3_500_000 };
+        GcLoad { elapsed_ns: 0, moves: 0, erases: 0, to_move: 3, read_ns: 45_000, program_ns: 700_000, erase_ns: 3_500_000 };
 
     #[test]
     fn equation_3_by_hand() {
