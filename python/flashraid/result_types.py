@@ -131,6 +131,11 @@ class RunResult(Record):
     Unit: ratio.
     """
 
+    blocked_chi_square: ChiSquare | None
+    """Whether the members' queues differ by more than chance (SPEC 3.6). Null if the mean of
+    `members[].mean_blocked` is 0, or there is one member.
+    """
+
     wear: Wear
     """Erase counts of the blocks in use, since the device was new."""
 
@@ -147,6 +152,9 @@ class RunResult(Record):
     """The data buffer, counted in host pages. Present with `buffer_bytes`, `buffer_bytes_per_gib` or
     `nvram_buffer_bytes`.
     """
+
+    ldpc: LdpcFigures
+    """Reads that LDPC decoded. Present with `ldpc`."""
 
     mapping: MappingFigures
     """The cached mapping table. Present with `mapping = dftl`."""
@@ -236,6 +244,51 @@ class Device(Record):
 
     erase_ns: int
     """Array time of a block erase. Unit: ns."""
+
+    upper_read_ns: list[float]
+    """Array times of a read of the other page types of a cell, from the second on: middle and upper of TLC. The
+    pages of a block are of each type in turn, lower pages first, which `read_ns` is about. Empty if they take as
+    long. Unit: ns.
+    """
+
+    upper_program_ns: list[float]
+    """The same of programs. Unit: ns."""
+
+    ldpc: str
+    """Reads that LDPC corrects in several attempts: the levels of new blocks. A page of level L takes attempts 0 to
+    L, each with its own sensing, transfer and decoding. `none`: each read takes one attempt; `geometric`: level L is
+    drawn with a probability in proportion to 2^-(L+1); `uniform`: all levels are as likely; `fixed:L`.
+    """
+
+    ldpc_levels: int
+    """The highest level: a page above it cannot be corrected, and is lost."""
+
+    ldpc_step_ns: int
+    """By how much each attempt is longer in the array than the one before, as it senses with more reference
+    voltages. Unit: ns.
+    """
+
+    ldpc_decode_ns: int
+    """Time of decoding, after the transfer of each attempt. The last attempt is decoded while the LUN does something
+    else. Unit: ns.
+    """
+
+    ldpc_erases: int
+    """P/E cycles of a block that raise the level of its pages by one; 0 for none. Unit: erases."""
+
+    ldpc_retention_ns: int
+    """Time since the first program into a block that raises the level of its pages by one; 0 for none. Unit: ns."""
+
+    ldpc_reads: int
+    """Attempts to read pages of a block since its erase that raise their level by one; 0 for none. Unit: reads."""
+
+    erases_before: int
+    """P/E cycles of each block before the fill. (The SSDs of an array with `pe_limit` have `ages` instead.) Unit:
+    erases.
+    """
+
+    stored_ns: int
+    """How long before the first request everything was programmed that the device holds then. Unit: ns."""
 
     mirror_chips: int
     """Chips on each channel, of `chips_per_channel`, that hold only mirror copies. A scheme that uses mirror chips
@@ -1016,6 +1069,9 @@ class LatencyFigures(Record):
     count: int
     """Number of requests. Unit: requests."""
 
+    total: int
+    """Sum: of all requests together, the total I/O time. Unit: ns."""
+
     mean: float
     """Arithmetic mean. Unit: ns."""
 
@@ -1281,10 +1337,19 @@ class Member(Record):
     Unit: operations.
     """
 
-    p99_9_ns: int
-    """99.9th percentile of the latency of its page operations, from submission to end, excluding those of GC and
-    wear leveling. Rounded as the quantiles of `latency_ns`. Unit: ns.
+    p50_ns: int
+    """Median of the latency of its page operations, from submission to end, excluding those of GC and wear leveling.
+    Rounded as the quantiles of `latency_ns`. Unit: ns.
     """
+
+    p90_ns: int
+    """90th percentile of the same. Unit: ns."""
+
+    p99_ns: int
+    """99th percentile of the same. Unit: ns."""
+
+    p99_9_ns: int
+    """99.9th percentile of the same. Unit: ns."""
 
     free_blocks: int
     """Erased blocks at the end, excluding blocks reserved for translation pages. Unit: blocks."""
@@ -1321,6 +1386,22 @@ class Die(Record):
 
     programs: ByCause
     """Page programs, by cause."""
+
+
+class ChiSquare(Record):
+    """Pearson's test of whether members have the same load."""
+
+    statistic: float
+    """Sum over the members of (O - E)^2 / E: O is the sum of the page operations that waited for the member when
+    each request completed, and E the mean of that over the members. The O are not independent, as a queue lasts: the
+    test is the paper's, and the more requests the less it tells. Unit: ratio.
+    """
+
+    degrees_of_freedom: int
+    """Members less one. Unit: members."""
+
+    p_value: float
+    """Probability of at least this statistic if all members have the same load. Unit: probability."""
 
 
 class Wear(Record):
@@ -1459,6 +1540,29 @@ class BufferFigures(Record):
 
     pages_buffered: int
     """Pages in the buffer that are not on flash at the end, before a drain. Unit: pages."""
+
+
+class LdpcFigures(Record):
+    """Reads that LDPC decoded."""
+
+    reads_by_level: list[int]
+    """Reads of each level, those of GC included: of level L, with L+1 attempts. The last are those that could not be
+    corrected, after as many attempts as there are. Unit: pages.
+    """
+
+    mean_attempts: float | None
+    """Attempts for each read. Unit: ratio."""
+
+    retried_share: float | None
+    """Share of reads with more than one attempt. Unit: share."""
+
+    pages_uncorrectable: int
+    """Pages that were found to be lost since the run began, as no attempt could correct them, redundancy and
+    translation pages included. Those that nothing can recover are among `losses`. Unit: pages.
+    """
+
+    pages_repaired: int
+    """Pages programmed in their place, apart from those of a rebuild. Unit: pages."""
 
 
 class MappingFigures(Record):

@@ -76,6 +76,56 @@ class SimulationSettings(TypedDict, total=False):
     erase_ns: int | str | None
     """Array time of a block erase. Unit: ns."""
 
+    upper_read_ns: float | str | list[float] | tuple[float, ...] | None
+    """Array times of a read of the other page types of a cell, from the second on: middle and upper of TLC. The
+    pages of a block are of each type in turn, lower pages first, which `read_ns` is about. Empty if they take as
+    long. Unit: ns.
+    """
+
+    upper_program_ns: float | str | list[float] | tuple[float, ...] | None
+    """The same of programs. Unit: ns."""
+
+    ldpc: str | None
+    """Reads that LDPC corrects in several attempts: the levels of new blocks. A page of level L takes attempts 0 to
+    L, each with its own sensing, transfer and decoding. `none`: each read takes one attempt; `geometric`: level L is
+    drawn with a probability in proportion to 2^-(L+1); `uniform`: all levels are as likely; `fixed:L`. Default:
+    none.
+    """
+
+    ldpc_levels: int | None
+    """The highest level: a page above it cannot be corrected, and is lost. Default: 6."""
+
+    ldpc_step_ns: int | str | None
+    """By how much each attempt is longer in the array than the one before, as it senses with more reference
+    voltages. Unit: ns. Default: 24000.
+    """
+
+    ldpc_decode_ns: int | str | None
+    """Time of decoding, after the transfer of each attempt. The last attempt is decoded while the LUN does something
+    else. Unit: ns. Default: 0.
+    """
+
+    ldpc_erases: int | None
+    """P/E cycles of a block that raise the level of its pages by one; 0 for none. Unit: erases. Default: 0."""
+
+    ldpc_retention_ns: int | str | None
+    """Time since the first program into a block that raises the level of its pages by one; 0 for none. Unit: ns.
+    Default: 0.
+    """
+
+    ldpc_reads: int | None
+    """Attempts to read pages of a block since its erase that raise their level by one; 0 for none. Unit: reads.
+    Default: 0.
+    """
+
+    erases_before: int | None
+    """P/E cycles of each block before the fill. (The SSDs of an array with `pe_limit` have `ages` instead.) Unit:
+    erases. Default: 0.
+    """
+
+    stored_ns: int | str | None
+    """How long before the first request everything was programmed that the device holds then. Unit: ns. Default: 0."""
+
     mirror_chips: int | None
     """Chips on each channel, of `chips_per_channel`, that hold only mirror copies. A scheme that uses mirror chips
     sets its own default. Default: 0.

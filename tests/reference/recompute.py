@@ -23,7 +23,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
-from math import ceil, floor, inf, isclose, sqrt
+from math import ceil, erfc, exp, floor, inf, isclose, lgamma, log, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -239,6 +239,7 @@ def latencies(values: list[int]) -> dict[str, Any]:
     spread = count * sum(value * value for value in values) - total * total
     figures = {
         "count": count,
+        "total": total,
         "mean": total / count if count else 0,
         "stddev": sqrt(spread) / count if count else 0,
         "min": values[0] if values else 0,
@@ -334,15 +335,13 @@ def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]
     if not span:
         found["workload/offered_load"] = found["workload/busiest_load"] = None
         return
-    array_ns = {
-        "read": run.device["read_ns"],
-        "program": run.device["program_ns"],
-        "erase": run.device["erase_ns"],
-        "copy_back": run.device["read_ns"] + run.device["program_ns"],
-    }
     of_units = [0] * (run.units_per_channel * run.device["channels"])
+    # Of several planes that are read or programmed at once, the one that takes longest, under the cause of the first.
+    at_once: dict[tuple[int, int], list[Operation]] = defaultdict(list)
     for done in run.operations:
-        of_units[run.unit(done)] += array_ns[done.action] if done.cause not in idle_work else 0
+        at_once[run.unit(done), done.start].append(done)
+    for (unit, _), works in at_once.items():
+        of_units[unit] += max(array_ns(run, done) for done in works) if works[0].cause not in idle_work else 0
     loads = [sum(ns for cause, ns in bus.items() if cause not in idle_work) for bus in buses]
     # A chip that was replaced and the one in its place are one.
     in_use = sum(is_member_unit(run, unit) for unit in range(len(of_units)))
@@ -350,6 +349,40 @@ def of_offered_load(run: Run, found: dict[str, Any], buses: list[dict[str, int]]
         in_use -= len(replaced(run)) * run.units_per_channel // run.chips
     found["workload/offered_load"] = max(moments(loads)[0], sum(of_units) / in_use) / span
     found["workload/busiest_load"] = max(loads + of_units) / span
+    if run.device["ldpc"] != "none":
+        # Of the attempts of each read the logs tell the first.
+        for key in ("offered_load", "busiest_load"):
+            found[f"workload/{key}"] = Between(found[f"workload/{key}"], inf)
+
+
+def times_of(device: dict[str, Any], action: str) -> list[int]:
+    """Array times of the types of pages, in their order."""
+    upper = device[f"upper_{action}_ns"]
+    types = 1 + max(len(device["upper_read_ns"]), len(device["upper_program_ns"]))
+    return [device[f"{action}_ns"], *(upper or [device[f"{action}_ns"]] * (types - 1))]
+
+
+def array_ns(run: Run, done: Operation) -> int:
+    """Array time of an operation; with LDPC, of the first attempt of a read."""
+    read, program = (times[done.page % len(times)] for times in (times_of(run.device, a) for a in ("read", "program")))
+    times = {"read": read, "program": program, "erase": run.device["erase_ns"], "copy_back": read + program}
+    return times[done.action]
+
+
+def mean_ns(device: dict[str, Any], action: str) -> int:
+    """Mean array time of a read, with all attempts that new blocks need, or of a program."""
+    times = times_of(device, action)
+    if action == "read" and device["ldpc"] != "none":
+        levels = range(device["ldpc_levels"] + 1)
+        weights = {
+            "uniform": [1.0 for _ in levels],
+            "geometric": [0.5 ** (level + 1) for level in levels],
+        }.get(device["ldpc"], [float(device["ldpc"] == f"fixed:{level}") for level in levels])
+        step, decode = device["ldpc_step_ns"], device["ldpc_decode_ns"]
+        of_level = [[sum(first + decode + step * i for i in range(level + 1)) for level in levels] for first in times]
+        means = [sum(w * ns for w, ns in zip(weights, of, strict=True)) / sum(weights) for of in of_level]
+        times = [floor(mean + 0.5) for mean in means]
+    return int(sum(times)) // len(times)
 
 
 def is_member_unit(run: Run, unit: int) -> bool:
@@ -436,6 +469,9 @@ def of_busy_times(
     units: list[dict[str, int]] = [defaultdict(int) for _ in range(run.units_per_channel * run.device["channels"])]
     buses: list[dict[str, int]] = [defaultdict(int) for _ in range(run.device["channels"])]
     command = {name: run.device[f"{name}_command_ns"] for name in ("read", "program", "erase")}
+    has_ldpc = run.device["ldpc"] != "none"
+    # While the last attempt of a read is decoded, its LUN does something else.
+    decoding = run.device["ldpc_decode_ns"] if has_ldpc else 0
 
     def transfer_ns(size: int) -> int:
         rounded_up: int = -(-size * run.device["bus_ps_per_byte"] // 1000)
@@ -444,7 +480,7 @@ def of_busy_times(
     for unit, works in groups(run).items():
         reached = 0
         for work in works:
-            start, end = work[0].start, max(done.end for done in work)
+            start, end = work[0].start, max(done.end for done in work) - (decoding if work[0].action == "read" else 0)
             if start < reached:
                 complaints.append(
                     f"dies/{unit}: work that begins at {start} ns overlaps work that ends at {reached} ns"
@@ -477,7 +513,8 @@ def of_busy_times(
                 sums[cause] += max(0, min(slice_end, end) - max(slice_start, begin))
             of_slices["channels" if (track - 1) % per_channel == 0 else "dies"].append(sums)
         if not run.has_warmup:
-            for kind, own in [("channels", buses), ("dies", units)]:
+            # Of the attempts of each read the operations tell none.
+            for kind, own in [("channels", of_slices["channels"] if has_ldpc else buses), ("dies", units)]:
                 for index, (one, other) in enumerate(zip(own, of_slices[kind], strict=True)):
                     if by_cause(one) != by_cause(other):
                         complaints.append(
@@ -573,7 +610,7 @@ def between(least: float | None, most: float | None) -> Any:
 
 def of_collections(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -> None:
     copies, erases = done["programs"]["gc"], done["erases"]["gc"]
-    cost = run.device["read_ns"] + run.device["program_ns"]
+    cost = mean_ns(run.device, "read") + mean_ns(run.device, "program")
     found["collection/copies"], found["collection/erases"] = copies, erases
     found["collection/cost_ns"] = copies * cost + erases * run.device["erase_ns"]
     ended = [erase for erase in run.collections if erase.action == "erase" and not erase.failed]
@@ -680,15 +717,34 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
         is_whole = all(done.start >= averaged_from for done in run.operations) or run.has_warmup
         found[f"{own}/busy_fraction"] = averaged if is_whole or averaged is None else Between(0, averaged)
         found[f"{own}/mean_blocked"] = blocked[member]
-        if run.has_warmup:
-            # Page operations that were queued or under way when measuring began count, and are in no log.
-            found[f"{own}/p99_9_ns"] = Between(0, inf)
-        else:
-            found[f"{own}/p99_9_ns"] = quantile(sorted(latency[member]), 0.999)
+        for name in ("p50", "p90", "p99", "p99_9"):
+            # Page operations that were queued or under way when a warm-up ended count, and are in no log.
+            known = quantile(sorted(latency[member]), QUANTILES[name])
+            found[f"{own}/{name}_ns"] = Between(0, inf) if run.has_warmup else known
         found[f"{own}/parity_share"] = parity[member] / sum(parity) if sum(parity) else 0
     of_result = [member["mean_blocked"] for member in run.result["members"]]
     mean, deviation = moments(of_result)
     found["blocked_cv"] = ratio(deviation, mean)
+    # Sums over all requests.
+    sums = [blocked * len(run.requests) for blocked in of_result]
+    statistic = sum((blocked - moments(sums)[0]) ** 2 for blocked in sums) / moments(sums)[0] if mean else 0.0
+    if not mean or members == 1:
+        found["blocked_chi_square"] = None
+        return
+    found["blocked_chi_square/statistic"] = Between(0, inf) if run.has_warmup else statistic
+    found["blocked_chi_square/degrees_of_freedom"] = members - 1
+    statistic = run.result["blocked_chi_square"]["statistic"]
+    found["blocked_chi_square/p_value"] = upper_tail(statistic, members - 1)
+
+
+def upper_tail(statistic: float, degrees: int) -> float:
+    """Of the chi-square distribution: Q(a + 1, x) = Q(a, x) + x^a e^-x / Gamma(a + 1), up from Q(1/2) or Q(1)."""
+    half = statistic / 2
+    a, tail = (1.0, exp(-half)) if degrees % 2 == 0 else (0.5, erfc(sqrt(half)))
+    while a < degrees / 2:
+        tail += exp(a * log(half) - half - lgamma(a + 1)) if half else 0.0
+        a += 1
+    return tail
 
 
 def mean_blocked(run: Run, members: int) -> list[Any]:
@@ -885,8 +941,19 @@ def of_parts(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -
         commits, reads = ({cause: guard[f"{what}_{cause}"] for cause in causes} for what in ("commits", "commit_reads"))
         found["guard/hit_rate"] = ratio(guard["hits"], guard["hits"] + guard["misses"])
         found["guard/reads_per_commit"] = ratio(sum(reads.values()), sum(commits.values()))
-        cost = {cause: reads[cause] * device["read_ns"] + commits[cause] * device["program_ns"] for cause in causes}
+        read_ns, program_ns = mean_ns(device, "read"), mean_ns(device, "program")
+        cost = {cause: reads[cause] * read_ns + commits[cause] * program_ns for cause in causes}
         found["guard/gc_commit_share"] = ratio(cost["gc"], cost["gc"] + cost["replacement"])
+    if (ldpc := result.get("ldpc")) is not None:
+        by_level = ldpc["reads_by_level"]
+        reads = sum(done.action == "read" for done in run.operations)
+        attempts = sum((min(level, len(by_level) - 2) + 1) * count for level, count in enumerate(by_level))
+        for level in range(len(by_level)):
+            found[f"ldpc/reads_by_level/{level}"] = Between(0, reads - (sum(by_level) - by_level[level]))
+        found["ldpc/mean_attempts"] = ratio(attempts, reads)
+        found["ldpc/retried_share"] = ratio(reads - by_level[0], reads)
+        if not any(device[key] for key in ("ldpc_erases", "ldpc_retention_ns", "ldpc_reads")):
+            found["ldpc/pages_uncorrectable"] = found["ldpc/pages_repaired"] = 0
     if (drain := result.get("drain")) is not None:
         for action, counted in drain["flash_ops"].items():
             found[f"drain/flash_ops/{action}/total"] = sum(

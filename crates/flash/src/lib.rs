@@ -28,7 +28,7 @@ pub use counts::{ACTIONS, Counts, Held, MemberLoad};
 pub use gc::state::{GcCounts, GcUnderWay, MergeKind};
 pub use mapping::blocks::Space;
 pub use mutants::FlashFault;
-pub use nand::cells::{CellOperation, CellTimes};
+pub use nand::cells::{CellOperation, CellTimes, Ldpc, LevelLaw, MOST_LEVEL, MOST_TYPES};
 pub use nand::events::EventQueue;
 pub use nand::records::About;
 pub use nand::slices::{Activity, Done, Slice, Track};

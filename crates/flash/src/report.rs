@@ -103,13 +103,11 @@ impl Flash {
 
     /// The cause that work in progress will have been counted under when it ends: of several reads together, that of the last.
     fn cause_of_work(&self, unit: &Unit) -> Cause {
-        let mut record = &self.records[unit.current as usize];
-        if matches!(record.work, WorkKind::Read | WorkKind::MoveRead) {
-            while record.next != NIL {
-                record = &self.records[record.next as usize];
-            }
+        let record = &self.records[unit.current as usize];
+        if !matches!(record.work, WorkKind::Read | WorkKind::MoveRead) {
+            return record.cause;
         }
-        record.cause
+        self.records[self.last_read(unit) as usize].cause
     }
 
     /// Whether a LUN that began its work before `time_ns` is still at it.

@@ -10,6 +10,7 @@ use crate::mapping::hybrid::Hybrid;
 use crate::mapping::maps::Maps;
 use crate::mapping::space::{Domain, NIL};
 use crate::nand::events::{EventQueue, NEVER};
+use crate::nand::levels::Levels;
 use crate::nand::records::Record;
 use crate::nand::units::{Channel, Unit};
 use crate::numbering::{Divisor, Site, ppn_limit};
@@ -82,6 +83,8 @@ pub struct Flash {
     pub(crate) preset_erases: u32,
     /// Hybrid mapping, if the device has it.
     pub(crate) hybrid: Option<Box<Hybrid>>,
+    /// LDPC, if the device has it.
+    pub(crate) levels: Option<Box<Levels>>,
 }
 
 impl Flash {
@@ -114,6 +117,8 @@ impl Flash {
         let slots = (settings.pages_per_member + settings.translation_pages) as usize * members as usize;
         let units = (geometry.channels * units_per_channel) as usize;
         let page_limit = ppn_limit(&geometry, settings.given.spare_chips, has_translation) as usize;
+        let has_decoder = settings.cell.ldpc().is_some_and(|ldpc| ldpc.decode_ns > 0);
+        let others = usize::from(settings.gc_idle_threshold > 0.0) + usize::from(has_decoder);
         let mut flash = Self {
             now_ns: 0,
             maps: Maps::new(slots, page_limit),
@@ -123,7 +128,7 @@ impl Flash {
             domains: Vec::new(),
             channels: (0..geometry.channels).map(|channel| Channel::new(channel, units_per_channel)).collect(),
             units: (0..units as u32).map(|unit| Unit::new(unit / units_per_channel, unit % units_per_channel)).collect(),
-            events: EventQueue::new(geometry.channels as usize + units + usize::from(settings.gc_idle_threshold > 0.0)),
+            events: EventQueue::new(geometry.channels as usize + units + others),
             records: memory::reserved(ROOM),
             free_records: NIL,
             pooled: 0,
@@ -161,6 +166,7 @@ impl Flash {
             per_plane: Divisor::new(plane_stride(geometry.blocks_per_plane) * geometry.pages_per_block),
             sites: Vec::new(),
             translation_domains: 0,
+            levels: settings.cell.ldpc().map(|ldpc| Box::new(Levels::new(ldpc, blocks.blocks.len()))),
             hybrid: is_hybrid.then(|| Box::new(Hybrid::new(&settings, planes as usize, blocks.blocks.len()))),
             blocks,
             settings,
@@ -190,7 +196,7 @@ impl Flash {
         self.events.first_ns()
     }
 
-    /// The earliest event: its time, `u64::MAX` if nothing is in flight, and whether it is one of a bus (or of the timer, which comes last).
+    /// The earliest event: its time, `u64::MAX` if nothing is in flight, and whether it is one of a bus (or of the timer or the decoder, which come last).
     #[inline]
     pub fn next_event(&self) -> (u64, bool) {
         let (time_ns, resource) = self.events.first();
@@ -220,8 +226,9 @@ impl Flash {
         let units = self.units.len() as u32;
         match resource.checked_sub(units) {
             None => self.unit_event(resource, observer),
-            Some(channel) if channel as usize == self.channels.len() => self.idle_timer_event(),
-            Some(channel) => self.bus_event(channel),
+            Some(channel) if (channel as usize) < self.channels.len() => self.bus_event(channel),
+            Some(other) if other as usize == self.channels.len() && self.collects_when_idle() => self.idle_timer_event(),
+            Some(_) => self.decoded(observer),
         }
     }
 

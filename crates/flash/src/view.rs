@@ -24,7 +24,7 @@ impl Flash {
         let ppn = self.lookup(address, version)?;
         let load = self.load(address.member);
         let gc = self.gc_blocking(self.unit_of(ppn)).map(|plane| self.gc_load(plane, now_ns));
-        Some(ReadLoad { read_ns: self.cell_ns(CellOperation::Read, ppn.0), reads: load.reads, programs: load.programs, gc })
+        Some(ReadLoad { read_ns: self.read_ns(ppn.0), reads: load.reads, programs: load.programs, gc })
     }
 
     /// The plane of the latest GC run that keeps host work off the unit.
@@ -57,9 +57,9 @@ impl Flash {
             moves,
             erases,
             to_move: run.to_move.into(),
-            read_ns: self.cell_ns(CellOperation::Read, victim),
+            read_ns: self.read_ns(victim),
             program_ns: self.settings.cell.mean_ns(CellOperation::Program),
-            erase_ns: self.cell_ns(CellOperation::Erase, victim),
+            erase_ns: self.settings.cell.mean_ns(CellOperation::Erase),
         }
     }
 }

@@ -65,6 +65,9 @@ pub trait Addressing {
     /// The stripe's page on a member that has one: where programs of its operations go (`Operation::space`).
     fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage;
 
+    /// The stripe, as repairs know them, of which a page is one: the inverse of `page_on`.
+    fn stripe_at(&self, page: MemberPage) -> StripeId;
+
     /// If host pages k n and those that follow lie, n of them, at local page k of their members, for every k, this n: then what is not written is
     /// found by the map of pages, without asking stripe by stripe.
     fn row_pages(&self) -> Option<u32>;
@@ -151,6 +154,11 @@ pub trait Scheme: GcAdvisor + CloneScheme + Send {
     /// See `Addressing`.
     fn parity_of(&self, lpn: Lpn) -> Option<MemberPage> {
         self.addressing().parity_of(lpn)
+    }
+
+    /// See `Addressing`.
+    fn stripe_at(&self, page: MemberPage) -> StripeId {
+        self.addressing().stripe_at(page)
     }
 
     /// See `Addressing`.

@@ -4,7 +4,7 @@ use crate::config::{Config, ConfigError, Device, GcPolicy, Mapping};
 use crate::engine::content::Content;
 use crate::engine::{Dftl, Engine, Options, RebuildOptions};
 use crate::media::{Array, LinkTimes, Media};
-use flashraid_flash::{CellTimes, Flash, Placement, Settings};
+use flashraid_flash::{Flash, Placement, Settings};
 use flashraid_redundancy::Scheme;
 
 /// Share of erased blocks above which migration goes before GC where they are coordinated (SPEC 5.3).
@@ -18,21 +18,27 @@ pub trait Assembled: Media {
 
 impl Assembled for Flash {
     fn assemble(config: &Config, scheme: &dyn Scheme) -> Self {
-        Self::new(settings(&config.device, config.placement(scheme), scheme.moves_bases(), config.coordinates_migration()))
+        ssd(config, scheme, 0)
     }
+}
+
+/// An SSD, which is number `number` of an array, or alone.
+fn ssd(config: &Config, scheme: &dyn Scheme, number: u32) -> Flash {
+    let Device { pe_limit, erases_before, .. } = config.device;
+    let settings = settings(&config.device, config.placement(scheme), scheme.moves_bases(), config.coordinates_migration());
+    let mut flash = Flash::new(Settings { cell: config.device.cells(number), ..settings });
+    match if config.array.is_single() { 0 } else { pe_limit } {
+        0 if erases_before == 0 => {}
+        0 => flash.preset_wear(erases_before),
+        limit => flash.limit_erases(limit, config.array.preset_erases(number, limit)),
+    }
+    flash
 }
 
 impl Assembled for Array {
     fn assemble(config: &Config, scheme: &dyn Scheme) -> Self {
         let array = &config.array;
-        let ssd = |(number, config): (u32, Config)| {
-            let (mut flash, pe_limit) = (Flash::assemble(&config, scheme), config.device.pe_limit);
-            if pe_limit > 0 {
-                flash.limit_erases(pe_limit, array.preset_erases(number, pe_limit));
-            }
-            flash
-        };
-        let ssds = (0..).zip(config.by_ssd()).map(ssd).collect();
+        let ssds = (0..).zip(config.by_ssd()).map(|(number, config)| ssd(&config, scheme, number)).collect();
         let link_times = LinkTimes { ps_per_byte: array.link_ps_per_byte, command_ns: array.link_command_ns };
         Self::new(ssds, array.devices, scheme.moves_strips()).with_links(link_times)
     }
@@ -68,11 +74,6 @@ pub fn options(config: &Config, space_pages: u64) -> Options {
     }
 }
 
-/// The cells of the device.
-pub fn cells(device: &Device) -> CellTimes {
-    CellTimes::new(device.read_ns, device.program_ns, device.erase_ns)
-}
-
 /// What the flash layer is told about the device, on which programs find their planes as `placement` says, GC runs move semivalid pages or
 /// have them committed, and share the device with migrations by need or not.
 pub fn settings(device: &Device, placement: Placement, moves_bases: bool, coordinates_migration: bool) -> Settings {
@@ -85,7 +86,7 @@ pub fn settings(device: &Device, placement: Placement, moves_bases: bool, coordi
         translation_pages: device.translation_pages(),
         log_blocks: if device.mapping.is_hybrid() { device.log_blocks_per_plane() } else { 0 },
         shared_logs: device.mapping == Mapping::Fast,
-        cell: cells(device),
+        cell: device.cells(0),
         static_order: [order[0], order[1], order[2]],
         placement,
         gc_threshold: if device.mapping.is_hybrid() { 0.0 } else { device.gc_threshold },

@@ -1,7 +1,6 @@
 //! What a trace would ask of a device, looked at before it is run: most wrong results of simulators come from a trace read in the
 //! wrong unit, and that shows in rates, sizes and addresses that no device has.
 
-use crate::assemble::cells;
 use crate::config::{Config, Device, Fit, Lun, Transfer};
 use crate::error::RunError;
 use crate::listing;
@@ -180,7 +179,7 @@ impl TraceSample {
         let commands_ns = self.pages_read * device.read_command_ns + self.pages_written * device.program_command_ns;
         let bytes = if device.transfer == Transfer::Page { pages * f64::from(device.page_bytes) } else { self.bytes as f64 };
         let transfers_ns = bytes * device.bus_ps_per_byte as f64 / 1000.0;
-        let [read_ns, program_ns] = [CellOperation::Read, CellOperation::Program].map(|operation| cells(device).mean_ns(operation));
+        let [read_ns, program_ns] = [CellOperation::Read, CellOperation::Program].map(|operation| device.cells(0).mean_ns(operation));
         let units_ns = self.pages_read as f64 * read_ns as f64 + self.pages_written as f64 * program_ns as f64;
         let chips = device.channels * device.chips_per_channel;
         let units = if device.lun == Lun::Chip { chips } else { chips * device.dies_per_chip };

@@ -98,6 +98,18 @@ impl Flash {
         }
     }
 
+    /// The block takes no more programs until it is erased.
+    pub(crate) fn seal(&mut self, block: usize) {
+        let (plane, number) = self.blocks.place(block);
+        if self.blocks.blocks[block].state == BlockState::Open {
+            self.change_space(plane, |blocks| blocks.close(plane, number, BlockState::Closed));
+            if self.blocks.blocks[block].pending == 0 {
+                self.list_victim(block);
+            }
+            self.collect_if_starved(plane);
+        }
+    }
+
     /// GC starts below the same share of what is left of the plane.
     pub(super) fn set_threshold(&mut self, plane: u32) {
         if plane < self.data_planes() {

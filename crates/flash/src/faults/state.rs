@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 /// Everything about failures that planes and blocks do not say themselves.
 #[derive(Clone, Debug)]
 pub(crate) struct Faults {
-    pub(super) any: bool,
+    pub(crate) any: bool,
     /// The physical page that lost versions name; never programmed.
     pub(crate) lost: Ppn,
     /// Pages of blocks in use that cannot be read until these are erased.
-    pub(super) unreadable: BTreeSet<u32>,
+    pub(crate) unreadable: BTreeSet<u32>,
     /// Doomed blocks: plane, and number in it.
     pub(super) doomed: Vec<(u32, u16)>,
     /// Programs and erases that are to fail.

@@ -71,7 +71,7 @@ impl Flash {
         let victim_lost = self.blocks.blocks[block].state == BlockState::Retired;
         let source_lost = work != WorkKind::Erase && self.is_lost_page(Ppn(moving));
         let target_lost = programs && self.is_lost_page(ppn);
-        let fails = (programs || work == WorkKind::Erase) && self.fails_now(work, ppn);
+        let fails = (programs || work == WorkKind::Erase) && self.fails_now(work, ppn) || work == WorkKind::Erase && self.is_too_worn(ppn);
         if !(victim_lost || source_lost || target_lost || fails) {
             return false;
         }

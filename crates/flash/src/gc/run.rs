@@ -344,7 +344,7 @@ impl Flash {
             self.collected.time_ns += self.now_ns - since_ns;
             #[cfg(feature = "mutants")]
             if accounting::makes(Slip::GcWithoutErase) {
-                self.collected.time_ns -= self.cell_ns(crate::CellOperation::Erase, first.0);
+                self.collected.time_ns -= self.settings.cell.mean_ns(crate::CellOperation::Erase);
             }
         }
         self.load_of_plane(plane).gc_runs -= 1;
@@ -352,6 +352,7 @@ impl Flash {
         if self.has_failures() {
             self.faults.readable_again(first, self.pages_per_block);
         }
+        self.note_block_erased(self.block_of(first));
         self.change_space(plane, |blocks| blocks.erased(plane, victim));
         if self.reports_moves() {
             self.map_events.push(MapEvent::Ended { plane });

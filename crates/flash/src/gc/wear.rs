@@ -12,8 +12,13 @@ impl Flash {
         debug_assert!(self.total_erases() == 0 && preset < pe_limit);
         let blocks = self.blocks.erase_counts().count() as u64;
         self.blocks.endurance = blocks * u64::from(pe_limit);
-        self.blocks.preset_erases(preset);
-        self.preset_erases = preset;
+        self.preset_wear(preset);
+    }
+
+    /// Each block has been erased so often before. The device must be new.
+    pub fn preset_wear(&mut self, erases: u32) {
+        self.blocks.preset_erases(erases);
+        self.preset_erases = erases;
     }
 
     /// A block was closed: it may grow cold.

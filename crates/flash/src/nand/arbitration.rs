@@ -23,6 +23,7 @@ impl Flash {
                 }
             }
             UnitState::DataReady => self.records[unit.current as usize].priority as u8 * PHASES + DATA_OUT,
+            UnitState::RetryReady => self.records[unit.current as usize].priority as u8 * PHASES + READ_COMMAND,
             _ => NOTHING,
         };
         let old = unit.want;
@@ -99,10 +100,12 @@ impl Flash {
             }
             if domain != NIL {
                 self.start_from_pool(unit_id, domain);
-            } else if self.units[unit_id as usize].state == UnitState::DataReady {
-                self.start_data_out(unit_id);
-            } else {
-                self.start_bound(unit_id);
+                continue;
+            }
+            match self.units[unit_id as usize].state {
+                UnitState::DataReady => self.start_data_out(unit_id),
+                UnitState::RetryReady => self.start_retry(unit_id),
+                _ => self.start_bound(unit_id),
             }
         }
     }
@@ -155,13 +158,16 @@ impl Flash {
         self.records[head as usize].submitted_ns
     }
 
-    /// Under FIFO, a waiting program of the same class goes before a command that was submitted later. Data out always goes first:
+    /// Under FIFO, a waiting program of the same class goes before a command that was submitted later. Data out and retries always go first:
     /// the register is needed.
     fn pool_is_older(&self, channel: &Channel, bound: u32, class: u32, domain: u32) -> bool {
         if bound / u32::from(PHASES) != class || bound % u32::from(PHASES) == u32::from(DATA_OUT) {
             return false;
         }
         let unit = &self.units[(channel.first_unit + after(channel.wants[bound as usize], channel.turn)) as usize];
+        if unit.state == UnitState::RetryReady {
+            return false;
+        }
         let head = unit.queues[(class * 2) as usize].head;
         self.waits_since(domain, class) < self.records[head as usize].submitted_ns
     }

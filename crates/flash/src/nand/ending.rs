@@ -2,7 +2,7 @@
 
 use super::events::NEVER;
 use super::records::{Record, WorkKind};
-use super::units::UnitState;
+use super::units::{Unit, UnitState};
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
 use crate::mapping::space::NIL;
@@ -21,12 +21,20 @@ impl Flash {
                 let id = self.units[unit_id as usize].current;
                 let next = self.records[id as usize].next;
                 self.units[unit_id as usize].current = next;
-                if next == NIL {
-                    self.end_of_work(unit_id, id);
-                } else {
+                let since_ns = self.units[unit_id as usize].since_ns;
+                let goes_on = self.levels.is_some() && self.goes_on(unit_id, id);
+                if next != NIL {
                     self.set_state(unit_id, UnitState::DataReady);
+                } else if self.levels.is_none() || !self.retries(unit_id) {
+                    self.end_of_work(unit_id, id);
                 }
-                self.finish(id, observer);
+                if !goes_on {
+                    self.finish(id, since_ns, observer);
+                }
+                self.kick(self.units[unit_id as usize].channel);
+            }
+            UnitState::Decoding => {
+                self.set_state(unit_id, UnitState::RetryReady);
                 self.kick(self.units[unit_id as usize].channel);
             }
             UnitState::DataIn => {
@@ -40,16 +48,16 @@ impl Flash {
                 self.set_state(unit_id, UnitState::Working);
             }
             UnitState::Working => {
-                let mut id = self.units[unit_id as usize].current;
+                let Unit { current: mut id, since_ns, .. } = self.units[unit_id as usize];
                 self.end_of_work(unit_id, id);
                 while id != NIL {
                     let next = self.records[id as usize].next;
-                    self.finish(id, observer);
+                    self.finish(id, since_ns, observer);
                     id = next;
                 }
                 self.kick(self.units[unit_id as usize].channel);
             }
-            UnitState::Idle | UnitState::DataReady => unreachable!("a unit that waits has no event"),
+            UnitState::Idle | UnitState::DataReady | UnitState::RetryReady => unreachable!("a unit that waits has no event"),
         }
     }
 
@@ -79,11 +87,14 @@ impl Flash {
         }
     }
 
-    /// One record has ended.
-    fn finish<O: Observer>(&mut self, id: u32, observer: &mut O) {
+    /// One record has ended. `since_ns`: when its unit began with it.
+    pub(super) fn finish<O: Observer>(&mut self, id: u32, since_ns: u64, observer: &mut O) {
         let Record { work, member, ppn, cause, .. } = self.records[id as usize];
         if self.records_done {
-            self.note_done(id);
+            self.note_done(id, since_ns);
+        }
+        if self.levels.is_some() && matches!(work, WorkKind::Read | WorkKind::MoveRead) {
+            self.judge_read(id);
         }
         match work {
             WorkKind::Read | WorkKind::Program => {

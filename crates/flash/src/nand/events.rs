@@ -1,6 +1,7 @@
-//! The event queue: one entry for each resource (bus or LUN), which is when it next changes state, and one for the timer of idle time if there is GC then.
+//! The event queue: one entry for each resource (bus or LUN), which is when it next changes state, one for the timer of idle time if there is GC then,
+//! and one for the decoder of LDPC if decoding takes time.
 //!
-//! A winner tree over all resources. Ties go to the lower number, units come before buses, and the timer is last, so that a bus that becomes free
+//! A winner tree over all resources. Ties go to the lower number, units come before buses, and these before the other two, so that a bus that becomes free
 //! chooses among all units that are ready by then: that is the defined order of simultaneous events. Cost is the tree's height, whatever is in flight.
 
 /// "No event".

@@ -20,13 +20,12 @@ impl Flash {
         if plane == NIL { submitted_ns } else { self.units[self.unit_of_plane(plane) as usize].since_ns }
     }
 
-    /// A page operation ends. Its unit is the one that it worked on since `since_ns`.
+    /// A page operation ends that its unit began at `start_ns`.
     #[cold]
     #[inline(never)]
-    pub(super) fn note_done(&mut self, id: u32) {
+    pub(super) fn note_done(&mut self, id: u32, start_ns: u64) {
         let Record { work, cause, owner, ppn, plane, slot, version, bytes, submitted_ns, .. } = self.records[id as usize];
         let unit_id = self.unit_of_plane(plane);
-        let start_ns = self.units[unit_id as usize].since_ns;
         if self.begun_before[unit_id as usize] == Some(start_ns) {
             return;
         }

@@ -7,7 +7,7 @@ use crate::accounting::{self, Slip};
 use crate::counts::{ERASE, action_index};
 use crate::mapping::blocks::WriteStream;
 use crate::mapping::space::NIL;
-use crate::{CellOperation, Flash, FlashFault};
+use crate::{Flash, FlashFault};
 use flashraid_vocabulary::{Action, Ppn, memory};
 
 impl Flash {
@@ -93,23 +93,23 @@ impl Flash {
                 let Some(ppn) = self.take_move_page(plane) else { return self.move_finds_no_page(unit_id, id) };
                 self.records[id as usize].ppn = ppn.0;
                 let bus_ns = self.settings.given.program_command_ns + self.page_transfer_ns();
-                self.start_working(unit_id, id, bus_ns, self.cell_ns(CellOperation::Program, ppn.0));
+                self.note_program(ppn);
+                self.start_working(unit_id, id, bus_ns, self.program_ns(ppn.0));
             }
             WorkKind::CopyBack => {
-                let from_ns = self.cell_ns(CellOperation::Read, self.records[id as usize].ppn);
+                let from_ns = self.sense_ns(self.records[id as usize].ppn);
                 let plane = self.records[id as usize].plane;
                 let Some(ppn) = self.take_move_page(plane) else { return self.move_finds_no_page(unit_id, id) };
                 self.records[id as usize].ppn = ppn.0;
                 let cause = self.records[id as usize].cause;
                 self.count(action_index(Action::Read), cause);
                 self.units[unit_id as usize].operations[0][cause as usize] += 1;
-                let cell_ns = from_ns + self.cell_ns(CellOperation::Program, ppn.0);
+                let cell_ns = from_ns + self.program_ns(ppn.0);
                 let bus_ns = self.settings.given.read_command_ns + self.settings.given.program_command_ns;
                 self.start_working(unit_id, id, bus_ns, cell_ns);
             }
             WorkKind::Erase => {
-                let cell_ns = self.cell_ns(CellOperation::Erase, self.records[id as usize].ppn);
-                self.start_working(unit_id, id, self.settings.given.erase_command_ns, cell_ns);
+                self.start_working(unit_id, id, self.settings.given.erase_command_ns, self.settings.cell.erase_ns());
             }
         }
     }
@@ -130,9 +130,15 @@ impl Flash {
         self.settings.transfer_ns(self.settings.geometry.page_bytes)
     }
 
-    pub(crate) fn cell_ns(&self, operation: CellOperation, ppn: u32) -> u64 {
-        let block = self.block_of(Ppn(ppn));
-        self.settings.cell.cell_ns(operation, ppn % self.pages_per_block, self.blocks.erases[block])
+    /// How long the array takes to sense the page for a first attempt.
+    #[inline]
+    fn sense_ns(&self, ppn: u32) -> u64 {
+        self.settings.cell.sense_ns(|| ppn % self.pages_per_block, 0)
+    }
+
+    #[inline]
+    fn program_ns(&self, ppn: u32) -> u64 {
+        self.settings.cell.program_ns(|| ppn % self.pages_per_block)
     }
 
     /// Occupies bus and array for one record of GC.
@@ -141,6 +147,7 @@ impl Flash {
         let action = if work == WorkKind::Erase { ERASE } else { action_index(Action::Program) };
         self.count(action, cause);
         self.units[unit_id as usize].operations[action][cause as usize] += 1;
+        self.units[unit_id as usize].array_ns[cause as usize] += cell_ns;
         let bus_end = self.occupy_bus(unit_id, bus_ns, id);
         self.units[unit_id as usize].current = id;
         self.unit_at(unit_id, bus_end + cell_ns);
@@ -163,7 +170,8 @@ impl Flash {
             self.count(action_index(Action::Read), cause);
             self.units[unit_id as usize].operations[0][cause as usize] += 1;
             bus_ns += self.settings.given.read_command_ns;
-            cell_ns = cell_ns.max(self.cell_ns(CellOperation::Read, ppn));
+            cell_ns = cell_ns.max(self.sense_ns(ppn));
+            self.note_read(last, ppn);
             planes |= self.sites[plane as usize].bit;
             if !self.settings.given.multi_plane || self.units[unit_id as usize].filled >> index & 1 == 0 {
                 break;
@@ -180,8 +188,17 @@ impl Flash {
             self.records[last as usize].next = next;
             last = next;
         }
+        self.begin_reading(unit_id, first, bus_ns, cell_ns);
+    }
+
+    /// An attempt to read starts: of a record, and of those that follow it.
+    #[inline]
+    pub(super) fn begin_reading(&mut self, unit_id: u32, first: u32, bus_ns: u64, cell_ns: u64) {
         let bus_end = self.occupy_bus(unit_id, bus_ns, first);
-        self.units[unit_id as usize].current = first;
+        let cause = self.records[first as usize].cause;
+        let unit = &mut self.units[unit_id as usize];
+        unit.array_ns[cause as usize] += cell_ns;
+        unit.current = first;
         self.unit_at(unit_id, bus_end + cell_ns);
         self.set_state(unit_id, UnitState::Reading);
     }
@@ -211,7 +228,7 @@ impl Flash {
             let plane = if bound_plane != NIL { bound_plane } else { self.turn_plane(unit_id, self.kind_of(last)) };
             let ppn = self.give_page(last, plane);
             bus_ns += self.settings.given.program_command_ns + self.settings.transfer_ns(self.records[last as usize].bytes);
-            cell_ns = cell_ns.max(self.cell_ns(CellOperation::Program, ppn.0));
+            cell_ns = cell_ns.max(self.program_ns(ppn.0));
             used |= self.sites[plane as usize].bit;
             if !self.settings.given.multi_plane {
                 break;
@@ -232,6 +249,8 @@ impl Flash {
             last = candidate;
         }
         let bus_end = self.occupy_bus(unit_id, bus_ns, first);
+        let cause = self.records[first as usize].cause;
+        self.units[unit_id as usize].array_ns[cause as usize] += cell_ns;
         self.units[unit_id as usize].current = first;
         if self.settings.reports_data_in() {
             self.units[unit_id as usize].cell_after_ns = cell_ns;
@@ -285,6 +304,7 @@ impl Flash {
         self.maps.prefetch(slot); // for the end of the program
         let ppn = if self.hybrid.is_some() { self.take_reserved(slot) } else { self.take_host_page(plane) };
         self.started.push((owner, ppn, slot));
+        self.note_program(ppn);
         self.domains[domain as usize].reserved -= 1;
         self.maps.label(ppn, version, slot);
         let record = &mut self.records[id as usize];

@@ -239,7 +239,7 @@ impl Flash {
         }
     }
 
-    fn append(&mut self, queue: &mut Queue, record: u32) {
+    pub(super) fn append(&mut self, queue: &mut Queue, record: u32) {
         if queue.head == NIL {
             queue.head = record;
         } else {

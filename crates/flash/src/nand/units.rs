@@ -19,6 +19,10 @@ pub(super) enum UnitState {
     DataReady,
     /// Data cross the bus.
     DataOut,
+    /// Data of a read that goes on are being decoded.
+    Decoding,
+    /// Pages that were not corrected wait for the bus, to be read again.
+    RetryReady,
     /// Data cross the bus towards the register, and their arrival is reported.
     DataIn,
     /// The array programs, erases or copies.
@@ -56,6 +60,9 @@ pub struct Unit {
     pub(super) queues: [Queue; 2 * Priority::COUNT],
     /// Records in service: several for a multi-plane operation.
     pub(crate) current: u32,
+    /// Of the reads in service, those that need another attempt, and the number of the one under way.
+    pub(super) retries: Queue,
+    pub(super) attempt: u32,
     /// Bound records waiting.
     pub(crate) queued: u32,
     /// Planes in which a program of a plan finds a page, of each kind.
@@ -65,6 +72,8 @@ pub struct Unit {
     pub(super) cell_after_ns: u64,
     /// Operations started: reads, programs, erases, each by cause.
     pub operations: Counts,
+    /// Time of the array for them, by cause.
+    pub array_ns: [u64; Cause::COUNT],
     /// Time not idle, by the cause of the work.
     pub busy_ns: [u64; Cause::COUNT],
 }
@@ -83,11 +92,14 @@ impl Unit {
             filled: 0,
             queues: [Queue::EMPTY; 2 * Priority::COUNT],
             current: NIL,
+            retries: Queue::EMPTY,
+            attempt: 0,
             queued: 0,
             writable: [0; 2],
             since_ns: 0,
             cell_after_ns: 0,
             operations: [[0; Cause::COUNT]; ACTIONS],
+            array_ns: [0; Cause::COUNT],
             busy_ns: [0; Cause::COUNT],
         }
     }

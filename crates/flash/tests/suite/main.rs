@@ -4,6 +4,7 @@ mod faults;
 mod gc;
 mod hybrid;
 mod idle;
+mod levels;
 mod parts;
 mod support;
 mod wear;

@@ -326,6 +326,11 @@ impl<S: Steering> Addressing for Copies<S> {
         MemberPage { member, page: self.layout.position(Lpn(stripe.0.into())).0 }
     }
 
+    fn stripe_at(&self, page: MemberPage) -> StripeId {
+        let strips = self.layout.strips;
+        StripeId(page.page.0 * strips + u32::from(page.member.0) % strips)
+    }
+
     fn row_pages(&self) -> Option<u32> {
         Some(self.layout.strips)
     }

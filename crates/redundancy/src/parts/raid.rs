@@ -558,6 +558,10 @@ impl<M: StripeMap> Addressing for Raid<M> {
         self.map.page_on(stripe, member)
     }
 
+    fn stripe_at(&self, page: MemberPage) -> StripeId {
+        self.map.stripe_of(page)
+    }
+
     fn row_pages(&self) -> Option<u32> {
         self.map.uniform_width()
     }

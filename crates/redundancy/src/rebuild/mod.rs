@@ -78,6 +78,8 @@ pub struct Rebuild {
     stripes: u32,
     /// A failure has started it, and it has not come to its end since.
     runs: bool,
+    /// It walks through the stripes; else it repairs those alone that it is told of.
+    walks: bool,
     /// The stripe to look at next.
     position: u32,
     /// Stripes that this round has still to look at.
@@ -107,6 +109,7 @@ impl Rebuild {
             window: window as usize,
             stripes,
             runs: false,
+            walks: false,
             position: 0,
             left: 0,
             rounds: 0,
@@ -121,7 +124,8 @@ impl Rebuild {
 
     /// Something has failed: starts over from the first stripe, also if it was on its way. Repairs in progress go on.
     pub fn failed(&mut self) {
-        (self.runs, self.position, self.left, self.rounds) = (true, 0, self.stripes, 0);
+        (self.runs, self.walks) = (true, true);
+        (self.position, self.left, self.rounds) = (0, self.stripes, 0);
         (self.again, self.rests) = (false, false);
         self.passed_over.clear();
         self.waits_for.clear();
@@ -130,10 +134,11 @@ impl Rebuild {
     /// An operation has left this page without a place, and so lost (`Outcomes::unallocated`): it is repaired when there is space.
     pub fn unallocated(&mut self, page: MemberPage, view: &dyn View) {
         if !self.runs {
-            (self.runs, self.left) = (true, self.stripes);
+            (self.runs, self.walks, self.left) = (true, true, self.stripes);
             self.waits_for.push(page);
             return;
         }
+        self.walk();
         // This round may have passed its stripe.
         self.again = true;
         if self.waits_for.is_empty() {
@@ -148,6 +153,26 @@ impl Rebuild {
     pub fn wanted(&mut self, stripe: StripeId) {
         if !self.is_done() {
             self.wanted.push_back(stripe);
+        }
+    }
+
+    /// A page of this stripe is found to be lost, and none beside: it is the next to be repaired, also if no rebuild runs.
+    pub fn found(&mut self, stripe: StripeId) {
+        if !self.runs {
+            (self.runs, self.walks, self.left) = (true, false, 0);
+        }
+        self.wanted.push_back(stripe);
+    }
+
+    /// Whether it walks through the stripes, and does not only repair what `found` told.
+    pub fn walks(&self) -> bool {
+        self.walks
+    }
+
+    /// It walks from now on, if it did not.
+    fn walk(&mut self) {
+        if !self.walks {
+            (self.walks, self.left) = (true, self.stripes);
         }
     }
 
@@ -185,7 +210,8 @@ impl Rebuild {
             Damage::Copy | Damage::Compute => {}
         }
         if self.under_way.contains(&stripe) {
-            self.again = true;
+            // Without a walk the end of that repair sees to it.
+            self.again |= self.walks;
             return None;
         }
         self.under_way.push(stripe);
@@ -194,11 +220,12 @@ impl Rebuild {
 
     /// Ends a round in which every stripe was looked at and nothing is in flight any more; prepares the next one, if there is one.
     fn end_round(&mut self) {
-        let must_follow = self.leaves_copies() | std::mem::take(&mut self.again);
+        let must_follow = self.leaves_copies() | std::mem::take(&mut self.again) && self.walks;
         self.rounds = self.rounds.saturating_add(1);
         let passed_over = std::mem::take(&mut self.passed_over);
         if !must_follow {
             self.runs = !passed_over.is_empty();
+            self.walks = self.runs;
             self.waits_for = passed_over;
         } else if !self.waits_for.is_empty() {
             self.waits_for.extend(passed_over);
@@ -273,7 +300,11 @@ impl Job for Rebuild {
     fn ended(&mut self, operation: &Operation, _programs: u32) {
         let place = self.under_way.iter().position(|stripe| *stripe == operation.stripe).expect("a repair that was started");
         self.under_way.swap_remove(place);
-        // Also one that changed nothing: what it found may not have been what it had asked space for.
-        self.again = true;
+        if self.walks {
+            // Also one that changed nothing: what it found may not have been what it had asked space for.
+            self.again = true;
+        } else {
+            self.wanted.push_back(operation.stripe);
+        }
     }
 }

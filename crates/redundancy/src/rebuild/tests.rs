@@ -45,6 +45,9 @@ impl Addressing for Damaged {
     fn page_on(&self, stripe: StripeId, member: MemberId) -> MemberPage {
         MemberPage { member, page: LocalPage(stripe.0) }
     }
+    fn stripe_at(&self, page: MemberPage) -> StripeId {
+        StripeId(page.page.0)
+    }
     fn row_pages(&self) -> Option<u32> {
         Some(1)
     }

@@ -101,6 +101,14 @@ impl Addressing for Ring {
         if first.member == member { first } else { second }
     }
 
+    fn stripe_at(&self, page: MemberPage) -> StripeId {
+        let (row, member) = match page.page.0.checked_sub(self.rows) {
+            None => (page.page.0, page.member.0),
+            Some(row) => (row, (page.member.0 + self.members - 1) % self.members),
+        };
+        StripeId(row * u32::from(self.members) + u32::from(member))
+    }
+
     fn row_pages(&self) -> Option<u32> {
         Some(self.members.into())
     }

@@ -13,6 +13,7 @@ impl Device {
     /// What can be said without a scheme: of placements, the one that asks least of the device.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.check_counts()?;
+        self.check_cells()?;
         self.check_mirror_chips()?;
         self.check_mapping()?;
         self.check_gc_thresholds()?;

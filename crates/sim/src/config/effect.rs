@@ -87,6 +87,10 @@ impl Effect {
 pub(super) const EVER: Effect = Effect { needs: None, meets: None, of_replays: false };
 
 pub(super) const WITH_DFTL: Effect = EVER.needs("mapping = dftl", |config| config.device.mapping == Mapping::Dftl);
+pub(super) const WITH_LDPC: Effect = EVER.needs("ldpc other than none", |config| config.device.has_ldpc());
+pub(super) const WITHOUT_LIMIT: Effect = EVER.needs("pe_limit = 0", |config| config.array.is_single() || config.device.pe_limit == 0);
+pub(super) const WITH_RETENTION: Effect = EVER
+    .needs("ldpc other than none and ldpc_retention_ns above 0", |Config { device, .. }| device.has_ldpc() && device.ldpc_retention_ns > 0);
 pub(super) const WITH_LOG_BLOCKS: Effect = EVER.needs("mapping = bast or fast", |config| config.device.mapping.is_hybrid());
 pub(super) const FREELY_MAPPED: Effect = EVER.needs("mapping = page or dftl", |config| !config.device.mapping.is_hybrid());
 pub(super) const IN_STATIC_ORDER: Effect = EVER.needs(

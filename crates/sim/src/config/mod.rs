@@ -14,6 +14,7 @@
 mod asked;
 mod built;
 mod capacity;
+mod cells;
 mod check;
 mod check_device;
 mod check_faults;

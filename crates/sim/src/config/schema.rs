@@ -1,5 +1,6 @@
 //! Every key, in five tables: its type, default, unit, allowed values, effect, and the sentence that users read.
 
+use super::cells::law;
 use super::effect::*;
 use super::faults;
 use super::json_schema;
@@ -7,7 +8,7 @@ use super::key::{Draw, Key, Kind, MOST, Table, whole};
 use super::models;
 use super::preparation::{Precondition, Until, Warmup};
 use super::words::{Allocation, Fit, Ftl, GcPolicy, Mapping, NvramVictim, Unwritten};
-use flashraid_flash::Given;
+use flashraid_flash::{Given, MOST_LEVEL};
 use flashraid_redundancy::Choice;
 use flashraid_vocabulary::{GcBlockingScope, Lun, Member, Scheduling, SerialSubrequests, Transfer, WearLeveling, WriteCompletes};
 use flashraid_workload::{DeviceLayout, TraceError, TraceOptions};
@@ -80,7 +81,13 @@ const LONGEST_NS: u64 = 1_000_000_000_000;
 const OWN_REQUESTS: &str = "torture generates its own requests";
 /// Why it does not draw what makes something fail.
 const OWN_FAILURES: &str = "torture injects its own failures";
+/// What is allowed of times of page types.
+const TIMES: &str = "a comma-separated list of at most 4 times from 1 to 1000000000000, in whole nanoseconds";
 const SHARE_BELOW_ONE: Kind = Kind::Real { allowed: "0 or more and below 1", valid: |share| (0.0..1.0).contains(&share) };
+
+fn is_time(time_ns: f64) -> bool {
+    time_ns.fract() == 0.0 && (1.0..=LONGEST_NS as f64).contains(&time_ns)
+}
 
 // Between them stand those that the flash layer takes as they are given.
 flashraid_flash::given_settings! {
@@ -112,6 +119,34 @@ flashraid_flash::given_settings! {
         program_ns: u64 = None, "ns", whole(1, LONGEST_NS), EVER, Draw::OneOf(&["200000", "200000", "20000", "1500000"]);
         /// Array time of a block erase.
         erase_ns: u64 = None, "ns", whole(1, LONGEST_NS), ERASED, Draw::OneOf(&["1500000", "1500000", "20000"]);
+        /// Array times of a read of the other page types of a cell, from the second on: middle and upper of TLC. The pages of a block are of each
+        /// type in turn, lower pages first, which `read_ns` is about. Empty if they take as long.
+        upper_read_ns: Vec<f64> = Some(""), "ns", Kind::Numbers { allowed: TIMES, valid: is_time }, EVER, Draw::OneOf(&["", "", "40000,90000"]);
+        /// The same of programs.
+        upper_program_ns: Vec<f64> = Some(""), "ns", Kind::Numbers { allowed: TIMES, valid: is_time }, EVER,
+            Draw::OneOf(&["", "", "600000,900000"]);
+        /// Reads that LDPC corrects in several attempts: the levels of new blocks. A page of level L takes attempts 0 to L, each with its own sensing,
+        /// transfer and decoding. `none`: each read takes one attempt; `geometric`: level L is drawn with a probability in proportion to 2^-(L+1);
+        /// `uniform`: all levels are as likely; `fixed:L`.
+        ldpc: String = Some("none"), "",
+            Kind::Text { allowed: "none, geometric, uniform, or fixed:L with a level L", valid: |text| law(text).is_some() },
+            EVER, Draw::OneOf(&["none", "none", "geometric", "uniform", "fixed:2"]);
+        /// The highest level: a page above it cannot be corrected, and is lost.
+        ldpc_levels: u32 = Some("6"), "", whole(0, MOST_LEVEL as u64), WITH_LDPC, Draw::OneOf(&["6", "2", "3"]);
+        /// By how much each attempt is longer in the array than the one before, as it senses with more reference voltages.
+        ldpc_step_ns: u64 = Some("24000"), "ns", whole(0, LONGEST_NS), WITH_LDPC, Draw::OneOf(&["24000", "0", "1"]);
+        /// Time of decoding, after the transfer of each attempt. The last attempt is decoded while the LUN does something else.
+        ldpc_decode_ns: u64 = Some("0"), "ns", whole(0, LONGEST_NS), WITH_LDPC, Draw::OneOf(&["0", "0", "10000"]);
+        /// P/E cycles of a block that raise the level of its pages by one; 0 for none.
+        ldpc_erases: u32 = Some("0"), "erases", whole(0, u32::MAX as u64), WITH_LDPC, Draw::Never(OWN_FAILURES);
+        /// Time since the first program into a block that raises the level of its pages by one; 0 for none.
+        ldpc_retention_ns: u64 = Some("0"), "ns", whole(0, MOST), WITH_LDPC, Draw::Never(OWN_FAILURES);
+        /// Attempts to read pages of a block since its erase that raise their level by one; 0 for none.
+        ldpc_reads: u32 = Some("0"), "reads", whole(0, u32::MAX as u64), WITH_LDPC, Draw::Never(OWN_FAILURES);
+        /// P/E cycles of each block before the fill. (The SSDs of an array with `pe_limit` have `ages` instead.)
+        erases_before: u32 = Some("0"), "erases", whole(0, u32::MAX as u64), WITHOUT_LIMIT, Draw::Never(OWN_FAILURES);
+        /// How long before the first request everything was programmed that the device holds then.
+        stored_ns: u64 = Some("0"), "ns", whole(0, MOST), WITH_RETENTION, Draw::Never(OWN_FAILURES);
     } {
         /// GC of a plane starts when its free pages drop below this share of its pages.
         gc_threshold: f64 = Some("0.1"), "share", SHARE_BELOW_ONE, FREELY_MAPPED;

@@ -47,7 +47,7 @@ mod waves;
 mod window;
 
 pub use exposure::Exposure;
-pub use failure::{FaultRecord, RebuildOptions, RebuildRecord, WearOutRecord};
+pub use failure::{FaultRecord, ReadErrors, RebuildOptions, RebuildRecord, WearOutRecord};
 pub use instant::Reached;
 pub use options::{Dftl, Options};
 pub use replacement::{Outcome, ReplacementRecord};

@@ -146,7 +146,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             options,
             clock: Clock::default(),
             jobs: Vec::new(),
-            has_watchers: scheme.works_when_idle(),
+            has_watchers: scheme.works_when_idle() || shape.reads_may_fail,
             exposure: exposure::of(&*scheme),
             idle_ns: 0,
             last_completion: (0, 0),

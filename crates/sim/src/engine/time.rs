@@ -185,6 +185,9 @@ impl<C: Content, M: Media> Engine<C, M> {
     #[cold]
     pub(super) fn tell_watchers(&mut self) {
         self.fail_worn_out();
+        if self.shape.reads_may_fail {
+            self.take_unreadable();
+        }
         self.resume_rebuild();
         self.offer_jobs();
         if self.scheme.works_when_idle() {

@@ -29,6 +29,11 @@ impl LunAt<'_> {
         self.flash.units()[self.unit as usize].operations
     }
 
+    /// Time of the array for what it has started, by cause.
+    pub fn array_ns(&self) -> [u64; Cause::COUNT] {
+        self.flash.units()[self.unit as usize].array_ns
+    }
+
     /// Time in use until `time_ns`, by cause.
     pub fn busy_ns(&self, time_ns: u64) -> [u64; Cause::COUNT] {
         self.flash.unit_busy_ns(self.unit, time_ns)
@@ -73,6 +78,19 @@ pub trait Inspect {
                 is_of_member: self.is_of_member(ssd),
             })
         })
+    }
+
+    /// Reads by level, in all SSDs with LDPC together (`Flash::reads_by_level`); empty without LDPC.
+    fn reads_by_level(&self) -> Vec<u64> {
+        let mut sum = Vec::new();
+        for of_ssd in self.ssds().iter().filter_map(Flash::reads_by_level) {
+            sum.resize(of_ssd.len().max(sum.len()), 0);
+            // Those that could not be corrected are the last of each.
+            let (lost, corrected) = of_ssd.split_last().expect("there is a level");
+            corrected.iter().enumerate().for_each(|(level, reads)| sum[level] += reads);
+            *sum.last_mut().expect("resized") += lost;
+        }
+        sum
     }
 
     /// Time in use of each bus until `time_ns`, by cause.

@@ -27,6 +27,8 @@ pub trait Media: View + Inspect + Clone + Send {
     fn completions(&mut self) -> &mut Vec<Completion>;
     /// Takes a page operation that was started: its operation, its physical page, its entry.
     fn take_started(&mut self) -> Option<(u32, Ppn, u32)>;
+    /// Takes a version that a read has found to be lost, though nothing had failed.
+    fn take_unreadable(&mut self) -> Option<(MemberPage, Version)>;
     /// Whether either of the following two has something.
     fn has_news(&self) -> bool;
     /// Takes a domain that gained space; when there is none left, an SSD that is worn out; then a question of GC, to which `answer` must follow in

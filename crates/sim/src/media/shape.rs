@@ -33,6 +33,8 @@ pub struct Shape {
     pub reports_data_in: bool,
     /// Whether GC starts in idle time, so that an event may be the end of a wait, with nothing in flight.
     pub collects_when_idle: bool,
+    /// Whether a read may find that its page is lost though nothing has failed.
+    pub reads_may_fail: bool,
 }
 
 impl Shape {

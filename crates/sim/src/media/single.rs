@@ -25,6 +25,7 @@ impl Media for Flash {
             has_log_blocks: settings.log_blocks > 0,
             reports_data_in: settings.reports_data_in(),
             collects_when_idle: self.collects_when_idle(),
+            reads_may_fail: settings.cell.ldpc().is_some_and(|ldpc| ldpc.can_fail()),
         }
     }
 
@@ -56,6 +57,10 @@ impl Media for Flash {
     #[inline(always)]
     fn take_started(&mut self) -> Option<(u32, Ppn, u32)> {
         Flash::take_started(self)
+    }
+
+    fn take_unreadable(&mut self) -> Option<(MemberPage, Version)> {
+        Flash::take_unreadable(self)
     }
 
     #[inline(always)]

@@ -1,13 +1,15 @@
 //! Figures that many parts of the result have: latencies, counts by cause, quotients, means.
 
-use super::types::{ByCause, FlashOps, LatencyFigures};
+use super::types::{ByCause, ChiSquare, FlashOps, LatencyFigures};
 use crate::statistics::Latency;
 use flashraid_flash::Counts;
 use flashraid_vocabulary::Cause;
+use puruspe::gammq;
 
 pub(super) fn latency(latency: &Latency) -> LatencyFigures {
     LatencyFigures {
         count: latency.count,
+        total: latency.sum_ns().try_into().unwrap_or(u64::MAX),
         mean: latency.mean_ns(),
         stddev: latency.stddev_ns(),
         min: latency.min_ns(),
@@ -54,6 +56,16 @@ pub(super) fn ratio(numerator: f64, denominator: f64) -> Option<f64> {
     (denominator != 0.0).then(|| numerator / denominator)
 }
 
+/// Pearson's test of whether these sums are draws from the same distribution.
+pub(super) fn chi_square(sums: &[u64]) -> Option<ChiSquare> {
+    let (mean, degrees_of_freedom) = (moments(sums.iter().map(|sum| *sum as f64)).0, sums.len() as u64 - 1);
+    (mean > 0.0 && degrees_of_freedom > 0).then(|| {
+        let statistic = sums.iter().map(|sum| (*sum as f64 - mean).powi(2) / mean).sum();
+        // The upper tail of the chi-square distribution.
+        ChiSquare { statistic, degrees_of_freedom, p_value: gammq(degrees_of_freedom as f64 / 2.0, statistic / 2.0) }
+    })
+}
+
 /// Mean and population standard deviation.
 pub(super) fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let count = values.clone().count().max(1) as f64;
@@ -64,6 +76,21 @@ pub(super) fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Quantiles of the distribution as tables print them.
+    #[test]
+    fn chi_square_by_hand() {
+        assert_eq!((chi_square(&[5]), chi_square(&[0, 0, 0])), (None, None));
+        let even = chi_square(&[8, 8, 8]).expect("there is a mean");
+        assert_eq!((even.statistic, even.degrees_of_freedom, even.p_value), (0.0, 2, 1.0));
+        // ((20-30)^2 + 0 + (40-30)^2) / 30.
+        let skewed = chi_square(&[20, 30, 40]).expect("there is a mean");
+        assert!((skewed.statistic - 200.0 / 30.0).abs() < 1e-12 && (skewed.p_value - (-100.0f64 / 30.0).exp()).abs() < 1e-12, "{skewed:?}");
+        // Of five degrees of freedom, 11.070 is exceeded with a probability of 5 %, and 20.515 with 0.1 %.
+        for (statistic, p_value) in [(11.070, 0.05), (20.515, 0.001)] {
+            assert!((gammq(2.5, statistic / 2.0) / p_value - 1.0).abs() < 1e-3);
+        }
+    }
 
     #[test]
     fn every_cause_has_the_key_of_its_name() {

@@ -2,9 +2,8 @@
 
 use super::figures::moments;
 use super::measured::Snapshot;
-use crate::media::{Counts, Inspect, LunAt};
+use crate::media::Inspect;
 use crate::simulation::{Simulation, with_engine};
-use flashraid_flash::{ACTIONS, CellOperation};
 use flashraid_vocabulary::Cause;
 
 /// Offered load.
@@ -26,11 +25,6 @@ impl Simulation {
             let (now, start) = (Snapshot::of(engine), &self.measured.start);
             let last_ns = self.measured.last_arrival_ns;
             let span_ns = last_ns - self.measured.first_arrival.as_ref().map_or(last_ns, |first| first.now_ns);
-            let luns: Vec<LunAt<'_>> = engine.media.luns().collect();
-            let cell_ns = |lun: &LunAt<'_>| {
-                let cell = lun.flash.settings().cell;
-                [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|operation| cell.mean_ns(operation))
-            };
             let buses = now.channel_busy_ns.iter().zip(&start.channel_busy_ns);
             let lanes = now.link_busy_ns.as_flattened().iter().zip(start.link_busy_ns.as_flattened());
             let commits_are_idle_work = engine.scheme().works_when_idle();
@@ -44,11 +38,9 @@ impl Simulation {
             };
             let [buses, lanes]: [Vec<f64>; 2] =
                 [buses.map(|(now, start)| sum(now, start) as f64).collect(), lanes.map(|(now, start)| sum(now, start) as f64).collect()];
-            let all = luns.iter().enumerate().map(|(unit, lun)| (now.units[unit], start.units[unit], cell_ns(lun)));
-            let work_ns = |action: usize, now: &Counts, start: &Counts, each_ns: u64| u128::from(sum(&now[action], &start[action])) * u128::from(each_ns);
-            let units = all.map(|(now, start, cell_ns)| (0..ACTIONS).map(|action| work_ns(action, &now, &start, cell_ns[action])).sum::<u128>() as f64);
+            let units = now.array_ns.iter().zip(&start.array_ns).map(|(now, start)| sum(now, start) as f64);
             // A chip that was replaced and the one in its place are one.
-            let in_use = luns.iter().filter(|lun| lun.is_in_use()).count();
+            let in_use = engine.media.luns().filter(|lun| lun.is_in_use()).count();
             let mean_of = |of: &[f64]| moments(of.iter().copied()).0;
             let mean = mean_of(&buses).max(mean_of(&lanes)).max(units.clone().sum::<f64>() / in_use as f64);
             let busiest = buses.into_iter().chain(lanes).chain(units).fold(0.0, f64::max);

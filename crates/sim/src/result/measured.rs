@@ -18,6 +18,10 @@ pub struct Snapshot {
     pub(super) now_ns: u64,
     pub(super) counts: Counts,
     pub(super) units: Vec<Counts>,
+    /// Time of the array of each LUN for what it has started, but for attempts of reads that are still to come.
+    pub(super) array_ns: Vec<[u64; Cause::COUNT]>,
+    /// Reads by level, of SSDs with LDPC together.
+    pub(super) reads_by_level: Vec<u64>,
     /// What lies before this moment of work and transfers under way included.
     pub(super) unit_busy_ns: Vec<[u64; Cause::COUNT]>,
     pub(super) channel_busy_ns: Vec<[u64; Cause::COUNT]>,
@@ -45,6 +49,8 @@ impl Snapshot {
             now_ns,
             counts: media.counts(),
             units: media.luns().map(|lun| lun.operations()).collect(),
+            array_ns: media.luns().map(|lun| lun.array_ns()).collect(),
+            reads_by_level: media.reads_by_level(),
             unit_busy_ns: media.luns_busy_ns(now_ns),
             channel_busy_ns: media.buses_busy_ns(now_ns),
             link_busy_ns: media.links_busy_ns(now_ns),

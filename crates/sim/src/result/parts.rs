@@ -3,12 +3,13 @@
 use super::figures::{latency, ratio};
 use super::measured::Snapshot;
 use super::types::{
-    BufferFigures, FailedPart, Failures, GarbageCollection, GuardFigures, Losses, MappingFigures, MemberState, Rebuild, Replacement, Window,
+    BufferFigures, FailedPart, Failures, GarbageCollection, GuardFigures, LdpcFigures, Losses, MappingFigures, MemberState, Rebuild,
+    Replacement, Window,
 };
 use crate::buffer::{self, Buffer};
 use crate::engine::content::Content;
 use crate::engine::translation::TranslationCounts;
-use crate::engine::{Engine, Exposure, RebuildRecord, ReplacementRecord};
+use crate::engine::{Engine, Exposure, ReadErrors, RebuildRecord, ReplacementRecord};
 use crate::media::{Counts, LunAt, Media};
 #[cfg(feature = "mutants")]
 use flashraid_flash::accounting::{self, Slip};
@@ -99,6 +100,21 @@ pub(super) fn losses<C: Content, M: Media>(engine: &Engine<C, M>) -> Losses {
 /// Writes of pages out of NVRAM that failed, by why.
 pub(super) fn failed_evictions(now: buffer::Counts, start: buffer::Counts) -> Failures {
     Failures { no_space: now.failed_no_space - start.failed_no_space, lost: now.failed_lost - start.failed_lost }
+}
+
+/// Reads that LDPC decoded.
+pub(super) fn report_ldpc<C: Content, M: Media>(now: &Snapshot, start: &Snapshot, engine: &Engine<C, M>) -> LdpcFigures {
+    let reads_by_level: Vec<u64> = now.reads_by_level.iter().zip(&start.reads_by_level).map(|(now, start)| now - start).collect();
+    let (reads, highest) = (reads_by_level.iter().sum::<u64>() as f64, reads_by_level.len() - 2);
+    let attempts: u64 = reads_by_level.iter().enumerate().map(|(level, reads)| (level.min(highest) as u64 + 1) * reads).sum();
+    let ReadErrors { pages, pages_repaired } = engine.read_errors();
+    LdpcFigures {
+        mean_attempts: ratio(attempts as f64, reads),
+        retried_share: ratio(reads - reads_by_level[0] as f64, reads),
+        reads_by_level,
+        pages_uncorrectable: pages,
+        pages_repaired,
+    }
 }
 
 /// What the data buffer did, counted in host pages.

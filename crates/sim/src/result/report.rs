@@ -3,7 +3,8 @@
 use super::amplification::Programs;
 use super::figures::{flash_ops, latency, ratio};
 use super::parts::{
-    failed_evictions, losses, report_buffer, report_exposure, report_gc, report_guard, report_mapping, report_rebuild, report_replacements,
+    failed_evictions, losses, report_buffer, report_exposure, report_gc, report_guard, report_ldpc, report_mapping, report_rebuild,
+    report_replacements,
 };
 use super::resources::Resources;
 use super::types::{
@@ -49,7 +50,7 @@ impl Simulation {
         let pages_written = statistics.bytes_written as f64 / page_bytes as f64;
         let data_pages = counts[Action::Program as usize][Cause::Host as usize] as f64;
         let per_page = |action: Action, cause: Cause| ratio(counts[action as usize][cause as usize] as f64, data_pages);
-        let Resources { members, channels, links, dies, blocked_cv, wear } = self.report_resources(engine, &now);
+        let Resources { members, channels, links, dies, blocked_cv, blocked_chi_square, wear } = self.report_resources(engine, &now);
         let cell = engine.media.ssds()[0].settings().cell;
         Ok(RunResult {
             schema: SCHEMA,
@@ -93,6 +94,7 @@ impl Simulation {
             links,
             dies,
             blocked_cv,
+            blocked_chi_square,
             wear,
             devices: self.report_ssds(engine, &now),
             wear_outs: self.report_wear_outs(engine),
@@ -105,6 +107,7 @@ impl Simulation {
                 (Some(now), Some(start), Some(buffer)) => Some(report_buffer(now, start, buffer)),
                 _ => None,
             },
+            ldpc: self.config.device.cells(0).ldpc().map(|_| report_ldpc(&now, start, engine)),
             mapping: match (now.translation, start.translation, engine.translation()) {
                 (Some(now), Some(start), Some(translation)) => Some(report_mapping(now, start, translation.pages())),
                 _ => None,

@@ -1,9 +1,9 @@
 //! Members, channels, links, dies and wear.
 
-use super::figures::{moments, ratio, since};
+use super::figures::{chi_square, moments, ratio, since};
 use super::measured::Snapshot;
 use super::parts::state;
-use super::types::{Channel, Die, Link, Member, Wear};
+use super::types::{Channel, ChiSquare, Die, Link, Member, Wear};
 use crate::engine::Engine;
 use crate::engine::content::Content;
 use crate::media::{LunAt, Media};
@@ -21,6 +21,7 @@ pub(super) struct Resources {
     pub(super) links: Option<Vec<Link>>,
     pub(super) dies: Vec<Die>,
     pub(super) blocked_cv: Option<f64>,
+    pub(super) blocked_chi_square: Option<ChiSquare>,
     pub(super) wear: Wear,
 }
 
@@ -31,14 +32,15 @@ impl Simulation {
         let averaged_ns = now.now_ns - averaged_from.now_ns;
         let members = media.shape().members;
         let completed = (now.completed - start.completed) as f64;
-        let blocked: Vec<f64> =
-            (0..members as usize).map(|member| (now.blocked[member] - start.blocked[member]) as f64 / completed.max(1.0)).collect();
+        let sums: Vec<u64> = now.blocked.iter().zip(&start.blocked).map(|(now, start)| now - start).collect();
+        let blocked: Vec<f64> = sums.iter().map(|sum| *sum as f64 / completed.max(1.0)).collect();
         let luns: Vec<LunAt<'_>> = media.luns().collect();
         let units_of = |member: u32| -> Vec<usize> { (0..luns.len()).filter(|unit| luns[*unit].member == Some(member)).collect() };
         let parities = |snapshot: &Snapshot, unit: usize| snapshot.units[unit][PROGRAM][Cause::Parity as usize];
         let parities_of =
             |member: u32| units_of(member).into_iter().map(|unit| parities(now, unit) - parities(start, unit)).sum::<u64>() as f64;
         let all_parities: f64 = (0..members).map(parities_of).sum();
+        let latency = |member: u32, quantile: f64| engine.statistics.members[member as usize].quantile_ns(quantile);
         let members: Vec<Member> = (0..members)
             .map(|member| {
                 let units = units_of(member);
@@ -54,7 +56,10 @@ impl Simulation {
                     erases: sum(2),
                     busy_fraction: ratio((busy_ns(now) - busy_ns(averaged_from)) as f64, in_use as f64 * averaged_ns as f64),
                     mean_blocked: blocked[member as usize],
-                    p99_9_ns: engine.statistics.members[member as usize].quantile_ns(0.999),
+                    p50_ns: latency(member, 0.5),
+                    p90_ns: latency(member, 0.9),
+                    p99_ns: latency(member, 0.99),
+                    p99_9_ns: latency(member, 0.999),
                     free_blocks: units.iter().map(|unit| luns[*unit].flash.free_blocks_of_unit(luns[*unit].unit)).sum(),
                     parity_share: if all_parities > 0.0 { parities_of(member) / all_parities } else { 0.0 },
                     state: state(media, MemberId(member as u16)),
@@ -82,6 +87,7 @@ impl Simulation {
             links: (!now.link_busy_ns.is_empty()).then(|| links.map(link).collect()),
             dies: (0..now.units.len()).map(die).collect(),
             blocked_cv: ratio(deviation, mean_blocked),
+            blocked_chi_square: chi_square(&sums),
             wear: Wear { erase_mean, erase_max: erases.max().unwrap_or(0), erase_stddev },
         }
     }

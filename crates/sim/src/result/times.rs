@@ -85,7 +85,12 @@ fn work_ns(media: &impl Media, now: &Snapshot, start: &Snapshot) -> (Vec<u128>, 
 
 fn work_of_ssd_ns(settings: &Settings, now: &[Counts], start: &[Counts]) -> (Vec<u128>, u128) {
     let page_ns = settings.transfer_ns(settings.geometry.page_bytes);
-    let bus_ns = [settings.given.read_command_ns + page_ns, settings.given.program_command_ns + page_ns, settings.given.erase_command_ns];
+    let attempts = settings.cell.most_attempts();
+    let bus_ns = [
+        attempts * (settings.given.read_command_ns + page_ns),
+        settings.given.program_command_ns + page_ns,
+        settings.given.erase_command_ns,
+    ];
     let array_ns = [CellOperation::Read, CellOperation::Program, CellOperation::Erase].map(|of| settings.cell.longest_ns(of));
     let total = |counts: &[Counts], unit: usize, action: usize| counts[unit][action].iter().sum::<u64>();
     let work = |unit: usize, each_ns: [u64; ACTIONS]| {

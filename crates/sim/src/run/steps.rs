@@ -136,7 +136,8 @@ fn happened<'a>(simulation: &'a Simulation, source: &'a Source, requests: u64, r
     let unwritten = result.requests.unmapped_reads > 0 || result.requests.prefilled_pages > 0;
     Happened {
         config: &simulation.config,
-        failed: !simulation.injector.injected.is_empty() || with_engine!(&simulation.engine, engine => !engine.wear_outs().is_empty()),
+        failed: !simulation.injector.injected.is_empty()
+            || with_engine!(&simulation.engine, engine => !engine.wear_outs().is_empty() || engine.read_errors().pages > 0),
         collected: erased || moved,
         erased,
         evicted,

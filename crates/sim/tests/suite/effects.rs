@@ -59,6 +59,8 @@ const BASES: &[(&str, &str, &str)] = &[
     ("trace.csv", "hotswap", "fill=0.9 speed=0.05 gc_idle_threshold=0.5 replace=device:0@10%,device:1@50% semi_hybrid=true"),
     ("trace.csv", "online-rebuild", "fill=0.9 replace=device:0@10%"),
     ("trace.csv", "offline-diff-raid", "fill=0.9 replace=device:0@10%"),
+    ("trace.csv", "raid5", "fill=0.9 ldpc=geometric ldpc_erases=4 erases_before=3"),
+    ("trace.csv", "raid5", "fill=0.9 ldpc=fixed:1 ldpc_levels=3 ldpc_retention_ns=20ms"),
     ("example.blktrace.txt", "raid0", ""),
     ("example.lcs", "raid0", "op=write object_bytes=512"),
     ("example.oracleGeneral.bin", "raid0", "op=write object_bytes=512"),
@@ -81,6 +83,15 @@ fn values(key: &Key) -> Vec<String> {
         "page_bytes" => &["2KiB", "4KiB"],
         "read_ns" | "program_ns" | "erase_ns" | "read_command_ns" | "program_command_ns" | "erase_command_ns" => &["150us"],
         "bus_ps_per_byte" => &["10000"],
+        "upper_read_ns" => &["70us", "40us,90us"],
+        "upper_program_ns" => &["600us"],
+        "ldpc" => &["none", "geometric", "fixed:1"],
+        "ldpc_levels" => &["2", "6"],
+        "ldpc_erases" => &["0", "2", "1000"],
+        "ldpc_retention_ns" => &["0", "5ms"],
+        "ldpc_reads" => &["0", "10"],
+        "erases_before" => &["0", "7"],
+        "stored_ns" => &["0", "30ms"],
         "static_order" => &["PDW", "DPW"],
         "cmt_entries" => &["16"],
         "log_blocks" => &["4", "8"],
@@ -239,7 +250,18 @@ fn settings_that_always_have_effect() {
     });
     let geometry =
         ["channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block", "page_bytes"];
-    let timing = ["read_ns", "program_ns", "mirror_chips", "spare_chips", "bus_ps_per_byte", "read_command_ns", "program_command_ns"];
+    let timing = [
+        "read_ns",
+        "program_ns",
+        "upper_read_ns",
+        "upper_program_ns",
+        "ldpc",
+        "mirror_chips",
+        "spare_chips",
+        "bus_ps_per_byte",
+        "read_command_ns",
+        "program_command_ns",
+    ];
     let flash =
         ["scheduling", "write_completes", "gc_reserve_blocks", "over_provisioning", "mapping", "buffer_bytes", "nvram_buffer_bytes"];
     let run = ["format", "time_unit", "queue_depth", "space_bytes", "precondition", "warmup", "verify", "fail"];

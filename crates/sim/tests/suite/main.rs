@@ -25,6 +25,7 @@ mod orders;
 mod outputs;
 mod properties;
 #[cfg(feature = "mutants")]
+mod read_errors;
 mod recompute;
 mod results;
 mod shift;

@@ -69,8 +69,8 @@ fn every_figure_is_what_the_logs_say() {
                 continue;
             }
             let Some(config) = scenario(scheme.name, pairs, &SHORTER) else { continue };
-            // Operations alone must do, but for what was under way when a warm-up ended.
-            let has_timeline = config.run.warmup != "0" || (row + column).is_multiple_of(3);
+            // Operations alone must do, but for what was under way when a warm-up ended, and for attempts of reads.
+            let has_timeline = config.run.warmup != "0" || config.device.ldpc != "none" || (row + column).is_multiple_of(3);
             let folder = all.join(format!("{}-{name}", scheme.name));
             replay(config, &folder, has_timeline).unwrap_or_else(|error| panic!("{} {name}: {error}", scheme.name));
             folders.push(folder);

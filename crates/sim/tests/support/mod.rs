@@ -10,6 +10,7 @@ use flashraid_sim::config::Device;
 use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::{Content, Untracked};
 use flashraid_sim::engine::tags::Tags;
+use flashraid_sim::media::Media;
 use flashraid_sim::verify;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::SplitMix64;
@@ -59,7 +60,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
 pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
-pub const SCENARIOS: [Scenario; 27] = [
+pub const SCENARIOS: [Scenario; 28] = [
     ("plain", "raid5", &[]),
     ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
     ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
@@ -97,6 +98,11 @@ pub const SCENARIOS: [Scenario; 27] = [
     ("nvram", "raid5", BUFFERS[1]),
     ("data-in", "ppc", &[("write_completes", "data_in"), ("parity_in_response", "false"), ("copyback", "true"), ("drain", "true")]),
     ("planes", "no-pc", &[("multi_plane", "true"), ("planes_per_die", "2"), ("scheduling", "fifo")]),
+    (
+        "ldpc",
+        "adaptive",
+        &[("ldpc", "geometric"), ("ldpc_decode_ns", "9000"), ("upper_read_ns", "30us,50us"), ("upper_program_ns", "300us,700us")],
+    ),
     ("chips", "raid0", &[("chips_per_channel", "4"), ("dies_per_chip", "2"), ("lun", "chip"), ("gc_blocking_scope", "none")]),
     ("closed", "fra", &[("queue_depth", "5"), ("warmup", "100")]),
     ("gaps", "raid5", &[("speed", "0.05"), ("spare_chips", "1"), ("fail", "chip:3.0@request:240")]),
@@ -261,7 +267,7 @@ pub fn filled(config: &Config, pages: u64) -> Engine<Untracked> {
 }
 
 /// Submits a random read, write or trim on the first `space` host pages, and lets up to 300 us pass.
-pub fn submit_random(engine: &mut Engine<Tags>, random: &mut SplitMix64, space: u64) {
+pub fn submit_random<M: Media>(engine: &mut Engine<Tags, M>, random: &mut SplitMix64, space: u64) {
     let op = [HostOp::Read, HostOp::Write, HostOp::Write, HostOp::Write, HostOp::Trim][(random.next_u64() % 5) as usize];
     let count = if op == HostOp::Trim && random.next_u64().is_multiple_of(8) { space / 3 } else { 1 + random.next_u64() % 9 };
     let first = random.next_u64() % (space - count);

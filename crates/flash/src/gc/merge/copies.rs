@@ -173,6 +173,7 @@ impl Flash {
         if !self.makes(FlashFault::KeepTaken) {
             self.hybrid_mut().forget_block(index);
         }
+        self.note_block_erased(index);
         self.blocks.erased(plane, block);
     }
 

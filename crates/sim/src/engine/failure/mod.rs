@@ -8,13 +8,14 @@
 //! Space in a domain that has lost something may never come back. An operation waits for it like any other, until nothing is in flight
 //! that could make some: then the domain counts as exhausted, and operations do without, until GC gives it a page.
 //!
-//! Reading order: `records` (data), `faults`, `wear_out`, `repeats` (the operations in flight), `rebuild`.
+//! Reading order: `records` (data), `faults`, `wear_out`, `read_errors`, `repeats` (the operations in flight), `rebuild`.
 
 mod faults;
+mod read_errors;
 mod rebuild;
 mod records;
 mod repeats;
 mod wear_out;
 
 pub(super) use records::Failures;
-pub use records::{FaultRecord, RebuildOptions, RebuildRecord, WearOutRecord};
+pub use records::{FaultRecord, ReadErrors, RebuildOptions, RebuildRecord, WearOutRecord};

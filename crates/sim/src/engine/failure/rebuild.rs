@@ -111,8 +111,13 @@ impl<C: Content, M: Media> Engine<C, M> {
 
     /// A repair has ended, with so many programs.
     pub(in crate::engine) fn repair_ended(&mut self, operation: &Operation, programs: u32, is_of_scheme: bool) {
+        let walks = self.failures.rebuild.as_ref().is_none_or(|rebuild| rebuild.walks());
         if is_of_scheme && let Some(rebuild) = &mut self.failures.rebuild {
             rebuild.ended(operation, programs);
+        }
+        if !walks || self.failures.records.is_empty() {
+            self.failures.read_errors.pages_repaired += u64::from(programs);
+            return;
         }
         if let Some(record) = self.failures.records.last_mut() {
             record.pages += u64::from(programs);

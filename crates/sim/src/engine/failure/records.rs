@@ -62,6 +62,15 @@ pub struct WearOutRecord {
     pub pages_lost: u64,
 }
 
+/// Pages that could not be corrected though nothing had failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadErrors {
+    /// Versions of pages, those of translation pages included, that were found to be lost.
+    pub pages: u64,
+    /// Pages programmed in their place, apart from those of rebuilds that failures started.
+    pub pages_repaired: u64,
+}
+
 /// A read that waits for its member to be idle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fetch {
@@ -78,6 +87,7 @@ pub(in crate::engine) struct Failures {
     pub(super) faults: Vec<FaultRecord>,
     pub(super) records: Vec<RebuildRecord>,
     pub(super) wear_outs: Vec<WearOutRecord>,
+    pub(super) read_errors: ReadErrors,
     /// The SSD that is worn out since this very event, and has not failed yet.
     pub(super) worn_out: Option<u32>,
     /// SSDs that age has put out of use.
@@ -102,6 +112,7 @@ impl Failures {
             faults: Vec::new(),
             records: Vec::new(),
             wear_outs: Vec::new(),
+            read_errors: ReadErrors::default(),
             worn_out: None,
             retired: 0,
             exhausted: vec![false; shape.domains as usize],

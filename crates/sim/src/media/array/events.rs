@@ -27,6 +27,7 @@ impl Array {
         for completion in flash.completions().drain(..) {
             self.completions.push(Completion { record: completion.record << bits | ssd as u32, ..completion });
         }
+        self.has_failures |= flash.has_failures();
         let member = self.member_of[ssd];
         while let Some((operation, ppn, page)) = flash.take_started() {
             self.started.push((operation, Ppn(self.first[ssd].page + ppn.0), page * self.shape.members + member));

@@ -87,6 +87,7 @@ impl Array {
             units: last.unit,
             domains: domains_each * members,
             collects_when_idle: shapes().any(|shape| shape.collects_when_idle),
+            reads_may_fail: shapes().any(|shape| shape.reads_may_fail),
             ..ssds[0].shape()
         };
         Self {
@@ -191,6 +192,18 @@ impl Media for Array {
     #[inline]
     fn take_started(&mut self) -> Option<(u32, Ppn, u32)> {
         self.started.pop()
+    }
+
+    fn take_unreadable(&mut self) -> Option<(MemberPage, Version)> {
+        for ssd in 0..self.ssds.len() {
+            if let Some((page, version)) = self.ssds[ssd].take_unreadable() {
+                // An SSD that was replaced holds nothing that is missed.
+                if self.is_current(ssd) {
+                    return Some((self.page_of(ssd, page.page), version));
+                }
+            }
+        }
+        None
     }
 
     #[inline]

@@ -205,8 +205,17 @@ pub struct Member {
     /// Mean number of page reads and programs waiting for the member, sampled when each request completes (SPEC 3.6).
     #[schemars(extend("unit" = "operations"))]
     pub mean_blocked: f64,
-    /// 99.9th percentile of the latency of its page operations, from submission to end, excluding those of GC and wear leveling. Rounded as
-    /// the quantiles of `latency_ns`.
+    /// Median of the latency of its page operations, from submission to end, excluding those of GC and wear leveling. Rounded as the quantiles of
+    /// `latency_ns`.
+    #[schemars(extend("unit" = "ns"))]
+    pub p50_ns: u64,
+    /// 90th percentile of the same.
+    #[schemars(extend("unit" = "ns"))]
+    pub p90_ns: u64,
+    /// 99th percentile of the same.
+    #[schemars(extend("unit" = "ns"))]
+    pub p99_ns: u64,
+    /// 99.9th percentile of the same.
     #[schemars(extend("unit" = "ns"))]
     pub p99_9_ns: u64,
     /// Erased blocks at the end, excluding blocks reserved for translation pages.
@@ -217,6 +226,43 @@ pub struct Member {
     pub parity_share: f64,
     /// Its health at the end.
     pub state: MemberState,
+}
+
+/// Pearson's test of whether members have the same load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ChiSquare {
+    /// Sum over the members of (O - E)^2 / E: O is the sum of the page operations that waited for the member when each request completed, and E the mean of
+    /// that over the members. The O are not independent, as a queue lasts: the test is the paper's, and the more requests the less it tells.
+    #[schemars(extend("unit" = "ratio"))]
+    pub statistic: f64,
+    /// Members less one.
+    #[schemars(extend("unit" = "members"))]
+    pub degrees_of_freedom: u64,
+    /// Probability of at least this statistic if all members have the same load.
+    #[schemars(extend("unit" = "probability"))]
+    pub p_value: f64,
+}
+
+/// Reads that LDPC decoded.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LdpcFigures {
+    /// Reads of each level, those of GC included: of level L, with L+1 attempts. The last are those that could not be corrected, after as many
+    /// attempts as there are.
+    #[schemars(extend("unit" = "pages"))]
+    pub reads_by_level: Vec<u64>,
+    /// Attempts for each read.
+    #[schemars(extend("unit" = "ratio"))]
+    pub mean_attempts: Option<f64>,
+    /// Share of reads with more than one attempt.
+    #[schemars(extend("unit" = "share"))]
+    pub retried_share: Option<f64>,
+    /// Pages that were found to be lost since the run began, as no attempt could correct them, redundancy and translation pages included. Those that
+    /// nothing can recover are among `losses`.
+    #[schemars(extend("unit" = "pages"))]
+    pub pages_uncorrectable: u64,
+    /// Pages programmed in their place, apart from those of a rebuild.
+    #[schemars(extend("unit" = "pages"))]
+    pub pages_repaired: u64,
 }
 
 /// A channel.

@@ -9,8 +9,8 @@ mod run;
 
 pub use ageing::{Ssd, SsdState, WearOut};
 pub use flash::{
-    ByCause, Capacity, Channel, Die, FlashOps, GarbageCollection, Link, Member, MemberState, ParityUpdates, PerDataPage, Wear,
-    WriteAmplificationBy,
+    ByCause, Capacity, Channel, ChiSquare, Die, FlashOps, GarbageCollection, LdpcFigures, Link, Member, MemberState, ParityUpdates,
+    PerDataPage, Wear, WriteAmplificationBy,
 };
 pub use mechanisms::{BufferFigures, Drain, FailedPart, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};
 pub use requests::{Bandwidth, Failures, Latencies, LatencyFigures, Losses, Requests, Workload};

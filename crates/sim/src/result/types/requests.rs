@@ -136,6 +136,8 @@ pub struct LatencyFigures {
     /// Number of requests.
     #[schemars(extend("unit" = "requests"))]
     pub count: u64,
+    /// Sum: of all requests together, the total I/O time.
+    pub total: u64,
     /// Arithmetic mean.
     pub mean: f64,
     /// Population standard deviation.

@@ -2,7 +2,8 @@
 
 use super::ageing::{Ssd, WearOut};
 use super::flash::{
-    Capacity, Channel, Die, FlashOps, GarbageCollection, Link, Member, ParityUpdates, PerDataPage, Wear, WriteAmplificationBy,
+    Capacity, Channel, ChiSquare, Die, FlashOps, GarbageCollection, LdpcFigures, Link, Member, ParityUpdates, PerDataPage, Wear,
+    WriteAmplificationBy,
 };
 use super::mechanisms::{BufferFigures, Drain, GuardFigures, MappingFigures, Preconditioned, Rebuild, Replacement, Window};
 use super::requests::{Bandwidth, Latencies, Losses, Requests, Workload};
@@ -100,6 +101,8 @@ pub struct RunResult {
     /// Coefficient of variation of `members[].mean_blocked`: standard deviation over mean. Null if the mean is 0.
     #[schemars(extend("unit" = "ratio"))]
     pub blocked_cv: Option<f64>,
+    /// Whether the members' queues differ by more than chance (SPEC 3.6). Null if the mean of `members[].mean_blocked` is 0, or there is one member.
+    pub blocked_chi_square: Option<ChiSquare>,
     /// Erase counts of the blocks in use, since the device was new.
     #[schemars(extend("unit" = "erases"))]
     pub wear: Wear,
@@ -119,6 +122,10 @@ pub struct RunResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BufferFigures")]
     pub buffer: Option<BufferFigures>,
+    /// Reads that LDPC decoded. Present with `ldpc`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LdpcFigures")]
+    pub ldpc: Option<LdpcFigures>,
     /// The cached mapping table. Present with `mapping = dftl`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "MappingFigures")]
