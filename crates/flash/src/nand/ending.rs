@@ -2,7 +2,7 @@
 
 use super::events::NEVER;
 use super::records::{Record, WorkKind};
-use super::units::{Unit, UnitState};
+use super::units::UnitState;
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
 use crate::mapping::space::NIL;
@@ -18,19 +18,18 @@ impl Flash {
                 self.kick(self.units[unit_id as usize].channel);
             }
             UnitState::DataOut => {
+                if self.levels.is_some() {
+                    return self.attempt_ended(unit_id, observer);
+                }
                 let id = self.units[unit_id as usize].current;
                 let next = self.records[id as usize].next;
                 self.units[unit_id as usize].current = next;
-                let since_ns = self.units[unit_id as usize].since_ns;
-                let goes_on = self.levels.is_some() && self.goes_on(unit_id, id);
-                if next != NIL {
-                    self.set_state(unit_id, UnitState::DataReady);
-                } else if self.levels.is_none() || !self.retries(unit_id) {
+                if next == NIL {
                     self.end_of_work(unit_id, id);
+                } else {
+                    self.set_state(unit_id, UnitState::DataReady);
                 }
-                if !goes_on {
-                    self.finish(id, since_ns, observer);
-                }
+                self.finish(id, observer);
                 self.kick(self.units[unit_id as usize].channel);
             }
             UnitState::Decoding => {
@@ -48,11 +47,11 @@ impl Flash {
                 self.set_state(unit_id, UnitState::Working);
             }
             UnitState::Working => {
-                let Unit { current: mut id, since_ns, .. } = self.units[unit_id as usize];
+                let mut id = self.units[unit_id as usize].current;
                 self.end_of_work(unit_id, id);
                 while id != NIL {
                     let next = self.records[id as usize].next;
-                    self.finish(id, since_ns, observer);
+                    self.finish(id, observer);
                     id = next;
                 }
                 self.kick(self.units[unit_id as usize].channel);
@@ -62,7 +61,7 @@ impl Flash {
     }
 
     #[inline(always)]
-    fn end_of_work(&mut self, unit_id: u32, id: u32) {
+    pub(super) fn end_of_work(&mut self, unit_id: u32, id: u32) {
         if self.records_slices {
             self.note_unit(unit_id, id);
         }
@@ -87,15 +86,19 @@ impl Flash {
         }
     }
 
-    /// One record has ended. `since_ns`: when its unit began with it.
-    pub(super) fn finish<O: Observer>(&mut self, id: u32, since_ns: u64, observer: &mut O) {
-        let Record { work, member, ppn, cause, .. } = self.records[id as usize];
+    /// The unit has done one record.
+    #[inline(always)]
+    fn finish<O: Observer>(&mut self, id: u32, observer: &mut O) {
         if self.records_done {
-            self.note_done(id, since_ns);
+            let unit = self.unit_of_plane(self.records[id as usize].plane) as usize;
+            self.note_done(id, self.units[unit].since_ns);
         }
-        if self.levels.is_some() && matches!(work, WorkKind::Read | WorkKind::MoveRead) {
-            self.judge_read(id);
-        }
+        self.ended(id, observer);
+    }
+
+    /// One record has ended.
+    pub(super) fn ended<O: Observer>(&mut self, id: u32, observer: &mut O) {
+        let Record { work, member, ppn, cause, .. } = self.records[id as usize];
         match work {
             WorkKind::Read | WorkKind::Program => {
                 self.loads[usize::from(member)].in_service -= 1;

@@ -69,7 +69,7 @@ fn draw(ldpc: &Ldpc, state: &mut u64) -> u32 {
     match ldpc.law {
         LevelLaw::Fixed(level) => level,
         // 32 of the 64 bits, mapped to the range: the bias is below 2^-28.
-        LevelLaw::Uniform => ((next_random(state) >> 32) * limit >> 32) as u32,
+        LevelLaw::Uniform => (((next_random(state) >> 32) * limit) >> 32) as u32,
         LevelLaw::Geometric => loop {
             let level = next_random(state).trailing_zeros();
             if level <= ldpc.highest {
@@ -83,9 +83,9 @@ fn draw(ldpc: &Ldpc, state: &mut u64) -> u32 {
 fn next_random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut mixed = *state;
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ mixed >> 31
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
 }
 
 impl Flash {
@@ -164,44 +164,41 @@ impl Flash {
         }
     }
 
-    /// The data of an attempt have left the LUN. Returns whether the read goes on: with another attempt, or in the decoder.
+    /// The data of an attempt have left the LUN.
     #[cold]
-    pub(super) fn goes_on(&mut self, unit_id: u32, record: u32) -> bool {
-        let (highest, decode_ns) = (self.ldpc().highest, self.ldpc().decode_ns);
-        let level = self.levels_mut().of_reads[record as usize];
-        let unit = &self.units[unit_id as usize];
-        let (attempt, since_ns) = (unit.attempt, unit.since_ns);
-        if attempt < level.min(highest) {
+    pub(super) fn attempt_ended<O: Observer>(&mut self, unit_id: u32, observer: &mut O) {
+        let Unit { current: id, attempt, since_ns, .. } = self.units[unit_id as usize];
+        let next = self.records[id as usize].next;
+        self.units[unit_id as usize].current = next;
+        let (highest, level) = (self.ldpc().highest, self.levels_mut().of_reads[id as usize]);
+        let is_last = attempt >= level.min(highest);
+        if !is_last {
             let mut retries = self.units[unit_id as usize].retries;
-            self.records[record as usize].next = NIL;
-            self.append(&mut retries, record);
+            self.records[id as usize].next = NIL;
+            self.append(&mut retries, id);
             self.units[unit_id as usize].retries = retries;
-            return true;
         }
-        self.levels_mut().counts[level.min(highest + 1) as usize] += 1;
-        if decode_ns == 0 {
-            return false;
+        if next != NIL {
+            self.set_state(unit_id, UnitState::DataReady);
+        } else if !self.retries(unit_id) {
+            self.end_of_work(unit_id, id);
         }
-        let end_ns = self.now_ns + decode_ns;
-        let levels = self.levels_mut();
-        levels.decoding.push_back(Decoding { end_ns, record, since_ns });
-        if levels.decoding.len() == 1 {
-            self.events.set(self.decoder(), end_ns);
+        if is_last {
+            self.levels_mut().counts[level.min(highest + 1) as usize] += 1;
+            self.decode(id, since_ns, observer);
         }
-        true
+        self.kick(self.units[unit_id as usize].channel);
     }
 
     /// The LUN has no more data to give. Returns whether it goes on with pages that were not corrected.
-    #[cold]
-    pub(super) fn retries(&mut self, unit_id: u32) -> bool {
+    fn retries(&mut self, unit_id: u32) -> bool {
         let unit = &mut self.units[unit_id as usize];
-        let retries = std::mem::replace(&mut unit.retries, Queue::EMPTY);
-        if retries.head == NIL {
+        unit.current = std::mem::replace(&mut unit.retries, Queue::EMPTY).head;
+        if unit.current == NIL {
             unit.attempt = 0;
             return false;
         }
         unit.attempt += 1;
-        unit.current = retries.head;
         match self.ldpc().decode_ns {
             0 => self.set_state(unit_id, UnitState::RetryReady),
             decode_ns => {
@@ -244,6 +241,20 @@ impl Flash {
         self.units.len() + self.channels.len() + usize::from(self.collects_when_idle())
     }
 
+    /// The last attempt of a read that its LUN began at `since_ns` is decoded from now on.
+    fn decode<O: Observer>(&mut self, record: u32, since_ns: u64, observer: &mut O) {
+        let decode_ns = self.ldpc().decode_ns;
+        if decode_ns == 0 {
+            return self.read_is_decoded(record, since_ns, observer);
+        }
+        let end_ns = self.now_ns + decode_ns;
+        let decoding = &mut self.levels_mut().decoding;
+        decoding.push_back(Decoding { end_ns, record, since_ns });
+        if decoding.len() == 1 {
+            self.events.set(self.decoder(), end_ns);
+        }
+    }
+
     /// The decoder is done with a read. All take the same time, so the first to come is the first to leave.
     #[cold]
     pub(crate) fn decoded<O: Observer>(&mut self, observer: &mut O) {
@@ -251,14 +262,21 @@ impl Flash {
         let Decoding { record, since_ns, .. } = levels.decoding.pop_front().expect("the decoder has an event");
         let next_ns = levels.decoding.front().map_or(NEVER, |next| next.end_ns);
         self.events.set(decoder, next_ns);
-        self.finish(record, since_ns, observer);
+        self.read_is_decoded(record, since_ns, observer);
+    }
+
+    fn read_is_decoded<O: Observer>(&mut self, record: u32, since_ns: u64, observer: &mut O) {
+        if self.records_done {
+            self.note_done(record, since_ns);
+        }
+        self.judge_read(record);
+        self.ended(record, observer);
     }
 
     // ---- pages that cannot be corrected ----
 
     /// A read has had its last attempt: if that failed, the page is lost.
-    #[cold]
-    pub(super) fn judge_read(&mut self, record: u32) {
+    fn judge_read(&mut self, record: u32) {
         let Record { ppn, .. } = self.records[record as usize];
         let highest = self.ldpc().highest;
         let block = self.block_of(Ppn(ppn));

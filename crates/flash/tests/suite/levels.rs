@@ -55,7 +55,7 @@ fn each_attempt_senses_longer_and_transfers_again() {
             assert_eq!(unit.busy_ns[Cause::Host as usize], 4 * (1 + TRANSFER + 100) + expected - decode_ns);
             let transfers = 4 + 1 + u64::from(level);
             assert_eq!(host.flash.channels()[0].busy_ns[Cause::Host as usize], transfers * (1 + TRANSFER));
-            let mut by_level = vec![0; 5];
+            let mut by_level = [0; 5];
             by_level[level as usize] = 1;
             assert_eq!(host.flash.reads_by_level(), Some(&by_level[..]));
             let load = host.flash.read_load_at_time(page(2), Version::Current, host.flash.now_ns()).unwrap();
