@@ -9,6 +9,7 @@ use super::recorder::Recorder;
 use super::replacement::Replacements;
 use super::request::{CompletedRequest, Request};
 use super::slot::{NIL, ROOM, Slot};
+use super::sums::Sum;
 use super::translation::Translation;
 use crate::buffer::{Buffer, Victim};
 use crate::clock::Clock;
@@ -16,7 +17,7 @@ use crate::media::{Flash, Media, Shape};
 use crate::statistics::Statistics;
 use flashraid_redundancy::{Decisions, Job, Scheme};
 use flashraid_vocabulary::memory::reserved;
-use flashraid_vocabulary::{Change, Lpn, MemberPage, PageOperation, Wave};
+use flashraid_vocabulary::{Change, Lpn, MemberPage, Wave};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
@@ -110,7 +111,7 @@ pub struct Engine<C: Content, M: Media = Flash> {
     pub(super) changes: Vec<Vec<Change>>,
     pub(super) free_changes: Vec<u32>,
     /// Programs whose content is being computed, and which of the entries are not in use.
-    pub(super) sums: Vec<PageOperation>,
+    pub(super) sums: Vec<Sum>,
     pub(super) free_sums: Vec<u32>,
     pub(super) pages: Vec<MemberPage>,
     #[cfg(feature = "mutants")]

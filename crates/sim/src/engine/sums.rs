@@ -1,7 +1,7 @@
 //! XOR takes time (`xor_ns`): a program whose content is the XOR of several pages is submitted when the controller has computed that.
 //!
 //! Until then it counts among the outstanding page operations of its operation. XORs of different operations are computed side by side; an operation computes
-//! one at a time, as a stripe has one parity.
+//! one after the other. Mostly it has one; a repair may have to make up a strip of a deferred parity, and the parity on flash, too.
 
 use super::content::Content;
 use super::slot::NIL;
@@ -16,39 +16,58 @@ fn is_sum(page_operation: &PageOperation) -> bool {
     page_operation.action == Action::Program && terms > 1
 }
 
+/// A program that waits for its content, and the one of its operation that is computed next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sum {
+    program: PageOperation,
+    next: u32,
+}
+
 impl<C: Content, M: Media> Engine<C, M> {
     /// Takes what has to be computed first out of a wave.
-    pub(super) fn compute_sum(&mut self, id: u32, operations: &mut Vec<PageOperation>) {
-        let Some(index) = operations.iter().position(is_sum) else { return };
-        let mut sum = operations.remove(index);
-        debug_assert!(!operations.iter().any(is_sum), "two parities in one wave: {operations:?}");
-        sum.host_waits = self.host_waits(&sum);
-        let slot = &mut self.slots[id as usize];
-        slot.outstanding += 1;
-        slot.waits += u8::from(sum.host_waits);
-        slot.sum = match self.free_sums.pop() {
-            Some(free) => {
-                self.sums[free as usize] = sum;
-                free
-            }
-            None => {
-                self.sums.push(sum);
-                self.sums.len() as u32 - 1
-            }
-        };
-        self.clock.pause(id, self.options.xor_ns);
+    pub(super) fn compute_sums(&mut self, id: u32, operations: &mut Vec<PageOperation>) {
+        debug_assert!(
+            operations.is_empty() || self.slots[id as usize].sum == NIL,
+            "what one wave computes is programmed before the next one"
+        );
+        // The last first, so that each is put before those that follow it.
+        while let Some(index) = operations.iter().rposition(is_sum) {
+            let mut program = operations.remove(index);
+            program.host_waits = self.host_waits(&program);
+            let slot = &mut self.slots[id as usize];
+            slot.outstanding += 1;
+            slot.waits += u8::from(program.host_waits);
+            let sum = Sum { program, next: slot.sum };
+            slot.sum = match self.free_sums.pop() {
+                Some(free) => {
+                    self.sums[free as usize] = sum;
+                    free
+                }
+                None => {
+                    self.sums.push(sum);
+                    self.sums.len() as u32 - 1
+                }
+            };
+        }
+        if self.slots[id as usize].sum != NIL {
+            self.clock.pause(id, self.options.xor_ns);
+        }
     }
 
     /// The pause of an operation is over: it goes on, with what it has computed.
     pub(super) fn pause_is_over(&mut self, id: u32) {
-        let slot = &mut self.slots[id as usize];
-        let computed = std::mem::replace(&mut slot.sum, NIL);
+        let computed = self.slots[id as usize].sum;
         if computed != NIL {
-            let sum = self.sums[computed as usize];
+            let Sum { program, next } = self.sums[computed as usize];
             self.free_sums.push(computed);
+            let slot = &mut self.slots[id as usize];
+            slot.sum = next;
             slot.outstanding -= 1;
-            slot.waits -= u8::from(sum.host_waits);
-            self.submit_page_operation(id, &sum);
+            slot.waits -= u8::from(program.host_waits);
+            if next != NIL {
+                self.clock.pause(id, self.options.xor_ns);
+            }
+            self.submit_page_operation(id, &program);
         }
         self.go_on(id);
     }

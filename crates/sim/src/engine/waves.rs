@@ -125,7 +125,7 @@ impl<C: Content, M: Media> Engine<C, M> {
             wave.operations.clear();
         }
         if self.options.xor_ns > 0 {
-            self.compute_sum(id, &mut wave.operations);
+            self.compute_sums(id, &mut wave.operations);
         }
         for page_operation in &mut wave.operations {
             // In place: a copy would have to load together what the plan just stored field by field.

@@ -6,7 +6,7 @@ use flashraid_sim::engine::Engine;
 use flashraid_sim::engine::content::Untracked;
 use flashraid_sim::media::Inspect;
 use flashraid_sim::{Config, verify};
-use flashraid_vocabulary::{Cause, HostOp, LocalPage, MemberId, MemberPage, Version, View};
+use flashraid_vocabulary::{Cause, Fault, HostOp, LocalPage, Lpn, MemberId, MemberPage, Version, View};
 use flashraid_workload::SplitMix64;
 use std::collections::BTreeMap;
 
@@ -69,6 +69,29 @@ fn only_what_is_an_xor_takes_the_time_of_one() {
     engine.submit(&pages(HostOp::Write, 0, 1), true);
     engine.finish().unwrap();
     assert_eq!(engine.completed[0].completed_ns, PROGRAM);
+}
+
+/// A strip that only the deferred parity knows, and the parity on flash, are lost together: one after the other is computed.
+#[test]
+fn a_repair_may_compute_two_pages() {
+    let repaired_ns = |xor_ns: &str| {
+        let config = placed("ppc", &[("xor_ns", xor_ns)]);
+        let mut engine = crate::support::engine_with(&config, config.build_scheme().unwrap(), tags(&config));
+        engine.fill(96);
+        engine.submit(&pages(HostOp::Write, 0, 2), true);
+        engine.finish().unwrap();
+        let (scheme, start_ns) = (engine.scheme(), engine.now_ns());
+        for page in [scheme.locate(Lpn(0)), scheme.parity_of(Lpn(0)).unwrap()] {
+            let part = engine.media.part_of(engine.media.lookup(page, Version::Current).unwrap());
+            engine.fail(Fault::Loss(part));
+        }
+        engine.finish().unwrap();
+        assert_eq!(engine.lost_versions(), 0);
+        let found = verify::stored(&engine);
+        assert!(found.is_clean() && found.pages_gone == 0, "{found:?}");
+        engine.now_ns() - start_ns
+    };
+    assert_eq!(repaired_ns("19us") - repaired_ns("0"), 2 * XOR);
 }
 
 /// The queues that a scheme sees are those of a recount, at every event; of GC runs it sees those that block.
