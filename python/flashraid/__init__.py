@@ -10,6 +10,7 @@ explains every member of a result.
 """
 
 from ._native import DefectError, FlashraidError, InputError, __version__
+from .calibration import Calibration, calibrate
 from .comparison import Comparison
 from .record import Record
 from .replay import Interrupted, compare, run
@@ -19,6 +20,7 @@ from .simulation import Completion, Simulation
 from .trace import anonymise, convert, fit, profiles, read_trace, sanity, synth, trace_info
 
 __all__ = [
+    "Calibration",
     "Comparison",
     "Completion",
     "DefectError",
@@ -32,6 +34,7 @@ __all__ = [
     "SimulationSettings",
     "__version__",
     "anonymise",
+    "calibrate",
     "compare",
     "convert",
     "fit",

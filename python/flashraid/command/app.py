@@ -14,6 +14,7 @@ from ..outputs import Outputs
 from ..replay import compare_pairs, run_pairs
 from ..settings import Pairs, for_each
 from . import results, sanity, tables
+from .calibrate import calibrate
 from .options import Config, DeviceName, Json, NoEngine, Quiet, Trace, with_settings
 from .output import Target
 from .outputs import with_outputs
@@ -52,6 +53,7 @@ app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode="rich", p
 app.add_typer(trace_app, name="trace")
 app.command()(reproduce)
 app.command()(torture)
+app.command(epilog=EPILOG)(calibrate)
 
 
 @app.callback(invoke_without_command=True)

@@ -12,6 +12,7 @@ from .layout import print_tables as _print
 from .layout import table_of as _table
 
 if TYPE_CHECKING:
+    from ..calibration import Calibration
     from ..reproduce import Paper, Reproduction
 
 GAPS = ("p1", "p10", "p25", "p50", "p75", "p90", "p99", "p100")  # of more, which would make a row too long
@@ -147,6 +148,16 @@ def show_reproduction(found: "Reproduction") -> None:
         table.add_row(outcome.claim.id, word, page.requirement(outcome.claim), outcome.verdict.text())
     _print(table)
     print(page.counted(found.outcomes))
+
+
+def show_calibration(found: "Calibration") -> None:
+    """The thresholds, as settings of `run`."""
+    table = _table(f"bpu, a stand-in for BPU, calibrated in {found.runs} runs", ["", "total I/O time", "less by"])
+    gain = 1 - found.total_ns / found.default_total_ns if found.default_total_ns else 0.0
+    table.add_row("default thresholds", f"{found.default_total_ns / 1e9:,.3f} s", "")
+    table.add_row("calibrated", f"{found.total_ns / 1e9:,.3f} s", f"{gain:.2%}")
+    _print(table)
+    print("  ".join(f"--set {name}={value}" for name, value in found.thresholds.items()))
 
 
 def show_devices(devices: list[dict[str, Any]]) -> None:

@@ -1,0 +1,33 @@
+"""The command that calibrates the thresholds of `bpu`. Returns its exit status."""
+
+import json
+from dataclasses import asdict
+
+from ..calibration import SCHEME, calibrate_pairs
+from ..settings import Pairs
+from . import sanity, tables
+from .options import Config, DeviceName, Json, Quiet, Trace, with_settings
+from .output import Target
+from .progress import Progress
+
+
+@with_settings
+def calibrate(
+    trace: Trace,
+    settings: Pairs,
+    device: DeviceName = None,
+    config: Config = None,
+    json_target: Json = None,
+    quiet: Quiet = False,
+) -> int:
+    """Find the thresholds of bpu (a stand-in for BPU) with which a trace has the least total I/O time."""
+    with Target(json_target) as target:
+        if not quiet:
+            sanity.show(trace, device, SCHEME, config, settings)
+        with Progress(quiet=quiet) as progress:
+            found = calibrate_pairs(trace, device, config, progress, settings, begin=progress.begin)
+            progress.hide()
+            target.write(json.dumps(asdict(found), indent=2) + "\n")
+    if json_target != "-":
+        tables.show_calibration(found)
+    return 0
