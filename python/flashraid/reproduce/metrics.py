@@ -144,6 +144,30 @@ def _gc_seconds(result: Result) -> float:
     return float(nanoseconds / 1e9)
 
 
+def _adjusted_share(result: Result) -> float:
+    """Of the updates that read before they write the parity."""
+    updates = result["parity_updates"]
+    return _share(updates["adjusted"], updates["rmw"] + updates["rcw"])
+
+
+def _decision_share(result: Result) -> float:
+    """With 5.7 us for each decision, which the paper measured on its controller."""
+    updates = result["parity_updates"]
+    return _share(5700 * (updates["rmw"] + updates["rcw"]), result["latency_ns"]["all"]["total"])
+
+
+def _tails_us(result: Result) -> list[float]:
+    return [member["p99_9_ns"] / 1000 for member in result["members"]]
+
+
+def _congested_tail(result: Result) -> float:
+    """By how much percent the tail of the member with the longest queue exceeds the mean of the others."""
+    members, tails = result["members"], _tails_us(result)
+    congested = max(range(len(members)), key=lambda each: members[each]["mean_blocked"])
+    others = [tail for each, tail in enumerate(tails) if each != congested]
+    return 100 * (tails[congested] * len(others) / sum(others) - 1) if sum(others) else 0.0
+
+
 def _buffer_hits(result: Result) -> float:
     buffer = result["buffer"]
     return _share(buffer["hits"], buffer["hits"] + buffer["misses"])
@@ -153,6 +177,46 @@ METRICS: dict[str, Metric] = {
     "mean": Metric("us", 3, "mean response time", _mean_us("all")),
     "read_mean": Metric("us", 3, "mean response time of reads", _mean_us("read")),
     "write_mean": Metric("us", 3, "mean response time of writes", _mean_us("write")),
+    "io_seconds": Metric(
+        "s", 3, "total I/O time: the sum of all response times", lambda run: run["latency_ns"]["all"]["total"] / 1e9
+    ),
+    "p99_9": Metric(
+        "us", 3, "99.9th percentile of response times", lambda run: run["latency_ns"]["all"]["p99_9"] / 1000
+    ),
+    "p99": Metric("us", 3, "99th percentile of response times", lambda run: run["latency_ns"]["all"]["p99"] / 1000),
+    "blocked_cv": Metric(
+        "", 4, "coefficient of variation of the channels' blocked requests", lambda run: run["blocked_cv"] or 0.0
+    ),
+    "chi_square": Metric(
+        "",
+        1,
+        "chi-square of the channels' blocked requests",
+        lambda run: (run["blocked_chi_square"] or {"statistic": 0.0})["statistic"],
+    ),
+    "uniform_p": Metric(
+        "",
+        6,
+        "probability of such a chi-square if all channels had the same load",
+        lambda run: (run["blocked_chi_square"] or {"p_value": 1.0})["p_value"],
+    ),
+    "adjusted_share": Metric(
+        "%", 2, "share of parity updates whose method is not the one with fewest pre-reads", _adjusted_share
+    ),
+    "decision_share": Metric(
+        "%", 3, "time of the decisions, at 5.7 us each, beside the total I/O time", _decision_share
+    ),
+    "channel_tail": Metric(
+        "us",
+        3,
+        "99.9th percentile of the page operations of a channel, mean over the channels",
+        lambda run: sum(_tails_us(run)) / len(run["members"]),
+    ),
+    "channel_tail_spread": Metric(
+        "us", 3, "difference of the largest and the least of them", lambda run: max(_tails_us(run)) - min(_tails_us(run))
+    ),
+    "congested_tail": Metric(
+        "%", 2, "by how much the tail of the most congested channel exceeds the mean of the others", _congested_tail
+    ),
     "parity_writes": Metric("pages", 0, "programs of parity pages", _operations("programs", "parity")),
     "pre_reads": Metric("pages", 0, "flash reads to compute parity", _operations("reads", "pre_read")),
     "update_reads": Metric("pages", 0, "reads before writes of parts of pages", _operations("reads", "update_read")),
