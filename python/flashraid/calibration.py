@@ -1,9 +1,11 @@
 """Calibration of `bpu`, the stand-in for BPU: its thresholds are fixed, and somebody has to choose them."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Unpack
 
+from . import _native
 from .files import must_be_read_again
 from .interrupts import Interrupts
 from .outputs import Outputs
@@ -12,15 +14,8 @@ from .setting_types import Settings
 from .settings import Pairs, Path, check_progress, device_and_config, pairs, path_text
 
 SCHEME = "bpu"
-# What is tried of each threshold, and the default to begin with (SPEC 3.5).
-CANDIDATES = {
-    "bpu_theta_load": (0, 1, 2, 4, 8),
-    "bpu_theta_1": (0, 1, 2, 4, 8),
-    "bpu_theta_2": (0, 1, 2, 4, 8, 16),
-    "bpu_d1": (0, 1, 2, 3),
-    "bpu_d2": (1, 2, 3, 4, 6),
-}
-DEFAULTS = {"bpu_theta_load": 2, "bpu_theta_1": 4, "bpu_theta_2": 8, "bpu_d1": 1, "bpu_d2": 3}
+# What is tried of each threshold, beside its default, with which the search begins.
+CANDIDATES = (0, 1, 2, 4, 8, 16)
 
 Thresholds = dict[str, int]
 
@@ -67,6 +62,12 @@ def calibrate(
         return calibrate_pairs(trace, device, config, watched, pairs(settings))
 
 
+def thresholds_of(scheme: str) -> Thresholds:
+    """The parameters of a scheme that bear its name, with their defaults."""
+    parameters = json.loads(_native.schemes(scheme))[0]["parameters"]
+    return {each["name"]: int(each["default"]) for each in parameters if each["name"].startswith(f"{scheme}_")}
+
+
 def calibrate_pairs(
     trace: str,
     device: str | None,
@@ -78,7 +79,8 @@ def calibrate_pairs(
     """`calibrate` with settings as pairs; calls `begin` before each run."""
     must_be_read_again(trace, "a calibration replays the trace again and again")
     given = {key.removeprefix("scheme."): value for key, value in settings}
-    varied = [name for name in CANDIDATES if name not in given]
+    defaults = {name: default for name, default in thresholds_of(SCHEME).items() if name not in given}
+    varied = list(defaults)
     found: dict[tuple[int, ...], int] = {}
 
     def total_ns(thresholds: Thresholds) -> int:
@@ -93,13 +95,13 @@ def calibrate_pairs(
             found[key] = result.latency_ns.all.total
         return found[key]
 
-    best = {name: DEFAULTS[name] for name in varied}
+    best = defaults
     default_total_ns = total_ns(best)
     changes = True
     while changes:
         changes = False
         for name in varied:
-            tried = [best, *({**best, name: value} for value in CANDIDATES[name] if value != best[name])]
+            tried = [best, *({**best, name: value} for value in (defaults[name], *CANDIDATES))]
             fastest = min(tried, key=total_ns)
             changes = changes or fastest != best
             best = fastest

@@ -304,8 +304,11 @@ def test_data_with_an_error_is_refused_with_its_place(tmp_path, claims, message)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["reproduce", "nonsense"], "paper nonsense: there is none; there are cr5m, hotswap, ppc, sirf1"),
-        (["reproduce", "cr5"], "paper cr5: there is none; the nearest is cr5m; there are cr5m, hotswap, ppc, sirf1"),
+        (["reproduce", "nonsense"], "paper nonsense: there is none; there are adaptive, cr5m, hotswap, ppc, sirf1"),
+        (
+            ["reproduce", "cr5"],
+            "paper cr5: there is none; the nearest is cr5m; there are adaptive, cr5m, hotswap, ppc, sirf1",
+        ),
         (["reproduce", "cr5m.figure9b"], "experiment of cr5m figure9b: there is none; the nearest is figure9;"),
         (["reproduce", "cr5m.figure10b", "--set", "x"], "--set x: allowed is KEY=VALUE"),
         (

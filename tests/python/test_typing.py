@@ -115,6 +115,7 @@ def test_the_declared_attributes_are_there():
         "wear_outs",
         "replacements",
         "links",
+        "ldpc",
     }
     assert set(result_types.RunResult.__annotations__) == set(result) | optional
     for name, kind in result_types.RunResult.__annotations__.items():

@@ -212,7 +212,10 @@ METRICS: dict[str, Metric] = {
         lambda run: sum(_tails_us(run)) / len(run["members"]),
     ),
     "channel_tail_spread": Metric(
-        "us", 3, "difference of the largest and the least of them", lambda run: max(_tails_us(run)) - min(_tails_us(run))
+        "us",
+        3,
+        "difference of the largest and the least of them",
+        lambda run: max(_tails_us(run)) - min(_tails_us(run)),
     ),
     "congested_tail": Metric(
         "%", 2, "by how much the tail of the most congested channel exceeds the mean of the others", _congested_tail

@@ -1,6 +1,7 @@
 //! An operation in flight: data alone, worked on by the files that `engine` lists.
 
 use flashraid_redundancy::{Operation, OperationKind, Outcomes};
+use flashraid_vocabulary::PageOperation;
 use std::fmt;
 
 /// "None" in linked lists of slots and requests.
@@ -15,6 +16,13 @@ pub(super) const NO_JOB: u16 = u16::MAX;
 pub(super) const TRANSLATION: u16 = u16::MAX - 1;
 /// The job number of the rebuild.
 pub(super) const REBUILD: u16 = u16::MAX - 2;
+
+/// A program that waits for its content to be computed, and the one of its operation that is computed next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sum {
+    pub(super) program: PageOperation,
+    pub(super) next: u32,
+}
 
 /// An operation in flight.
 #[derive(Clone, Debug)]

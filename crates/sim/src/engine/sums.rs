@@ -4,7 +4,7 @@
 //! one after the other. Mostly it has one; a repair may have to make up a strip of a deferred parity, and the parity on flash, too.
 
 use super::content::Content;
-use super::slot::NIL;
+use super::slot::{NIL, Sum};
 use super::state::Engine;
 use crate::media::Media;
 use flashraid_vocabulary::{Action, PageOperation};
@@ -14,13 +14,6 @@ fn is_sum(page_operation: &PageOperation) -> bool {
     let sources = page_operation.sources;
     let terms = sources.host.count_ones() + sources.reads.count_ones() + u32::from(sources.deferred);
     page_operation.action == Action::Program && terms > 1
-}
-
-/// A program that waits for its content, and the one of its operation that is computed next.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sum {
-    program: PageOperation,
-    next: u32,
 }
 
 impl<C: Content, M: Media> Engine<C, M> {
