@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-PYTHON_SOURCES := python tests $(wildcard benches/*.py mutation/*.py examples/*.py)
+PYTHON_SOURCES := python tests $(wildcard benches/*.py mutation/*.py examples/*.py profiles/*.py)
 # rustfmt does not find these by itself: a macro declares their modules (crates/redundancy/src/schemes/mod.rs).
 SCHEMES := $(wildcard crates/redundancy/src/schemes/*.rs crates/redundancy/src/schemes/*/mod.rs)
 # What the long targets do instead with QUICK=1: all of it with little work, to see that it runs to its end. `make test` does that.

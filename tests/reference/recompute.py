@@ -366,7 +366,7 @@ def array_ns(run: Run, done: Operation) -> int:
     """Array time of an operation; with LDPC, of the first attempt of a read."""
     read, program = (times[done.page % len(times)] for times in (times_of(run.device, a) for a in ("read", "program")))
     times = {"read": read, "program": program, "erase": run.device["erase_ns"], "copy_back": read + program}
-    return times[done.action]
+    return int(times[done.action])
 
 
 def mean_ns(device: dict[str, Any], action: str) -> int:
@@ -946,12 +946,12 @@ def of_parts(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -
         found["guard/gc_commit_share"] = ratio(cost["gc"], cost["gc"] + cost["replacement"])
     if (ldpc := result.get("ldpc")) is not None:
         by_level = ldpc["reads_by_level"]
-        reads = sum(done.action == "read" for done in run.operations)
+        read = sum(done.action == "read" for done in run.operations)
         attempts = sum((min(level, len(by_level) - 2) + 1) * count for level, count in enumerate(by_level))
         for level in range(len(by_level)):
-            found[f"ldpc/reads_by_level/{level}"] = Between(0, reads - (sum(by_level) - by_level[level]))
-        found["ldpc/mean_attempts"] = ratio(attempts, reads)
-        found["ldpc/retried_share"] = ratio(reads - by_level[0], reads)
+            found[f"ldpc/reads_by_level/{level}"] = Between(0, read - (sum(by_level) - by_level[level]))
+        found["ldpc/mean_attempts"] = ratio(attempts, read)
+        found["ldpc/retried_share"] = ratio(read - by_level[0], read)
         if not any(device[key] for key in ("ldpc_erases", "ldpc_retention_ns", "ldpc_reads")):
             found["ldpc/pages_uncorrectable"] = found["ldpc/pages_repaired"] = 0
     if (drain := result.get("drain")) is not None:
