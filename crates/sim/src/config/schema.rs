@@ -144,7 +144,7 @@ flashraid_flash::given_settings! {
         /// Attempts to read pages of a block since its erase that raise their level by one; 0 for none.
         ldpc_reads: u32 = Some("0"), "reads", whole(0, u32::MAX as u64), WITH_LDPC, Draw::Never(OWN_FAILURES);
         /// P/E cycles of each block before the fill. (The SSDs of an array with `pe_limit` have `ages` instead.)
-        erases_before: u32 = Some("0"), "erases", whole(0, u32::MAX as u64), WITHOUT_LIMIT, Draw::Never(OWN_FAILURES);
+        erases_before: u32 = Some("0"), "erases", whole(0, 1_000_000_000), WITHOUT_LIMIT, Draw::Never(OWN_FAILURES);
         /// How long before the first request everything was programmed that the device holds then.
         stored_ns: u64 = Some("0"), "ns", whole(0, MOST), WITH_RETENTION, Draw::Never(OWN_FAILURES);
     } {
