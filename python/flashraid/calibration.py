@@ -25,7 +25,7 @@ class Calibration:
     """The thresholds with which a trace has the least total I/O time of all that were tried."""
 
     thresholds: Thresholds
-    """Each parameter of `bpu` with its value."""
+    """Each threshold of `bpu` with its value, those that were given included."""
 
     total_ns: int
     """Total I/O time with them: the sum of all response times."""
@@ -105,4 +105,5 @@ def calibrate_pairs(
             fastest = min(tried, key=total_ns)
             changes = changes or fastest != best
             best = fastest
-    return Calibration(best, total_ns(best), default_total_ns, len(found))
+    fixed = {name: int(given[name]) for name in thresholds_of(SCHEME) if name in given}
+    return Calibration({**best, **fixed}, total_ns(best), default_total_ns, len(found))

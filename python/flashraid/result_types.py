@@ -1310,8 +1310,9 @@ class ParityUpdates(Record):
     """
 
     adjusted: int
-    """Updates, and commits of deferred parities, for which the load of the members decided against the usual method
-    (`update` = `adaptive` or `bpu`). They count as updates or commits too. Unit: operations.
+    """Updates, and commits of deferred parities, for which the rule (`update` = `adaptive` or `bpu`) chose another
+    method than the one with fewest pre-reads. Under `adaptive` these include updates for which both cost the same,
+    as on an idle device, with `tie = rmw`. They count as updates or commits too. Unit: operations.
     """
 
 
@@ -1391,10 +1392,15 @@ class Die(Record):
 class ChiSquare(Record):
     """Pearson's test of whether members have the same load."""
 
+    requests: int
+    """Requests at whose completion the queues were looked at: all since measuring began, those of the warm-up and
+    those that failed included. Unit: requests.
+    """
+
     statistic: float
-    """Sum over the members of (O - E)^2 / E: O is the sum of the page operations that waited for the member when
-    each request completed, and E the mean of that over the members. The O are not independent, as a queue lasts: the
-    test is the paper's, and the more requests the less it tells. Unit: ratio.
+    """Sum over the members of (O - E)^2 / E: O is `mean_blocked` of the member times `requests`, and E the mean of
+    that over the members. The O are not independent, as a queue lasts: the test is the paper's, and the more
+    requests the less it tells. Unit: ratio.
     """
 
     degrees_of_freedom: int
@@ -1546,8 +1552,8 @@ class LdpcFigures(Record):
     """Reads that LDPC decoded."""
 
     reads_by_level: list[int]
-    """Reads of each level, those of GC included: of level L, with L+1 attempts. The last are those that could not be
-    corrected, after as many attempts as there are. Unit: pages.
+    """Reads that were started, by level, those of GC included: level L takes L+1 attempts. The last are those that
+    cannot be corrected, with as many attempts as there are. Unit: pages.
     """
 
     mean_attempts: float | None

@@ -36,9 +36,11 @@ def test_no_single_threshold_is_better_than_what_is_found(trace):
 
 
 def test_what_is_given_is_not_varied(trace):
-    found = fr.calibrate(trace, **SETTINGS, bpu_theta_load=8, bpu_d1=0, bpu_d2=1, bpu_theta_2=0)
-    assert set(found.thresholds) == {"bpu_theta_1"}
-    assert found.total_ns == total_ns(trace, bpu_theta_load=8, bpu_d1=0, bpu_d2=1, bpu_theta_2=0, **found.thresholds)
+    given = {"bpu_theta_load": 8, "bpu_d1": 0, "bpu_d2": 1, "bpu_theta_2": 0}
+    found = fr.calibrate(trace, **SETTINGS, **given)
+    assert {name: found.thresholds[name] for name in given} == given
+    assert found.runs <= 1 + len(CANDIDATES)
+    assert found.total_ns == total_ns(trace, **found.thresholds)
 
 
 def test_the_command_prints_settings_that_a_run_takes(command, trace):
@@ -48,10 +50,10 @@ def test_the_command_prints_settings_that_a_run_takes(command, trace):
     assert "default thresholds" in shown
     found = json.loads(command("calibrate", *options, "--json", "-").stdout)
     assert found["total_ns"] <= found["default_total_ns"]
-    assert "bpu_d1" not in found["thresholds"]
+    assert found["thresholds"]["bpu_d1"] == 1
     line = shown.strip().splitlines()[-1].split()
     assert line == [part for name, value in found["thresholds"].items() for part in ("--set", f"{name}={value}")]
-    command("run", *options, "--scheme", "bpu", *line)
+    command("run", *options[:4], options[4], "--scheme", "bpu", *line, "--quiet")
 
 
 def test_bad_input_is_one_line(command, trace):
@@ -59,3 +61,7 @@ def test_bad_input_is_one_line(command, trace):
     assert refused.count("\n") == 1
     assert "unknown key fil" in refused
     assert "no such" in command("calibrate", "nothing.csv", "--device", "tiny", status=2).stderr.lower()
+    before = trace.read_bytes()
+    same = command("calibrate", str(trace), "--device", "tiny", "--json", str(trace), status=2).stderr
+    assert "allowed are different files" in same
+    assert trace.read_bytes() == before

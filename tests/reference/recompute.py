@@ -522,8 +522,11 @@ def of_busy_times(
                         )
         buses, units = of_slices["channels"], of_slices["dies"]
     for kind, busy in [("channels", buses), ("dies", units)]:
+        # Of commands of attempts beyond the first only the timeline tells.
+        is_known = kind == "dies" or not has_ldpc or run.slices is not None
         for index, sums in enumerate(busy):
-            found.update({f"{kind}/{index}/busy_ns/{cause}": ns for cause, ns in by_cause(sums).items()})
+            for cause, ns in by_cause(sums).items():
+                found[f"{kind}/{index}/busy_ns/{cause}"] = ns if is_known else Between(ns, inf)
     programs: list[dict[str, int]] = [defaultdict(int) for _ in units]
     for done in run.operations:
         if done.action in ("program", "copy_back"):
@@ -725,13 +728,14 @@ def of_members(run: Run, found: dict[str, Any], units: list[dict[str, int]], don
     of_result = [member["mean_blocked"] for member in run.result["members"]]
     mean, deviation = moments(of_result)
     found["blocked_cv"] = ratio(deviation, mean)
-    # Sums over all requests.
-    sums = [blocked * len(run.requests) for blocked in of_result]
-    statistic = sum((blocked - moments(sums)[0]) ** 2 for blocked in sums) / moments(sums)[0] if mean else 0.0
     if not mean or members == 1:
         found["blocked_chi_square"] = None
         return
-    found["blocked_chi_square/statistic"] = Between(0, inf) if run.has_warmup else statistic
+    requests = run.result["blocked_chi_square"]["requests"]
+    found["blocked_chi_square/requests"] = Between(0, inf) if run.has_warmup else len(run.requests)
+    sums = [blocked * requests for blocked in of_result]
+    expected = moments(sums)[0]
+    found["blocked_chi_square/statistic"] = sum((blocked - expected) ** 2 for blocked in sums) / expected
     found["blocked_chi_square/degrees_of_freedom"] = members - 1
     statistic = run.result["blocked_chi_square"]["statistic"]
     found["blocked_chi_square/p_value"] = upper_tail(statistic, members - 1)
@@ -952,8 +956,10 @@ def of_parts(run: Run, found: dict[str, Any], done: dict[str, dict[str, int]]) -
             found[f"ldpc/reads_by_level/{level}"] = Between(0, read - (sum(by_level) - by_level[level]))
         found["ldpc/mean_attempts"] = ratio(attempts, read)
         found["ldpc/retried_share"] = ratio(read - by_level[0], read)
-        if not any(device[key] for key in ("ldpc_erases", "ldpc_retention_ns", "ldpc_reads")):
-            found["ldpc/pages_uncorrectable"] = found["ldpc/pages_repaired"] = 0
+        has_errors = any(device[key] for key in ("ldpc_erases", "ldpc_retention_ns", "ldpc_reads"))
+        for key in ("pages_uncorrectable", "pages_repaired"):
+            # What is found to be lost, and what is repaired beside a rebuild, is in no log.
+            found[f"ldpc/{key}"] = Between(0, inf) if has_errors else 0
     if (drain := result.get("drain")) is not None:
         for action, counted in drain["flash_ops"].items():
             found[f"drain/flash_ops/{action}/total"] = sum(

@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict
 
 from ..calibration import SCHEME, calibrate_pairs
+from ..outputs import Outputs
 from ..settings import Pairs
 from . import sanity, tables
 from .options import Config, DeviceName, Json, Quiet, Trace, with_settings
@@ -21,6 +22,7 @@ def calibrate(
     quiet: Quiet = False,
 ) -> int:
     """Find the thresholds of bpu (a stand-in for BPU) with which a trace has the least total I/O time."""
+    Outputs({}, {"json": "--json"}).check(json_target, trace=trace, device=device, config=config)
     with Target(json_target) as target:
         if not quiet:
             sanity.show(trace, device, SCHEME, config, settings)

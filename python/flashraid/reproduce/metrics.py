@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import log10
 from typing import Any
 
 from .._native import DefectError
@@ -156,6 +157,11 @@ def _decision_share(result: Result) -> float:
     return _share(5700 * (updates["rmw"] + updates["rcw"]), result["latency_ns"]["all"]["total"])
 
 
+def _uniform_exponent(result: Result) -> float:
+    p_value = (result["blocked_chi_square"] or {"p_value": 1.0})["p_value"]
+    return min(300.0, -log10(p_value)) if p_value > 0 else 300.0
+
+
 def _tails_us(result: Result) -> list[float]:
     return [member["p99_9_ns"] / 1000 for member in result["members"]]
 
@@ -193,11 +199,11 @@ METRICS: dict[str, Metric] = {
         "chi-square of the channels' blocked requests",
         lambda run: (run["blocked_chi_square"] or {"statistic": 0.0})["statistic"],
     ),
-    "uniform_p": Metric(
+    "uniform_exponent": Metric(
         "",
-        6,
-        "probability of such a chi-square if all channels had the same load",
-        lambda run: (run["blocked_chi_square"] or {"p_value": 1.0})["p_value"],
+        1,
+        "-log10 of the probability of such a chi-square if all channels had the same load (300 stands for more, too)",
+        _uniform_exponent,
     ),
     "adjusted_share": Metric(
         "%", 2, "share of parity updates whose method is not the one with fewest pre-reads", _adjusted_share

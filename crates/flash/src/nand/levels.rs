@@ -41,7 +41,7 @@ pub(crate) struct Levels {
     written_ns: Vec<u64>,
     /// By record.
     of_reads: Vec<u32>,
-    /// Reads that have had their last attempt, by level: those above the highest are the last.
+    /// Reads that were started, by level: those above the highest are the last.
     counts: Vec<u64>,
     decoding: VecDeque<Decoding>,
     /// Versions found to be lost that nobody has been told of.
@@ -102,7 +102,7 @@ impl Flash {
     /// The level that pages of the block have as soon as they are programmed.
     fn level_when_new(&self, block: usize) -> u32 {
         let drawn = self.levels.as_ref().map_or(0, |levels| levels.drawn[block]);
-        u32::from(drawn) + self.blocks.erases[block].checked_div(self.ldpc().erases).unwrap_or(0)
+        u32::from(drawn).saturating_add(self.blocks.erases[block].checked_div(self.ldpc().erases).unwrap_or(0))
     }
 
     /// The level of the pages of a block now.
@@ -113,8 +113,9 @@ impl Flash {
             UNTIMED => self.now_ns.saturating_add(stored_ns),
             written_ns => self.now_ns - written_ns,
         };
-        let by_time = retained_ns.checked_div(retention_ns).unwrap_or(0).min(u64::from(u32::MAX / 4)) as u32;
-        self.level_when_new(block) + by_time + levels.reads[block].checked_div(reads).unwrap_or(0)
+        let by_time = retained_ns.checked_div(retention_ns).unwrap_or(0).min(u64::from(u32::MAX)) as u32;
+        let by_reads = levels.reads[block].checked_div(reads).unwrap_or(0);
+        self.level_when_new(block).saturating_add(by_time).saturating_add(by_reads)
     }
 
     /// How long the array takes to read the page, with all attempts and their decoding.
@@ -123,7 +124,7 @@ impl Flash {
         self.settings.cell.read_ns(|| ppn % self.pages_per_block, level)
     }
 
-    /// Reads so far of each level; the last are those of pages that could not be corrected. `None` without LDPC.
+    /// Reads that were started so far, by level; the last are those of pages that cannot be corrected. `None` without LDPC.
     pub fn reads_by_level(&self) -> Option<&[u64]> {
         self.levels.as_ref().map(|levels| &levels.counts[..])
     }
@@ -154,13 +155,14 @@ impl Flash {
     pub(super) fn note_read(&mut self, record: u32, ppn: u32) {
         if self.levels.is_some() {
             let block = self.block_of(Ppn(ppn));
-            let level = self.level_of(block);
+            let (level, highest) = (self.level_of(block), self.ldpc().highest);
             let levels = self.levels_mut();
             if levels.of_reads.len() <= record as usize {
                 levels.of_reads.resize((record as usize + 1).next_power_of_two(), 0);
             }
             levels.of_reads[record as usize] = level;
             levels.reads[block] += 1;
+            levels.counts[level.min(highest + 1) as usize] += 1;
         }
     }
 
@@ -184,7 +186,6 @@ impl Flash {
             self.end_of_work(unit_id, id);
         }
         if is_last {
-            self.levels_mut().counts[level.min(highest + 1) as usize] += 1;
             self.decode(id, since_ns, observer);
         }
         self.kick(self.units[unit_id as usize].channel);
@@ -224,6 +225,11 @@ impl Flash {
             id = next;
         }
         self.begin_reading(unit_id, first, bus_ns, cell_ns);
+    }
+
+    /// Attempts that a read takes; 1 without LDPC.
+    pub(super) fn attempts(&self, record: u32) -> u32 {
+        self.levels.as_ref().map_or(1, |levels| levels.of_reads[record as usize].min(self.ldpc().highest) + 1)
     }
 
     /// Of the reads in service on a LUN, the one whose data leave it last: of those with the most attempts the last.

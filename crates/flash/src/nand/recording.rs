@@ -29,7 +29,11 @@ impl Flash {
         if self.begun_before[unit_id as usize] == Some(start_ns) {
             return;
         }
-        let crosses_bus = !matches!(work, WorkKind::CopyBack | WorkKind::Erase);
+        let transfers = match work {
+            WorkKind::CopyBack | WorkKind::Erase => 0,
+            WorkKind::Read | WorkKind::MoveRead => self.attempts(id),
+            WorkKind::Program | WorkKind::MoveProgram => 1,
+        };
         self.done.push(Done {
             submitted_ns,
             start_ns,
@@ -40,7 +44,7 @@ impl Flash {
             ppn: Ppn(ppn),
             member: if slot == NIL { self.member_of_unit(unit_id) } else { Some(self.address(slot).member.0.into()) },
             page: (slot != NIL).then(|| (self.address(slot), version)),
-            bytes: if crosses_bus { bytes } else { 0 },
+            bytes: transfers * bytes,
             failed: false,
         });
     }

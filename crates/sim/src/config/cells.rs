@@ -68,6 +68,19 @@ impl Device {
         {
             return refuse(format!("ldpc = {}: allowed is at most fixed:{1}, as ldpc_levels = {1}", self.ldpc, self.ldpc_levels));
         }
+        if let Some(law) = self.level_law()
+            && self.ldpc_erases > 0
+            && self.pe_limit == 0
+        {
+            let lowest = if let LevelLaw::Fixed(level) = law { level } else { 0 };
+            let most = (self.ldpc_levels - lowest).saturating_add(1).saturating_mul(self.ldpc_erases) - 1;
+            if self.erases_before > most {
+                return refuse(format!(
+                    "erases_before = {}: leaves no block whose pages LDPC can correct: allowed is at most {most} with ldpc_erases = {} and ldpc_levels = {}",
+                    self.erases_before, self.ldpc_erases, self.ldpc_levels
+                ));
+            }
+        }
         if self.has_ldpc() && self.copyback {
             return refuse("copyback = true: allowed is false with LDPC (ldpc), as what stays in the plane is not corrected".into());
         }

@@ -21,6 +21,7 @@ fn of_model(number: usize, ConfigError(text): ConfigError) -> ConfigError {
 impl Config {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.device.check_counts()?;
+        self.device.check_cells()?;
         self.check_array()?;
         let (name, device) = (&self.scheme.name, &self.device.name);
         self.device.check_mirror_chips().map_err(|ConfigError(text)| ConfigError(format!("{name} on {device}: {text}")))?;
@@ -61,7 +62,7 @@ impl Config {
         }
         let (count, ssds) = (self.array.ssds(), self.array.each(device));
         for (number, model) in ssds.iter().enumerate() {
-            model.check_counts().map_err(|error| of_model(number, error))?;
+            model.check_counts().and(model.check_cells()).map_err(|error| of_model(number, error))?;
         }
         if count > MOST_DEVICES {
             return refuse(format!(

@@ -132,7 +132,7 @@ flashraid_flash::given_settings! {
             Kind::Text { allowed: "none, geometric, uniform, or fixed:L with a level L", valid: |text| law(text).is_some() },
             EVER, Draw::OneOf(&["none", "none", "geometric", "uniform", "fixed:2"]);
         /// The highest level: a page above it cannot be corrected, and is lost.
-        ldpc_levels: u32 = Some("6"), "", whole(0, MOST_LEVEL as u64), WITH_LDPC, Draw::OneOf(&["6", "2", "3"]);
+        ldpc_levels: u32 = Some("6"), "", whole(0, MOST_LEVEL as u64), WITH_LDPC;
         /// By how much each attempt is longer in the array than the one before, as it senses with more reference voltages.
         ldpc_step_ns: u64 = Some("24000"), "ns", whole(0, LONGEST_NS), WITH_LDPC, Draw::OneOf(&["24000", "0", "1"]);
         /// Time of decoding, after the transfer of each attempt. The last attempt is decoded while the LUN does something else.

@@ -4,7 +4,8 @@ use super::types::{ByCause, ChiSquare, FlashOps, LatencyFigures};
 use crate::statistics::Latency;
 use flashraid_flash::Counts;
 use flashraid_vocabulary::Cause;
-use puruspe::gammq;
+use libm::erfc;
+use std::f64::consts::PI;
 
 pub(super) fn latency(latency: &Latency) -> LatencyFigures {
     LatencyFigures {
@@ -56,14 +57,29 @@ pub(super) fn ratio(numerator: f64, denominator: f64) -> Option<f64> {
     (denominator != 0.0).then(|| numerator / denominator)
 }
 
-/// Pearson's test of whether these sums are draws from the same distribution.
-pub(super) fn chi_square(sums: &[u64]) -> Option<ChiSquare> {
+/// Pearson's test of whether these sums over so many requests are draws from the same distribution.
+pub(super) fn chi_square(sums: &[u64], requests: u64) -> Option<ChiSquare> {
     let (mean, degrees_of_freedom) = (moments(sums.iter().map(|sum| *sum as f64)).0, sums.len() as u64 - 1);
     (mean > 0.0 && degrees_of_freedom > 0).then(|| {
         let statistic = sums.iter().map(|sum| (*sum as f64 - mean).powi(2) / mean).sum();
-        // The upper tail of the chi-square distribution.
-        ChiSquare { statistic, degrees_of_freedom, p_value: gammq(degrees_of_freedom as f64 / 2.0, statistic / 2.0) }
+        ChiSquare { requests, statistic, degrees_of_freedom, p_value: upper_tail(statistic, degrees_of_freedom) }
     })
+}
+
+/// Probability that the chi-square distribution exceeds a value: Q(a, x) with a = degrees / 2 and x = value / 2, from Q(1/2, x) = erfc(sqrt x) or Q(1, x) = e^-x
+/// up by Q(a + 1, x) = Q(a, x) + x^a e^-x / gamma(a + 1). All terms are positive, so that small tails are as accurate as large ones.
+fn upper_tail(value: f64, degrees: u64) -> f64 {
+    let x = value / 2.0;
+    let (mut a, mut tail, mut term) = match degrees % 2 {
+        0 => (1.0, (-x).exp(), x * (-x).exp()),
+        _ => (0.5, erfc(x.sqrt()), 2.0 * (x / PI).sqrt() * (-x).exp()),
+    };
+    while a < degrees as f64 / 2.0 {
+        tail += term;
+        a += 1.0;
+        term *= x / a;
+    }
+    tail
 }
 
 /// Mean and population standard deviation.
@@ -80,15 +96,25 @@ mod tests {
     /// Quantiles of the distribution as tables print them.
     #[test]
     fn chi_square_by_hand() {
-        assert_eq!((chi_square(&[5]), chi_square(&[0, 0, 0])), (None, None));
-        let even = chi_square(&[8, 8, 8]).expect("there is a mean");
-        assert_eq!((even.statistic, even.degrees_of_freedom, even.p_value), (0.0, 2, 1.0));
+        assert_eq!((chi_square(&[5], 1), chi_square(&[0, 0, 0], 1)), (None, None));
+        let even = chi_square(&[8, 8, 8], 7).expect("there is a mean");
+        assert_eq!((even.requests, even.statistic, even.degrees_of_freedom, even.p_value), (7, 0.0, 2, 1.0));
         // ((20-30)^2 + 0 + (40-30)^2) / 30.
-        let skewed = chi_square(&[20, 30, 40]).expect("there is a mean");
+        let skewed = chi_square(&[20, 30, 40], 1).expect("there is a mean");
         assert!((skewed.statistic - 200.0 / 30.0).abs() < 1e-12 && (skewed.p_value - (-100.0f64 / 30.0).exp()).abs() < 1e-12, "{skewed:?}");
-        // Of five degrees of freedom, 11.070 is exceeded with a probability of 5 %, and 20.515 with 0.1 %.
-        for (statistic, p_value) in [(11.070, 0.05), (20.515, 0.001)] {
-            assert!((gammq(2.5, statistic / 2.0) / p_value - 1.0).abs() < 1e-3);
+        // As tables print them, and far out in the tail: exp(-100), and of five degrees of freedom what a library with 50 digits gives.
+        let known = [
+            (1, 3.841_459, 0.05),
+            (5, 11.070_498, 0.05),
+            (5, 20.515_006, 0.001),
+            (9, 27.877_165, 0.001),
+            (2, 200.0, 3.720_075_976e-44),
+            (5, 162.295, 3.2e-33),
+        ];
+        for (degrees, value, expected) in known {
+            let found = upper_tail(value, degrees);
+            let slack = if expected == 3.2e-33 { 0.02 } else { 1e-5 };
+            assert!((found / expected - 1.0).abs() < slack, "{degrees} degrees, {value}: {found}, not {expected}");
         }
     }
 

@@ -87,7 +87,7 @@ impl Simulation {
             links: (!now.link_busy_ns.is_empty()).then(|| links.map(link).collect()),
             dies: (0..now.units.len()).map(die).collect(),
             blocked_cv: ratio(deviation, mean_blocked),
-            blocked_chi_square: chi_square(&sums),
+            blocked_chi_square: chi_square(&sums, now.completed - start.completed),
             wear: Wear { erase_mean, erase_max: erases.max().unwrap_or(0), erase_stddev },
         }
     }

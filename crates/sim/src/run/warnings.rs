@@ -59,6 +59,9 @@ fn warnings_of_failures(simulation: &Simulation, result: &RunResult) -> Vec<Stri
     let gone = with_engine!(&simulation.engine, engine => engine.count_gone()) as u64;
     if let of_flash @ 1.. = result.losses.host_pages.saturating_sub(gone) {
         let why = match result.window.is_none() {
+            _ if result.ldpc.as_ref().is_some_and(|ldpc| ldpc.pages_uncorrectable > 0) => {
+                "LDPC could not correct more pages of a stripe, or more parts failed, than the scheme survives"
+            }
             true => "more parts failed than the scheme survives",
             false => "they had no redundancy yet when a part failed, or more parts failed than the scheme survives",
         };

@@ -102,6 +102,14 @@ fn rule(key: &str) -> Option<Rule> {
             let orders = ["WDP", "WPD", "DWP", "DPW", "PWD", "PDW"];
             draw.is("allocation", "static").then(|| draw.random.of_list(&orders).into())
         }),
+        // What a drive does not correct all levels of loses pages by itself.
+        "ldpc_levels" => Rule::By(|draw| {
+            let least = draw.value("ldpc").strip_prefix("fixed:").and_then(|level| level.parse().ok()).unwrap_or(0);
+            let most = [2, 3, 6][draw.random.below(3) as usize];
+            (draw.value("ldpc") != "none").then(|| u64::max(least, most).to_string())
+        }),
+        // What stays in the plane is not corrected.
+        "copyback" => Rule::By(|draw| (draw.value("ldpc") == "none").then(|| draw.random.of_list(&["false", "true"]).into())),
         "multi_plane" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["false", "true"]).into())),
         "gc_threshold" => Rule::By(|draw| (!draw.is_hybrid()).then(|| draw.random.of_list(&["0", "0.1", "0.3", "0.5"]).into())),
         "gc_idle_threshold" => Rule::By(|draw| {

@@ -169,8 +169,9 @@ pub struct ParityUpdates {
     /// Deferred parities committed. One commit covers all earlier deferred updates of its stripe, so there may be fewer commits than
     /// deferred updates. Some parities may still be pending at the end.
     pub committed: u64,
-    /// Updates, and commits of deferred parities, for which the load of the members decided against the usual method (`update` = `adaptive` or `bpu`). They
-    /// count as updates or commits too.
+    /// Updates, and commits of deferred parities, for which the rule (`update` = `adaptive` or `bpu`) chose another method than the one with fewest
+    /// pre-reads. Under `adaptive` these include updates for which both cost the same, as on an idle device, with `tie = rmw`. They count as updates or
+    /// commits too.
     pub adjusted: u64,
 }
 
@@ -231,7 +232,10 @@ pub struct Member {
 /// Pearson's test of whether members have the same load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ChiSquare {
-    /// Sum over the members of (O - E)^2 / E: O is the sum of the page operations that waited for the member when each request completed, and E the mean of
+    /// Requests at whose completion the queues were looked at: all since measuring began, those of the warm-up and those that failed included.
+    #[schemars(extend("unit" = "requests"))]
+    pub requests: u64,
+    /// Sum over the members of (O - E)^2 / E: O is `mean_blocked` of the member times `requests`, and E the mean of
     /// that over the members. The O are not independent, as a queue lasts: the test is the paper's, and the more requests the less it tells.
     #[schemars(extend("unit" = "ratio"))]
     pub statistic: f64,
@@ -246,7 +250,7 @@ pub struct ChiSquare {
 /// Reads that LDPC decoded.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LdpcFigures {
-    /// Reads of each level, those of GC included: of level L, with L+1 attempts. The last are those that could not be corrected, after as many
+    /// Reads that were started, by level, those of GC included: level L takes L+1 attempts. The last are those that cannot be corrected, with as many
     /// attempts as there are.
     #[schemars(extend("unit" = "pages"))]
     pub reads_by_level: Vec<u64>,

@@ -486,3 +486,36 @@ fn texts_with_an_inner_form_are_read() {
     assert_eq!("100ms".parse(), Ok(Warmup::Ns(100_000_000)));
     assert!("10000000000s".parse::<Warmup>().is_err(), "292 years are enough");
 }
+
+/// Settings of the cells that do not go together, of the device and of an SSD of an array.
+#[test]
+fn cells_are_checked() {
+    let most =
+        "erases_before = 7: leaves no block whose pages LDPC can correct: allowed is at most 6 with ldpc_erases = 1 and ldpc_levels = 6";
+    let cases: [(&[(&str, &str)], &str); 7] = [
+        (&[("upper_read_ns", "1,2,3,4,5")], "upper_read_ns = 1,2,3,4,5: allowed are at most 4 times"),
+        (
+            &[("upper_read_ns", "10us,20us"), ("upper_program_ns", "1ms")],
+            "upper_program_ns = 1000000: allowed is none, or 2 times, as upper_read_ns has",
+        ),
+        (&[("ldpc", "fixed:7")], "ldpc = fixed:7: allowed is at most fixed:6, as ldpc_levels = 6"),
+        (
+            &[("ldpc", "uniform"), ("copyback", "true")],
+            "copyback = true: allowed is false with LDPC (ldpc), as what stays in the plane is not corrected",
+        ),
+        (
+            &[("ldpc", "uniform"), ("ldpc_erases", "3"), ("mapping", "bast"), ("log_blocks", "8"), ("over_provisioning", "0.3")],
+            "ldpc_erases = 3: allowed is 0 with mapping = bast, which has no blocks to retire",
+        ),
+        (&[("ldpc", "geometric"), ("ldpc_erases", "1"), ("erases_before", "7")], most),
+        (
+            &[("devices", "4"), ("ldpc", "fixed:2"), ("models", "2:ldpc_levels=1")],
+            "models: SSD 2: ldpc = fixed:2: allowed is at most fixed:1, as ldpc_levels = 1",
+        ),
+    ];
+    for (pairs, expected) in cases {
+        assert_eq!(refusal(pairs), expected);
+    }
+    assert!(on("tiny", "raid5", &[("ldpc", "geometric"), ("ldpc_erases", "1"), ("erases_before", "6")]).is_ok());
+    assert!(on("tiny", "raid5", &[("ldpc", "fixed:6"), ("upper_read_ns", "1,2"), ("upper_program_ns", "3,4")]).is_ok());
+}
