@@ -115,6 +115,87 @@ fn planes_are_read_again_only_where_that_is_needed() {
     assert_eq!(array_ns, 2 * 10_000 + 11_000 + 12_000);
 }
 
+/// Two pages that both need another attempt: two commands, the longer sensing, and each disturbs its own block.
+#[test]
+fn pages_that_are_read_again_together_have_a_command_each() {
+    let geometry = Geometry { planes_per_die: 2, ..ONE_PLANE };
+    let given = Given { multi_plane: true, ..GIVEN };
+    let cell = CellTimes::new(10_000, 100, 1_000).with_ldpc(Ldpc { law: LevelLaw::Fixed(1), step_ns: 1_000, reads: 4, ..LDPC });
+    let mut host = written(Settings { geometry, given, pages_per_member: 20, cell, ..settings(Placement::Member) }, 2);
+    let blocks = [0, 1].map(|number| host.flash.lookup(page(number), Version::Current).unwrap().0 as usize / 4);
+    assert_ne!(blocks[0] / 13, blocks[1] / 13, "pages of two planes");
+    for expected in [1, 2] {
+        assert_eq!(blocks.map(|block| host.flash.level_of(block)), [expected; 2]);
+        let start_ns = host.flash.now_ns();
+        assert!(host.read(page(0), Version::Current));
+        assert!(host.read(page(0), Version::Current) && host.read(page(1), Version::Current));
+        host.finish();
+        let attempts = |planes: u64, level: u64| (0..=level).map(|attempt| planes * (1 + TRANSFER) + 10_000 + attempt * 1_000).sum::<u64>();
+        if expected == 1 {
+            assert_eq!(host.flash.now_ns() - start_ns, attempts(1, 1) + attempts(2, 1));
+        }
+        // Until both blocks have had four attempts.
+        while host.flash.level_of(blocks[1]) == 1 {
+            read_ns(&mut host, 1);
+        }
+        while host.flash.level_of(blocks[0]) == 1 {
+            read_ns(&mut host, 0);
+        }
+    }
+}
+
+/// Erasing undoes what reads did, and what GC moves is as young as what the host writes.
+#[test]
+fn erased_blocks_begin_anew() {
+    let mut host = written(with(Ldpc { reads: 3, highest: 15, ..LDPC }), 4);
+    let block = host.flash.lookup(page(0), Version::Current).unwrap().0 as usize / 4;
+    for _ in 0..4 {
+        read_ns(&mut host, 0);
+    }
+    assert_eq!(host.flash.level_of(block), 1);
+    let write_all = |host: &mut Host, pages: std::ops::Range<u32>| {
+        for number in pages {
+            while !host.write(page(number), Version::Current, false) {
+                assert!(host.advance());
+            }
+        }
+        host.finish();
+    };
+    while host.flash.erase_counts().nth(block).unwrap() == 0 {
+        write_all(&mut host, 0..20);
+    }
+    assert_eq!(host.flash.level_of(block), 0);
+
+    let mut host = Host::new(with(Ldpc { retention_ns: 1_000_000_000, highest: 15, ..LDPC }));
+    write_all(&mut host, 0..20);
+    host.flash.set_now(5_000_000_000);
+    let moved = |host: &Host| host.flash.counts[1][Cause::Gc as usize];
+    while moved(&host) == 0 {
+        write_all(&mut host, 0..7);
+        write_all(&mut host, 9..12);
+    }
+    let level = |number: u32| host.flash.level_of(host.flash.lookup(page(number), Version::Current).unwrap().0 as usize / 4);
+    let levels: Vec<u32> = (0..20).map(level).collect();
+    assert!(levels.iter().all(|level| [0, 4, 5].contains(level)) && moved(&host) < 40, "{levels:?}");
+    // Of the pages that were not written again some lie where they were, and some were moved.
+    let untouched: Vec<u32> = [7, 8].into_iter().chain(12..20).map(|number| levels[number]).collect();
+    assert!(untouched.contains(&0) && untouched.iter().any(|level| *level >= 4), "{levels:?}");
+}
+
+/// A block in which a page was lost is not programmed on.
+#[test]
+fn a_block_with_a_lost_page_is_left() {
+    let mut host = written(with(Ldpc { reads: 2, highest: 0, ..LDPC }), 2);
+    let block_of = |host: &Host, number: u32| host.flash.lookup(page(number), Version::Current).unwrap().0 / 4;
+    assert_eq!(block_of(&host, 0), block_of(&host, 1));
+    while host.failed[0] == 0 {
+        read_ns(&mut host, 1);
+    }
+    assert!(host.write(page(2), Version::Current, false));
+    host.finish();
+    assert_ne!(block_of(&host, 2), block_of(&host, 0));
+}
+
 #[test]
 fn types_of_pages_have_their_times() {
     let cell = CellTimes::new(10, 100, 1_000).with_types(&[20, 40], &[300, 700]);

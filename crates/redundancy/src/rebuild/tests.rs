@@ -293,6 +293,50 @@ fn wanted_stripes_come_first() {
     assert!(run.finish().is_empty(), "no rebuild runs");
 }
 
+/// One that no failure has started.
+fn at_rest(scheme: Damaged) -> Run {
+    let rebuild = Rebuild::new(find_order("mcr").unwrap(), 2, 10);
+    Run { rebuild, scheme, room: Room([100, 100]), under_way: VecDeque::new(), started: Vec::new() }
+}
+
+#[test]
+fn what_is_found_to_be_lost_is_repaired_and_nothing_else_is_looked_at() {
+    let mut run = at_rest(Damaged::new(&[(2, Compute), (5, Copy), (8, Compute)]));
+    run.rebuild.found(StripeId(8));
+    assert!(!run.rebuild.walks() && !run.rebuild.is_done());
+    assert_eq!(run.offer(), [8]);
+    // What is lost of it meanwhile is repaired afterwards, and copies are not left for a second round.
+    run.rebuild.found(StripeId(8));
+    run.rebuild.found(StripeId(5));
+    assert_eq!(run.offer(), [5]);
+    let operation = run.under_way.pop_front().unwrap();
+    run.rebuild.ended(&operation, 1);
+    assert_eq!(run.finish(), [8, 5, 8]);
+    assert!(run.rebuild.is_done() && run.scheme.damage[2] == Compute);
+}
+
+#[test]
+fn what_is_found_during_a_rebuild_comes_first_and_the_rebuild_goes_on() {
+    let mut run = Run::new("dor", 1, Damaged::new(&[(2, Compute), (5, Compute), (8, Compute)]));
+    assert_eq!(run.offer(), [2]);
+    run.rebuild.found(StripeId(8));
+    assert!(run.rebuild.walks());
+    assert_eq!(run.finish(), [2, 8, 5]);
+    assert!(run.rebuild.is_done() && !run.rebuild.walks());
+}
+
+#[test]
+fn what_is_found_and_has_no_room_makes_it_walk_when_there_is_some() {
+    let mut run = at_rest(Damaged::new(&[(8, Compute)]));
+    run.room.0 = [0, 0];
+    run.rebuild.found(StripeId(8));
+    assert!(run.offer().is_empty());
+    assert!(run.rebuild.waits_for_slot() && run.rebuild.walks() && run.rebuild.is_done());
+    run.room.0 = [5, 5];
+    assert_eq!(run.finish(), [8]);
+    assert!(run.rebuild.is_done() && !run.rebuild.waits_for_slot());
+}
+
 #[test]
 fn what_finds_no_room_waits_for_it_and_holds_up_nothing_else() {
     let mut scheme = Damaged::new(&[(1, Compute), (3, Compute), (4, Copy), (6, Compute), (7, Copy)]);

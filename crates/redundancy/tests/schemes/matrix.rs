@@ -143,6 +143,28 @@ fn an_entry_states_what_the_scheme_keeps() {
 // ---- what is stored ----
 
 /// Pages of one stripe leave a write buffer together, or a request comes.
+/// Repairs find the stripe of a page that is lost, whatever it holds.
+#[test]
+fn a_page_tells_its_stripe() {
+    for entry in entries() {
+        for_cases(entry, 40, cases(entry), |case| {
+            let scheme = entry.build(&case.build(40)).expect("a legal case");
+            let mut pages = Vec::new();
+            for lpn in (0..scheme.user_pages()).map(Lpn) {
+                pages.clear();
+                pages.push(scheme.locate(lpn));
+                scheme.addressing().redundancy_of(lpn, &mut pages);
+                let stripe = scheme.stripe_of(lpn);
+                for page in &pages {
+                    prop_assert_eq!(scheme.stripe_at(*page), stripe, "{:?} of {:?}", page, lpn);
+                    prop_assert_eq!(scheme.page_on(stripe, page.member), *page);
+                }
+            }
+            Ok(())
+        });
+    }
+}
+
 fn write_or_flush(host: &mut Host, request: &Request) {
     let aside = request.aside.index(1 << 16) as u64;
     if request.op != HostOp::Write || !aside.is_multiple_of(3) {

@@ -1,10 +1,11 @@
 //! Pages that LDPC cannot correct: what redundancy brings back, and what it cannot; and latencies of reads with retries.
 
 use crate::support::{config, engine_on, engine_with, filled, pages, proving, scenario, submit_random, tags};
+use flashraid_flash::Flash;
 use flashraid_redundancy::SCHEMES;
 use flashraid_sim::engine::tags::Tags;
 use flashraid_sim::engine::{Engine, ReadErrors};
-use flashraid_sim::media::{Array, Media};
+use flashraid_sim::media::{Array, Inspect, Media};
 use flashraid_sim::{Config, verify};
 use flashraid_vocabulary::{HostOp, LocalPage, Lpn, MemberId, MemberPage, Version};
 use flashraid_workload::SplitMix64;
@@ -99,10 +100,53 @@ fn what_redundancy_can_recover_comes_back_elsewhere_and_the_rest_is_reported() {
     }
 }
 
+/// The same on an array, and under mirroring: each page that is lost alone comes back, on its own SSD.
+#[test]
+fn what_an_array_or_a_mirror_can_recover_comes_back() {
+    for (scheme, devices) in [("raid5", "4"), ("raid1", "4"), ("raid1", "1"), ("sirf1", "1"), ("cr5m", "1"), ("ppc", "1")] {
+        let chips = if scheme == "cr5m" { "2" } else { "1" };
+        let mut pairs = vec![("ldpc", "uniform"), ("ldpc_levels", "9"), ("chips_per_channel", chips)];
+        pairs.extend(if devices == "1" { vec![] } else { vec![("devices", devices), ("channels", "1")] });
+        let config = ageing(scheme, &pairs);
+        let (build, content) = (config.build_scheme().unwrap(), tags(&config));
+        match devices {
+            "1" => recover_all(engine_with(&config, build, content), scheme),
+            _ => {
+                let engine = engine_on::<Tags, Array>(&config, build, content);
+                let levels = |ssd: &Flash| (0..90).map(|block| ssd.level_of(block)).collect::<Vec<_>>();
+                assert_ne!(levels(&engine.media.ssds()[0]), levels(&engine.media.ssds()[1]), "each SSD has draws of its own");
+                recover_all(engine, scheme);
+            }
+        }
+    }
+}
+
+fn recover_all<M: Media>(mut engine: Engine<Tags, M>, what: &str) {
+    let space = engine.space_pages() / 2;
+    engine.fill(space);
+    engine.advance_until(STEP_NS).unwrap();
+    for _ in 0..4 {
+        for lpn in 0..space {
+            engine.submit(&pages(HostOp::Read, lpn, 1), true);
+            engine.finish().unwrap();
+        }
+    }
+    let ReadErrors { pages: errors, pages_repaired } = engine.read_errors();
+    let gone: Vec<Lpn> = engine.lost_pages().collect();
+    // Nothing stays lost but what its stripe cannot make up; that has two losses at least.
+    let (lost, failed) = (engine.lost_versions(), engine.completed.iter().filter(|completed| !completed.ok).count());
+    assert!(errors > 100 && pages_repaired > 100 && pages_repaired + lost == errors, "{what}: {errors}, {pages_repaired}, {lost}");
+    assert!(lost == 0 && gone.is_empty() || lost >= 2 && !gone.is_empty(), "{what}: {lost} versions lost");
+    // Time goes on, and more blocks become unreadable, from the second round on.
+    assert!((gone.len()..=4 * gone.len()).contains(&failed), "{what}: {failed} reads failed");
+    let stored = verify::stored(&engine);
+    assert_eq!((stored.mismatches, stored.pages_gone), (0, gone.len() as u64), "{what}");
+}
+
 /// Settings with which pages become unreadable while a small drive is at work.
 const AGEING: [&[(&str, &str)]; 6] = [
     &[("ldpc_reads", "30"), ("ldpc_decode_ns", "20us"), ("buffer_bytes", "65536")],
-    &[("ldpc_retention_ns", "8ms"), ("xor_ns", "5us")],
+    &[("ldpc_retention_ns", "8ms"), ("xor_ns", "5us"), ("scheduling", "fifo")],
     &[("ldpc_erases", "3"), ("erases_before", "9")],
     &[("ldpc_retention_ns", "15ms"), ("mapping", "dftl"), ("cmt_entries", "20"), ("blocks_per_plane", "20"), ("over_provisioning", "0.5")],
     &[("ldpc_reads", "40"), ("mapping", "bast"), ("log_blocks", "4"), ("blocks_per_plane", "20"), ("over_provisioning", "0.5")],

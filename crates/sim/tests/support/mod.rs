@@ -60,7 +60,7 @@ fn small_pairs(scheme: &str) -> Vec<(&'static str, &'static str)> {
 pub type Scenario = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Different ways through the engine, for golden results and for what recomputes results. Not every scheme takes all of them (`scenario`).
-pub const SCENARIOS: [Scenario; 28] = [
+pub const SCENARIOS: [Scenario; 29] = [
     ("plain", "raid5", &[]),
     ("sor", "raid4", &[("spare_chips", "1"), ("rebuild", "sor"), ("fail", "chip:1.0@request:180")]),
     ("dor", "raid5", &[("spare_chips", "1"), ("rebuild", "dor"), ("fail", "chip:1.0@request:180")]),
@@ -102,6 +102,11 @@ pub const SCENARIOS: [Scenario; 28] = [
         "ldpc",
         "adaptive",
         &[("ldpc", "geometric"), ("ldpc_decode_ns", "9000"), ("upper_read_ns", "30us,50us"), ("upper_program_ns", "300us,700us")],
+    ),
+    (
+        "ldpc-ageing",
+        "raid5",
+        &[("ldpc", "uniform"), ("ldpc_levels", "3"), ("ldpc_reads", "40"), ("scheduling", "fifo"), ("multi_plane", "true")],
     ),
     ("chips", "raid0", &[("chips_per_channel", "4"), ("dies_per_chip", "2"), ("lun", "chip"), ("gc_blocking_scope", "none")]),
     ("closed", "fra", &[("queue_depth", "5"), ("warmup", "100")]),
