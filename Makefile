@@ -68,7 +68,6 @@ test-rust:
 	cargo fmt --all -- --check $(SCHEMES)
 	cargo clippy -q --workspace --all-targets --all-features -- -D warnings
 	env -u MAKEFLAGS cargo test -q --workspace --all-features --tests --examples
-	RUSTDOCFLAGS='-D warnings' cargo doc -q --workspace --all-features --no-deps
 
 test-python: .venv/built .venv/testing
 	.venv/bin/ruff check -q $(PYTHON_SOURCES)
@@ -77,6 +76,7 @@ test-python: .venv/built .venv/testing
 	$(PYTHON) -m pytest -q -n auto --dist worksteal
 
 prove: .venv/built .venv/testing
+	RUSTDOCFLAGS='-D warnings' cargo doc -q --workspace --all-features --no-deps
 	$(PROVE) cargo test -q $(PROFILE) --workspace --all-features
 	$(PROVE) $(PYTHON) -m pytest -q -n auto --dist worksteal
 
