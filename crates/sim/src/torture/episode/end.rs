@@ -5,22 +5,24 @@ use crate::media::Media;
 use crate::verify::{self, VERSIONS};
 use flashraid_vocabulary::{Cause, HostOp, HostRequest, Lpn, MemberPage, Version};
 
-/// Events within which a device comes to rest.
-const MOST_WORK: u64 = 300_000;
+/// Events within which a device comes to rest, if its reads take one attempt.
+const MOST_EVENTS: u64 = 300_000;
 
 impl<M: Media> Episode<M> {
     /// Lets everything end that goes on.
     fn come_to_rest(&mut self) -> Result<(), Problem> {
         let mut before = self.engine.media.counts();
-        for event in 0..MOST_WORK {
-            if event == MOST_WORK / 2 {
+        let attempts = self.engine.media.ssds().iter().map(|ssd| ssd.settings().cell.most_attempts()).max();
+        let most_events = attempts.expect("there is an SSD") * MOST_EVENTS;
+        for event in 0..most_events {
+            if event == most_events / 2 {
                 before = self.engine.media.counts();
             }
             if !self.advance()? {
                 return Ok(());
             }
         }
-        let mut what = format!("does not finish: of {MOST_WORK} events after the last request, the second half are");
+        let mut what = format!("does not finish: of {most_events} events after the last request, the second half are");
         for (action, name) in ["reads", "programs", "erases"].into_iter().enumerate() {
             for cause in Cause::ALL {
                 let count = self.engine.media.counts()[action][cause as usize] - before[action][cause as usize];
