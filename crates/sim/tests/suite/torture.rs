@@ -57,7 +57,7 @@ fn nothing_is_lost_within_tolerance() {
                 let report = run(&Torture { scheme: entry.name.into(), kills, second: true, ..Torture::default() });
                 let [found] = report.schemes.as_slice() else { panic!("one scheme") };
                 assert_eq!(found.violation, None, "{} with second failures", entry.name);
-                kills += found.kills;
+                // These make up for what the first failure alone hardly meets, and are asked for nothing more.
                 found.pairs.iter().for_each(|(pair, count)| *pairs.entry(pair.clone()).or_default() += count);
                 for pair in PAIRS_BY_SECOND_FAILURES {
                     assert!(pairs.remove(pair).is_some_and(|count| count > 0), "{}: {pair}", entry.name);
