@@ -300,6 +300,11 @@ class Device(Record):
     any other capacity.
     """
 
+    rebuild_target: Literal["replacement", "member"]
+    """Where a rebuild programs what it restores of a member that has several living chips. Programs of the host take
+    any of them.
+    """
+
     bus_ps_per_byte: int
     """Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); with 0, transfers take no time.
     Unit: ps/byte.

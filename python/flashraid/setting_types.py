@@ -136,6 +136,11 @@ class SimulationSettings(TypedDict, total=False):
     any other capacity. Default: 0.
     """
 
+    rebuild_target: Literal["replacement", "member"] | None
+    """Where a rebuild programs what it restores of a member that has several living chips. Programs of the host take
+    any of them. Default: member.
+    """
+
     bus_ps_per_byte: int | None
     """Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); with 0, transfers take no time.
     Unit: ps/byte.

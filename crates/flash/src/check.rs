@@ -72,7 +72,7 @@ impl Flash {
     pub fn recount_queued(&self) -> Vec<(u32, u32)> {
         let mut queued = vec![(0, 0); self.members as usize];
         let of_units = self.units.iter().flat_map(|unit| unit.bound());
-        let of_pools = self.domains.iter().flat_map(|domain| domain.waiting.iter().map(|queue| queue.head));
+        let of_pools = self.domains.iter().flat_map(|domain| &domain.pools).flat_map(|pool| pool.queues.iter().map(|queue| queue.head));
         for mut id in of_units.chain(of_pools) {
             while id != NIL {
                 let Record { work, member, next, .. } = self.records[id as usize];
@@ -107,6 +107,7 @@ impl Flash {
         let mut gone = vec![0; self.members as usize];
         let mut living = vec![0; self.domains.len()];
         let mut units = vec![0; self.domains.len()];
+        let mut replacements = vec![0; self.domains.len()];
         for (id, plane) in self.blocks.planes.iter().enumerate() {
             let first = self.blocks.index(id as u32, 0);
             let blocks = &self.blocks.blocks[first..first + plane.blocks as usize];
@@ -138,6 +139,9 @@ impl Flash {
                 gone[member as usize] += plane.retired * self.pages_per_block;
             }
             let (site, kind) = (self.sites[id], self.domains[domain as usize].kind);
+            let unit = &self.units[site.unit as usize];
+            let is_replacement = self.channels[unit.channel as usize].replacements & unit.bit != 0;
+            replacements[domain as usize] += u32::from(is_replacement && self.blocks.host_pages(id as u32) > 0);
             let writable = self.units[site.unit as usize].writable[kind] & site.bit != 0;
             if writable != (self.blocks.host_pages(id as u32) > 0) {
                 return Err(format!("plane {id} with {} pages is writable: {writable}", self.blocks.host_pages(id as u32)));
@@ -151,7 +155,10 @@ impl Flash {
             if is_in_use && domain.channels.0 + 1 == domain.channels.1 && domain.units != units[id] {
                 return Err(format!("domain {id} has planes in units {:b}: {domain:?}", units[id]));
             }
-            let waiting: i64 = domain.waiting.iter().map(|queue| self.queued_in(queue.head)).sum();
+            if domain.replacement_planes != replacements[id] {
+                return Err(format!("domain {id} has {} planes of replacements with free pages: {domain:?}", replacements[id]));
+            }
+            let waiting: i64 = domain.pools.iter().flat_map(|pool| &pool.queues).map(|queue| self.queued_in(queue.head)).sum();
             if domain.living_planes != living[id] || domain.reserved < waiting || (living[id] == 0 && waiting > 0) {
                 return Err(format!("domain {id}, in which {waiting} programs wait and {} planes live: {domain:?}", living[id]));
             }

@@ -36,6 +36,8 @@ pub struct Flash {
     pub(crate) free_records: u32,
     /// Programs that wait in a domain for any of its units.
     pub(crate) pooled: u32,
+    /// Of them, those in pools for replacements.
+    pub(crate) pooled_for_replacements: u32,
     pub(crate) gc_runs: Vec<Gc>,
     pub(crate) cold: Vec<std::collections::BinaryHeap<std::cmp::Reverse<(u32, u16)>>>,
     pub(crate) completions: Vec<Completion>,
@@ -132,6 +134,7 @@ impl Flash {
             records: memory::reserved(ROOM),
             free_records: NIL,
             pooled: 0,
+            pooled_for_replacements: 0,
             gc_runs: vec![Gc::IDLE; planes as usize],
             cold: vec![Default::default(); planes as usize],
             completions: Vec::new(),

@@ -1,9 +1,9 @@
 //! Where everything is: numbers of channels, units, planes, blocks and pages, and which planes form a space domain.
 
-use crate::mapping::space::{DATA, Domain, NIL, Queue, TRANSLATION};
+use crate::mapping::space::{DATA, Domain, NIL, Pool, TRANSLATION};
 use crate::numbering::Site;
 use crate::{Flash, Placement};
-use flashraid_vocabulary::{Member, MemberPage, Ppn, Priority, Version};
+use flashraid_vocabulary::{Member, MemberPage, Ppn, Version};
 use std::ops::Range;
 
 impl Flash {
@@ -66,8 +66,8 @@ impl Flash {
             channels,
             units,
             kind: DATA,
-            waiting: [Queue::EMPTY; Priority::COUNT],
-            waiting_mask: 0,
+            pools: [Pool::EMPTY; 2],
+            replacement_planes: 0,
             next_channel: channels.0,
             fill_turn: (channels.0, units.trailing_zeros(), 0),
         };

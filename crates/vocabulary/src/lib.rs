@@ -22,4 +22,4 @@ pub use ids::{LocalPage, Lpn, MemberId, MemberPage, Ppn, StripeId};
 pub use memory::prefetch;
 pub use plan::{Action, Cause, Change, Delivery, PageOperation, Priority, Sources, Version, Wave};
 pub use talk::{GcAdvisor, GcLoad, Health, NoObserver, Observer, ReadLoad, SemivalidAction, View};
-pub use words::{GcBlockingScope, Lun, Member, Scheduling, SerialSubrequests, Transfer, WearLeveling, WriteCompletes};
+pub use words::{GcBlockingScope, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Transfer, WearLeveling, WriteCompletes};

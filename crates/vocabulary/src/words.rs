@@ -89,6 +89,16 @@ word! {
 }
 
 word! {
+    /// Where a rebuild programs what it restores of a member that has several living chips.
+    RebuildTarget {
+        /// On the chips that have replaced failed ones, as long as they have a free page.
+        Replacement = "replacement",
+        /// On any idle chip of the member, as all programs.
+        Member = "member",
+    }
+}
+
+word! {
     /// How much of a page is transferred over the bus.
     Transfer {
         /// The 512-byte sectors that the request touches.

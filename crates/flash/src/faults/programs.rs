@@ -1,6 +1,6 @@
 //! Programs that fail: they are repeated, given up, or end without a page.
 
-use crate::mapping::space::NIL;
+use crate::mapping::space::{NIL, pool_of};
 use crate::nand::events::NEVER;
 use crate::nand::records::Record;
 use crate::{Completion, Flash, Progress};
@@ -15,17 +15,18 @@ impl Flash {
             let unit = self.channels[domain.channels.0 as usize].first_unit + domain.units.trailing_zeros();
             for id in self.unbind_programs(unit, domain_id) {
                 self.records[id as usize].unit = NIL;
-                self.pool(id);
+                self.join_pool(id);
             }
         }
     }
 
     /// Fails every program that waits in the domain.
     pub(super) fn fail_waiting(&mut self, domain: u32) {
-        while self.domains[domain as usize].waiting_mask != 0 {
-            let class = self.domains[domain as usize].waiting_mask.trailing_zeros() as usize;
-            let id = self.pop_pool(domain, class);
-            self.fail_unstarted(id);
+        for pool in [pool_of(domain, false), pool_of(domain, true)] {
+            while self.pool(pool).mask != 0 {
+                let id = self.pop_pool(pool);
+                self.fail_unstarted(id);
+            }
         }
         if self.hybrid.is_some() {
             self.take_waiting(domain).into_iter().for_each(|id| self.fail_unstarted(id));

@@ -2,7 +2,8 @@
 
 use crate::Flash;
 use crate::mapping::space::{DATA, NIL};
-use flashraid_vocabulary::{MemberId, MemberPage, Part, Version};
+use crate::nand::units::Unit;
+use flashraid_vocabulary::{MemberPage, Part, RebuildTarget, Version};
 
 impl Flash {
     /// Chips of which nothing lives and that no spare chip replaces, as (channel, chip): those that `replace` takes.
@@ -60,6 +61,10 @@ impl Flash {
         self.units[new_unit].member = self.units[old_unit].member;
         let domain_id = self.domain_of_plane(old);
         self.sites[new as usize].domain = domain_id;
+        if self.settings.given.rebuild_target == RebuildTarget::Replacement {
+            let Unit { channel, bit, .. } = self.units[new_unit];
+            self.channels[channel as usize].replacements |= bit;
+        }
         let (blocks, retired) = (self.blocks.planes[old as usize].blocks, self.blocks.planes[new as usize].retired);
         let (was, is) = (self.units[old_unit].bit, self.units[new_unit].bit);
         let kind = usize::from(new >= self.data_planes());
@@ -113,8 +118,10 @@ impl Flash {
         }
     }
 
-    /// The member's mirror chips are rebuilt: they take copies again.
-    pub fn resume_copies(&mut self, member: MemberId) {
-        self.faults.no_copies[usize::from(member.0)] = false;
+    /// The rebuild has ended: mirror chips take copies again, and chips that have replaced others are chips like them.
+    pub fn rebuilt(&mut self) {
+        self.faults.no_copies.fill(false);
+        self.channels.iter_mut().for_each(|channel| channel.replacements = 0);
+        self.domains.iter_mut().for_each(|domain| domain.replacement_planes = 0);
     }
 }

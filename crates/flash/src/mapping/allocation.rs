@@ -57,9 +57,32 @@ impl Flash {
         let kind = self.domains[domain as usize].kind;
         let unit = &mut self.units[unit as usize];
         let planes = &mut unit.writable[kind];
+        let was_writable = *planes & bit != 0;
         *planes = if writable { *planes | bit } else { *planes & !bit };
-        let units = &mut self.channels[unit.channel as usize].writable[kind];
+        let channel = &mut self.channels[unit.channel as usize];
+        let units = &mut channel.writable[kind];
         *units = if *planes != 0 { *units | unit.bit } else { *units & !unit.bit };
+        if channel.replacements & unit.bit != 0 && writable != was_writable {
+            self.count_replacement_plane(domain, writable);
+        }
+    }
+
+    /// A plane of a replacement has a free page from now on, or has none. When none has, any other plane of the domain takes what waits for them.
+    #[cold]
+    fn count_replacement_plane(&mut self, domain_id: u32, writable: bool) {
+        let domain = &mut self.domains[domain_id as usize];
+        if writable {
+            domain.replacement_planes += 1;
+            return;
+        }
+        domain.replacement_planes -= 1;
+        if domain.replacement_planes == 0 && domain.pools[1].mask != 0 {
+            for channel in domain.channels.0..domain.channels.1 {
+                if !self.channels[channel as usize].has_event() {
+                    self.wait_for_bus(channel);
+                }
+            }
+        }
     }
 
     /// Changes what programs of plans may take in a plane, and lets its domain know.

@@ -17,6 +17,32 @@ impl Queue {
     pub const EMPTY: Queue = Queue { head: NIL, tail: NIL };
 }
 
+/// Programs that wait, by priority.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pool {
+    /// By class.
+    pub(crate) queues: [Queue; Priority::COUNT],
+    /// Which of them are not empty.
+    pub(crate) mask: u32,
+}
+
+impl Pool {
+    pub(crate) const EMPTY: Pool = Pool { queues: [Queue::EMPTY; Priority::COUNT], mask: 0 };
+}
+
+/// The number of a pool of a domain: of programs that any of its units may take, or of those that only units may take that have replaced others, as long as these
+/// have a free page (SPEC 1.10, ruling 14).
+#[inline]
+pub(crate) fn pool_of(domain: u32, for_replacement: bool) -> u32 {
+    2 * domain + u32::from(for_replacement)
+}
+
+/// Which of the two a pool is.
+#[inline]
+pub(crate) fn is_for_replacement(pool: u32) -> bool {
+    pool % 2 == 1
+}
+
 /// Planes that hold what a scheme writes.
 pub(crate) const DATA: usize = 0;
 /// Planes that hold translation pages: other blocks of the same planes.
@@ -40,10 +66,10 @@ pub(crate) struct Domain {
     pub(crate) units: u64,
     /// Which of each unit's planes: `DATA` or `TRANSLATION`.
     pub(crate) kind: usize,
-    /// Programs that wait for any unit of the domain, by priority.
-    pub(crate) waiting: [Queue; Priority::COUNT],
-    /// Which of `waiting` are not empty.
-    pub(crate) waiting_mask: u32,
+    /// Programs that wait, as `pool_of` numbers them.
+    pub(crate) pools: [Pool; 2],
+    /// Planes of units that have replaced others, in which a program of a plan finds a page.
+    pub(crate) replacement_planes: u32,
     /// Next channel to be offered a program, when there are several.
     pub(crate) next_channel: u32,
     /// Turn of placement in no simulated time: channel, unit in the channel, plane in the unit.

@@ -3,7 +3,7 @@
 use super::records::WorkKind;
 use super::units::{Channel, DATA_OUT, NOTHING, PHASES, PROGRAM, READ_COMMAND, URGENT_QUEUES, UnitState, after};
 use crate::Flash;
-use crate::mapping::space::{Domain, NIL};
+use crate::mapping::space::{NIL, is_for_replacement, pool_of};
 use crate::nand::events::NEVER;
 
 impl Flash {
@@ -71,7 +71,7 @@ impl Flash {
         }
     }
 
-    fn wait_for_bus(&mut self, channel_id: u32) {
+    pub(crate) fn wait_for_bus(&mut self, channel_id: u32) {
         let channel = &mut self.channels[channel_id as usize];
         channel.has_event = true;
         let time_ns = channel.free_ns.max(self.now_ns);
@@ -94,12 +94,12 @@ impl Flash {
                 }
                 return;
             }
-            let (unit_id, domain) = self.next_served(channel);
+            let (unit_id, pool) = self.next_served(channel);
             if unit_id == NIL {
                 return;
             }
-            if domain != NIL {
-                self.start_from_pool(unit_id, domain);
+            if pool != NIL {
+                self.start_from_pool(unit_id, pool);
                 continue;
             }
             match self.units[unit_id as usize].state {
@@ -110,18 +110,15 @@ impl Flash {
         }
     }
 
-    /// Who gets the bus next: a unit for its own work (and `NIL`), or a unit and the domain whose waiting program it takes; `NIL` for
-    /// nobody.
+    /// Who gets the bus next: a unit for its own work (and `NIL`), or a unit and the pool whose first program it takes; `NIL` for nobody.
     #[inline]
     fn next_served(&self, channel: &Channel) -> (u32, u32) {
         let bound = channel.wanted.trailing_zeros(); // 64 if nobody wants
-        let (class, domain) = self.waiting_program(channel);
-        if domain != NIL {
+        let (class, pool) = self.waiting_program(channel);
+        if pool != NIL {
             let bound_first = bound < (class + 1) * u32::from(PHASES);
-            if !bound_first || (self.settings.fifo() && self.pool_is_older(channel, bound, class, domain)) {
-                let Domain { units, kind, .. } = self.domains[domain as usize];
-                let unit = after(channel.takers(kind) & units, channel.turn_of_pool);
-                return (channel.first_unit + unit, domain);
+            if !bound_first || (self.settings.fifo() && self.pool_is_older(channel, bound, class, pool)) {
+                return (channel.first_unit + after(self.takers(channel, pool), channel.turn_of_pool), pool);
             }
         }
         if bound == u64::BITS {
@@ -130,7 +127,15 @@ impl Flash {
         (channel.first_unit + after(channel.wants[bound as usize], channel.turn), NIL)
     }
 
-    /// The most urgent program that waits for any unit that could take it: its class and domain, `NIL` for none. A channel mostly
+    /// The channel's units that may take a program of a pool now.
+    #[inline]
+    fn takers(&self, channel: &Channel, pool: u32) -> u64 {
+        let domain = self.domain_of_pool(pool);
+        let units = channel.takers(domain.kind) & domain.units;
+        if is_for_replacement(pool) && domain.replacement_planes > 0 { units & channel.replacements } else { units }
+    }
+
+    /// The most urgent program that waits for any unit that could take it: its class and pool, `NIL` for none. A channel mostly
     /// belongs to one domain; with chips as members, to one for each chip; with a mirror chip, to two. Of several the one that has waited
     /// longest is next, so that none starves while another's programs never end, as in a rebuild.
     #[inline]
@@ -139,28 +144,40 @@ impl Flash {
         if self.pooled == 0 {
             return best;
         }
-        for &id in &channel.domains {
-            let domain = &self.domains[id as usize];
-            // Only after failures may more programs wait than there are pages.
-            if domain.waiting_mask != 0 && domain.free_pages > 0 && channel.takers(domain.kind) & domain.units != 0 {
-                let class = domain.waiting_mask.trailing_zeros();
-                if class < best.0 || class == best.0 && self.waits_since(id, class) < self.waits_since(best.1, class) {
-                    best = (class, id);
-                }
+        for &domain in &channel.domains {
+            best = self.more_urgent(channel, best, pool_of(domain, false));
+        }
+        if self.pooled_for_replacements > 0 { self.urgent_for_replacements(channel, best) } else { best }
+    }
+
+    #[cold]
+    fn urgent_for_replacements(&self, channel: &Channel, best: (u32, u32)) -> (u32, u32) {
+        channel.domains.iter().fold(best, |best, domain| self.more_urgent(channel, best, pool_of(*domain, true)))
+    }
+
+    /// The first program of a pool, if one of the channel's units could take it and the best one so far does not go before it.
+    #[inline]
+    fn more_urgent(&self, channel: &Channel, best: (u32, u32), pool: u32) -> (u32, u32) {
+        let mask = self.pool(pool).mask;
+        // Only after failures may more programs wait than there are pages.
+        if mask != 0 && self.domain_of_pool(pool).free_pages > 0 && self.takers(channel, pool) != 0 {
+            let class = mask.trailing_zeros();
+            if class < best.0 || class == best.0 && self.waits_since(class, pool) < self.waits_since(class, best.1) {
+                return (class, pool);
             }
         }
         best
     }
 
-    /// When the first program of a class that waits in the domain was submitted.
-    fn waits_since(&self, domain: u32, class: u32) -> u64 {
-        let head = self.domains[domain as usize].waiting[class as usize].head;
+    /// When the first program of a class that waits in a pool was submitted.
+    fn waits_since(&self, class: u32, pool: u32) -> u64 {
+        let head = self.pool(pool).queues[class as usize].head;
         self.records[head as usize].submitted_ns
     }
 
     /// Under FIFO, a waiting program of the same class goes before a command that was submitted later. Data out and retries always go first:
     /// the register is needed.
-    fn pool_is_older(&self, channel: &Channel, bound: u32, class: u32, domain: u32) -> bool {
+    fn pool_is_older(&self, channel: &Channel, bound: u32, class: u32, pool: u32) -> bool {
         if bound / u32::from(PHASES) != class || bound % u32::from(PHASES) == u32::from(DATA_OUT) {
             return false;
         }
@@ -169,6 +186,6 @@ impl Flash {
             return false;
         }
         let head = unit.queues[(class * 2) as usize].head;
-        self.waits_since(domain, class) < self.records[head as usize].submitted_ns
+        self.waits_since(class, pool) < self.records[head as usize].submitted_ns
     }
 }

@@ -6,9 +6,18 @@ use super::units::{URGENT_QUEUES, Unit, UnitState, after};
 use crate::accounting::{self, Slip};
 use crate::counts::{ERASE, action_index};
 use crate::mapping::blocks::WriteStream;
-use crate::mapping::space::NIL;
+use crate::mapping::space::{Domain, NIL, Pool, is_for_replacement};
 use crate::{Flash, FlashFault};
 use flashraid_vocabulary::{Action, Ppn, memory};
+
+/// Where a program waits.
+#[derive(Clone, Copy)]
+enum WaitsIn {
+    /// In this queue of the unit.
+    Queue(usize),
+    /// In this pool.
+    Pool(u32),
+}
 
 impl Flash {
     pub(super) fn set_state(&mut self, unit_id: u32, state: UnitState) {
@@ -60,13 +69,31 @@ impl Flash {
         head
     }
 
-    pub(crate) fn pop_pool(&mut self, domain: u32, class: usize) -> u32 {
-        let domain = &mut self.domains[domain as usize];
-        let head = domain.waiting[class].head;
+    #[inline]
+    pub(super) fn domain_of_pool(&self, pool: u32) -> &Domain {
+        &self.domains[pool as usize / 2]
+    }
+
+    #[inline]
+    pub(crate) fn pool(&self, pool: u32) -> &Pool {
+        &self.domains[pool as usize / 2].pools[pool as usize % 2]
+    }
+
+    #[inline]
+    pub(super) fn pool_mut(&mut self, pool: u32) -> &mut Pool {
+        &mut self.domains[pool as usize / 2].pools[pool as usize % 2]
+    }
+
+    /// Takes the program out of a pool that has waited longest of the most urgent ones. There must be one.
+    pub(crate) fn pop_pool(&mut self, pool: u32) -> u32 {
+        self.pooled_for_replacements -= u32::from(is_for_replacement(pool));
+        let class = self.pool(pool).mask.trailing_zeros() as usize;
+        let head = self.pool(pool).queues[class].head;
         let next = self.records[head as usize].next;
-        domain.waiting[class].head = next;
+        let pool = self.pool_mut(pool);
+        pool.queues[class].head = next;
         if next == NIL {
-            domain.waiting_mask &= !(1 << class);
+            pool.mask &= !(1 << class);
         }
         self.records[head as usize].next = NIL;
         self.pooled -= 1;
@@ -86,7 +113,7 @@ impl Flash {
             WorkKind::Program => self.start_programs(unit_id, id, |flash| {
                 let next = flash.units[unit_id as usize].queues[index].head;
                 (flash.units[unit_id as usize].filled >> index & 1 == 1 && flash.records[next as usize].work == WorkKind::Program)
-                    .then_some((next, index))
+                    .then_some((next, WaitsIn::Queue(index)))
             }),
             WorkKind::MoveProgram => {
                 let plane = self.records[id as usize].plane;
@@ -203,22 +230,22 @@ impl Flash {
         self.set_state(unit_id, UnitState::Reading);
     }
 
-    /// Starts the program that waits longest in the domain.
-    pub(super) fn start_from_pool(&mut self, unit_id: u32, domain: u32) {
+    /// Starts the program that has waited longest of those in a pool.
+    pub(super) fn start_from_pool(&mut self, unit_id: u32, pool: u32) {
         let Unit { channel, number, .. } = self.units[unit_id as usize];
         self.channels[channel as usize].turn_of_pool = number;
-        let class = self.domains[domain as usize].waiting_mask.trailing_zeros() as usize;
-        let id = self.pop_pool(domain, class);
+        let class = self.pool(pool).mask.trailing_zeros() as usize;
+        let id = self.pop_pool(pool);
         self.units[unit_id as usize].since_ns = self.now_ns;
-        self.fetch_next(self.domains[domain as usize].waiting[class].head);
+        self.fetch_next(self.pool(pool).queues[class].head);
         self.start_programs(unit_id, id, |flash| {
-            let state = &flash.domains[domain as usize];
-            (state.waiting_mask >> class & 1 == 1).then_some((state.waiting[class].head, usize::MAX))
+            let Pool { queues, mask } = flash.pool(pool);
+            (mask >> class & 1 == 1).then_some((queues[class].head, WaitsIn::Pool(pool)))
         });
     }
 
-    /// Starts a program, and with multi-plane those behind it (from `next`: record and queue) that find a page at the same offset.
-    fn start_programs(&mut self, unit_id: u32, first: u32, next: impl Fn(&Self) -> Option<(u32, usize)>) {
+    /// Starts a program, and with multi-plane those behind it (from `next`: record, and where it waits) that find a page at the same offset.
+    fn start_programs(&mut self, unit_id: u32, first: u32, next: impl Fn(&Self) -> Option<(u32, WaitsIn)>) {
         let mut last = first;
         let mut used = 0u64;
         let mut bus_ns = 0;
@@ -233,14 +260,13 @@ impl Flash {
             if !self.settings.given.multi_plane {
                 break;
             }
-            let Some((candidate, index)) = next(self) else { break };
+            let Some((candidate, place)) = next(self) else { break };
             let Some(plane) = self.plane_at_offset(unit_id, candidate, used, ppn.0 % self.pages_per_block) else { break };
-            match index {
-                usize::MAX => {
-                    let Record { domain, priority, .. } = self.records[candidate as usize];
-                    self.pop_pool(domain, priority as usize);
+            match place {
+                WaitsIn::Pool(pool) => {
+                    self.pop_pool(pool);
                 }
-                index => {
+                WaitsIn::Queue(index) => {
                     self.pop_bound(unit_id, index);
                 }
             }

@@ -4,7 +4,7 @@ use super::records::{Record, WorkKind};
 use super::units::UnitState;
 #[cfg(feature = "mutants")]
 use crate::accounting::{self, Slip};
-use crate::mapping::space::{NIL, Queue};
+use crate::mapping::space::{NIL, Queue, pool_of};
 use crate::{About, Flash};
 use flashraid_vocabulary::{Action, Cause, Health, MemberId, PageOperation, Ppn, Priority, Transfer, Version, memory};
 
@@ -197,7 +197,7 @@ impl Flash {
         } else if domain.living_planes == 0 {
             self.fail_unstarted(id);
         } else {
-            self.pool(id);
+            self.join_pool(id);
             self.offer(domain_id);
         }
     }
@@ -212,15 +212,18 @@ impl Flash {
 
     /// Appends a program to those that wait in its domain.
     #[inline]
-    pub(crate) fn pool(&mut self, id: u32) {
-        let Record { domain, priority, .. } = self.records[id as usize];
+    pub(crate) fn join_pool(&mut self, id: u32) {
+        let Record { domain, priority, cause, .. } = self.records[id as usize];
         let class = priority as usize;
-        let mut queue = self.domains[domain as usize].waiting[class];
+        let for_replacement = cause == Cause::Rebuild && self.domains[domain as usize].replacement_planes > 0;
+        let pool = pool_of(domain, for_replacement);
+        let mut queue = self.pool(pool).queues[class];
         self.append(&mut queue, id);
-        let domain = &mut self.domains[domain as usize];
-        domain.waiting[class] = queue;
-        domain.waiting_mask |= 1 << class;
+        let pool = self.pool_mut(pool);
+        pool.queues[class] = queue;
+        pool.mask |= 1 << class;
         self.pooled += 1;
+        self.pooled_for_replacements += u32::from(for_replacement);
     }
 
     /// Lets the domain's channels, in turn, serve what waits in it.
@@ -232,7 +235,7 @@ impl Flash {
             let next = if channel + 1 == end { first } else { channel + 1 };
             self.domains[domain_id as usize].next_channel = next;
             self.kick(channel);
-            if self.domains[domain_id as usize].waiting_mask == 0 {
+            if self.domains[domain_id as usize].pools.iter().all(|pool| pool.mask == 0) {
                 return;
             }
             channel = next;

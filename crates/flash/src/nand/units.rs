@@ -131,6 +131,8 @@ pub struct Channel {
     pub(super) blocked: u64,
     /// Units with such planes.
     pub(crate) writable: [u64; 2],
+    /// Units of spare chips that have replaced others, which are being rebuilt; none with `rebuild_target` = `member`.
+    pub(crate) replacements: u64,
     /// Bound records waiting at its units.
     pub(crate) queued: u32,
     /// Space domains that touch this channel.
@@ -152,6 +154,7 @@ impl Channel {
             idle: u64::MAX >> (64 - units),
             blocked: 0,
             writable: [0; 2],
+            replacements: 0,
             queued: 0,
             domains: Vec::new(),
             busy_ns: [0; Cause::COUNT],
@@ -163,6 +166,11 @@ impl Channel {
     /// Whether none of these units does anything or is kept for a GC run.
     pub(crate) fn is_idle(&self, units: u64) -> bool {
         self.idle & !self.blocked & units == units
+    }
+
+    /// Whether the end of a transfer will be noticed.
+    pub(crate) fn has_event(&self) -> bool {
+        self.has_event
     }
 
     /// How many units do nothing.

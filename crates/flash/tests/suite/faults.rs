@@ -3,8 +3,8 @@
 use crate::support::{GIVEN, Host, Random, operation, settings};
 use flashraid_flash::{CellTimes, Flash, Given, Placement, Progress, Settings};
 use flashraid_vocabulary::{
-    Action, Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberId, MemberPage, NoObserver, Part, Ppn, Scheduling, Version, View,
-    WearLeveling, WriteCompletes,
+    Action, Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberId, MemberPage, NoObserver, PageOperation, Part, Ppn,
+    RebuildTarget, Scheduling, Version, View, WearLeveling, WriteCompletes,
 };
 
 fn chip(channel: u32, chip: u32) -> Part {
@@ -117,7 +117,7 @@ fn random_failures_leave_everything_consistent() {
                     }
                 }
                 15 => _ = host.end_commit(),
-                14 => host.flash.resume_copies(address.member),
+                14 => host.flash.rebuilt(),
                 _ => _ = host.advance(),
             }
         }
@@ -366,10 +366,49 @@ fn a_mirror_chip_is_replaced() {
     host.finish();
     let ppn = host.flash.lookup(page, Version::Copy).unwrap();
     assert_eq!(host.flash.chip_of_unit(host.flash.unit_of(ppn)), 3);
-    host.flash.resume_copies(MemberId(0));
+    host.flash.rebuilt();
     assert!(host.flash.takes_copy(MemberId(0)) && !host.flash.is_lost(page, Version::Copy));
     host.fail(Fault::Loss(chip(0, 0)));
     assert!(!host.flash.replace(0, 0), "no spare chip is left");
+}
+
+/// SPEC 1.10, ruling 14: what a rebuild restores goes to the replacement while that has a page, then to other chips of the member. The host's programs
+/// go to any chip; after the rebuild, or where the user wants it, so do all.
+#[test]
+fn what_is_rebuilt_goes_to_the_replacement() {
+    let chips_of = |host: &Host, pages: std::ops::Range<u32>| {
+        let mut chips = [0; 4];
+        for page in pages {
+            let ppn = host.flash.lookup(MemberPage::new(0, page), Version::Current).unwrap();
+            chips[host.flash.chip_of_unit(host.flash.unit_of(ppn)) as usize] += 1;
+        }
+        chips
+    };
+    for (rebuild_target, goes_there) in [(RebuildTarget::Replacement, true), (RebuildTarget::Member, false)] {
+        let mut host = written(Settings { given: Given { spare_chips: 1, rebuild_target, ..GIVEN }, ..settings(Placement::Member) });
+        let program = |host: &mut Host, pages: std::ops::Range<u32>, cause| {
+            for page in pages {
+                let operation = operation(Action::Program, MemberPage::new(0, page), Version::Current, false);
+                assert!(host.program(&PageOperation { cause, ..operation }));
+            }
+            host.finish();
+        };
+        host.fail(Fault::Loss(chip(0, 0)));
+        assert!(host.flash.replace(0, 0));
+        program(&mut host, 0..24, Cause::Rebuild);
+        assert_eq!(chips_of(&host, 0..24)[3] == 24, goes_there, "{:?}", chips_of(&host, 0..24));
+        program(&mut host, 24..48, Cause::Host);
+        assert!(chips_of(&host, 24..48)[1..].iter().all(|count| *count > 0), "{:?}", chips_of(&host, 24..48));
+        let mut later = host.flash.clone();
+        later.rebuilt();
+        let mut later = Host { flash: later, ..Host::new(host.flash.settings().clone()) };
+        program(&mut later, 0..24, Cause::Rebuild);
+        assert!(chips_of(&later, 0..24)[1..].iter().all(|count| *count > 0), "{:?}", chips_of(&later, 0..24));
+        // Its four planes have 32 pages each, of which 8 are kept for GC.
+        program(&mut host, 48..150, Cause::Rebuild);
+        let [_, other, another, replacement] = chips_of(&host, 48..150);
+        assert!(other > 0 && another > 0 && (replacement > 50) == goes_there, "{:?}", chips_of(&host, 48..150));
+    }
 }
 
 #[test]

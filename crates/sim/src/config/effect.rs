@@ -147,6 +147,18 @@ pub(super) const READ_UNWRITTEN: Effect = EVER.meets("every page that was read h
 pub(super) const FAILED: Effect = EVER.meets("nothing failed", |run| run.failed);
 pub(super) const REBUILT: Effect = FAILED
     .needs("a scheme that can rebuild, and rebuild other than none", |config| config.rebuild_order().is_ok_and(|order| order.is_some()));
+pub(super) const REBUILT_ON_SPARE_CHIPS: Effect = FAILED.needs(
+    "spare_chips above 0, several chips in each member, allocation other than static, mapping = page or dftl, and a scheme that can rebuild",
+    |config| {
+        let Config { device, array, .. } = config;
+        let chips = match array.is_single() {
+            true => device.data_chips_per_member().max(device.mirror_chips),
+            false => device.channels * device.chips_per_channel,
+        };
+        let is_placed = device.allocation != Allocation::Static && !device.mapping.is_hybrid();
+        device.spare_chips > 0 && chips > 1 && is_placed && config.rebuild_order().is_ok_and(|order| order.is_some())
+    },
+);
 pub(super) const RECONSTRUCTED: Effect =
     FAILED.needs("a scheme that reconstructs lost pages from parity, and rebuild other than none", |config| {
         let computes = find_scheme(&config.scheme.name).is_ok_and(|entry| entry.redundancy == Redundancy::Parity);

@@ -45,7 +45,9 @@ pub use capacity::{Derived, Overhead, SpaceDomain, TranslationTables, most_logic
 pub use effect::{Effect, Happened, Meeting, Need};
 pub use error::ConfigError;
 pub use faults::{Injection, Target, Trigger};
-pub use flashraid_vocabulary::{GcBlockingScope, Lun, Member, Scheduling, SerialSubrequests, Transfer, WearLeveling, WriteCompletes};
+pub use flashraid_vocabulary::{
+    GcBlockingScope, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Transfer, WearLeveling, WriteCompletes,
+};
 pub use key::{Draw, Key, Kind, Table};
 pub use lookup::{find_key, keys};
 pub(crate) use near::nearest;

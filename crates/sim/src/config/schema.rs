@@ -10,7 +10,9 @@ use super::preparation::{Precondition, Until, Warmup};
 use super::words::{Allocation, Fit, Ftl, GcPolicy, Mapping, NvramVictim, Unwritten};
 use flashraid_flash::{Given, MOST_LEVEL};
 use flashraid_redundancy::Choice;
-use flashraid_vocabulary::{GcBlockingScope, Lun, Member, Scheduling, SerialSubrequests, Transfer, WearLeveling, WriteCompletes};
+use flashraid_vocabulary::{
+    GcBlockingScope, Lun, Member, RebuildTarget, Scheduling, SerialSubrequests, Transfer, WearLeveling, WriteCompletes,
+};
 use flashraid_workload::{DeviceLayout, TraceError, TraceOptions};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};

@@ -115,8 +115,8 @@ pub trait Media: View + Inspect + Clone + Send {
     fn set_health(&mut self, member: MemberId, health: Health);
     /// The SSD that is this member of an array, or that will be, as a spare one.
     fn device_of(&self, member: MemberId) -> Option<u32>;
-    /// The member's copies are rebuilt: it takes copies again.
-    fn resume_copies(&mut self, member: MemberId);
+    /// The rebuild has ended: mirror chips take copies again, and spare chips that have replaced others are chips like them.
+    fn rebuilt(&mut self);
     /// If nothing is in flight, programs that wait for pages fail, for good. Returns whether there were any.
     fn fail_stuck(&mut self) -> bool;
     /// Versions that are lost. Looks at all.

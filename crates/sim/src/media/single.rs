@@ -223,8 +223,8 @@ impl Media for Flash {
         None
     }
 
-    fn resume_copies(&mut self, member: MemberId) {
-        Flash::resume_copies(self, member);
+    fn rebuilt(&mut self) {
+        Flash::rebuilt(self);
     }
 
     fn fail_stuck(&mut self) -> bool {

@@ -33,6 +33,7 @@ const BASES: &[(&str, &str, &str)] = &[
     ("trace.csv", "raid5", "mapping=fast log_blocks=8 blocks_per_plane=20 over_provisioning=0.5 nvram_buffer_bytes=40960"),
     ("trace.csv", "raid0", "limit=20 allocation=dynamic planes_per_die=1 verify=true"),
     ("trace.csv", "raid0", "space_bytes=1MiB fill=1 planes_per_die=1"),
+    ("trace.csv", "raid5", "fill=0.9 fail=chip:1.0@30% chips_per_channel=2 spare_chips=1"),
     ("trace.csv", "raid1", "fill=0.9 fail=chip:1.0@30% verify=true"),
     ("trace.csv", "sirf1", "fill=0.9 fail=chip:1.0@30%"),
     ("trace.csv", "sirf1", "fill=0.9 groups=1"),

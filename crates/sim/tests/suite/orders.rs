@@ -189,7 +189,12 @@ fn a_starved_plane_is_collected_before_the_host_is_served() {
 
 /// How many pages a chip of one member loses, and how long their rebuild takes on an idle device.
 fn rebuild(pairs: &[(&str, &str)]) -> (u64, u64) {
-    let mut engine = filled(&config("ssd1", "raid5", pairs), 96);
+    rebuild_of(96, pairs)
+}
+
+/// The same with so many host pages written.
+fn rebuild_of(pages: u64, pairs: &[(&str, &str)]) -> (u64, u64) {
+    let mut engine = filled(&config("ssd1", "raid5", pairs), pages);
     engine.fail(Fault::Loss(Part::Chip { channel: 0, chip: 0 }));
     engine.finish().unwrap();
     let [record] = engine.rebuilds() else { panic!("one rebuild") };
@@ -198,12 +203,23 @@ fn rebuild(pairs: &[(&str, &str)]) -> (u64, u64) {
 }
 
 /// DOR: each of the three other members reads one page after the other, although it has eight dies: a stripe is read every 122,575 ns.
-/// Its page is programmed meanwhile: 102,575 ns of the bus of the member that lost it, on a die of another chip.
+/// Its page is programmed meanwhile: 102,575 ns of the bus of the member that lost it, on a die of any of its chips.
 #[test]
 fn a_fetcher_reads_one_page_at_a_time() {
     let (lost, took_ns) = rebuild(&[("rebuild", "dor")]);
     assert!(lost >= 8, "{lost}");
     assert_eq!(took_ns, lost * READ + PROGRAM);
+}
+
+/// On the replacement alone programs follow each other: of its two dies one ends every 151,288 ns; as one LUN it ends one every 302,575 ns.
+#[test]
+fn what_is_rebuilt_is_programmed_on_the_replacement() {
+    for (lun, each_ns) in [("die", PROGRAM as f64 / 2.0), ("chip", PROGRAM as f64)] {
+        let (lost, took_ns) = rebuild_of(4800, &[("rebuild", "dor"), ("rebuild_target", "replacement"), ("lun", lun)]);
+        assert!(lost >= 400, "{lost}");
+        let of_page_ns = took_ns as f64 / lost as f64;
+        assert!((of_page_ns / each_ns - 1.0).abs() < 0.01, "{lun}: {of_page_ns} ns a page, expected {each_ns}");
+    }
 }
 
 /// SOR: one stripe after the other is read and programmed.

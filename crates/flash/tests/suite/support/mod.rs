@@ -2,8 +2,8 @@
 
 use flashraid_flash::{CellTimes, Flash, GcQuery, Given, Placement, Progress, Settings};
 use flashraid_vocabulary::{
-    Action, Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberPage, NoObserver, PageOperation, Priority, Scheduling,
-    SemivalidAction, Sources, Transfer, Version, WearLeveling, WriteCompletes,
+    Action, Cause, Fault, GcBlockingScope, Geometry, Lun, Member, MemberPage, NoObserver, PageOperation, Priority, RebuildTarget,
+    Scheduling, SemivalidAction, Sources, Transfer, Version, WearLeveling, WriteCompletes,
 };
 use std::collections::BTreeMap;
 
@@ -40,6 +40,7 @@ pub const ONE_PLANE: Geometry = Geometry { channels: 1, chips_per_channel: 1, di
 pub const GIVEN: Given = Given {
     mirror_chips: 0,
     spare_chips: 0,
+    rebuild_target: RebuildTarget::Replacement,
     bus_ps_per_byte: 1000,
     read_command_ns: 1,
     program_command_ns: 1,
@@ -130,6 +131,12 @@ impl Host {
 
     /// Programs a page, if there is one and the page is not being programmed.
     pub fn write(&mut self, address: MemberPage, version: Version, keep_base: bool) -> bool {
+        self.program(&operation(Action::Program, address, version, keep_base))
+    }
+
+    /// The same for any reason.
+    pub fn program(&mut self, operation: &PageOperation) -> bool {
+        let PageOperation { address, version, .. } = *operation;
         let key = (self.flash.slot(address), version as u8);
         if self.writing.contains_key(&key) {
             return false;
@@ -139,7 +146,7 @@ impl Host {
             return false;
         }
         self.writing.insert(key, true);
-        self.flash.submit(&operation(Action::Program, address, version, keep_base), key.0 << 2 | u32::from(key.1)).unwrap();
+        self.flash.submit(operation, key.0 << 2 | u32::from(key.1)).unwrap();
         self.settle();
         true
     }

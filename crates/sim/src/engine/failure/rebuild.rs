@@ -104,9 +104,7 @@ impl<C: Content, M: Media> Engine<C, M> {
         let record = self.failures.records.last_mut().expect("there is one");
         record.ended_ns = Some(now_ns);
         record.finished_ns = is_whole.then_some(now_ns);
-        for member in 0..self.shape.members {
-            self.media.resume_copies(MemberId(member as u16));
-        }
+        self.media.rebuilt();
     }
 
     /// A repair has ended, with so many programs.

@@ -460,7 +460,9 @@ impl Media for Array {
         Some(self.ssd(member) as u32)
     }
 
-    fn resume_copies(&mut self, _: MemberId) {}
+    fn rebuilt(&mut self) {
+        self.ssds.iter_mut().for_each(Flash::rebuilt);
+    }
 
     fn fail_stuck(&mut self) -> bool {
         let mut any = false;
