@@ -141,8 +141,8 @@ impl Flash {
             let (site, kind) = (self.sites[id], self.domains[domain as usize].kind);
             let unit = &self.units[site.unit as usize];
             let is_replacement = self.channels[unit.channel as usize].replacements & unit.bit != 0;
-            replacements[domain as usize] += u32::from(is_replacement && self.blocks.host_pages(id as u32) > 0);
-            let writable = self.units[site.unit as usize].writable[kind] & site.bit != 0;
+            let writable = unit.writable[kind] & site.bit != 0;
+            replacements[domain as usize] += u32::from(is_replacement && writable);
             if writable != (self.blocks.host_pages(id as u32) > 0) {
                 return Err(format!("plane {id} with {} pages is writable: {writable}", self.blocks.host_pages(id as u32)));
             }

@@ -1,7 +1,7 @@
 //! Free space: pages reserved for programs, and pages taken for them.
 
 use super::blocks::{Blocks, WriteStream};
-use super::space::NIL;
+use super::space::{NIL, pool_of};
 use crate::Flash;
 use crate::numbering::Site;
 use flashraid_vocabulary::{MemberPage, Ppn, Version};
@@ -76,12 +76,9 @@ impl Flash {
             return;
         }
         domain.replacement_planes -= 1;
-        if domain.replacement_planes == 0 && domain.pools[1].mask != 0 {
-            for channel in domain.channels.0..domain.channels.1 {
-                if !self.channels[channel as usize].has_event() {
-                    self.wait_for_bus(channel);
-                }
-            }
+        let (first, end) = domain.channels;
+        if domain.replacement_planes == 0 && self.pool(pool_of(domain_id, true)).mask != 0 {
+            (first..end).for_each(|channel| self.wait_for_bus(channel));
         }
     }
 

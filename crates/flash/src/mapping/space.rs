@@ -84,6 +84,12 @@ impl Domain {
         granted
     }
 
+    /// Whether a program waits in it.
+    #[inline]
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.pools.iter().any(|pool| pool.mask != 0)
+    }
+
     /// Whether it has one LUN alone.
     #[inline]
     pub(crate) fn single_unit(&self) -> bool {

@@ -66,13 +66,18 @@ impl Flash {
         let is_free = channel.free_ns <= self.now_ns;
         if is_free && self.events.first_ns() != self.now_ns && !self.others_have_events {
             self.serve(channel_id);
-        } else if !channel.has_event {
+        } else {
             self.wait_for_bus(channel_id);
         }
     }
 
+    /// Makes sure that the channel is served when its bus is free.
+    #[inline]
     pub(crate) fn wait_for_bus(&mut self, channel_id: u32) {
         let channel = &mut self.channels[channel_id as usize];
+        if channel.has_event {
+            return;
+        }
         channel.has_event = true;
         let time_ns = channel.free_ns.max(self.now_ns);
         self.events.set(self.units.len() + channel_id as usize, time_ns);

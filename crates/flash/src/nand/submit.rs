@@ -235,7 +235,7 @@ impl Flash {
             let next = if channel + 1 == end { first } else { channel + 1 };
             self.domains[domain_id as usize].next_channel = next;
             self.kick(channel);
-            if self.domains[domain_id as usize].pools.iter().all(|pool| pool.mask == 0) {
+            if !self.domains[domain_id as usize].has_waiting() {
                 return;
             }
             channel = next;

@@ -168,11 +168,6 @@ impl Channel {
         self.idle & !self.blocked & units == units
     }
 
-    /// Whether the end of a transfer will be noticed.
-    pub(crate) fn has_event(&self) -> bool {
-        self.has_event
-    }
-
     /// How many units do nothing.
     pub(crate) fn idle_units(&self) -> u32 {
         self.idle.count_ones()

@@ -399,9 +399,8 @@ fn what_is_rebuilt_goes_to_the_replacement() {
         assert_eq!(chips_of(&host, 0..24)[3] == 24, goes_there, "{:?}", chips_of(&host, 0..24));
         program(&mut host, 24..48, Cause::Host);
         assert!(chips_of(&host, 24..48)[1..].iter().all(|count| *count > 0), "{:?}", chips_of(&host, 24..48));
-        let mut later = host.flash.clone();
-        later.rebuilt();
-        let mut later = Host { flash: later, ..Host::new(host.flash.settings().clone()) };
+        let mut later = Host { flash: host.flash.clone(), ..Host::new(host.flash.settings().clone()) };
+        later.flash.rebuilt();
         program(&mut later, 0..24, Cause::Rebuild);
         assert!(chips_of(&later, 0..24)[1..].iter().all(|count| *count > 0), "{:?}", chips_of(&later, 0..24));
         // Its four planes have 32 pages each, of which 8 are kept for GC.

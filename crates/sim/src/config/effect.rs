@@ -83,6 +83,11 @@ impl Effect {
     }
 }
 
+/// Whether what is lost is rebuilt.
+fn rebuilds(config: &Config) -> bool {
+    config.rebuild_order().is_ok_and(|order| order.is_some())
+}
+
 /// The setting can affect any run.
 pub(super) const EVER: Effect = Effect { needs: None, meets: None, of_replays: false };
 
@@ -145,8 +150,7 @@ pub(super) const COMPUTED: Effect =
     EVER.needs("a scheme with parity", |config| find_scheme(&config.scheme.name).is_ok_and(|entry| entry.redundancy == Redundancy::Parity));
 pub(super) const READ_UNWRITTEN: Effect = EVER.meets("every page that was read had been written before", |run| run.read_unwritten);
 pub(super) const FAILED: Effect = EVER.meets("nothing failed", |run| run.failed);
-pub(super) const REBUILT: Effect = FAILED
-    .needs("a scheme that can rebuild, and rebuild other than none", |config| config.rebuild_order().is_ok_and(|order| order.is_some()));
+pub(super) const REBUILT: Effect = FAILED.needs("a scheme that can rebuild, and rebuild other than none", rebuilds);
 pub(super) const REBUILT_ON_SPARE_CHIPS: Effect = FAILED.needs(
     "spare_chips above 0, several chips in each member, allocation other than static, mapping = page or dftl, and a scheme that can rebuild",
     |config| {
@@ -156,13 +160,13 @@ pub(super) const REBUILT_ON_SPARE_CHIPS: Effect = FAILED.needs(
             false => device.channels * device.chips_per_channel,
         };
         let is_placed = device.allocation != Allocation::Static && !device.mapping.is_hybrid();
-        device.spare_chips > 0 && chips > 1 && is_placed && config.rebuild_order().is_ok_and(|order| order.is_some())
+        device.spare_chips > 0 && chips > 1 && is_placed && rebuilds(config)
     },
 );
 pub(super) const RECONSTRUCTED: Effect =
     FAILED.needs("a scheme that reconstructs lost pages from parity, and rebuild other than none", |config| {
         let computes = find_scheme(&config.scheme.name).is_ok_and(|entry| entry.redundancy == Redundancy::Parity);
-        computes && config.rebuild_order().is_ok_and(|order| order.is_some())
+        computes && rebuilds(config)
     });
 pub(super) const FILTERED: Effect = EVER.meets("the trace has no requests of other devices", |run| run.filtered);
 pub(super) const SKIPPED: Effect = EVER.meets("nothing had to be skipped", |run| run.skipped);
