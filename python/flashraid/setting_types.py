@@ -138,7 +138,7 @@ class SimulationSettings(TypedDict, total=False):
 
     rebuild_target: Literal["replacement", "member"] | None
     """Where a rebuild programs what it restores of a member that has several living chips. Programs of the host take
-    any of them. Default: member.
+    any of them. Default: replacement.
     """
 
     bus_ps_per_byte: int | None

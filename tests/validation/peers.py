@@ -20,16 +20,16 @@ SSDSIM = "SSDsim 2.1"
 MQSIM = "MQSim (whole us; adds about 1 us on the host's side)"
 
 # SSDsim: one command at a time for each chip; channel, chip, plane, die; a page read before it is written is there.
-STATIC = {"allocation": "static", "static_order": "WPD", "lun": "chip", "unwritten": "prefill"}
+STATIC = {"allocation": "static", "static_order": "WPD", "unwritten": "prefill"}
 SSDSIM_STATIC = Setup("ssdsim-static", {**STATIC, "write_completes": "data_in"})
 SSDSIM_STATIC_END = Setup("ssdsim-static-program-end", {**STATIC, "write_completes": "program_end"})
 # SSDsim's full dynamic allocation: a program goes to any chip that is idle.
-DYNAMIC = {"allocation": "dynamic", "ftl": "device", "lun": "chip", "write_completes": "data_in"}
+DYNAMIC = {"allocation": "dynamic", "ftl": "device", "write_completes": "data_in"}
 SSDSIM_DYNAMIC = Setup("ssdsim-dynamic", {**DYNAMIC, "unwritten": "prefill"})
 SSDSIM_DYNAMIC_FILLED = Setup("ssdsim-dynamic-filled", {**DYNAMIC, "fill": 0.5})
 # MQSim: one command at a time for each chip; its command times; channel, chip, die, plane.
 COMMANDS = {"read_command_ns": 290, "program_command_ns": 361, "erase_command_ns": 220}
-SERIAL = {"allocation": "static", "static_order": "WDP", "lun": "chip", "write_completes": "program_end"}
+SERIAL = {"allocation": "static", "static_order": "WDP", "write_completes": "program_end"}
 MQSIM_40 = Setup("mqsim-40", {**SERIAL, **COMMANDS, "bus_ps_per_byte": 25_000})
 MQSIM_333 = Setup("mqsim-333", {**SERIAL, **COMMANDS, "bus_ps_per_byte": 3_000})  # 6 ns for two bytes
 

@@ -95,16 +95,17 @@ def bandwidth(name: str, setup: Setup, units_per_channel: int) -> Case:
 
 CLOSED = {"queue_depth": 64}
 FEW = {**CLOSED, "chips_per_channel": 1, "blocks_per_plane": 8192}
-TWO_CHIPS = {**CLOSED, "chips_per_channel": 2, "lun": "chip", "static_order": "WPD", "blocks_per_plane": 8192}
+DIES = {"lun": "die"}
+TWO_CHIPS = {**CLOSED, "chips_per_channel": 2, "static_order": "WPD", "blocks_per_plane": 8192}
 BANDWIDTH = Section(
     "Program bandwidth at saturation",
     """\
 Writes of 64 pages, 64 of them outstanding at any time. A channel's bus takes a page every 102,575 ns; a LUN
 every 302,575 ns, its transfer included.""",
     (
-        bandwidth("bus-bound, 8 dies a channel", Setup("eight-dies", CLOSED), 8),
-        bandwidth("bus-bound, 3 dies a channel", Setup("three-dies", {**FEW, "dies_per_chip": 3}), 3),
-        bandwidth("array-bound, 2 dies a channel", Setup("two-dies", FEW), 2),
+        bandwidth("bus-bound, 8 dies a channel", Setup("eight-dies", {**CLOSED, **DIES}), 8),
+        bandwidth("bus-bound, 3 dies a channel", Setup("three-dies", {**FEW, **DIES, "dies_per_chip": 3}), 3),
+        bandwidth("array-bound, 2 dies a channel", Setup("two-dies", {**FEW, **DIES}), 2),
         bandwidth(
             "array-bound, 2 chips a channel, static", Setup("two-chips", {**TWO_CHIPS, "allocation": "static"}), 2
         ),

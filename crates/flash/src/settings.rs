@@ -32,7 +32,7 @@ macro_rules! given_settings {
             /// Additional chips on each channel that stay idle until a chip fails and then replace it. They are not part of any other capacity.
             spare_chips: u32 = Some("0"), "", whole(0, 63), EVER, Draw::OneOf(&["0", "0", "1", "2", "3", "4"]);
             /// Where a rebuild programs what it restores of a member that has several living chips. Programs of the host take any of them.
-            rebuild_target: RebuildTarget = Some("member"), "", Kind::Word(RebuildTarget::WORDS), REBUILT_ON_SPARE_CHIPS;
+            rebuild_target: RebuildTarget = Some("replacement"), "", Kind::Word(RebuildTarget::WORDS), REBUILT_ON_SPARE_CHIPS;
             /// Bus time of one byte in either direction, in picoseconds (25,000 is 40 MB/s); with 0, transfers take no time.
             bus_ps_per_byte: u64 = None, "ps/byte", whole(0, 1_000_000_000), EVER, Draw::OneOf(&["25000", "25000", "1000", "0"]);
             /// Bus time of the command and address of a read.

@@ -34,6 +34,20 @@ def reproduce(
             help="Change a setting of every run; NAME.KEY=VALUE changes it for one configuration, workload or point.",
         ),
     ] = None,
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--variant", metavar="NAME", help="Try this variant, and no other, besides the paper's configuration."
+        ),
+    ] = None,
+    traces: Annotated[
+        str | None,
+        typer.Option(
+            "--traces",
+            metavar="DIR",
+            help="Replay the paper's own traces, where DIR has them, instead of the profiles that stand for them.",
+        ),
+    ] = None,
     write: Annotated[
         str | None,
         typer.Option("--write", metavar="FOLDER", help="Write the paper's page and its figures to this directory."),
@@ -47,16 +61,18 @@ def reproduce(
 ) -> int:
     """Run a paper's experiments, judge its claims, and show the paper's figures beside flashraid's."""
     if name is None:
-        if set_values or write or json_target or quick:
+        if set_values or variant or traces or write or json_target or quick:
             raise InputError("reproduce: these options need a paper: allowed is PAPER or PAPER.EXPERIMENT")
         tables.show_papers([library.find(each) for each in library.names()])
         return 0
     paper = library.find(name)
     change = parsed(set_values or [], sorted(names_of(paper), key=len, reverse=True))
-    if write is not None and (change or "." in name):
+    if write is not None and (change or variant or traces or "." in name):
         raise InputError(
-            "--write: a page covers a whole paper without changes: allowed without an experiment and --set only"
+            "--write: a page covers a whole paper as it is: allowed without experiment, --set, --variant, --traces"
         )
+    if change and variant:
+        raise InputError("--variant: a change of settings is tried alone: allowed without --set only")
     if quick and (write is not None or json_target is not None):
         raise InputError("--quick: its figures are meaningless: allowed without --write and --json only")
     with Target(json_target) as target:
@@ -71,10 +87,14 @@ def reproduce(
                 found = library.reproduce(
                     name,
                     change=change,
+                    variants=variant,
+                    traces=traces,
                     watch=lambda done, count: progress("reproducing", done, done / count if count else 1.0),
                     most_requests=QUICK_REQUESTS if quick else None,
                 )
                 progress.hide()
+            for note in found.notes:
+                print(f"note: {note}", file=sys.stderr)
             if left_out := [each for each in paper.experiments if each not in found.paper.experiments]:
                 if files:
                     raise InputError(f"--write: the traces of {', '.join(left_out)} are missing; a page needs them")

@@ -3,20 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
+from typing import NamedTuple
 
 from .metrics import METRICS
 from .papers import AXES, Claim, Experiment, Names, selection
 
-# A figure by configuration, workload, point and metric.
+# A figure by configuration, workload, point and metric: what each repeat measured.
 Key = tuple[str, str, str, str]
-Figures = Mapping[Key, float]
+Figures = Mapping[Key, Sequence[float]]
 Line = list[tuple[str, float]]  # figures along an axis, with their names there
 
-GROUPS: dict[str, Callable[[Sequence[float]], float]] = {
-    "mean": lambda values: sum(values) / len(values),
-    "max": max,
-    "min": min,
-}
+# Steps back of less than one percent count as level: no trace is known so well.
+LEVEL = 1.0
+# Means and percentiles of fewer requests decide nothing.
+FEWEST_REQUESTS = 300
+
+GROUPS: dict[str, Callable[[Sequence[float]], float]] = {"mean": lambda values: _mean(values), "max": max, "min": min}
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Verdict:
     unit: str
     lack: float
     note: str = ""
+    is_undecided: bool = False  # too few requests are behind the figures
 
     def text(self) -> str:
         """The figure as people read it."""
@@ -37,32 +40,79 @@ class Verdict:
         return f"{number}{f' ({self.at})' if self.at else ''}{f'; {self.note}' if self.note else ''}"
 
 
+class Figure(NamedTuple):
+    """What a claim compares: one value for each repeat, and how many requests they are made of together."""
+
+    values: Sequence[float]
+    requests: float
+
+    @property
+    def mean(self) -> float:
+        """The mean over the repeats, which is what is judged."""
+        return _mean(self.values)
+
+    @property
+    def spread(self) -> float:
+        """The difference of the largest and the least."""
+        return max(self.values) - min(self.values)
+
+
 def judge(claim: Claim, experiment: Experiment, figures: Figures) -> Verdict:
     """The verdict on a claim, given the figures of its experiment."""
     grid = Grid(claim, experiment, figures)
     if claim.judge == "cells":
         return _cells(claim, grid)
     lines = grid.lines(claim.along)
-    if claim.judge in ("above", "below", "between", "near"):
+    is_bounded = claim.judge in ("above", "below", "between", "near")
+    if is_bounded:
         lines = [(name, [cell]) for name, line in lines for cell in line]
-    verdicts = []
+    verdicts, singles = [], []
     for name, line in lines:
-        verdict = JUDGES[claim.judge](claim, line, grid.unit)
-        verdicts.append(replace(verdict, at=_join(name, verdict.at)))
-    return _decisive(verdicts, claim.lines)
+        verdict = JUDGES[claim.judge](claim, [(label, figure.mean) for label, figure in line], grid.unit)
+        is_undecided = min(figure.requests for _, figure in line) < FEWEST_REQUESTS
+        spread = max(figure.spread for _, figure in line)
+        note = f"spread {spread:,.3g}" if len(experiment.repeats) > 1 else ""
+        verdicts.append(
+            replace(verdict, at=_join(name, verdict.at), is_undecided=is_undecided, note=_join(verdict.note, note))
+        )
+        if is_bounded and len(experiment.repeats) > 1:
+            label, figure = line[0]
+            singles += [JUDGES[claim.judge](claim, [(label, value)], grid.unit).holds for value in figure.values]
+    found = _decisive(verdicts, claim.lines)
+    each = f"{sum(singles)} of {len(singles)} repeats alone hold" if singles else ""
+    means = [figure.mean for _, line in lines for _, figure in line] if is_bounded and len(lines) > 1 else []
+    overall = f"mean {_mean(means):,.3g}, {min(means):,.3g} to {max(means):,.3g}" if means else ""
+    return replace(found, note=_join(found.note, each, overall))
 
 
 def _decisive(verdicts: list[Verdict], lines: str) -> Verdict:
-    """The worst of all lines; or, where most are enough, the worst of the best ones that make the majority."""
-    ordered = sorted(verdicts, key=lambda each: (each.lack, not each.holds))
-    holding = sum(each.holds for each in verdicts)
-    decisive = ordered[len(ordered) // 2] if lines == "most" else ordered[-1]
-    count = f"{holding} of {len(ordered)} hold" if len(ordered) > 1 else ""
-    return replace(decisive, lack=max(decisive.lack, 0.0), note=_join(count, decisive.note))
+    """The worst of all lines; or, where most are enough, the worst of the best ones that make the majority.
+
+    Lines of too few requests decide only if the others leave the claim open.
+    """
+    decided = [each for each in verdicts if not each.is_undecided]
+    holding = sum(each.holds for each in decided)
+    enough = len(verdicts) // 2 + 1 if lines == "most" else len(verdicts)
+    is_open = holding < enough <= holding + len(verdicts) - len(decided)
+    ordered = sorted(verdicts if is_open else decided, key=lambda each: (each.lack, not each.holds))
+    decisive = ordered[min(len(ordered), enough) - 1]
+    count = f"{holding} of {len(verdicts)} hold" if len(verdicts) > 1 else ""
+    few = f"fewer than {FEWEST_REQUESTS} requests" if is_open else ""
+    return replace(
+        decisive,
+        holds=decisive.holds and not is_open,
+        lack=max(decisive.lack, 0.0),
+        note=_join(count, few, decisive.note),
+        is_undecided=is_open,
+    )
 
 
 def _join(*names: str) -> str:
     return ", ".join(name for name in names if name)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 class Grid:
@@ -78,14 +128,14 @@ class Grid:
     def _used(names: Names, experiment: Experiment, axis: str) -> list[list[str]]:
         return [[each] if isinstance(each, str) else list(each) for each in names or experiment.axis(axis)]
 
-    def lines(self, along: str) -> list[tuple[str, Line]]:
+    def lines(self, along: str) -> list[tuple[str, list[tuple[str, Figure]]]]:
         """The lines along an axis, each with the names that it has on the others."""
         axis = AXES.index(along)
         found = []
         places = [range(len(labels)) if number != axis else range(1) for number, labels in enumerate(self.axes)]
         for where in product(*places):
             line = [
-                (self._label(axis, place), self._value([*where[:axis], place, *where[axis + 1 :]]))
+                (self._label(axis, place), self._figure([*where[:axis], place, *where[axis + 1 :]]))
                 for place in range(len(self.axes[axis]))
             ]
             labels = [
@@ -96,7 +146,7 @@ class Grid:
             found.append((_join(*labels), line))
         return found
 
-    def cells(self) -> list[tuple[str, str, float, float]]:
+    def cells(self) -> list[tuple[str, str, float, Figure]]:
         """Of a claim that is a table: workload, point, the paper's figure, ours."""
         of, metric = self.axes[0][0][0], self.axes[3][0][0]
         return [
@@ -113,19 +163,29 @@ class Grid:
             f"of {' '.join(labels)}" if len(self.axes[axis]) > 1 else f"over {len(labels)}"
         )
 
-    def _value(self, where: Sequence[int]) -> float:
+    def _figure(self, where: Sequence[int]) -> Figure:
         of, workloads, points, metrics = (self.axes[axis][place] for axis, place in enumerate(where))
-        return GROUPS[self.claim.group]([self._cell(key) for key in product(of, workloads, points, metrics)])
+        cells = [self._cell(key) for key in product(of, workloads, points, metrics)]
+        values = [GROUPS[self.claim.group](repeat) for repeat in zip(*(cell.values for cell in cells), strict=True)]
+        return Figure(values, min(cell.requests for cell in cells))
 
-    def _cell(self, key: Key) -> float:
-        own = self._figures[key]
+    def _cell(self, key: Key) -> Figure:
         if not self.claim.against:
-            return own
-        base = self._figures[self.claim.against, *key[1:]]
+            return Figure(self._figures[key], self._requests(key))
+        base = self.claim.against, *key[1:]
+        values = [self._related(old, new) for old, new in zip(self._figures[base], self._figures[key], strict=True)]
+        return Figure(values, min(self._requests(base), self._requests(key)))
+
+    def _related(self, base: float, own: float) -> float:
         if not base:
             base, own = (1.0, 1.0) if own == base else (1.0, float("inf"))
         less = 100 * (base - own) / base  # exactly 0 if they are equal
         return {"reduction": less, "increase": -less, "ratio": 100 - less}[self.claim.relation]
+
+    def _requests(self, key: Key) -> float:
+        """Of how many requests a figure is made, in all repeats together; no limit if it is none of requests."""
+        requests = METRICS[key[3]].requests
+        return sum(self._figures[*key[:3], requests]) if requests else float("inf")
 
 
 def _bounded(claim: Claim, line: Line, unit: str) -> Verdict:
@@ -171,16 +231,16 @@ def _percent(difference: float, of: float, unit: str) -> float:
 
 
 def _monotone(claim: Claim, line: Line, unit: str) -> Verdict:
-    """`rises` or `falls` from the first to the last, with no step back of more than the slack."""
+    """`rises` or `falls` from the first to the last, with no step back of more than what is level."""
     sign = 1 if claim.judge == "rises" else -1
     first, last = line[0][1], line[-1][1]
     back, label = max(
         (_percent(sign * (before - after), first, unit), at) for (_, before), (at, after) in pairwise(line)
     )
     whole = _percent(last - first, first, unit)
-    holds = back <= claim.slack and sign * whole > 0
-    note = f"{first:,.1f} to {last:,.1f}" + f", back by {back:,.2f} % at {label}" * (back > claim.slack)
-    return Verdict(holds, whole, "", "%", max(back - claim.slack, -sign * whole), note)
+    holds = back <= LEVEL and sign * whole > 0
+    note = f"{first:,.1f} to {last:,.1f}" + f", back by {back:,.2f} % at {label}" * (back > LEVEL)
+    return Verdict(holds, whole, "", "%", max(back - LEVEL, -sign * whole), note)
 
 
 def _jumps(claim: Claim, line: Line, unit: str) -> Verdict:
@@ -215,11 +275,12 @@ def _levels_off(claim: Claim, line: Line, unit: str) -> Verdict:
 
 def _cells(claim: Claim, grid: Grid) -> Verdict:
     """A table of the paper: how many figures have its sign, and how many are within a factor of two."""
-    compared = [_compared(ours, paper, "sign")[1] for _, _, paper, ours in grid.cells()]
+    compared = [_compared(ours.mean, paper, "sign")[1] for _, _, paper, ours in grid.cells()]
     near = compared.count("within a factor of two")
     signs = near + compared.count("same sign")
     note = f"{signs} of {len(compared)} have the paper's sign, {near} are within a factor of two"
-    return Verdict(signs == len(compared), signs, "", "figures", len(compared) - signs, note)
+    is_undecided = min(ours.requests for _, _, _, ours in grid.cells()) < FEWEST_REQUESTS
+    return Verdict(signs == len(compared), signs, "", "figures", len(compared) - signs, note, is_undecided)
 
 
 JUDGES: dict[str, Callable[[Claim, Line, str], Verdict]] = {

@@ -1,6 +1,6 @@
 """What an experiment measures of one run: figures by name, each from the run's JSON result."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log10
 from typing import Any
@@ -12,12 +12,16 @@ Result = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of one run. `decimals` is to how many it is recorded and judged."""
+    """A figure of one run. `decimals` is to how many it is recorded and judged.
+
+    `requests` is the metric that counts the requests of which it is a mean or percentile, if they can be few.
+    """
 
     unit: str
     decimals: int
     about: str
     of: Callable[[Result], float]
+    requests: str = ""
 
 
 def _mean_us(kind: str) -> Callable[[Result], float]:
@@ -72,17 +76,28 @@ def _replaced(result: Result) -> Sequence[Result]:
     return replacements
 
 
+def _replacement(result: Result) -> Result | None:
+    """The only replacement, if there is one."""
+    replacements = _replaced(result)
+    if len(replacements) > 1:
+        raise DefectError(f"of one replacement, the result has {replacements}")
+    return replacements[0] if replacements else None
+
+
 def _replacement_us(figure: str) -> Callable[[Result], float]:
     """Of the requests that arrive during the only replacement, or of all if there is none."""
 
     def of(result: Result) -> float:
-        replacements = _replaced(result)
-        if len(replacements) > 1:
-            raise DefectError(f"of one replacement, the result has {replacements}")
-        latency = replacements[0]["latency_ns"] if replacements else result["latency_ns"]["all"]
+        replacement = _replacement(result)
+        latency = replacement["latency_ns"] if replacement else result["latency_ns"]["all"]
         return (latency[figure] or 0.0) / 1000
 
     return of
+
+
+def _replacement_requests(result: Result) -> float:
+    replacement = _replacement(result)
+    return float(replacement["requests"] if replacement else result["requests"]["completed"])
 
 
 def _replacement_seconds(result: Result) -> float:
@@ -308,6 +323,10 @@ METRICS: dict[str, Metric] = {
         3,
         "mean response time of requests that arrived during the rebuild",
         lambda run: _rebuild(run)["mean_latency_ns"] / 1000,
+        "rebuild_requests",
+    ),
+    "rebuild_requests": Metric(
+        "requests", 0, "requests that arrived during the rebuild", lambda run: _rebuild(run)["requests"]
     ),
     "rebuild_seconds": Metric(
         "s", 4, "duration of the rebuild", lambda run: _rebuild(run)["window_of_vulnerability_ns"] / 1e9
@@ -329,16 +348,30 @@ METRICS: dict[str, Metric] = {
         3,
         "mean response time of requests that arrived during the replacement (of all if there is none)",
         _replacement_us("mean"),
+        "replacement_requests",
     ),
-    "replacement_deviation": Metric("us", 3, "standard deviation of their response times", _replacement_us("stddev")),
-    "replacement_p99_9": Metric("us", 3, "99.9th percentile of their response times", _replacement_us("p99_9")),
-    "replacement_max": Metric("us", 3, "longest of their response times", _replacement_us("max")),
+    "replacement_deviation": Metric(
+        "us", 3, "standard deviation of their response times", _replacement_us("stddev"), "replacement_requests"
+    ),
+    "replacement_p99_9": Metric(
+        "us", 3, "99.9th percentile of their response times", _replacement_us("p99_9"), "replacement_requests"
+    ),
+    "replacement_max": Metric(
+        "us", 3, "longest of their response times", _replacement_us("max"), "replacement_requests"
+    ),
+    "replacement_requests": Metric(
+        "requests", 0, "requests that arrived during the replacement (all if there is none)", _replacement_requests
+    ),
     "replacement_seconds": Metric("s", 4, "duration of a replacement", _replacement_seconds),
     "read_after": Metric(
         "us",
         3,
         "mean response time of reads after the last replacement",
         lambda run: (_replaced(run)[-1]["read_latency_after_ns"]["mean"] or 0.0) / 1000,
+        "reads_after",
+    ),
+    "reads_after": Metric(
+        "requests", 0, "reads after the last replacement", lambda run: _replaced(run)[-1]["reads_after"]
     ),
     "shadow_reads": Metric(
         "pages", 0, "pages read from shadows after it", lambda run: _replaced(run)[-1]["shadow_reads_after"]
@@ -365,6 +398,11 @@ METRICS: dict[str, Metric] = {
     ),
     "user_capacity": Metric("GiB", 3, "user capacity", lambda run: run["capacity"]["user_bytes"] / 2**30),
 }
+
+
+def with_requests(names: Iterable[str]) -> tuple[str, ...]:
+    """The metrics, and those that count the requests behind them."""
+    return tuple(dict.fromkeys(each for name in names for each in (name, METRICS[name].requests) if each))
 
 
 def measured(result: Result, names: tuple[str, ...]) -> dict[str, float]:

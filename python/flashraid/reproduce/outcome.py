@@ -1,52 +1,77 @@
 """From a paper to its outcome: which runs it needs, what they measured, what the claims come to."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from .._native import InputError
 from .judgements import Key, Verdict, judge
-from .papers import AXES, Claim, Experiment, Explanation, Names, Overlay, Paper, find, selection
+from .metrics import with_requests
+from .originals import with_originals
+from .papers import (
+    AXES,
+    Claim,
+    Experiment,
+    Explanation,
+    Names,
+    Overlay,
+    Paper,
+    changes_workload,
+    find,
+    known_name,
+    selection,
+)
 from .runs import Cell, Runner, Watch, missing_traces, run_of
 
-# Figures by experiment and change: "" is none, else the explanation's name and the number of its change.
-Measured = dict[tuple[str, str], dict[Key, float]]
+# Figures by experiment and change, of each repeat: "" is no change, else a variant's name, or an explanation's and the
+# number of its change.
+Measured = dict[tuple[str, str], dict[Key, list[float]]]
 
 
 @dataclass(frozen=True)
 class Trial:
     """A claim under one change of its explanation."""
 
-    change: Overlay
+    change: Overlay | str
     verdict: Verdict
+    is_of_workload: bool
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a claim comes to; if it fails and has an explanation, what the changes make of it."""
+    """What a claim comes to, also under variants; if it fails and has an explanation, what the changes make of it."""
 
     claim: Claim
     verdict: Verdict
+    variants: Mapping[str, Verdict]
     explanation: Explanation | None
     trials: Sequence[Trial]
 
     @property
     def word(self) -> str:
         """The outcome in a word or two."""
+        return self.word_of(self.verdict)
+
+    def word_of(self, verdict: Verdict) -> str:
+        """The outcome that a verdict stands for."""
+        if verdict.is_undecided:
+            return "undecided"
         if self.claim.is_judged:
-            return "holds" if self.verdict.holds else "fails"
-        if not self.verdict.holds:
+            return "holds" if verdict.holds else "fails"
+        if not verdict.holds:
             return "value differs"
         return "signs agree" if self.claim.tolerance == "sign" else "value agrees"
 
     @property
     def is_explained(self) -> bool:
         """Whether a change moves the figure at least half way; a changed workload must make the claim hold."""
-        if self.explanation is None:
-            return False
-        enough = 0.0 if self.explanation.is_of_workload else self.verdict.lack / 2
-        return any(trial.verdict.holds or trial.verdict.lack < enough for trial in self.trials)
+        return any(
+            trial.verdict.holds or (trial.verdict.lack < self.verdict.lack / 2 and not trial.is_of_workload)
+            for trial in self.trials
+            if not trial.verdict.is_undecided
+        )
 
 
 @dataclass(frozen=True)
@@ -56,20 +81,30 @@ class Reproduction:
     paper: Paper
     measured: Measured
     outcomes: Sequence[Outcome]
+    notes: Sequence[str] = ()  # which traces of the paper were replayed, and in what they differ from its tables
 
     @classmethod
     def of(cls, paper: Paper, measured: Measured) -> "Reproduction":
         """Judges the claims."""
         reasons = {claim: each for each in paper.explanations for claim in each.claims}
+        is_workload = {each.name: each.is_of_workload for each in paper.variants}
         outcomes = []
         for claim in paper.claims:
-            experiment = paper.experiments[claim.experiment]
-            verdict, reason = judge(claim, experiment, measured[claim.experiment, ""]), reasons.get(claim.id)
-            trials = [
-                Trial(change, judge(claim, experiment, measured[claim.experiment, name]))
-                for name, change in (changes_of(reason) if reason else ())
-            ]
-            outcomes.append(Outcome(claim, verdict, reason, trials))
+            experiment, reason = paper.experiments[claim.experiment], reasons.get(claim.id)
+            verdict = judge(claim, experiment, measured[claim.experiment, ""])
+            variants = {
+                each.name: judge(adapted, paper.under(each, claim.experiment), measured[claim.experiment, each.name])
+                for each in paper.variants
+                if (adapted := each.adapted(claim, experiment))
+            }
+            trials = []
+            for name, change in changes_of(reason) if reason else ():
+                if not isinstance(change, str):
+                    under = judge(claim, experiment, measured[claim.experiment, name])
+                    trials.append(Trial(change, under, changes_workload(change)))
+                elif name in variants:  # else it was not asked for, or its traces are missing
+                    trials.append(Trial(change, variants[name], is_workload[name]))
+            outcomes.append(Outcome(claim, verdict, variants, reason, trials))
         return cls(paper, measured, outcomes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,33 +122,61 @@ class Reproduction:
                 "lack": each.verdict.lack,
                 "note": each.verdict.note,
                 "explained": each.is_explained,
+                "variants": {
+                    name: {"outcome": each.word_of(verdict), "found": verdict.found, "note": verdict.note}
+                    for name, verdict in each.variants.items()
+                },
             }
             for each in self.outcomes
         ]
-        return {"schema": 1, "paper": self.paper.name, "claims": claims, "figures": tree(self.measured)}
+        return {"schema": 2, "paper": self.paper.name, "claims": claims, "figures": tree(self.measured)}
 
 
 def reproduce(
     name: str,
     *,
     change: Overlay | None = None,
+    variants: Collection[str] | None = None,
+    traces: str | None = None,
     watch: Watch = lambda done, count: True,
     most_requests: int | None = None,
 ) -> Reproduction:
     """Runs the experiments of `PAPER` or `PAPER.EXPERIMENT` and judges the claims.
 
-    An experiment whose traces are not there is left out, unless it is the one asked for. `change` is laid over the
-    settings of every run, and no explanation is tried then. `watch` is told how many runs are done and how many there
-    are; if it returns False, KeyboardInterrupt is raised. With `most_requests`, of each trace no more is replayed: then
-    everything runs, and no figure means anything.
+    An experiment or a variant whose traces are not there is left out, unless it is the one asked for. `change` is laid
+    over the settings of every run, and no variant and no explanation is tried then. `variants` are those to be tried,
+    all without it. `traces` is a folder with traces
+    that the paper used, which take the place of profiles (originals.py). `watch` is told how many runs are done and how
+    many there are; if it returns False, KeyboardInterrupt is raised. With `most_requests`, of each trace no more is
+    replayed: then everything runs, and no figure means anything.
     """
-    paper = find(name)
+    paper = with_variants(find(name), variants)
+    notes: list[str] = []
+    if traces is not None:
+        paper, notes = with_originals(paper, traces)
     for experiment in paper.experiments.values():
-        if missing := missing_traces(experiment):
+        if missing := missing_traces(experiment.workloads.values()):
             if "." in name:
                 raise InputError(f"{name}: the trace {missing[0]} is not there; it comes with a checkout")
             paper = paper.without(experiment.name)
-    return Reproduction.of(*measure(paper, change, watch, most_requests))
+    found = Reproduction.of(*measure(with_traces_at_hand(paper), change, watch, most_requests))
+    return replace(found, notes=notes)
+
+
+def with_variants(paper: Paper, wanted: Collection[str] | None) -> Paper:
+    """The paper with these variants only, and all that it has if None; raises InputError if there is none of a name."""
+    if wanted is None:
+        return paper
+    known = [each.name for each in paper.variants]
+    for each in wanted:
+        known_name(f"variant of {paper.name}", each, known)
+    return replace(paper, variants=[each for each in paper.variants if each.name in wanted])
+
+
+def with_traces_at_hand(paper: Paper) -> Paper:
+    """The paper without the variants of which a trace is missing."""
+    there = [each for each in paper.variants if not missing_traces(paper.workloads[name] for name in each.workloads)]
+    return replace(paper, variants=there)
 
 
 def measure(
@@ -122,30 +185,38 @@ def measure(
     watch: Watch = lambda done, count: True,
     most_requests: int | None = None,
 ) -> tuple[Paper, Measured]:
-    """Runs what the paper's claims need: the paper (without explanations under a change) and its figures."""
+    """Runs what the paper's claims need: the paper (alone under a change) and its figures."""
     if change:
-        paper = replace(paper, explanations=())
+        paper = replace(paper, explanations=(), variants=())
     runner = Runner(watch, most_requests)
     wanted = [
-        (where, cell, run_of(paper, experiment, cell, laid))
+        (where, cell, run_of(paper, experiment, cell, laid), with_requests(experiment.metrics))
         for where, experiment, cell, laid in needs(paper, change or {})
     ]
-    runner.measure((run, paper.experiments[name].metrics) for (name, _), _, run in wanted)
+    runner.measure((run, metrics) for _, _, run, metrics in wanted)
     measured: Measured = {}
-    for where, cell, run in wanted:
-        for metric, figure in runner.figures(run, paper.experiments[where[0]].metrics).items():
-            measured.setdefault(where, {})[cell.configuration, cell.workload, cell.point, metric] = figure
+    for where, cell, run, metrics in wanted:
+        for metric, figure in runner.figures(run, metrics).items():
+            key = cell.configuration, cell.workload, cell.point, metric
+            measured.setdefault(where, {}).setdefault(key, []).append(figure)
     return paper, measured
 
 
 def needs(paper: Paper, change: Overlay) -> Iterator[tuple[tuple[str, str], Experiment, Cell, Overlay]]:
-    """Every cell to be measured, and the change under which: all of the experiments, and those of explained claims."""
+    """Every cell to be measured, and the change under which: of all experiments, of variants, of explained claims."""
     for experiment in paper.experiments.values():
         for cell in _cells(experiment, list(experiment.configurations), (), ()):
             yield (experiment.name, ""), experiment, cell, change
+    for variant in paper.variants:
+        for name in variant.experiments:
+            experiment = paper.under(variant, name)
+            for cell in _cells(experiment, list(experiment.configurations), (), ()):
+                yield (name, variant.name), experiment, cell, variant.change
     claims = {claim.id: claim for claim in paper.claims}
     for reason in paper.explanations:
         for name, changed in changes_of(reason):
+            if isinstance(changed, str):
+                continue
             found: dict[tuple[str, Cell], None] = {}
             for claim in (claims[each] for each in reason.claims if each in claims):
                 of, workloads, points, _ = selection(claim)
@@ -158,9 +229,12 @@ def needs(paper: Paper, change: Overlay) -> Iterator[tuple[tuple[str, str], Expe
                 yield (experiment_name, name), paper.experiments[experiment_name], cell, changed
 
 
-def changes_of(reason: Explanation) -> list[tuple[str, Overlay]]:
-    """The changes of an explanation, each with its name."""
-    return [(f"{reason.name} {number}", change) for number, change in enumerate(reason.changes, 1)]
+def changes_of(reason: Explanation) -> list[tuple[str, Overlay | str]]:
+    """The changes of an explanation, each with its name; that of a variant is its own."""
+    return [
+        (change if isinstance(change, str) else f"{reason.name} {number}", change)
+        for number, change in enumerate(reason.changes, 1)
+    ]
 
 
 def _cells(experiment: Experiment, configurations: Sequence[str], workloads: Names, points: Names) -> list[Cell]:
@@ -168,7 +242,8 @@ def _cells(experiment: Experiment, configurations: Sequence[str], workloads: Nam
         [label for each in names or experiment.axis(axis) for label in ([each] if isinstance(each, str) else each)]
         for names, axis in ((configurations, AXES[0]), (workloads, AXES[1]), (points, AXES[2]))
     ]
-    return [Cell(*each) for each in dict.fromkeys((a, b, c) for a in flat[0] for b in flat[1] for c in flat[2])]
+    places = dict.fromkeys(product(*flat))
+    return [Cell(a, b, c, repeat) for a, b, c in places for repeat in experiment.repeats]
 
 
 def tree(measured: Measured) -> dict[str, Any]:
@@ -176,7 +251,8 @@ def tree(measured: Measured) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for (experiment, change), figures in measured.items():
         top = found.setdefault(f"{experiment}, {change}" if change else experiment, {})
-        for (configuration, workload, point, metric), figure in figures.items():
+        for (configuration, workload, point, metric), values in figures.items():
+            figure = values[0] if len(values) == 1 else values
             top.setdefault(configuration, {}).setdefault(workload, {}).setdefault(point, {})[metric] = figure
     return found
 
@@ -185,7 +261,7 @@ def from_tree(found: Mapping[str, Any]) -> Measured:
     """The figures that `tree` made objects of."""
     return {
         (name.partition(", ")[0], name.partition(", ")[2]): {
-            (configuration, workload, point, metric): figure
+            (configuration, workload, point, metric): figure if isinstance(figure, list) else [figure]
             for configuration, of_workload in top.items()
             for workload, of_point in of_workload.items()
             for point, of_metric in of_point.items()

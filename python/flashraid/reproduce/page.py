@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from statistics import fmean, stdev
 from typing import Any
 
 from .. import __version__
@@ -32,8 +33,10 @@ def render(found: Reproduction) -> str:
         paper.about.strip(),
         "",
     ]
-    lines += _summary(found.outcomes)
+    lines += _summary(found)
+    lines += _variants(found)
     lines += _headlines(found)
+    lines += _bounds(found)
     for experiment in paper.experiments.values():
         lines += _experiment(experiment, found)
     lines += _failures(found)
@@ -94,25 +97,74 @@ def counted(outcomes: Sequence[Outcome]) -> str:
     """How many claims hold, fail and are explained, in a sentence."""
     judged = [each for each in outcomes if each.claim.is_judged]
     failed = [each for each in judged if each.word == "fails"]
+    undecided = sum(each.word == "undecided" for each in judged)
     unexplained = sum(not each.is_explained for each in failed)
     values = [each for each in outcomes if not each.claim.is_judged]
     near = sum(each.verdict.holds for each in values)
     return (
-        f"{len(judged) - len(failed)} of {len(judged)} claims of the classes exact, ordering, trend and range hold; of "
-        f"the {len(failed)} that fail, {unexplained} {'is' if unexplained == 1 else 'are'} unexplained. Of "
+        f"{len(judged) - len(failed) - undecided} of {len(judged)} claims of the classes exact, ordering, trend and "
+        f"range hold, {len(failed)} fail, {undecided} {'is' if undecided == 1 else 'are'} undecided; of those that "
+        f"fail, {unexplained} {'is' if unexplained == 1 else 'are'} unexplained. Of "
         f"{len(values)} values, whose traces are lost or whose configuration is not given, {near} agree as far as they "
         f"can (in sign, or within a factor of two where the paper averages)."
     )
 
 
-def _summary(outcomes: Sequence[Outcome]) -> list[str]:
-    return [counted(outcomes), ""]
+def _summary(found: Reproduction) -> Iterator[str]:
+    yield "## In two minutes"
+    yield ""
+    if found.paper.conclusion:
+        yield found.paper.conclusion.strip()
+        yield ""
+    yield counted(found.outcomes)
+    yield ""
+
+
+def _variants(found: Reproduction) -> Iterator[str]:
+    if not found.paper.variants:
+        return
+    yield "## Variants"
+    yield ""
+    yield "Besides the configuration above, experiments were measured under these, each declared before it was run:"
+    yield ""
+    yield from _head(["variant", "what it is", "experiments"], 3)
+    for variant in found.paper.variants:
+        yield _row([f"`{variant.name}`", variant.about.strip().replace("\n", " "), ", ".join(variant.experiments)])
+    yield ""
 
 
 def _headlines(found: Reproduction) -> Iterator[str]:
     yield "## Headlines"
     yield ""
-    yield from _claims([each for each in found.outcomes if each.claim.is_headline])
+    headlines = [each for each in found.outcomes if each.claim.is_headline]
+    yield from _claims(headlines)
+    for outcome in headlines:
+        if outcome.variants or outcome.claim.conclusion:
+            yield f"### `{outcome.claim.id}`: {outcome.claim.statement}"
+            yield ""
+        if outcome.variants:
+            yield from _head(["under", "ours", "outcome"], 3)
+            yield _row(["as configured", outcome.verdict.text(), outcome.word])
+            for name, verdict in outcome.variants.items():
+                yield _row([f"`{name}`", verdict.text(), outcome.word_of(verdict)])
+            yield ""
+        if outcome.claim.conclusion:
+            yield outcome.claim.conclusion.strip()
+            yield ""
+
+
+def _bounds(found: Reproduction) -> Iterator[str]:
+    if not found.paper.bounds:
+        return
+    yield "## Published numbers that the published rules exclude"
+    yield ""
+    yield from _head(["claim", "published", "the rules imply", "why"], 4)
+    for bound in found.paper.bounds:
+        limits = [(bound.at_least, "at least"), (bound.at_most, "at most")]
+        implied = " and ".join(f"{word} {limit:g}" for limit, word in limits if limit is not None)
+        why = bound.derivation.strip().replace("\n", " ")
+        yield _row([f"`{bound.claim}`", f"{bound.published:g}", implied, why])
+    yield ""
 
 
 def _experiment(experiment: Experiment, found: Reproduction) -> Iterator[str]:
@@ -133,14 +185,34 @@ def _experiment(experiment: Experiment, found: Reproduction) -> Iterator[str]:
         for workload in experiment.workloads:
             for configuration in experiment.configurations:
                 row = [figures[configuration, workload, point, metric] for point in points]
-                if len(experiment.configurations) == 1 or any(row):
-                    yield _row([workload, configuration, *(f"{each:,.{min(about.decimals, 2)}f}" for each in row)])
+                if len(experiment.configurations) == 1 or any(any(each) for each in row):
+                    yield _row([workload, configuration, *(_number(each, min(about.decimals, 2)) for each in row)])
         yield ""
     outcomes = [each for each in found.outcomes if each.claim.experiment == experiment.name]
     yield from _claims(outcomes)
+    yield from _under_variants([each for each in outcomes if each.variants])
     for outcome in outcomes:
         if outcome.claim.judge == "cells":
             yield from _table(outcome, experiment, found)
+
+
+def _number(values: Sequence[float], decimals: int) -> str:
+    """A figure; of repeats the mean, and their standard deviation."""
+    mean = f"{fmean(values):,.{decimals}f}"
+    return f"{mean} ± {stdev(values):,.{decimals}f}" if len(values) > 1 else mean
+
+
+def _under_variants(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    names = list(dict.fromkeys(name for each in outcomes for name in each.variants))
+    if not names:
+        return
+    yield from _head(["claim", "as configured", *(f"`{name}`" for name in names)], len(names) + 2)
+    for each in outcomes:
+        under = (each.variants.get(name) for name in names)
+        yield _row(
+            [f"`{each.claim.id}`", each.word, *("" if verdict is None else each.word_of(verdict) for verdict in under)]
+        )
+    yield ""
 
 
 def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -168,7 +240,7 @@ def _table(outcome: Outcome, experiment: Experiment, found: Reproduction) -> Ite
     yield ""
     yield from _head(["workload", *points], 1)
     for workload in claim.value:
-        row = {point: f"{paper:g} / {ours:,.1f}" for name, point, paper, ours in cells if name == workload}
+        row = {point: f"{paper:g} / {ours.mean:,.1f}" for name, point, paper, ours in cells if name == workload}
         yield _row([workload, *(row.get(point, "") for point in points)])
     yield ""
 
@@ -219,11 +291,10 @@ def _moved(before: float, after: float) -> str:
     return f"{(before - after) / before:.0%}" if before else "-"
 
 
-def command(paper: str, claim: Claim, change: Overlay) -> str:
+def command(paper: str, claim: Claim, change: Overlay | str) -> str:
     """The command that tries a change."""
-    return " ".join(
-        [f"flashraid reproduce {paper}.{claim.experiment}", *(f"--set '{each}'" for each in changes.texts(change))]
-    )
+    own = [f"--variant {change}"] if isinstance(change, str) else [f"--set '{each}'" for each in changes.texts(change)]
+    return " ".join([f"flashraid reproduce {paper}.{claim.experiment}", *own])
 
 
 def _head(names: Sequence[str], texts: int) -> Iterator[str]:

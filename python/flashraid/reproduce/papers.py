@@ -3,7 +3,7 @@
 import difflib
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,7 +40,10 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True)
 class Experiment:
-    """Every configuration under every workload at every point, and what is measured of each run."""
+    """Every configuration under every workload at every point, and what is measured of each run.
+
+    With `repeats`, each is run once for every one of them, and a figure is the mean of what these runs measure.
+    """
 
     name: str
     where: str
@@ -50,6 +53,7 @@ class Experiment:
     points: Mapping[str, Overlay]
     metrics: Sequence[str]
     about: str = ""
+    repeats: Mapping[str, Overlay] = field(default_factory=lambda: {"": {}})
     is_quick: bool = False  # cheap enough for `make test`
 
     def axis(self, name: str) -> list[str]:
@@ -80,9 +84,9 @@ class Claim:
     value: Any = None
     minimum: float | None = None
     maximum: float | None = None
-    slack: float = 0.0  # percent of steps back that count as level
     tolerance: str = "sign"  # of near and cells; or "factor two", "exact"
     is_headline: bool = False
+    conclusion: str = ""  # of a headline: what to believe, and why
 
     @property
     def is_judged(self) -> bool:
@@ -91,18 +95,66 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """Another reading of the rules or another workload, under which experiments are measured as well.
+
+    It was declared before it was run. `change` is laid over the settings of every run; `workloads` replace those of
+    the experiments.
+    """
+
+    name: str
+    about: str
+    experiments: Sequence[str]
+    change: Overlay = field(default_factory=dict)
+    workloads: Sequence[str] = ()
+
+    @property
+    def is_of_workload(self) -> bool:
+        """Whether it changes what the hosts ask."""
+        return bool(self.workloads) or changes_workload(self.change)
+
+    def adapted(self, claim: Claim, experiment: "Experiment") -> Claim | None:
+        """The claim as it is judged under the variant; None if it names workloads that the variant does not have."""
+        if claim.experiment not in self.experiments:
+            return None
+        if not self.workloads:
+            return claim
+        if claim.judge == "cells" or claim.along == "workloads":
+            return None
+        if not claim.workloads:
+            return claim
+        is_of_all = [sorted(each) for each in claim.workloads] == [sorted(experiment.workloads)]
+        return replace(claim, workloads=[list(self.workloads)]) if is_of_all else None
+
+
+@dataclass(frozen=True)
 class Explanation:
-    """Why claims fail: a mechanism, and changes of one thing that show it."""
+    """Why claims fail: a mechanism, and changes of one thing that show it. A change that is a name is a variant's."""
 
     name: str
     claims: Sequence[str]
     mechanism: str
-    changes: Sequence[Overlay]
+    changes: Sequence[Overlay | str]
 
-    @property
-    def is_of_workload(self) -> bool:
-        """Whether it changes the workload, so that it counts only if a sweep makes the claim hold."""
-        return any(key in ("profile", "trace", "speed") for change in self.changes for key in _keys(change))
+
+@dataclass(frozen=True)
+class Bound:
+    """A published number that the published rules exclude, and the bound that they imply."""
+
+    claim: str
+    derivation: str
+    published: float
+    at_most: float | None = None
+    at_least: float | None = None
+
+
+@dataclass(frozen=True)
+class Original:
+    """A trace that a paper used: names of its file without endings, and what the paper's table says of it."""
+
+    files: Sequence[str]
+    source: str
+    table: Mapping[str, float] = field(default_factory=dict)  # by key of `trace info --json`
 
 
 @dataclass(frozen=True)
@@ -113,9 +165,14 @@ class Paper:
     title: str
     about: str
     settings: Overlay
+    workloads: Mapping[str, Overlay]
     experiments: Mapping[str, Experiment]
     claims: Sequence[Claim]
     explanations: Sequence[Explanation]
+    variants: Sequence[Variant] = ()
+    bounds: Sequence[Bound] = ()
+    originals: Mapping[str, Original] = field(default_factory=dict)
+    conclusion: str = ""  # whom to believe, in a paragraph
 
     def part(self, experiments: Collection[str]) -> "Paper":
         """The paper with only these experiments and what is said of them."""
@@ -123,7 +180,21 @@ class Paper:
         ids = {claim.id for claim in claims}
         explanations = [each for each in self.explanations if ids & set(each.claims)]
         own = {name: experiment for name, experiment in self.experiments.items() if name in experiments}
-        return replace(self, experiments=own, claims=claims, explanations=explanations)
+        variants = [
+            replace(each, experiments=[name for name in each.experiments if name in experiments])
+            for each in self.variants
+            if set(each.experiments) & set(experiments)
+        ]
+        bounds = [each for each in self.bounds if each.claim in ids]
+        return replace(
+            self, experiments=own, claims=claims, explanations=explanations, variants=variants, bounds=bounds
+        )
+
+    def under(self, variant: Variant, experiment: str) -> Experiment:
+        """An experiment as a variant has it."""
+        found = self.experiments[experiment]
+        own = {each: self.workloads[each] for each in variant.workloads}
+        return replace(found, workloads=own) if own else found
 
     def without(self, experiment: str) -> "Paper":
         """The paper without one experiment."""
@@ -144,37 +215,79 @@ def names_of(paper: Paper) -> set[str]:
 def find(name: str) -> Paper:
     """The paper, or the part of it, that `PAPER` or `PAPER.EXPERIMENT` names."""
     paper_name, _, experiment = name.partition(".")
-    paper = load(FOLDER / _known("paper", paper_name, names()))
+    paper = load(FOLDER / known_name("paper", paper_name, names()))
     if "." not in name:
         return paper
-    return paper.part([_known(f"experiment of {paper_name}", experiment, paper.experiments)])
+    return paper.part([known_name(f"experiment of {paper_name}", experiment, paper.experiments)])
+
+
+def changes_workload(change: Overlay) -> bool:
+    """Whether a change is one of what the hosts ask, and not of the device or the scheme."""
+    return any(key in ("profile", "trace", "speed") for key in _keys(change))
 
 
 def load(folder: Path) -> Paper:
     """Reads a paper's files; raises InputError that says where they are wrong."""
     name, (head, claims, explanations) = folder.name, (_read(folder / f"{each}.toml") for each in FILES)
     where = f"papers/{name}"
-    workloads = head.pop("workloads", {})
-    experiments = {}
+    workloads = head.setdefault("workloads", {})
+    repeats, experiments = head.pop("repeats", {}), {}
     for table in head.pop("experiment", []):
-        own = [_known(f"{where}: workload", each, workloads) for each in table.get("workloads", [])]
-        experiment = _record(Experiment, table | {"workloads": {each: workloads[each] for each in own}}, where)
+        table["workloads"] = _workloads(table.get("workloads", []), workloads, where)
+        if "repeats" in table:
+            table["repeats"] = repeats[known_name(f"{where}: repeats", table["repeats"], repeats)]
+        experiment = _record(Experiment, table, where)
         for metric in experiment.metrics:
-            _known(f"{where}: metric", metric, METRICS)
+            known_name(f"{where}: metric", metric, METRICS)
         experiments[experiment.name] = experiment
+    variants = [_record(Variant, table, where) for table in head.pop("variant", [])]
+    for variant in variants:
+        _workloads(variant.workloads, workloads, where)
+        for each in variant.experiments:
+            known_name(f"{where}: variant {variant.name}: experiment", each, experiments)
+    _unique([each.name for each in variants], f"{where}: variant")
     found = [_record(Claim, table, f"{where}/claims.toml") for table in claims.get("claim", [])]
     for claim in found:
         _check(claim, experiments, where)
-    _unique([claim.id for claim in found], f"{where}: claim")
+    ids = [claim.id for claim in found]
+    _unique(ids, f"{where}: claim")
     reasons = [
         _record(Explanation, table, f"{where}/explanations.toml") for table in explanations.get("explanation", [])
     ]
     for reason in reasons:
-        for each in reason.claims:
-            _known(f"{where}: claim", each, [claim.id for claim in found])
+        about = [found[ids.index(known_name(f"{where}: claim", each, ids))] for each in reason.claims]
+        fitting = [
+            variant.name
+            for variant in variants
+            if all(variant.adapted(claim, experiments[claim.experiment]) for claim in about)
+        ]
+        for change in reason.changes:
+            if isinstance(change, str):
+                known_name(f"{where}: explanation {reason.name}: variant of these claims", change, fitting)
     _unique([each for reason in reasons for each in reason.claims], f"{where}: explanation of claim")
-    rest = {"name": name, "experiments": experiments, "claims": found, "explanations": reasons}
+    bounds = [_record(Bound, table, f"{where}/explanations.toml") for table in explanations.get("bound", [])]
+    for bound in bounds:
+        known_name(f"{where}: bound of claim", bound.claim, ids)
+    originals = {
+        known_name(f"{where}: original of workload", workload, workloads): _record(
+            Original, table, f"{where}: {workload}"
+        )
+        for workload, table in head.pop("originals", {}).items()
+    }
+    rest = {
+        "name": name,
+        "experiments": experiments,
+        "claims": found,
+        "explanations": reasons,
+        "variants": variants,
+        "bounds": bounds,
+        "originals": originals,
+    }
     return _record(Paper, head | rest, f"{where}/experiments.toml")
+
+
+def _workloads(names: Iterable[str], workloads: Mapping[str, Overlay], where: str) -> dict[str, Overlay]:
+    return {each: workloads[known_name(f"{where}: workload", each, workloads)] for each in names}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -189,32 +302,32 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _record(kind: type[Record], table: Mapping[str, Any], where: str) -> Record:
     """The dataclass of a table whose keys are its fields."""
-    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
     name = table.get("id", table.get("name", ""))
     for key in table:
-        _known(f"{where}: {name}: key", key, known)
-    for field in known.values():
-        if field.default is MISSING and field.name not in table:
-            raise InputError(f"{where}: {name}: {field.name} is missing")
+        known_name(f"{where}: {name}: key", key, known)
+    for each in known.values():
+        if each.default is MISSING and each.default_factory is MISSING and each.name not in table:
+            raise InputError(f"{where}: {name}: {each.name} is missing")
     return kind(**table)
 
 
 def _check(claim: Claim, experiments: Mapping[str, Experiment], where: str) -> None:
     where = f"{where}: claim {claim.id}:"
-    experiment = experiments[_known(f"{where} experiment", claim.experiment, experiments)]
-    _known(f"{where} kind", claim.kind, KINDS)
-    _known(f"{where} judge", claim.judge, JUDGES)
-    _known(f"{where} along", claim.along, AXES)
-    _known(f"{where} group", claim.group, ("mean", "max", "min"))
-    _known(f"{where} lines", claim.lines, ("every", "most"))
-    _known(f"{where} relation", claim.relation, ("reduction", "increase", "ratio"))
-    _known(f"{where} tolerance", claim.tolerance, ("sign", "factor two", "exact"))
+    experiment = experiments[known_name(f"{where} experiment", claim.experiment, experiments)]
+    known_name(f"{where} kind", claim.kind, KINDS)
+    known_name(f"{where} judge", claim.judge, JUDGES)
+    known_name(f"{where} along", claim.along, AXES)
+    known_name(f"{where} group", claim.group, ("mean", "max", "min"))
+    known_name(f"{where} lines", claim.lines, ("every", "most"))
+    known_name(f"{where} relation", claim.relation, ("reduction", "increase", "ratio"))
+    known_name(f"{where} tolerance", claim.tolerance, ("sign", "factor two", "exact"))
     for axis, used in zip(AXES, selection(claim), strict=True):
         for each in used:
             for label in [each] if isinstance(each, str) else each:
-                _known(f"{where} {axis}", label, experiment.axis(axis))
+                known_name(f"{where} {axis}", label, experiment.axis(axis))
     if claim.against:
-        _known(f"{where} against", claim.against, experiment.configurations)
+        known_name(f"{where} against", claim.against, experiment.configurations)
 
 
 def selection(claim: Claim) -> tuple[Names, Names, Names, Names]:
@@ -236,10 +349,12 @@ def _unique(keys: Sequence[str], what: str) -> None:
             raise InputError(f"{what} {key} stands there twice")
 
 
-def _known(what: str, name: str, known: Iterable[str]) -> str:
+def known_name(what: str, name: str, known: Iterable[str]) -> str:
+    """The name, if it is known; else raises InputError with the nearest and all there are."""
     known = list(known)
     if name not in known:
         near = difflib.get_close_matches(name, known, 1)
         hint = f"; the nearest is {near[0]}" if near else ""
-        raise InputError(f"{what} {name}: there is none{hint}; there are {', '.join(known)}")
+        others = f"; there are {', '.join(known)}" if known else ""
+        raise InputError(f"{what} {name}: there is none{hint}{others}")
     return name

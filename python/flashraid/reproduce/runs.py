@@ -43,10 +43,11 @@ class Cell:
     configuration: str
     workload: str
     point: str
+    repeat: str = ""
 
 
 def run_of(paper: Paper, experiment: Experiment, cell: Cell, change: Overlay) -> Run:
-    """The run of a cell: settings of the paper, then of its configuration, workload and point, then the change's."""
+    """The run of a cell: settings of paper, configuration, workload, point and repeat, then the change's."""
     gathered: dict[str, Any] = {}
     patch: dict[str, Any] = {}
     overlays = (
@@ -54,9 +55,11 @@ def run_of(paper: Paper, experiment: Experiment, cell: Cell, change: Overlay) ->
         experiment.configurations[cell.configuration],
         experiment.workloads[cell.workload],
         experiment.points[cell.point],
+        experiment.repeats[cell.repeat],
         change,
     )
-    others = {*experiment.configurations, *experiment.workloads, *experiment.points} - set(vars(cell).values())
+    others = set(paper.workloads) | {*experiment.configurations, *experiment.points, *experiment.repeats}
+    others -= set(vars(cell).values())
     for overlay in overlays:
         _lay(gathered, patch, overlay, cell, others)
     trace, device, scheme = (gathered.pop(key) for key in ("trace", "device", "scheme"))
@@ -173,7 +176,7 @@ def trace_path(trace: str) -> str:
     return trace if trace.startswith(PROFILE) else str(FOLDER.resolve().parent / trace)
 
 
-def missing_traces(experiment: Experiment) -> list[str]:
-    """The traces of an experiment that are not there."""
-    traces = [str(each["trace"]) for each in experiment.workloads.values() if "trace" in each]
+def missing_traces(workloads: Iterable[Overlay]) -> list[str]:
+    """The traces of workloads that are not there."""
+    traces = [str(each["trace"]) for each in workloads if "trace" in each]
     return [each for each in traces if not (each.startswith(PROFILE) or os.path.exists(trace_path(each)))]

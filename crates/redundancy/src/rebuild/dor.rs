@@ -5,8 +5,6 @@
 //! Source: M. Holland, as described in section 3.2.2 of the CR5M paper. Rules: SPEC 1.7 (DOR): slots of the buffer are granted in the
 //! order of stripes; a fetcher gives users no precedence once its read is issued. Of a scheme of copies the stripe is a page with its
 //! copies (SPEC 0.1 b), of which one is read: the XOR of one page.
-//! Departure, of all orders: unless `rebuild_target` = `replacement`, what is rebuilt is programmed where the FTL puts any page of its member, on the
-//! replacement or on a living chip that is idle earlier, where SPEC 1.10 (ruling 14) fills the replacement first.
 
 use super::{Order, keeps_redundancy};
 use flashraid_vocabulary::Priority;

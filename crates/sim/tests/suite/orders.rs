@@ -4,7 +4,7 @@
 
 use crate::support::{at, config, filled, pages, placed};
 use flashraid_sim::Config;
-use flashraid_sim::engine::Engine;
+use flashraid_sim::engine::{Engine, RebuildRecord};
 use flashraid_sim::engine::content::Untracked;
 use flashraid_vocabulary::{Fault, HostOp, HostRequest, LocalPage, Lpn, MemberId, MemberPage, Part};
 
@@ -127,7 +127,7 @@ fn channels_of_one_space_take_turns() {
 /// Programs that any die of a member may take go round its idle dies, one after the other.
 #[test]
 fn dies_of_one_space_take_turns() {
-    let mut engine = filled(&config("ssd1", "raid0", &[]), 0);
+    let mut engine = filled(&config("ssd1", "raid0", &[("lun", "die")]), 0);
     for program in 1..=20u64 {
         engine.submit(&write(at(0)), true);
         engine.finish().unwrap();
@@ -151,6 +151,7 @@ fn read_during_gc(gc_reserve_blocks: &str, page: u64) -> u64 {
         ("channels", "1"),
         ("chips_per_channel", "2"),
         ("dies_per_chip", "2"),
+        ("lun", "die"),
         ("planes_per_die", "1"),
         ("blocks_per_plane", "12"),
         ("pages_per_block", "4"),
@@ -194,31 +195,74 @@ fn rebuild(pairs: &[(&str, &str)]) -> (u64, u64) {
 
 /// The same with so many host pages written.
 fn rebuild_of(pages: u64, pairs: &[(&str, &str)]) -> (u64, u64) {
-    let mut engine = filled(&config("ssd1", "raid5", pairs), pages);
+    let (record, took_ns) = rebuild_chip(&mut filled(&config("ssd1", "raid5", pairs), pages));
+    (record.pages, took_ns)
+}
+
+/// The record of the rebuild of one chip on an idle device, and how long it takes.
+fn rebuild_chip(engine: &mut Engine<Untracked>) -> (RebuildRecord, u64) {
     engine.fail(Fault::Loss(Part::Chip { channel: 0, chip: 0 }));
     engine.finish().unwrap();
     let [record] = engine.rebuilds() else { panic!("one rebuild") };
     assert_eq!((record.pages, record.finished_ns), (record.pages_lost, record.ended_ns));
-    (record.pages, record.ended_ns.expect("an end") - record.faults[0].0)
+    (record.clone(), record.ended_ns.expect("an end") - record.faults[0].0)
 }
 
 /// DOR: each of the three other members reads one page after the other, although it has eight dies: a stripe is read every 122,575 ns.
 /// Its page is programmed meanwhile: 102,575 ns of the bus of the member that lost it, on a die of any of its chips.
 #[test]
 fn a_fetcher_reads_one_page_at_a_time() {
-    let (lost, took_ns) = rebuild(&[("rebuild", "dor")]);
+    let (lost, took_ns) = rebuild(&[("rebuild", "dor"), ("rebuild_target", "member")]);
     assert!(lost >= 8, "{lost}");
     assert_eq!(took_ns, lost * READ + PROGRAM);
 }
 
+/// Nanoseconds a page of a rebuild that takes `took_ns` for `lost` pages, of which there are enough that the first and the last do not matter.
+fn of_a_page((lost, took_ns): (u64, u64)) -> f64 {
+    assert!(lost >= 400, "{lost}");
+    took_ns as f64 / lost as f64
+}
+
+fn assert_near(what: &str, found_ns: f64, expected_ns: u64) {
+    assert!((found_ns / expected_ns as f64 - 1.0).abs() < 0.01, "{what}: {found_ns} ns a page, expected {expected_ns}");
+}
+
 /// On the replacement alone programs follow each other: of its two dies one ends every 151,288 ns; as one LUN it ends one every 302,575 ns.
+/// On all chips of the member they keep up with the reads of whole stripes.
 #[test]
-fn what_is_rebuilt_is_programmed_on_the_replacement() {
-    for (lun, each_ns) in [("die", PROGRAM as f64 / 2.0), ("chip", PROGRAM as f64)] {
-        let (lost, took_ns) = rebuild_of(4800, &[("rebuild", "dor"), ("rebuild_target", "replacement"), ("lun", lun)]);
-        assert!(lost >= 400, "{lost}");
-        let of_page_ns = took_ns as f64 / lost as f64;
-        assert!((of_page_ns / each_ns - 1.0).abs() < 0.01, "{lun}: {of_page_ns} ns a page, expected {each_ns}");
+fn dor_programs_as_fast_as_its_target_allows() {
+    for (target, lun, each_ns) in [
+        ("replacement", "die", PROGRAM / 2),
+        ("replacement", "chip", PROGRAM),
+        ("member", "die", READ),
+        ("member", "chip", READ),
+    ] {
+        let found = rebuild_of(4800, &[("rebuild", "dor"), ("rebuild_target", target), ("lun", lun)]);
+        assert_near(&format!("{target}, {lun}"), of_a_page(found), each_ns);
+    }
+}
+
+/// MCR's copies are read and programmed on the failed chip's channel. Its fetcher waits until no program is queued there, so that the read of one page follows
+/// the data of the program of another: longer than a program on one of the replacement's two dies, and shorter than one on the replacement as one LUN.
+#[test]
+fn a_copy_is_read_and_programmed_on_one_channel() {
+    const COPY: u64 = READ + DATA_IN;
+    for (target, lun, each_ns) in [
+        ("replacement", "die", COPY.max(PROGRAM / 2)),
+        ("replacement", "chip", COPY.max(PROGRAM)),
+        ("member", "die", COPY),
+        ("member", "chip", COPY),
+    ] {
+        let settings = [("rebuild", "mcr"), ("rebuild_target", target), ("lun", lun), ("mw_limit", "1000")];
+        let mut engine = filled(&config("ssd1", "cr5m", &settings), 0);
+        // One page of each stripe: all are mirrored, and no parity is written.
+        for stripe in 0..4800 {
+            engine.submit(&write(3 * stripe), true);
+            engine.finish().unwrap();
+        }
+        let (record, took_ns) = rebuild_chip(&mut engine);
+        assert_eq!(record.pages_copied, record.pages);
+        assert_near(&format!("{target}, {lun}"), of_a_page((record.pages, took_ns)), each_ns);
     }
 }
 

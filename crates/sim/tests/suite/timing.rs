@@ -162,7 +162,7 @@ fn members_on_one_bus_share_it() {
 #[test]
 fn no_member_starves_another_on_its_bus() {
     // Chips of four dies as members: one chip could keep the bus busy. Programs cross it in the order of their arrival all the same.
-    let config = config("ssd1", "raid0", &[("channels", "1"), ("member", "chip"), ("dies_per_chip", "4")]);
+    let config = config("ssd1", "raid0", &[("channels", "1"), ("member", "chip"), ("dies_per_chip", "4"), ("lun", "die")]);
     let arrivals = [(0, 0), (0, 4), (0, 8), (1, 1), (2, 12), (2, 16), (2, 20)].map(|(at_ns, page)| (at_ns, write(page)));
     let expected: Vec<u64> = (1..=7).map(|k| k * DATA_IN + 200_000).collect();
     assert_eq!(run(&mut filled(&config, 256), &arrivals), expected);
@@ -246,6 +246,7 @@ fn collecting(pairs: &[(&str, &str)]) -> (Engine<Untracked>, u64) {
         ("over_provisioning", "0.34"),
         ("gc_threshold", "0.5"),
         ("allocation", "static"),
+        ("lun", "die"),
     ];
     all.extend(pairs);
     let mut engine = filled(&config("ssd1", "raid0", &all), 64);
