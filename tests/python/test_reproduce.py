@@ -14,6 +14,7 @@ from flashraid.reproduce.originals import with_originals
 from flashraid.reproduce.outcome import Reproduction, from_tree, measure, needs, recorded, tree
 from flashraid.reproduce.papers import Claim, Experiment, Explanation, Original, Paper, Variant
 from flashraid.reproduce.runs import Cell, Runner, missing_traces, run_of
+from reference import paper_bounds
 
 EXPERIMENT = Experiment(
     name="e",
@@ -221,6 +222,10 @@ def test_settings_of_a_run_are_laid_over_each_other():
     assert "requests = 10\n" in x.profile
     assert 'ops = { write = 1 }, sizes = { law = "uniform"' in x.profile
     assert run_of(paper, experiment, Cell("x", "w", "p"), {"x": {"seed": 3}}).settings[0] == ("seed", "3")
+    # Of a stream what is not named stays.
+    aligned = run_of(paper, experiment, Cell("x", "w", "p"), {"profile": {"streams": {"0": {"align_bytes": 8192}}}})
+    assert "ops = { write = 1 }" in aligned.profile
+    assert "align_bytes = 8192" in aligned.profile
 
 
 def test_runs_are_measured_once_and_a_changed_profile_is_another_run(monkeypatch):
@@ -565,3 +570,29 @@ def test_another_figure_makes_another_page():
     key = next(key for key in figures if key[3] == "mean")
     changed = found.measured | {("figure10b", ""): figures | {key: [figures[key][0] + 1]}}
     assert page.render(Reproduction.of(found.paper, changed)) != page.render(found)
+
+
+COST = paper_bounds.copy_cost(0.115, 0.459)
+BOUNDS = {
+    "cr5m.fig9a.cells": paper_bounds.most_mirrored(1.1, 3),
+    "cr5m.fig13b.cells": paper_bounds.rebuild_gain(0.365, COST),
+    "cr5m.fig14b.cells": paper_bounds.rebuild_gain(0.246, COST),
+    "cr5m.fig14c.cells": paper_bounds.partial_stripe_share(3, 31),
+    "ppc.abstract.vs.fpc": 100 * (paper_bounds.chip_us(0.3, 1.8) / paper_bounds.chip_us(0.3, 0.8) - 1),
+}
+
+
+def test_bounds_are_those_that_the_published_rules_imply():
+    found = {f"{name}.{bound.claim}": bound for name in papers.names() for bound in papers.find(name).bounds}
+    assert found.keys() == BOUNDS.keys()
+    for name, bound in found.items():
+        assert bound.at_most == pytest.approx(BOUNDS[name], abs=0.1), name
+        assert bound.published > bound.at_most, name
+
+
+def test_what_the_derivations_cite():
+    shares = [paper_bounds.partial_stripe_share(3, most) for most in (1, 3, 7, 15, 31)]
+    assert [round(each) for each in shares] == [100, 83, 46, 24, 12]
+    assert pytest.approx(0.775, abs=0.001) == COST
+    assert paper_bounds.copy_cost(0.159, 0.365) == pytest.approx(0.62, abs=0.01)
+    assert paper_bounds.copy_cost(0.226, 0.246) == pytest.approx(0.25, abs=0.01)

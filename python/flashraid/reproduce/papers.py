@@ -144,8 +144,7 @@ class Bound:
     claim: str
     derivation: str
     published: float
-    at_most: float | None = None
-    at_least: float | None = None
+    at_most: float
 
 
 @dataclass(frozen=True)

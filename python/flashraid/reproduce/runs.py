@@ -72,7 +72,9 @@ def _lay(
 ) -> None:
     for key, value in overlay.items():
         if key == "profile":
-            streams = patch.get("streams", {}) | value.get("streams", {})
+            streams = dict(patch.get("streams", {}))
+            for number, members in value.get("streams", {}).items():
+                streams[number] = streams.get(number, {}) | members
             patch |= value | ({"streams": streams} if streams else {})
         elif key in vars(cell).values():
             _lay(gathered, patch, value, cell, others)
