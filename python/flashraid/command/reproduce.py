@@ -37,7 +37,9 @@ def reproduce(
     variant: Annotated[
         list[str] | None,
         typer.Option(
-            "--variant", metavar="NAME", help="Try this variant, and no other, besides the paper's configuration."
+            "--variant",
+            metavar="NAME",
+            help="Try this variant too; all for every one. Default: those that explain a claim.",
         ),
     ] = None,
     traces: Annotated[
@@ -87,7 +89,7 @@ def reproduce(
                 found = library.reproduce(
                     name,
                     change=change,
-                    variants=variant,
+                    variants=["all"] if write is not None or quick else variant,
                     traces=traces,
                     watch=lambda done, count: progress("reproducing", done, done / count if count else 1.0),
                     most_requests=QUICK_REQUESTS if quick else None,

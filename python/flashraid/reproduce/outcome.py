@@ -145,7 +145,7 @@ def reproduce(
 
     An experiment or a variant whose traces are not there is left out, unless it is the one asked for. `change` is laid
     over the settings of every run, and no variant and no explanation is tried then. `variants` are those to be tried,
-    all without it. `traces` is a folder with traces
+    or ["all"]; without it those that explain a claim. `traces` is a folder with traces
     that the paper used, which take the place of profiles (originals.py). `watch` is told how many runs are done and how
     many there are; if it returns False, KeyboardInterrupt is raised. With `most_requests`, of each trace no more is
     replayed: then everything runs, and no figure means anything.
@@ -164,12 +164,14 @@ def reproduce(
 
 
 def with_variants(paper: Paper, wanted: Collection[str] | None) -> Paper:
-    """The paper with these variants only, and all that it has if None; raises InputError if there is none of a name."""
+    """The paper with these variants only, or with those of its explanations; raises InputError if one is unknown."""
     if wanted is None:
+        wanted = {each for reason in paper.explanations for each in reason.changes if isinstance(each, str)}
+    if "all" in wanted:
         return paper
     known = [each.name for each in paper.variants]
     for each in wanted:
-        known_name(f"variant of {paper.name}", each, known)
+        known_name(f"variant of {paper.name}", each, [*known, "all"])
     return replace(paper, variants=[each for each in paper.variants if each.name in wanted])
 
 

@@ -16,8 +16,8 @@ HEAD = """\
 # {title}
 
 Written by `make papers` with flashraid {version}; do not edit. What is run, claimed and explained stands in
-[papers/{name}](../../papers/{name}), the figures in [{name}.json]({name}.json). `make test` measures the quick
-experiments again and compares them and this page.
+[papers/{name}](../../papers/{name}), the figures in [{name}.json]({name}.json); [README](README.md) explains how claims
+are judged. `make prove` measures the quick experiments again.
 """
 FAILURES = """\
 A mechanism is named by an experiment that changes one thing. It counts if it moves the deciding figure at least half
