@@ -1,4 +1,4 @@
-"""What a validation case is, and how one is measured: a synthetic workload replayed through the Python API."""
+"""What a validation case is, and how one is measured: a workload replayed through the Python API."""
 
 import hashlib
 import warnings
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import flashraid as fr
+from reference import closed_forms, nand_model
 
 PAGE_BYTES = 4096
 
@@ -73,6 +74,7 @@ class Runner:
         self.folder = folder
         self.most_requests = most_requests
         self._results: dict[tuple[Workload, Setup], fr.Result] = {}
+        self._responses: dict[tuple[Workload, nand_model.Rules], tuple[list[int], list[int]]] = {}
 
     def run(self, workload: Workload, setup: Setup) -> fr.Result:
         """The result. Every request must have completed, and every page read must have been on the flash."""
@@ -82,20 +84,38 @@ class Runner:
         return self._results[workload, setup]
 
     def run_once(self, workload: Workload, setup: Setup) -> fr.Result:
-        """The same, for a workload used only here: the trace is deleted afterwards."""
+        """The same, for a workload used only here: the trace is deleted afterwards, unless it is a published one."""
         workload = self.cut(workload)
-        keep = bool(workload.sha256)
-        trace = self.folder / f"{workload.name}.ssdsim"
-        if not (keep and trace.exists()):
-            workload.write(trace)
+        trace = self.trace(workload)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of saturation, which is wanted here
             result = fr.run(trace, device="ssd1", scheme="raid0", format="ssdsim", **setup.settings)
-        if not keep:
+        if not workload.sha256:
             trace.unlink()
         if result.status != 0 or result.requests.completed != workload.requests or result.requests.unmapped_reads:
             raise AssertionError(f"{workload.name} on {setup.name}: {result.requests}, status {result.status}")
         return result
+
+    def model_ns(self, workload: Workload, rules: nand_model.Rules) -> tuple[list[int], list[int]]:
+        """Response times of the reads and of the writes by the independent model of `ssd1`; a write ends at data-in."""
+        if (workload, rules) not in self._responses:
+            requests = self.requests(workload)
+            responses = nand_model.responses_ns(requests, closed_forms.Flash(), program_end=False, rules=rules)
+            self._responses[workload, rules] = responses
+        return self._responses[workload, rules]
+
+    def requests(self, workload: Workload) -> list[nand_model.Request]:
+        """What is in the trace; whole pages."""
+        with self.trace(self.cut(workload)).open(encoding="ascii") as lines:
+            rows = [[int(number) for number in line.split()] for line in lines]
+        return [nand_model.Request(ns, kind == 1, sector // 8, sectors // 8) for ns, _, sector, sectors, kind in rows]
+
+    def trace(self, workload: Workload) -> Path:
+        """The trace's file; a published one is written once."""
+        trace = self.folder / f"{workload.name}.ssdsim"
+        if not (workload.sha256 and trace.exists()):
+            workload.write(trace)
+        return trace
 
     def cut(self, workload: Workload) -> Workload:
         """The workload as it is run."""
