@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import flashraid as fr
 from reference import nand_model
-from validation.cases import Case, Figure, Runner, Section, Setup, Workload
+from validation.cases import Case, Figure, Recording, Runner, Section, Setup, Workload
 
 SPACE_PAGES = 4_194_304  # 16 GiB
 A = Workload("a", 1_000_000, SPACE_PAGES, interval_ns=100_000, sha256="51ffadd97b62")
@@ -48,7 +48,7 @@ def mean_us(kind: str) -> Callable[[fr.Result], float]:
 
 def peer(
     name: str,
-    workload: Workload,
+    workload: Workload | Recording,
     setup: Setup,
     expected: float,
     tolerance: float | None,
@@ -66,7 +66,7 @@ def peer(
 
 
 def modelled(
-    name: str, workload: Workload, kind: str, rules: nand_model.Rules, expected: float, tolerance: float
+    name: str, workload: Workload | Recording, kind: str, rules: nand_model.Rules, expected: float, tolerance: float
 ) -> Case:
     """The mean of the independent model, with these rules, beside SSDsim's."""
 
@@ -105,7 +105,7 @@ buffer, no GC.""",
     after="""\
 - *Static (b).* What is left of the reads is the order in which a channel sends the commands of those that wait: SSDsim
   takes the oldest, here the LUNs of a channel take turns (round robin). What is left of the writes is the order of
-  programs. `tests/reference/nand_model.py`, an event simulation that shares no code with the engine, has
+  programs (next section). `tests/reference/nand_model.py`, an event simulation that shares no code with the engine, has
   the rules of both. With the engine's it agrees with the engine on each of the first 20,000 requests of (a) and (b) to
   the nanosecond, and with SSDsim's it gives SSDsim's means.
 - *Dynamic (b).* Where a program goes depends on which chips are idle, so nothing forces two simulators to the same
