@@ -9,6 +9,8 @@ class Flash:
 
     channels: int = 4
     units_per_channel: int = 4  # what can program at the same time: chips if these are serial, else dies
+    dies_per_unit: int = 2  # 1 if dies are the units
+    planes_per_die: int = 2
     page_bytes: int = 4096
     command_ns: int = 175  # 7 cycles of 25 ns
     transfer_ns: int = 102_400  # a page, 25 ns a byte

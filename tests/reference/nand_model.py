@@ -3,8 +3,12 @@
 One bus a channel; `units_per_channel` array resources a channel (the chips if they are serial, the dies if they are
 parallel), each doing one operation at a time. A read puts its command on the bus, then the array reads for `read_ns`
 with the bus free, then the unit keeps its register until the data have gone over the bus. A program puts command and
-data on the bus at once, then the array programs. Reads go before programs in a unit; else first come first served.
-Page p is on channel p mod channels, unit (p div channels) mod units. No collection, no buffer.
+data on the bus at once, then the array programs. A unit does not begin a program while a read waits for it. Page p is
+on channel p mod channels; inside a channel planes vary fastest, then units, then the dies of a unit. No collection, no
+buffer.
+
+That leaves open who gets a free bus, and when a page operation is queued: `Rules` has the engine's answers and those
+of SSDsim 2.1.
 
 Slow on purpose: it walks over all units of a channel for every choice, and shares nothing with the engine.
 """
@@ -28,34 +32,73 @@ class Request(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A unit that could use the bus now."""
+    """A page operation that could use the bus now."""
 
     kind: str  # "command" of a read, "data_out" of a read, "program"
     unit: int
-    arrived: int  # running number of the page operation: lower arrived earlier
+    die: int  # in its unit
+    op: int  # running number of the page operation
+    queued: int  # running number of its queueing: lower waits longer
     turn: int  # how many units after the one that used the bus last
 
 
 # A rule that shares out the bus: the choice with the smallest key gets it.
-Arbitration = Callable[[Choice], tuple[int, int]]
+Arbitration = Callable[[Choice], tuple[int, ...]]
 PRIORITY = {"command": 0, "data_out": 1, "program": 2}
 
 
-def round_robin(choice: Choice) -> tuple[int, int]:
-    """Read commands, then data-outs, then programs; each round robin over the units."""
-    return PRIORITY[choice.kind], choice.turn
+def in_turn(choice: Choice) -> tuple[int, ...]:
+    """Read commands, then data-outs, then programs; each round robin over the units, and the oldest of a unit."""
+    return PRIORITY[choice.kind], choice.turn, choice.queued
 
 
-def commands_in_order(choice: Choice) -> tuple[int, int]:
-    """The same, but read commands in the order of arrival, as SSDsim 2.1 sends them."""
-    return PRIORITY[choice.kind], choice.arrived if choice.kind == "command" else choice.turn
+def programs_by_number(choice: Choice) -> tuple[int, ...]:
+    """The same, but of the programs that of the lowest unit, there of the lowest die, and there the oldest."""
+    if choice.kind == "program":
+        return PRIORITY[choice.kind], choice.unit, choice.die, choice.queued
+    return in_turn(choice)
+
+
+def by_number(choice: Choice) -> tuple[int, ...]:
+    """The same for data-outs too; of the read commands the oldest."""
+    if choice.kind == "command":
+        return PRIORITY[choice.kind], choice.queued
+    return PRIORITY[choice.kind], choice.unit, choice.die, choice.queued
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What simulators with this timing do differently."""
+
+    arbitration: Arbitration
+    # The pages of a request come at once, and before the buses that are free in that instant choose. Else these choose
+    # first, and again after each page.
+    pages_at_once: bool
+    # A program is queued when the former program of its page has ended. Else at its arrival.
+    pages_in_order: bool
+    # How long a read takes if a read of its page waits already, until the data-out of that begins; None: it waits too.
+    shared_read_ns: int | None
+
+
+ENGINE = Rules(in_turn, pages_at_once=False, pages_in_order=True, shared_read_ns=None)
+SSDSIM = Rules(by_number, pages_at_once=True, pages_in_order=False, shared_read_ns=1000)
+
+
+class _PageOp(NamedTuple):
+    request: int
+    is_read: bool
+    page: int
+    channel: int
+    unit: int
+    die: int
 
 
 @dataclass
 class _Channel:
     units: int
+    dies: int
     reads: list[deque[int]] = field(init=False)  # page operations that wait, for each unit
-    programs: list[deque[int]] = field(init=False)
+    programs: list[list[deque[int]]] = field(init=False)  # for each unit and die
     ready: list[int | None] = field(init=False)  # read whose data wait in the register
     idle: list[bool] = field(init=False)
     bus_idle: bool = True
@@ -63,98 +106,139 @@ class _Channel:
 
     def __post_init__(self) -> None:
         self.reads = [deque() for _ in range(self.units)]
-        self.programs = [deque() for _ in range(self.units)]
+        self.programs = [[deque() for _ in range(self.dies)] for _ in range(self.units)]
         self.ready = [None] * self.units
         self.idle = [True] * self.units
 
-    def choices(self) -> Iterator[Choice]:
+    def choices(self, queued: list[int]) -> Iterator[Choice]:
         for unit in range(self.units):
             turn = (unit - self.last_unit - 1) % self.units
             data = self.ready[unit]
             if data is not None:
-                yield Choice("data_out", unit, data, turn)
+                yield Choice("data_out", unit, 0, data, queued[data], turn)
             elif self.idle[unit] and self.reads[unit]:
-                yield Choice("command", unit, self.reads[unit][0], turn)
-            elif self.idle[unit] and self.programs[unit]:
-                yield Choice("program", unit, self.programs[unit][0], turn)
+                op = self.reads[unit][0]
+                yield Choice("command", unit, 0, op, queued[op], turn)
+            elif self.idle[unit]:
+                for die, programs in enumerate(self.programs[unit]):
+                    if programs:
+                        yield Choice("program", unit, die, programs[0], queued[programs[0]], turn)
 
 
 def responses_ns(
-    requests: Iterable[Request], flash: Flash, program_end: bool = True, arbitration: Arbitration = round_robin
+    requests: Iterable[Request], flash: Flash, program_end: bool = True, rules: Rules = ENGINE
 ) -> tuple[list[int], list[int]]:
     """Response times of the reads and of the writes, in the order of arrival; `requests` come in this order.
 
     A write completes at the end of the array's program, or else (`program_end` false) at the end of the data transfer.
     """
-    page_ops: list[tuple[int, bool, int, int, int]] = []  # arrival, is_read, channel, unit, request
     arrivals: list[Request] = list(requests)
+    page_ops: list[_PageOp] = []
+    coming: deque[tuple[int, list[int]]] = deque()  # when, and the page operations that come then at once
     for number, request in enumerate(arrivals):
+        first = len(page_ops)
         for page in range(request.first_page, request.first_page + request.pages):
-            channel_number, unit = page % flash.channels, page // flash.channels % flash.units_per_channel
-            page_ops.append((request.arrival_ns, request.is_read, channel_number, unit, number))
+            row = page // flash.channels // flash.planes_per_die
+            unit, die = row % flash.units_per_channel, row // flash.units_per_channel % flash.dies_per_unit
+            page_ops.append(_PageOp(number, request.is_read, page, page % flash.channels, unit, die))
+        ops = list(range(first, len(page_ops)))
+        batches = [ops] if rules.pages_at_once else [[op] for op in ops]
+        coming.extend((request.arrival_ns, batch) for batch in batches)
     completed = [0] * len(arrivals)
-    channels = [_Channel(flash.units_per_channel) for _ in range(flash.channels)]
-    # (time, running number, channel, unit, what). "bus" and "array" free bus and unit; "sensed": data in the register.
-    events: list[tuple[int, int, int, int, str]] = []
+    channels = [_Channel(flash.units_per_channel, flash.dies_per_unit) for _ in range(flash.channels)]
+    queued = [0] * len(page_ops)
+    queueings = 0
+    programs_of: dict[int, deque[int]] = {}  # programs of a page that have come and not ended
+    being_read: set[int] = set()  # pages of reads whose data-out has not begun
+    # (time, running number, what, page operation). "bus" and "array" free bus and unit; "sensed": data in the register.
+    events: list[tuple[int, int, str, int]] = []
     running = 0
 
-    def at(time: int, channel: int, unit: int, what: str) -> None:
+    def at(time: int, what: str, op: int) -> None:
         nonlocal running
         running += 1
-        heapq.heappush(events, (time, running, channel, unit, what))
+        heapq.heappush(events, (time, running, what, op))
 
-    def finish(op: int, time: int) -> None:
-        completed[page_ops[op][4]] = max(completed[page_ops[op][4]], time)
+    def queue(op: int) -> None:
+        nonlocal queueings
+        queueings += 1
+        queued[op] = queueings
+        of = page_ops[op]
+        channel = channels[of.channel]
+        (channel.reads[of.unit] if of.is_read else channel.programs[of.unit][of.die]).append(op)
 
-    sensing: dict[tuple[int, int], int] = {}
-    next_op = 0
-    while events or next_op < len(page_ops):
-        now = events[0][0] if events else page_ops[next_op][0]
-        if next_op < len(page_ops):
-            now = min(now, page_ops[next_op][0])
+    def come(op: int, now: int) -> None:
+        page = page_ops[op].page
+        if page_ops[op].is_read and rules.shared_read_ns is not None and page in being_read:
+            complete(op, now + rules.shared_read_ns)
+            return
+        if page_ops[op].is_read:
+            being_read.add(page)
+        elif rules.pages_in_order:
+            programs_of.setdefault(page, deque()).append(op)
+            if programs_of[page][0] != op:
+                return
+        queue(op)
+
+    def end(op: int) -> None:
+        if page_ops[op].is_read or not rules.pages_in_order:
+            return
+        programs = programs_of[page_ops[op].page]
+        programs.popleft()
+        if programs:
+            queue(programs[0])
+        else:
+            del programs_of[page_ops[op].page]
+
+    def complete(op: int, time: int) -> None:
+        completed[page_ops[op].request] = max(completed[page_ops[op].request], time)
+
+    while events or coming:
+        now = min(waiting[0][0] for waiting in (events, coming) if waiting)
         touched = set()
-        while events and events[0][0] == now:  # everything that happens now, before anything new starts
-            _, _, number, unit, what = heapq.heappop(events)
-            channel = channels[number]
-            touched.add(number)
+        while events and events[0][0] == now:  # everything that ends now, before anything new starts
+            _, _, what, op = heapq.heappop(events)
+            channel, unit = channels[page_ops[op].channel], page_ops[op].unit
+            touched.add(page_ops[op].channel)
             if what == "bus":
                 channel.bus_idle = True
             elif what == "array":
                 channel.idle[unit] = True
+                end(op)
             else:
-                channel.ready[unit] = sensing[number, unit]
-        while next_op < len(page_ops) and page_ops[next_op][0] == now:
-            _, is_read, number, unit, _ = page_ops[next_op]
-            (channels[number].reads if is_read else channels[number].programs)[unit].append(next_op)
-            touched.add(number)
-            next_op += 1
+                channel.ready[unit] = op
+        if coming and coming[0][0] == now and (rules.pages_at_once or not touched):
+            for op in coming.popleft()[1]:
+                come(op, now)
+                touched.add(page_ops[op].channel)
         for number in sorted(touched):
             channel = channels[number]
-            best = min(channel.choices(), key=arbitration, default=None) if channel.bus_idle else None
+            best = min(channel.choices(queued), key=rules.arbitration, default=None) if channel.bus_idle else None
             if best is None:
                 continue
-            unit = best.unit
+            op, unit = best.op, best.unit
             channel.bus_idle, channel.idle[unit], channel.last_unit = False, False, unit
             if best.kind == "command":
-                sensing[number, unit] = channel.reads[unit].popleft()
-                at(now + flash.command_ns, number, unit, "bus")
-                at(now + flash.command_ns + flash.read_ns, number, unit, "sensed")
+                channel.reads[unit].popleft()
+                at(now + flash.command_ns, "bus", op)
+                at(now + flash.command_ns + flash.read_ns, "sensed", op)
             elif best.kind == "data_out":
                 channel.ready[unit] = None
-                end = now + flash.transfer_ns
-                at(end, number, unit, "bus")
-                at(end, number, unit, "array")
-                finish(best.arrived, end)
+                being_read.discard(page_ops[op].page)
+                done = now + flash.transfer_ns
+                at(done, "bus", op)
+                at(done, "array", op)
+                complete(op, done)
             else:
-                op = channel.programs[unit].popleft()
-                end = now + flash.command_ns + flash.transfer_ns
-                at(end, number, unit, "bus")
-                at(end + flash.program_ns, number, unit, "array")
-                finish(op, end + (flash.program_ns if program_end else 0))
+                channel.programs[unit][best.die].popleft()
+                done = now + flash.command_ns + flash.transfer_ns
+                at(done, "bus", op)
+                at(done + flash.program_ns, "array", op)
+                complete(op, done + (flash.program_ns if program_end else 0))
     reads: list[int] = []
     writes: list[int] = []
-    for request, end in zip(arrivals, completed, strict=True):
-        (reads if request.is_read else writes).append(end - request.arrival_ns)
+    for request, time in zip(arrivals, completed, strict=True):
+        (reads if request.is_read else writes).append(time - request.arrival_ns)
     return reads, writes
 
 

@@ -1,4 +1,4 @@
-"""What a validation case is, and how one is measured: a synthetic workload replayed through the Python API."""
+"""What a validation case is, and how one is measured: a workload replayed through the Python API."""
 
 import hashlib
 import warnings
@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import flashraid as fr
+from reference import closed_forms, nand_model
 
 PAGE_BYTES = 4096
+SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,32 @@ class Workload:
             arrivals=self.arrivals,
             seed=self.seed,
         )
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
-        if not found.startswith(self.sha256):
-            raise AssertionError(
-                f"workload {self.name}: the trace's SHA-256 is {found[:12]}, published is {self.sha256}"
-            )
+        check_published(self, path)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The reads and writes of one of `samples/`, without the flushes and discards between them."""
+
+    name: str
+    requests: int
+    sha256: str  # as in `Workload`
+
+    def write(self, path: Path) -> None:
+        """Writes the trace, and checks that it is the published one."""
+        fr.convert(SAMPLES / f"{self.name}-transactions.csv.gz", path, to="ssdsim", on_error="skip")
+        lines = path.read_text(encoding="ascii").splitlines(keepends=True)
+        path.write_text("".join(lines[: self.requests]), encoding="ascii")
+        check_published(self, path)
+
+
+def check_published(workload: Workload | Recording, path: Path) -> None:
+    """Raises if the trace is not the published one."""
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if not found.startswith(workload.sha256):
+        raise AssertionError(
+            f"workload {workload.name}: the trace's SHA-256 is {found[:12]}, published is {workload.sha256}"
+        )
 
 
 @dataclass(frozen=True)
@@ -72,32 +95,51 @@ class Runner:
     def __init__(self, folder: Path, most_requests: int | None = None) -> None:
         self.folder = folder
         self.most_requests = most_requests
-        self._results: dict[tuple[Workload, Setup], fr.Result] = {}
+        self._results: dict[tuple[Workload | Recording, Setup], fr.Result] = {}
+        self._responses: dict[tuple[Workload | Recording, nand_model.Rules], tuple[list[int], list[int]]] = {}
 
-    def run(self, workload: Workload, setup: Setup) -> fr.Result:
+    def run(self, workload: Workload | Recording, setup: Setup) -> fr.Result:
         """The result. Every request must have completed, and every page read must have been on the flash."""
         if (workload, setup) not in self._results:
             result = self.run_once(workload, setup)
             self._results[workload, setup] = result
         return self._results[workload, setup]
 
-    def run_once(self, workload: Workload, setup: Setup) -> fr.Result:
-        """The same, for a workload used only here: the trace is deleted afterwards."""
+    def run_once(self, workload: Workload | Recording, setup: Setup) -> fr.Result:
+        """The same, for a workload used only here: the trace is deleted afterwards, unless it is a published one."""
         workload = self.cut(workload)
-        keep = bool(workload.sha256)
-        trace = self.folder / f"{workload.name}.ssdsim"
-        if not (keep and trace.exists()):
-            workload.write(trace)
+        trace = self.trace(workload)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of saturation, which is wanted here
             result = fr.run(trace, device="ssd1", scheme="raid0", format="ssdsim", **setup.settings)
-        if not keep:
+        if not workload.sha256:
             trace.unlink()
         if result.status != 0 or result.requests.completed != workload.requests or result.requests.unmapped_reads:
             raise AssertionError(f"{workload.name} on {setup.name}: {result.requests}, status {result.status}")
         return result
 
-    def cut(self, workload: Workload) -> Workload:
+    def model_ns(self, workload: Workload | Recording, rules: nand_model.Rules) -> tuple[list[int], list[int]]:
+        """Response times of the reads and of the writes by the independent model of `ssd1`; a write ends at data-in."""
+        if (workload, rules) not in self._responses:
+            requests = self.requests(workload)
+            responses = nand_model.responses_ns(requests, closed_forms.Flash(), program_end=False, rules=rules)
+            self._responses[workload, rules] = responses
+        return self._responses[workload, rules]
+
+    def requests(self, workload: Workload | Recording) -> list[nand_model.Request]:
+        """What is in the trace; whole pages."""
+        with self.trace(self.cut(workload)).open(encoding="ascii") as lines:
+            rows = [[int(number) for number in line.split()] for line in lines]
+        return [nand_model.Request(ns, kind == 1, sector // 8, sectors // 8) for ns, _, sector, sectors, kind in rows]
+
+    def trace(self, workload: Workload | Recording) -> Path:
+        """The trace's file; a published one is written once."""
+        trace = self.folder / f"{workload.name}.ssdsim"
+        if not (workload.sha256 and trace.exists()):
+            workload.write(trace)
+        return trace
+
+    def cut(self, workload: Workload | Recording) -> Workload | Recording:
         """The workload as it is run."""
         if self.most_requests is None or workload.requests <= self.most_requests:
             return workload

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import flashraid as fr
-from validation import peers, physics
+from validation import peers, physics, recordings
 from validation.cases import Case, Figure, Section, Setup, described
 
 PATH = Path(__file__).parents[2] / "docs" / "validation.md"
@@ -15,6 +15,7 @@ SECTIONS: tuple[Section, ...] = (
     physics.BANDWIDTH,
     physics.GREEDY,
     peers.TIMES,
+    recordings.SECTION,
     peers.COLLECTION,
 )
 CASES: tuple[Case, ...] = tuple(case for section in SECTIONS for case in section.cases)
@@ -23,13 +24,14 @@ HEAD = """\
 # Validation
 
 Written by `make validate` with flashraid {version}; do not edit. Each figure is of one run, or of 20 seeds, of the
-engine on a generated workload, and beside it what a formula or another simulator gives for the same. The runs are
-deterministic: `make test` measures the quick cases again and compares them and this text, `make prove` measures
-the long ones, marked *, and compares them with what they should be.
+engine on a generated or recorded workload, and beside it what a formula or another simulator gives for the same. The
+runs are deterministic: `make test` measures the quick cases again and compares them and this text, `make prove`
+measures the long ones, marked *, and compares them with what they should be.
 
 {passed} of {required} required figures are within their tolerance; {reported} more are reported only.
 
-Not reproduced: MQSim's and SSDsim's response times, and MQSim's write amplification, while GC runs (last
+Not reproduced: SSDsim's writes in bursts under static allocation, which leave a chip without work (the section on
+recordings says why); MQSim's and SSDsim's response times, and MQSim's write amplification, while GC runs (last
 section). Not compared here: schemes with redundancy, as no simulator of them was found whose rules are those of a
 paper. Their counts are compared with tests/reference/raid_counts.py, and their contents are verified.
 """

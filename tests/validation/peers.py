@@ -6,8 +6,8 @@ SSDsim 2.1 is huaicheng/ssdsim@f411289, MQSim is CMU-SAFARI/MQSim@7ec40e3; both 
 from collections.abc import Callable, Mapping
 
 import flashraid as fr
-from reference import closed_forms, nand_model
-from validation.cases import Case, Figure, Runner, Section, Setup, Workload
+from reference import nand_model
+from validation.cases import Case, Figure, Recording, Runner, Section, Setup, Workload
 
 SPACE_PAGES = 4_194_304  # 16 GiB
 A = Workload("a", 1_000_000, SPACE_PAGES, interval_ns=100_000, sha256="51ffadd97b62")
@@ -19,8 +19,14 @@ C = Workload("c", 1_000_000, 393_216, interval_ns=400_000, sha256="421e8f12fc88"
 SSDSIM = "SSDsim 2.1"
 MQSIM = "MQSim (whole us; adds about 1 us on the host's side)"
 
-# SSDsim: one command at a time for each chip; channel, chip, plane, die; a page read before it is written is there.
-STATIC = {"allocation": "static", "static_order": "WPD", "unwritten": "prefill"}
+# SSDsim: one command at a time for each chip; channel, plane, chip, die (its `static_allocation` 2); all pages of a
+# request are queued at its arrival; a page read before it is written is there.
+STATIC = {
+    "allocation": "static",
+    "static_order": "PWD",
+    "serial_subrequests": "off",
+    "unwritten": "prefill",
+}
 SSDSIM_STATIC = Setup("ssdsim-static", {**STATIC, "write_completes": "data_in"})
 SSDSIM_STATIC_END = Setup("ssdsim-static-program-end", {**STATIC, "write_completes": "program_end"})
 # SSDsim's full dynamic allocation: a program goes to any chip that is idle.
@@ -41,7 +47,7 @@ def mean_us(kind: str) -> Callable[[fr.Result], float]:
 
 def peer(
     name: str,
-    workload: Workload,
+    workload: Workload | Recording,
     setup: Setup,
     expected: float,
     tolerance: float | None,
@@ -58,19 +64,18 @@ def peer(
     return Case(name, workload.name, setup, expected, unit, decimals, tolerance, source, measure)
 
 
-def oldest_first(kind: str, expected: float) -> Case:
-    """(b) by the independent model, with SSDsim's order of read commands."""
+def modelled(
+    name: str, workload: Workload | Recording, kind: str, rules: nand_model.Rules, expected: float, tolerance: float
+) -> Case:
+    """The mean of the independent model, with these rules, beside SSDsim's."""
 
     def measure(runner: Runner) -> Figure:
-        flash, order = closed_forms.Flash(), nand_model.commands_in_order
-        times = nand_model.responses_ns(
-            nand_model.random_mix(runner.cut(B).requests), flash, program_end=False, arbitration=order
-        )
-        chosen = times[0] if kind == "read" else times[1]
+        reads, writes = runner.model_ns(workload, rules)
+        chosen = reads if kind == "read" else writes
         return Figure(sum(chosen) / len(chosen) / 1000)
 
-    name = f"(b), static, {kind}s: tests/reference/nand_model.py, oldest read command first"
-    return Case(name, "b, no engine", None, expected, "us", 3, 0.0025, SSDSIM, measure, quick=False)
+    text = f"{workload.name}, no engine"
+    return Case(name, text, None, expected, "us", 3, tolerance, SSDSIM, measure, quick=False)
 
 
 READS, WRITES = mean_us("read"), mean_us("write")
@@ -80,16 +85,16 @@ TIMES = Section(
 Mean response times on 4 channels x 4 chips x 2 dies x 2 planes x 4096 blocks x 64 pages of 4 KiB, page mapping, no
 buffer, no GC.""",
     (
-        peer("SSDsim static, (a), writes", A, SSDSIM_STATIC, 130.38, 0.005, SSDSIM, WRITES),
+        peer("SSDsim static, (a), writes", A, SSDSIM_STATIC, 130.381, 0.005, SSDSIM, WRITES),
         peer(
-            "the same, completing at program end", A, SSDSIM_STATIC_END, 330.38, 0.005, f"{SSDSIM}, and tPROG", WRITES
+            "the same, completing at program end", A, SSDSIM_STATIC_END, 330.381, 0.005, f"{SSDSIM}, and tPROG", WRITES
         ),
         peer("MQSim, (a), writes, 40 MT/s", A, MQSIM_40, 331, 0.005, MQSIM, WRITES),
         peer("MQSim, (a), writes, 333 MT/s", A, MQSIM_333, 222, 0.005, MQSIM, WRITES),
-        peer("SSDsim static, (b), reads", B, SSDSIM_STATIC, 215.530, 0.01, SSDSIM, READS),
+        peer("SSDsim static, (b), reads", B, SSDSIM_STATIC, 215.531, 0.01, SSDSIM, READS),
         peer("SSDsim static, (b), writes", B, SSDSIM_STATIC, 212.165, 0.01, SSDSIM, WRITES),
-        oldest_first("read", 215.530),
-        oldest_first("write", 212.165),
+        modelled("(b), static, reads: nand_model.py with SSDsim's rules", B, "read", nand_model.SSDSIM, 215.531, 0.0),
+        modelled("(b), static, writes: nand_model.py with SSDsim's rules", B, "write", nand_model.SSDSIM, 212.165, 0.0),
         peer("SSDsim dynamic, (a), writes", A, SSDSIM_DYNAMIC, 102.575, 0.005, SSDSIM, WRITES),
         peer("SSDsim dynamic, (b), reads", B, SSDSIM_DYNAMIC, 214.609, 0.02, SSDSIM, READS),
         peer("SSDsim dynamic, (b), writes", B, SSDSIM_DYNAMIC, 127.136, None, SSDSIM, WRITES),
@@ -97,10 +102,11 @@ buffer, no GC.""",
         peer("the same, writes, pages placed by a fill", B, SSDSIM_DYNAMIC_FILLED, 127.136, None, SSDSIM, WRITES),
     ),
     after="""\
-- *Static (b).* What is left is the order in which a channel sends the commands of waiting reads. SSDsim scans for the
-  oldest; here the LUNs of a channel take turns (round robin). `tests/reference/nand_model.py`, an event
-  simulation that shares no code with the engine, agrees with the engine on each of the first 20,000 requests of (a)
-  and (b) to the nanosecond, and with the order of SSDsim it comes closer to SSDsim's figures, as its rows show.
+- *Static (b).* What is left of the reads is the order in which a channel sends the commands of those that wait: SSDsim
+  takes the oldest, here the LUNs of a channel take turns (round robin). What is left of the writes is the order of
+  programs (next section). `tests/reference/nand_model.py`, an event simulation that shares no code with the engine, has
+  the rules of both. With the engine's it agrees with the engine on each of the first 20,000 requests of (a) and (b) to
+  the nanosecond, and with SSDsim's it gives SSDsim's means.
 - *Dynamic (b).* Where a program goes depends on which chips are idle, so nothing forces two simulators to the same
   figures. What matters is where the pages lie that are read but were never written: SSDsim's pass over the trace
   before time 0 deals them out in the order in which the trace reads them, and `unwritten=prefill` in the order of the

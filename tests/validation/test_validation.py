@@ -1,14 +1,14 @@
 """The validation cases hold, docs/validation.md says what they give now, and both checks can fail."""
 
+import hashlib
 import os
 from dataclasses import replace
 
 import pytest
 
-import flashraid as fr
 from reference import closed_forms, nand_model
-from validation import document, peers
-from validation.cases import PAGE_BYTES, Figure, Runner
+from validation import document, peers, recordings
+from validation.cases import Figure, Runner
 
 PROVE = os.environ.get("FLASHRAID_PROVE") == "1"
 QUICK = [case for case in document.CASES if case.quick]
@@ -83,18 +83,29 @@ def test_every_response_is_that_of_the_independent_model(requests, setup):
     """20,000 requests of (a) and of (b), each to the nanosecond; the model shares no code with the engine."""
     wanted = list(requests(20_000))
     program_end = setup.settings["write_completes"] == "program_end"
-    reads, writes = nand_model.responses_ns(wanted, closed_forms.Flash(), program_end)
-    simulation = fr.Simulation(device="ssd1", scheme="raid0", **setup.settings)
-    ids = simulation.submit_many(
-        ["read" if request.is_read else "write" for request in wanted],
-        [request.first_page * PAGE_BYTES for request in wanted],
-        [request.pages * PAGE_BYTES for request in wanted],
-        [request.arrival_ns for request in wanted],
-    )
-    simulation.finish()
-    ends = {completion.id: completion.completed_ns for completion in simulation.take_completions()}
-    found = {True: [], False: []}
-    for request, number in zip(wanted, ids, strict=True):
-        found[request.is_read].append(ends[number] - request.arrival_ns)
-    assert found[True] == reads
-    assert found[False] == writes
+    assert recordings.engine_ns(wanted, setup) == nand_model.responses_ns(wanted, closed_forms.Flash(), program_end)
+
+
+@pytest.mark.parametrize("recording", recordings.ALL, ids=lambda recording: recording.name)
+def test_every_response_on_recordings_is_that_of_the_independent_model(recording, tmp_path):
+    """The first 6,000 requests, of which some write a page again too soon; `test_long_case` has all requests."""
+    wanted = Runner(tmp_path, most_requests=6_000).requests(recording)
+    expected = nand_model.responses_ns(wanted, closed_forms.Flash(), program_end=False)
+    assert recordings.engine_ns(wanted, peers.SSDSIM_STATIC) == expected
+
+
+@pytest.mark.parametrize(
+    ("recording", "requests"), [case for case in recordings.SSDSIM_DIGESTS if PROVE or case[1] <= 5_000]
+)
+def test_every_response_of_ssdsim_is_that_of_the_independent_model_with_its_rules(recording, requests, tmp_path):
+    """Each to the nanosecond, by a digest of SSDsim's."""
+    wanted = Runner(tmp_path, most_requests=requests).requests(recording)
+    responses = nand_model.responses_ns(wanted, closed_forms.Flash(), program_end=False, rules=nand_model.SSDSIM)
+    reads, writes = (iter(times) for times in responses)
+    lines = [
+        f"{request.arrival_ns} {request.first_page * 8} {request.pages * 8} {int(request.is_read)} "
+        f"{next(reads if request.is_read else writes)}\n"
+        for request in wanted
+    ]
+    digest = hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
+    assert digest.startswith(recordings.SSDSIM_DIGESTS[recording, requests])

@@ -206,9 +206,11 @@ def names() -> list[str]:
 
 
 def names_of(paper: Paper) -> set[str]:
-    """Its configurations, workloads and points."""
-    axes = AXES[:3]
-    return {each for experiment in paper.experiments.values() for axis in axes for each in experiment.axis(axis)}
+    """Its configurations, workloads, points and repeats."""
+    parts = [paper.workloads]
+    for each in paper.experiments.values():
+        parts += [each.configurations, each.workloads, each.points, each.repeats]
+    return {name for part in parts for name in part}
 
 
 def find(name: str) -> Paper:

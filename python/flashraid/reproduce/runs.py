@@ -15,7 +15,7 @@ from .._native import DefectError, InputError
 from ..settings import with_effect
 from .changes import toml
 from .metrics import measured
-from .papers import FOLDER, Experiment, Overlay, Paper
+from .papers import FOLDER, Experiment, Overlay, Paper, names_of
 
 # Asked now and then, with how many runs are done and how many there are; returning False stops everything.
 Watch = Callable[[int, int], object]
@@ -58,8 +58,7 @@ def run_of(paper: Paper, experiment: Experiment, cell: Cell, change: Overlay) ->
         experiment.repeats[cell.repeat],
         change,
     )
-    others = set(paper.workloads) | {*experiment.configurations, *experiment.points, *experiment.repeats}
-    others -= set(vars(cell).values())
+    others = names_of(paper) - set(vars(cell).values())
     for overlay in overlays:
         _lay(gathered, patch, overlay, cell, others)
     trace, device, scheme = (gathered.pop(key) for key in ("trace", "device", "scheme"))
