@@ -2,7 +2,9 @@
 
 import ast
 import copy
+import gzip
 import inspect
+import itertools
 import multiprocessing
 import pickle
 import re
@@ -333,6 +335,14 @@ def test_trace_info():
     info = fr.trace_info(SAMPLE)
     assert (info.requests, info.reads, info.writes, info.trims, info.flushes) == (100_000, 35_162, 48_490, 8, 16_340)
     assert fr.trace_info(SAMPLE, limit=10).requests == 10
+    times_us = [int(row.split(",")[0]) for row in gzip.open(SAMPLE, "rt").readlines()[1:]]
+    gaps_us = [after - before for before, after in itertools.pairwise(times_us)]
+    pauses_us = [gap_us for gap_us in gaps_us if gap_us >= 1000]
+    bursts = info.burstiness.bursts
+    assert bursts.count == len(pauses_us) + 1
+    assert bursts.mean_requests == pytest.approx(100_000 / bursts.count)
+    assert bursts.mean_pause_ns == pytest.approx(1000 * sum(pauses_us) / len(pauses_us))
+    assert bursts.mean_gap_ns == pytest.approx(1000 * (sum(gaps_us) - sum(pauses_us)) / (100_000 - bursts.count))
     with pytest.raises(fr.InputError, match="unknown trace format"):
         fr.trace_info(SAMPLE, format="x")
 

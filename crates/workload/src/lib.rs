@@ -35,8 +35,8 @@ pub use convert::{Converted, convert};
 pub use error::{TraceError, system_text};
 pub use formats::heeds as format_heeds;
 pub use info::{
-    Burstiness, DeviceFigures, DeviceInfo, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, TraceInfo, TraceStatistics,
-    WorkingSet, page_size, trace_info, trace_info_within,
+    BurstFigures, Burstiness, DeviceFigures, DeviceInfo, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, TraceInfo,
+    TraceStatistics, WorkingSet, page_size, trace_info, trace_info_within,
 };
 pub use input::can_be_read_again;
 pub use options::{BlockAction, DeviceLayout, MissingOp, OnError, TraceOptions};

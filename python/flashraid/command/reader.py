@@ -14,7 +14,8 @@ def rows(of: OpenRecord) -> Iterator[tuple[str, str]]:
     """Name and text of each fact about how a trace was read; facts that do not apply are left out."""
     yield "read as", f"{of.format}, times in {of.time_unit}"
     if of.spread_tick_ns:
-        yield "clock", f"ticks of {of.spread_tick_ns / 1e9:g} s; requests are spread evenly over each tick"
+        tick = f"ticks of {of.spread_tick_ns / 1e9:g} s; requests are spread evenly over each tick"
+        yield "clock", f"{tick}, so shorter gaps and bursts are invented"
     yield from _devices(of)
     if of.filtered:
         yield "filtered out by device", f"{of.filtered:,} requests"

@@ -65,7 +65,7 @@ def show_trace_info(info: dict[str, Any]) -> None:
     rate = of.requests_per_second
     table.add_row("requests/s", "-" if rate is None else results.rounded(rate, 1))
     gaps = (of.interarrival_mean_ns, of.interarrival_p50_ns, of.interarrival_p99_ns)
-    table.add_row("inter-arrival mean, p50, p99", ", ".join("-" if gap is None else f"{_us(gap)} us" for gap in gaps))
+    table.add_row("inter-arrival mean, p50, p99", _gaps(*gaps))
     table.add_row(
         "footprint",
         f"{format_bytes(of.footprint_bytes)} ({reader.counted(of.pages_touched, 'pages')} of {of.page_bytes:,} bytes)",
@@ -81,6 +81,12 @@ def show_trace_info(info: dict[str, Any]) -> None:
     table.add_row("inter-arrival in us", _quantiles(of.interarrival_ns, _us, GAPS))
     cv, peak = of.burstiness.interarrival_cv, of.burstiness.peak_to_mean_1s
     table.add_row("burstiness: CV, peak to mean of 1 s", f"{_number(cv, 2)}, {_number(peak, 2)}")
+    bursts = of.burstiness.bursts
+    table.add_row(f"bursts (gaps below {bursts.gap_ns // 10**6} ms)", f"{bursts.count:,}")
+    quantiles = _quantiles(bursts.quantiles_requests, "{:,}".format)
+    row = f"mean {_number(bursts.mean_requests, 1)}, {quantiles}, largest {_number(bursts.max_requests, 0)}"
+    table.add_row("requests per burst", row)
+    table.add_row("mean gap in bursts, between bursts", _gaps(bursts.mean_gap_ns, bursts.mean_pause_ns))
     for kind, sizes in (("read", of.read_sizes), ("write", of.write_sizes)):
         if sizes is not None:
             table.add_row(f"{kind} sizes", _quantiles(sizes.quantiles_bytes, format_bytes))
@@ -243,6 +249,10 @@ def _figure(value: float) -> str:
 
 def _us(time_ns: float) -> str:
     return f"{time_ns / 1000:,.1f}"
+
+
+def _gaps(*gaps_ns: float | None) -> str:
+    return ", ".join("-" if gap_ns is None else f"{_us(gap_ns)} us" for gap_ns in gaps_ns)
 
 
 def _number(value: float | None, decimals: int) -> str:

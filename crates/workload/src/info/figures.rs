@@ -165,12 +165,34 @@ pub struct Sequentiality {
 }
 
 /// How unevenly requests arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Burstiness {
     /// Standard deviation / mean of the times between arrivals: 0 if regular, 1 if Poisson.
     pub interarrival_cv: Option<f64>,
     /// Requests of the busiest window of a second / mean over such windows.
     pub peak_to_mean_1s: Option<f64>,
+    /// Requests that follow closely on each other.
+    pub bursts: BurstFigures,
+}
+
+/// Bursts: as many requests as arrive each less than `gap_ns` after the one before. Every request is in one burst; a request that nothing
+/// arrives near is a burst of one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BurstFigures {
+    /// Shortest time between two arrivals that separates two bursts.
+    pub gap_ns: u64,
+    /// Bursts.
+    pub count: u64,
+    /// Requests / bursts.
+    pub mean_requests: Option<f64>,
+    /// Exact quantiles of the requests per burst.
+    pub quantiles_requests: Option<Quantiles>,
+    /// Requests of the largest burst.
+    pub max_requests: Option<u64>,
+    /// Mean time between arrivals within bursts.
+    pub mean_gap_ns: Option<f64>,
+    /// Mean time from the last arrival of a burst to the first of the next.
+    pub mean_pause_ns: Option<f64>,
 }
 
 /// One device of a trace.
@@ -184,4 +206,20 @@ pub struct DeviceFigures {
     pub write_share: Option<f64>,
     /// Mean size of transfers.
     pub mean_bytes: Option<f64>,
+}
+
+/// `part / whole`; None of nothing.
+pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// The smallest key up to which, itself included, at least this share of `total` lies. Keys come in order.
+pub(super) fn quantile<K: Copy + Default>(counts: impl Iterator<Item = (K, u64)>, total: u64, share: f64) -> K {
+    let wanted = ((share * total as f64).ceil() as u64).clamp(1, total);
+    let mut sum = 0;
+    let mut found = counts.skip_while(|(_, count)| {
+        sum += count;
+        sum < wanted
+    });
+    found.next().map_or(K::default(), |(key, _)| key)
 }

@@ -1,11 +1,12 @@
 //! What a trace is made of, in one pass: the figures that papers tabulate of their workloads, and more. `docs/trace-info.md` explains
 //! each.
 
+pub(crate) mod bursts;
 mod figures;
 mod statistics;
 mod window;
 
-pub use figures::{Burstiness, DeviceFigures, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, WorkingSet};
+pub use figures::{BurstFigures, Burstiness, DeviceFigures, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, WorkingSet};
 pub use statistics::TraceStatistics;
 
 use crate::error::TraceError;
@@ -37,7 +38,7 @@ pub struct TraceInfo {
     /// Of these, requests so late that they were given a later time.
     pub displaced: u64,
     /// Tick of the trace's clock if it is too coarse to order requests by: those of a tick were spread over it evenly, so that
-    /// inter-arrival times below it are invented.
+    /// inter-arrival times and bursts below it are invented.
     pub spread_tick_ns: Option<u64>,
     /// The format it was read as.
     pub format: &'static str,

@@ -1,6 +1,9 @@
 //! Gathering the figures, request by request. What is kept grows with the pages touched (some 25 bytes each), never with the requests.
 
-use super::figures::{Burstiness, DeviceFigures, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, WorkingSet};
+use super::bursts::Bursts;
+use super::figures::{
+    Burstiness, DeviceFigures, Figures, Quantiles, Sequentiality, SizeFigures, SizeShare, Skew, WorkingSet, quantile, ratio,
+};
 use super::window::Window;
 use crate::pages::PageNumbers;
 use crate::recency::Recency;
@@ -58,6 +61,7 @@ pub struct TraceStatistics {
     largest_gap_ns: u64,
     /// Sum of the squares of gaps in seconds.
     squares: f64,
+    bursts: Bursts,
     windows: [Window; WINDOWS_S.len()],
     devices: BTreeMap<u32, DeviceStatistics>,
 }
@@ -102,6 +106,7 @@ impl TraceStatistics {
             gaps: Histogram::new_with_max(i64::MAX as u64, 3).expect("bounds that the histogram allows"),
             largest_gap_ns: 0,
             squares: 0.0,
+            bursts: Bursts::default(),
             windows: WINDOWS_S.map(|seconds| Window::new(seconds * SECOND_NS)),
             devices: BTreeMap::new(),
         }
@@ -129,9 +134,10 @@ impl TraceStatistics {
     }
 
     fn arrive(&mut self, arrival_ns: u64) {
+        let gap_ns = self.first_ns.map(|_| arrival_ns - self.last_ns);
         let first_ns = *self.first_ns.get_or_insert(arrival_ns);
-        if self.counts.iter().sum::<u64>() > 1 {
-            let gap_ns = arrival_ns - self.last_ns;
+        self.bursts.arrive(gap_ns);
+        if let Some(gap_ns) = gap_ns {
             self.gaps.saturating_record(gap_ns);
             self.largest_gap_ns = self.largest_gap_ns.max(gap_ns);
             self.squares += (gap_ns as f64 / 1e9) * (gap_ns as f64 / 1e9);
@@ -290,6 +296,7 @@ impl TraceStatistics {
         Burstiness {
             interarrival_cv: mean.zip(variance).filter(|(mean, _)| *mean > 0.0).map(|(mean, variance)| variance.sqrt() / mean),
             peak_to_mean_1s: ratio(second.requests_max * second.ended, second.requests_sum),
+            bursts: self.bursts.figures(duration_ns),
         }
     }
 }
@@ -303,22 +310,6 @@ impl DeviceStatistics {
             mean_bytes: ratio(self.bytes, self.transfers),
         }
     }
-}
-
-/// `part / whole`; None of nothing.
-fn ratio(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
-}
-
-/// The smallest key up to which, itself included, at least this share of `total` lies. Keys come in order.
-fn quantile<K: Copy + Default>(counts: impl Iterator<Item = (K, u64)>, total: u64, share: f64) -> K {
-    let wanted = ((share * total as f64).ceil() as u64).clamp(1, total);
-    let mut sum = 0;
-    let mut found = counts.skip_while(|(_, count)| {
-        sum += count;
-        sum < wanted
-    });
-    found.next().map_or(K::default(), |(key, _)| key)
 }
 
 fn sizes(counts: &BTreeMap<u64, u64>, total: u64) -> Option<SizeFigures> {

@@ -1,6 +1,7 @@
 //! When requests arrive.
 
-use super::{ProfileError, ValueTable, check};
+use super::{ProfileError, TableRow, ValueTable, check};
+use crate::info::bursts::BURST_GAP_NS;
 use crate::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
@@ -32,14 +33,15 @@ pub enum Arrivals {
         /// Mean time between arrivals.
         mean_ns: u64,
     },
-    /// A Poisson process that is switched on and off, for exponentially distributed times.
+    /// Bursts as `trace info` counts them, of geometrically distributed numbers of requests. Times within bursts follow the curve of a
+    /// table's row from 0 to `BURST_GAP_NS`; times between bursts are that long and, exponentially distributed, longer.
     Bursts {
-        /// Mean time between arrivals while it is on.
+        /// Mean of all times between arrivals.
         mean_ns: u64,
-        /// Mean time on.
-        on_ns: u64,
-        /// Mean time off.
-        off_ns: u64,
+        /// Mean number of requests of a burst.
+        mean_requests: f64,
+        /// Mean time between arrivals within a burst.
+        mean_gap_ns: u64,
     },
     /// Drawn from a table of times.
     Table {
@@ -69,10 +71,14 @@ impl Arrivals {
                 check(deviation_ns <= mean_ns, "deviation_ns", deviation_ns, &format!("at most mean_ns, {mean_ns}"))
             }
             Self::Poisson { mean_ns } => mean("mean_ns", *mean_ns),
-            Self::Bursts { mean_ns, on_ns, off_ns } => {
+            Self::Bursts { mean_ns, mean_requests, mean_gap_ns } => {
                 mean("mean_ns", *mean_ns)?;
-                mean("on_ns", *on_ns)?;
-                mean("off_ns", *off_ns)
+                check((1.0..=1e9).contains(mean_requests), "mean_requests", mean_requests, "1 to 1,000,000,000")?;
+                let is_within = *mean_gap_ns < BURST_GAP_NS;
+                check(is_within, "mean_gap_ns", mean_gap_ns, &format!("below {BURST_GAP_NS}: a longer gap ends a burst"))?;
+                let least_ns = ((mean_requests - 1.0) * *mean_gap_ns as f64 + BURST_GAP_NS as f64) / mean_requests;
+                let allowed = format!("at least {:.0}: bursts are at least {BURST_GAP_NS} apart", least_ns.ceil());
+                check(*mean_ns as f64 >= least_ns, "mean_ns", mean_ns, &allowed)
             }
             Self::Table { gaps_ns } => gaps_ns.check("gaps_ns", 0.0),
         }
@@ -85,11 +91,15 @@ impl Arrivals {
             Self::Uniform { max_ns, .. } => *max_ns as f64,
             Self::Normal { mean_ns, deviation_ns } => *mean_ns as f64 + 9.0 * *deviation_ns as f64,
             Self::Poisson { mean_ns } => 37.0 * *mean_ns as f64,
-            // Longer waits need several times off within one gap: each of them as rare as the last.
-            Self::Bursts { mean_ns, off_ns, .. } => 37.0 * (*mean_ns as f64 + 2.0 * *off_ns as f64),
+            Self::Bursts { mean_ns, mean_requests, mean_gap_ns } => 37.0 * pause_ns(*mean_ns, *mean_requests, *mean_gap_ns),
             Self::Table { gaps_ns } => gaps_ns.largest(),
         }
     }
+}
+
+/// Mean time between bursts: of the times between arrivals, one in `mean_requests` is such a pause.
+fn pause_ns(mean_ns: u64, mean_requests: f64, mean_gap_ns: u64) -> f64 {
+    mean_requests * mean_ns as f64 - (mean_requests - 1.0) * mean_gap_ns as f64
 }
 
 /// Arrivals, one after the other.
@@ -98,14 +108,12 @@ pub(super) struct ArrivalClock {
     arrivals: Arrivals,
     diurnal: Option<Diurnal>,
     random: SplitMix64,
-    /// Time left on, for bursts.
-    on_ns: f64,
     now_ns: u64,
 }
 
 impl ArrivalClock {
     pub fn new(arrivals: Arrivals, diurnal: Option<Diurnal>, seed: u64) -> Self {
-        Self { arrivals, diurnal, random: SplitMix64::named(seed, "gaps"), on_ns: 0.0, now_ns: 0 }
+        Self { arrivals, diurnal, random: SplitMix64::named(seed, "gaps"), now_ns: 0 }
     }
 
     /// The time of this arrival; the next one is drawn.
@@ -127,16 +135,14 @@ impl ArrivalClock {
                 }
             },
             Arrivals::Poisson { mean_ns } => (random.next_exponential() * *mean_ns as f64).round() as u64,
-            Arrivals::Bursts { mean_ns, on_ns, off_ns } => {
-                let mut gap_ns = random.next_exponential() * *mean_ns as f64;
-                let mut waited_ns = gap_ns;
-                while gap_ns > self.on_ns {
-                    gap_ns -= self.on_ns;
-                    self.on_ns = random.next_exponential() * *on_ns as f64;
-                    waited_ns += random.next_exponential() * *off_ns as f64;
+            Arrivals::Bursts { mean_ns, mean_requests, mean_gap_ns } => {
+                if random.next_unit() * mean_requests < 1.0 {
+                    let more_ns = pause_ns(*mean_ns, *mean_requests, *mean_gap_ns) - BURST_GAP_NS as f64;
+                    BURST_GAP_NS + (random.next_exponential() * more_ns).round() as u64
+                } else {
+                    let row = TableRow { weight: 1.0, low: 0.0, mean: *mean_gap_ns as f64, high: BURST_GAP_NS as f64 };
+                    (row.at(random.next_unit()).round() as u64).min(BURST_GAP_NS - 1)
                 }
-                self.on_ns -= gap_ns;
-                waited_ns.round() as u64
             }
             Arrivals::Table { gaps_ns } => gaps_ns.at(random.next_unit()).round() as u64,
         }

@@ -62,7 +62,7 @@ impl<'de> Deserialize<'de> for ValueTable {
 
 impl TableRow {
     /// The value at `part` of the row, from 0 to 1.
-    fn at(&self, part: f64) -> f64 {
+    pub(super) fn at(&self, part: f64) -> f64 {
         if self.high <= self.low {
             return self.low;
         }

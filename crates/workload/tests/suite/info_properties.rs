@@ -9,8 +9,16 @@ use std::num::NonZeroU64;
 const PAGE: u64 = 4096;
 
 fn request() -> impl Strategy<Value = (u64, u64, u64, u8)> {
-    // Gaps around the lengths of windows, sizes from one sector to some pages, few pages so that they are used again.
-    let gap_ns = prop_oneof![Just(0), 0..2_000_000_000_u64, 0..1000_u64, Just(1_000_000_000), 0..30_000_000_000_u64];
+    // Gaps around the lengths of windows and the gap that separates bursts, sizes from one sector to some pages, few pages so that they are used again.
+    let gap_ns = prop_oneof![
+        Just(0),
+        0..1000_u64,
+        0..2_000_000_u64,
+        999_998..1_000_002_u64,
+        0..2_000_000_000_u64,
+        Just(1_000_000_000),
+        0..30_000_000_000_u64
+    ];
     let sectors = prop_oneof![Just(8), 1..40_u64];
     (gap_ns, 0..600_u64, sectors, 0..9_u8)
 }
@@ -110,6 +118,25 @@ fn plain(requests: &[HostRequest]) -> serde_json::Value {
     })
 }
 
+/// The trace cut where nothing arrives for 1 ms.
+fn plain_bursts(requests: &[HostRequest]) -> serde_json::Value {
+    let bursts: Vec<&[HostRequest]> = requests.chunk_by(|one, next| next.arrival_ns - one.arrival_ns < 1_000_000).collect();
+    let mean = |times_ns: Vec<u64>| (!times_ns.is_empty()).then(|| times_ns.iter().sum::<u64>() as f64 / times_ns.len() as f64);
+    let gaps = |pair: &[HostRequest]| pair[1].arrival_ns - pair[0].arrival_ns;
+    let mut sizes: Vec<usize> = bursts.iter().map(|burst| burst.len()).collect();
+    sizes.sort_unstable();
+    let quantile = |percent: usize| sizes[(sizes.len() * percent).div_ceil(100) - 1];
+    serde_json::json!({
+        "gap_ns": 1_000_000,
+        "count": bursts.len(),
+        "mean_requests": requests.len() as f64 / bursts.len() as f64,
+        "quantiles_requests": { "p50": quantile(50), "p90": quantile(90), "p99": quantile(99) },
+        "max_requests": sizes.last(),
+        "mean_gap_ns": mean(bursts.iter().flat_map(|burst| burst.windows(2).map(gaps)).collect()),
+        "mean_pause_ns": mean(bursts.windows(2).map(|pair| gaps(&[*pair[0].last().unwrap(), pair[1][0]])).collect()),
+    })
+}
+
 /// Equal, numbers to twelve digits.
 fn equal(a: &serde_json::Value, b: &serde_json::Value) -> bool {
     use serde_json::Value::{Array, Number, Object};
@@ -140,6 +167,8 @@ proptest! {
         for (key, value) in should.as_object().unwrap() {
             prop_assert!(equal(&is[key], value), "{}: {} is not {}", key, is[key], value);
         }
+        let (is, should) = (&is["burstiness"]["bursts"], plain_bursts(&requests));
+        prop_assert!(equal(is, &should), "{} is not {}", is, should);
     }
 }
 

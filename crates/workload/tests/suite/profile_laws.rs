@@ -1,8 +1,9 @@
 //! Each law against its distribution, with fixed seeds; what profiles refuse; and that requests never change.
 
 use flashraid_vocabulary::{HostOp, HostRequest};
-use flashraid_workload::Profile;
+use flashraid_workload::{Profile, TraceStatistics};
 use sha2::{Digest, Sha256};
+use std::num::NonZeroU64;
 
 const COUNT: usize = 100_000;
 
@@ -61,14 +62,73 @@ fn arrivals() {
     let normal = gaps("law = 'normal', mean_ns = 4000000, deviation_ns = 1000000");
     let within = normal.iter().filter(|gap| (*gap - 4e6).abs() < 1e6).count() as f64 / normal.len() as f64;
     assert!((within - 0.6827).abs() < 0.0075, "{within}");
-    // A gap begins on; it is as long as its time on, and as many times off as fell into it: 1 / on each.
-    let bursts = gaps("law = 'bursts', mean_ns = 1000, on_ns = 100000, off_ns = 900000");
-    assert!((mean_and_deviation(&bursts).0 / 10_000.0 - 1.0).abs() < 0.1, "a tenth of the rate within a burst");
-    let short = bursts.iter().filter(|gap| **gap < 5000.0).count() as f64 / bursts.len() as f64;
-    assert!(short > 0.97, "most gaps lie within bursts: {short}");
     let table = gaps("law = 'table', gaps_ns = [[1, 500], [3, 1000, 2000, 4000]]");
     assert!((table.iter().filter(|gap| **gap == 500.0).count() as f64 / table.len() as f64 - 0.25).abs() < 0.007);
     assert!((mean_and_deviation(&table).0 / 1625.0 - 1.0).abs() < 0.01);
+}
+
+/// A mean within what its standard error allows but for one seed in ten thousand, and half a nanosecond, by which times are rounded.
+#[track_caller]
+fn is_mean(value: f64, mean: f64, deviation: f64, count: f64) {
+    let allowed = 3.9 * deviation / count.sqrt() + 0.5;
+    assert!((value - mean).abs() <= allowed, "{value} for {mean} +- {allowed}");
+}
+
+/// What `trace info` shows of the law is what the law was given.
+#[test]
+fn bursts_as_given() {
+    const APART_NS: f64 = 1e6;
+    // Mean time between arrivals, requests of a burst and time within it: of servers and a database at 90 requests/s, of a busy file server;
+    // long gaps; all at one instant; no gaps at all; bursts as near to each other as may be.
+    for (mean_ns, mean_requests, mean_gap_ns) in [
+        (11_111_111, 4.5, 50_000),
+        (11_111_111, 36.0, 115_000),
+        (2_500_000, 1.7, 495_000),
+        (5_000_000, 3.0, 900_000),
+        (5_000_000, 20.0, 0),
+        (5_000_000, 1.0, 50_000),
+        (300_000, 4.0, 66_666),
+    ] {
+        let law = format!("law = 'bursts', mean_ns = {mean_ns}, mean_requests = {mean_requests}, mean_gap_ns = {mean_gap_ns}");
+        let requests = requests(&law, "");
+        let mut statistics = TraceStatistics::new(NonZeroU64::new(4096).unwrap());
+        requests.iter().for_each(|request| statistics.add(request));
+        let figures = statistics.figures();
+        let bursts = figures.burstiness.bursts;
+        let (mean_ns, mean_gap_ns, gaps) = (f64::from(mean_ns), f64::from(mean_gap_ns), (COUNT - 1) as f64);
+        // Each gap is a pause with this share: a binomial number of bursts.
+        let share = 1.0 / mean_requests;
+        let pauses = (bursts.count - 1) as f64;
+        assert!((pauses - gaps * share).abs() <= 3.9 * (gaps * share * (1.0 - share)).sqrt(), "{pauses} pauses: {law}");
+        assert_eq!(bursts.mean_requests, Some(COUNT as f64 / (pauses + 1.0)));
+        // Of t^a from 0 to 1, the mean is 1 / (1 + a) and the mean square 1 / (1 + 2 a).
+        let power = APART_NS / mean_gap_ns - 1.0;
+        let gap_deviation = (APART_NS * APART_NS / (1.0 + 2.0 * power) - mean_gap_ns * mean_gap_ns).sqrt();
+        let mean_pause_ns = mean_requests * mean_ns - (mean_requests - 1.0) * mean_gap_ns;
+        let pause_deviation = mean_pause_ns - APART_NS;
+        match bursts.mean_gap_ns {
+            Some(mean) => is_mean(mean, mean_gap_ns, gap_deviation, gaps - pauses),
+            None => assert_eq!(share, 1.0),
+        }
+        is_mean(bursts.mean_pause_ns.unwrap(), mean_pause_ns, pause_deviation, pauses);
+        let square = |mean: f64, deviation: f64| mean * mean + deviation * deviation;
+        let squares = share * square(mean_pause_ns, pause_deviation) + (1.0 - share) * square(mean_gap_ns, gap_deviation);
+        is_mean(figures.interarrival_mean_ns.unwrap(), mean_ns, (squares - mean_ns * mean_ns).sqrt(), gaps);
+        // Kolmogorov and Smirnov again: of n requests or more, (1 - share)^(n - 1).
+        let mut sizes: Vec<usize> =
+            requests.chunk_by(|one, next| next.arrival_ns - one.arrival_ns < 1_000_000).map(<[HostRequest]>::len).collect();
+        sizes.sort_unstable();
+        let off = |size: usize| {
+            sizes.partition_point(|other| *other < size) as f64 / sizes.len() as f64 - 1.0 + (1.0 - share).powi(size as i32 - 1)
+        };
+        let worst = (1..=sizes[sizes.len() - 1] + 1).map(|size| off(size).abs()).fold(0.0, f64::max);
+        assert!(worst < 2.23 / (sizes.len() as f64).sqrt(), "sizes are off by {worst}: {law}");
+    }
+    let times = gaps("law = 'bursts', mean_ns = 2500000, mean_requests = 1.7, mean_gap_ns = 495000");
+    let (within, between): (Vec<f64>, Vec<f64>) = times.into_iter().partition(|gap| *gap < APART_NS);
+    follows(within, |gap| (gap / APART_NS).powf(1.0 / (APART_NS / 495_000.0 - 1.0)));
+    let mean_more_ns = 1.7 * 2_500_000.0 - 0.7 * 495_000.0 - APART_NS;
+    follows(between, |gap| 1.0 - (-(gap - APART_NS) / mean_more_ns).exp());
 }
 
 #[test]
@@ -179,6 +239,9 @@ fn requests_never_change() {
 fn refused_profiles() {
     let head = "requests = 10\nspace_bytes = 65536\n";
     let fixed = "arrivals = { law = 'fixed', interval_ns = 1 }\n";
+    let bursts = |mean_ns: u64, requests: f64, gap_ns: u64| {
+        format!("arrivals = {{ law = 'bursts', mean_ns = {mean_ns}, mean_requests = {requests:?}, mean_gap_ns = {gap_ns} }}\n")
+    };
     for (text, expected) in [
         (format!("{head}seeed = 1\n"), "p.toml:3:1: unknown field `seeed`, expected one of"),
         (format!("{head}seeed = 1\n"), "; the nearest is seed"),
@@ -204,6 +267,15 @@ fn refused_profiles() {
             "a row of 3 numbers: allowed is [weight, value]",
         ),
         (format!("{head}{fixed}[[streams]]\nsizes = {{ law = 'table', bytes = [[1, 8192], [1, 4096]] }}"), "bytes = [1, 4096, 4096, 4096]"),
+        (format!("{head}{}[[streams]]", bursts(11_111_111, 0.5, 50_000)), "mean_requests = 0.5: allowed is 1 to 1,000,000,000"),
+        (
+            format!("{head}{}[[streams]]", bursts(11_111_111, 4.5, 1_000_000)),
+            "mean_gap_ns = 1000000: allowed is below 1000000: a longer gap ends a burst",
+        ),
+        (
+            format!("{head}{}[[streams]]", bursts(287_499, 4.0, 50_000)),
+            "mean_ns = 287499: allowed is at least 287500: bursts are at least 1000000 apart",
+        ),
         (format!("{head}arrivals = {{ law = 'poisson', mean_ns = 0 }}\n[[streams]]"), "mean_ns = 0: allowed is 1 to 2^62"),
         (format!("{head}{fixed}diurnal = {{ period_ns = 5, amplitude = 1.0 }}\n[[streams]]"), "amplitude = 1: allowed is 0 to below 1"),
     ] {
