@@ -17,7 +17,8 @@ pub struct Difference {
     pub twin: f64,
     /// (twin - original) / original; None if the original is 0 and the twin is not.
     pub difference: Option<f64>,
-    /// Whether it is within 5 %, or so near that the figure's own unit hides it: half a percentage point of a share, a page of a distance.
+    /// Whether it is within 5 %, or so near that the figure's own unit hides it: half a percentage point of a share, a page of a
+    /// distance, a request of a quantile of bursts.
     pub is_within: bool,
 }
 
@@ -37,8 +38,8 @@ pub struct Comparison {
 enum FigureUnit {
     /// A share: half a percentage point.
     Share,
-    /// Pages.
-    Pages,
+    /// A whole number of pages or requests.
+    Count,
     /// Anything else.
     Exact,
 }
@@ -69,7 +70,7 @@ impl Difference {
         let off = (twin - original).abs();
         let slack: f64 = match unit {
             FigureUnit::Share => 0.005,
-            FigureUnit::Pages => 1.0,
+            FigureUnit::Count => 1.0,
             FigureUnit::Exact => 0.0,
         };
         let difference = if twin == original { Some(0.0) } else { (original != 0.0).then(|| (twin - original) / original) };
@@ -102,11 +103,19 @@ fn listed(figures: &Figures) -> Vec<(String, FigureUnit, f64)> {
     }
     add("cold_share", FigureUnit::Share, figures.cold_share);
     for (percent, pages) in figures.reuse_distance_pages.iter().flat_map(|quantiles| &quantiles.0) {
-        add(&format!("reuse_distance_pages.p{}", percent.0), FigureUnit::Pages, Some(*pages as f64));
+        add(&format!("reuse_distance_pages.p{}", percent.0), FigureUnit::Count, Some(*pages as f64));
     }
     for (percent, gap_ns) in figures.interarrival_ns.iter().flat_map(|quantiles| &quantiles.0) {
         add(&format!("interarrival_ns.p{}", percent.0), FigureUnit::Exact, Some(*gap_ns as f64));
     }
+    let bursts = &figures.burstiness.bursts;
+    add("burstiness.bursts.mean_requests", FigureUnit::Exact, bursts.mean_requests);
+    for (percent, requests) in bursts.quantiles_requests.iter().flat_map(|quantiles| &quantiles.0) {
+        add(&format!("burstiness.bursts.quantiles_requests.p{}", percent.0), FigureUnit::Count, Some(*requests as f64));
+    }
+    add("burstiness.bursts.max_requests", FigureUnit::Count, bursts.max_requests.map(|requests| requests as f64));
+    add("burstiness.bursts.mean_gap_ns", FigureUnit::Exact, bursts.mean_gap_ns);
+    add("burstiness.bursts.mean_pause_ns", FigureUnit::Exact, bursts.mean_pause_ns);
     add("sequential_share", FigureUnit::Share, figures.sequential_share);
     for (name, of) in [("sequential_reads", figures.sequential_reads), ("sequential_writes", figures.sequential_writes)] {
         add(&format!("{name}.share"), FigureUnit::Share, of.map(|of| of.share));

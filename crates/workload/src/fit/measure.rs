@@ -1,6 +1,7 @@
 //! Measures the model of a twin.
 
 use crate::info::TraceStatistics;
+use crate::info::bursts::BURST_GAP_NS;
 use crate::pages::PageNumbers;
 use crate::profile::{DIRTY, DistanceClass, End, Ends, MID_PAGE, Moves, PLACES, Phase, STARTED, StartKind, TAIL_BYTES, Twin, ValueTable};
 use crate::recency::Recency;
@@ -15,6 +16,8 @@ const CUT_REQUESTS: usize = 500;
 
 /// Shares at which a table of gaps is exact.
 const GAP_CUTS: [f64; 7] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99];
+/// Shares of bursts, from the smallest, at which a table of their requests is exact.
+const BURST_CUTS: [f64; 4] = [0.5, 0.9, 0.95, 0.98];
 /// Shares of pages, from the least used, at which a table of uses is exact.
 const USE_CUTS: [f64; 3] = [0.8, 0.9, 0.99];
 
@@ -140,6 +143,7 @@ type Requests = ([u64; 4], Vec<(f64, f64)>);
 
 /// What becomes the tables of one phase.
 struct SampleValues {
+    first_gap_ns: u64,
     gaps: Vec<f64>,
     others: [u64; 3],
     /// By kind and place.
@@ -149,9 +153,10 @@ struct SampleValues {
 }
 
 impl SampleValues {
-    fn new() -> Self {
+    /// Of a phase whose first request comes this long after the one before.
+    fn new(first_gap_ns: u64) -> Self {
         let none = || std::array::from_fn(|_| ([0; 4], Vec::new()));
-        Self { gaps: Vec::new(), others: [0; 3], moves: [none(), none()], places: [None; PLACES], uses: Vec::new() }
+        Self { first_gap_ns, gaps: Vec::new(), others: [0; 3], moves: [none(), none()], places: [None; PLACES], uses: Vec::new() }
     }
 
     fn add(&mut self, sample: &Sample) {
@@ -169,22 +174,37 @@ impl SampleValues {
             known.filter_map(|((after, pairs), place)| Some((place?, Moves { after, parts: parts(pairs) }))).collect()
         });
         let uses = ValueTable::fit(&mut self.uses, &USE_CUTS, 8);
-        let gap_persistence = persistence(&self.gaps);
-        Phase { gaps_ns: gaps(&mut self.gaps), gap_persistence, others: self.others, uses, reads, writes }
+        let bursts: Vec<&[f64]> = self.gaps.split(|gap_ns| !is_within_burst(gap_ns)).collect();
+        let (gap_persistence, burst_left) = (persistence(&bursts), bursts[0].len() as u64);
+        // Those cut by a bound of the phase are not among them.
+        let whole = bursts.get(1..bursts.len() - 1).unwrap_or_default();
+        let mut requests: Vec<f64> = whole.iter().map(|gaps| gaps.len() as f64 + 1.0).collect();
+        let most = (requests.len() / 2).clamp(2, 12);
+        let burst_requests = with_largest(&mut requests, &BURST_CUTS, most);
+        let (first_gap_ns, others) = (self.first_gap_ns, self.others);
+        Phase { first_gap_ns, gaps_ns: gaps(&mut self.gaps), gap_persistence, burst_left, burst_requests, others, uses, reads, writes }
     }
 }
 
-/// Rank correlation of each value with the next one, from 0 to 1, to three decimals.
-fn persistence(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
+fn is_within_burst(gap_ns: &f64) -> bool {
+    *gap_ns < BURST_GAP_NS as f64
+}
+
+/// Rank correlation of each gap with the next one of its burst, from 0 to 1, to three decimals.
+fn persistence(bursts: &[&[f64]]) -> f64 {
+    let mut sorted = bursts.concat();
     sorted.sort_unstable_by(f64::total_cmp);
     // Equal values share the middle of their ranks.
     let rank = |value: &f64| (sorted.partition_point(|other| other < value) + sorted.partition_point(|other| other <= value)) as f64 / 2.0;
-    let ranks: Vec<f64> = values.iter().map(rank).collect();
-    let mean = values.len() as f64 / 2.0;
-    let variance: f64 = ranks.iter().map(|rank| (rank - mean) * (rank - mean)).sum();
-    let covariance: f64 = ranks.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
-    if variance > 0.0 { (1000.0 * covariance / variance).round().clamp(0.0, 1000.0) / 1000.0 } else { 0.0 }
+    let mean = sorted.len() as f64 / 2.0;
+    let (mut variance, mut covariance, mut pairs) = (0.0, 0.0, 0.0);
+    for gaps in bursts {
+        let off: Vec<f64> = gaps.iter().map(|gap_ns| rank(gap_ns) - mean).collect();
+        variance += off.iter().map(|off| off * off).sum::<f64>() / sorted.len() as f64;
+        covariance += off.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>();
+        pairs += off.len().saturating_sub(1) as f64;
+    }
+    if pairs > 0.0 && variance > 0.0 { (1000.0 * covariance / pairs / variance).round().clamp(0.0, 1000.0) / 1000.0 } else { 0.0 }
 }
 
 /// Sizes by distance: as many ranges, and as many rows in each, as there are requests to fill them.
@@ -223,12 +243,21 @@ fn sizes_of(sizes: &mut [f64], most: usize) -> ValueTable {
     table
 }
 
-/// The largest one has a row of its own.
+/// A table of gaps in which those within bursts have rows of their own.
 fn gaps(values: &mut [f64]) -> ValueTable {
+    let within = values.iter().filter(|gap_ns| is_within_burst(gap_ns)).count() as f64;
+    let mut cuts = GAP_CUTS.to_vec();
+    cuts.push((within / (values.len() as f64 - 1.0).max(1.0)).min(1.0));
+    cuts.sort_unstable_by(f64::total_cmp);
+    with_largest(values, &cuts, 28)
+}
+
+/// A table in which the largest value has a row of its own.
+fn with_largest(values: &mut [f64], cuts: &[f64], most: usize) -> ValueTable {
     values.sort_unstable_by(f64::total_cmp);
-    let Some((_, rest)) = values.split_last_mut() else { return ValueTable::default() };
-    let mut table = ValueTable::fit(rest, &GAP_CUTS, 28);
-    table.0.extend(ValueTable::of(values[values.len() - 1]).0);
+    let Some((largest, rest)) = values.split_last_mut() else { return ValueTable::default() };
+    let mut table = ValueTable::fit(rest, cuts, most);
+    table.0.extend(ValueTable::of(*largest).0);
     table
 }
 
@@ -236,20 +265,19 @@ fn gaps(values: &mut [f64]) -> ValueTable {
 pub(super) fn measure(requests: &[HostRequest], page_bytes: u64, statistics: &TraceStatistics) -> Twin {
     let cuts = cuts(requests, page_bytes, statistics);
     let mut walker = Walker::new(page_bytes);
-    let mut phases = vec![SampleValues::new()];
+    let mut phases = Vec::new();
     let (mut trims, mut zeroes, mut starts) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
     let mut device_starts = BTreeMap::<u32, f64>::new();
     let mut last_ns = requests.first().map_or(0, |request| request.arrival_ns);
     for (index, request) in requests.iter().enumerate() {
-        if cuts.binary_search(&index).is_ok() {
-            phases.push(SampleValues::new());
+        let gap_ns = request.arrival_ns - std::mem::replace(&mut last_ns, request.arrival_ns);
+        let begins = index == 0 || cuts.binary_search(&index).is_ok();
+        if begins {
+            phases.push(SampleValues::new(gap_ns));
         }
         let phase = phases.len() - 1;
         let values = &mut phases[phase];
-        if index > 0 {
-            values.gaps.push((request.arrival_ns - last_ns) as f64);
-        }
-        last_ns = request.arrival_ns;
+        values.gaps.extend((!begins).then_some(gap_ns as f64));
         let begun = device_starts.entry(request.source).or_default();
         match request.op {
             HostOp::Trim => {

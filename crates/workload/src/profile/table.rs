@@ -69,6 +69,17 @@ impl TableRow {
         let exponent = (self.high - self.low) / (self.mean - self.low) - 1.0;
         if exponent.is_finite() { self.low + (self.high - self.low) * libm::pow(part, exponent) } else { self.low }
     }
+
+    /// Mean of the values from one part of the row to another, both from 0 to 1.
+    fn mean_between(&self, from: f64, to: f64) -> f64 {
+        let above = self.mean - self.low;
+        if above <= 0.0 {
+            return self.low;
+        }
+        // The integral of `at`: its exponent is one less.
+        let power = |part: f64| libm::pow(part, (self.high - self.low) / above);
+        (self.low + above * (power(to) - power(from)) / (to - from)).clamp(self.low, self.high)
+    }
 }
 
 impl ValueTable {
@@ -126,6 +137,23 @@ impl ValueTable {
             left -= row.weight;
         }
         (self.0.len().saturating_sub(1), self.0.last().map_or(0.0, |row| row.high))
+    }
+
+    /// Mean of the values of one of several equal parts of the distribution: the `card`th of so many, from 0.
+    pub(super) fn mean_of(&self, card: u64, cards: u64) -> f64 {
+        let all = self.weight();
+        // Multiplied first, so that bounds of rows and cards that coincide are equal.
+        let [from, to] = [card, card + 1].map(|card| card as f64 * all / cards as f64);
+        let (mut mean, mut taken, mut before) = (0.0, 0.0, 0.0);
+        for row in &self.0 {
+            let (low, high) = ((from - before).max(0.0), (to - before).min(row.weight));
+            if low < high {
+                taken += high - low;
+                mean += (row.mean_between(low / row.weight, high / row.weight) - mean) * ((high - low) / taken);
+            }
+            before += row.weight;
+        }
+        mean
     }
 
     /// Every value changed by a rule that keeps their order.
@@ -237,6 +265,26 @@ mod tests {
             let (is, should) = (table.at(f64::from(percent) / 100.0), values[values.len() * percent as usize / 100]);
             assert!((is - should).abs() <= 0.05 * should + 1.0, "p{percent}: {is} for {should}");
         }
+    }
+
+    /// However many parts a distribution is cut into, each has the mean of many of its values, and all together that of the table.
+    #[test]
+    fn means_of_parts() {
+        let table: ValueTable = serde_json::from_str("[[3, 7], [5, 10, 20, 100], [1, 100, 999, 1000], [4, 1000000]]").unwrap();
+        for cards in [1, 2, 7, 13, 26, 1000] {
+            let means: Vec<f64> = (0..cards).map(|card| table.mean_of(card, cards)).collect();
+            assert!(means.is_sorted() && (means.iter().sum::<f64>() / cards as f64 / table.mean() - 1.0).abs() < 1e-12, "{means:?}");
+            for (card, mean) in means.iter().enumerate() {
+                const VALUES: usize = 20_000;
+                let value = |index: usize| table.at((card as f64 + (index as f64 + 0.5) / VALUES as f64) / cards as f64);
+                let sampled = (0..VALUES).map(value).sum::<f64>() / VALUES as f64;
+                assert!((mean / sampled - 1.0).abs() < 1e-4, "card {card} of {cards}: {mean}, {sampled}");
+            }
+        }
+        // Of cards as many as the weight, those of a row of one value are that value, and all are within their row.
+        let means: Vec<f64> = (0..13).map(|card| table.mean_of(card, 13)).collect();
+        assert_eq!((&means[..3], means[8], &means[9..]), (&[7.0; 3][..], 999.0, &[1_000_000.0; 4][..]));
+        assert!(means[3..8].iter().all(|mean| (10.0..=100.0).contains(mean)));
     }
 
     #[test]

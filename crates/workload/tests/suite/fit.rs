@@ -1,6 +1,6 @@
 //! Fitted twins against their originals.
 
-use crate::support::{file, in_repository};
+use crate::support::{file, in_repository, read};
 use flashraid_vocabulary::{HostOp, HostRequest};
 use flashraid_workload::fit::{Comparison, Fit, fit, fit_trace};
 use flashraid_workload::profile::Twin;
@@ -63,6 +63,10 @@ fn a_short_stretch() {
         ("mean_write_bytes", 0.02),
         ("interarrival_ns.p50", 0.05),
         ("interarrival_ns.p100", 0.001),
+        ("burstiness.bursts.mean_requests", 0.0),
+        ("burstiness.bursts.max_requests", 0.0),
+        ("burstiness.bursts.mean_gap_ns", 1e-6),
+        ("burstiness.bursts.mean_pause_ns", 1e-6),
     ] {
         assert!(of(name).difference.unwrap().abs() <= tolerance, "{:?}", of(name));
     }
@@ -78,6 +82,70 @@ fn a_short_stretch() {
     let transfers = requests.iter().filter(|request| (request.op as usize) < 2).count() as f64;
     assert_eq!(requests.len(), 2000);
     assert!((writes / transfers - fit.original.write_share.unwrap()).abs() < 0.03);
+}
+
+/// The first twin of each recording, before any correction: bursts do not depend on those. Of recordings that are not part of the repository
+/// the whole, under FLASHRAID_PROVE.
+#[test]
+fn bursts_of_recordings() {
+    let is_long = std::env::var_os("FLASHRAID_PROVE").is_some();
+    let mut paths: Vec<PathBuf> =
+        ["pgbench", "postmark", "sqlite"].map(|name| in_repository(&format!("samples/{name}-transactions.csv.gz"))).into();
+    if is_long {
+        let shared = ["../shared/traces", "../shared/traces-captured"].map(in_repository);
+        let folders: Vec<_> = shared.iter().filter_map(|folder| folder.read_dir().ok()).collect();
+        let files = folders.into_iter().flatten().map(|entry| entry.unwrap().path());
+        paths.extend(files.filter(|path| path.extension().is_some_and(|suffix| suffix == "gz" || suffix == "xz")));
+    }
+    if paths.len() == 3 {
+        println!("only the project's own samples: without FLASHRAID_PROVE or {}", in_repository("../shared").display());
+    }
+    for path in paths {
+        let options = TraceOptions { limit: if is_long { 0 } else { 20_000 }, ..TraceOptions::default() };
+        let requests = read(&path, &options).unwrap().0;
+        let Comparison { figures, .. } = fit(&requests, PAGE, "recording", &mut |made, _| made < 1).unwrap().comparison;
+        let bursts: Vec<_> = figures.iter().filter(|figure| figure.figure.starts_with("burstiness.bursts.")).collect();
+        assert!(bursts.len() >= 5 && bursts.iter().all(|figure| figure.is_within), "{}: {bursts:#?}", path.display());
+        assert_eq!(bursts[0].twin, bursts[0].original, "{}: {}", path.display(), bursts[0].figure);
+    }
+}
+
+/// Bursts whose sizes nobody would guess from the times between arrivals: of one request and of a hundred by turns, and one of three phases.
+#[test]
+fn bursts_across_phases() {
+    let mut arrival_ns = 0;
+    let mut requests = Vec::new();
+    let mut burst = |count: u64, pause_ns: u64| {
+        for index in 0..count {
+            requests.push(HostRequest {
+                arrival_ns,
+                offset_bytes: index * 4096,
+                size_bytes: 4096,
+                op: HostOp::Write,
+                stream: 0,
+                source: 0,
+            });
+            arrival_ns += if index + 1 < count { 1000 } else { pause_ns };
+        }
+    };
+    (0..100).for_each(|_| [1, 100].into_iter().for_each(|count| burst(count, 2_000_000)));
+    burst(10_000, 1_500_000);
+    (0..100).for_each(|_| [1, 100].into_iter().for_each(|count| burst(count, 3_000_000)));
+    let fit = fit(&requests, PAGE, "bursts", &mut |made, _| made < 1).unwrap();
+    assert!(fit.profile.twin.as_ref().unwrap().phases.len() >= 10);
+    let twin: Vec<HostRequest> = fit.profile.requests().unwrap().collect();
+    let sizes = |requests: &[HostRequest]| {
+        let mut sizes: Vec<usize> =
+            requests.chunk_by(|one, next| next.arrival_ns - one.arrival_ns < 1_000_000).map(<[HostRequest]>::len).collect();
+        sizes.sort_unstable();
+        sizes
+    };
+    assert_eq!(sizes(&twin), sizes(&requests));
+    assert_eq!(twin.last().unwrap().arrival_ns, requests.last().unwrap().arrival_ns);
+    assert_ne!(
+        twin.iter().map(|request| request.arrival_ns).collect::<Vec<_>>(),
+        requests.iter().map(|request| request.arrival_ns).collect::<Vec<_>>()
+    );
 }
 
 /// The twin of draws that are independent of each other. That is the model's weak side: it goes back by distance, so the most popular pages
@@ -144,6 +212,16 @@ fn refused_models() {
         (format!("{head}{phase}writes = {{ new = {{ after = [0, 0, 0, 1], parts = [] }} }}"), "distance = []: allowed is at least one row"),
         (format!("{head}{phase}others = [1, 0, 0]"), "trim_bytes = []: allowed is at least one row"),
         (format!("{}\n{phase}others = [0, 0, 1]", head.replace("slack = 0.1", "slack = 0.0")), "slack = 0: allowed is 0.001 to 1"),
+        (
+            format!("{head}{phase}others = [0, 0, 1]").replace("[[1, 5]]", "[[1, 5], [1, 900000, 1000000, 1100000]]"),
+            "gaps_ns = [1, 900000, 1000000, 1100000]: allowed is rows below 1000000 ns, and rows from there on",
+        ),
+        (
+            format!("{head}{phase}others = [0, 0, 1]").replace("[[1, 5]]", "[[2, 1000000]]"),
+            "burst_requests = []: allowed is at least one row",
+        ),
+        (format!("{head}{phase}others = [0, 0, 1]\nburst_requests = [[1, 0.5]]"), "burst_requests = [1, 0.5, 0.5, 0.5]: allowed is"),
+        (format!("{head}[[twin.phases]]\nothers = [0, 0, 2]"), "gaps_ns = []: allowed is at least one row"),
         (
             format!("requests = 1\narrivals = {{ law = 'fixed', interval_ns = 1 }}\n{head}{phase}others = [0, 0, 1]"),
             "twin = beside streams or arrivals",

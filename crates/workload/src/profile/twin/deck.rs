@@ -31,9 +31,18 @@ impl Deck {
         self.table.size(share)
     }
 
+    /// The mean of the table over the share of the next card, so that all cards together have the mean of the table.
+    pub fn next_mean(&mut self) -> f64 {
+        let card = self.card();
+        self.table.mean_of(card, self.cards)
+    }
+
     fn share(&mut self) -> f64 {
-        let card = self.order.at(self.dealt % self.cards);
+        (self.card() as f64 + 0.5) / self.cards as f64
+    }
+
+    fn card(&mut self) -> u64 {
         self.dealt += 1;
-        (card as f64 + 0.5) / self.cards as f64
+        self.order.at((self.dealt - 1) % self.cards)
     }
 }

@@ -2,9 +2,10 @@
 
 use super::deck::Deck;
 use super::frontier::Frontiers;
+use super::gaps::Gaps;
 use super::stack::{Focus, Found, Stack};
 use super::streams::{End, Ends};
-use super::{DIRTY, MID_PAGE, Moves, PLACES, Phase, STARTED, StartKind, Twin};
+use super::{DIRTY, MID_PAGE, Moves, PLACES, Phase, STARTED, StartKind, Twin, log};
 use crate::random::SplitMix64;
 use flashraid_vocabulary::{HostOp, HostRequest};
 use std::collections::VecDeque;
@@ -45,9 +46,9 @@ pub(in crate::profile) struct TwinGenerator {
     tail_bytes: Deck,
     trims: Deck,
     zeroes: Deck,
+    gaps: Gaps,
     now_ns: u64,
     is_started: bool,
-    last_gap_ns: f64,
     ends: Ends,
     /// Whether the last transfer began where one had ended.
     went_on: bool,
@@ -62,12 +63,6 @@ struct Deal {
     counts: [[[u64; PLACES]; 2]; 4],
     others: [u64; 3],
     left: u64,
-    gaps: Deck,
-    gap_persistence: f64,
-    /// Gaps dealt of which one is chosen.
-    gap_hand: Vec<f64>,
-    /// When the phase is to end.
-    end_ns: f64,
     uses: Deck,
     /// By kind and place: distances, and sizes by row of distances.
     moves: [[Option<MoveDecks>; PLACES]; 2],
@@ -85,7 +80,7 @@ struct MoveDecks {
 
 impl Deal {
     /// The phase's counts, each stretched.
-    fn new(phase: &Phase, start_ns: f64, mut stretch: impl FnMut(u64) -> u64, random: &mut SplitMix64) -> Self {
+    fn new(phase: &Phase, mut stretch: impl FnMut(u64) -> u64, random: &mut SplitMix64) -> Self {
         let mut counts = [[[0; PLACES]; 2]; 4];
         let mut moves = [const { [const { None }; PLACES] }; 2];
         for (op, of) in phase.moves().into_iter().enumerate() {
@@ -97,21 +92,7 @@ impl Deal {
         }
         let others = phase.others.map(&mut stretch);
         let left: u64 = counts.iter().flatten().flatten().chain(&others).sum();
-        // No gap comes before the first request of all.
-        let gap_count = left.saturating_sub(u64::from(start_ns < 0.0));
-        let gaps = Deck::new(phase.gaps_ns.clone(), gap_count, random);
-        let end_ns = if gap_count > 0 { start_ns.max(0.0) + phase.gaps_ns.mean() * gap_count as f64 } else { start_ns };
-        Self {
-            gap_persistence: phase.gap_persistence,
-            gap_hand: Vec::with_capacity(HAND),
-            end_ns,
-            counts,
-            others,
-            left,
-            gaps,
-            uses: Deck::new(phase.uses.clone(), left, random),
-            moves,
-        }
+        Self { counts, others, left, uses: Deck::new(phase.uses.clone(), left, random), moves }
     }
 }
 
@@ -152,10 +133,6 @@ impl MoveDecks {
     }
 }
 
-fn log(distance: f64) -> f64 {
-    libm::log(distance + 1.0)
-}
-
 impl TwinGenerator {
     pub fn new(twin: &Twin, requests: Option<u64>, space_bytes: u64, page_bytes: u64, seed: u64) -> Self {
         let mut random = SplitMix64::named(seed, "twin");
@@ -174,12 +151,12 @@ impl TwinGenerator {
             tail_bytes: Deck::new(twin.tail_bytes.clone(), has, &mut random),
             trims: Deck::new(twin.trim_bytes.clone(), count(0), &mut random),
             zeroes: Deck::new(twin.write_zeroes_bytes.clone(), count(1), &mut random),
-            deal: Deal::new(&Phase::default(), -1.0, |count| count, &mut random),
+            deal: Deal::new(&Phase::default(), |count| count, &mut random),
+            gaps: Gaps::new(seed),
             random,
             stack: Stack::new(Focus { slack: twin.slack, power: twin.power }),
             now_ns: 0,
             is_started: false,
-            last_gap_ns: 0.0,
             ends: Ends::new(),
             went_on: false,
             edges: VecDeque::with_capacity(EDGES + 1),
@@ -200,7 +177,9 @@ impl TwinGenerator {
                 sum += u128::from(count);
                 (sum * wanted / has - from) as u64
             };
-            self.deal = Deal::new(&self.twin.phases[self.phase], self.deal.end_ns, stretch, &mut self.random);
+            let phase = &self.twin.phases[self.phase];
+            self.deal = Deal::new(phase, stretch, &mut self.random);
+            self.gaps.begin(phase, self.deal.left);
             self.phase += 1;
         }
     }
@@ -273,19 +252,6 @@ impl TwinGenerator {
     /// What stands for the distance of a request that goes on from here into new pages.
     fn mid_page(&self, end: End) -> f64 {
         if end.bytes.is_multiple_of(self.page_bytes) { 0.0 } else { MID_PAGE }
-    }
-
-    /// The next gap: with the phase's persistence, one like the last.
-    fn gap_ns(&mut self) -> u64 {
-        let deal = &mut self.deal;
-        while deal.gap_hand.len() < HAND && deal.gap_hand.len() as u64 <= deal.left {
-            deal.gap_hand.push(deal.gaps.next().1);
-        }
-        let off = |gap: &f64| (log(*gap) - log(self.last_gap_ns)).abs();
-        let nearest = deal.gap_hand.iter().map(off).enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
-        let index = nearest.filter(|_| self.random.next_unit() < deal.gap_persistence).map_or(0, |(index, _)| index);
-        self.last_gap_ns = deal.gap_hand.swap_remove(index);
-        self.last_gap_ns.round() as u64
     }
 
     fn place(&self, (op, index): (usize, usize)) -> StartKind {
@@ -502,15 +468,11 @@ impl Iterator for TwinGenerator {
         }
         let mut ticket = if self.deal.left > 0 { self.random.next_below(self.deal.left) } else { 0 };
         self.deal.left = self.deal.left.checked_sub(1)?;
-        let arrived_ns = self.now_ns;
-        if self.is_started {
-            self.now_ns += self.gap_ns();
+        let gap_ns = self.gaps.next_ns();
+        // The first request of all arrives at 0.
+        if std::mem::replace(&mut self.is_started, true) {
+            self.now_ns = self.now_ns.saturating_add(gap_ns);
         }
-        if self.deal.left == 0 {
-            // The last gap of a phase commits what rounding has left.
-            self.now_ns = arrived_ns.max(self.deal.end_ns.round().max(0.0) as u64);
-        }
-        self.is_started = true;
         for kind in 0..3 {
             if ticket < self.deal.others[kind] {
                 self.deal.others[kind] -= 1;

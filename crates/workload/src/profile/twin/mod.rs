@@ -8,6 +8,7 @@
 
 mod deck;
 mod frontier;
+mod gaps;
 mod generator;
 mod stack;
 mod streams;
@@ -16,7 +17,8 @@ pub(super) use generator::TwinGenerator;
 pub(crate) use stack::{DIRTY, STARTED};
 pub(crate) use streams::{End, Ends, TAIL_BYTES};
 
-use super::{ProfileError, ValueTable, check};
+use super::{LARGEST, ProfileError, ValueTable, check};
+use crate::info::bursts::BURST_GAP_NS;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -82,6 +84,11 @@ pub enum StartKind {
     DirtyAgain,
 }
 
+/// By these, values of any size are compared.
+fn log(value: f64) -> f64 {
+    libm::log(value + 1.0)
+}
+
 /// Distance of a request that goes on into new pages from the middle of a page; 0 if from the end of one.
 pub(crate) const MID_PAGE: f64 = 10.0;
 
@@ -129,11 +136,21 @@ impl StartKind {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
-    /// Times between arrivals.
+    /// Time before its first request.
+    #[serde(default)]
+    pub first_gap_ns: u64,
+    /// Times between its arrivals. Rows below `BURST_GAP_NS` are those within bursts, the others those between bursts.
+    #[serde(default, skip_serializing_if = "ValueTable::is_empty")]
     pub gaps_ns: ValueTable,
-    /// How often a time like the last one follows, of the times that could: 0 to 1.
+    /// How often a time within a burst is followed by one like it, of the times that could follow: 0 to 1.
     #[serde(default)]
     pub gap_persistence: f64,
+    /// Requests of its first burst after the first one.
+    #[serde(default)]
+    pub burst_left: u64,
+    /// Requests of its other bursts, but for the last one, which has those that are left.
+    #[serde(default, skip_serializing_if = "ValueTable::is_empty")]
+    pub burst_requests: ValueTable,
     /// Discards, writes of zeroes, flushes.
     #[serde(default)]
     pub others: [u64; 3],
@@ -209,12 +226,31 @@ impl Phase {
         [&self.reads, &self.writes]
     }
 
+    /// Times between arrivals within bursts, and between bursts.
+    fn gaps_by_burst(&self) -> [ValueTable; 2] {
+        let (within, between) = self.gaps_ns.0.iter().partition(|row| row.high < BURST_GAP_NS as f64);
+        [ValueTable(within), ValueTable(between)]
+    }
+
+    fn check_gaps(&self) -> Result<(), ProfileError> {
+        check(self.first_gap_ns <= LARGEST, "first_gap_ns", self.first_gap_ns, "below 2^63")?;
+        if self.requests() > 1 || !self.gaps_ns.is_empty() {
+            self.gaps_ns.check("gaps_ns", 0.0)?;
+        }
+        let [_, between] = self.gaps_by_burst();
+        let across = between.0.iter().find(|row| row.low < BURST_GAP_NS as f64);
+        let value = || across.map_or_else(String::new, |row| format!("[{}, {}, {}, {}]", row.weight, row.low, row.mean, row.high));
+        check(across.is_none(), "gaps_ns", value(), &format!("rows below {BURST_GAP_NS} ns, and rows from there on"))?;
+        check((0.0..=1.0).contains(&self.gap_persistence), "gap_persistence", self.gap_persistence, "0 to 1")?;
+        if between.weight() < 2.0 && self.burst_requests.is_empty() { Ok(()) } else { self.burst_requests.check("burst_requests", 1.0) }
+    }
+
     fn numbers(&self) -> usize {
         let others = self.others.iter().filter(|count| **count > 0).count();
         let part = |part: &DistanceClass| part.distance.numbers() + part.bytes.numbers();
         let moves = self.reads.values().chain(self.writes.values());
         let moves = moves.map(|moves| 4 + moves.parts.iter().map(part).sum::<usize>());
-        1 + others + self.gaps_ns.numbers() + self.uses.numbers() + moves.sum::<usize>()
+        3 + others + self.gaps_ns.numbers() + self.burst_requests.numbers() + self.uses.numbers() + moves.sum::<usize>()
     }
 }
 
@@ -251,8 +287,7 @@ impl Twin {
             }
         }
         for phase in self.phases.iter().filter(|phase| phase.requests() > 0) {
-            phase.gaps_ns.check("gaps_ns", 0.0)?;
-            check((0.0..=1.0).contains(&phase.gap_persistence), "gap_persistence", phase.gap_persistence, "0 to 1")?;
+            phase.check_gaps()?;
             if !phase.uses.is_empty() {
                 phase.uses.check("uses", 0.0)?;
             }
