@@ -522,6 +522,9 @@ def test_every_claim_of_a_paper_has_what_its_judge_needs():
             needs_value = claim.judge in ("above", "below", "near", "cells", "flat", "jumps", "levels_off")
             assert needs_value == (claim.value is not None), claim.id
         assert any(claim.is_headline for claim in paper.claims)
+        assert paper.conclusion
+        for claim in paper.claims:
+            assert bool(claim.conclusion) == claim.is_headline, claim.id
 
 
 # ---- the pages of docs/papers
